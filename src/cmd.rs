@@ -1,4 +1,7 @@
-//! Joins everything: one file for each subcommand, and the way from an outcome to an exit code.
+//! Entry point of the program: parses the command line, applies the configuration, runs a
+//! subcommand and returns the exit code.
+//!
+//! Each submodule is one subcommand or a helper of several subcommands.
 
 mod agent;
 mod asked;
@@ -73,7 +76,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage::answer(&error.format(&mut tree), &words),
     };
     match given.check().and_then(|()| run(&mut cli, &given)) {
-        // What was there has been printed; the code tells that it may not be all.
+        // Results were printed before; the exit code reports that some may be missing.
         Ok(outcome) => interrupt::exit_code().unwrap_or_else(|| outcome.into()),
         Err(error) if is_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -83,7 +86,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// stdout and stderr as the flags want them.
+/// Returns stdout and stderr with the color setting of the flags.
 fn terminal(global: &Global) -> Term {
     Term::new(match global.color {
         ColorWhen::Auto => Color::Auto,

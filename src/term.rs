@@ -1,7 +1,6 @@
-//! The terminal and the pipes: the only place that writes to stdout and stderr or asks what they
-//! are.
+//! Writes to stdout and stderr, and checks whether they are terminals. No other module does.
 //!
-//! It knows nothing of what is written.
+//! It does not interpret the text.
 
 pub mod screen;
 
@@ -10,59 +9,59 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::sys::stdout;
 
-/// When to colour.
+/// Rule for colored output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Color {
-    /// On a terminal that is not dumb, unless `NO_COLOR` is set.
+    /// Colored on a terminal whose `TERM` is not `dumb`, unless `NO_COLOR` is set.
     #[default]
     Auto,
-    /// Always.
+    /// Always colored.
     Always,
-    /// Never.
+    /// Never colored.
     Never,
 }
 
-/// Why stdout could not be written.
+/// Error of writing to stdout.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The reader has gone: the program ends without a word.
+    /// The reader closed the pipe; the program exits without a message.
     #[error("stdout is closed")]
     Closed,
-    /// Anything else, as a full disk.
+    /// Any other error, for example a full disk.
     #[error("cannot write to stdout: {0}")]
     Failed(io::Error),
 }
 
-/// A style by its meaning.
+/// Style by meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// Something failed.
+    /// Failure.
     Bad,
-    /// A remedy.
+    /// Fix.
     Fix,
 }
 
-/// stdout and stderr of this process.
+/// Stdout and stderr of this process.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Term {
     color: Color,
 }
 
 impl Term {
-    /// Both streams, coloured by this rule.
+    /// Returns both streams with a color rule.
     #[must_use]
     pub fn new(color: Color) -> Self {
         Self { color }
     }
 
-    /// Writes a part of the answer.
+    /// Writes a part of the result to stdout.
     ///
     /// # Errors
-    /// The reader has gone, or the stream cannot take more.
+    /// The reader closed the pipe, or the stream accepts no more bytes.
     #[expect(clippy::disallowed_methods, reason = "the one place that writes to stdout")]
     pub fn answer(&self, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
         if stdout::was_closed() {
-            // What stands in its place takes everything and keeps nothing.
+            // Stdout was replaced by `/dev/null` at startup, which accepts everything.
             return Err(OutputError::Failed(rustix::io::Errno::BADF.into()));
         }
         let mut stdout = io::stdout().lock();
@@ -74,61 +73,61 @@ impl Term {
         })
     }
 
-    /// Says something beside the answer. That nobody listens is no failure.
+    /// Writes a message to stderr. Errors are ignored.
     #[expect(clippy::disallowed_methods, reason = "the one place that writes to stderr")]
     pub fn talk(&self, text: &str) {
         let mut stderr = io::stderr().lock();
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 
-    /// Whether stdout is a terminal.
+    /// True if stdout is a terminal.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that asks what stdout is")]
     pub fn is_answer_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }
 
-    /// How many columns the terminal has that stdout is; `None` for anything else.
+    /// Returns the number of columns of the terminal on stdout; `None` if unknown or no terminal.
     #[must_use]
     pub fn answer_width(&self) -> Option<usize> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
-        // A serial line does not know its size.
+        // A serial line reports 0 columns.
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
     }
 
-    /// Whether stderr is a terminal.
+    /// True if stderr is a terminal.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that asks what stderr is")]
     pub fn is_talk_terminal(&self) -> bool {
         io::stderr().is_terminal()
     }
 
-    /// How many columns the terminal has that stderr is; `None` for anything else.
+    /// Returns the number of columns of the terminal on stderr; `None` if unknown or no terminal.
     #[must_use]
     pub fn talk_width(&self) -> Option<usize> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).ok()?;
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
     }
 
-    /// Whether somebody sees how far a run is: on a terminal that can take a line back.
+    /// True if a progress line can be shown: stderr is a terminal that can erase a line.
     #[must_use]
     pub fn shows_progress(&self) -> bool {
         self.is_talk_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
     }
 
-    /// Whether the answer is coloured.
+    /// True if text on stdout is colored.
     #[must_use]
     pub fn colors_answer(&self) -> bool {
         self.colors(self.is_answer_terminal())
     }
 
-    /// Whether what is said beside it is coloured.
+    /// True if text on stderr is colored.
     #[must_use]
     pub fn colors_talk(&self) -> bool {
         self.colors(self.is_talk_terminal())
     }
 
-    /// The text in the style, for stderr.
+    /// Returns a text in a style, for stderr.
     #[must_use]
     pub fn style_talk(&self, style: Style, text: &str) -> String {
         let code = match style {

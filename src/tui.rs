@@ -1,8 +1,9 @@
-//! `rdmactl top`: what the operator sees and does, without a terminal, a file or a socket.
+//! Screen of `rdmactl top`: state, key handling and drawing, without access to terminal, files or
+//! network.
 //!
-//! [`State`] changes only in [`State::update`], by an [`Event`] and the moment at which it came; what is to
-//! be done outside comes back as [`Effect`]s. [`draw()`] is pure. `cmd/top` reads keys, gathers
-//! [`Picture`]s and carries out effects.
+//! [`State`] changes only in [`State::update`], with an [`Event`] and its time. Actions for the
+//! caller are returned as [`Effect`]s. [`draw()`] changes only the frame. `cmd::top` reads keys,
+//! gathers [`Picture`]s and performs effects.
 
 mod changes;
 mod columns;

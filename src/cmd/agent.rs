@@ -1,8 +1,7 @@
-//! `rdmactl agent`: the parts of the program that run in a process of their own.
+//! Runs `rdmactl agent`: the parts of the program that run in a separate process.
 //!
-//! A rule of sudo may allow this command to a user who is not root. Therefore it accepts no other
-//! argument than those of the agent, reads no configuration, and has no environment of its
-//! caller.
+//! A sudo rule may allow this command to a user who is not root. Therefore it accepts only
+//! arguments of the agent, reads no configuration, and drops the environment of its caller.
 
 use std::env;
 use std::ffi::OsString;
@@ -29,10 +28,10 @@ use super::{Advice, Outcome, local};
 /// Environment of an agent that sudo started.
 const ENVIRONMENT: [(&str, &str); 2] = [("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")];
 
-/// Prepares a process whose arguments begin with `agent`; call this before anything is read.
+/// Prepares a process whose first argument is `agent`; call it before any input is read.
 ///
 /// # Errors
-/// An argument is none of the agent's. Other flags of rdmactl run programs and read files.
+/// An argument does not belong to the agent. Other flags of rdmactl run programs and read files.
 pub(super) fn isolate(arguments: &[OsString]) -> anyhow::Result<()> {
     if let Some(other) = arguments.iter().skip(1).find(|argument| !is_of_agent(argument)) {
         return Err(Advice::error(
@@ -48,7 +47,7 @@ pub(super) fn isolate(arguments: &[OsString]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// True for a word of the agent's own command line.
+/// Returns true for a word of the agent's own command line.
 fn is_of_agent(argument: &OsString) -> bool {
     argument.to_str().is_some_and(|argument| {
         matches!(argument, "verbs" | "worker" | "--unlink" | "--lines" | "--parent")
@@ -56,17 +55,17 @@ fn is_of_agent(argument: &OsString) -> bool {
     })
 }
 
-/// Plays the role that the parent process names.
+/// Runs the role that the parent process requests.
 pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
-    // Started as "/proc/self/exe" it would be "exe" to ps and to `rdma resource show`.
+    // Without this, `ps` and `rdma resource show` would show the name "exe" of "/proc/self/exe".
     let _ = fs::write("/proc/self/comm", "rdmactl");
     match args.role.as_str() {
         "verbs" => {
-            // A child that outlives its parent has nobody to answer. It is a courtesy: where the
-            // kernel refuses, the parent's deadline still holds.
+            // A child without its parent has no reader. If the kernel refuses the signal, the
+            // deadline of the parent still applies.
             let _ = set_parent_process_death_signal(Some(Signal::KILL));
             if args.parent.is_some_and(|parent| !is_parent(parent)) {
-                // It died before that call, and no signal will come.
+                // The parent died before that call, so no signal will come.
                 return Ok(Outcome::Complete);
             }
             term.answer(serde_json::to_vec(&answer_verbs())?)?;
@@ -87,7 +86,7 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// Serves on the standard streams, as they are or in lines of text.
+/// Serves on stdin and stdout, either raw or in lines of text.
 fn serve(supervisor: &Supervisor, lines: bool) -> anyhow::Result<()> {
     let (input, output) = (own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?);
     let nonce = &supervisor.nonce;
@@ -107,17 +106,17 @@ fn inventory(parts: &Parts, limit: Duration) -> HostReport {
 
 fn recording(parts: &Parts, limit: Duration) -> Recording {
     let recorder = Recorder::new(Live::new(VerbsChild::own(limit)));
-    // The questions follow from the answers: whoever decodes them asks them.
+    // Decoding decides which data is read next, so the data is decoded here, too.
     let _ = local::ask(&recorder, parts, "", Via::Agent);
     recorder.into_recording()
 }
 
-/// Whether this process is still the child of that one: orphans have another parent.
+/// Returns true if `pid` is still the parent of this process: an orphan has another parent.
 fn is_parent(pid: u32) -> bool {
     getppid().is_some_and(|parent| u32::try_from(parent.as_raw_nonzero().get()) == Ok(pid))
 }
 
-/// A standard stream without the buffer and the lock of the one in the standard library.
+/// Returns a standard stream without the buffer and the lock of `std`.
 fn own(stream: BorrowedFd<'_>) -> anyhow::Result<File> {
     let owned = stream.as_fd().try_clone_to_owned().context("cannot use the agent's streams")?;
     Ok(File::from(owned))

@@ -1,4 +1,4 @@
-//! The hosts that a command line names.
+//! Resolves the host sets of a command line to hosts. Contacts no host.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::fleet::{Host, HostSet, LineError, Lookup as _, Site};
 
 use super::{Advice, launcher};
 
-/// The hosts to ask: those that are named, or those that the launcher has anyway; `None` for this
+/// Returns the hosts to query: the named hosts, or the hosts of the launcher; `None` for this
 /// host.
 ///
 /// # Errors
-/// As for [`named`], or the launcher needs names or a job.
+/// As for [`named`], or the launcher needs host names or a job.
 pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
-    // A file is read on this host; the named hosts are looked up in it.
+    // A capture file is read on this host; the named hosts are selected from the file.
     if global.from.is_some() {
         return Ok(None);
     }
@@ -35,19 +35,19 @@ pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
     }
 }
 
-/// The hosts of `-H` and `--hosts-file` together; `None` when neither is given.
+/// Returns the hosts of `-H` and `--hosts-file` together; `None` if neither is given.
 ///
 /// # Errors
-/// A set or a file is wrong, as for [`of_set`], or all of it is no host.
+/// A set or a file is invalid, or together they name no host or too many hosts.
 pub(super) fn named(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
     let Some(set) = flags(global, &Site::here())? else { return Ok(None) };
     some(set).map(Some)
 }
 
-/// Returns the same set, which may be empty or too large.
+/// Returns the set of `-H` and `--hosts-file`, which may be empty or too large.
 ///
 /// # Errors
-/// A set or a file is wrong.
+/// A set or a file is invalid.
 pub(super) fn flags(global: &Global, site: &Site) -> anyhow::Result<Option<HostSet>> {
     if !global.names_hosts() {
         return Ok(None);
@@ -67,7 +67,7 @@ pub(super) fn flags(global: &Global, site: &Site) -> anyhow::Result<Option<HostS
     Ok(Some(sets.into_iter().flatten().collect()))
 }
 
-/// Refuses the name of a device or network interface of this host where a host set is expected.
+/// Refuses the name of an RDMA device or network interface of this host in the place of a host.
 fn refuse_device(word: &str) -> anyhow::Result<()> {
     let is_plain =
         word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
@@ -84,18 +84,19 @@ fn refuse_device(word: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The hosts that an expression names.
+/// Returns the hosts of a host set expression.
 ///
 /// # Errors
-/// The expression is wrong: the error points at the place. Or it names no host.
+/// The expression is invalid, and the error marks the position; or it names no host or too many
+/// hosts.
 pub(super) fn of_set(expression: &str) -> anyhow::Result<Vec<Host>> {
     some(set_of(expression, &Site::here())?)
 }
 
-/// The set of an expression, which may be empty.
+/// Returns the set of a host set expression, which may be empty.
 ///
 /// # Errors
-/// The expression is wrong: the error points at the place.
+/// The expression is invalid, and the error marks the position.
 pub(super) fn set_of(expression: &str, site: &Site) -> anyhow::Result<HostSet> {
     HostSet::find(expression, site).map_err(|error| {
         let fix = "write a host set such as n[01-16,20],gpu3; all forms: rdmactl help hosts";

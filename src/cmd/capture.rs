@@ -1,4 +1,4 @@
-//! `rdmactl capture`: the raw answers of one host or many in a file.
+//! Runs `rdmactl capture`: writes the raw data of hosts to a file or to stdout.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::outcome::say;
 use super::summary::place_flags;
 use super::{Advice, Outcome, asked, fleet, local};
 
-/// Records what the flags name to a file or to stdout.
+/// Records the hosts of the flags, or copies a capture.
 pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Result<Outcome> {
     if global.save.is_none() && term.is_answer_terminal() {
         let fix = "name a file: rdmactl capture --save FILE";
@@ -47,7 +47,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
         capture.write(&mut text)?;
         term.answer(text)?;
     }
-    // A copy is complete; a recording lacks what its hosts did not say.
+    // A copy is complete. A recording lacks the data that its hosts could not read.
     for note in notes(&reports, global.queries_hosts(), global.verbose > 0) {
         say(term, &note);
     }
@@ -57,7 +57,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     Ok(Outcome::of_listing(&reports))
 }
 
-/// Returns the note about hosts that failed, with the command that records them again.
+/// Returns the note about failed hosts, with the command that records these hosts again.
 fn failed(global: &Global, reports: &[HostReport]) -> Option<Note> {
     let failed: Vec<&HostReport> = reports.iter().filter(|one| one.failure.is_some()).collect();
     if failed.is_empty() || !global.queries_hosts() {

@@ -1,4 +1,7 @@
-//! `rdmactl compat`: the older tools, byte for byte; also when rdmactl goes by the name of one.
+//! Runs `rdmactl compat`: prints the output of an older tool, byte for byte. A symbolic link with
+//! the name of a tool does the same.
+//!
+//! `crate::compat` formats the output; this module finds the host and handles the flags.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,7 +18,8 @@ use crate::term::Term;
 
 use super::{Advice, Outcome, asked, fleet, local};
 
-/// The command line of a link that is named like a tool: `ibstat -l` is `rdmactl compat ibstat -l`.
+/// Returns the command line for a link named like a tool: `ibstat -l` becomes
+/// `rdmactl compat ibstat -l`.
 pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
     let tool =
         words.first().and_then(|word| Path::new(word).file_name()?.to_str()).map(str::to_owned);
@@ -24,7 +28,7 @@ pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
     before.into_iter().chain(words.into_iter().skip(1)).collect()
 }
 
-/// Returns the command line of compat for a tool that is typed as a command; `None` for another
+/// Returns the `compat` command line for a tool that was typed as a command; `None` for another
 /// word.
 pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
     let tool = Tool::from_name(word)?;
@@ -43,8 +47,8 @@ pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
 
 /// Returns the command line of a tool, quoted for a shell.
 ///
-/// A host that stands where the tool expects a device is named by -H, if flags of rdmactl show that
-/// another host is meant.
+/// If flags of rdmactl indicate another host, a word in the place of a device becomes the value
+/// of `-H`.
 fn command_line(tool: Tool, ours: &[&str], theirs: &[&str]) -> Result<String, shlex::QuoteError> {
     let (mut ours, mut theirs) = (ours.to_vec(), theirs.to_vec());
     let names_source = ["-H", "--hosts", "--hosts-file", "--from", "--root"];
@@ -61,12 +65,12 @@ fn command_line(tool: Tool, ours: &[&str], theirs: &[&str]) -> Result<String, sh
     shlex::try_join([&["rdmactl", "compat"], &ours[..], &[tool.name()], &theirs].concat())
 }
 
-/// True for a flag of rdmactl that is also an option of the tool: -H of ibnetdiscover.
+/// Returns true for a flag of rdmactl that is also an option of the tool: -H of ibnetdiscover.
 fn is_option(tool: Tool, flag: &str) -> bool {
     tool == Tool::Ibnetdiscover && flag == "-H"
 }
 
-/// Prints what the original would, and ends as it would.
+/// Prints the output of the original tool, and returns its exit status.
 pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Result<Outcome> {
     let words: Vec<String> =
         args.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -98,8 +102,8 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
     Ok(Outcome::Original(transcript.code))
 }
 
-/// Returns the fix of an error. Only an uploaded rdmactl reads everything of a host without
-/// rdmactl.
+/// Returns the fix of an error. On a host without rdmactl, only an uploaded rdmactl can read all
+/// data.
 fn fix_of(error: &CompatError, global: &Global, typed: &[String]) -> String {
     let is_unrecorded = matches!(error, CompatError::NotRecorded { .. });
     let is_live = global.queries_hosts() && global.from.is_none();
@@ -135,7 +139,7 @@ const OWN_FLAGS: [(&str, bool); 16] = [
     ("--no-sudo", false),
 ];
 
-/// Refuses a flag of rdmactl after the tool, where only options of the tool stand.
+/// Refuses a flag of rdmactl after the name of the tool: only options of the tool may follow.
 ///
 /// A symbolic link with the name of a tool passes every word on.
 fn refuse_own_flags(tool: Tool, before: Vec<&str>, args: &[String]) -> anyhow::Result<()> {
@@ -152,13 +156,15 @@ fn refuse_own_flags(tool: Tool, before: Vec<&str>, args: &[String]) -> anyhow::R
     Err(Advice::error(format!("{flag} belongs to rdmactl, not to {}", tool.name()), fixed))
 }
 
-/// Returns the words of a command line before the name of the tool, without `rdmactl` and `compat`.
+/// Returns the words of a command line before the name of the tool, without `rdmactl` and
+/// `compat`.
 fn flags_before(tool: Tool, typed: &[String]) -> Vec<&str> {
     let words = typed.iter().skip(1).map(String::as_str);
     words.take_while(|word| *word != tool.name()).filter(|word| *word != "compat").collect()
 }
 
-/// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of rdmactl.
+/// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of
+/// rdmactl.
 fn own_flags(args: &[String]) -> Option<(&str, Vec<&str>, Vec<&str>)> {
     let (mut first, mut ours, mut theirs) = (None, Vec::new(), Vec::new());
     let mut words = args.iter().map(String::as_str);
@@ -177,7 +183,7 @@ fn own_flags(args: &[String]) -> Option<(&str, Vec<&str>, Vec<&str>)> {
     Some((first?, ours, theirs))
 }
 
-/// The name that the tool goes by in its own messages.
+/// Returns the program name for the messages of the tool.
 fn program(tool: Tool) -> String {
     let called = std::env::args_os().next().map(|word| word.to_string_lossy().into_owned());
     let is_link =
@@ -185,11 +191,11 @@ fn program(tool: Tool) -> String {
     called.filter(is_link).unwrap_or_else(|| tool.name().to_owned())
 }
 
-/// Where the answers come from.
+/// Source of the data.
 enum Origin {
     /// This machine.
     Live(Box<dyn Source>),
-    /// A file or a directory, which may hold anything.
+    /// File or directory with untrusted content.
     Copy(Box<dyn Source>),
 }
 
@@ -209,7 +215,7 @@ fn source(global: &Global) -> anyhow::Result<Origin> {
     Ok(Origin::Live(Box::new(Live::new(VerbsChild::own(global.timeout)))))
 }
 
-/// The one host of a capture.
+/// Returns the only host of a capture.
 fn only_host(capture: Capture, place: &str) -> anyhow::Result<Origin> {
     let mut hosts = capture.into_sources();
     let count = hosts.len();
@@ -225,7 +231,7 @@ fn only_host(capture: Capture, place: &str) -> anyhow::Result<Origin> {
     }
 }
 
-/// What a file says of another machine reaches no terminal raw; a pipe gets the bytes.
+/// Escapes data of another machine for a terminal; a pipe gets the original bytes.
 fn made_safe(transcript: Transcript, term: Term) -> Transcript {
     let safe = |text: String, is_terminal: bool| {
         if !is_terminal {
@@ -269,7 +275,7 @@ fn a_tool_that_is_typed_as_a_command_is_called_with_its_arguments() {
     assert_eq!(fix(&["ibnetdiscover", "-H"]).unwrap(), "rdmactl compat ibnetdiscover -H");
     assert_eq!(fix(&["ibstat", "a b"]).unwrap(), "rdmactl compat ibstat 'a b'");
     assert_eq!(fix(&["ibwhat"]), None);
-    // A host where the tool has no argument, or a device: only -H queries it.
+    // The tools take a device or no argument there, so a host needs -H.
     assert_eq!(
         fix(&["ibv_devinfo", "n1", "-F", "conf"]).unwrap(),
         "rdmactl compat -F conf -H n1 ibv_devinfo"

@@ -1,8 +1,8 @@
-//! What may stand where the cursor is: the scripts under completions/ ask for it through an
-//! environment variable.
+//! Prints completion candidates for the word at the cursor. The scripts under completions/ call
+//! it through an environment variable.
 //!
-//! A shell is never kept waiting, never hears an error, and gets no text with control characters.
-//! Nothing here uses the network.
+//! It answers within a fixed time, prints no error and no control characters, and does not use
+//! the network.
 
 mod hosts;
 mod rows;
@@ -27,14 +27,14 @@ use crate::term::Term;
 use super::flags::without_useless;
 use words::Line;
 
-/// The variable that holds the shell's name.
+/// Environment variable with the name of the shell.
 const VARIABLE: &str = "RDMACTL_COMPLETE";
 
-/// The longest that a shell waits: a home directory may hang. It takes hundredths of a second else;
-/// a busy machine is no reason to offer nothing.
+/// Time limit, because a home directory may hang. Usually it takes hundredths of a second; the
+/// limit leaves time for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The shell that asks, if one does.
+/// Returns the shell that requests completion, if one does.
 pub(super) fn asked() -> Option<Shell> {
     match env::var(VARIABLE).ok()?.as_str() {
         "bash" => Some(Shell::Bash),
@@ -44,7 +44,7 @@ pub(super) fn asked() -> Option<Shell> {
     }
 }
 
-/// Prints the candidates, one a line; for zsh and fish with a tab and what they mean.
+/// Prints one candidate per line; zsh and fish also get a tab and a description.
 pub(super) fn answer(shell: Shell) -> ExitCode {
     let (tell, told) = mpsc::channel();
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
@@ -69,7 +69,7 @@ fn candidates(shell: Shell, arguments: &[OsString]) -> Option<String> {
     let has_values = found.iter().any(|one| !is_flag(one));
     let mut text = String::new();
     for one in &found {
-        // Nobody looks for flags among values before a dash is typed.
+        // Flags beside values are offered only after a dash.
         if is_flag(one) && has_values && !current.starts_with('-') {
             continue;
         }
@@ -92,7 +92,7 @@ fn is_printable(text: &str) -> bool {
     !text.is_empty() && !text.chars().any(char::is_control)
 }
 
-/// The command line with what can stand for its values.
+/// Returns the command line with the completers of its values.
 fn tree(words: &[OsString]) -> clap::Command {
     let mut tree = without_useless(Cli::command());
     let names: Vec<String> =
@@ -108,7 +108,7 @@ fn tree(words: &[OsString]) -> clap::Command {
     tree.mut_arg("hosts", |arg| arg.add(ArgValueCompleter::new(hosts::complete)))
 }
 
-/// What completes the values of an argument.
+/// Returns the completer for the values of an argument.
 fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgValueCompleter> {
     let of_columns: fn(&[Described], &str) -> Vec<CompletionCandidate> = match argument {
         "hosts" | "matrix" | "clients" | "servers" | "targets" | "sets" => {
@@ -134,7 +134,7 @@ fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgVal
         "filter" => rows::condition,
         _ => return None,
     };
-    // A flag or a view may ask for another listing of the same command than the usual one.
+    // A flag or a view may select another listing of the command than the default one.
     let is_asked = |name: &str| name.split(' ').all(|word| words.iter().any(|one| one == word));
     let mut listings = listings_of(command);
     let asked = listings.iter().rposition(|(name, _)| is_asked(name)).unwrap_or(0);

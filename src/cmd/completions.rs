@@ -1,11 +1,12 @@
-//! `rdmactl completions`: the scripts under completions/, which ask the program itself.
+//! Runs `rdmactl completions`: prints the scripts under completions/. The scripts call
+//! `complete`.
 
 use crate::cli::{CompletionsArgs, Shell};
 use crate::term::Term;
 
 use super::Outcome;
 
-/// Prints the script of one shell.
+/// Prints the script for one shell.
 pub(super) fn run(args: &CompletionsArgs, term: Term) -> anyhow::Result<Outcome> {
     term.answer(match args.shell {
         Shell::Bash => include_str!("../../completions/rdmactl.bash"),

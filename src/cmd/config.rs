@@ -1,4 +1,5 @@
-//! `rdmactl config`: the settings in use, where they come from, and an example file.
+//! Runs `rdmactl config`: prints the settings in use with their origins, or writes an example
+//! file.
 
 use crate::cli::{ConfigArgs, Format, Global};
 use crate::config::{Config, EXAMPLE_LINE, FILE_VARIABLE, files, init, schema};
@@ -44,7 +45,7 @@ pub(super) fn run(
             let fix = "use --format json: rdmactl config --format json";
             return Err(Advice::error("config has no metrics", fix));
         }
-        // A heat map of settings is refused before.
+        // Html, Svg, Tree and Dot are refused earlier for this command.
         Format::Table
         | Format::Plain
         | Format::Csv
@@ -63,7 +64,7 @@ pub(super) fn run(
     Ok(Outcome::Complete)
 }
 
-/// Returns a line for each file of the configuration: its path, and whether it exists.
+/// Returns one line per configuration file: its path, and its existence.
 fn files_read() -> String {
     let files = files(&|name| std::env::var_os(name));
     if files.is_empty() {

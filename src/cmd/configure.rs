@@ -1,4 +1,4 @@
-//! Puts the values of the configuration in the place of flags that are not given.
+//! Applies the configuration: a setting takes the place of a flag that is not given.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::config::{Config, Key, Origin, SETTINGS, Value};
 
 /// Reads the configuration and applies it to a command line.
 ///
-/// Commands whose output does not depend on it read no configuration.
+/// Commands whose output does not depend on the configuration do not read it.
 ///
 /// # Errors
 /// The configuration is invalid.
@@ -55,7 +55,7 @@ fn apply_to(cli: &mut Cli, config: &Config, given: &Given) {
     if let Some(Value::Time(_, interval)) = value(Key::Interval) {
         global.configured.interval = Some(interval);
     }
-    // Term looks for NO_COLOR itself, and a theme as a flag weighs more.
+    // `Term` handles NO_COLOR itself, and a theme given as a flag has priority.
     let color = config.configured(Key::Color);
     let is_plain = color.is_some_and(|(_, origin)| *origin == Origin::Variable("NO_COLOR"));
     if let Some((Value::Text(word), _)) = color
@@ -81,7 +81,7 @@ fn apply_to(cli: &mut Cli, config: &Config, given: &Given) {
     }
 }
 
-/// Applies what concerns SSH; another launcher has no use for it.
+/// Applies the settings of SSH; other launchers do not use them.
 fn apply_ssh(
     global: &mut Global,
     value: &dyn Fn(Key) -> Option<Value>,
@@ -102,19 +102,20 @@ fn apply_ssh(
     }
 }
 
-/// True if the command queries the configured hosts: no flag names another place.
+/// Returns true if the command queries the configured hosts, because no flag names another
+/// source.
 fn queries_configured(cli: &Cli) -> bool {
     let Global { local, from, root, launcher, .. } = &cli.global;
     let is_elsewhere = *local
         || from.is_some()
         || root.is_some()
-        // The nodes of the job.
+        // Slurm provides the nodes of the job.
         || *launcher == Launcher::Slurm
         || cli.global.names_hosts();
     !is_elsewhere
         && match &cli.command {
             Some(Command::Ping(args)) => args.matrix == Some(None) && args.targets.is_empty(),
-            // Stands for a tool of this host.
+            // compat replaces a tool of this host.
             Some(Command::Compat(_) | Command::Hosts(_) | Command::Config(_)) => false,
             _ => true,
         }
@@ -158,7 +159,7 @@ fn with_flags(mut config: Config, global: &Global, given: &Given) -> Config {
             }
             Key::SshOptions => list(&global.ssh_option),
             Key::Sudo => Some(Value::Switch(global.sudo)),
-            // config has no flags for these, and lists its own columns with -o.
+            // The config command has no flags for these settings; its -o selects its own columns.
             Key::Interval | Key::Theme | Key::Columns(_) => None,
         };
         if let Some(value) = value {
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
     use crate::cmd::flags;
 
-    /// Returns a command line after this configuration file and these variables are applied.
+    /// Returns a command line with this configuration file and these variables applied.
     fn applied(words: &[&str], text: &str, variables: &[(&str, &str)]) -> Cli {
         let words: Vec<OsString> = ["rdmactl"].iter().chain(words).map(OsString::from).collect();
         let (tree, mut matches) = Cli::matches(&words).unwrap();
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(all.login.as_deref(), Some("b"));
         assert_eq!(all.ssh_config.as_deref(), Some(Path::new("/y")));
         assert_eq!(all.ssh_option, ["Port=8"]);
-        // Flags before the command are flags, too.
+        // Flags are also accepted before the command.
         let before = applied(&["--fanout", "9", "devices"], text, &[]).global;
         assert_eq!(before.fanout, 9);
     }

@@ -1,4 +1,5 @@
-//! `rdmactl connections`: who uses RDMA, and who silently fell back to TCP?
+//! Runs `rdmactl connections`: lists connections over RDMA, and connections that fell back to
+//! TCP.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -15,7 +16,6 @@ use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
 use super::{Advice, Outcome};
 
-/// Lists the connections of what the flags name.
 pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow::Result<Outcome> {
     refuse_consumer(global)?;
     let peers = LinkPeers::read(&args.fabric)?;
@@ -47,7 +47,7 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
     Ok(if reading.is_problem.get() { Outcome::Problem } else { outcome })
 }
 
-/// Refuses the word of a consumer where a host set is expected.
+/// Refuses the name of a consumer, such as `nfs`, in the place of a host set.
 fn refuse_consumer(global: &Global) -> anyhow::Result<()> {
     let is_consumer = |word: &&String| ConsumerKind::ALL.iter().any(|kind| kind.word() == **word);
     let Some(word) = global.hosts.iter().find(is_consumer) else { return Ok(()) };
@@ -60,11 +60,11 @@ fn refuse_consumer(global: &Global) -> anyhow::Result<()> {
     Err(Advice::error(format!("{word} is a user of RDMA, not a host"), fix))
 }
 
-/// What is kept from one reading to the next.
+/// State that is kept between two samples.
 struct Reading<'args> {
     args: &'args ConnectionsArgs,
     is_problem: Cell<bool>,
-    /// How the connections of each host were that has answered.
+    /// Standing of each connection of each host that has responded.
     before: RefCell<HashMap<String, HashMap<String, Standing>>>,
 }
 
@@ -80,7 +80,7 @@ impl Reading<'_> {
         self.args.only.is_none_or(|only| only.admits(connection))
     }
 
-    /// Those that are wanted.
+    /// Returns the connections that `--only` selects.
     fn wanted(&self, reports: &[HostReport]) -> Vec<Vec<Connection>> {
         let mut all = connections(reports);
         for of_host in &mut all {
@@ -103,14 +103,14 @@ impl Reading<'_> {
             row.change = before.get(&row.report.host).and_then(|known| change(known, connection));
             now.entry(&row.report.host).or_default().insert(connection.id.clone(), state);
         }
-        // A host without an answer has not changed.
+        // An unresponsive host keeps its earlier connections.
         before.extend(now.into_iter().map(|(host, known)| (host.to_owned(), known)));
         rows.retain(|row| row.connection.as_ref().is_none_or(|one| self.is_wanted(one)));
         rows
     }
 }
 
-/// What is different since the host's last answer.
+/// Returns the change since the last report of the host.
 fn change(known: &HashMap<String, Standing>, connection: &Connection) -> Option<String> {
     match known.get(&connection.id) {
         None => Some("new".to_owned()),

@@ -1,4 +1,5 @@
-//! `rdmactl counters`: what went through, and what went wrong on the way?
+//! Runs `rdmactl counters`: lists traffic and error counters of ports, devices or the whole
+//! subnet.
 
 use crate::analyse::errors::is_error;
 use crate::cli::{CountersArgs, Format, Global};
@@ -9,7 +10,7 @@ use crate::term::Term;
 use super::Outcome;
 use super::listing::{self, Recipe};
 
-/// Lists the counters of what the flags name.
+/// Lists the counters of the hosts that the flags name.
 pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
     if args.fabric {
         return of_fabric(global, args, term);
@@ -55,20 +56,20 @@ fn of_fabric(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result
     })
 }
 
-/// Keeps the counters that the flags ask for.
+/// Keeps the counters that the flags select.
 fn keep(global: &Global, args: &CountersArgs, counters: &mut Vec<Counter>) {
     if args.errors {
         counters.retain(|counter| is_error(&counter.name));
     }
-    // A program would take a counter that is not listed for one that the driver does not have.
+    // Without the row, a program would assume that the driver lacks the counter.
     let is_for_programs = matches!(global.output(), Format::Json | Format::Ndjson | Format::Prom);
     if !args.all && !is_for_programs {
         counters.retain(is_telling);
     }
 }
 
-/// Whether a counter has something to say: it counted, cannot be read, or was set to 0 while it was
-/// watched, as by a driver that was loaded anew.
+/// Returns true if the counter has a value above 0, cannot be read, or was reset between two
+/// samples. A reload of its driver resets a counter.
 fn is_telling(counter: &Counter) -> bool {
     let was_reset = counter.rate.is_some_and(|rate| rate.change == CounterChange::Reset);
     counter.value != Some(0) || was_reset

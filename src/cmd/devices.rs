@@ -1,4 +1,4 @@
-//! `rdmactl devices`: what do I have?
+//! Runs `rdmactl devices`: lists the RDMA devices of hosts.
 
 use crate::cli::{DevicesArgs, Global};
 use crate::model::Part;
@@ -9,7 +9,7 @@ use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
 use super::{Outcome, down_ports};
 
-/// Lists the devices of what the flags name.
+/// Lists the devices of the hosts that the flags name.
 pub(super) fn run(global: &Global, args: &DevicesArgs, term: Term) -> anyhow::Result<Outcome> {
     let peers = LinkPeers::read(&args.fabric)?;
     let recipe = Recipe::<Devices> {

@@ -1,4 +1,4 @@
-//! `rdmactl fabric`: what does the InfiniBand subnet consist of, and what is wrong with it?
+//! Runs `rdmactl fabric`: lists nodes, links, routes, errors and problems of InfiniBand subnets.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ use super::listing::{self, Recipe, Rows};
 use super::outcome::say;
 use super::{Advice, Outcome, local};
 
-/// Lists the subnets of what the flags name.
+/// Lists the subnets of the hosts or of the file that the flags name.
 pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Result<Outcome> {
     check(global, args)?;
     let names = args.node_name_map.as_deref().map(read_names).transpose()?;
@@ -128,7 +128,7 @@ impl Fabric<'_> {
             None => None,
         };
         let mut parts: Parts = [Part::Fabric].into_iter().chain(via).collect();
-        // A file serves every view.
+        // A saved file must serve every view.
         let of_views = [Part::FabricRoutes, Part::FabricPartitions, Part::FabricCounters];
         parts.extend(
             if self.global.save.is_some() { of_views.iter() } else { of_view.iter() }.copied(),
@@ -136,7 +136,8 @@ impl Fabric<'_> {
         parts
     }
 
-    /// Gives nodes the names of the name map, and says with -v why tables were not used.
+    /// Sets the node names of the name map; with -v, reports why tables of subnet administration
+    /// were not used.
     fn rename(&self, report: &mut HostReport) {
         for fabric in report.fabrics.iter().flatten().filter(|fabric| !fabric.nodes.is_empty()) {
             for why in fabric.rejected_tables.iter().filter(|_| self.global.verbose > 0) {
@@ -178,7 +179,7 @@ impl Fabric<'_> {
         }
     }
 
-    /// One row for each subnet, and its findings below.
+    /// Lists one row per subnet, with its findings below the table.
     fn subnets(&self) -> anyhow::Result<Outcome> {
         self.list_with(&Recipe::<FabricSubnets> {
             footer: &|rows, _| {
@@ -194,7 +195,7 @@ impl Fabric<'_> {
         })
     }
 
-    /// Error counters; a counter above its threshold is a problem.
+    /// Lists error counters above their thresholds; each one is a problem.
     fn errors(&self) -> anyhow::Result<Outcome> {
         let thresholds = match &self.args.thresholds {
             None => Thresholds::default(),
@@ -207,7 +208,8 @@ impl Fabric<'_> {
                 })?
             }
         };
-        // A capture holds the requests for all counters; the requests for errors alone differ.
+        // A capture holds the requests for all counters. Requests for error counters alone
+        // differ.
         let needs_all = thresholds.name_traffic() || self.global.from.is_some();
         let mut parts = self.parts();
         parts.extend([if needs_all { Part::FabricCounters } else { Part::FabricErrors }]);
@@ -229,7 +231,7 @@ impl Fabric<'_> {
             },
             |report| {
                 self.rename(report);
-                // JSON has no rows, and no filter.
+                // JSON output has no rows and no filter, so the check happens here.
                 let mut fabrics = report.fabrics.iter().flatten().filter(|_| is_document);
                 if fabrics.any(|fabric| above(fabric, &thresholds).next().is_some()) {
                     found.set(true);
@@ -244,7 +246,7 @@ impl Fabric<'_> {
         })
     }
 
-    /// The routes between two nodes; one that ends early is a problem.
+    /// Lists the routes between two nodes; a route that ends early is a problem.
     fn routes(&self) -> anyhow::Result<Outcome> {
         let [from, to] = &self.args.ends[..] else { return Ok(Outcome::Nothing) };
         let failed = Cell::new(false);
@@ -303,10 +305,11 @@ impl Fabric<'_> {
     }
 }
 
-/// Limit of a file of node names or thresholds: 100,000 names of 64 characters.
+/// Maximum size of a file of node names or thresholds, in bytes; enough for 100,000 names of 64
+/// characters.
 const MOST_OF_TEXT: u64 = 16 << 20;
 
-/// Reads a file of node names: lines of a GUID and a name in quotation marks.
+/// Reads a file of node names: lines with a GUID and a quoted name.
 fn read_names(path: &Path) -> anyhow::Result<HashMap<u64, String>> {
     let text = read_text(path, MOST_OF_TEXT)
         .with_context(|| format!("cannot read the node names in {}", path.display()))?;

@@ -1,4 +1,4 @@
-//! `rdmactl fabric errors --clear`: sets the listed error counters to zero.
+//! Implements `rdmactl fabric errors --clear`: sets the listed error counters to zero.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::term::Term;
 use super::outcome::say;
 use super::{Advice, Outcome, local};
 
-/// Refuses `--clear` where rdmactl cannot clear what it lists.
+/// Refuses `--clear` for counters that this host cannot clear.
 ///
 /// # Errors
-/// The view, the source or the format of the listing has no counters that this host can clear.
+/// The view, the source or the output format does not allow `--clear`.
 pub(super) fn refuse_clear(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
     let here = "on a host of the subnet: rdmactl fabric errors --clear";
     let (what, fix) = if args.view != FabricView::Errors {
@@ -33,25 +33,23 @@ pub(super) fn refuse_clear(global: &Global, args: &FabricArgs) -> anyhow::Result
     Err(Advice::error(what, fix))
 }
 
-/// The counters that a listing shows, by the RDMA device and port of this host that lead to the
-/// subnet, then by LID and port.
+/// Listed counters: by RDMA device and port of this host that lead to the subnet, then by LID and
+/// port number.
 #[derive(Debug, Default)]
 pub(super) struct Listed(BTreeMap<(String, u32), Ports>);
 
-/// The listed counters of a subnet.
+/// Listed counters of a subnet, by LID and port number.
 type Ports = BTreeMap<(u16, u8), ListedPort>;
 
-/// The listed counters of one port.
+/// Listed counters of one port.
 #[derive(Debug)]
 struct ListedPort {
-    /// Name of the node.
     node: String,
-    /// Names of the counters.
     counters: Vec<String>,
 }
 
 impl Listed {
-    /// Collects the counters of rows.
+    /// Collects the counters of the listed rows.
     pub(super) fn of(rows: &[FabricErrorRow<'_>]) -> Self {
         let mut listed = Self::default();
         for row in rows {
@@ -68,8 +66,8 @@ impl Listed {
         listed
     }
 
-    /// Sets the counters to zero and reports the result on stderr; [`Outcome::Incomplete`] if some
-    /// counters keep their values.
+    /// Sets the counters to zero and reports the result on stderr. Returns
+    /// [`Outcome::Incomplete`] if some counters keep their values.
     ///
     /// # Errors
     /// A port of this host cannot be opened.
@@ -105,7 +103,7 @@ impl Listed {
     }
 }
 
-/// Formats counters that keep their values.
+/// Formats the counters of a port that keep their values.
 fn not_cleared(ports: &Ports, kept: &NotCleared) -> String {
     let node = ports.get(&(kept.lid, kept.port)).map_or("", |port| &port.node);
     format!("{node} port {}: not cleared: {}: {}", kept.port, kept.counters.join(", "), kept.why)

@@ -1,4 +1,4 @@
-//! Flags that a command does not support, or that contradict each other, are refused.
+//! Refuses flags that a command does not support, and flags that contradict each other.
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -8,17 +8,17 @@ use crate::config::{Key, SETTINGS};
 
 use super::Advice;
 
-/// The flags and arguments that a command line gives.
+/// Flags and arguments of a command line.
 pub(super) struct Given {
     command: String,
-    /// Long names of the flags that all commands have.
+    /// Long names of the given global flags.
     global: Vec<String>,
-    /// The command's own arguments, flags with their dashes.
+    /// Given flags of the command with their dashes, and its given arguments.
     own: Vec<String>,
 }
 
 impl Given {
-    /// Returns the given flags that stand for a setting, with their dashes.
+    /// Returns the given flags of a setting, with their dashes.
     pub(super) fn flags_of(&self, key: Key) -> Vec<&'static str> {
         let flags = SETTINGS.iter().filter(|setting| setting.key == key);
         let is_given = |flag: &&str| {
@@ -31,7 +31,7 @@ impl Given {
     /// Checks the command line with the table of `cli::flags`.
     ///
     /// # Errors
-    /// A flag has no effect on this command, or two contradict each other.
+    /// A flag has no effect on the command, or two flags contradict each other.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let global: Vec<&str> = self.global.iter().map(String::as_str).collect();
         flags::check(&self.command, &global, &self.own).map_err(|error| {
@@ -43,9 +43,9 @@ impl Given {
     }
 }
 
-/// Returns the flags and arguments that a command line gives.
+/// Returns the flags and arguments of a command line.
 pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> Given {
-    // Flags that stand before the command are known behind it, too.
+    // clap copies global flags before the command into the matches of the subcommand.
     let (command, matches) = matches.subcommand().unwrap_or((SUMMARY, matches));
     let is_given = |arg: &&clap::Arg| {
         let id = arg.get_id().as_str();
@@ -58,7 +58,7 @@ pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> Given {
     let own = tree.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
     let own: Vec<&clap::Arg> =
         own.filter(|arg| !arg.is_global_set()).filter(|arg| is_given(arg)).collect();
-    // A set as an argument is a set of -H.
+    // A host set as an argument is the same as -H.
     if command != "hosts" && own.iter().any(|arg| arg.get_id() == "sets") {
         global.push("hosts".into());
     }
@@ -73,7 +73,7 @@ pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> Given {
     Given { command: command.to_owned(), global, own }
 }
 
-/// The clap tree, built, in which each command shows only flags that it has use for.
+/// Returns the built clap tree; each command hides flags that have no effect on it.
 pub(super) fn without_useless(mut tree: clap::Command) -> clap::Command {
     tree.build();
     let names: Vec<String> =

@@ -1,4 +1,6 @@
-//! Reports of remote hosts.
+//! Queries remote hosts once, in parallel, and returns one report per host.
+//!
+//! Listings and captures use it. `live_hosts` queries hosts repeatedly.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -25,7 +27,7 @@ use super::upload_notes::UploadNotes;
 use super::{interrupt, launcher, terminal};
 pub(super) use crate::fleet::cancelled;
 
-/// How long an agent that gave its report may take to leave.
+/// Time limit for the exit of an agent that gave its report.
 pub(super) const LEAVE: Duration = Duration::from_secs(1);
 
 /// Returns the upload policy of listings, which can read hosts without an agent.
@@ -33,8 +35,7 @@ pub(super) fn upload(global: &Global) -> UploadPolicy {
     if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never }
 }
 
-/// The way to these hosts that the flags describe, with the watchdog over all its connections,
-/// which a signal cancels.
+/// Returns the connections that the flags describe, and their watchdog, which a signal cancels.
 pub(super) fn reach(
     global: &Global,
     upload: UploadPolicy,
@@ -48,8 +49,8 @@ pub(super) fn reach(
     Ok((reach, watchdog))
 }
 
-/// Returns the same beside a screen, under a watchdog that the caller cancels: no passphrase is requested,
-/// and `tell` gets the notes about the connections.
+/// Returns the connections for a full-screen run. The caller cancels the watchdog; no passphrase
+/// is requested; `tell` gets the notes about connections.
 pub(super) fn reach_beside_screen(
     watchdog: &Watchdog,
     global: &Global,
@@ -107,32 +108,32 @@ fn note(host: &Host, text: &str) -> Note {
     Note { text: escape(&format!("{host}: {text}")).into_owned(), fix: None }
 }
 
-/// What one host gave, and how.
+/// Result of one host, with its transport.
 pub(super) struct Given<T> {
     pub(super) what: T,
     pub(super) via: Via,
-    /// The agent, where it could neither be ended nor killed.
+    /// Agent that could neither be ended nor killed.
     left: Option<Leftover>,
 }
 
-/// What a host gave, or why it gave nothing.
+/// Result of a host, or the reason for its failure.
 type Answer<T> = Result<Given<T>, HostFailure>;
 
-/// What happens while hosts are queried.
+/// Event while hosts are queried.
 enum Event<T> {
-    /// The host with this index answered.
+    /// The host with this index responded or failed.
     Answered(usize, Answer<T>),
-    /// No host answered for [`QUIET`], and some are outstanding.
+    /// No host responded for [`QUIET`], and some hosts are outstanding.
     Quiet,
 }
 
-/// After how long without an answer [`report_in_batches`] passes on the reports that it has.
+/// Time without a response after which [`report_in_batches`] passes on the reports it has.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// Queries every host, and returns one report for each, in the same order.
 ///
 /// # Errors
-/// No host can be queried. A host that fails is a report with its failure.
+/// No host can be queried. A failed host is no error: its report holds the failure.
 pub(super) fn report_hosts(
     global: &Global,
     hosts: Vec<Host>,
@@ -143,8 +144,9 @@ pub(super) fn report_hosts(
     Ok(asked.into_iter().map(|(host, result)| report(&host, result)).collect())
 }
 
-/// Queries every host like [`report_hosts`]. Whenever no host answers for [`QUIET`], `show` gets the new
-/// reports and the outstanding hosts; at the end it gets the rest, and no outstanding host.
+/// Queries every host like [`report_hosts`]. When no host responds for [`QUIET`], `show` gets the
+/// new reports and the outstanding hosts. At the end it gets the remaining reports, and no
+/// outstanding host.
 ///
 /// # Errors
 /// As for [`report_hosts`], or the first error of `show`, which ends the run.
@@ -189,7 +191,7 @@ fn report(host: &Host, result: Answer<HostReport>) -> HostReport {
     }
 }
 
-/// Has every host record its raw answers; each with the report that they make.
+/// Records the raw data of every host; returns the recordings and the reports derived from them.
 ///
 /// # Errors
 /// As for [`report_hosts`].
@@ -222,7 +224,7 @@ pub(super) fn record_hosts(
     Ok((reports, Capture { taken_ns, hosts: captured }))
 }
 
-/// Queries every host; each with its answer, in the same order.
+/// Queries every host, and returns each host with its result, in the same order.
 fn ask_hosts<T: Send>(
     global: &Global,
     hosts: Vec<Host>,
@@ -239,8 +241,8 @@ fn ask_hosts<T: Send>(
     Ok(hosts.into_iter().zip(answers).collect())
 }
 
-/// Queries every host, and calls `each` on this thread for every event. A cancelled run leaves hosts
-/// without an answer.
+/// Queries every host, and calls `each` on this thread for every event. After a cancel, some
+/// hosts have no result.
 ///
 /// # Errors
 /// No host can be queried, or the first error of `each`, which cancels the run.
@@ -252,7 +254,7 @@ fn query_hosts<T: Send>(
 ) -> anyhow::Result<()> {
     let (reach, watchdog) = reach(global, upload(global), hosts)?;
     let ask = |host: &Host| match ask_host(&reach, host, &ask) {
-        // A cancelled run broke the connection itself.
+        // In a canceled run, rdmactl closed the connection itself.
         Err(_) if watchdog.is_cancelled() => Err(cancelled()),
         answer => answer,
     };
@@ -261,11 +263,11 @@ fn query_hosts<T: Send>(
     thread::scope(|scope| {
         let (watchdog, reach) = (&watchdog, &reach);
         let run = move || {
-            // The receiver takes answers until the sender is gone.
+            // The receiver takes results until the sender is dropped.
             fan_out(hosts, fanout, watchdog, ask, |index, answer| {
                 let _ = send.send((index, answer));
             })?;
-            // Every agent has ended: analysis of a report must not delay a signal.
+            // All agents have ended, so the following analysis must not delay a signal.
             reach.end();
             interrupt::only_local_work()
         };
@@ -304,7 +306,7 @@ fn ask_host<T>(
     }
 }
 
-/// Adds an agent that is still running to the problems of the report.
+/// Adds an agent that could not be ended to the problems of the report.
 fn and_left(mut report: HostReport, left: Option<Leftover>) -> HostReport {
     report.problems.extend(left.map(|Leftover { detail, fix }| Problem {
         key: "agent".into(),

@@ -1,4 +1,4 @@
-//! `rdmactl gids`: which addresses can a port be reached by?
+//! Runs `rdmactl gids`: lists the GID tables of ports.
 
 use crate::cli::Global;
 use crate::model::Part;
@@ -8,7 +8,7 @@ use crate::term::Term;
 use super::Outcome;
 use super::listing::{self, Recipe};
 
-/// Lists the GID tables of what the flags name.
+/// Lists the GID tables of the hosts that the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     let recipe = Recipe::<Gids> {
         parts: [Part::Gids].into(),

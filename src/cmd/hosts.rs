@@ -1,4 +1,4 @@
-//! `rdmactl hosts`: the hosts that sets and files name; no host is contacted.
+//! Runs `rdmactl hosts`: prints the hosts of sets and files. Contacts no host.
 
 use crate::cli::{Format, Global, HostsArgs};
 use crate::fleet::{Host, HostSet, Site};
@@ -39,7 +39,7 @@ pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Resu
                 to_json_lines(entries().map(alone))?
             }
             Format::Csv => hosts_csv(&entries().collect::<Vec<_>>())?,
-            // A heat map of hosts is refused before.
+            // Html, Svg, Tree and Dot are refused earlier for this command.
             Format::Table
             | Format::Plain
             | Format::Html

@@ -1,8 +1,8 @@
-//! What a signal does to a run with other hosts, or on the whole screen: it ends it, once politely.
+//! Handles signals. In a run with other hosts or on the full screen, the first signal ends the
+//! run and its agents; the second one kills the process.
 //!
-//! Without such a run the signals keep their own meaning, and end the program at once. So they do
-//! once all hosts have answered: analysis and output leave nothing behind, and do not delay the
-//! end.
+//! Other runs keep the default action of signals. After all hosts have responded, a signal also
+//! ends the program at once: analysis and output leave nothing running on a host.
 
 use std::fs;
 use std::io;
@@ -18,25 +18,26 @@ use signal_hook::low_level::emulate_default_handler;
 use crate::fleet::Watchdog;
 use crate::term::screen;
 
-/// The signal that ended the run; 0 for none.
+/// Signal that ended the run; 0 for none.
 static ENDED_BY: AtomicI32 = AtomicI32::new(0);
 
-/// True when nothing on a host is left to be ended.
+/// True if nothing is left running on a host.
 static IS_LOCAL: AtomicBool = AtomicBool::new(false);
 
-/// Time to print what a cancelled run has.
+/// Time to print the results of a canceled run.
 const REST: Duration = Duration::from_secs(1);
 
-/// Has the first signal cancel the run, so that what is there is printed, and the next one kill.
+/// Installs a handler: the first signal cancels the run, so that its results are printed; the
+/// next one kills.
 ///
 /// # Errors
-/// The system gives no pipe or no thread.
+/// The system creates no pipe or no thread.
 pub(super) fn cancel_on_signals(watchdog: &Watchdog) -> io::Result<()> {
     let watchdog = watchdog.clone();
     end_on_signals(move || watchdog.cancel())
 }
 
-/// Has the first signal do this, and the next one kill.
+/// Installs a handler: the first signal calls `end`; the next one kills.
 ///
 /// # Errors
 /// As for [`cancel_on_signals`].
@@ -44,7 +45,7 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
     IS_LOCAL.store(false, Ordering::SeqCst);
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = parse_ignored(&status);
-    // nohup and shells' background jobs have them ignored, and want them to stay so.
+    // Signals that nohup or a shell's background job ignores stay ignored.
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !ignored(signal));
     let mut signals = Signals::new(wanted)?;
     let serve = move || {
@@ -60,11 +61,11 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
     thread::Builder::new().name("signals".into()).stack_size(64 * 1024).spawn(serve).map(drop)
 }
 
-/// Notes that nothing on a host is left to be ended. From now on a signal ends the program at
-/// once; a signal that came before ends it after a second.
+/// Marks that nothing is left running on a host. From now on, a signal ends the program at once.
+/// A signal that came before ends it after one second.
 ///
 /// # Errors
-/// The system gives no thread.
+/// The system creates no thread.
 pub(super) fn only_local_work() -> io::Result<()> {
     IS_LOCAL.store(true, Ordering::SeqCst);
     if ENDED_BY.load(Ordering::SeqCst) == 0 {
@@ -77,18 +78,18 @@ pub(super) fn only_local_work() -> io::Result<()> {
     thread::Builder::new().name("rest".into()).stack_size(64 * 1024).spawn(end).map(drop)
 }
 
-/// Ends the program by the signal that asked for its end, as if nobody had caught it.
+/// Ends the program by the received signal with its default action.
 pub(super) fn end_at_once() {
     end_by(ENDED_BY.load(Ordering::Relaxed));
 }
 
 fn end_by(signal: i32) {
     screen::give_back();
-    // Fails for no signal that can be caught.
+    // It fails only for signals that cannot be caught.
     let _ = emulate_default_handler(signal);
 }
 
-/// The exit code of a run that a signal ended: 128 and its number, as shells have it.
+/// Returns the exit code of a run that a signal ended: 128 plus its number, as shells do.
 pub(super) fn exit_code() -> Option<ExitCode> {
     match ENDED_BY.load(Ordering::Relaxed) {
         0 => None,
@@ -96,7 +97,7 @@ pub(super) fn exit_code() -> Option<ExitCode> {
     }
 }
 
-/// Which signals a process ignores, by its `/proc/PID/status`; none where that does not say.
+/// Parses the ignored signals from `/proc/PID/status`; none if the field is missing.
 fn parse_ignored(status: &str) -> impl Fn(i32) -> bool + use<> {
     let mask = status
         .lines()

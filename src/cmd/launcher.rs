@@ -1,4 +1,4 @@
-//! What starts the agents, as the flags say.
+//! Selects the launcher that starts the agents: SSH, Slurm or a command template.
 
 use std::env;
 
@@ -7,10 +7,10 @@ use crate::fleet::{Exec, Host, Launcher, Slurm, Watchdog};
 
 use super::Advice;
 
-/// The launcher of a run over these hosts.
+/// Returns the launcher for the hosts of a run.
 ///
 /// # Errors
-/// There is no job, the template is none, or a flag of SSH goes with another launcher.
+/// No Slurm job is active, the template is invalid, or a flag of SSH contradicts the launcher.
 pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow::Result<Launcher> {
     let launcher = match &global.launcher {
         cli::Launcher::Ssh => return Ok(Launcher::Ssh),
@@ -41,16 +41,16 @@ pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow
     Ok(launcher)
 }
 
-/// A Slurm job, as its environment tells.
+/// Slurm job, from the environment.
 struct Job {
     id: String,
     nodes: String,
 }
 
-/// Makes sure that this is a job.
+/// Checks that this process runs in a Slurm job.
 ///
 /// # Errors
-/// It is none.
+/// The variables of a Slurm job are not set.
 pub(super) fn in_job() -> anyhow::Result<()> {
     job().map(drop)
 }

@@ -1,4 +1,4 @@
-//! Other ends of InfiniBand links from a saved fabric, for `devices`, `ports` and `connections`.
+//! Peers of InfiniBand links from a saved fabric, for `devices`, `ports` and `connections`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,12 +8,12 @@ use crate::model::{FabricEnd, Guid, HostReport, LinkPeer, Part, Parts};
 
 use super::{Advice, local};
 
-/// The other ends of links, by the GUID of the node and the number of the port.
+/// Link peers by GUID of the node and port number; `None` without `--fabric`.
 #[derive(Debug, Default)]
 pub(super) struct LinkPeers(Option<HashMap<(Guid, u32), LinkPeer>>);
 
 impl LinkPeers {
-    /// Reads the file of `--fabric`; without the option there are no other ends.
+    /// Reads the file of `--fabric`; without the flag, no link has a peer.
     ///
     /// # Errors
     /// The file cannot be read or holds no fabric.
@@ -21,12 +21,12 @@ impl LinkPeers {
         args.file.as_deref().map(read).transpose().map(Self)
     }
 
-    /// Returns the parts that need no request because the file has them.
+    /// Returns the parts that need no request because the file provides them.
     pub(super) fn parts(&self) -> Parts {
         self.0.iter().map(|_| Part::FabricPeers).collect()
     }
 
-    /// Adds the columns of the other ends to the flags, unless the flags replace the columns.
+    /// Adds the columns of link peers to the flags, unless the flags replace the default columns.
     pub(super) fn add_columns(&self, global: &Global) -> Global {
         let mut global = global.clone();
         if self.0.is_some() && global.columns.iter().all(|word| word.starts_with('+')) {
@@ -35,7 +35,7 @@ impl LinkPeers {
         global
     }
 
-    /// Sets the other ends of the links of a host.
+    /// Sets the link peers of a host.
     pub(super) fn fill(&self, report: &mut HostReport) {
         let Some(peers) = &self.0 else { return };
         report.parts.extend(self.parts());

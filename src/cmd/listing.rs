@@ -1,4 +1,6 @@
-//! What all listings have in common: read what the flags name, choose rows and columns, print.
+//! Runs a listing: reads the hosts of the flags, selects rows and columns, prints.
+//!
+//! Each listing command passes a [`Recipe`]. `view` formats the rows; `asked` finds the hosts.
 
 use crate::analyse::rate::Counted;
 use crate::analyse::vanished::{self, Move, Vanished};
@@ -18,44 +20,44 @@ use super::view::{Hosts, View};
 use super::watch::Watch;
 use super::{Advice, Outcome, asked, fleet, interrupt, progress};
 
-/// What makes one listing different from the others.
+/// Differences between one listing and another.
 pub(super) struct Recipe<'recipe, L: Listing> {
-    /// What it needs besides files, whatever columns are chosen.
+    /// Parts that every run needs, in addition to the parts of the columns.
     pub(super) parts: Parts,
-    /// What a document or a record has besides.
+    /// Parts that a document or a recording needs in addition.
     pub(super) document: Parts,
-    /// Parts that do not come from the hosts, and are not read there.
+    /// Parts that do not come from the hosts and are not read there.
     pub(super) given: Parts,
     /// True if --watch shows the changes between two samples.
     pub(super) shows_changes: bool,
     /// True if the rows of a host depend on this host alone.
     pub(super) is_per_host: bool,
-    /// The note for a listing without rows on hosts with devices.
+    /// Note for a listing without rows on hosts with devices.
     pub(super) nothing: &'static str,
-    /// Makes rows of reports; the flag says whether hosts are named.
+    /// Makes rows from reports; the flag is true if hosts are named.
     pub(super) rows: &'recipe Rows<'recipe, L>,
-    /// What to say below a table of rows; the flag as before.
+    /// Returns the text below a table; the flag is true if hosts are named.
     pub(super) footer: &'recipe Footer<'recipe, L>,
-    /// Makes a document of reports, which were gathered then.
+    /// Makes one document from all reports and their time.
     pub(super) json: &'recipe Json<'recipe>,
-    /// The same, one document a host and line.
+    /// Makes one document per host, each on its own line.
     pub(super) json_lines: &'recipe Json<'recipe>,
 }
 
-/// How rows are made.
+/// Function that makes rows.
 pub(super) type Rows<'recipe, L> =
     dyn for<'report> Fn(&'report [HostReport], bool) -> Vec<<L as Listing>::Row<'report>> + 'recipe;
 
-/// What stands below a table.
+/// Function that returns the text below a table.
 pub(super) type Footer<'recipe, L> =
     dyn for<'report> Fn(&[<L as Listing>::Row<'report>], bool) -> String + 'recipe;
 
-/// How a document is made.
+/// Function that makes a document.
 pub(super) type Json<'recipe> =
     dyn Fn(Option<u64>, &[HostReport]) -> serde_json::Result<String> + 'recipe;
 
 impl<'recipe, L: Listing> Recipe<'recipe, L> {
-    /// Of rows with nothing below them; documents are the reports themselves.
+    /// Returns a recipe without a footer, whose documents are the reports themselves.
     pub(super) fn of(rows: &'recipe Rows<'recipe, L>) -> Self {
         Self {
             parts: Parts::default(),
@@ -75,8 +77,8 @@ impl<'recipe, L: Listing> Recipe<'recipe, L> {
     }
 }
 
-/// Prints a listing, again and again with `--watch`; `keep` first takes out of the reports what was
-/// not asked for.
+/// Prints a listing, with `--watch` repeatedly. `keep` first removes from the reports what the
+/// user did not select.
 pub(super) fn run<L: Listing>(
     global: &Global,
     term: Term,
@@ -100,7 +102,7 @@ pub(super) fn run<L: Listing>(
         let fix = "omit --watch; Prometheus computes rates itself";
         return Err(Advice::error("--watch contradicts --format prom", fix));
     }
-    // With --count, a sample of changes needs one before it to compare with.
+    // With --count, the first sample of changes needs an earlier sample to compare with.
     let mut baselines = u32::from(recipe.shows_changes && global.count.is_some());
     let mut watch = Watch::start(global, every, parts, baselines)?;
     let (mut before, mut said): (Option<Counted>, Vec<Note>) = (None, Vec::new());
@@ -128,14 +130,14 @@ pub(super) fn run<L: Listing>(
         let text = text(global, term, recipe, &view, &reports)?;
         let no_match = view.no_match().filter(|_| is_table && text.is_empty());
         let heading = match &no_match {
-            // A sample without rows is a sample, too.
+            // A sample without rows also gets a heading.
             Some(empty) => format!("{}  {}\n", clock::utc_time(time), empty.text),
             None if is_table && !text.is_empty() => format!("{}\n", clock::utc_time(time)),
             None => String::new(),
         };
         let gap = if is_apart && !is_first && !text.is_empty() { "\n" } else { "" };
         term.answer(format!("{gap}{heading}{text}"))?;
-        // What stays as it was is said once.
+        // A note that did not change is printed only once.
         let notes = notes(&reports.hosts, reports.hosts_named, global.verbose > 0);
         for note in notes.iter().filter(|note| !said.contains(note)) {
             say(term, note);
@@ -159,7 +161,7 @@ pub(super) fn run<L: Listing>(
     Ok(outcome)
 }
 
-/// Says which devices were removed or are back since the sample before.
+/// Prints which devices were removed or came back since the previous sample.
 fn say_moves(term: Term, moves: &[Move], hosts_named: bool) {
     for found in vanished::findings(moves) {
         let place =
@@ -170,7 +172,8 @@ fn say_moves(term: Term, moves: &[Move], hosts_named: bool) {
     }
 }
 
-/// Prints one listing. On a terminal, a host that does not answer does not delay the rows of the others.
+/// Prints one listing. On a terminal, an unresponsive host does not delay the rows of the other
+/// hosts.
 fn once<L: Listing>(
     global: &Global,
     term: Term,
@@ -215,7 +218,7 @@ fn once<L: Listing>(
     Ok(outcome.unwrap_or(Outcome::Complete))
 }
 
-/// The reports in the form that is wanted.
+/// Returns the reports in the requested format.
 fn text<L: Listing>(
     global: &Global,
     term: Term,
@@ -227,7 +230,7 @@ fn text<L: Listing>(
     Ok(match global.output() {
         Format::Json => (recipe.json)(*taken_ns, hosts)?,
         Format::Ndjson => (recipe.json_lines)(*taken_ns, hosts)?,
-        // A heat map of a listing is refused before.
+        // Html, Svg, Tree and Dot are refused earlier for listings.
         Format::Table
         | Format::Plain
         | Format::Csv
@@ -248,13 +251,13 @@ fn text<L: Listing>(
     })
 }
 
-/// Names the hosts that did not answer yet.
+/// Returns the note with the hosts that did not respond so far.
 fn still_waiting(hosts: &[&Host]) -> Note {
     let names = names::fold(hosts.iter().map(ToString::to_string));
     Note { text: escape(&format!("still waiting for {names}")).into_owned(), fix: None }
 }
 
-/// Reads what the flags name, and shows the progress of a sweep from this host.
+/// Reads the hosts of the flags, and shows the progress of a subnet sweep from this host.
 pub(super) fn read_with_progress(
     global: &Global,
     term: Term,
@@ -271,7 +274,7 @@ pub(super) fn read_with_progress(
     progress::show(term, line, || read(global, parts))
 }
 
-/// Reads what the flags name.
+/// Reads the hosts, the capture or the local host that the flags name.
 pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     let Some(hosts) = asked::hosts(global)? else { return local::read(global, parts) };
     let taken_ns = Some(clock::wall_ns());
@@ -284,16 +287,16 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     Ok(Reports { hosts, hosts_named: true, taken_ns, saved })
 }
 
-/// The note in its place if some data could not be read.
+/// Note that replaces `nothing` if some data could not be read.
 const NOTHING_READ: &str = "no entry in the readable data; some data could not be read";
 
-/// Whether all that could be listed was read.
+/// Returns true if everything that a listing shows could be read.
 fn is_whole(host: &HostReport) -> bool {
     let parts = ["connections", "consumers", "resources", "fabric"];
     host.failure.is_none() && !parts.iter().any(|part| host.problems.touch(part))
 }
 
-/// Whether a host has what could be listed: without, its devices are what is missing.
+/// Returns true if the host has devices or consumers. A host without devices gets its own note.
 fn has_something(host: &HostReport) -> bool {
     !host.devices.is_empty() || host.consumers.is_some()
 }

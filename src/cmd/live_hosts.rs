@@ -1,4 +1,6 @@
-//! Hosts whose agents stay between readings.
+//! Hosts whose agents keep running between the samples of `--watch` and `top`.
+//!
+//! `connecting` starts the agents. This module requests the samples and retries failed hosts.
 
 mod connecting;
 
@@ -16,62 +18,62 @@ use crate::threads::at_once;
 use super::fleet::{LEAVE, cancelled};
 use connecting::{Arrival, Connecting};
 
-/// How often agents hear in a long wait that the operator is there: they leave after 60 s of silence.
+/// Interval of the keepalive message to idle agents; an agent exits after 60 s without a message.
 pub(super) const WORD: Duration = Duration::from_secs(20);
 
-/// What a host that is there may take to answer, however short the interval is.
+/// Minimum time in which a connected host may respond, if the interval is shorter.
 const LEAST_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The shortest and the longest pause before a host that failed is tried again.
+/// Shortest and longest pause before the next attempt to connect to a failed host.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
-/// Agents on many hosts. One that is lost is a row with its reason, and is looked for again after a
-/// pause that grows.
+/// Agents on many hosts. A lost agent is a row with the reason; after a growing pause, a new
+/// attempt to connect follows.
 ///
-/// Getting an agent may take all the time that a host is given, and holds up nobody: it is done
-/// beside the readings (`Connecting`). Only agents that are there are waited for.
+/// Starting an agent may take the whole timeout of a host. Threads of `Connecting` do it, so that
+/// the samples of other hosts are not delayed. A sample waits only for connected agents.
 pub(super) struct LiveHosts {
     all: Arc<All>,
-    /// First reports of hosts that were connected to.
+    /// First reports of newly connected hosts.
     arrivals: Receiver<Arrival>,
     connecting: Arc<Connecting>,
 }
 
-/// What the threads that connect share with whoever reads.
+/// Data shared by the threads that connect and by the caller of `read`.
 struct All {
     hosts: Vec<LiveHost>,
     reach: Reach,
     watchdog: Watchdog,
     parts: Parts,
     fanout: usize,
-    /// The flag that gives a slow host more time.
+    /// Flag that gives a slow host more time.
     patience_flag: &'static str,
 }
 
-/// What a reading has of one host.
+/// Report of one host in a sample, with its age.
 pub(super) struct Dated {
-    /// What it said, or why it said nothing.
+    /// The report; it holds a failure if the host gave none.
     pub(super) report: HostReport,
-    /// When it answered last; `None` for a host that never did.
+    /// Time of the last response; `None` for a host that never responded.
     pub(super) answered: Option<Instant>,
 }
 
-/// One of them.
+/// One host and the state of its agent.
 struct LiveHost {
     host: Host,
     slot: Mutex<Slot>,
-    /// When it answered last.
+    /// Time of the last response.
     answered: Mutex<Option<Instant>>,
 }
 
 enum Slot {
-    /// Nobody asked yet.
+    /// No attempt to connect so far.
     New,
-    /// There, how it came there, and when the answer to an open question is due.
+    /// Connected: the agent, its transport, and the deadline of the open request.
     Here(Observer, Via, Option<Deadline>),
-    /// Why there is none, when to look again, and how long to wait after that.
+    /// Failed: the reason, the time of the next attempt, and the pause after that attempt.
     Gone(HostFailure, Deadline, Duration),
-    /// On the way there; why there was none before, and how long to wait if there is none again.
+    /// Connecting: the previous failure, and the pause if this attempt fails, too.
     Coming(Option<HostFailure>, Duration),
 }
 
@@ -93,16 +95,22 @@ impl LiveHosts {
         Self { all, arrivals, connecting }
     }
 
-    /// One report of each host, in their order; the next reading is due after `every`.
+    /// Returns one report of each host, in the order of the hosts; the next sample is due after
+    /// `every`.
     ///
-    /// No host holds up the others for longer than that. What an agent answers later is of a later
-    /// reading, and only one that takes as long as a host may take at all is given up: to connect again
-    /// would burden a busy host, or a busy operator, even more. A host that nobody reached yet is said to
-    /// be connecting. As long as that is all there is to say, the first that answers is waited for.
+    /// No host delays the others for longer than `every`. A later response counts for a later
+    /// sample. An agent is given up only after the full timeout of its host: a new connection
+    /// would put more load on a busy host or operator.
+    ///
+    /// A host without a first report is shown as connecting. As long as all hosts are connecting,
+    /// `read` waits for the first report.
+    ///
+    /// # Errors
+    /// The system starts no thread.
     pub(super) fn read(&self, every: Duration) -> anyhow::Result<Vec<Dated>> {
         let reading = every.max(LEAST_PATIENCE).min(self.all.reach.timeout);
         let patience = Deadline::after(reading);
-        // What came since the last reading is asked again, to be of this one.
+        // Reports that arrived since the last sample are old: their hosts are queried again.
         while self.arrivals.try_recv().is_ok() {}
         let mut reports: Vec<Option<HostReport>> = vec![None; self.all.hosts.len()];
         let here: Vec<usize> =
@@ -125,7 +133,7 @@ impl LiveHosts {
         Ok(reports.map(report).collect())
     }
 
-    /// Waits until every host is connected or has failed, or a host's time limit is over.
+    /// Waits until every host is connected or has failed, at most for the timeout of a host.
     ///
     /// # Errors
     /// The system starts no thread.
@@ -144,7 +152,7 @@ impl LiveHosts {
         Ok(())
     }
 
-    /// Waits for hosts that nobody reached before.
+    /// Waits for the first reports of hosts that are still connecting.
     fn await_first(&self, reports: &mut [Option<HostReport>], patience: Deadline) {
         loop {
             let is_told = |index: usize| reports[index].is_some() || !self.all.is_awaited(index);
@@ -153,8 +161,8 @@ impl LiveHosts {
             if told == reports.len() || is_over || self.all.watchdog.is_cancelled() {
                 return;
             }
-            // Past it, each arrival may be the first; a cancelled run ends all connections, which
-            // are arrivals, too.
+            // After the deadline, the first arrival is enough. A canceled run ends all
+            // connections, and each ended connection is an arrival.
             let wait = if patience.is_over() { PAUSES[1] } else { patience.remaining() };
             if let Ok(Arrival { index, report }) = self.arrivals.recv_timeout(wait) {
                 reports[index].get_or_insert(report);
@@ -162,7 +170,7 @@ impl LiveHosts {
         }
     }
 
-    /// Has all hosts connected to whose time it is.
+    /// Starts to connect to new hosts and to failed hosts whose pause is over.
     fn connect(&self) -> std::io::Result<()> {
         for (index, live) in self.all.hosts.iter().enumerate() {
             let slot = &mut *lock(&live.slot);
@@ -177,23 +185,22 @@ impl LiveHosts {
         Ok(())
     }
 
-    /// Tells every agent that somebody is there, while nothing is asked, and looks for those whose
-    /// pause is over.
+    /// Sends a keepalive message to all idle agents, and reconnects hosts whose pause is over.
     pub(super) fn tend(&self) {
         for live in &self.all.hosts {
             if let Slot::Here(agent, ..) = &*lock(&live.slot) {
                 agent.say_alive();
             }
         }
-        // Without a thread the next reading tries it again, and says so.
+        // If no thread starts, the next sample tries again and reports the error.
         let _ = self.connect();
     }
 
-    /// Ends all agents at once; which could not be ended.
+    /// Ends all agents at the same time; returns the processes that could not be ended.
     pub(super) fn end(self) -> Vec<String> {
         self.connecting.stop();
         let mut left = self.all.end();
-        // A host that is still on its way has nothing to give any more.
+        // The first report of a host that is still connecting is not needed any more.
         self.all.watchdog.cancel();
         self.connecting.wait(Deadline::after(LEAVE));
         left.extend(self.all.end());
@@ -207,12 +214,12 @@ impl All {
         matches!(*lock(&self.hosts[index].slot), Slot::Here(..))
     }
 
-    /// Whether nothing at all is known of a host yet.
+    /// Returns true if a host gave neither a report nor a failure so far.
     fn is_awaited(&self, index: usize) -> bool {
         matches!(*lock(&self.hosts[index].slot), Slot::New | Slot::Coming(None, _))
     }
 
-    /// The report of a host that gave none to this reading.
+    /// Returns the report of a host that did not respond for this sample.
     fn lack(&self, index: usize) -> HostReport {
         let live = &self.hosts[index];
         let failure = match &*lock(&live.slot) {
@@ -225,7 +232,7 @@ impl All {
         HostReport::failed(live.host.to_string(), failure)
     }
 
-    /// The report, with when its host answered last.
+    /// Adds the time of the last response to a report.
     fn dated(&self, index: usize, report: HostReport) -> Dated {
         let answered = &mut *lock(&self.hosts[index].answered);
         if report.failure.is_none() {
@@ -234,7 +241,7 @@ impl All {
         Dated { report, answered: *answered }
     }
 
-    /// Asks an agent that is there, unless it has a question to answer still.
+    /// Requests a sample from a connected agent, unless an earlier request is open.
     fn ask(&self, index: usize, reading: Duration) {
         if let Slot::Here(agent, _, due @ None) = &mut *lock(&self.hosts[index].slot) {
             let by = Deadline::after(self.reach.timeout.max(reading));
@@ -243,7 +250,7 @@ impl All {
         }
     }
 
-    /// The answer of an agent that was asked.
+    /// Waits for the response of an agent to its open request.
     fn answer(&self, index: usize, patience: Deadline, reading: Duration) -> HostReport {
         let live = &self.hosts[index];
         let host = live.host.to_string();
@@ -274,7 +281,8 @@ impl All {
         }
     }
 
-    /// Returns the fix of a host that did not respond within the time of one sample: twice that time.
+    /// Returns the fix of a host that did not respond within the time of one sample: twice that
+    /// time.
     fn longer(&self, reading: Duration) -> String {
         let longer = flag_time(reading.saturating_mul(2));
         if reading < self.reach.timeout {
@@ -284,7 +292,7 @@ impl All {
         }
     }
 
-    /// Has an agent that came report for the first time; what its slot then holds.
+    /// Requests the first report from a new agent; returns the slot of the host and the report.
     fn first(
         &self,
         host: String,
@@ -302,9 +310,9 @@ impl All {
         }
     }
 
-    /// What becomes of a host that failed.
+    /// Returns the slot and the report of a host that failed.
     fn gone(&self, host: String, failure: HostFailure, pause: Duration) -> (Slot, HostReport) {
-        // A cancelled run broke the connection itself.
+        // In a canceled run, rdmactl closed the connection itself.
         let failure = if self.watchdog.is_cancelled() { cancelled() } else { failure };
         let failure = self.reach.suggest_time(failure, self.reach.timeout);
         let longer = (pause * 2).min(PAUSES[1]);
@@ -312,7 +320,7 @@ impl All {
         (slot, HostReport::failed(host, failure))
     }
 
-    /// Ends the agents that are there.
+    /// Ends the connected agents; returns the processes that could not be ended.
     fn end(&self) -> Vec<String> {
         let deadline = Deadline::after(LEAVE);
         let is_here = |live: &&LiveHost| matches!(*lock(&live.slot), Slot::Here(..));

@@ -1,4 +1,5 @@
-//! Reports of everything but remote hosts: this host, another root directory, a capture file.
+//! Reads everything except remote hosts: this host, another root directory, a capture file, or a
+//! file of another tool.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,22 +20,23 @@ use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 
 use super::{Advice, asked};
 
-/// Most bytes of a file of another tool.
+/// Maximum of bytes that are read from a file of another tool.
 const MOST_IMPORTED: u64 = 256 << 20;
 
-/// Reports with what a listing has to know of them.
+/// Reports with the context that a listing needs.
 #[derive(Debug)]
 pub(super) struct Reports {
     pub(super) hosts: Vec<HostReport>,
-    /// Whether each row has to say which host it is of.
+    /// True if each row must name its host.
     pub(super) hosts_named: bool,
-    /// When they were gathered; `None` for a tree of files.
+    /// Time of the sample, in nanoseconds since 1970 UTC; `None` for imported files and other
+    /// roots.
     pub(super) taken_ns: Option<u64>,
-    /// Result of writing the file of `--save`. The rows are printed before this error is told.
+    /// Result of writing the file of `--save`. Rows are printed before this error.
     pub(super) saved: anyhow::Result<()>,
 }
 
-/// Reads what the flags name; keeps the raw answers where `--save` says.
+/// Reads the source of the flags; with `--save`, saves the raw data.
 pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     if let Some(path) = &global.from {
         if let Some(save) = &global.save {
@@ -48,7 +50,7 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         }
         let capture = read_capture(global, path)?;
         let taken_ns = Some(capture.taken_ns);
-        // Who was asked by name is named again.
+        // Hosts that were named on the command line when the capture was made are named again.
         let is_own = |head: &CapturedHost| matches!(head.via, Via::Local | Via::File);
         let hosts_named = !matches!(&capture.hosts[..], [(head, _)] if is_own(head));
         let (hosts, used) = replay(capture, parts);
@@ -59,25 +61,26 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         let (report, capture) = record(global, parts)?;
         (report, save(&capture, path))
     } else {
-        // A copy of every answer costs as much again as the reading, where GID tables are full.
+        // Recording doubles the cost of reading full GID tables, so it is done only with
+        // `--save`.
         let (live, host, via) = live(global)?;
         (host_report(&live, parts, host, via), Ok(()))
     };
     Ok(Reports { taken_ns: report.taken_ns, hosts: vec![report], hosts_named: false, saved })
 }
 
-/// Reads the subnets in a file: of `rdmactl fabric --save`, or of another tool; `None` for a file of
-/// another kind.
+/// Reads the subnets in a file of `rdmactl fabric --save` or of another tool; `None` for another
+/// kind of file.
 ///
 /// # Errors
-/// The file cannot be read, or a line of it has another form.
+/// The file cannot be read, or a line is invalid.
 pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
     if let Some(report) = imported(path)? {
         return Ok(report.fabrics);
     }
     let mut start = [0];
     let read = fs::File::open(path).and_then(|mut file| file.read(&mut start));
-    // Captures are lines of JSON.
+    // Captures start with a JSON object.
     if read.is_err() || start != *b"{" {
         return Ok(None);
     }
@@ -94,7 +97,7 @@ pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
 /// Reads a fabric from a file of another tool; `None` for a capture.
 ///
 /// # Errors
-/// The file cannot be read, or a line of it has another form.
+/// The file cannot be read, or a line is invalid.
 pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     let name = path.display().to_string();
     let mut text = Vec::new();
@@ -118,10 +121,10 @@ pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     Ok(Some(report))
 }
 
-/// Reads a capture file; with -H, only the named hosts of it.
+/// Reads a capture file; with -H, keeps only the named hosts.
 ///
 /// # Errors
-/// The file is not a capture, or it does not hold a named host.
+/// The file is no capture, or it does not hold a named host.
 pub(super) fn read_capture(global: &Global, path: &Path) -> anyhow::Result<Capture> {
     let read = Capture::read(path);
     if read.is_err() && PingRun::is_at(path) {
@@ -143,7 +146,7 @@ pub(super) fn read_capture(global: &Global, path: &Path) -> anyhow::Result<Captu
     }
 }
 
-/// Reads this host or another root, and keeps every answer.
+/// Reads this host or another root, and records the raw data.
 pub(super) fn record(global: &Global, parts: &Parts) -> anyhow::Result<(HostReport, Capture)> {
     let (live, host, via) = live(global)?;
     let recorder = Recorder::new(live);
@@ -156,7 +159,7 @@ pub(super) fn record(global: &Global, parts: &Parts) -> anyhow::Result<(HostRepo
     Ok((report, capture))
 }
 
-/// Asks for a report, and what `compat` asks besides.
+/// Reads a report through a recorder, with the additional data of `compat`.
 pub(super) fn ask(recorder: &Recorder<Live>, parts: &Parts, host: &str, via: Via) -> HostReport {
     let report = host_report(recorder, parts, host, via);
     if parts.has(Part::Compat) {
@@ -165,7 +168,7 @@ pub(super) fn ask(recorder: &Recorder<Live>, parts: &Parts, host: &str, via: Via
     report
 }
 
-/// Does something with the live source of this host.
+/// Calls `work` with the live source of this host.
 ///
 /// # Errors
 /// The directory of `--root` cannot be read.
@@ -173,7 +176,7 @@ pub(super) fn with_live<R>(global: &Global, work: impl FnOnce(&Live) -> R) -> an
     live(global).map(|(live, ..)| work(&live))
 }
 
-/// This host or another root, its name, and how its answers come.
+/// Returns the live source, the host name and the origin of the data: this host or another root.
 fn live(global: &Global) -> anyhow::Result<(Live, String, Via)> {
     Ok(if let Some(root) = &global.root {
         let live = Live::with_root(root)
@@ -185,7 +188,8 @@ fn live(global: &Global) -> anyhow::Result<(Live, String, Via)> {
     })
 }
 
-/// A listing saves only what it used: over the file that it read, the rest would be lost.
+/// Refuses to overwrite the input file: a listing saves only the data it used, so the rest would
+/// be lost.
 fn refuse_same(from: &Path, save: &Path) -> anyhow::Result<()> {
     let is_same = fs::canonicalize(from)
         .is_ok_and(|read| fs::canonicalize(save).is_ok_and(|written| read == written));
@@ -196,12 +200,11 @@ fn refuse_same(from: &Path, save: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a capture file.
 pub(super) fn save(capture: &Capture, path: &Path) -> anyhow::Result<()> {
     capture.save(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The reports that a capture makes, and the part of it that they were made from.
+/// Derives reports from a capture; also returns the part of the capture that the reports used.
 pub(super) fn replay(capture: Capture, parts: &Parts) -> (Vec<HostReport>, Capture) {
     let taken_ns = capture.taken_ns;
     let replay = |(head, entries): (CapturedHost, Vec<Entry>)| {

@@ -1,4 +1,6 @@
-//! Exit codes, and the form of an error.
+//! Results of a run as exit codes, and the format of errors and notes on stderr.
+//!
+//! All subcommands return an [`Outcome`]; `cmd::main` turns it into the exit code.
 
 use std::process::ExitCode;
 
@@ -10,23 +12,23 @@ use crate::term::{Style, Term};
 
 use super::way_flags;
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// All that was asked was read.
+    /// Complete result: all requested data was read. Exit code 0.
     Complete,
-    /// A problem was found.
+    /// Problem: the run found a fault. Exit code 1.
     Problem,
-    /// Wrong usage, or nothing at all could be read.
+    /// No result: usage error, or no data could be read. Exit code 2.
     Nothing,
-    /// A part could not be read.
+    /// Incomplete result: some data could not be read. Exit code 3.
     Incomplete,
-    /// The exit code of the tool that `compat` stands for.
+    /// Exit code of the tool that `compat` replaces.
     Original(u8),
 }
 
 impl Outcome {
-    /// The outcome of a listing.
+    /// Returns the outcome of a listing.
     #[must_use]
     pub fn of_listing(reports: &[HostReport]) -> Self {
         let is_nothing = |report: &HostReport| {
@@ -44,7 +46,8 @@ impl Outcome {
 }
 
 impl Outcome {
-    /// The outcome of two readings: of all that was asked, a part is missing when one lacks it.
+    /// Combines the outcomes of two samples or batches. Equal outcomes stay; a problem takes
+    /// precedence; any other mix is incomplete.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -67,24 +70,24 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// An error with its remedy.
+/// Error with its fix.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 pub struct Advice {
-    /// What went wrong.
+    /// Description of the failure.
     pub what: String,
-    /// What to type.
+    /// Fix: a command, or a short instruction.
     pub fix: String,
 }
 
 impl Advice {
-    /// An error that says what to do about it.
+    /// Returns an error with a fix.
     pub fn error(what: impl Into<String>, fix: impl Into<String>) -> anyhow::Error {
         anyhow::Error::new(Self { what: what.into(), fix: fix.into() })
     }
 }
 
-/// Says what ended the run.
+/// Prints the error that ended the run, with the first fix in its chain of causes.
 pub(super) fn report(term: Term, error: &anyhow::Error) {
     let fix = error.chain().find_map(|cause| {
         let advice = cause.downcast_ref::<Advice>().map(|advice| advice.fix.clone());
@@ -98,19 +101,19 @@ pub(super) fn report(term: Term, error: &anyhow::Error) {
         let run = || cause.downcast_ref::<PingRunError>().map(|error| error.fix().to_owned());
         advice.or_else(failure).or_else(capture).or_else(run)
     });
-    // A caret stands under the fault of the line before it: line breaks are kept.
+    // Line breaks are kept, because a caret below a line marks the position of an error.
     let lines = format!("{error:#}");
     let line = |line| escape(&short_words(line)).into_owned();
     let text = lines.split('\n').map(line).collect::<Vec<_>>().join("\n");
     say(term, &Note { text, fix: fix.map(|fix| escape(&fix).into_owned()) });
 }
 
-/// Returns a line of an error without the middle of its long words, which repeat an argument.
+/// Returns a line of an error with its long words shortened. A long word repeats an argument.
 pub(super) fn short_words(line: &str) -> String {
     line.split(' ').map(names::shortened).collect::<Vec<_>>().join(" ")
 }
 
-/// Says a note: `rdmactl: what: why`, then `  fix: ...`.
+/// Prints a note: `rdmactl: what: why`, then `  fix: ...`.
 pub(super) fn say(term: Term, note: &Note) {
     let mut text = format!("{} {}\n", term.style_talk(Style::Bad, "rdmactl:"), note.text);
     if let Some(fix) = &note.fix {

@@ -1,4 +1,6 @@
-//! `rdmactl ping`: does RDMA work between these hosts?
+//! Runs `rdmactl ping`: tests RDMA between hosts.
+//!
+//! `real` and `simulated` produce the report, `answer` prints it.
 
 mod addressed;
 mod answer;
@@ -35,7 +37,7 @@ use self::watcher::Listener;
 use super::outcome::say;
 use super::{Advice, Outcome, interrupt};
 
-/// Runs all asked pairs and prints what they showed.
+/// Tests the requested pairs and prints the results.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
     if global.columns.iter().any(|word| word == "help") {
         term.answer(column_help::<query::Pairs>())?;
@@ -66,7 +68,7 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|letter| letter.is_ascii_digit())
 }
 
-/// What is shown: a run of hosts that are there, one that is made up, or one that was kept.
+/// Source of the results: real hosts, a simulated fabric, or a saved run.
 enum Subject<'a> {
     Real(Box<Real>),
     Simulated(&'a Path, &'a PingArgs),
@@ -86,7 +88,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Runs it, and tells events as they happen where these are asked for.
+    /// Runs the test once. With `--format ndjson`, events are printed as they happen.
     fn run(&self, answer: &Answer<'_>, stream: &Stream) -> anyhow::Result<PingReport> {
         Ok(match self {
             Self::Real(real) => {
@@ -118,7 +120,7 @@ impl<'a> Subject<'a> {
     fn once(&self, answer: &Answer<'_>) -> anyhow::Result<Outcome> {
         let stream = self.stream(answer.term, answer.only);
         let report = self.run(answer, &stream)?;
-        // What a run showed is not lost for a file or a pipe that takes nothing.
+        // The run is saved even if stdout accepts no output.
         let printed = answer.print(&report, &stream);
         if let Some(path) = &answer.global.save {
             save(&report, path)?;
@@ -127,7 +129,7 @@ impl<'a> Subject<'a> {
         Ok(answer::outcome(&report))
     }
 
-    /// Runs it again and again, and prints what has changed.
+    /// Repeats the run at an interval, and prints the changes.
     fn watch(
         &self,
         answer: &mut Answer<'_>,
@@ -150,7 +152,7 @@ impl<'a> Subject<'a> {
             let due = Deadline::after(every);
             let report = self.run(answer, &stream)?;
             if before.is_some() && watchdog.is_cancelled() {
-                // What a signal cut off says less than what is printed already.
+                // A canceled run has fewer results than the previous one, so it is not printed.
                 break;
             }
             match &before {
@@ -171,7 +173,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Keeps a run, to be read again with `--from`.
+/// Saves a run, to be read again with `--from`.
 fn save(report: &PingReport, path: &Path) -> anyhow::Result<()> {
     let write = |out: &mut dyn std::io::Write| {
         serde_json::to_writer(&mut *out, &PingDocument::new(report))?;

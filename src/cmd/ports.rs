@@ -1,4 +1,4 @@
-//! `rdmactl ports`: what do the links do?
+//! Runs `rdmactl ports`: lists the ports of hosts, or checks RoCE ports for lossless traffic.
 
 use crate::cli::{Format, Global, PortsArgs};
 use crate::model::Part;
@@ -9,10 +9,10 @@ use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
 use super::{Advice, Outcome, down_ports};
 
-/// Lists the ports of what the flags name.
+/// Lists the ports of the hosts that the flags name.
 ///
 /// # Errors
-/// A judgement is asked for as a document, which holds facts only.
+/// The flags contradict each other; for example, `--lossless` does not support JSON.
 pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Result<Outcome> {
     let is_document = matches!(global.output(), Format::Json | Format::Ndjson);
     if args.lossless {
@@ -28,7 +28,7 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
             parts: [Part::Details, Part::Ethernet].into(),
             ..Recipe::of(&lossless_rows)
         };
-        // A module's type, which only root may read, says nothing of losing.
+        // The type of a module, which only root may read, does not matter for lossless traffic.
         return listing::run(global, term, &recipe, |report| {
             report.problems.retain(|problem| !problem.key.ends_with("/ethernet/module/identifier"));
         });

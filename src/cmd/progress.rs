@@ -1,6 +1,6 @@
-//! A line on stderr that shows the progress of a long run.
+//! Progress line of a long run on stderr.
 //!
-//! The line appears on a terminal only, 300 ms after the start, and is erased at the end. `ping`
+//! The line appears only on a terminal, 300 ms after the start, and is erased at the end. `ping`
 //! and `fabric` use it.
 
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use crate::term::Term;
 
-/// Time before the first line.
+/// Time before the line appears.
 const AFTER: Duration = Duration::from_millis(300);
 
-/// Time from one line to the next.
+/// Time between two updates.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Moves to the beginning of the line and erases the line.
+/// Moves the cursor to the start of the line and erases the line.
 const ERASE: &str = "\r\x1b[K";
 
-/// Width of a terminal that does not report its width.
+/// Assumed width of a terminal that does not report its width.
 const USUAL_WIDTH: usize = 80;
 
-/// Does the work, and shows the line meanwhile; `None` shows nothing yet.
+/// Runs `work`, and shows the progress line meanwhile; a line of `None` is not drawn.
 pub(super) fn show<R>(
     term: Term,
     line: impl Fn() -> Option<String> + Sync,
@@ -33,7 +33,7 @@ pub(super) fn show<R>(
     let end = End { has_ended: Mutex::new(false), changed: Condvar::new() };
     thread::scope(|scope| {
         let shown = thread::Builder::new().name("progress".into());
-        // Without a thread the work is done without a line.
+        // If no thread starts, the work runs without a line.
         let _ = shown.spawn_scoped(scope, || draw(term, &line, &end));
         let guard = EndOnDrop(&end);
         let result = work();
@@ -59,19 +59,19 @@ fn draw(term: Term, line: &impl Fn() -> Option<String>, end: &End) {
     }
 }
 
-/// Cuts a line to a width: a wrapped line cannot be erased.
+/// Cuts a line to a width, because a wrapped line cannot be erased.
 fn cut(line: &str, width: usize) -> String {
     line.chars().take(width).collect()
 }
 
-/// End of the work.
+/// Signal that the work ended.
 struct End {
     has_ended: Mutex<bool>,
     changed: Condvar,
 }
 
 impl End {
-    /// Waits for the end; returns false if the time is over before.
+    /// Waits for the end; returns false after the timeout.
     fn comes_within(&self, wait: Duration) -> bool {
         let ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(ended, wait, |ended| !*ended);
@@ -79,7 +79,7 @@ impl End {
     }
 }
 
-/// Reports the end, also when the work panics: the scope waits for the thread that draws.
+/// Signals the end, also if the work panics: the scope waits for the drawing thread.
 struct EndOnDrop<'a>(&'a End);
 
 impl Drop for EndOnDrop<'_> {

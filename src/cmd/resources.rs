@@ -1,4 +1,5 @@
-//! `rdmactl resources`: who holds which queue pairs, connections and memory?
+//! Runs `rdmactl resources`: lists queue pairs, memory regions and other objects, with their
+//! owners.
 
 use std::borrow::Cow;
 
@@ -12,10 +13,10 @@ use crate::term::Term;
 use super::listing::{self, Recipe};
 use super::{Advice, Outcome};
 
-/// Note for hosts on which nothing holds such objects.
+/// Note for hosts without matching objects.
 const NOTHING: &str = "no process and no kernel module holds these objects";
 
-/// Lists the objects of what the flags name.
+/// Lists the RDMA objects of the hosts that the flags name.
 pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::Result<Outcome> {
     let kinds: Vec<&str> = args.words.iter().filter_map(WordOrSet::word).collect();
     if args.by == Some(By::Process) {
@@ -23,11 +24,12 @@ pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::
     }
     let recipe = Recipe::<Resources> {
         parts: [Part::Resources].into(),
-        // A key that is hidden would look like one that is not there.
+        // In a document, a hidden key would look like a missing key.
         document: [Part::Keys].into(),
         nothing: NOTHING,
         rows: &|reports, _| {
-            // The connection identifiers of a host tell of its queue pairs, whatever kinds are listed.
+            // Connection identifiers describe queue pairs, so rows are made from all kinds and
+            // filtered later.
             let mut rows = resource_rows(reports);
             let is_listed = |kind| is_requested(&kinds, kind);
             rows.retain(|row| row.resource.is_none_or(|one| is_listed(one.object.word())));
@@ -44,7 +46,7 @@ pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::
     listing::run(global, term, &recipe, name_owners)
 }
 
-/// Lists one row for each process or kernel module.
+/// Lists one row per process or kernel module.
 fn by_process(global: &Global, kinds: &[&str], term: Term) -> anyhow::Result<Outcome> {
     if let Some(kind) = kinds.first() {
         let fix = "remove the kinds; choose columns: rdmactl resources --by process -o process,qp";
@@ -54,7 +56,7 @@ fn by_process(global: &Global, kinds: &[&str], term: Term) -> anyhow::Result<Out
         let fix = "print rows: -f csv; JSON of each object: rdmactl resources --json";
         return Err(Advice::error("--by process works on rows, and JSON has no rows", fix));
     }
-    // The configured columns are those of the listing of objects.
+    // The configured columns belong to the listing of objects.
     let mut global = global.clone();
     global.configured.columns.clear();
     let recipe = Recipe::<Processes> {

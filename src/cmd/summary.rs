@@ -1,4 +1,4 @@
-//! `rdmactl` without a command: a summary on one screen, and the next commands to run.
+//! Runs `rdmactl` without a command: prints a summary and the next commands to run.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,8 +14,7 @@ use super::outcome::say;
 use super::view::{Hosts, View};
 use super::{Outcome, down_ports};
 
-/// A command and what it does. `HOSTS` stands for the flags that name the hosts and the way to
-/// them.
+/// Command and its description. `HOSTS` is replaced by the flags that name and reach the hosts.
 type Next = (&'static str, &'static str);
 
 const PING: Next = ("rdmactl ping --matrix HOSTS", "test RDMA between every pair of hosts");
@@ -24,12 +23,12 @@ const LINKS: Next = ("rdmactl ports HOSTS", "state of each link, and why it is d
 const OTHERS: Next = ("rdmactl devices HOSTS", "RDMA devices of these hosts");
 const HELP: Next = ("rdmactl --help", "all commands and flags");
 
-/// Stands for hosts that the command line does not name.
+/// Example host set, used if the command line names no hosts.
 const SOME_HOSTS: &str = "-H 'n[1-4]'";
 
-/// Prints the summary of what the flags name.
+/// Prints the summary of the hosts that the flags name.
 ///
-/// `typed` has the flags without the configuration: the next commands need only these.
+/// `typed` holds the flags without the configuration: the next commands need only these flags.
 pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result<Outcome> {
     let reports = read(global, &Parts::default())?;
     let rows = device_rows(&reports.hosts, reports.hosts_named);
@@ -51,8 +50,7 @@ pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result
     Ok(Outcome::of_listing(&reports.hosts))
 }
 
-/// Returns the three commands that fit what was found, with the hosts and the way to them filled
-/// in.
+/// Returns the commands that fit the findings, with the host flags filled in.
 fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
     let fitting: &[Next] = if hosts.iter().all(|host| host.devices.is_empty()) {
         &[OTHERS, HELP]
@@ -73,7 +71,7 @@ fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
         };
         (command.replace("HOSTS", &hosts).trim_end().to_owned(), *what)
     };
-    // A ping tests living hosts: files that were read name none.
+    // A ping needs live hosts, and a capture or another root has none.
     let is_file = global.from.is_some() || global.root.is_some();
     let fitting = fitting.iter().filter(|next| !(is_file && next.0 == PING.0));
     let lines: Vec<(String, &str)> = fitting.map(fill).collect();
@@ -82,7 +80,7 @@ fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
     format!("Next:\n{}", lines.iter().map(line).collect::<String>())
 }
 
-/// Returns the flags that name the hosts and the way to them, quoted for a shell.
+/// Returns the flags that name and reach the hosts, quoted for a shell.
 pub(super) fn place_flags(global: &Global) -> String {
     let mut words = Vec::new();
     let mut add = |flag: &str, value: Option<&str>| {
@@ -139,7 +137,7 @@ pub(super) fn place_flags(global: &Global) -> String {
     escape(&words.join(" ")).into_owned()
 }
 
-/// Formats a time limit as --timeout takes it: `10s`, `2500ms`.
+/// Formats a time limit for `--timeout`: `10s`, `2500ms`.
 fn seconds(time: Duration) -> String {
     if time.subsec_millis() == 0 {
         return format!("{}s", time.as_secs());
@@ -147,7 +145,7 @@ fn seconds(time: Duration) -> String {
     format!("{}ms", time.as_millis())
 }
 
-/// Returns the kernels of several hosts: `, Linux 6.8.0`, or their number. It is empty if none is
+/// Returns the kernels of several hosts: `, Linux 6.8.0`, or their number; empty if no kernel is
 /// known.
 fn kernels(hosts: &[HostReport]) -> String {
     let kernels: BTreeSet<&str> = hosts.iter().filter_map(|host| host.kernel.as_deref()).collect();
@@ -159,7 +157,7 @@ fn kernels(hosts: &[HostReport]) -> String {
     }
 }
 
-/// `n17, Linux 6.8.0: 2 RDMA devices, 1 of 2 ports active`.
+/// Returns the first line: `n17, Linux 6.8.0: 2 RDMA devices, 1 of 2 ports active`.
 fn heading(hosts: &[HostReport]) -> String {
     let who = match hosts {
         [host] => {
@@ -172,7 +170,7 @@ fn heading(hosts: &[HostReport]) -> String {
         },
     };
     let active = ports(hosts).filter(|port| is_active(port)).count();
-    // The numbers are those of the hosts that gave a report, and say so where some did not.
+    // The numbers count hosts with a report; the text names these hosts if others have none.
     let there = hosts.iter().filter(|host| host.failure.is_none()).count();
     let on = match there {
         there if there == hosts.len() => String::new(),

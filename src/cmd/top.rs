@@ -1,8 +1,8 @@
-//! `rdmactl top`: hosts, ports, connections and problems live, on the whole screen.
+//! Runs `rdmactl top`: hosts, ports, connections and problems, live on the full screen.
 //!
-//! `tui` says what is seen and what is to be done; here are the terminal, the threads and the files. Keys,
-//! signals and pictures come from threads of their own through one channel; whoever makes pictures waits
-//! for nobody who draws them, and the other way round.
+//! `tui` decides what is drawn and which effects are requested. This module owns the terminal,
+//! the threads and the files. Keys, signals and samples come from separate threads through one
+//! channel; gathering and drawing do not wait for each other.
 
 mod canvas;
 mod effects;
@@ -39,16 +39,16 @@ use input::Input;
 use origin::Origin;
 use session::Session;
 
-/// Shows what the flags name until somebody wants no more.
+/// Shows the data of the flags until the operator exits.
 pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result<Outcome> {
     let origin = Origin::of(global, args)?;
     let wanted = settings::wanted(global, args, &origin)?;
     let settings = settings::of(global, args, term, &origin);
     Screen::check().map_err(no_screen)?;
-    // Before there is a second thread, which would get a heap of its own.
+    // Called before the second thread starts, because each later thread would get its own heap.
     heap::share();
     let (sender, inputs) = mpsc::channel();
-    // Before the screen is taken, which is given back whatever happens then.
+    // Signals are watched before full-screen mode, so that every exit restores the terminal.
     input::watch(&sender).context("cannot watch keys and signals")?;
     let panicked = sender.clone();
     screen::give_back_on_panic(move || drop(panicked.send(Input::Panicked)));
@@ -67,7 +67,7 @@ pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result
     Ok(ended.outcome())
 }
 
-/// An error; for one that says why there is no screen, with what to do instead.
+/// Returns the error; without a usable terminal, the fix names an alternative.
 fn no_screen(error: impl Into<anyhow::Error>) -> anyhow::Error {
     let error = error.into();
     match error.downcast_ref() {

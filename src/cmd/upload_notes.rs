@@ -1,4 +1,4 @@
-//! Announces uploads on stderr: one line for all hosts whose uploads start within a moment.
+//! Announces uploads on stderr, with one line for all uploads that start within 300 ms.
 //!
 //! `fleet` adds each upload before its first byte is sent. A cluster of 500 hosts gives a few
 //! lines instead of 500.
@@ -13,10 +13,10 @@ use crate::fleet::Host;
 use crate::names;
 use crate::render::{Note, escape};
 
-/// Time in which uploads are collected for one line. It is short against the time of an upload.
+/// Time in which uploads are collected for one line; it is short compared with an upload.
 const COLLECTED: Duration = Duration::from_millis(300);
 
-/// Uploads that have no line yet. Dropping this value writes the last lines.
+/// Uploads that were not announced yet. Dropping this value announces them.
 pub(super) struct UploadNotes(Arc<Shared>);
 
 struct Shared {
@@ -26,19 +26,19 @@ struct Shared {
 
 #[derive(Default)]
 struct Pending {
-    /// Hosts by the size of the upload in bytes and its reason.
+    /// Hosts by size of the upload in bytes and by reason.
     hosts: BTreeMap<(usize, String), Vec<String>>,
-    /// Ends the thread that waits to write the lines; `None` if there is no such thread.
+    /// Ends the waiting thread when dropped; `None` if no thread waits.
     end: Option<Sender<()>>,
 }
 
 impl UploadNotes {
-    /// Writes lines with this function.
+    /// Returns a collector that prints notes with `tell`.
     pub(super) fn new(tell: Box<dyn Fn(Note) + Send + Sync>) -> Self {
         Self(Arc::new(Shared { pending: Mutex::default(), tell }))
     }
 
-    /// Adds an upload of some bytes.
+    /// Adds an upload of `bytes` bytes.
     pub(super) fn add(&self, host: &Host, bytes: usize, why: &str) {
         let mut pending = self.0.pending.lock().unwrap_or_else(PoisonError::into_inner);
         pending.hosts.entry((bytes, why.to_owned())).or_default().push(host.to_string());
@@ -49,7 +49,7 @@ impl UploadNotes {
         let shared = Arc::downgrade(&self.0);
         let wait = move || {
             let _ = ended.recv_timeout(COLLECTED);
-            // At the end of the run the lines are written without this thread.
+            // At the end of the run, `drop` writes the lines without this thread.
             if let Some(shared) = shared.upgrade() {
                 shared.write();
             }
@@ -62,7 +62,7 @@ impl UploadNotes {
         }
     }
 
-    /// Writes another line of a host.
+    /// Prints another note immediately.
     pub(super) fn tell(&self, note: Note) {
         (self.0.tell)(note);
     }
@@ -75,14 +75,14 @@ impl Drop for UploadNotes {
 }
 
 impl Shared {
-    /// Writes the lines of all uploads that have none.
+    /// Announces all pending uploads.
     fn write(&self) {
         let pending = {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *pending)
         };
         for ((bytes, why), hosts) in pending.hosts {
-            // Tenths of a megabyte are exact enough.
+            // Truncated to tenths of a megabyte.
             let tenths = bytes / 100_000;
             let size = format!("{}.{} MB", tenths / 10, tenths % 10);
             let text = format!("uploading rdmactl ({size}) to {}: {why}", names::fold(hosts));

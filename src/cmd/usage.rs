@@ -1,6 +1,6 @@
-//! Prints what clap answers instead of a parsed command line: help, the version, a usage error.
+//! Handles command lines that clap does not parse: prints help, the version or a usage error.
 //!
-//! Every usage error has the form of the other errors: what is wrong, then a `fix:` line.
+//! A usage error has the form of all errors: the failure, then a `fix:` line.
 
 mod instead;
 mod near;
@@ -37,15 +37,15 @@ pub(super) fn answer(error: &clap::Error, words: &[OsString]) -> ExitCode {
         }
     };
     match term.answer(text) {
-        // A reader that closed the pipe needs no more help.
+        // If the reader closed the pipe, the help was still a success.
         Ok(()) | Err(OutputError::Closed) => ExitCode::SUCCESS,
         Err(_) => Outcome::Nothing.into(),
     }
 }
 
-/// Returns the text of `help`, `help COMMAND` and `help CODE`; `None` for everything else.
+/// Returns the text of `help`, `help COMMAND` and `help CODE`; `None` for other words.
 ///
-/// clap finds the word `help` where a command stands, so flags may come before it.
+/// clap reports `help` as an unknown command, so flags may come before it.
 fn help_topic(error: &clap::Error, words: &[OsString]) -> Option<String> {
     let word = error.get(ContextKind::InvalidSubcommand).and_then(first_string);
     if error.kind() != ErrorKind::InvalidSubcommand || word.as_deref() != Some("help") {
@@ -61,13 +61,13 @@ fn help_topic(error: &clap::Error, words: &[OsString]) -> Option<String> {
     Some(help(&format!("rdmactl-{topic}"), &["--help".into()]))
 }
 
-/// Returns the word after `help` that is no flag.
+/// Returns the first word after `help` that is no flag.
 fn topic_of(words: &[OsString]) -> Option<&OsString> {
     let mut after = words.iter().skip_while(|word| *word != "help").skip(1);
     after.find(|word| !word.to_string_lossy().starts_with('-'))
 }
 
-/// Returns what is wrong with a command line, and what to type.
+/// Returns the usage error and its fix.
 fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
     let context = |kind| error.get(kind).and_then(first_string);
     if error.kind() == ErrorKind::InvalidSubcommand {
@@ -121,9 +121,9 @@ fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
     (what, escape(&fix).into_owned())
 }
 
-/// Returns what to type instead of a word that is no command.
+/// Returns the fix for a word that is no command.
 fn fix_of_word(word: &str, words: &[OsString]) -> String {
-    // A tool of compat is called with its own options.
+    // A tool of `compat` keeps its own options.
     if let Some(fix) = compat::instead_of(word, words) {
         return fix;
     }
@@ -165,7 +165,7 @@ fn fix_of_word(word: &str, words: &[OsString]) -> String {
     "list the commands: rdmactl -h".to_owned()
 }
 
-/// Returns what to type instead of a value that another flag would take.
+/// Returns the fix for a value that belongs to another flag.
 fn fix_of_value(command: Option<&str>, flag: &str, value: &str) -> Option<String> {
     if flag.starts_with("--format") {
         if value.parse::<u16>().is_ok() {
@@ -185,7 +185,7 @@ fn fix_of_value(command: Option<&str>, flag: &str, value: &str) -> Option<String
     None
 }
 
-/// Returns the flag of a command that a misspelled flag stands for.
+/// Returns the flag of the command that is nearest to a misspelled flag.
 fn near_flag(command: Option<&str>, flag: &str) -> Option<String> {
     let word = flag.strip_prefix("--")?;
     let tree = without_useless(Cli::command());
@@ -194,7 +194,7 @@ fn near_flag(command: Option<&str>, flag: &str) -> Option<String> {
     near::nearest(word, flags.filter_map(Arg::get_long)).map(|flag| format!("--{flag}"))
 }
 
-/// Returns the first string of an error's context.
+/// Returns the first string in the context of an error.
 fn first_string(value: &ContextValue) -> Option<String> {
     match value {
         ContextValue::String(text) => Some(text.clone()),
@@ -203,16 +203,16 @@ fn first_string(value: &ContextValue) -> Option<String> {
     }
 }
 
-/// Returns the name of the command among the words of a command line.
+/// Returns the name of the command on a command line.
 fn command_of(words: &[OsString]) -> Option<&str> {
     let tree = Cli::command();
     let named = words.iter().skip(1).filter_map(|word| word.to_str());
     named.into_iter().find(|word| tree.find_subcommand(word).is_some())
 }
 
-/// Returns the help of a command: `-h` fits on one screen, `--help` has everything.
+/// Returns the help of a command. `-h` fits on one screen; `--help` is complete.
 ///
-/// `name` is the display name that clap has for the command: `rdmactl` or `rdmactl-ping`.
+/// `name` is the display name in clap: `rdmactl` or `rdmactl-ping`.
 fn help(name: &str, words: &[OsString]) -> String {
     let mut tree = exit_codes::add_to(without_useless(Cli::command()));
     let command = name.trim().strip_prefix("rdmactl-").unwrap_or_default();
@@ -230,7 +230,7 @@ fn help(name: &str, words: &[OsString]) -> String {
     }
 }
 
-/// Returns the text of `-h`: 24 lines of 80 columns at most.
+/// Returns the text of `-h`, at most 24 lines of 80 columns.
 fn render_short(command: &mut clap::Command, short: &short_help::ShortHelp) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let usage = command.render_usage().to_string();

@@ -1,4 +1,6 @@
-//! What the flags ask to see of a listing: which rows, in which order, which columns, in which form.
+//! Applies the flags of a listing: filter, order, columns and output format.
+//!
+//! All listings of `cmd` print their rows through a [`View`]; it reads no hosts itself.
 
 use std::cell::Cell;
 
@@ -16,26 +18,26 @@ use crate::term::Term;
 use super::local::Reports;
 use super::{Advice, way_flags};
 
-/// Of which hosts rows are.
+/// Hosts that the rows come from.
 #[derive(Clone, Copy)]
 pub(super) enum Hosts<'reports> {
-    /// Nobody has been asked yet.
+    /// Hosts were not queried yet.
     Unknown,
-    /// One that nobody named.
+    /// One host, without a name on the command line.
     One(&'reports [HostReport]),
-    /// Those that were named.
+    /// Hosts named on the command line.
     Named(&'reports [HostReport]),
-    /// The two or more of a ping.
+    /// Two or more hosts of a ping.
     Pinged(&'reports [PingHost]),
 }
 
 impl<'reports> Hosts<'reports> {
-    /// Those of a listing.
+    /// Returns the hosts of a listing.
     pub(super) fn of(reports: &'reports Reports) -> Self {
         if reports.hosts_named { Self::Named(&reports.hosts) } else { Self::One(&reports.hosts) }
     }
 
-    /// Returns the number of hosts whose row is only the reason for which they gave no report.
+    /// Returns the number of hosts that gave no report; their rows show only the reason.
     fn without_report(self) -> usize {
         match self {
             Self::Unknown | Self::Pinged(_) => 0,
@@ -45,7 +47,7 @@ impl<'reports> Hosts<'reports> {
         }
     }
 
-    /// Each with the reason where it gave no answer.
+    /// Returns the name of each host, with the reason if it gave no report.
     fn asked(self) -> Vec<(&'reports str, Option<&'static str>)> {
         let word = |failure: &Option<HostFailure>| failure.as_ref().map(|one| one.reason.word());
         match self {
@@ -60,22 +62,21 @@ impl<'reports> Hosts<'reports> {
     }
 }
 
-/// The parts of a listing that are wanted.
+/// Rows, columns and format that the flags select.
 pub(super) struct View<'global, L: Listing> {
     filter: Option<Filter<L>>,
     order: Option<Order<L>>,
-    /// Whether the next rows have a heading.
+    /// True if the next rows get a heading.
     header: bool,
     global: &'global Global,
-    /// Words for the columns.
+    /// Column names from the command line.
     columns: Vec<String>,
     term: Term,
-    /// Rows so far: those that match the filter, and all.
+    /// Number of rows so far: rows that match the filter, and all rows.
     matched: Cell<(usize, usize)>,
 }
 
 impl<'global, L: Listing> View<'global, L> {
-    /// Reads the flags.
     pub(super) fn new(global: &'global Global, term: Term) -> anyhow::Result<Self> {
         refuse_host_set(global)?;
         refuse_late_plus(global)?;
@@ -95,7 +96,7 @@ impl<'global, L: Listing> View<'global, L> {
         let columns = global.column_words();
         let header = !global.no_header;
         let view = Self { filter, order, header, global, columns, term, matched: Cell::default() };
-        // Wrong words are told before anything is read.
+        // Reports wrong column names before any host is queried.
         view.columns(Hosts::Unknown)?;
         if view.is_document() && (view.filter.is_some() || view.order.is_some()) {
             let fix = "filter JSON with jq, or use --format csv";
@@ -112,21 +113,21 @@ impl<'global, L: Listing> View<'global, L> {
         matches!(self.global.output(), Json | Ndjson | Html | Svg | Tree | Dot)
     }
 
-    /// Says that rows were printed: what programs read has one heading. The next sample has its own
-    /// rows.
+    /// Prepares the next sample: its rows are counted from 0, and formats for programs repeat no
+    /// heading.
     pub(super) fn goes_on(&mut self) {
         self.matched.set((0, 0));
         self.header &= self.global.output() == Format::Table;
     }
 
-    /// Whether a person reads rows in the order of the hosts: then a listing can begin before every host
-    /// has answered.
+    /// Returns true for a table on a terminal in host order: printing can begin before all hosts
+    /// respond.
     pub(super) fn can_be_in_batches(&self) -> bool {
         let is_table = self.global.output() == Format::Table && self.global.save.is_none();
         is_table && self.order.is_none() && self.term.is_answer_terminal()
     }
 
-    /// Whether rows rather than a whole picture are asked for.
+    /// Returns true if a flag selects rows or columns, which a summary does not have.
     pub(super) fn is_of_rows(&self) -> bool {
         self.global.verbose > 0
             || !self.global.columns.is_empty()
@@ -134,8 +135,8 @@ impl<'global, L: Listing> View<'global, L> {
             || self.order.is_some()
     }
 
-    /// What is needed for all that is shown or compared, besides some parts; documents and records
-    /// have more.
+    /// Returns the parts to read: `least` and the parts of all columns that are shown or
+    /// compared. A document or a recording also needs `document`.
     pub(super) fn parts(&self, least: &Parts, document: &Parts) -> anyhow::Result<Parts> {
         let columns = self.columns(Hosts::Unknown)?;
         let mut parts = least.clone();
@@ -148,13 +149,13 @@ impl<'global, L: Listing> View<'global, L> {
         Ok(parts)
     }
 
-    /// The rows as text; not for documents.
+    /// Returns the rows as text; not for documents.
     pub(super) fn print(&self, rows: Vec<L::Row<'_>>, hosts: Hosts<'_>) -> anyhow::Result<String> {
         self.print_with(rows, hosts, &|_| String::new())
     }
 
-    /// Returns the rows as text. The footer gets the rows that are shown; its text stands below a
-    /// table, and below nothing else.
+    /// Returns the rows as text. `footer` gets the rows that are shown; its text stands below a
+    /// table, and is omitted in other formats.
     pub(super) fn print_with<'row>(
         &self,
         mut rows: Vec<L::Row<'row>>,
@@ -222,14 +223,14 @@ impl<'global, L: Listing> View<'global, L> {
         (all > 0 && matched == 0).then_some(Note { text, fix })
     }
 
-    /// Whether lines that nobody chose the columns of would be wrapped: they could not be read.
+    /// Returns true if `--verbose` without `-o` gives lines wider than the terminal.
     fn is_too_wide(&self, text: &str) -> bool {
         let width = || text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
         let is_long = self.global.verbose > 0 && self.global.columns.is_empty();
         is_long && self.term.answer_width().is_some_and(|most| width() > most)
     }
 
-    /// Whether equal hosts are one row: only for people, and never for a single host.
+    /// Returns true if equal hosts share one row: only in tables, and only for two or more hosts.
     fn folds(&self, hosts: Hosts<'_>) -> bool {
         let is_table = self.global.output() == Format::Table;
         is_table && L::FOLDS && !self.global.no_fold && hosts.asked().len() > 1
@@ -267,7 +268,7 @@ fn refuse_late_plus(global: &Global) -> anyhow::Result<()> {
     ))
 }
 
-/// Refuses a host set after -w, which pdsh and clush take there.
+/// Refuses a host set after -w, because -w takes hosts only in pdsh and clush.
 pub(super) fn refuse_host_set(global: &Global) -> anyhow::Result<()> {
     let Some(set) = global.filter.as_deref().filter(|text| is_host_set(text)) else {
         return Ok(());
@@ -276,7 +277,7 @@ pub(super) fn refuse_host_set(global: &Global) -> anyhow::Result<()> {
     Err(Advice::error(format!("-w filters rows, and {set} looks like a host set"), fix))
 }
 
-/// Returns true for a word as pdsh and clush take it after -w: `n[1-4]`, `n1,n2`.
+/// Returns true for a host set that pdsh and clush accept after -w: `n[1-4]`, `n1,n2`.
 fn is_host_set(filter: &str) -> bool {
     filter.len() < 100
         && filter.chars().all(|letter| letter.is_ascii_graphic())
@@ -284,7 +285,7 @@ fn is_host_set(filter: &str) -> bool {
         && !filter.contains([' ', '=', '<', '>', '~', '!', '(', ')', '\'', '"'])
 }
 
-/// Returns the error of a word after `-o` or `-s` that is no column of a listing.
+/// Returns the error for a word after `-o` or `-s` that is not a column of the listing.
 fn no_column<L: Listing>(flag: &str, error: &str) -> anyhow::Error {
     let word = error.strip_prefix("no column ").unwrap_or_default();
     if let Some(format) = ["csv", "json", "yaml", "ndjson", "prom", "table", "plain"]

@@ -1,4 +1,5 @@
-//! One reading after another of the same hosts, until a signal or a count ends it.
+//! Takes samples of the same hosts at an interval for `--watch`, until a signal or a count ends
+//! it.
 
 use std::time::Duration;
 
@@ -14,22 +15,22 @@ use super::live_hosts::{Dated, LiveHosts, WORD};
 use super::local::{self, Reports};
 use super::{asked, fleet, interrupt};
 
-/// The readings that `--watch` asks for.
+/// Samples of `--watch`.
 pub(super) struct Watch<'global> {
     global: &'global Global,
     parts: Parts,
     every: Duration,
-    /// How many readings are left; `None` without an end.
+    /// Number of remaining samples; `None` without a limit.
     left: Option<u32>,
-    /// When the next reading is due; `None` before the first.
+    /// Time of the next sample; `None` before the first one.
     due: Option<Deadline>,
     watchdog: Watchdog,
-    /// `None` for this host.
+    /// Remote hosts; `None` for this host.
     hosts: Option<LiveHosts>,
 }
 
 impl<'global> Watch<'global> {
-    /// Starts the samples; `extra` samples come before those that --count counts.
+    /// Starts the samples; `extra` samples come before the samples that `--count` counts.
     pub(super) fn start(
         global: &'global Global,
         every: Duration,
@@ -37,7 +38,8 @@ impl<'global> Watch<'global> {
         extra: u32,
     ) -> anyhow::Result<Self> {
         let (watchdog, hosts) = if let Some(set) = asked::hosts(global)? {
-            // Before there is a second thread, which would get a heap of its own.
+            // Called before the second thread starts, because each later thread would get its own
+            // heap.
             heap::share();
             let (reach, watchdog) = fleet::reach(global, fleet::upload(global), &set)?;
             let fanout = usize::from(global.fanout);
@@ -53,18 +55,19 @@ impl<'global> Watch<'global> {
         Ok(Self { global, parts, every, left, due: None, watchdog, hosts })
     }
 
-    /// Waits for the next reading, and makes it; `None` when there is none any more.
+    /// Waits for the next sample and takes it; `None` after the last one.
     pub(super) fn next(&mut self) -> anyhow::Result<Option<Reports>> {
         let is_first = self.due.is_none();
         if self.left == Some(0) || self.waits_in_vain() {
             return Ok(None);
         }
-        // A counted sample is complete.
+        // With a count, the first sample waits for all hosts.
         if let Some(live) = self.hosts.as_ref().filter(|_| is_first && self.left.is_some()) {
             live.settle()?;
         }
         self.left = self.left.map(|left| left - 1);
-        // Counted from the beginning: a thousand hosts are read as often as was asked for, too.
+        // The interval starts before the sample, so that the time of reading does not lengthen
+        // it.
         self.due = Some(Deadline::after(self.every));
         let reports = match &self.hosts {
             None => local::read(self.global, &self.parts)?,
@@ -74,23 +77,23 @@ impl<'global> Watch<'global> {
                 Reports { hosts, hosts_named: true, taken_ns, saved: Ok(()) }
             }
         };
-        // What a signal cut off says less than what is printed already.
+        // A canceled sample has fewer results than the previous one, so it is not printed.
         Ok((is_first || !self.watchdog.is_cancelled()).then_some(reports))
     }
 
-    /// Ends all agents; what of them is left somewhere.
+    /// Ends all agents; returns the agents that could not be ended.
     pub(super) fn end(self) -> Vec<String> {
         self.hosts.map(LiveHosts::end).unwrap_or_default()
     }
 
-    /// Waits until the next reading is due; whether a signal came instead.
+    /// Waits until the next sample is due; returns true if a signal came first.
     fn waits_in_vain(&self) -> bool {
         let Some(due) = self.due else { return self.watchdog.is_cancelled() };
         while !due.is_over() {
             if self.watchdog.wait_cancelled(due.remaining().min(WORD)) {
                 return true;
             }
-            // The next question is a word, too.
+            // If the sample is due, its request keeps the agents alive.
             if let Some(hosts) = self.hosts.as_ref().filter(|_| !due.is_over()) {
                 hosts.tend();
             }
@@ -99,7 +102,7 @@ impl<'global> Watch<'global> {
     }
 }
 
-/// The report; of a host that is lost, with how long ago it answered.
+/// Returns the report; the failure of a lost host gets the age of its last report.
 fn aged(Dated { mut report, answered }: Dated) -> HostReport {
     if let (Some(failure), Some(answered)) = (&mut report.failure, answered) {
         let seconds = clock::now().saturating_duration_since(answered).as_secs();

@@ -1,4 +1,7 @@
-//! The whole screen of a terminal: held by one, and given back whatever ends the program.
+//! Full-screen mode of the terminal for `top`: one owner at a time.
+//!
+//! The terminal is restored on every exit: return, panic and signal. Drawing and key parsing are
+//! elsewhere.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,23 +13,23 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
 
-/// The alternate screen, empty; no cursor; what is pasted comes in one piece.
+/// Switches to the empty alternate screen, hides the cursor, turns on bracketed paste.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[?25l\x1b[?2004h";
-/// Takes back all that anybody may have set, in any order.
+/// Resets every mode that this program sets, in any combination.
 const LEAVE: &[u8] =
     b"\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
-/// No more columns or rows are used, whatever a terminal says of itself.
+/// Maximum of columns and of rows; larger sizes that a terminal reports are cut.
 pub const MOST: u16 = 1_000;
 
-/// How the terminal was before, while somebody holds it.
+/// State of the terminal before full-screen mode, while a [`Screen`] exists.
 ///
-/// Of the whole process, because a signal or a panic of any thread gives it back.
+/// It is global to the process, because a signal or a panic in any thread restores the terminal.
 static HELD: Mutex<Option<Held>> = Mutex::new(None);
 
-/// Tells when nobody holds it any more.
+/// Signals that the terminal was restored.
 static GIVEN_BACK: Condvar = Condvar::new();
 
 struct Held {
@@ -34,31 +37,32 @@ struct Held {
     before: Termios,
 }
 
-/// Why the screen cannot be had.
+/// Error of entering full-screen mode.
 #[derive(Debug, thiserror::Error)]
 pub enum ScreenError {
-    /// What is written goes elsewhere, or no key can come.
+    /// Stdout is no terminal, or no terminal for keys exists.
     #[error("{0} is not a terminal")]
     NoTerminal(&'static str),
-    /// It cannot place text.
+    /// The terminal cannot move its cursor.
     #[error("this terminal type cannot move its cursor (TERM={0})")]
     Dumb(String),
-    /// The kernel refuses.
+    /// A system call failed.
     #[error("cannot use the terminal: {0}")]
     Failed(#[from] io::Error),
 }
 
-/// The screen of the terminal that stdout is, with every key as it is typed.
+/// Terminal of stdout in full-screen mode, with raw keyboard input.
 ///
-/// It is given back when this is dropped, or by [`give_back`].
+/// Dropping it or calling [`give_back`] restores the terminal.
 #[derive(Debug)]
 pub struct Screen(());
 
 impl Screen {
-    /// Takes the screen.
+    /// Enters full-screen mode.
     ///
     /// # Errors
-    /// There is no terminal, or it cannot do it; it is as it was then.
+    /// Stdout or the keyboard is no terminal, or the terminal lacks a function. The terminal is
+    /// then unchanged.
     pub fn enter() -> Result<Self, ScreenError> {
         Self::check()?;
         let screen = Self(());
@@ -66,14 +70,14 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Takes the screen once more: it was given back, or a shell had the terminal for a while.
+    /// Enters full-screen mode again, after [`give_back`] or after a shell used the terminal.
     ///
     /// # Errors
-    /// The terminal has gone.
+    /// The terminal was closed.
     pub fn reclaim(&self) -> Result<(), ScreenError> {
         let keys = Keys::open()?;
         let mut modes = tcgetattr(&keys).map_err(io::Error::from)?;
-        // Noted first: from the next line on there is something to give back.
+        // Saved before the first change, so that every later exit can restore it.
         let before = modes.clone();
         held().get_or_insert(Held { keys: Keys::open()?, before });
         modes.make_raw();
@@ -81,10 +85,10 @@ impl Screen {
         Ok(self.write(ENTER)?)
     }
 
-    /// Whether there is a screen to be had; takes nothing.
+    /// Checks that full-screen mode is possible, without any change to the terminal.
     ///
     /// # Errors
-    /// There is none.
+    /// Full-screen mode is not possible.
     pub fn check() -> Result<(), ScreenError> {
         if !isatty(rustix::stdio::stdout()) {
             return Err(ScreenError::NoTerminal("stdout"));
@@ -96,7 +100,8 @@ impl Screen {
         Keys::open().map(drop)
     }
 
-    /// Columns and rows; 0 where the terminal does not know.
+    /// Returns columns and rows, at most [`MOST`] each; 0 if the terminal does not report its
+    /// size.
     #[must_use]
     pub fn size(&self) -> (u16, u16) {
         let size = tcgetwinsize(rustix::stdio::stdout());
@@ -106,7 +111,7 @@ impl Screen {
     /// Writes to the screen.
     ///
     /// # Errors
-    /// The terminal has gone, or was given back: nothing is drawn over what stands there then.
+    /// The terminal was closed, or it was restored: output would overwrite the shell's text.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         if held().is_none() {
             return Err(io::Error::other("the screen is closed"));
@@ -114,10 +119,10 @@ impl Screen {
         write_all(bytes)
     }
 
-    /// Has the terminal tell what the mouse does, or keep it.
+    /// Turns mouse reports of the terminal on or off.
     ///
     /// # Errors
-    /// The terminal has gone.
+    /// The terminal was closed.
     pub fn follow_mouse(&self, follows: bool) -> io::Result<()> {
         self.write(if follows { MOUSE_ON } else { MOUSE_OFF })
     }
@@ -129,27 +134,28 @@ impl Drop for Screen {
     }
 }
 
-/// Puts the terminal back as it was before [`Screen::enter`]; without effect when nobody holds it.
+/// Restores the terminal to its state before [`Screen::enter`]; does nothing without a
+/// [`Screen`].
 ///
-/// It waits for nobody: a terminal that takes nothing at the moment keeps what it shows.
+/// It does not block. A terminal that accepts no output at the moment keeps its content.
 pub fn give_back() {
     let Some(Held { keys, before }) = held().take() else { return };
     GIVEN_BACK.notify_all();
     if takes_output() {
-        // It may have gone.
+        // An error means that the terminal was closed.
         let _ = write_all(LEAVE);
     }
     let _ = tcsetattr(&keys, OptionalActions::Now, &before);
 }
 
-/// Waits until nobody holds the screen; whether it came to it in that time.
+/// Waits until the terminal is restored; returns false after the timeout.
 #[must_use]
 pub fn await_given_back(patience: Duration) -> bool {
     let waited = GIVEN_BACK.wait_timeout_while(held(), patience, |held| held.is_some());
     waited.unwrap_or_else(PoisonError::into_inner).0.is_none()
 }
 
-/// Has every panic give the screen back before it says what it is about, and does this besides.
+/// Installs a panic hook that restores the terminal, calls `tell`, then prints the panic message.
 pub fn give_back_on_panic(tell: impl Fn() + Send + Sync + 'static) {
     let say = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -159,11 +165,11 @@ pub fn give_back_on_panic(tell: impl Fn() + Send + Sync + 'static) {
     }));
 }
 
-/// Waits until the terminal that keys come from is gone.
+/// Waits until the terminal that keys come from is closed.
 pub fn await_hangup() {
     let Ok(keys) = Keys::open() else { return };
     loop {
-        // A hangup is told also to those who ask for nothing.
+        // Poll reports a hangup even without requested events.
         let mut polled = [PollFd::new(&keys, PollFlags::empty())];
         match poll(&mut polled, None) {
             Err(rustix::io::Errno::INTR) => {}
@@ -178,21 +184,21 @@ fn held() -> MutexGuard<'static, Option<Held>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the terminal takes output within a moment: one that was stopped by Ctrl-S does not.
+/// Returns true if the terminal accepts output within 200 ms; after Ctrl-S it does not.
 fn takes_output() -> bool {
     let stdout = rustix::stdio::stdout();
     let moment = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
     poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&moment)) == Ok(1)
 }
 
-/// Past the lock of `std`, which a thread may hold that waits for the terminal.
+/// Writes to stdout without the lock of `std`: a thread that waits for the terminal may hold it.
 fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::write(rustix::stdio::stdout(), bytes) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(count) => bytes = &bytes[count..],
             Err(rustix::io::Errno::INTR) => {}
-            // Somebody who shares the terminal made it so.
+            // Another process that shares the terminal made it non-blocking.
             Err(rustix::io::Errno::AGAIN) => {
                 let stdout = rustix::stdio::stdout();
                 let _ = poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], None);
@@ -203,8 +209,8 @@ fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Where keys come from: stdin, or the terminal itself where stdin brings something else. crossterm,
-/// which reads them, chooses alike.
+/// Source of keys: stdin, or `/dev/tty` if stdin is no terminal. crossterm, which reads the keys,
+/// chooses in the same way.
 enum Keys {
     Stdin,
     Terminal(OwnedFd),

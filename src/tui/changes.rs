@@ -1,4 +1,6 @@
-//! What became different while the operator looked: for marks that fade, and findings that stay a while.
+//! Changes between the samples of `top`: marks that fade, and findings about recent changes.
+//!
+//! `scene` compares each sample with the one before; views and findings read the result.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,55 +14,56 @@ use crate::analyse::standing::Standing;
 use crate::analyse::traffic::Traffic;
 use crate::model::{Connection, Finding};
 
-/// How long a change is marked.
+/// Time for which a change is marked in its row.
 pub(super) const FLASH: Duration = Duration::from_secs(10);
 
-/// How long a change is among the findings; and how long a connection that went is remembered, so that it
-/// is known what it was when it comes back.
+/// Time for which a change is a finding. A removed connection is remembered for the same time, to
+/// be compared when it returns.
 const TOLD: Duration = Duration::from_secs(300);
 
-/// How many changes are kept at most.
+/// Maximum of changes.
 const MOST: usize = 10_000;
 
-/// How many connections of a host that went are remembered at most, and how long an id of one may be.
+/// Maximum of removed connections per host, and maximum length of their ids.
 const GONE: (usize, usize) = (256, 512);
 
-/// What is kept from one picture to the next.
+/// State that is kept between samples.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Changes {
-    /// The connections of each host that has answered.
+    /// Connections of each host that responded.
     known: HashMap<usize, Known>,
-    /// Connections that changed, by host and id.
+    /// Changed connections, by host and id.
     connections: BTreeMap<(usize, String), Change>,
-    /// What ports counted.
+    /// Error counters of ports.
     pub(super) errors: Errors,
-    /// States that were wrong for a while.
+    /// Problem states of hosts, devices and ports, with the past ones.
     troubles: Troubles,
 }
 
-/// The connections of a host by their ids: how each stands, which a copy shares as long as all stand so.
+/// Connections of a host by id, with the standing of each. A clone shares the maps until a
+/// standing changes.
 #[derive(Debug, Clone, Default)]
 struct Known {
     here: Arc<HashMap<String, Standing>>,
-    /// How those stood that went, and when they did: who unmounts, and mounts again, has what was before to
-    /// compare with.
+    /// Standing of each removed connection, and the time of its removal. After an unmount and a
+    /// mount, the new connection is compared with the old one.
     gone: Arc<HashMap<String, (Standing, Instant)>>,
 }
 
 impl Known {
-    /// Whether nothing is to be compared.
+    /// Returns true if these connections equal the known ones.
     fn is_of(&self, connections: &[Connection]) -> bool {
         connections.len() == self.here.len()
             && connections.iter().all(|one| self.here.get(&one.id) == Some(&Standing::of(one)))
     }
 
-    /// How a connection stood.
+    /// Returns the last known standing of a connection.
     fn was(&self, id: &str, at: Instant) -> Option<Standing> {
         let gone = || self.gone.get(id).filter(|(_, when)| is_told(at, *when)).map(|(was, _)| *was);
         self.here.get(id).copied().or_else(gone)
     }
 
-    /// What is known once these are there.
+    /// Returns the connections to remember once these are known.
     fn next(&self, connections: &[Connection], at: Instant) -> Self {
         let here: HashMap<String, Standing> =
             connections.iter().map(|one| (one.id.clone(), Standing::of(one))).collect();
@@ -78,37 +81,37 @@ impl Known {
     }
 }
 
-/// Whether what was then is still of interest.
+/// Returns true if a change at `then` is still recent.
 fn is_told(at: Instant, then: Instant) -> bool {
     at.saturating_duration_since(then) < TOLD
 }
 
-/// A connection that is not what it was.
+/// Connection whose standing changed.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
-    /// When that was seen.
+    /// Time at which the change was seen.
     pub(super) at: Instant,
-    /// Its user and instance.
+    /// Kind and instance of the consumer of the connection.
     consumer: (&'static str, String),
     was: Standing,
     is: Standing,
 }
 
 impl Change {
-    /// `was RDMA, ok`
+    /// Formats the old standing: `was RDMA, ok`.
     pub(super) fn was(&self) -> String {
         format!("was {}", self.was)
     }
 }
 
 impl Changes {
-    /// Compares a picture with the one before.
+    /// Compares a sample with the one before.
     pub(super) fn compare(&mut self, picture: &Picture, traffic: &[Vec<Traffic>]) {
         let at = picture.at;
         self.connections.retain(|_, change| is_told(at, change.at));
         self.troubles.compare(picture);
         for (host, (report, seen)) in picture.reports.iter().zip(&picture.seen).enumerate() {
-            // A host without an answer has not changed.
+            // An unresponsive host has no new data to compare.
             if seen.failure.is_none() && seen.answered.is_some() {
                 self.compare_connections(picture, host);
                 let traffic = traffic.get(host).map(Vec::as_slice).unwrap_or_default();
@@ -139,12 +142,12 @@ impl Changes {
         *known = known.next(connections, at);
     }
 
-    /// What a connection was before, while that is told.
+    /// Returns the recent change of a connection.
     pub(super) fn of(&self, host: usize, id: &str) -> Option<&Change> {
         self.connections.get(&(host, id.to_owned()))
     }
 
-    /// The findings of what changed.
+    /// Returns the findings about recent changes.
     pub(super) fn findings(&self, picture: &Picture) -> Vec<Finding> {
         let mut all: Vec<(&str, Changed<'_>)> = Vec::new();
         let mut connections = self.connections.iter().peekable();

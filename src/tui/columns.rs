@@ -1,4 +1,6 @@
-//! Which columns of a table fit, and where each stands.
+//! Selects the columns that fit on the screen, and places them.
+//!
+//! `draw::table`, the list of columns and the mouse use the result.
 
 use super::measure::width;
 use super::sheet::{Heading, Line};
@@ -6,48 +8,48 @@ use super::state::State;
 use crate::query::{Align, Value};
 use crate::render::escape;
 
-/// What stands before the first column: the sign of the chosen row, and a mark.
+/// Width before the first column: selection sign and mark.
 const GUTTER: usize = 3;
 
-/// The same where the mark has an age behind it: `~59min`.
+/// Width before the first column if the mark has an age: `~59min`.
 const AGED_GUTTER: usize = 8;
 
-/// Between two columns.
+/// Width between two columns.
 const GAP: usize = 2;
 
-/// No word is so important that others should not be seen for it.
+/// Maximum width of a text column while other columns need the room.
 const WIDEST: usize = 32;
 
-/// What is drawn beside the cells needs so much, and has use for so much.
+/// Minimum and maximum width of the graph.
 const GRAPH: (usize, usize) = (10, 41);
 
-/// From this width on there is room for two trends beside each other.
+/// Minimum width of a terminal that shows two sparklines side by side.
 const WIDE: usize = 110;
 
-/// The graph gives way to so many columns only, the most important.
+/// Number of most important columns that may take the room of the graph.
 const FIRST: usize = 6;
 
-/// A column with its place.
+/// Column with its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fitted {
     pub(super) heading: Heading,
-    /// Which of the cells of a line is its.
+    /// Index of the cell in a line.
     pub(super) index: usize,
     pub(super) x: usize,
     pub(super) width: usize,
 }
 
-/// The columns that fit, and where the graph stands.
+/// Columns that fit, with the position and width of the graph.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) fitted: Vec<Fitted>,
     pub(super) graph: Option<(usize, usize)>,
-    /// Whether rows of silent hosts have their age before them.
+    /// True if rows with stale data start with their age.
     pub(super) has_ages: bool,
 }
 
 impl Columns {
-    /// Chooses by importance; each keeps its place in the order, and what gives no room is left out.
+    /// Selects columns by importance, keeps their order, and omits columns without room.
     pub(super) fn fit(
         headings: &[Heading],
         lines: &[Line<'_>],
@@ -67,7 +69,7 @@ impl Columns {
             let spared = if nth < FIRST { 0 } else { graph_room };
             let left = room.saturating_sub(used + spared);
             let wanted = natural[at].min(WIDEST);
-            // Words may be cut, numbers never: half a number is another one.
+            // Text may be cut, numbers never: a cut number looks like another number.
             let least = match headings[at].align {
                 Align::Left => wanted.min(headings[at].title.len().max(12)),
                 Align::Right => wanted,
@@ -77,7 +79,7 @@ impl Columns {
                 used += wanted.min(left) + GAP;
             }
         }
-        // What was cut takes what is left over, the last words first.
+        // Cut text columns share the remaining room, from the right.
         let spared = graph_room;
         for at in (0..headings.len()).rev() {
             if let Some(width) = &mut widths[at]
@@ -101,13 +103,13 @@ impl Columns {
     }
 }
 
-/// Whether nobody in view has anything in that column: it gives way to what somebody has.
+/// Returns true if no visible row has a value in the column; other columns come first then.
 fn is_empty(at: usize, lines: &[Line<'_>]) -> bool {
     let is_absent = |line: &Line<'_>| line.cells.get(at) == Some(&Value::Absent);
     !lines.is_empty() && lines.iter().all(is_absent)
 }
 
-/// How wide a column would like to be; rates keep their place when they change.
+/// Returns the preferred width of a column; rates keep their width when they change.
 fn natural(heading: &Heading, at: usize, lines: &[Line<'_>]) -> usize {
     let cells = lines.iter().filter_map(|line| line.cells.get(at));
     let widest = cells.map(|value| match value {
@@ -118,7 +120,7 @@ fn natural(heading: &Heading, at: usize, lines: &[Line<'_>]) -> usize {
     widest.max().unwrap_or(0).max(heading.title.len() + order)
 }
 
-/// The columns of the shown table that fit, and the lines in view.
+/// Returns the columns of the visible table that fit, and its visible lines.
 pub(super) fn in_view(
     state: &State,
     room: usize,
@@ -130,7 +132,7 @@ pub(super) fn in_view(
     let lines = table.lines(scene, table.top(), count, &ids, state.moment());
     let fit = |has_ages| Columns::fit(&headings, &lines, table.graph_title(), (room, has_ages));
     let columns = fit(false);
-    // Ages stand in place of the graphs, where there are any.
+    // Ages are shown only if the graph has no room, because the graph column shows them, too.
     let columns = match columns.graph {
         None if table.has_ages(scene) => fit(true),
         _ => columns,
@@ -139,14 +141,14 @@ pub(super) fn in_view(
 }
 
 impl State {
-    /// The ids of the columns that there is room for.
+    /// Returns the ids of the columns that fit.
     pub(super) fn fitting(&self) -> Vec<&'static str> {
         let found = in_view(self, self.size.0.into(), self.layout().table_lines());
         let columns = found.map(|(columns, _)| columns.fitted).unwrap_or_default();
         columns.into_iter().map(|one| one.heading.id).collect()
     }
 
-    /// The column of the shown table that stands there.
+    /// Returns the id of the column at a horizontal position.
     pub(super) fn heading_at(&self, x: u16) -> Option<&'static str> {
         let (columns, _) = in_view(self, self.size.0.into(), self.layout().table_lines())?;
         let x = usize::from(x);

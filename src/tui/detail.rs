@@ -1,69 +1,69 @@
-//! All that is known of one row, as parts that stand below each other.
+//! Parts of a detail pane: headings, fields, sentences, tables and charts.
+//!
+//! `rows` builds the parts; `pane` and `lines` turn them into lines of text.
 
 use super::theme::Token;
 use crate::query::{Align, Column, CounterRow, Counters, Listing, Value, live_columns};
 
-/// A piece of the detail pane.
+/// Part of a detail pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// A heading.
     Heading(String),
-    /// A name and what stands behind it.
+    /// Name and value.
     Field(String, Value),
-    /// Many of them, beside each other where there is room.
+    /// Several names and values, side by side on a wide terminal.
     Fields(Vec<(&'static str, Value)>),
-    /// A sentence.
+    /// Sentence.
     Text(String),
-    /// A sentence that tells how bad something is.
+    /// Sentence in the style of a severity.
     Said(Token, String),
-    /// What to type.
+    /// Command that fixes the problem.
     Fix(String),
-    /// A line of a table: its cells, their sides and widths, and whether it is the heading.
+    /// Line of a table: text, alignment and width of each cell.
     Row(Vec<(String, Align, usize)>, RowKind),
     /// Samples over time.
     Chart(Chart),
-    /// An empty line.
+    /// Empty line.
     Gap,
 }
 
-/// What a line of a table is.
+/// Kind of a line of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowKind {
-    /// Its heading.
+    /// Heading.
     Heading,
-    /// A row like the others.
+    /// Normal row.
     Plain,
-    /// A row that tells of something bad.
+    /// Row that reports a problem.
     Bad,
 }
 
 /// Samples over time, the latest last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chart {
-    /// What they are of.
     pub(super) title: &'static str,
-    /// How they are painted.
+    /// Style of the samples.
     pub(super) token: Token,
     /// The samples; `None` for a gap.
     pub(super) samples: Vec<Option<u64>>,
-    /// What fills the whole height.
+    /// Value that fills the whole height.
     pub(super) whole: u64,
-    /// The same as it is written.
+    /// Text of the full height.
     pub(super) top: Value,
-    /// The latest sample as it is written.
+    /// Latest sample, formatted.
     pub(super) now: Value,
-    /// Whether the whole is the rate of the port, and not just the largest sample.
+    /// True if the full height is the rate of the port; false if it is the largest sample.
     pub(super) is_of_rate: bool,
 }
 
-/// Every column of a row that is there, by its heading, but for those that are told elsewhere.
+/// Returns all columns of a row that have a value, except the columns in `told`.
 pub(super) fn columns<L: Listing>(row: &L::Row<'_>, told: &[&str]) -> Piece {
     let all = live_columns::<L>().filter(|column| !told.contains(&column.id));
     let all = all.map(|column| (column.title, column.value(row)));
     Piece::Fields(all.filter(|(_, value)| *value != Value::Absent).collect())
 }
 
-/// Counters below a heading, those first that counted errors.
+/// Returns a heading and a table of counters; counters with new errors come first.
 pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<Piece> {
     if rows.is_empty() {
         return Vec::new();
@@ -98,7 +98,7 @@ pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<Piece> {
     parts
 }
 
-/// Some columns of rows, with their headings, as wide as they have to be.
+/// Returns a table of some columns, each as wide as its widest cell.
 pub(super) fn table<L: Listing>(ids: &[&str], rows: &[L::Row<'_>]) -> Vec<Piece> {
     let columns: Vec<&Column<L>> =
         ids.iter().filter_map(|id| L::COLUMNS.iter().find(|column| column.id == *id)).collect();

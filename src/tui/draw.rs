@@ -1,4 +1,4 @@
-//! From the state to the screen. Nothing is read or changed here but the frame.
+//! Draws the state into a frame. Only the frame is changed.
 
 mod canvas;
 mod crumbs;
@@ -21,7 +21,7 @@ use super::theme::Token;
 use super::view::View;
 use canvas::Canvas;
 
-/// Paints the state.
+/// Draws the state.
 pub fn draw(state: &State, frame: &mut Frame<'_>) {
     let area = frame.area();
     let mut canvas = Canvas::new(frame.buffer_mut(), &state.settings);
@@ -42,7 +42,7 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
     }
 }
 
-/// How many rows the shown table has; `None` where none is shown.
+/// Returns the number of rows of the visible table; `None` without a table or rows.
 fn rows(state: &State) -> Option<usize> {
     let is_shown = matches!(state.mode, Mode::Browse | Mode::Ask(_)) && state.scene().is_some();
     state.table().filter(|_| is_shown).map(Sheet::len).filter(|rows| *rows > 0)

@@ -1,4 +1,6 @@
-//! The errors that ports counted while somebody looked.
+//! Error counters of ports since the start of `top`.
+//!
+//! `changes` makes findings of recent errors; the scene subtracts a reset.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,35 +9,35 @@ use std::time::{Duration, Instant};
 use crate::analyse::errors::{Counted, errors};
 use crate::model::HostReport;
 
-/// How long errors that were counted once are among the findings.
+/// Time for which counted errors are a finding.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// How many ports are kept at most.
+/// Maximum of ports that are kept.
 const MOST: usize = 10_000;
 
-/// How many counters of a port are kept at most: no driver has more of errors.
+/// Maximum of error counters per port; no driver has more.
 const MOST_COUNTERS: usize = 128;
 
-/// The errors of all ports that counted any; of hosts that count none a copy shares them.
+/// Errors of all ports that counted any. A clone shares the hosts without new errors.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Errors {
     hosts: HashMap<usize, Arc<Vec<OfPort>>>,
     ports: usize,
 }
 
-/// The errors of one port.
+/// Errors of one port.
 #[derive(Debug, Clone)]
 pub(super) struct OfPort {
     pub(super) device: Arc<str>,
     pub(super) port: u32,
-    /// When it counted last.
+    /// Time of the last new error.
     at: Instant,
-    /// What it counted then and in all.
+    /// Errors in the last sample and in total.
     pub(super) counted: Vec<Counted>,
 }
 
 impl Errors {
-    /// Adds what the ports of a host counted since the reading before.
+    /// Adds the errors that the ports of a host counted since the previous sample.
     pub(super) fn note(&mut self, at: Instant, host: usize, report: &HostReport) {
         for device in &report.devices {
             for port in &device.ports {
@@ -62,14 +64,14 @@ impl Errors {
         }
     }
 
-    /// What a port counted.
+    /// Returns the errors of a port.
     pub(super) fn of(&self, host: usize, device: &str, port: u32) -> &[Counted] {
         let of_host = self.hosts.get(&host).map(|all| all.as_slice()).unwrap_or_default();
         let of_port = of_host.iter().find(|one| one.is_of(device, port));
         of_port.map(|one| one.counted.as_slice()).unwrap_or_default()
     }
 
-    /// Those of a host that counted a moment ago, by device and port.
+    /// Returns the ports of a host with recent errors, by device and port.
     pub(super) fn fresh(&self, host: usize, at: Instant) -> Vec<&OfPort> {
         let is_fresh = |one: &&OfPort| at.saturating_duration_since(one.at) < FRESH;
         let mut all: Vec<&OfPort> =
@@ -84,7 +86,7 @@ impl OfPort {
         self.port == port && *self.device == *device
     }
 
-    /// Adds what was counted until now, by the names of the counters.
+    /// Adds new errors by the names of the counters.
     fn add<'name>(&mut self, at: Instant, more: impl Iterator<Item = (&'name str, u64)>) {
         self.at = at;
         self.counted.iter_mut().for_each(|one| one.last = 0);

@@ -1,3 +1,7 @@
+//! Input of the screen ([`Event`]) and the actions it requests ([`Effect`]).
+//!
+//! `cmd::top` sends the events and performs the effects; `update` does no I/O itself.
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -6,89 +10,90 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use super::{Scene, View};
 use crate::model::ping::PingReport;
 
-/// What happens to the screen.
+/// Input of the screen.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// A key was pressed.
+    /// Key that was pressed.
     Key(KeyEvent),
-    /// Text was pasted.
+    /// Text that was pasted.
     Paste(String),
-    /// The mouse did something.
+    /// Mouse action.
     Mouse(MouseEvent),
-    /// The terminal has another size: columns and rows.
+    /// New size of the terminal: columns and rows.
     Resize(u16, u16),
-    /// There is a newer picture, of which everything was made.
+    /// Newer scene.
     Scene(Scene),
-    /// Time went by: ages grow, and marks fade.
+    /// Passage of time: ages grow, and marks of changes fade.
     Tick,
-    /// What became of an effect.
+    /// Result of an effect.
     Told(Notice),
-    /// A ping has made a matrix.
+    /// Matrix of a completed ping.
     Matrix(Arc<PingReport>),
-    /// A matrix was read from a file.
+    /// Matrix that was read from a file.
     OpenedMatrix {
-        /// The matrix.
+        /// Results of the ping.
         report: Arc<PingReport>,
-        /// The name of the file.
+        /// Name of the file, without its directory.
         name: String,
-        /// When it was written, in nanoseconds since 1970 UTC; `None` where nobody knows.
+        /// Time at which the file was written, in nanoseconds since 1970 UTC; `None` if unknown.
         written_ns: Option<u64>,
     },
-    /// The ping that was asked for has come to its end, with a matrix or without.
+    /// End of the requested ping, with or without a matrix.
     PingEnded,
-    /// Pictures are recorded no more; that they are is taken for granted when [`Effect::Record`] is given.
+    /// End of a recording. Its start needs no event: the state assumes that [`Effect::Record`]
+    /// succeeds.
     RecordingEnded,
-    /// A view is wanted, as if its digit was pressed.
+    /// Request for a view, like a press of its digit.
     Show(View),
-    /// A condition for the rows of the view, as if it was typed.
+    /// Filter expression for the view, like a typed one.
     Condition(String),
 }
 
-/// A sentence for the last line.
+/// Sentence for the last line of the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// What there is to say.
+    /// One sentence without a final period.
     pub text: String,
-    /// Whether it tells of a failure.
+    /// True if the notice reports a failure.
     pub is_bad: bool,
 }
 
-/// What is to be done outside.
+/// Action that the caller performs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Leave; with the last frame on the normal screen, or without.
+    /// Exit.
     Quit {
-        /// Whether the last frame stays.
+        /// True if the last frame stays on the normal screen.
         keep_frame: bool,
     },
-    /// Say goodbye to the agents, stop, and come back when the shell says so.
+    /// End the agents, stop the process, and continue when the shell resumes it.
     Suspend,
-    /// Put this into the clipboard of the terminal.
+    /// Copy a text to the clipboard of the terminal.
     Copy(String),
-    /// Write this text into a new file whose name begins so.
+    /// Write a text to a new file.
     Save {
-        /// `rdmactl-ports`
+        /// First part of the file name: `rdmactl-ports`.
         stem: String,
-        /// `txt`, `json`
+        /// File extension: `txt`, `json`.
         extension: &'static str,
-        /// What to write.
+        /// Content of the file.
         text: String,
     },
-    /// Write this matrix into a new file.
+    /// Write a matrix to a new file.
     SaveMatrix(Arc<PingReport>),
-    /// Record every picture from this one on, or stop it.
+    /// Record every sample from this one on (true), or end the recording (false).
     Record(bool),
-    /// Show the picture that many before (negative) or after the one that is shown, and stay there; beyond
-    /// either end, the one there.
+    /// Show an earlier (negative) or later sample of the recording, and pause there. Beyond
+    /// either end, show the sample at that end.
     Step(i32),
-    /// Have a recording stand still, or go on.
+    /// Pause the recording, or continue.
     PlayOrPause,
-    /// Run a ping matrix over these hosts.
+    /// Run a ping matrix over hosts.
     Ping(Vec<String>),
-    /// End it.
+    /// Cancel the running ping.
     CancelPing,
     /// Read a saved matrix.
     OpenMatrix(PathBuf),
-    /// Follow the mouse, or leave it to the terminal.
+    /// Turn mouse reports on (true) or off (false).
     FollowMouse(bool),
 }

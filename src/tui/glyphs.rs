@@ -1,16 +1,16 @@
-//! Signs that are drawn, in two sets: for terminals that show UTF-8, and for those that may not.
+//! Characters for marks and graphs, in two sets: UTF-8 and ASCII.
 
-/// A set of signs.
+/// Set of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glyphs {
-    /// Blocks.
+    /// UTF-8 with block characters.
     Utf8,
-    /// Nothing but ASCII.
+    /// ASCII only.
     Ascii,
 }
 
 impl Glyphs {
-    /// The levels of a sparkline above nothing, from the lowest.
+    /// Returns the levels of a sparkline above zero, from the lowest.
     #[must_use]
     pub fn levels(self) -> &'static [&'static str] {
         match self {
@@ -19,7 +19,7 @@ impl Glyphs {
         }
     }
 
-    /// A sample of nothing, which is not a missing one.
+    /// Returns the glyph of a zero sample, which differs from a missing sample.
     #[must_use]
     pub fn zero(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Glyphs {
         }
     }
 
-    /// The level of a share of the whole; what is not nothing never looks like it.
+    /// Returns the level of a part of a whole; a value above 0 never looks like 0.
     #[must_use]
     pub fn level(self, part: u64, whole: u64) -> &'static str {
         let levels = self.levels();
@@ -41,7 +41,7 @@ impl Glyphs {
         levels[index.min(levels.len() - 1)]
     }
 
-    /// The heat of a cell in a matrix, from the coolest.
+    /// Returns the glyphs of slowness in a matrix, from the fastest.
     #[must_use]
     pub fn heat(self) -> &'static [&'static str] {
         match self {
@@ -50,17 +50,17 @@ impl Glyphs {
         }
     }
 
-    /// What stands for text that is cut off.
+    /// Returns the mark for text that is cut.
     #[must_use]
     pub fn ellipsis(self) -> &'static str {
         match self {
             Self::Utf8 => "…",
-            // `~` means doubtful.
+            // `~` marks warnings and stale data.
             Self::Ascii => "..",
         }
     }
 
-    /// The direction of an order: the smallest or the largest first.
+    /// Returns the arrow of a sort order: smallest first, or largest first if `is_reversed`.
     #[must_use]
     pub fn order(self, is_reversed: bool) -> &'static str {
         match (self, is_reversed) {
@@ -71,7 +71,7 @@ impl Glyphs {
         }
     }
 
-    /// A filled and an empty part of a bar.
+    /// Returns a filled and an empty cell of a bar.
     #[must_use]
     pub fn bar(self) -> [&'static str; 2] {
         match self {
@@ -80,7 +80,7 @@ impl Glyphs {
         }
     }
 
-    /// A line from left to right.
+    /// Returns a horizontal line.
     #[must_use]
     pub fn rule(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ fn what_is_not_nothing_never_looks_like_it() {
         assert_eq!(glyphs.level(0, 100), glyphs.zero());
         assert_eq!(glyphs.level(1, u64::MAX), glyphs.levels()[0]);
         assert_eq!(glyphs.level(u64::MAX, u64::MAX), glyphs.levels()[glyphs.levels().len() - 1]);
-        // A counter may run ahead of the rate of its port.
+        // A counter may exceed the rate of its port.
         assert_eq!(glyphs.level(9, 1), glyphs.levels()[glyphs.levels().len() - 1]);
         assert_eq!(glyphs.level(9, 0), glyphs.levels()[glyphs.levels().len() - 1]);
         assert!(!glyphs.levels().contains(&glyphs.zero()) && !glyphs.levels().contains(&" "));

@@ -1,4 +1,4 @@
-//! The help: the keys that are heard here, the marks, and the columns of the view.
+//! Help: the keys of the page, the marks, and the columns of the view.
 
 use super::glyphs::Glyphs;
 use super::keys::{KEYS, Scope};
@@ -9,10 +9,10 @@ use super::state::State;
 use super::theme::Token;
 use super::view::View;
 
-/// Wide enough for the names of keys that do the same.
+/// Width for the names of alternative keys.
 const INDENT: usize = 14;
 
-/// What marks mean, wherever they stand.
+/// Meaning of the marks.
 const MARKS: [(&str, &str); 13] = [
     (">", "the selected row"),
     ("!", "a problem"),
@@ -29,10 +29,10 @@ const MARKS: [(&str, &str); 13] = [
     ("^", "before a trend: scaled to its own maximum, because the rate of the port is not known"),
 ];
 
-/// What a trend is.
+/// Meaning of a sparkline.
 const TREND: &str = "the last samples, scaled to the rate of the port; a gap where data is missing";
 
-/// From how many hundredths of the median on each sign of the matrix stands, but for the first.
+/// Meaning of the matrix signs, from the fastest.
 const HEAT: [&str; 5] = [
     "in the matrix: latency near the median",
     "1.1 times the median or more",
@@ -41,7 +41,7 @@ const HEAT: [&str; 5] = [
     "four times the median or more",
 ];
 
-/// All of it, in lines; of a search, what has its words.
+/// Returns the lines of the help; with a search text, only matching ones.
 pub(super) fn lines(state: &State, room: usize, search: &str) -> Vec<Styled> {
     let inner = match state.page() {
         Page::Detail(..) => Scope::Detail,
@@ -71,7 +71,7 @@ pub(super) fn lines(state: &State, room: usize, search: &str) -> Vec<Styled> {
     lines
 }
 
-/// The signs of trends and of the matrix, as they are drawn here.
+/// Returns the signs of sparklines and of the matrix, with their meaning.
 fn signs(glyphs: Glyphs) -> impl Iterator<Item = (String, &'static str)> {
     let levels = glyphs.levels();
     let trend = [levels.first(), levels.get(levels.len() / 2), levels.last()];
@@ -81,7 +81,7 @@ fn signs(glyphs: Glyphs) -> impl Iterator<Item = (String, &'static str)> {
     own.into_iter().chain(heat)
 }
 
-/// A heading with those of its entries that have the words of a search; nothing where none has.
+/// Adds a heading and the entries that match the search; nothing if no entry matches.
 fn section(
     lines: &mut Vec<Styled>,
     title: &str,

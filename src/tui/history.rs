@@ -1,4 +1,6 @@
-//! What went through each port in the last readings: for sparklines.
+//! Traffic of each port in the last samples, for sparklines.
+//!
+//! `scene` adds a sample each; `draw` reads a [`Track`].
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -6,66 +8,66 @@ use std::sync::Arc;
 use super::Picture;
 use crate::analyse::traffic::Traffic;
 
-/// How many readings are kept.
+/// Number of samples that are kept.
 pub(super) const KEPT: usize = 120;
 
-/// How many ports of a host are kept at most, those among them that are gone; how long a name of a device
-/// may be, which the kernel cuts at 63 letters.
+/// Maximum of ports of one host, including removed ports, and maximum length of a device name.
+/// The kernel limits device names to 63 bytes.
 const MOST: usize = 1_024;
 const LONGEST: usize = 64;
 
-/// The samples of all ports. Every reading adds one to each, also where there is none to have.
+/// Samples of all ports. Every reading adds one sample to each port, or a gap.
 ///
-/// A reading never changes: a copy, which the screen has while the next one is made, shares them all.
+/// A reading never changes: a clone, which the screen keeps while the next reading is added,
+/// shares all readings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    /// By host, in the order of the picture.
+    /// Slots by host, in the order of the report.
     hosts: Arc<Vec<Vec<Slot>>>,
-    /// The latest last.
+    /// Readings, the latest last.
     readings: VecDeque<Arc<Reading>>,
-    /// How many there ever were.
+    /// Number of readings since the start.
     count: u64,
 }
 
-/// The place of a port among the samples of its host.
+/// Position of a port in the samples of its host.
 #[derive(Debug, Clone)]
 struct Slot {
     device: String,
     port: u32,
     unit: Unit,
-    /// The first reading that counts this port in this unit, as a number.
+    /// Number of the first reading that counts this port in this unit.
     since: u64,
 }
 
 /// One sample for each slot.
 #[derive(Debug, Default)]
 struct Reading {
-    /// Where those of each host begin.
+    /// Index of the first sample of each host.
     starts: Vec<usize>,
     samples: Vec<Sample>,
 }
 
-/// The samples of one port.
+/// Samples of one port.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Track<'history> {
     history: &'history History,
     host: usize,
     slot: usize,
     since: u64,
-    /// What is counted.
     pub(super) unit: Unit,
 }
 
-/// What the samples of a port count.
+/// Unit of the samples of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Thousands of bits for each second.
+    /// Thousands of bits per second.
     Kilobits,
-    /// Packets for each second, where the driver counts no bytes.
+    /// Packets per second, if the driver counts no bytes.
     Packets,
 }
 
-/// What a port received and sent at one reading; `None` where nobody knows.
+/// Traffic that a port received and sent in one reading; `None` if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sample {
     rx: u32,
@@ -73,11 +75,12 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// No amount is as large: there may be ten thousand ports, so that none spends a word on it.
+    /// Marks an unknown amount. An `Option` would double the size, and a cluster may have ten
+    /// thousand ports.
     const NONE: u32 = u32::MAX;
     const GAP: Self = Self { rx: Self::NONE, tx: Self::NONE };
 
-    /// The sample, and what it counts.
+    /// Returns the sample of a port and its unit.
     fn of(traffic: &Traffic) -> (Self, Unit) {
         let kilobits = |bps: Option<u64>| bps.map(|bps| bps.div_ceil(1_000));
         let bits = [traffic.rx_bps, traffic.tx_bps].map(kilobits);
@@ -92,12 +95,12 @@ impl Sample {
         (Self { rx, tx }, unit)
     }
 
-    /// What came in.
+    /// Returns the received traffic.
     pub(super) fn rx(self) -> Option<u64> {
         (self.rx != Self::NONE).then_some(self.rx.into())
     }
 
-    /// What went out.
+    /// Returns the sent traffic.
     pub(super) fn tx(self) -> Option<u64> {
         (self.tx != Self::NONE).then_some(self.tx.into())
     }
@@ -113,7 +116,7 @@ impl Reading {
 }
 
 impl<'history> Track<'history> {
-    /// The last samples, at most so many, the latest last.
+    /// Returns the last `count` samples, the latest last.
     pub(super) fn last(self, count: usize) -> impl Iterator<Item = Sample> + 'history {
         let readings = &self.history.readings;
         let before = self.since.saturating_sub(self.history.first());
@@ -124,7 +127,7 @@ impl<'history> Track<'history> {
 }
 
 impl History {
-    /// Adds a reading; `traffic` has the ports of each host in the order of its report.
+    /// Adds a reading; `traffic` holds the ports of each host in the order of its report.
     pub(super) fn push(&mut self, picture: &Picture, traffic: &[Vec<Traffic>]) {
         if self.hosts.len() != picture.reports.len() {
             Arc::make_mut(&mut self.hosts).resize_with(picture.reports.len(), Vec::new);
@@ -136,7 +139,7 @@ impl History {
         };
         let hosts = picture.reports.iter().zip(&picture.seen).zip(traffic);
         for (host, ((report, seen), traffic)) in hosts.enumerate() {
-            // What a silent host said last says nothing of the present.
+            // The last report of an unresponsive host does not describe the present.
             let is_there = seen.failure.is_none();
             let ports = report.devices.iter().flat_map(|device| {
                 device.ports.iter().map(move |port| (device.name.as_str(), port.number))
@@ -162,7 +165,7 @@ impl History {
         self.readings.push_back(Arc::new(reading));
     }
 
-    /// The samples of a port.
+    /// Returns the samples of a port.
     pub(super) fn of(&self, host: usize, device: &str, port: u32) -> Option<Track<'_>> {
         let slots = self.hosts.get(host)?;
         let slot = slots.iter().position(|slot| slot.name() == (device, port))?;
@@ -170,12 +173,12 @@ impl History {
         Some(Track { history: self, host, slot, since, unit })
     }
 
-    /// The number of the first reading that is kept.
+    /// Returns the number of the oldest reading that is kept.
     fn first(&self) -> u64 {
         self.count - self.readings.len() as u64
     }
 
-    /// Samples of another unit have no place beside those of this one.
+    /// Changes the unit of a slot; samples in the old unit are not shown beside the new ones.
     fn count_in(&mut self, unit: Unit, host: usize, slot: usize) {
         if self.hosts[host][slot].unit != unit {
             let slot = &mut Arc::make_mut(&mut self.hosts)[host][slot];
@@ -183,10 +186,10 @@ impl History {
         }
     }
 
-    /// The slot of each port, which a new one is given if there is one.
+    /// Returns the slot of each port; a new port gets a free slot, if one is left.
     fn places(&mut self, host: usize, ports: &[(&str, u32)]) -> Vec<Option<usize>> {
         let slots = &self.hosts[host];
-        // Nearly always they come in the same order.
+        // Ports nearly always come in the same order.
         let mut index: Option<HashMap<(&str, u32), usize>> = None;
         let place = |(nth, port): (usize, &(&str, u32))| {
             if slots.get(nth).is_some_and(|slot| slot.name() == *port) {
@@ -204,7 +207,7 @@ impl History {
             return places;
         }
         let left = self.left(host, &places);
-        // What the screen shares is copied only for a port that finds a slot.
+        // The slots are shared with the screen; they are copied only if a new port gets a slot.
         if self.hosts[host].len() < MOST || !left.is_empty() {
             let mut left = left.into_iter();
             let slots = &mut Arc::make_mut(&mut self.hosts)[host];
@@ -229,7 +232,8 @@ impl History {
         places
     }
 
-    /// Slots that others may have where there are no more: of none of `taken`, and without a sample.
+    /// Returns slots for reuse, if the host has no new slots: outside `taken`, and without a
+    /// sample.
     fn left(&self, host: usize, taken: &[Option<usize>]) -> Vec<usize> {
         let slots = self.hosts[host].len();
         if slots < MOST {
@@ -264,7 +268,7 @@ mod tests {
     use crate::model::{HostReport, PerSecond, Via};
     use crate::tui::Seen;
 
-    /// Adds what one host says of the first ports of these devices.
+    /// Adds the first ports of some devices of one host.
     fn push(history: &mut History, devices: &[(&str, Traffic)]) {
         let at = crate::clock::now();
         let mut report = HostReport::empty("n1", Via::Agent);
@@ -343,7 +347,7 @@ mod tests {
         for second in 0..4 {
             say(second * 1_000..second * 1_000 + 600);
         }
-        // Those that came first stay until nothing is left of them.
+        // The first ports keep their slots until their last sample is dropped.
         for _ in 4..KEPT {
             say(0..600);
         }

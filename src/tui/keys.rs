@@ -1,4 +1,4 @@
-//! The one table of keys: it says what a key does, what the footer shows, and what the help tells.
+//! Table of all keys of `top`. Key handling, footer and help read the same table.
 
 mod press;
 mod table;
@@ -8,46 +8,46 @@ pub use table::KEYS;
 
 use super::view::View;
 
-/// A key, where it is heard, and what it does.
+/// Entry of the table: a key and its action in a scope.
 #[derive(Debug)]
 pub struct Key {
-    /// Where.
+    /// Scope in which the key is active.
     pub scope: Scope,
-    /// The key, and others that do the same.
+    /// The key and its alternatives.
     pub presses: &'static [Press],
-    /// What it does.
+    /// Action of the key.
     pub action: Action,
-    /// A word for the footer; empty for what is not shown there.
+    /// Label in the footer; empty if the footer does not show the key.
     pub label: &'static str,
-    /// One sentence for the help.
+    /// One sentence in the help.
     pub help: &'static str,
 }
 
-/// Where a key is heard.
+/// Part of the screen in which a key is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Wherever the operator is.
+    /// All parts of the screen.
     Everywhere,
-    /// In every view, while nothing is typed or chosen.
+    /// Every view, except while the operator types or selects a column.
     Views,
-    /// In views that are tables.
+    /// Views that are tables.
     Tables,
-    /// In the matrix.
+    /// Matrix view.
     Matrix,
-    /// In the detail pane.
+    /// Detail pane.
     Detail,
-    /// While something is typed.
+    /// Prompt.
     Prompt,
-    /// While a column is chosen.
+    /// List of columns.
     Picker,
-    /// While the help is read.
+    /// Help.
     Help,
-    /// While a question waits.
+    /// Open question.
     Ask,
 }
 
 impl Scope {
-    /// The heading of its keys in the help.
+    /// Returns the heading in the help.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -64,103 +64,103 @@ impl Scope {
     }
 }
 
-/// What a key does.
+/// Action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Leave.
+    /// Exit.
     Quit,
-    /// Leave, and keep the last frame.
+    /// Exit, and keep the last frame on the normal screen.
     QuitKeeping,
-    /// Give the terminal back until the shell says so.
+    /// Stop the process until the shell resumes it.
     Suspend,
     /// Show a view.
     Show(View),
     /// Show the next view.
     NextView,
-    /// Show the view before.
+    /// Show the previous view.
     PreviousView,
-    /// Go back to where the operator came from.
+    /// Return to the previous page.
     Back,
-    /// Hold the picture, or let it go on.
+    /// Hold the current sample, or continue.
     Freeze,
-    /// Go to something by its name.
+    /// Go to a view, host or column by its name.
     Jump,
     /// Show the help.
     Help,
-    /// Copy what is chosen.
+    /// Copy the selected row.
     Copy,
-    /// Save the view.
+    /// Save the view to a file.
     Save,
-    /// Record, or stop it.
+    /// Start or stop recording.
     Record,
-    /// That many pictures back (negative) or on.
+    /// Go back (negative) or forward by a number of samples.
     Step(i32),
-    /// Follow the mouse, or not.
+    /// Turn mouse reports on or off.
     Mouse,
-    /// One row up.
+    /// Move one row up.
     Up,
-    /// One row down.
+    /// Move one row down.
     Down,
-    /// One screen up.
+    /// Move one screen up.
     PageUp,
-    /// One screen down.
+    /// Move one screen down.
     PageDown,
-    /// To the first row.
+    /// Go to the first row.
     First,
-    /// To the last row.
+    /// Go to the last row.
     Last,
-    /// One cell to the left.
+    /// Move one cell to the left.
     Left,
-    /// One cell to the right.
+    /// Move one cell to the right.
     Right,
-    /// Go into what is chosen.
+    /// Open the target of the selected row.
     Open,
-    /// All that is known of the row.
+    /// Open the detail pane of the row.
     Inspect,
-    /// Type a condition.
+    /// Type a filter expression.
     Filter,
-    /// Problems only, or all.
+    /// Show only problems, or all rows.
     OnlyProblems,
-    /// Choose the column that decides on the order.
+    /// Select the column to sort by.
     Sort,
-    /// The other way round.
+    /// Reverse the order.
     Reverse,
-    /// Choose which columns are shown.
+    /// Show or hide columns.
     Columns,
-    /// To the worst cell.
+    /// Go to the worst cell.
     Worst,
     /// Ping all hosts.
     Ping,
     /// Read a saved matrix.
     OpenMatrix,
-    /// Take what was typed or chosen.
+    /// Accept the text or the selection.
     Accept,
-    /// Leave it.
+    /// Discard the text or the selection.
     Cancel,
-    /// Fill in the name.
+    /// Complete the name.
     Complete,
     /// Delete the letter before the cursor.
     DeleteBefore,
     /// Delete the letter at the cursor.
     DeleteAt,
-    /// Delete all.
+    /// Delete the whole text.
     Clear,
-    /// Choose and stay.
+    /// Show or hide the selected column, and keep the list open.
     Toggle,
-    /// Show the usual columns.
+    /// Show the default columns.
     Usual,
-    /// Count errors from this moment on.
+    /// Reset the error counts.
     Zero,
 }
 
-/// The key of the table that a press means in these scopes, the innermost first.
+/// Returns the entry for a key press; the innermost scope is searched first.
 pub(super) fn find(scopes: &[Scope], press: Press) -> Option<&'static Key> {
     scopes.iter().find_map(|scope| {
         KEYS.iter().find(|key| key.scope == *scope && key.presses.contains(&press))
     })
 }
 
-/// The scopes that can be active together, the innermost first.
+/// Combinations of active scopes, the innermost first.
 #[cfg(test)]
 const TOGETHER: [&[Scope]; 7] = [
     &[Scope::Tables, Scope::Views, Scope::Everywhere],

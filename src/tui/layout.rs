@@ -1,31 +1,31 @@
-//! How the screen is divided: the same for drawing, for scrolling and for the mouse.
+//! Division of the screen into areas. Drawing, scrolling and the mouse use the same areas.
 
 use ratatui::layout::Rect;
 
 use super::mode::Mode;
 
-/// What is smaller shows nothing but what it needs.
+/// Smallest terminal with the full layout: columns and rows.
 pub(super) const LEAST: (u16, u16) = (40, 8);
 
-/// The lines of the screen, from the top.
+/// Areas of the screen, from the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// What is there, and how it is.
+    /// Summary of hosts and problems.
     pub(super) header: Rect,
-    /// The views.
+    /// Names of the views.
     pub(super) tabs: Rect,
-    /// Where the operator is, and what is kept out.
+    /// Breadcrumbs and filters.
     pub(super) crumbs: Rect,
-    /// The view itself.
+    /// Content of the view.
     pub(super) body: Rect,
-    /// What is said of the chosen row.
+    /// Text about the selected row.
     pub(super) note: Rect,
-    /// The keys, or what is typed.
+    /// Keys, or the line that is typed.
     pub(super) footer: Rect,
 }
 
 impl Layout {
-    /// Of a terminal with so many columns and rows.
+    /// Returns the layout of a terminal with these columns and rows.
     pub(super) fn of((columns, rows): (u16, u16), mode: &Mode) -> Self {
         let footer = if matches!(mode, Mode::Prompt(_)) { 2 } else { 1 };
         let note = match rows {
@@ -34,7 +34,7 @@ impl Layout {
             16..32 => 2,
             _ => 3,
         };
-        // A list is read in peace.
+        // Help and column lists use the lines of the note.
         let note = if matches!(mode, Mode::Help(_) | Mode::Picker(_)) || mode.searches_help() {
             0
         } else {
@@ -50,7 +50,7 @@ impl Layout {
         Self { header, tabs, crumbs, body, note, footer }
     }
 
-    /// What is said of the chosen row, with lines that a table of so many rows leaves free.
+    /// Returns the area of the note, with the lines that a table of `rows` rows leaves empty.
     pub(super) fn note_over(&self, rows: Option<usize>) -> Rect {
         const MOST: u16 = 6;
         let used = rows.map_or(usize::MAX, |rows| rows.saturating_add(2));
@@ -62,12 +62,12 @@ impl Layout {
         Rect { y: self.note.y - more, height: self.note.height + more, ..self.note }
     }
 
-    /// How many lines the view has.
+    /// Returns the number of lines of the view.
     pub(super) fn body_lines(&self) -> usize {
         self.body.height.into()
     }
 
-    /// How many rows of a table are seen below its heading.
+    /// Returns the number of table rows below the heading.
     pub(super) fn table_lines(&self) -> usize {
         self.body_lines().saturating_sub(1)
     }

@@ -1,4 +1,6 @@
-//! Parts of the detail pane as lines, each of pieces with their looks.
+//! Formats the parts of a detail pane as styled lines.
+//!
+//! `pane` shows the lines; `text` copies and saves them.
 
 use super::detail::{Chart, Piece, RowKind};
 use super::glyphs::Glyphs;
@@ -8,19 +10,19 @@ use super::tone::tone;
 use crate::query::{Align, Meaning, Value};
 use crate::render::escape;
 
-/// A line in pieces.
+/// Line of styled pieces.
 pub(super) type Styled = Vec<(String, Token)>;
 
-/// How many lines a chart has below its heading.
+/// Height of a chart below its heading, in lines.
 const CHART_LINES: usize = 3;
 
-/// The lines of parts in so many columns.
+/// Returns the lines of parts for a width of `room` columns.
 pub(super) fn of_parts(parts: &[Piece], room: usize, glyphs: Glyphs) -> Vec<Styled> {
     let names = parts.iter().filter_map(|part| match part {
         Piece::Field(name, _) => Some(width(name)),
         _ => None,
     });
-    // A path may be long, and is not to push all values out of sight.
+    // A long name, such as a path, must not push the values off the screen.
     let indent = names.max().unwrap_or(0).min(28);
     parts.iter().flat_map(|part| of_part(part, room, indent, glyphs)).collect()
 }
@@ -48,7 +50,7 @@ fn of_part(part: &Piece, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styl
     }
 }
 
-/// A name, and what stands behind it in as many lines as that takes.
+/// Returns a name with its value, which may take several lines.
 fn of_field(name: &str, value: &Value, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styled> {
     let name = fit(&escape(name), indent, glyphs);
     let pad = " ".repeat(indent - width(&name).min(indent));
@@ -61,10 +63,10 @@ fn of_field(name: &str, value: &Value, room: usize, indent: usize, glyphs: Glyph
     lines.map(line).collect()
 }
 
-/// What a short value and its name need.
+/// Width of a short value with its name.
 const WIDE: usize = 38;
 
-/// Short values beside each other, from the top of each column; then those that need a line each.
+/// Returns short values side by side, column by column; then long values, one per line.
 fn of_fields(fields: &[(&'static str, Value)], room: usize, glyphs: Glyphs) -> Vec<Styled> {
     let columns = (room / WIDE).max(1);
     let wide = room / columns;
@@ -88,7 +90,7 @@ fn of_fields(fields: &[(&'static str, Value)], room: usize, glyphs: Glyphs) -> V
     lines
 }
 
-/// The mark before a sentence that tells how bad something is.
+/// Returns the mark before a sentence, by its severity.
 pub(super) fn mark(token: Token) -> &'static str {
     match token {
         Token::Bad => "! ",
@@ -117,7 +119,7 @@ fn of_row(cells: &[(String, Align, usize)], kind: RowKind) -> Styled {
     vec![(text.trim_end().to_owned(), token)]
 }
 
-/// The heading of a chart, and its columns: the latest on the right.
+/// Returns the heading and the bars of a chart, the latest sample on the right.
 fn of_chart(chart: &Chart, room: usize, glyphs: Glyphs) -> Vec<Styled> {
     let scale = if chart.is_of_rate { "of" } else { "at most" };
     let mut lines = vec![vec![
@@ -135,7 +137,7 @@ fn of_chart(chart: &Chart, room: usize, glyphs: Glyphs) -> Vec<Styled> {
                 None => " ",
                 Some(0) if line == 0 => glyphs.zero(),
                 Some(part) => {
-                    // In levels from the bottom; what is not nothing has one at least.
+                    // Height in levels from the bottom; a value above 0 has at least one level.
                     let all = (levels.len() * CHART_LINES) as u128;
                     let height = (u128::from(*part) * all).div_ceil(u128::from(chart.whole.max(1)));
                     let height = usize::try_from(height).unwrap_or(usize::MAX);

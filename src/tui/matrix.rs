@@ -1,4 +1,6 @@
-//! A ping matrix as a grid: sources down, targets across, and one cell that is looked at.
+//! Ping matrix as a grid: one row per source, one column per target, one selected cell.
+//!
+//! `draw::matrix` draws it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,62 +8,60 @@ use std::time::Instant;
 
 use crate::model::ping::{Code, Pair, PingReport};
 
-/// A matrix, and where the operator looks.
+/// Matrix with a selected cell.
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     pub(super) report: Arc<PingReport>,
-    /// The pair of a source and a target.
+    /// Index of the pair of a source and a target.
     pairs: HashMap<(usize, usize), usize>,
-    /// The source that is looked at.
+    /// Source of the selected cell.
     pub(super) row: usize,
-    /// The target that is looked at.
+    /// Target of the selected cell.
     pub(super) column: usize,
-    /// The median of all half round trips, in nanoseconds.
+    /// Median of all half RTTs, in nanoseconds.
     pub(super) median_ns: Option<u64>,
-    /// Where it comes from.
     pub(super) taken: Taken,
-    /// How many pairs work, fail, and were not tried or do not apply.
+    /// Number of pairs that work, that fail, and of all other pairs.
     pub(super) counts: (usize, usize, usize),
 }
 
-/// Where a matrix comes from, and of when it is.
+/// Origin and time of a matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// It was pinged from here, and was there at this moment.
+    /// Test from this screen, completed at this time.
     Here(Instant),
-    /// It was read from a file.
+    /// File.
     Saved {
-        /// The name of the file.
         name: String,
-        /// When it was written, in nanoseconds since 1970 UTC.
+        /// Time at which the file was written, in nanoseconds since 1970 UTC.
         written_ns: Option<u64>,
     },
 }
 
-/// What a cell shows.
+/// Content of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cell {
-    /// The host itself, or a pair that was not asked for.
+    /// No pair: source and target are equal, or the pair was not requested.
     Nothing,
-    /// RDMA works; how slow it is, from 0 to 4.
+    /// RDMA works; the number is the slowness, from 0 to 4.
     Works(usize),
     /// RDMA does not work.
     Fails,
-    /// It does not apply: no protocol in common.
+    /// No protocol in common.
     NotApplicable,
-    /// It was not tried.
+    /// Pair that was not tested.
     NotTested,
 }
 
-/// From how many hundredths of the median a pair is so slow.
+/// Lower limits of the slowness levels 1 to 4, in percent of the median.
 const SLOWER: [u64; 4] = [110, 150, 200, 400];
 
 impl Grid {
-    /// The grid of a report; the worst pair is looked at.
+    /// Builds the grid of a report, and selects the worst pair.
     pub(super) fn new(report: Arc<PingReport>, taken: Taken) -> Self {
         let mut pairs: HashMap<(usize, usize), usize> = HashMap::new();
         for (at, pair) in report.pairs.iter().enumerate() {
-            // Of several rails the worst one is shown.
+            // Of several rails, the grid shows the worst one.
             let known = pairs.entry((pair.source, pair.target)).or_insert(at);
             if badness(pair) > badness(&report.pairs[*known]) {
                 *known = at;
@@ -76,17 +76,16 @@ impl Grid {
         grid
     }
 
-    /// How many hosts there are.
+    /// Returns the number of hosts.
     pub(super) fn size(&self) -> usize {
         self.report.hosts.len()
     }
 
-    /// The pair of a source and a target.
+    /// Returns the pair of a source and a target.
     pub(super) fn pair(&self, source: usize, target: usize) -> Option<&Pair> {
         self.report.pairs.get(*self.pairs.get(&(source, target))?)
     }
 
-    /// What a cell shows.
     pub(super) fn cell(&self, source: usize, target: usize) -> Cell {
         let Some(pair) = self.pair(source, target) else { return Cell::Nothing };
         match pair.verdict.code {
@@ -97,23 +96,23 @@ impl Grid {
         }
     }
 
-    /// How slow a pair is beside the others.
+    /// Returns the slowness of a pair compared with the median.
     fn heat(&self, pair: &Pair) -> usize {
         let Some((mine, median)) = half_rtt(pair).zip(self.median_ns) else { return 0 };
         let percent = u128::from(mine) * 100 / u128::from(median.max(1));
         SLOWER.iter().filter(|least| percent >= u128::from(**least)).count()
     }
 
-    /// Looks at the first pair that fails, else at the slowest.
+    /// Selects the first pair that fails, or else the slowest pair.
     pub(super) fn go_to_worst(&mut self) {
-        // Of equal ones the first.
+        // The first of several equal pairs is selected.
         let worst = self.report.pairs.iter().rev().max_by_key(|pair| badness(pair));
         if let Some(pair) = worst {
             (self.row, self.column) = (pair.source, pair.target);
         }
     }
 
-    /// Looks so many rows and columns further.
+    /// Moves the selection by rows and columns.
     pub(super) fn step(&mut self, rows: isize, columns: isize) {
         let last = self.size().saturating_sub(1);
         self.row = self.row.saturating_add_signed(rows).min(last);
@@ -129,12 +128,12 @@ fn counts(report: &PingReport) -> (usize, usize, usize) {
     (works, fails, report.pairs.len() - works - fails)
 }
 
-/// What fails is worse than all that is slow.
+/// Returns a sort key: a failed pair is worse than any slow pair.
 fn badness(pair: &Pair) -> (bool, u64) {
     (pair.verdict.code.is_failure(), half_rtt(pair).unwrap_or(0))
 }
 
-/// The median half round trip of a pair.
+/// Returns the median half RTT of a pair, in nanoseconds.
 pub(super) fn half_rtt(pair: &Pair) -> Option<u64> {
     pair.rdma.map(|rdma| rdma.half_rtt_ns.p50)
 }

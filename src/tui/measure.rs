@@ -1,4 +1,4 @@
-//! How wide texts are, and texts that are made to fit.
+//! Measures the width of text on a terminal, and cuts or wraps text to a width.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use ratatui::text::Span;
 
 use super::glyphs::Glyphs;
 
-/// How many columns a text takes.
+/// Returns the number of columns of a text.
 pub(super) fn width(text: &str) -> usize {
     Span::raw(text).width()
 }
 
-/// A text in so many columns, with a sign where it was cut.
+/// Cuts a text to `room` columns; an ellipsis marks the cut.
 pub(super) fn fit(text: &str, room: usize, glyphs: Glyphs) -> String {
     if width(text) <= room {
         return text.to_owned();
@@ -31,7 +31,7 @@ pub(super) fn fit(text: &str, room: usize, glyphs: Glyphs) -> String {
     short + &sign
 }
 
-/// A text of ASCII alone that takes as many columns: what others said in other letters becomes `_`.
+/// Returns a text of ASCII with the same width; each column of another letter becomes `_`.
 pub(super) fn ascii(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -47,7 +47,7 @@ pub(super) fn ascii(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// A text in lines of so many columns, cut between words where that goes.
+/// Wraps a text to lines of `room` columns, between words if possible.
 pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
     let room = room.max(1);
     let mut lines = vec![String::new()];
@@ -67,7 +67,7 @@ pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
                 lines.push(String::new());
                 continue;
             }
-            // A word that is longer than the line.
+            // The word is longer than a line.
             let mut head = String::new();
             while let Some(letter) = word.chars().next() {
                 if !head.is_empty() && width(&head) + width(letter.encode_utf8(&mut [0; 4])) > room

@@ -1,4 +1,6 @@
-//! What the keys are for at the moment.
+//! Input modes of the screen: browsing, typing, selecting a column, help, question.
+//!
+//! `update` switches between them; `draw` shows them.
 
 use super::event::Effect;
 use super::sheet::Choice;
@@ -6,15 +8,15 @@ use super::view::Narrow;
 use super::{rows::RowKey, view::View};
 use crate::query::FilterError;
 
-/// What the keys are for.
+/// Input mode.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Mode {
-    /// Looking around.
+    /// Browsing rows.
     #[default]
     Browse,
-    /// Typing.
+    /// Typing a line.
     Prompt(Prompt),
-    /// Choosing a column.
+    /// Selecting a column.
     Picker(Picker),
     /// Reading the help.
     Help(Help),
@@ -23,95 +25,93 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// Whether words are typed that the help is searched for.
+    /// Returns true if the search text of the help is being typed.
     pub(super) fn searches_help(&self) -> bool {
         matches!(self, Self::Prompt(Prompt { kind: PromptKind::Help, .. }))
     }
 }
 
-/// Which lines of the help are read.
+/// Position and search of the help.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Help {
-    /// The first in view.
+    /// First line in view.
     pub(super) line: usize,
-    /// The words that they have.
+    /// Search text: only lines with these words are shown.
     pub(super) search: String,
 }
 
-/// A line that is typed.
+/// Line that is being typed.
 #[derive(Debug, Clone)]
 pub(super) struct Prompt {
     pub(super) kind: PromptKind,
     pub(super) text: String,
-    /// Before which letter the cursor stands.
+    /// Position of the cursor, in letters.
     pub(super) cursor: usize,
-    /// What is wrong with it; the last good condition stays meanwhile.
+    /// Error of the text; the last valid filter expression applies meanwhile.
     pub(super) error: Option<FilterError>,
-    /// Which of the names that fit is chosen.
+    /// Index of the selected suggestion.
     pub(super) chosen: usize,
-    /// The condition there was before.
+    /// Text before editing.
     pub(super) before: String,
-    /// The row that was chosen before.
+    /// Selection before editing.
     pub(super) choice: Choice,
 }
 
-/// What is typed.
+/// Purpose of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PromptKind {
-    /// A condition on rows.
+    /// Filter expression for rows.
     Filter,
-    /// Where to go.
+    /// Name of a view, host or column to go to.
     Jump,
-    /// The name of a file with a matrix.
+    /// Name of a file with a matrix.
     OpenMatrix,
-    /// Words that the help is searched for.
+    /// Search text of the help.
     Help,
 }
 
-/// A list of columns.
+/// List of columns.
 #[derive(Debug, Clone)]
 pub(super) struct Picker {
     pub(super) kind: PickerKind,
-    /// The column that is chosen.
+    /// Index of the selected column.
     pub(super) at: usize,
 }
 
-/// What a column is chosen for.
+/// Purpose of a list of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PickerKind {
-    /// To be shown, or not.
+    /// Show or hide columns.
     Columns,
-    /// To decide on the order.
+    /// Select the column to sort by.
     Sort,
 }
 
-/// Something that is not done without a yes.
+/// Action that needs a confirmation.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) text: String,
     pub(super) effect: Effect,
 }
 
-/// Something that can be gone to by its name.
+/// Suggestion of a jump.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) word: String,
     pub(super) kind: Goal,
 }
 
-/// What a name is of.
+/// Kind of a suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Goal {
-    /// A view.
     View(View),
-    /// A host.
     Host,
-    /// A column, which then decides on the order.
+    /// Column to sort by.
     Column(&'static str),
 }
 
 impl Goal {
-    /// Its word beside the name.
+    /// Returns the word shown beside the suggestion.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::View(_) => "view",
@@ -121,7 +121,7 @@ impl Goal {
     }
 }
 
-/// The conditions of a table, while another page of the same view is looked at without them.
+/// Filters of a table, saved while another page of the same view is shown without filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kept {
     pub(super) view: View,
@@ -130,31 +130,31 @@ pub(super) struct Kept {
     pub(super) choice: Choice,
 }
 
-/// Where the operator is, one for each step into something.
+/// Page that is open; pages are stacked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Page {
     /// Rows of a view.
     Rows(View, Narrow),
-    /// All that is known of one row of a view, from this line on.
+    /// Detail pane of one row: view, key and name of the row, and first visible line.
     Detail(View, RowKey, String, usize),
 }
 
 impl Prompt {
-    /// An empty line, or one with what was there before.
+    /// Returns a prompt with a text, and the cursor at its end.
     pub(super) fn new(kind: PromptKind, text: &str) -> Self {
         let (text, before) = (text.to_owned(), text.to_owned());
         let (cursor, choice) = (text.chars().count(), Choice::default());
         Self { kind, cursor, text, error: None, chosen: 0, before, choice }
     }
 
-    /// The byte before which a letter stands.
+    /// Returns the byte offset of a letter.
     fn byte(&self, letter: usize) -> usize {
         self.text.char_indices().nth(letter).map_or(self.text.len(), |(at, _)| at)
     }
 
-    /// Writes a letter at the cursor.
+    /// Inserts a letter at the cursor.
     pub(super) fn write(&mut self, letter: char) {
-        // Nobody types a line that is longer.
+        // Limit for pasted text.
         const LONGEST: usize = 1_000;
         if self.text.len() < LONGEST && !letter.is_control() {
             self.text.insert(self.byte(self.cursor), letter);
@@ -163,14 +163,14 @@ impl Prompt {
         }
     }
 
-    /// Takes another text, and goes behind it.
+    /// Replaces the text, and moves the cursor to its end.
     pub(super) fn replace(&mut self, text: &str) {
         text.clone_into(&mut self.text);
         self.cursor = self.text.chars().count();
         self.chosen = 0;
     }
 
-    /// Deletes the letter at some place, if there is one.
+    /// Deletes the letter at an index; does nothing without an index or beyond the end.
     pub(super) fn delete(&mut self, letter: Option<usize>) {
         let Some(letter) = letter.filter(|letter| *letter < self.text.chars().count()) else {
             return;

@@ -1,4 +1,4 @@
-//! All that is known of one pair of a matrix.
+//! Content of the detail pane of one pair of a matrix.
 
 use super::detail::Piece;
 use super::matrix::{Grid, half_rtt};
@@ -8,7 +8,7 @@ use crate::model::ping::{Latency, Pair, RoutePort, Verdict};
 use crate::query::Value;
 
 impl Grid {
-    /// The key and the name of the pair that is looked at; `None` where there is none.
+    /// Returns the key and the name of the selected pair; `None` if the cell has no pair.
     pub(super) fn looked_at(&self) -> Option<(RowKey, String)> {
         let pair = self.pair(self.row, self.column)?;
         let (source, target) = (self.name(pair.source), self.name(pair.target));
@@ -20,7 +20,7 @@ impl Grid {
         self.report.hosts.get(host).map_or("?", |host| &host.name)
     }
 
-    /// All that is known of a pair; `None` when another matrix has no such hosts.
+    /// Returns the content for a pair; `None` if the matrix does not have its hosts.
     pub(super) fn detail(&self, key: &RowKey) -> Option<Vec<Piece>> {
         let host = |at: usize| {
             let name = key.get(at)?.name()?;
@@ -55,7 +55,7 @@ impl Grid {
         Some(parts)
     }
 
-    /// Half round trips over RDMA and TCP, beside what is usual in the matrix.
+    /// Returns the half RTTs over RDMA and TCP, and the ratio to the median of the matrix.
     fn latencies(&self, pair: &Pair) -> Vec<Piece> {
         let text = |one: &Latency| {
             let us = |ns: u64| Value::Nanoseconds(ns).to_string();
@@ -106,7 +106,7 @@ fn verdict(verdict: &Verdict) -> Vec<Piece> {
     parts
 }
 
-/// `mlx5_0/1 gid 3 fe80::1, eth0`
+/// Formats a port of a route: `mlx5_0/1 gid 3 fe80::1, eth0`.
 fn end(port: &RoutePort) -> String {
     let software = if port.is_software() { " (software)" } else { "" };
     let netdev = port.netdev.as_ref().map(|name| format!(", {name}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The lines of the detail pane, made once for each picture and width.
+//! Lines of the detail pane, built once per sample and width.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use super::view::View;
 use super::{detail::Piece, help};
 use crate::model::ping::PingReport;
 
-/// What the pane shows.
+/// Content of the detail pane.
 pub(super) struct Pane {
     made_of: MadeOf,
-    /// `None` where what was shown is gone.
+    /// Lines; `None` if the row is gone.
     pub(super) lines: Option<Vec<Styled>>,
 }
 
-/// What the lines hang on.
+/// Inputs of the lines; the lines are built again if one of them changes.
 struct MadeOf {
     view: View,
     key: RowKey,
     columns: u16,
-    /// Ages are told in seconds.
+    /// Age of the sample, in seconds.
     age_s: u64,
     found: Option<Arc<Found>>,
     matrix: Option<Arc<PingReport>>,
@@ -43,7 +43,7 @@ impl MadeOf {
 }
 
 impl State {
-    /// Makes the lines of the pane, where there is one and it hangs on something else now.
+    /// Builds the lines of the detail pane, if it is open and its inputs changed.
     pub(super) fn refresh_pane(&mut self) {
         let Page::Detail(view, key, ..) = self.page() else {
             self.pane = None;
@@ -68,7 +68,7 @@ impl State {
         }
     }
 
-    /// All that is known of a row, or of a pair; `None` when it is gone.
+    /// Returns the content for a row or a pair; `None` if it is gone.
     pub(super) fn parts(&self, view: View, key: &RowKey) -> Option<Vec<Piece>> {
         match view {
             View::Matrix => self.grid.as_ref()?.detail(key),
@@ -76,7 +76,8 @@ impl State {
         }
     }
 
-    /// The last line from which the help or the detail pane can be read: what is below it fills the screen.
+    /// Returns the highest first line of the help or the detail pane, so that its end fills the
+    /// screen.
     pub(super) fn last_line(&self) -> usize {
         let lines = match &self.mode {
             Mode::Help(page) => help::lines(self, self.size.0.into(), &page.search).len(),

@@ -1,30 +1,32 @@
+//! One sample of all hosts. `cmd::top` makes samples, `tui` shows them.
+
 use std::time::Instant;
 
 use crate::model::{Connection, HostFailure, HostReport};
 
-/// All hosts as they were at one moment: what is drawn.
+/// Data of all hosts at one moment.
 ///
-/// Whoever gathers makes the next one while this one is shown, so that neither waits for the other.
+/// A thread gathers the next sample while this one is shown.
 #[derive(Debug, Clone)]
 pub struct Picture {
-    /// When it was put together; two pictures are told apart by it.
+    /// Time of the sample; it identifies the sample.
     pub at: Instant,
-    /// The clock on the wall then, in nanoseconds since 1970 UTC.
+    /// Wall-clock time of the sample, in nanoseconds since 1970 UTC.
     pub taken_ns: u64,
-    /// The last answer of each host, with the rates since the one before; of a host that never answered,
-    /// an empty one with its failure. Always the same hosts in the same order.
+    /// Last report of each host, with rates since the previous one. A host that never responded
+    /// has an empty report with its failure. All samples have the same hosts in the same order.
     pub reports: Vec<HostReport>,
-    /// How fresh each answer is; in the same order.
+    /// Time of the last response of each host, in the same order.
     pub seen: Vec<Seen>,
-    /// The connections of each host; in the same order.
+    /// Connections of each host, in the same order.
     pub connections: Vec<Vec<Connection>>,
 }
 
-/// How fresh the answer of a host is.
+/// Last response of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// When it answered last; `None` for a host that never did.
+    /// Time of the last response; `None` for a host that never responded.
     pub answered: Option<Instant>,
-    /// Why it gave no answer since; `None` for one that is there.
+    /// Reason for which the host does not respond; `None` if it responds.
     pub failure: Option<HostFailure>,
 }

@@ -1,4 +1,7 @@
-//! What is made of one picture alone: by whoever gathers, so that no key waits for it.
+//! Data derived from one sample alone. The thread that gathers samples computes it, so that keys
+//! are handled without delay.
+//!
+//! `scene` adds the data that needs earlier samples.
 
 use std::sync::Arc;
 
@@ -11,20 +14,21 @@ use crate::analyse::share::Share;
 use crate::analyse::traffic::Traffic;
 use crate::model::{Finding, HostFailure, HostReport};
 
-/// A picture, and all that can be made of it without those before.
+/// Sample with all data that can be derived without earlier samples.
 ///
-/// For a thousand hosts that takes a part of a second, which is spent where nobody types.
+/// For a thousand hosts this takes a fraction of a second, which the thread of the keys does not
+/// spend.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     pub(super) picture: Arc<Picture>,
     pub(super) derived: Arc<Derived>,
-    /// Where in a recording it is.
+    /// Position in a recording.
     pub(super) place: Option<Place>,
-    /// What was before it, where that is not what was shown before.
+    /// Earlier samples, if they differ from the samples that were shown before.
     pub(super) past: Option<Past>,
 }
 
-/// What is known of the pictures before one that is gone to in a recording: trends, and what changed.
+/// Data of the samples before a position in a recording: history and changes.
 #[derive(Debug, Clone, Default)]
 pub struct Past {
     pub(super) history: Arc<History>,
@@ -32,7 +36,7 @@ pub struct Past {
 }
 
 impl Past {
-    /// Takes in the next picture.
+    /// Adds the next sample.
     pub fn push(&mut self, picture: &Picture) {
         let ports: Vec<Vec<Traffic>> = picture.reports.iter().map(traffic_of).collect();
         self.take(picture, &ports);
@@ -44,23 +48,23 @@ impl Past {
     }
 }
 
-/// What is made of a picture.
+/// Data derived from one sample.
 #[derive(Debug)]
 pub(super) struct Derived {
-    /// The traffic of the ports of each host, in the order of its report.
+    /// Traffic of the ports of each host, in the order of its report.
     pub(super) ports: Vec<Vec<Traffic>>,
-    /// The sum of them for each host.
+    /// Sum of the port traffic of each host.
     pub(super) hosts: Vec<Traffic>,
-    /// What carries the connections of each host.
+    /// Transports of the connections of each host.
     pub(super) shares: Vec<Share>,
-    /// Who holds the resources of each host.
+    /// Processes and kernel modules that hold resources, for each host.
     pub(super) holdings: Vec<Vec<Holding>>,
-    /// What is wrong at this moment.
+    /// Findings of this sample.
     pub(super) findings: Vec<Finding>,
 }
 
 impl Prepared {
-    /// Makes of a picture what can be made of it.
+    /// Derives the data of a sample.
     #[must_use]
     pub fn of(picture: Arc<Picture>) -> Self {
         let facts = picture.reports.iter().enumerate().map(|(host, report)| HostFacts {
@@ -80,20 +84,20 @@ impl Prepared {
         Self { picture, derived, place: None, past: None }
     }
 
-    /// The same, at a place in a recording.
+    /// Adds the position in a recording.
     #[must_use]
     pub fn at(self, place: Place) -> Self {
         Self { place: Some(place), ..self }
     }
 
-    /// The same, after other pictures than those that were shown.
+    /// Adds earlier samples, if the samples that were shown are not the previous ones.
     #[must_use]
     pub fn after(self, past: Past) -> Self {
         Self { past: Some(past), ..self }
     }
 }
 
-/// Why a host is silent.
+/// Returns the reason for which a host does not respond.
 pub(super) fn failure(picture: &Picture, host: usize) -> Option<&HostFailure> {
     let seen = picture.seen.get(host).and_then(|seen| seen.failure.as_ref());
     seen.or(picture.reports.get(host)?.failure.as_ref())

@@ -1,4 +1,7 @@
-//! What the views show of a scene, row by row, as listings have it.
+//! Rows of the table views of `top`: the cells, the status line, the graph and the detail pane of
+//! each row.
+//!
+//! The submodules hold one listing each. `table` filters and sorts the rows; `draw` draws them.
 
 mod connections;
 mod hosts;
@@ -18,7 +21,7 @@ use crate::analyse::share::Share;
 use crate::model::{Finding, Severity, Subject};
 use crate::query::{Listing, Value};
 
-/// Where a row stands in a scene: the host, and what of it.
+/// Position of a row in a scene: the host, and up to two indices within that host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) host: usize,
@@ -27,96 +30,95 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Of a whole host.
+    /// Returns the place of a whole host.
     pub(super) fn of_host(host: usize) -> Self {
         Self { host, first: None, second: None }
     }
 
-    /// Of the so-manieth thing of a host.
+    /// Returns the place of an item of a host, by its index.
     pub(super) fn of(host: usize, first: usize) -> Self {
         Self { host, first: Some(first), second: None }
     }
 }
 
-/// What tells a row from the others, in whatever order they stand.
+/// Values that identify a row, independent of the order of the rows.
 pub(super) type RowKey = Vec<Value>;
 
-/// What is said of the chosen row below the table.
+/// Text about the selected row, shown below the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Said {
     /// One sentence.
     pub(super) what: String,
-    /// What to type.
+    /// Command that fixes the problem.
     pub(super) fix: Option<String>,
-    /// How bad it is.
+    /// Severity, as a style.
     pub(super) tone: Token,
 }
 
-/// What is drawn beside the cells of a row.
+/// Graph or text that is drawn to the right of the cells of a row.
 #[derive(Debug, Clone)]
 pub(super) enum Graph<'scene> {
-    /// What came in and went out, and the rate of the port.
+    /// Sparkline of received and sent traffic, with the rate of the port in bits per second.
     Trend(Track<'scene>, Option<u64>),
-    /// What carries the connections of a host.
+    /// Bar of the transports of the connections of a host.
     Share(Share),
-    /// Words about something that is wrong.
+    /// Text about a problem.
     Words(String),
 }
 
-/// Where Enter leads.
+/// Page that Enter opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
-    /// The rows of some hosts in another view, and which of them is meant.
+    /// Rows of some hosts in another view, with the subject to select there.
     Rows(View, Narrow, Option<Subject>),
-    /// All that is known of the row.
+    /// Detail pane of the row.
     Detail,
 }
 
-/// A listing that a view shows.
+/// Listing that a view shows.
 pub(super) trait Listed: Listing {
-    /// The view.
     const VIEW: View;
 
-    /// Columns that are kept longest when there is no room, the most important first.
+    /// Columns that are hidden last on a narrow terminal, the most important first.
     const IMPORTANT: &'static [&'static str];
 
-    /// The heading of what is drawn beside the cells, where there is anything.
+    /// Heading above the graph; `None` for a listing without graphs.
     const GRAPH: Option<&'static str> = None;
 
-    /// Where its rows stand.
+    /// Returns the places of all rows.
     fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place>;
 
-    /// A row; `None` where the scene has nothing in that place.
+    /// Returns the row at a place; `None` if the scene has no item there.
     fn row(scene: &Scene, place: Place, at: Instant) -> Option<Self::Row<'_>>;
 
-    /// What tells a row from the others.
+    /// Returns the values that identify the row.
     fn key(row: &Self::Row<'_>) -> RowKey {
         let of_id = |id: &str| Self::COLUMNS.iter().find(|column| column.id == id);
         let value = |key: &crate::query::Key| of_id(key.column).map(|column| column.value(row));
         Self::KEYS.iter().filter_map(value).collect()
     }
 
-    /// Whether it is among the problems: its host is silent, or a finding is about it.
+    /// Returns true if the host of the row gave no report, or if a finding is about the row.
     fn is_problem(scene: &Scene, row: &Self::Row<'_>, place: Place) -> bool {
         let is_it = |one: &Finding| one.severity.is_problem() && Self::is_about(row, &one.subject);
         scene.failure(place.host).is_some() || scene.findings_of(place.host).any(is_it)
     }
 
-    /// Whether a row is of a host that may be silent.
+    /// True if a row belongs to one host, whose data can be stale.
     const HAS_AGES: bool = true;
 
-    /// Of a row whose host is silent: why, and for how long.
+    /// Returns the reason and the age of the data of a row whose host does not respond.
     fn silent(scene: &Scene, place: Place, at: Instant) -> Option<Silent> {
         let word = scene.failure(place.host)?.reason.word();
         Some(Silent { age: age(scene, place.host, at), word })
     }
 
-    /// Whether it became different a moment ago.
+    /// Returns true if the row changed in the last seconds.
     fn is_fresh(_scene: &Scene, _place: Place, _at: Instant) -> bool {
         false
     }
 
-    /// What is drawn beside its cells.
+    /// Returns the graph beside the cells of the row.
     fn graph<'scene>(
         _scene: &'scene Scene,
         _row: &Self::Row<'scene>,
@@ -125,34 +127,34 @@ pub(super) trait Listed: Listing {
         None
     }
 
-    /// What is said of it below the table.
+    /// Returns the text about the row below the table.
     fn said(scene: &Scene, row: &Self::Row<'_>, place: Place, at: Instant) -> Option<Said>;
 
-    /// Where Enter leads.
+    /// Returns the page that Enter opens.
     fn target(_row: &Self::Row<'_>) -> Target {
         Target::Detail
     }
 
-    /// Whether it is what a finding is about.
+    /// Returns true if the row is the subject of a finding.
     fn is_about(_row: &Self::Row<'_>, _subject: &Subject) -> bool {
         false
     }
 
-    /// How it is called in a breadcrumb.
+    /// Returns the name of the row in the breadcrumbs.
     fn name(row: &Self::Row<'_>) -> String;
 
-    /// All that is known of it.
+    /// Returns the content of the detail pane.
     fn detail(scene: &Scene, row: &Self::Row<'_>, place: Place, at: Instant) -> Vec<Piece>;
 }
 
-/// How old what is known of a host is; `None` for one that never answered.
+/// Returns the age of the data of a host; `None` for a host that never responded.
 fn age(scene: &Scene, host: usize, at: Instant) -> Option<Value> {
     let answered = scene.seen(host).and_then(|seen| seen.answered)?;
     let age = at.saturating_duration_since(answered).as_nanos();
     Some(Value::Age(u64::try_from(age).unwrap_or(u64::MAX)))
 }
 
-/// Why a host is silent, and for how long.
+/// Returns the reason for which a host does not respond, with the age of its data.
 fn silence(scene: &Scene, host: usize, at: Instant) -> Option<Said> {
     use crate::model::Reason;
 
@@ -169,7 +171,7 @@ fn silence(scene: &Scene, host: usize, at: Instant) -> Option<Said> {
     })
 }
 
-/// The mark and the look of how bad something is.
+/// Returns the style of a severity.
 fn tone(severity: Severity) -> Token {
     match severity {
         Severity::Fail => Token::Bad,
@@ -179,7 +181,7 @@ fn tone(severity: Severity) -> Token {
     }
 }
 
-/// What a detail pane begins with: what is said of the row, and what to type.
+/// Returns the first part of a detail pane: the text about the row, its fix and a gap.
 fn beginning(said: Option<Said>) -> Vec<Piece> {
     let mut parts = said_parts(said);
     if !parts.is_empty() {
@@ -188,7 +190,7 @@ fn beginning(said: Option<Said>) -> Vec<Piece> {
     parts
 }
 
-/// A sentence, and what to type.
+/// Returns a sentence and its fix as parts of a pane.
 fn said_parts(said: Option<Said>) -> Vec<Piece> {
     let Some(Said { what, fix, tone }) = said else { return Vec::new() };
     std::iter::once(Piece::Said(tone, what)).chain(fix.map(Piece::Fix)).collect()

@@ -1,4 +1,6 @@
-//! A picture and what is made of it once, so that drawing has nothing left to work out.
+//! A sample with everything that is derived from it once, so that drawing computes nothing.
+//!
+//! `top` builds a scene for each sample; tables, panes and the matrix read it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,42 +14,43 @@ use crate::analyse::findings::worst_first;
 use crate::analyse::share::Share;
 use crate::model::{Connection, Finding, HostFailure, HostReport, Reason, Subject};
 
-/// What is shown: a picture, and what is made of it and of those before.
+/// Data on the screen: one sample, its derived data, and what is kept from earlier samples.
 ///
-/// It is cheap to clone: a frozen screen keeps one while others follow.
+/// A clone is cheap. A frozen screen keeps one scene while new scenes arrive.
 #[derive(Debug, Clone)]
 pub struct Scene {
     pub(super) picture: Arc<Picture>,
     pub(super) derived: Arc<Derived>,
-    /// Where in a recording it is.
+    /// Position in a recording.
     pub(super) place: Option<Place>,
     pub(super) findings: Arc<Found>,
     pub(super) history: Arc<History>,
     pub(super) changes: Arc<Changes>,
-    /// The errors that are not counted any more, since somebody wanted them counted anew.
+    /// Error counts at the last reset by the operator; they are subtracted from the sums.
     pub(super) zero: Arc<Errors>,
 }
 
-/// What is wrong, with what became different a while ago.
+/// Findings of the sample, with recent changes.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// The worst first.
+    /// All findings, the worst first.
     pub(super) all: Vec<Finding>,
-    /// Which it is, for each, of those with the same code, subject and first host.
+    /// For each finding, its index among the findings with the same code, subject and first host.
     pub(super) nth: Vec<u32>,
-    /// Those that name each host.
+    /// For each host, the indices of the findings that name it.
     of_host: Vec<Vec<usize>>,
 }
 
 impl Scene {
-    /// What follows a scene, or begins.
+    /// Builds the scene after another one, or the first scene.
     pub(super) fn next(before: Option<Self>, prepared: Prepared) -> Self {
         let Prepared { picture, derived, place, past } = prepared;
         let before = match before {
             Some(known) if Arc::ptr_eq(&known.picture, &picture) => return Self { place, ..known },
             known => known,
         };
-        // Of what is yet to come nothing is known. The clock on the wall does not tell: it may be set.
+        // A step back in a recording drops later samples. Wall-clock time does not order samples:
+        // it may be set.
         let known = before.filter(|known| known.picture.at <= picture.at);
         let known = known.map(|Self { history, changes, .. }| Past { history, changes });
         let mut past = past.or(known).unwrap_or_default();
@@ -57,32 +60,31 @@ impl Scene {
         Self { picture, derived, place, findings, history, changes, zero: Arc::default() }
     }
 
-    /// The report of a host.
+    /// Returns the report of a host.
     pub(super) fn report(&self, host: usize) -> Option<&HostReport> {
         self.picture.reports.get(host)
     }
 
-    /// How fresh it is.
+    /// Returns the time of the last response of a host, and its failure.
     pub(super) fn seen(&self, host: usize) -> Option<&Seen> {
         self.picture.seen.get(host)
     }
 
-    /// Why a host is silent.
+    /// Returns the reason for which a host does not respond.
     pub(super) fn failure(&self, host: usize) -> Option<&HostFailure> {
         failure(&self.picture, host)
     }
 
-    /// The connections of a host.
     pub(super) fn connections(&self, host: usize) -> &[Connection] {
         self.picture.connections.get(host).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// How many hosts are there.
+    /// Returns the number of hosts that responded.
     pub(super) fn hosts_up(&self) -> usize {
         (0..self.picture.reports.len()).filter(|host| self.failure(*host).is_none()).count()
     }
 
-    /// The errors of a port by the names of its counters, as far as they are counted.
+    /// Returns the errors of a port since the last reset, each with the name of its counter.
     pub(super) fn errors(
         &self,
         host: usize,
@@ -97,29 +99,29 @@ impl Scene {
         })
     }
 
-    /// Whether all hosts that are missing are still being connected.
+    /// Returns true if hosts are missing, and all missing hosts are still connecting.
     pub(super) fn is_connecting(&self) -> bool {
         let mut missing =
             (0..self.picture.reports.len()).filter_map(|host| self.failure(host)).peekable();
         missing.peek().is_some() && missing.all(|one| one.reason == Reason::Connecting)
     }
 
-    /// Whether every host has answered the last time it was asked, so that nothing may be hidden.
+    /// Returns true if all hosts responded to the last request, so that no problem is hidden.
     pub(super) fn is_complete(&self) -> bool {
         self.hosts_up() == self.picture.reports.len()
     }
 
-    /// Whether what is known of a host is older than the rest.
+    /// Returns true if the data of a host is stale.
     pub(super) fn is_old(&self, host: usize) -> bool {
         self.seen(host).is_some_and(|seen| seen.failure.is_some() && seen.answered.is_some())
     }
 
-    /// Whether some host's is.
+    /// Returns true if the data of at least one host is stale.
     pub(super) fn has_old(&self) -> bool {
         (0..self.picture.seen.len()).any(|host| self.is_old(host))
     }
 
-    /// The findings that name a host, the worst first.
+    /// Returns the findings that name a host, the worst first.
     pub(super) fn findings_of(&self, host: usize) -> impl Iterator<Item = &Finding> {
         let of_host = self.findings.of_host.get(host).map(Vec::as_slice).unwrap_or_default();
         of_host.iter().filter_map(|at| self.findings.all.get(*at))
@@ -132,7 +134,8 @@ impl Scene {
         there.any(|(_, report)| report.consumers.is_some())
     }
 
-    /// What carries the connections of all hosts that are there: what others said is no news.
+    /// Returns the transports of the connections of all hosts that responded; stale data is left
+    /// out.
     pub(super) fn share(&self) -> Share {
         let shares = self.derived.shares.iter().enumerate();
         let there = shares.filter(|(host, _)| self.failure(*host).is_none());

@@ -1,28 +1,32 @@
+//! Sequence of scenes. The gathering thread builds and drops them, so that keys are handled
+//! without delay.
+
 use std::sync::Arc;
 
 use super::Prepared;
 use super::scene::Scene;
 
-/// Scenes that follow one another, made by whoever gathers, so that no key waits for it.
+/// Builds scenes in sequence, each with the history of the earlier ones.
 #[derive(Debug, Default)]
 pub struct Scenes {
-    /// The last one, and those before that may still be shown. The last one who has a scene takes it apart,
-    /// which for a thousand hosts takes longer than to draw it: that is to be done here, too.
+    /// Last scene, and earlier scenes that the screen may still show. The last owner frees a
+    /// scene. For a thousand hosts this takes longer than drawing, so this list keeps it off the
+    /// drawing thread.
     given: Vec<Scene>,
 }
 
 impl Scenes {
-    /// What follows the scene before: with trends, and with what changed.
+    /// Returns the scene of the next sample, with history and changes.
     pub fn next(&mut self, prepared: Prepared) -> Scene {
         let scene = Scene::next(self.given.last().cloned(), prepared);
         self.given.push(scene.clone());
         scene
     }
 
-    /// Lets go of what nobody shows any more.
+    /// Drops the scenes that the screen does not show any more.
     pub fn release(&mut self) {
         let last = self.given.pop();
-        // What is made for a scene alone has no other owners than those of the scene.
+        // `findings` belongs to one scene, so its reference count equals the number of clones.
         self.given.retain(|scene| Arc::strong_count(&scene.findings) > 1);
         self.given.extend(last);
     }

@@ -1,4 +1,6 @@
-//! What all tables have in common, whatever they list: what keys do to them, and what is drawn of them.
+//! Interface of a table of any listing: `update` moves and filters through it, `draw` reads it.
+//!
+//! `table` implements it; no listing is named here.
 
 use std::time::Instant;
 
@@ -9,108 +11,106 @@ use super::view::{Narrow, View};
 use crate::model::Subject;
 use crate::query::{Align, Described, FilterError, Meaning, Value};
 
-/// A row that is in view.
+/// Row that is in view.
 pub(super) struct Line<'scene> {
     pub(super) cells: Vec<Value>,
-    /// Why its host is silent, and for how long.
+    /// Age and reason of stale data; `None` if the host of the row responds.
     pub(super) silent: Option<Silent>,
     pub(super) is_fresh: bool,
     pub(super) graph: Option<Graph<'scene>>,
 }
 
-/// Of a row whose host is silent.
+/// Stale data: its host does not respond.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Silent {
-    /// How old it is; `None` where the host never answered.
+    /// Age of the data; `None` for a host that never responded.
     pub(super) age: Option<Value>,
-    /// Why.
+    /// Reason, as one word.
     pub(super) word: &'static str,
 }
 
-/// What is chosen, to be chosen again later.
+/// Saved selection, to be restored later.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Choice {
     pub(super) key: Option<RowKey>,
     pub(super) is_at_top: bool,
 }
 
-/// A column that is shown.
+/// Column that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Heading {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     pub(super) align: Align,
-    /// Whether the rows stand in its order, and the largest first.
+    /// Sort order, if the rows are sorted by this column: true for the largest first.
     pub(super) order: Option<bool>,
-    /// The lower, the longer it is kept where there is no room.
+    /// Priority: on a narrow terminal, columns with a higher number are hidden first.
     pub(super) rank: usize,
-    /// What its values are about.
     pub(super) meaning: Meaning,
 }
 
-/// A table of any listing.
+/// Table of any listing.
 pub(super) trait Sheet {
-    /// The view.
     fn view(&self) -> View;
-    /// Takes the rows of a scene, and finds the chosen one again.
+    /// Reads the rows of a scene, and selects the row with the same key again.
     fn rebuild(&mut self, scene: Option<&Scene>, narrow: &Narrow, at: Instant);
-    /// How many rows are shown.
+    /// Returns the number of rows that are shown.
     fn len(&self) -> usize;
-    /// How many there are without conditions.
+    /// Returns the number of rows before filtering.
     fn total(&self) -> usize;
-    /// The number of the chosen row.
+    /// Returns the index of the selected row.
     fn at(&self) -> Option<usize>;
-    /// The first row in view.
+    /// Returns the index of the first row in view.
     fn top(&self) -> usize;
-    /// Chooses a row by its number, the last one beyond the end.
+    /// Selects a row by its index; an index beyond the end selects the last row.
     fn choose(&mut self, scene: &Scene, row: usize, at: Instant);
-    /// Chooses the first row, and whatever comes first from now on.
+    /// Selects the first row, and keeps the selection on the first row after later rebuilds.
     fn go_to_top(&mut self, scene: &Scene, at: Instant);
-    /// What is chosen.
+    /// Returns the selection.
     fn choice(&self) -> Choice;
-    /// Chooses the same again: the next rebuild finds it.
+    /// Restores a selection; the next rebuild finds the row.
     fn restore(&mut self, choice: Choice);
-    /// Chooses the row with this key, if it is there.
+    /// Selects the first row whose key is wanted; returns false if the table has none.
     fn choose_key(
         &mut self,
         scene: &Scene,
         is_wanted: &dyn Fn(&RowKey) -> bool,
         at: Instant,
     ) -> bool;
-    /// Chooses the first row that is about what a finding is about, if there is one.
+    /// Selects the first row about the subject of a finding, if the table has one.
     fn choose_subject(&mut self, scene: &Scene, subject: &Subject, at: Instant);
-    /// Has the chosen row in view, of which so many lines are seen.
+    /// Scrolls so that the selected row is in view; `lines` is the height of the view.
     fn scroll(&mut self, lines: usize);
-    /// Keeps rows for which a condition holds; an empty one keeps all.
+    /// Sets the filter expression; an empty text removes it.
     fn set_filter(&mut self, text: &str) -> Result<(), FilterError>;
-    /// The condition.
+    /// Returns the text of the filter expression.
     fn filter(&self) -> &str;
-    /// Takes all conditions off.
+    /// Removes the filter expression and the restriction to problems.
     fn clear(&mut self);
-    /// Keeps problems only, or not.
+    /// Restricts the table to problems, or removes the restriction.
     fn set_only_problems(&mut self, only: bool);
-    /// Whether only problems are kept.
+    /// Returns true if only problems are shown.
     fn only_problems(&self) -> bool;
-    /// Puts rows in the order of a column: the other way round where it is in its order already, else the
-    /// largest first where it holds numbers.
+    /// Sorts by a column: reverses the order if the table is sorted by it already; otherwise
+    /// numbers start with the largest.
     fn sort_by(&mut self, id: &str);
-    /// Turns the order round, where there is one.
+    /// Reverses the order, if the table is sorted.
     fn turn_order(&mut self);
-    /// The column that decides on the order, and whether the largest come first.
+    /// Returns the column that the table is sorted by, and true for the largest first.
     fn order(&self) -> Option<(&'static str, bool)>;
-    /// All columns, and whether each is shown.
+    /// Returns all columns, each with true if it is shown.
     fn all_columns(&self, scene: Option<&Scene>) -> Vec<(Described, bool)>;
-    /// Shows the usual columns.
+    /// Shows the default columns.
     fn reset_columns(&mut self);
-    /// Shows a column, or hides it.
+    /// Shows a hidden column, or hides a shown one.
     fn toggle_column(&mut self, scene: Option<&Scene>, index: usize);
-    /// The columns that are shown.
+    /// Returns the columns that are shown.
     fn headings(&self, scene: Option<&Scene>) -> Vec<Heading>;
-    /// The heading of what is drawn beside the cells.
+    /// Returns the heading above the graph.
     fn graph_title(&self) -> Option<&'static str>;
-    /// Whether some rows are of silent hosts, and have an age.
+    /// Returns true if some rows have stale data, so that the age is shown.
     fn has_ages(&self, scene: &Scene) -> bool;
-    /// Some rows, with the cells of the columns of these ids.
+    /// Returns `count` rows from `first` on, with the cells of the columns in `ids`.
     fn lines<'scene>(
         &self,
         scene: &'scene Scene,
@@ -119,12 +119,12 @@ pub(super) trait Sheet {
         ids: &[&'static str],
         at: Instant,
     ) -> Vec<Line<'scene>>;
-    /// What is said of the chosen row.
+    /// Returns the text about the selected row.
     fn said(&self, scene: &Scene, at: Instant) -> Option<Said>;
-    /// Where Enter leads from the chosen row.
+    /// Returns the page that Enter opens from the selected row.
     fn target(&self, scene: &Scene, at: Instant) -> Option<Target>;
-    /// The key and the name of the chosen row.
+    /// Returns the key and the name of the selected row.
     fn chosen(&self, scene: &Scene, at: Instant) -> Option<(RowKey, String)>;
-    /// All that is known of the row with this key; `None` when it is gone.
+    /// Returns the content of the detail pane of a row; `None` if the row is gone.
     fn detail(&self, scene: &Scene, key: &RowKey, at: Instant) -> Option<Vec<Piece>>;
 }

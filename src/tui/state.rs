@@ -1,4 +1,6 @@
-//! What the screen is about: the pictures, where the operator is, and what was chosen.
+//! State of the screen: the scenes, the open pages, the mode and the selection.
+//!
+//! `update` changes it, `draw` reads it; it does no I/O.
 
 mod tables;
 
@@ -19,49 +21,49 @@ use super::timeline::Timeline;
 use super::view::{Narrow, View};
 use tables::Tables;
 
-/// How long a notice stays.
+/// Time for which a notice is shown.
 const NOTICED: Duration = Duration::from_secs(8);
 
-/// What is settled before the first picture.
+/// Settings that do not change while the screen is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The colours.
+    /// Colors.
     pub theme: Theme,
-    /// The signs.
+    /// Character set of marks and graphs.
     pub glyphs: Glyphs,
-    /// How time goes.
+    /// Live data or a recording.
     pub timeline: Timeline,
-    /// Whether a ping may send this program to hosts that have none.
+    /// True if a ping may upload rdmactl to hosts that do not have it.
     pub may_upload: bool,
-    /// What is waited for until the first picture comes: `64 hosts`.
+    /// Text shown until the first sample arrives: `64 hosts`.
     pub waiting_for: String,
 }
 
-/// All that the screen shows, and what keys do to it.
+/// State of the whole screen.
 ///
 /// It changes only in [`State::update`](State::update).
 pub struct State {
     pub(super) settings: Settings,
-    /// The moment of the last event.
+    /// Time of the last event.
     pub(super) at: Instant,
     /// Columns and rows of the terminal.
     pub(super) size: (u16, u16),
-    /// The latest scene.
+    /// Latest scene.
     pub(super) live: Option<Scene>,
-    /// The one that is held.
+    /// Scene that is held on the screen.
     pub(super) frozen: Option<Scene>,
-    /// The errors that were counted before somebody wanted them counted anew.
+    /// Error counts at the last reset.
     pub(super) zero: Arc<Errors>,
     pub(super) tables: Tables,
-    /// Where the operator is, and came from: never empty.
+    /// Open pages, the visible one last; never empty.
     pub(super) pages: Vec<Page>,
-    /// The conditions that are to be there again when a page is left, for each page but the first.
+    /// Filters to restore when a page is closed: one entry for each page but the first.
     pub(super) kept: Vec<Option<Kept>>,
     pub(super) mode: Mode,
     pub(super) grid: Option<Grid>,
-    /// The lines of the detail pane, where one is shown.
+    /// Lines of the detail pane, if it is open.
     pub(super) pane: Option<Pane>,
-    /// Since when a ping runs, and over how many hosts.
+    /// Start of the running ping, and its number of hosts.
     pub(super) pinging: Option<(Instant, usize)>,
     pub(super) notice: Option<(Instant, Notice)>,
     pub(super) is_recording: bool,
@@ -69,7 +71,7 @@ pub struct State {
 }
 
 impl State {
-    /// Before the first picture.
+    /// Returns the state before the first sample.
     #[must_use]
     pub fn new(settings: Settings, at: Instant) -> Self {
         Self {
@@ -92,18 +94,18 @@ impl State {
         }
     }
 
-    /// What is shown: the scene that is held, else the latest.
+    /// Returns the scene that is shown: the held one, or the latest.
     pub(super) fn scene(&self) -> Option<&Scene> {
         self.frozen.as_ref().or(self.live.as_ref())
     }
 
-    /// Where the operator is.
+    /// Returns the visible page.
     pub(super) fn page(&self) -> &Page {
         static FIRST: Page = Page::Rows(View::Hosts, Narrow::All);
         self.pages.last().unwrap_or(&FIRST)
     }
 
-    /// The moment that ages are counted to: of what is over, time stands still until the next picture.
+    /// Returns the time that ages refer to. In a recording it is the time of the sample.
     pub(super) fn moment(&self) -> Instant {
         match self.scene() {
             Some(scene) if !self.settings.timeline.is_live() => scene.picture.at,
@@ -111,7 +113,7 @@ impl State {
         }
     }
 
-    /// The view of the page.
+    /// Returns the view of the visible page.
     #[must_use]
     pub fn view(&self) -> View {
         match self.page() {
@@ -119,7 +121,7 @@ impl State {
         }
     }
 
-    /// The table that is shown, where one is.
+    /// Returns the visible table, if the page is a table.
     pub(super) fn table(&self) -> Option<&dyn Sheet> {
         match self.page() {
             Page::Rows(view, _) => self.tables.of(*view),
@@ -127,7 +129,7 @@ impl State {
         }
     }
 
-    /// The scopes of the keys that are heard, the innermost first.
+    /// Returns the active scopes of keys, the innermost first.
     pub(super) fn scopes(&self) -> &'static [Scope] {
         match (&self.mode, self.page()) {
             (Mode::Prompt(_), _) => &[Scope::Prompt, Scope::Everywhere],
@@ -142,13 +144,13 @@ impl State {
         }
     }
 
-    /// What there is to say at the moment.
+    /// Returns the notice for the last line, while it is recent.
     pub(super) fn notice(&self) -> Option<&Notice> {
         let (since, notice) = self.notice.as_ref()?;
         (self.at.saturating_duration_since(*since) < NOTICED).then_some(notice)
     }
 
-    /// The name of the chosen row, as a test can hold it against what it was.
+    /// Returns the key of the selected row as text, for tests.
     #[must_use]
     pub fn chosen(&self) -> Option<String> {
         let (key, _) = self.table()?.chosen(self.scene()?, self.moment())?;

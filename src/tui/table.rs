@@ -1,7 +1,7 @@
-//! One view's table: which rows and columns are shown, in which order, and which row is chosen.
+//! Table of one view: its rows, columns, order and selection.
 //!
-//! The chosen row is known by its key, never by its number, so that it stays chosen while rows come, go
-//! and change places. Only rows that are in view are turned into cells.
+//! The selection is stored as a key, so that the row stays selected while rows are added, removed
+//! or reordered. Only visible rows are turned into cells.
 
 mod shown;
 
@@ -17,24 +17,24 @@ use crate::query::{
     Align, Column, Described, Filter, FilterError, Order, describe_live, live_columns,
 };
 
-/// The rows of one view.
+/// Table of one view.
 pub(super) struct Table<L: Listed> {
     filter: Option<(String, Filter<L>)>,
     order: Option<Order<L>>,
     only_problems: bool,
-    /// The columns that were chosen; `None` for the usual ones.
+    /// Selected columns; `None` for the default ones.
     columns: Option<Vec<&'static Column<L>>>,
-    /// The rows in their order, filtered.
+    /// Filtered rows in their order.
     places: Vec<Place>,
-    /// How many there are without conditions.
+    /// Number of rows before filtering.
     total: usize,
-    /// The key of the chosen row; `None` while there is no row.
+    /// Key of the selected row; `None` without rows.
     chosen: Option<RowKey>,
-    /// Where it stands among `places`.
+    /// Index of the selected row in `places`.
     at: usize,
-    /// Nobody has chosen a row yet, or it was gone to the top: whatever comes first is chosen.
+    /// True if the first row stays selected: after the start and after a move to the top.
     is_at_top: bool,
-    /// The first row in view.
+    /// Index of the first visible row.
     top: usize,
 }
 
@@ -103,7 +103,7 @@ impl<L: Listed> Sheet for Table<L> {
         }
         if self.chosen.is_some() && !is_chosen(self, self.at) {
             let found = (0..self.places.len()).find(|row| is_chosen(self, *row));
-            // When it is gone, the one that moved into its place is its neighbour.
+            // If the row is gone, the row that moved to its index is selected.
             self.at = found.unwrap_or(self.at);
         }
         self.at = self.at.min(self.places.len().saturating_sub(1));
@@ -202,7 +202,7 @@ impl<L: Listed> Sheet for Table<L> {
         let Some(column) = live_columns::<L>().find(|column| column.id == id) else { return };
         let is_reversed = match self.order() {
             Some((known, is_reversed)) if known == id => !is_reversed,
-            // Of numbers people look for the largest.
+            // Numbers start with the largest.
             _ => column.align == Align::Right,
         };
         self.order = Some(Order::by(column, is_reversed));
@@ -283,7 +283,8 @@ impl<L: Listed> Sheet for Table<L> {
     }
 
     fn detail(&self, scene: &Scene, key: &RowKey, at: Instant) -> Option<Vec<Piece>> {
-        // It is the chosen one, unless rows came, went or changed places.
+        // The row is nearly always the selected one. All rows are searched if rows were added,
+        // removed or reordered.
         let chosen = self.places.get(self.at).copied();
         let all = std::iter::once_with(|| L::places(scene, &Narrow::All)).flatten();
         chosen.into_iter().chain(all).find_map(|place| {

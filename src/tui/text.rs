@@ -1,4 +1,4 @@
-//! What a page shows, as plain text: to be copied, or kept in a file.
+//! Formats a page as plain text, to be copied or saved to a file.
 
 use super::glyphs::Glyphs;
 use super::lines;
@@ -12,11 +12,11 @@ use crate::names;
 use crate::query::{Align, Value};
 use crate::render::{escape, render_findings, render_matrix};
 
-/// How wide lines of the detail pane are where no screen sets a limit.
+/// Width of a detail pane in a file, in columns.
 const ROOM: usize = 120;
 
 impl Page {
-    /// How it is called.
+    /// Returns the name of the page.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Rows(view, Narrow::All) => view.name().to_owned(),
@@ -29,7 +29,7 @@ impl Page {
 }
 
 impl State {
-    /// The conditions of the shown table.
+    /// Returns the filters of the visible table.
     pub(super) fn conditions(&self) -> Vec<String> {
         let Some(table) = self.table() else { return Vec::new() };
         let only = table.only_problems().then(|| "problems only".to_owned());
@@ -37,7 +37,8 @@ impl State {
         only.into_iter().chain(filter.map(|filter| format!("where {filter}"))).collect()
     }
 
-    /// Where this is from, and of when: `rdmactl top: Hosts > Ports of n06, where rate<400G, 2026-11-22 08:02:40Z`.
+    /// Returns the origin and the time of the text, for example
+    /// `rdmactl top: Hosts > Ports of n06, where rate<400G, 2026-11-22 08:02:40Z`.
     pub(super) fn origin_text(&self) -> String {
         let names: Vec<String> = self.pages.iter().map(Page::name).collect();
         let mut words = vec![format!("rdmactl top: {}", names.join(" > "))];
@@ -46,7 +47,7 @@ impl State {
         escape(&words.join(", ")).into_owned()
     }
 
-    /// The page as text: of a table all rows, not only those in view. Empty where there is nothing.
+    /// Returns the page as text, with all rows of a table; empty without content.
     pub(super) fn page_text(&self) -> String {
         let text = match self.page() {
             Page::Rows(View::Matrix, _) => self.grid.as_ref().map(|grid| {
@@ -62,7 +63,7 @@ impl State {
         text.map(|text: String| format!("{}\n{text}", self.origin_text())).unwrap_or_default()
     }
 
-    /// The cells of the chosen row, parted by tabs; then of when it is and how old, and what to type.
+    /// Returns the cells of the selected row, separated by tabs; then origin, time, age and fix.
     pub(super) fn row_text(&self) -> Option<String> {
         let (table, scene) = (self.table()?, self.scene()?);
         let ids: Vec<&'static str> = table.headings(Some(scene)).iter().map(|one| one.id).collect();
@@ -80,7 +81,7 @@ impl State {
         Some(texts.join("\n"))
     }
 
-    /// All that is known of the pair that is looked at.
+    /// Returns the details of the selected pair.
     pub(super) fn pair_text(&self) -> Option<String> {
         let grid = self.grid.as_ref()?;
         let (key, name) = grid.looked_at()?;
@@ -110,7 +111,7 @@ impl State {
     }
 }
 
-/// `~2 min`, `*`: what stands before a row.
+/// Returns the mark before a row: `~2 min`, `*`.
 fn mark(line: &Line<'_>) -> String {
     match &line.silent {
         Some(silent) => {
@@ -126,7 +127,7 @@ fn plain(line: lines::Styled) -> String {
     format!("{}\n", pieces.trim_end())
 }
 
-/// Rows of cells below each other.
+/// Returns rows with aligned cells.
 fn aligned(rows: &[Vec<String>], sides: &[Align]) -> String {
     let widest =
         |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max();

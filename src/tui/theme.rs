@@ -1,53 +1,54 @@
-//! What things look like: a meaning in, a style out.
+//! Colors: maps a [`Token`] to a style.
 //!
-//! Every meaning has a word or a mark beside it, so that a theme without colours loses nothing.
+//! Every token has a word or a mark beside it, so that a theme without colors loses no
+//! information.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// What a piece of the screen means.
+/// Meaning of a piece of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token {
-    /// Nothing in particular.
+    /// Plain text.
     Plain,
-    /// It is as it should be.
+    /// Healthy state.
     Ok,
-    /// It may be wrong.
+    /// Warning.
     Warn,
-    /// It is wrong.
+    /// Failure.
     Bad,
-    /// Nobody knows.
+    /// Unknown state.
     Unknown,
-    /// Where the operator is, and what can be typed.
+    /// Position of the operator, and text to type.
     Accent,
-    /// Less important than what is beside it; old.
+    /// Less important text, or stale data.
     Dim,
-    /// What comes in.
+    /// Received traffic.
     Rx,
-    /// What goes out.
+    /// Sent traffic.
     Tx,
-    /// A heading.
+    /// Heading.
     Heading,
-    /// The row or cell that is chosen.
+    /// Selected row or cell.
     Selected,
 }
 
-/// A set of colours.
+/// Set of colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Theme {
-    /// The terminal's own sixteen colours, whatever they are.
+    /// The 16 colors of the terminal.
     Auto,
-    /// For a light background.
+    /// Colors for a light background.
     Light,
-    /// For a dark background.
+    /// Colors for a dark background.
     Dark,
     /// Blue and orange instead of green and red.
     ColorBlind,
-    /// No colour at all.
+    /// No color.
     Mono,
 }
 
 impl Theme {
-    /// How a meaning is shown.
+    /// Returns the style of a token.
     #[must_use]
     pub fn style(self, token: Token) -> Style {
         let style = match self.colour(token) {
@@ -55,15 +56,15 @@ impl Theme {
             None => Style::new(),
         };
         let style = style.add_modifier(self.modifier(token));
-        // What is chosen is legible, whatever it is.
+        // A dimmed selection would be hard to read.
         if token == Token::Selected { style.remove_modifier(Modifier::DIM) } else { style }
     }
 
     fn colour(self, token: Token) -> Option<Color> {
-        // Indexed colours are of the 256 that every terminal of today has.
+        // Indexed colors belong to the 256 colors that common terminals support.
         let [ok, warn, bad, unknown, accent, dim, rx, tx] = match self {
             Self::Mono => return None,
-            // Grey is the background in some sets of sixteen: what is less important is dimmed.
+            // Gray can be the background of a 16-color set, so dim text gets a modifier instead.
             Self::Auto if token == Token::Dim => return None,
             Self::Auto => [
                 Color::Green,
@@ -77,7 +78,7 @@ impl Theme {
             ],
             Self::Dark => [114, 221, 210, 183, 117, 245, 117, 114].map(Color::Indexed),
             Self::Light => [28, 130, 160, 90, 25, 242, 25, 28].map(Color::Indexed),
-            // Okabe and Ito's palette, as near as the 256 colours come.
+            // Palette of Okabe and Ito, approximated in 256 colors.
             Self::ColorBlind => [33, 220, 208, 175, 74, 245, 74, 36].map(Color::Indexed),
         };
         match token {
@@ -124,7 +125,7 @@ fn good_and_bad_never_look_the_same() {
 #[test]
 fn what_flows_looks_like_nothing_that_is_bad() {
     let levels = |colour: Option<Color>| match colour {
-        // The cube of 6 x 6 x 6 colours.
+        // Color cube of 6 x 6 x 6.
         Some(Color::Indexed(index @ 16..232)) => {
             let index = i32::from(index) - 16;
             [index / 36, index / 6 % 6, index % 6]

@@ -1,30 +1,32 @@
+//! Kinds of data sources by time: live, capture or recording.
+
 use std::time::Duration;
 
-/// How time goes on the screen.
+/// Time behavior of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeline {
-    /// As it goes: hosts are asked again and again, so often.
+    /// Live hosts, queried at this interval.
     Live(Duration),
-    /// Not at all: a capture is one moment.
+    /// Capture: a single moment.
     Capture,
-    /// As it went: a recording is played, held, and stepped through.
+    /// Recording, which can be played, paused and stepped through.
     Recording,
 }
 
 impl Timeline {
-    /// Whether hosts are asked: else nothing can be done with them.
+    /// Returns true for live hosts; only they can be pinged.
     pub(super) fn is_live(self) -> bool {
         matches!(self, Self::Live(_))
     }
 }
 
-/// Where in a recording a picture is.
+/// Position in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Which of its pictures it is, from 1.
+    /// Number of the sample, from 1.
     pub position: usize,
-    /// How many there are.
+    /// Number of samples.
     pub count: usize,
-    /// Whether it stays until somebody wants another one.
+    /// True if the recording is paused.
     pub is_paused: bool,
 }

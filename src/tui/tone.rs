@@ -1,17 +1,17 @@
-//! What a value looks like; the word or the mark is there anyway.
+//! Selects the style of a value. A word or a mark shows the same information without color.
 
 use super::theme::Token;
 use crate::model::{PerSecond, Severity};
 use crate::query::{Meaning, Value};
 
-/// By what a column is about, and the kind of the value.
+/// Returns the style of a value in a column of this meaning.
 pub(super) fn tone(meaning: Meaning, value: &Value) -> Token {
     match (meaning, value) {
         (_, Value::Bad(_)) => Token::Bad,
         (Meaning::Severity, Value::Text(word)) if word == Severity::Warn.word() => Token::Warn,
         (Meaning::Severity, Value::Text(word)) if word == Severity::Past.word() => Token::Dim,
         (_, Value::Failed) | (Meaning::Severity, Value::Text(_)) => Token::Unknown,
-        // Of what should not be there, nothing is nothing to look at.
+        // A count of 0 unwanted events needs no attention.
         (_, Value::Absent)
         | (Meaning::Unwanted, Value::Int(0) | Value::PerSecond(PerSecond(0))) => Token::Dim,
         (Meaning::State, Value::Text(word)) => match word.as_str() {

@@ -1,9 +1,8 @@
-//! States that were wrong for a while and are over: hosts that did not respond, removed devices,
-//! ports without a link.
+//! Past problems: hosts that did not respond, removed devices, ports without a link.
 //!
-//! A finding disappears with its cause, and an operator who looked away would not learn of it.
-//! This module remembers each state from its first sample to its end, and lists it as past.
-//! [`super::changes`] remembers connections and errors, and uses this module.
+//! A finding disappears with its cause, so an operator who looked away would miss it. This module
+//! keeps each state from its first sample to its end, and lists it as past. [`super::changes`]
+//! keeps connections and errors, and uses this module.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -13,10 +12,10 @@ use super::prepared::failure;
 use crate::clock;
 use crate::model::{PortState, Reason, Subject};
 
-/// How long what is over is listed.
+/// Time for which a past state is listed.
 const TOLD: Duration = Duration::from_secs(3_600);
 
-/// Limits of states that last, and of states that are over.
+/// Maximum of lasting states and of past states.
 const MOST: usize = 10_000;
 const MOST_PAST: usize = 1_000;
 
@@ -24,11 +23,11 @@ const MOST_PAST: usize = 1_000;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Troubles {
     now: BTreeMap<(usize, Subject), Trouble>,
-    /// The oldest first.
+    /// Past states, the oldest first.
     past: VecDeque<Past>,
 }
 
-/// A state that lasts.
+/// State that lasts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Trouble {
     code: &'static str,
@@ -36,7 +35,7 @@ struct Trouble {
     since_ns: u64,
 }
 
-/// A state that is over.
+/// State that is over.
 #[derive(Debug, Clone)]
 pub(super) struct Past {
     pub(super) host: usize,
@@ -44,13 +43,13 @@ pub(super) struct Past {
     pub(super) code: &'static str,
     /// Description of the state, its duration and its end.
     pub(super) what: String,
-    /// How often that was so.
+    /// Number of times that the state occurred.
     count: u32,
     at: Instant,
 }
 
 impl Troubles {
-    /// Compares a picture with the one before.
+    /// Compares a sample with the one before.
     pub(super) fn compare(&mut self, picture: &Picture) {
         let at = picture.at;
         while self.past.front().is_some_and(|past| at.saturating_duration_since(past.at) >= TOLD) {
@@ -58,7 +57,7 @@ impl Troubles {
         }
         for host in 0..picture.reports.len() {
             let now = states(picture, host);
-            // What a host that does not respond had is unknown, and may last.
+            // The states of an unresponsive host are unknown and may last.
             let is_silent = failure(picture, host).is_some();
             if now.is_empty() && !self.has(host) {
                 continue;
@@ -89,7 +88,7 @@ impl Troubles {
         }
     }
 
-    /// Returns the states that are over, the latest first.
+    /// Returns the past states, the latest first.
     pub(super) fn past(&self) -> impl Iterator<Item = &Past> {
         self.past.iter().rev()
     }
@@ -98,7 +97,7 @@ impl Troubles {
         self.now.range((host, Subject::Host)..).next().is_some_and(|((of, _), _)| *of == host)
     }
 
-    /// Notes the end of a state.
+    /// Moves a state to the past states.
     fn end(&mut self, host: usize, subject: Subject, was: &Trouble, picture: &Picture) {
         let is_it =
             |past: &Past| past.host == host && past.code == was.code && past.subject == subject;
@@ -115,7 +114,7 @@ impl Troubles {
     }
 }
 
-/// Returns the states of a host that are wrong now: subject, code, and description in the past
+/// Returns the present problem states of a host: subject, code, and description in the past
 /// tense.
 fn states(picture: &Picture, host: usize) -> Vec<(Subject, &'static str, String)> {
     let Some(report) = picture.reports.get(host) else { return Vec::new() };

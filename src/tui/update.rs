@@ -1,4 +1,6 @@
-//! What events do to the state, and what is to be done outside.
+//! Handles events: changes the state, and returns the effects for the caller to perform.
+//!
+//! The submodules handle one mode or one kind of event each.
 
 mod browse;
 mod copy;
@@ -24,7 +26,7 @@ use super::state::State;
 use super::view::{Narrow, View};
 
 impl State {
-    /// Takes an event; what comes back is to be done outside.
+    /// Handles an event; returns the effects to perform.
     pub fn update(&mut self, at: Instant, event: Event) -> Vec<Effect> {
         self.at = self.at.max(at);
         let effects = self.happen(event);
@@ -64,7 +66,7 @@ impl State {
     fn key(&mut self, event: KeyEvent) -> Vec<Effect> {
         let Some(press) = Press::of(event) else { return Vec::new() };
         let Some(key) = find(self.scopes(), press) else {
-            // What is typed is no command.
+            // In a prompt, characters are text.
             if let (Mode::Prompt(prompt), KeyCode::Char(letter), Press::Sign(_)) =
                 (&mut self.mode, event.code, press)
             {
@@ -119,7 +121,7 @@ impl State {
         }
     }
 
-    /// Takes a picture, which is shown unless another is held.
+    /// Stores a new scene, and shows it unless another one is held.
     fn take(&mut self, scene: Scene) {
         self.live = Some(Scene { zero: Arc::clone(&self.zero), ..scene });
         if self.frozen.is_none() {
@@ -127,17 +129,17 @@ impl State {
         }
     }
 
-    /// Says something in the last line.
+    /// Shows a message in the last line.
     fn say(&mut self, text: impl Into<String>, is_bad: bool) {
         self.notice = Some((self.at, Notice { text: text.into(), is_bad }));
     }
 
-    /// How the screen is divided.
+    /// Returns the layout of the screen.
     pub(super) fn layout(&self) -> Layout {
         Layout::of(self.size, &self.mode)
     }
 
-    /// Has the shown table take the rows of the scene.
+    /// Fills the visible table with the rows of the scene.
     fn rebuild(&mut self) {
         let Page::Rows(view, narrow) = self.page().clone() else { return };
         let moment = self.moment();
@@ -148,7 +150,7 @@ impl State {
         self.keep_in_view();
     }
 
-    /// Does something to the shown table, with the scene that it shows.
+    /// Changes the visible table, with its scene.
     fn with_table<T>(
         &mut self,
         change: impl FnOnce(&mut dyn Sheet, &Scene, Instant) -> T,
@@ -159,7 +161,7 @@ impl State {
         Some(change(self.tables.of_mut(view)?, scene, moment))
     }
 
-    /// Scrolls so that the chosen row is seen.
+    /// Scrolls so that the selected row is visible.
     fn keep_in_view(&mut self) {
         let lines = self.layout().table_lines();
         let view = self.view();
@@ -168,10 +170,10 @@ impl State {
         }
     }
 
-    /// Goes to a page, and remembers where it came from. What was gone into is all there, whatever
-    /// conditions its view has.
+    /// Opens a page, and keeps the previous one. The new page shows all rows, without the filters
+    /// of its view.
     fn enter(&mut self, page: Page) {
-        // Nobody goes back through more.
+        // Limit of the stack of pages.
         const DEEPEST: usize = 32;
         if self.pages.len() >= DEEPEST {
             self.leave();
@@ -192,7 +194,7 @@ impl State {
         self.rebuild();
     }
 
-    /// Goes back by one page; not from the first.
+    /// Closes the visible page, unless it is the only one.
     fn leave(&mut self) {
         if self.pages.len() < 2 {
             return;
@@ -200,21 +202,21 @@ impl State {
         self.pages.pop();
         let Some(Some(kept)) = self.kept.pop() else { return };
         if let Some(table) = self.tables.of_mut(kept.view) {
-            // It was a good condition before.
+            // The filter expression was valid before.
             let _ = table.set_filter(&kept.filter);
             table.set_only_problems(kept.only_problems);
             table.restore(kept.choice);
         }
     }
 
-    /// Shows a view: of the hosts that are looked at, or, where it is shown of them already, all of it with
-    /// nothing to go back to.
+    /// Shows a view for the hosts of the visible page. If the page shows this view already, shows
+    /// all hosts and closes the earlier pages.
     fn show(&mut self, view: View) {
         if let Some(Page::Detail(..)) = self.pages.last() {
             self.leave();
         }
         match self.page().clone() {
-            // The matrix is of all hosts.
+            // The matrix always has all hosts.
             Page::Rows(shown, narrow @ Narrow::Hosts(_))
                 if ![shown, View::Matrix].contains(&view) =>
             {
@@ -225,7 +227,7 @@ impl State {
         }
     }
 
-    /// Shows all of a view, with nothing to go back to.
+    /// Shows all rows of a view, and closes the earlier pages.
     fn show_all(&mut self, view: View) {
         while self.pages.len() > 1 {
             self.leave();
@@ -235,7 +237,7 @@ impl State {
     }
 }
 
-/// The first line in view after some scrolling.
+/// Returns the first visible line after scrolling.
 fn scrolled(line: usize, action: Action, page: usize) -> usize {
     let page = page.max(1);
     match action {

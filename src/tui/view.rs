@@ -1,24 +1,24 @@
-//! The views, and which of their rows are looked at.
+//! Views of `top`, and their restriction to some hosts.
 
-/// A view of all hosts.
+/// View of `top`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum View {
-    /// One row for each host.
+    /// One row per host.
     Hosts,
-    /// One row for each port.
+    /// One row per port.
     Ports,
-    /// One row for each connection.
+    /// One row per connection.
     Connections,
-    /// Which hosts reach which by RDMA.
+    /// Ping matrix: RDMA between all pairs of hosts.
     Matrix,
-    /// What is wrong.
+    /// Findings.
     Problems,
-    /// Who holds resources.
+    /// Processes and kernel modules that hold RDMA resources.
     Resources,
 }
 
 impl View {
-    /// All of them, in the order of their digits.
+    /// All views, in the order of their digits.
     pub const ALL: [Self; 6] = [
         Self::Hosts,
         Self::Ports,
@@ -28,7 +28,7 @@ impl View {
         Self::Resources,
     ];
 
-    /// Its name, as tabs and breadcrumbs have it.
+    /// Returns the name in tabs and breadcrumbs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,13 +41,13 @@ impl View {
         }
     }
 
-    /// Its digit.
+    /// Returns the digit of the view, from 1.
     #[must_use]
     pub fn number(self) -> usize {
         Self::ALL.iter().position(|view| *view == self).unwrap_or(0) + 1
     }
 
-    /// The one so many places further, around the corner.
+    /// Returns the view `step` places after this one; the last view is followed by the first.
     pub(super) fn beside(self, step: isize) -> Self {
         let count = Self::ALL.len().cast_signed();
         let at = (self.number().cast_signed() - 1 + step).rem_euclid(count);
@@ -55,18 +55,18 @@ impl View {
     }
 }
 
-/// Which hosts a view is narrowed to.
+/// Restriction of a view to some hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Narrow {
-    /// None: all are shown.
+    /// No restriction.
     #[default]
     All,
-    /// These.
+    /// Names of the only hosts that are shown.
     Hosts(Vec<String>),
 }
 
 impl Narrow {
-    /// Whether rows of a host are shown.
+    /// Returns true if rows of a host are shown.
     pub(super) fn admits(&self, host: &str) -> bool {
         match self {
             Self::All => true,

@@ -1,4 +1,4 @@
-//! Hosts that files of this machine name, at the end of a host set.
+//! Completes the last host name of a host set, from files of this machine.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use clap_complete::engine::CompletionCandidate;
 
 use crate::fleet::{Site, named_hosts};
 
-/// More than this in a menu help nobody.
+/// Maximum of candidates: a longer menu is not useful.
 const MOST: usize = 1_000;
 
 /// Completes the last term of a host set.
@@ -27,7 +27,7 @@ pub(super) fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// The term under the cursor, and what stands before it; `None` within brackets.
+/// Returns the text before the last term and the last term; `None` inside brackets.
 fn last_term(set: &str) -> Option<(&str, &str)> {
     let (mut depth, mut start) = (0_u32, 0);
     for (at, letter) in set.char_indices() {

@@ -1,4 +1,4 @@
-//! Columns, and conditions on them.
+//! Completes column names and filter expressions of a listing.
 
 use std::fs;
 
@@ -6,10 +6,10 @@ use clap_complete::engine::CompletionCandidate;
 
 use crate::query::{Described, Words, words_of};
 
-/// The column whose values are names of devices ends so.
+/// Columns whose values are device names.
 const OF_DEVICE: [&str; 2] = ["device.name", "resource.device"];
 
-/// Columns for `-o`: `port.state`, `+port.state`, and `help`.
+/// Completes a column of `-o`: `port.state`, `+port.state`, and `help`.
 pub(super) fn columns(all: &[Described], current: &str) -> Vec<CompletionCandidate> {
     let plus = if current.starts_with('+') { "+" } else { "" };
     let mut found = named(all, current, plus, "");
@@ -19,7 +19,7 @@ pub(super) fn columns(all: &[Described], current: &str) -> Vec<CompletionCandida
     found
 }
 
-/// Columns for `-s`: `port.rate_bps`, `-port.rate_bps`.
+/// Completes a column of `-s`: `port.rate_bps`, `-port.rate_bps`.
 pub(super) fn order(all: &[Described], current: &str) -> Vec<CompletionCandidate> {
     named(all, current, if current.starts_with('-') { "-" } else { "" }, "")
 }
@@ -27,7 +27,7 @@ pub(super) fn order(all: &[Described], current: &str) -> Vec<CompletionCandidate
 /// Completes the end of a filter expression: a column, or a value that the column can have.
 pub(super) fn condition(all: &[Described], current: &str) -> Vec<CompletionCandidate> {
     let start = current.rfind([' ', '(', '!', '&', '|']).map_or(0, |at| at + 1);
-    // `a!=b` is no negation.
+    // In `a!=b`, the `!` starts no negation.
     let start = if current[start..].starts_with(['=', '~']) {
         current[..start].rfind([' ', '(']).map_or(0, |at| at + 1)
     } else {
@@ -45,12 +45,12 @@ pub(super) fn condition(all: &[Described], current: &str) -> Vec<CompletionCandi
     names.map(|name| CompletionCandidate::new(format!("{typed}{name}"))).collect()
 }
 
-/// Returns the values that a column can have, where they are few: words, or the devices of this host.
+/// Returns the values of a column that has only a few: words, or the devices of this host.
 fn values_of(id: &str) -> Vec<String> {
     if OF_DEVICE.contains(&id) {
         return devices();
     }
-    // Filters compare without regard to case. A word of two parts would need quotes.
+    // Filters ignore case. A value with a space would need quotes.
     match words_of(id) {
         Words::Few { words, .. } => {
             let words = words.into_iter().filter(|word| !word.contains(' '));
@@ -60,8 +60,8 @@ fn values_of(id: &str) -> Vec<String> {
     }
 }
 
-/// The columns whose name begins with what stands behind `before`: the id, else the heading in lower case or
-/// the last part of the id, where no other column is called so.
+/// Returns the columns whose name starts with the text after `before`. The name is the id, or a
+/// unique short name: the lower-case heading or the last part of the id.
 fn named(all: &[Described], current: &str, before: &str, after: &str) -> Vec<CompletionCandidate> {
     let Some(begun) = current.strip_prefix(before) else { return Vec::new() };
     let is_only = |name: &str| all.iter().filter(|one| one.is_called(name)).count() == 1;
@@ -80,7 +80,7 @@ fn named(all: &[Described], current: &str, before: &str, after: &str) -> Vec<Com
     all.iter().filter_map(candidate).collect()
 }
 
-/// The RDMA devices of this machine.
+/// Returns the RDMA devices of this machine.
 fn devices() -> Vec<String> {
     let Ok(entries) = fs::read_dir("/sys/class/infiniband") else { return Vec::new() };
     let names = entries.take(4096).flatten().map(|entry| entry.file_name());

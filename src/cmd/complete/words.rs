@@ -1,24 +1,24 @@
-//! The words of the line that is being written, as each shell hands them over.
+//! Parses the words of an unfinished command line, as each shell passes them.
 
 use std::ffi::OsString;
 
 use crate::cli::Shell;
 
-/// The line up to the cursor.
+/// Command line up to the cursor.
 pub(super) struct Line {
-    /// Its words, the program first.
+    /// Words, the program first.
     pub(super) words: Vec<OsString>,
-    /// Which of them the cursor is in.
+    /// Index of the word with the cursor.
     pub(super) index: usize,
-    /// What the shell keeps of that word, and must not get again.
+    /// Start of that word that the shell keeps; candidates are printed without it.
     kept: String,
-    /// Whether special characters have to be escaped.
+    /// True if special characters must be escaped.
     is_bare: bool,
 }
 
 impl Line {
-    /// Reads the arguments of the completion script: of bash the command, the line and the part of
-    /// the last word that will be replaced; of the others the index and the words.
+    /// Reads the arguments of the completion script. Bash passes the command, the line, and the
+    /// part of the last word to replace. Other shells pass the index and the words.
     pub(super) fn of(shell: Shell, arguments: &[OsString]) -> Option<Self> {
         if shell != Shell::Bash {
             let (index, words) = arguments.split_first()?;
@@ -27,10 +27,10 @@ impl Line {
         }
         let [command, line, part] = arguments else { return None };
         let (words, is_bare) = split(line.to_str()?);
-        // What stands before the command, as variables do, is not the program's.
+        // Words before the command, such as variables, do not belong to it.
         let start = words.iter().position(|word| *word == *command.to_string_lossy())?;
         let words = words.get(start..)?;
-        // readline cuts words at = and :, too.
+        // readline also splits words at = and :.
         let part = part.to_string_lossy();
         let part = part.trim_start_matches(['\'', '"']);
         let kept = words.last()?.strip_suffix(part).unwrap_or_default().to_owned();
@@ -38,14 +38,15 @@ impl Line {
         Some(Self { words: words.iter().map(OsString::from).collect(), index, kept, is_bare })
     }
 
-    /// What the shell puts in place for a candidate.
+    /// Returns the text that the shell inserts for a candidate.
     pub(super) fn rest_of(&self, value: &str) -> Option<String> {
         let rest = value.strip_prefix(&self.kept)?;
         Some(if self.is_bare { escape(rest) } else { rest.to_owned() })
     }
 }
 
-/// Words as a POSIX shell cuts them, and whether the last one is outside quotes.
+/// Splits a line like a POSIX shell; returns the words, and true if the last one is outside
+/// quotes.
 fn split(line: &str) -> (Vec<String>, bool) {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     let mut is_word = true;
@@ -66,12 +67,12 @@ fn split(line: &str) -> (Vec<String>, bool) {
         }
         is_word = true;
     }
-    // An empty word is begun behind a blank.
+    // A blank at the end starts an empty word.
     words.push(word);
     (words, quote.is_none())
 }
 
-/// A backslash before everything that a shell would read as more than itself.
+/// Puts a backslash before every character that is special in a shell.
 fn escape(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "_-+=:,./@%~".contains(letter);
     let mut escaped = String::new();

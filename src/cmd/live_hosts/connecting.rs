@@ -1,4 +1,6 @@
-//! The way to hosts, beside the readings of those that are there.
+//! Connects to hosts in background threads, so that samples of connected hosts are not delayed.
+//!
+//! `live_hosts` adds hosts to the queue and receives the first reports.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
@@ -9,14 +11,14 @@ use super::{All, LiveHost, Slot, lock};
 use crate::clock::Deadline;
 use crate::model::HostReport;
 
-/// What a host that was connected to gave first, or why it gave nothing.
+/// First report of a host, or the failure to connect.
 pub(super) struct Arrival {
     pub(super) index: usize,
     pub(super) report: HostReport,
 }
 
-/// Threads that connect to hosts and have each agent report once: no more than `--fanout` at a time,
-/// and none while there is nothing to do.
+/// Threads that connect to hosts and request the first report: at most `--fanout`, and none while
+/// the queue is empty.
 pub(super) struct Connecting {
     all: Arc<All>,
     arrivals: Sender<Arrival>,
@@ -35,10 +37,10 @@ impl Connecting {
         Self { all, arrivals, queue: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Has a host connected to, as soon as it is its turn.
+    /// Adds a host to the queue.
     ///
     /// # Errors
-    /// The system gives not even one thread.
+    /// The system creates no thread, and none is running.
     pub(super) fn add(self: &Arc<Self>, index: usize) -> io::Result<()> {
         let mut queue = lock(&self.queue);
         queue.waiting.push_back(index);
@@ -49,7 +51,7 @@ impl Connecting {
         let thread = thread::Builder::new().name("connect".into()).stack_size(1024 * 1024);
         match thread.spawn(move || this.serve()) {
             Ok(_) => queue.threads += 1,
-            // Fewer threads do the same work later.
+            // The running threads take the host later.
             Err(_) if queue.threads > 0 => {}
             Err(error) => {
                 queue.waiting.pop_back();
@@ -59,16 +61,17 @@ impl Connecting {
         Ok(())
     }
 
-    /// Begins with no further host.
+    /// Removes all waiting hosts from the queue.
     pub(super) fn stop(&self) {
         lock(&self.queue).waiting.clear();
     }
 
-    /// Waits until no host is on its way any more.
+    /// Waits until all threads have ended.
     pub(super) fn wait(&self, deadline: Deadline) {
         let queue = lock(&self.queue);
         let is_busy = |queue: &mut Queue| queue.threads > 0;
-        // Whoever is late is cut off, and its agent with it, when this process ends.
+        // After the deadline, the end of this process closes the connections, which ends their
+        // agents.
         let _ = self
             .changed
             .wait_timeout_while(queue, deadline.remaining(), is_busy)
@@ -78,7 +81,7 @@ impl Connecting {
     fn serve(&self) {
         while let Some(index) = self.next() {
             let report = self.connect(index);
-            // Nobody listens any more at the end of a run.
+            // At the end of a run, the receiver is gone.
             let _ = self.arrivals.send(Arrival { index, report });
         }
     }

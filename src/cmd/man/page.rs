@@ -1,4 +1,4 @@
-//! One page: what clap knows of a command, its columns, and what it reads besides.
+//! Formats one man page: help of clap, columns, verdicts, keys, settings, files and environment.
 
 use std::io;
 
@@ -13,22 +13,22 @@ use crate::model::ping::Code;
 use crate::query::{Described, listings_of};
 use crate::tui::KEYS;
 
-/// Files and what they are for.
+/// Files with their purpose.
 type Files = &'static [(&'static str, &'static str)];
 
-/// What is read on the host that is looked at.
+/// Files that are read on the inspected host.
 const LOCAL_FILES: Files = &[
     ("/sys/class/infiniband", "devices, ports, GID tables and counters"),
     ("/sys/class/net, /proc/sys/kernel/osrelease", "network interfaces and kernel release"),
 ];
 
-/// Files of the configuration.
+/// Configuration files.
 const CONFIG_FILES: Files = &[(
     "/etc/rdmactl/config.toml, ~/.config/rdmactl/config.toml",
     "configuration of the system and of the user; see rdmactl-config(1)",
 )];
 
-/// What decides how other hosts are reached.
+/// Files that configure the connections to other hosts.
 const SSH_FILES: Files = &[
     ("~/.ssh/config, /etc/ssh/ssh_config", "SSH configuration, as ssh -G prints it; see -F"),
     (
@@ -37,11 +37,12 @@ const SSH_FILES: Files = &[
     ),
 ];
 
-/// The page of one command of the tree, or of the tree itself.
+/// Returns the page of a command, or of the whole program.
 pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     let mut page = Vec::new();
     let source = format!("rdmactl {}", tree.get_version().unwrap_or_default());
-    // A date would change with every build; an empty one makes the source take its place.
+    // A date would change with every build. clap_mangen would put the source in place of an empty
+    // date.
     let man = Man::new(command.clone()).date(" ").source(source).manual("rdmactl manual");
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
@@ -105,7 +106,7 @@ pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     add_terms(&mut roff, "ENVIRONMENT", &environment);
     add_others(&mut roff, command, tree);
     page.extend(roff.to_roff().into_bytes());
-    // Each part begins with the definition of a quote; one is enough.
+    // Each part starts with the definition of a quote; the page needs it once.
     let (page, quote) = (String::from_utf8_lossy(&page), Roff::new().render());
     Ok(format!("{quote}{}", page.replace(&quote, "")))
 }
@@ -195,7 +196,7 @@ fn add_listing(roff: &mut Roff, heading: &str, is_live: bool, columns: &[Describ
     const WORDS: &str = ": the id, the heading in lower case, or the last part of an id.";
     roff.control("SH", [heading]);
     if is_live {
-        // What is shown, and in which order, is chosen with keys.
+        // In `top`, keys select the columns and the order.
         roff.text([
             roman("Words for "),
             bold("-w"),
@@ -267,7 +268,7 @@ fn add_settings(roff: &mut Roff) {
     }
 }
 
-/// `Examples:` and indented lines, or `Kinds: …` in one line, as a section of its own.
+/// Adds a paragraph as a section: `Examples:` with indented lines, or `Kinds: …` on one line.
 fn add_paragraph(roff: &mut Roff, paragraph: &str) {
     let Some((heading, text)) = paragraph.split_once(':') else {
         roff.control("SH", ["NOTES"]);
@@ -286,7 +287,7 @@ fn add_paragraph(roff: &mut Roff, paragraph: &str) {
     }
 }
 
-/// `Exit codes: 0 all was read; 1 a problem was found.`
+/// Adds the exit codes of a paragraph: `Exit codes: 0 all was read; 1 a problem was found.`
 fn add_codes(roff: &mut Roff, paragraph: &str) {
     roff.control("SH", ["EXIT STATUS"]);
     let codes = paragraph.trim_start_matches(CODES).trim_end_matches('.').split("; ");

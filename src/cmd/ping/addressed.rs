@@ -1,4 +1,4 @@
-//! A run from some hosts to one LID or GID, on which no agent runs.
+//! Runs a ping from some hosts to one LID or GID. No agent runs at the target address.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -14,13 +14,13 @@ use crate::ping::mad_address::{self, MadAddressee};
 use crate::ping::matrix::Effort;
 use crate::threads::at_once;
 
-/// Returns the address that the flags name.
+/// Returns the target address of the flags, if one is given.
 pub(super) fn to(args: &PingArgs) -> Option<MadAddressee> {
     let gid = || args.mads.gid.map(|gid| MadAddressee::Gid(GidValue(gid)));
     args.mads.lid.map(MadAddressee::Lid).or_else(gid)
 }
 
-/// Refuses an interval at which only one request fits the time limit.
+/// Refuses an interval at which only one request fits into the time limit.
 pub(super) fn refuse_long_interval(args: &PingArgs) -> anyhow::Result<()> {
     let (rounds, slot) = args.measurement();
     let Some(interval) = args.mads.interval.filter(|&interval| rounds > 1 && interval >= slot)
@@ -33,7 +33,7 @@ pub(super) fn refuse_long_interval(args: &PingArgs) -> anyhow::Result<()> {
 }
 
 impl Real {
-    /// Sends MADs from each host to the address.
+    /// Sends MADs from each host to the address, and ends the agents.
     pub(super) fn probe_address(
         &self,
         reached: Vec<Reached>,

@@ -1,4 +1,4 @@
-//! What a run found, in the form that is asked for.
+//! Prints the results of a ping run in the requested format, and decides the exit status.
 
 use std::borrow::Cow;
 
@@ -16,19 +16,19 @@ use crate::term::Term;
 
 use super::stream::Stream;
 
-/// The form of the answer.
+/// Output of a run: format, columns and selected pairs.
 pub(super) struct Answer<'a> {
     pub(super) global: &'a Global,
     pub(super) term: Term,
-    /// Only findings are printed, no pairs.
+    /// True if only findings are printed, and no pairs.
     only_findings: bool,
-    /// The only pairs that are printed; all without.
+    /// Kind of pairs that are printed; `None` for all.
     pub(super) only: Option<OnlyPairs>,
     view: View<'a, query::Pairs>,
 }
 
 impl<'a> Answer<'a> {
-    /// Reads the flags.
+    /// Reads and checks the flags.
     pub(super) fn new(global: &'a Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
         let (only_findings, only) = (args.findings, args.only);
         let view = View::new(global, term)?;
@@ -55,12 +55,12 @@ impl<'a> Answer<'a> {
         Ok(Self { global, term, only_findings, only, view })
     }
 
-    /// Says that rows were printed: what programs read has one heading.
+    /// Prepares the next run: formats for programs repeat no heading.
     pub(super) fn goes_on(&mut self) {
         self.view.goes_on();
     }
 
-    /// Whether what has changed is told, and not all again.
+    /// Returns true if later runs print only the changes.
     pub(super) fn tells_changes(&self) -> bool {
         matches!(self.global.output(), Format::Table | Format::Json) && !self.is_of_rows()
     }
@@ -85,7 +85,7 @@ impl<'a> Answer<'a> {
         Cow::Owned(chosen)
     }
 
-    /// Prints all of it; events that were told before are not told again.
+    /// Prints the whole report. Events that the stream printed before are not printed again.
     pub(super) fn print(&self, report: &PingReport, stream: &Stream) -> anyhow::Result<()> {
         let form = self.global.output();
         self.term.answer(match form {
@@ -97,7 +97,7 @@ impl<'a> Answer<'a> {
             Format::Html => heat_map(render_html(report))?,
             Format::Svg => heat_map(render_svg(report))?,
             Format::Plain | Format::Csv | Format::Prom => self.rows(report)?,
-            // Drawings of a fabric are refused before.
+            // Tree and Dot are refused earlier.
             Format::Table | Format::Tree | Format::Dot => {
                 let pairs = if self.only_findings {
                     String::new()
@@ -127,7 +127,7 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    /// Prints what has changed since the run before, and how that came out.
+    /// Prints the changes since the previous run.
     pub(super) fn print_change(
         &self,
         change: &PingDiff,
@@ -145,15 +145,15 @@ fn heat_map(made: Result<String, String>) -> anyhow::Result<String> {
     made.map_err(|why| Advice::error(why, "list the pairs with --format csv, or test fewer hosts"))
 }
 
-/// Whether more than one host asked; a made-up run always is of all.
+/// Returns true if pairs have more than one source, or if the run is simulated.
 fn is_matrix(report: &PingReport) -> bool {
     let mut sources = report.pairs.iter().map(|pair| pair.source);
     let first = sources.next();
     report.simulated.is_some() || sources.any(|source| Some(source) != first)
 }
 
-/// What a run comes to. A pair that nobody tested has not passed, unless there was to be no more time; one
-/// that is slow has.
+/// Returns the exit status of a run. An untested pair counts as a problem, except if a time limit
+/// was set. A slow pair is no problem.
 pub(super) fn outcome(report: &PingReport) -> Outcome {
     let budget = report.coverage.as_ref().filter(|coverage| coverage.budget_ms.is_some());
     let is_untested = report.summary.not_tested > 0 && budget.is_none();

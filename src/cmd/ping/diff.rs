@@ -1,4 +1,4 @@
-//! What has changed between two runs that were kept.
+//! Compares two saved ping runs: `rdmactl ping --diff OLD NEW`.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::cmd::{Advice, Outcome};
 use crate::render::{PingDiffDocument, render_diff, to_json, to_json_lines};
 use crate::term::Term;
 
-/// Compares the two files and prints it. What broke is a problem.
+/// Prints the differences of two files. A pair that works in the old run only is a problem.
 pub(super) fn run(global: &Global, files: &[PathBuf], term: Term) -> anyhow::Result<Outcome> {
     let [old, new] = files else {
         let fix = "name two files: rdmactl ping --diff OLD NEW";

@@ -1,4 +1,4 @@
-//! The leaf switches of a run's hosts, by the file of --topology.
+//! Finds the leaf switches of the hosts of a run, from the file of `--topology`.
 
 use std::path::Path;
 
@@ -13,11 +13,12 @@ use crate::render::{Note, escape};
 use crate::term::Term;
 use crate::topology::{LeafSwitches, RunTopology, UNKNOWN};
 
-/// Fix of a file that names other hosts than the run.
+/// Fix for a file that names none of the hosts.
 const SAME_NAMES: &str =
     "use the names of the host set in the file, for example: leaf leaf1 n[01-16]";
 
-/// Returns the topology of these hosts; `None` without --topology. A note names the hosts that the file lacks.
+/// Returns the topology of the hosts; `None` without `--topology`. A note lists the hosts that
+/// the file lacks.
 pub(super) fn topology(
     args: &PingArgs,
     places: &[Place],
@@ -39,8 +40,8 @@ pub(super) fn topology(
     Ok(Some(topology))
 }
 
-/// Returns the leaf switches of the subnet that knows most of the hosts, by their names: the plan is
-/// made before a host is asked for its GUIDs.
+/// Returns the leaf switches of the subnet that has most of the hosts. Hosts are found by name,
+/// because the plan is made before their GUIDs are read.
 fn of_fabrics(fabrics: &[Fabric], places: &[Place]) -> LeafSwitches {
     let hosts: Vec<HostReport> =
         places.iter().map(|place| HostReport::empty(place.bare_name(), Via::None)).collect();

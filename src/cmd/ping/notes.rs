@@ -1,4 +1,4 @@
-//! Notes on stderr about flags that had another effect than many expect.
+//! Notes on stderr about flags whose effect may surprise.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::clock::flag_time;
 use crate::model::ping::{Code, PingReport};
 use crate::render::{Note, escape};
 
-/// Returns a note for --matrix with two sets, which tests every pair of both.
+/// Returns a note for `--matrix` with two sets: every pair of both sets is tested.
 pub(super) fn two_sets(args: &PingArgs, hosts: usize) -> Option<Note> {
     let matrix = args.matrix.as_ref()?;
     let sets: Vec<&String> = matrix.iter().chain(&args.targets).collect();
@@ -20,7 +20,8 @@ pub(super) fn two_sets(args: &PingArgs, hosts: usize) -> Option<Note> {
     Some(Note { text, fix: None })
 }
 
-/// Returns a note if the time limit of the measurement was too short for the requested round trips.
+/// Returns a note if the time limit of the measurement was too short for the requested round
+/// trips.
 pub(super) fn cut_short(args: &PingArgs, report: &PingReport) -> Option<Note> {
     let wanted = u64::from(args.iters?);
     let slot = args.slot;
@@ -45,7 +46,8 @@ pub(super) fn cut_short(args: &PingArgs, report: &PingReport) -> Option<Note> {
     Some(Note { text, fix: Some(fix) })
 }
 
-/// Returns a time limit in which the slowest pair can do all round trips, in whole tenths of a second.
+/// Returns the time that the slowest pair needs for all round trips, in tenths of a second, at
+/// most one day.
 fn enough(slot: Duration, wanted: u64, done: u64) -> Duration {
     let ms = slot.as_millis().saturating_mul(wanted.into()) / u128::from(done.max(1));
     let tenths = u64::try_from(ms / 100 + 1).unwrap_or(u64::MAX);

@@ -1,4 +1,7 @@
-//! Whom a run is of: hosts in the order of their numbers, who may ask whom, and which of that is planned.
+//! Selects the hosts and the pairs of a ping run, and plans the rounds.
+//!
+//! Also reads the text files that users write for ping. It contacts no host; `real` and
+//! `simulated` run the plan.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
@@ -18,16 +21,17 @@ use crate::ping::plan::{Choice, Load, Pairs, Plan};
 use crate::query::Value;
 use crate::render::escape;
 
-/// The most bytes of messages that one run relays: more than that, and this host is what is measured.
+/// Maximum of message bytes that one run relays; beyond it, the run would measure this host.
 const MOST_RELAYED: u64 = 8 << 30;
 
-/// The most hosts whose links may be filled at once without a limit of time: a fabric in use is shared.
+/// Maximum of hosts whose links are filled at once without a time limit: others may use the
+/// fabric.
 const MOST_FILLED: usize = 64;
 
-/// How long a measurement of bandwidth takes.
+/// Duration of one bandwidth measurement.
 pub(super) const STREAM: Duration = Duration::from_millis(250);
 
-/// Where the messages of a run start.
+/// Host at which messages start.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     Here,
@@ -49,7 +53,7 @@ impl Place {
         }
     }
 
-    /// The name without user and port.
+    /// Returns the name without user and port.
     pub(super) fn bare_name(&self) -> String {
         match self {
             Self::Here => self.name(),
@@ -58,7 +62,7 @@ impl Place {
     }
 }
 
-/// The hosts that the flags name, each once, and who asks whom.
+/// Returns the hosts that the flags name, each once, and the pairs of sources and targets.
 pub(super) fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
     let found = all_places(global, args)?;
     refuse_strangers(args, &found.0)?;
@@ -98,7 +102,7 @@ fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, P
     join(sources, targets, false)
 }
 
-/// Returns the hosts that send to an address: those of -H, else this host.
+/// Returns the hosts that send to an address: the hosts of -H, or this host.
 pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<Place>> {
     Ok(match asked::named(global)? {
         Some(hosts) => hosts.into_iter().map(Place::There).collect(),
@@ -106,7 +110,7 @@ pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<Place>> {
     })
 }
 
-/// Returns the hosts that send, as a host set, where one SET is tested in one direction.
+/// Returns the hosts that send, as a host set; `None` unless one SET is tested in one direction.
 pub(super) fn single_set_source(
     global: &Global,
     args: &PingArgs,
@@ -120,7 +124,7 @@ pub(super) fn single_set_source(
     }))
 }
 
-/// Returns the hosts of --matrix, of -H and of the arguments, and every pair of them.
+/// Returns the hosts of --matrix, of -H and of the arguments, and all their pairs.
 fn matrix(args: &PingArgs, named: Vec<Host>) -> anyhow::Result<(Vec<Place>, Pairs)> {
     let mut hosts: HostSet = named.into_iter().collect();
     for set in args.matrix.iter().flatten().chain(&args.targets) {
@@ -140,7 +144,7 @@ fn matrix(args: &PingArgs, named: Vec<Host>) -> anyhow::Result<(Vec<Place>, Pair
     Ok((hosts.into_iter().map(Place::There).collect(), pairs))
 }
 
-/// Refuses a flag that names a host of which the run is not: a typing error would go unseen.
+/// Refuses a flag that names a host outside of the run, because it is probably a typing error.
 fn refuse_strangers(args: &PingArgs, places: &[Place]) -> anyhow::Result<()> {
     let names: HashSet<String> = places.iter().map(Place::name).collect();
     let mut of_index = args.gid_index.iter().flat_map(WantedGid::hosts);
@@ -153,7 +157,7 @@ fn refuse_strangers(args: &PingArgs, places: &[Place]) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses -H and --hosts-file beside --clients, which names the hosts itself.
+/// Refuses -H and --hosts-file together with --clients: --clients already names the hosts.
 fn refuse_hosts(global: &Global) -> anyhow::Result<()> {
     if !global.names_hosts() {
         return Ok(());
@@ -163,7 +167,7 @@ fn refuse_hosts(global: &Global) -> anyhow::Result<()> {
     Err(Advice::error(format!("--clients contradicts {flag}"), fix))
 }
 
-/// Sources before those targets that are none.
+/// Returns all sources, then the targets that are not sources, and the pairs between them.
 fn join(
     sources: Vec<Place>,
     targets: Vec<Place>,
@@ -196,7 +200,8 @@ fn pairs_of(roles: &[(bool, bool)], both_ways: bool) -> anyhow::Result<Pairs> {
     Ok(pairs)
 }
 
-/// Which of the hosts of a file ask and which answer, by the flags; all each other without any.
+/// Returns the pairs among the hosts of a fabric file. `--clients` and `--servers` select the
+/// sources and targets; otherwise every pair is tested.
 pub(super) fn pairs_among(args: &PingArgs, hosts: &[String]) -> anyhow::Result<Pairs> {
     let Some((clients, servers)) = args.clients.as_ref().zip(args.servers.as_ref()) else {
         return Ok(Pairs::all(hosts.len()));
@@ -220,7 +225,7 @@ pub(super) fn pairs_among(args: &PingArgs, hosts: &[String]) -> anyhow::Result<P
     pairs_of(&roles, true)
 }
 
-/// The plan that the flags ask for. Without a seed chance begins with `usual_seed`.
+/// Returns the plan of the flags. Without `--seed`, `usual_seed` is the random seed.
 pub(super) fn plan(
     args: &PingArgs,
     pairs: Pairs,
@@ -241,26 +246,27 @@ pub(super) fn plan(
     Plan::new(pairs, choice, topology).map_err(|error| Advice::error(error.what, error.fix))
 }
 
-/// A seed that nobody chose, short enough to be typed.
+/// Returns a random seed that is short enough to type.
 pub(super) fn any_seed() -> anyhow::Result<u32> {
     let mut seed = [0; 2];
     getrandom::fill(&mut seed).context("cannot read random numbers")?;
     Ok(u16::from_le_bytes(seed).into())
 }
 
-/// What the flags ask for of each pair.
+/// Returns the measurement that the flags request for each pair.
 pub(super) fn load(args: &PingArgs, rails: usize) -> Load<'_> {
     let (round_trips, slot) = args.measurement();
     Load { rails, tests: &args.test, round_trips, slot, stream_slot: STREAM }
 }
 
-/// Refuses a plan of which too much would pass through this host, or through the network; one that ends in
-/// time may begin.
+/// Refuses a plan that would send too much through this host or the network. A plan with a time
+/// limit is never refused.
 pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()> {
     if args.budget.is_some() {
         return Ok(());
     }
-    // All rounds have about as many hosts as the first; in a shift each is in two pairs.
+    // All rounds have about as many hosts as the first one. In a shift schedule, each host is in
+    // two pairs.
     let turns = if plan.rounds() > 0 { plan.round(0).len() } else { 0 };
     let hosts = (2 * turns).min(plan.pairs().hosts());
     if let Some(test) =
@@ -288,7 +294,7 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
     Err(Advice::error(what, fix))
 }
 
-/// Reads a file that people write; `fix` is for one of more than `most` bytes.
+/// Reads a text file that users write; `fix` is the hint for a file of more than `most` bytes.
 pub(super) fn text_of(file: &Path, most: u64, fix: &str) -> anyhow::Result<String> {
     let name = file_name(file);
     let mut text = String::new();
@@ -300,19 +306,19 @@ pub(super) fn text_of(file: &Path, most: u64, fix: &str) -> anyhow::Result<Strin
     Ok(text)
 }
 
-/// Expands a host set of such a file, which names neither groups nor other files.
+/// Expands a host set of a fabric file, which refers to no groups and to no other files.
 pub(super) fn expand(set: &str) -> Result<Vec<String>, String> {
     let hosts = HostSet::parse(set).map_err(|error| error.to_string())?;
     Ok(hosts.iter().map(ToString::to_string).collect())
 }
 
-/// An error in a line of such a file.
+/// Returns an error that names a line of a file.
 pub(super) fn error_at(file: &Path, line: Option<usize>, what: &str, fix: String) -> anyhow::Error {
     let line = line.map_or(String::new(), |line| format!(":{line}"));
     Advice::error(format!("{}{line}: {what}", file_name(file)), fix)
 }
 
-/// The name of a file, as errors have it.
+/// Returns the name of a file for an error.
 pub(super) fn file_name(file: &Path) -> String {
     escape(&file.display().to_string()).into_owned()
 }

@@ -1,4 +1,5 @@
-//! What a run would do, and what it would cost, without a message.
+//! Implements `rdmactl ping --plan`: prints pairs, time and traffic of a run without sending a
+//! message.
 
 use crate::cli::{Format, Global, PingArgs};
 use crate::cmd::{Advice, Outcome};
@@ -9,7 +10,7 @@ use crate::term::Term;
 
 use super::{leaves, party, simulated};
 
-/// Plans what the flags ask for and prints it.
+/// Plans the run of the flags and prints the plan.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
     let plan = if let Some(file) = &args.simulate {
         let fabric = simulated::read(global, args, file)?;
@@ -53,7 +54,7 @@ fn told(
     let tally = plan.tally_of(begun.unwrap_or(plan.rounds()), rails, topology);
     let coverage = plan.coverage(rails, &tally);
     let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    // Of a run that ends in time only what is begun costs anything.
+    // With a time limit, only the rounds within the limit cost traffic.
     let part = |whole: u64| {
         let tested = u128::from(whole) * u128::from(coverage.tested);
         let part = tested.checked_div(u128::from(coverage.planned)).unwrap_or(0);

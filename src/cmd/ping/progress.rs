@@ -11,7 +11,7 @@ use crate::term::Term;
 
 use super::super::progress;
 
-/// How far a run is.
+/// Progress of a run, shared by its threads.
 #[derive(Default)]
 pub(super) struct Progress {
     state: Mutex<State>,
@@ -23,9 +23,9 @@ struct State {
     done: u64,
     of: u64,
     failed: u64,
-    /// When the phase began.
+    /// Start of the phase.
     since: Option<Instant>,
-    /// After which time no more is begun.
+    /// Time after which no round starts.
     budget: Option<Duration>,
 }
 
@@ -39,23 +39,23 @@ enum Phase {
 }
 
 impl Progress {
-    /// So many hosts are being reached.
+    /// Starts the phase in which `hosts` hosts are reached.
     pub(super) fn reaches(&self, hosts: usize) {
         let of = hosts as u64;
         self.enter(State { phase: Phase::Reaching, of, ..State::default() });
     }
 
-    /// One more host was, or was not.
+    /// Counts one more host, whether it was reached or failed.
     pub(super) fn reached(&self) {
         self.state().done += 1;
     }
 
-    /// All were, and their workers are to begin.
+    /// Starts the phase in which the workers start.
     pub(super) fn awaits_workers(&self) {
         self.enter(State { phase: Phase::Workers, ..State::default() });
     }
 
-    /// A pass over so many pairs begins, for which there may be no more time than this.
+    /// Starts a pass over `pairs` pairs, with a time limit.
     pub(super) fn begins(&self, pass: Pass, pairs: u64, budget: Option<Duration>) {
         let failed = if pass == Pass::First { 0 } else { self.state().failed };
         self.enter(State {
@@ -67,19 +67,19 @@ impl Progress {
         });
     }
 
-    /// One more pair was tried.
+    /// Counts one more tested pair.
     pub(super) fn saw(&self, code: Code) {
         let mut state = self.state();
         state.done += 1;
         state.failed += u64::from(state.phase == Phase::Pass(Pass::First) && code.is_failure());
     }
 
-    /// Whether all is tried for the first time.
+    /// Returns true during the first pass.
     pub(super) fn is_first_pass(&self) -> bool {
         self.state().phase == Phase::Pass(Pass::First)
     }
 
-    /// Does the work, and shows the progress meanwhile.
+    /// Runs `work`, and shows the progress meanwhile.
     pub(super) fn show<R>(&self, term: Term, work: impl FnOnce() -> R) -> R {
         progress::show(term, || line(&self.state()), work)
     }
@@ -111,7 +111,8 @@ fn line(state: &State) -> Option<String> {
     Some(line)
 }
 
-/// How long the rest takes if it goes on like this; `None` before anything is done.
+/// Estimates the remaining time from the elapsed time, limited by the budget; `None` if nothing
+/// is known.
 fn left(done: u64, of: u64, elapsed: Duration, budget: Option<Duration>) -> Option<Duration> {
     let in_time = budget.map(|budget| budget.saturating_sub(elapsed));
     if done == 0 || of <= done {

@@ -1,4 +1,6 @@
-//! A run over hosts that are there.
+//! Runs a ping over real hosts: starts the agents, runs the plan, ends the agents.
+//!
+//! `simulated` is the counterpart without hosts; `ping::matrix` tests the pairs.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -28,31 +30,31 @@ use crate::render::Note;
 use crate::term::Term;
 use crate::threads::at_once;
 
-/// How long an answer to one message may take.
+/// Timeout of a reply to one message.
 const REPLY: Duration = Duration::from_secs(1);
 
-/// How long agents may take to leave when all is done.
+/// Time limit for the exit of all agents at the end.
 const LEAVE: Duration = Duration::from_millis(2_500);
 
-/// How long rdmactl may look for an agent that did not start in time.
+/// Time limit for ending an agent that did not start in time.
 const CLEAN_UP: Duration = Duration::from_secs(8);
 
-/// One host of the run.
+/// Host with a running agent.
 pub(super) struct Entered {
     agent: Agent,
-    /// When its agent said hello.
+    /// Time at which the agent completed its handshake.
     hello: Instant,
     inventory: HostReport,
 }
 
-/// What came of reaching one.
+/// Result of starting the agent of a host.
 pub(super) type Reached = Result<Entered, HostFailure>;
 
-/// A run that can be done again and again.
+/// Run that can be repeated.
 pub(super) struct Real {
     places: Vec<Place>,
     plan: Plan,
-    /// Leaf switch of each host, where a file has it.
+    /// Leaf switch of each host, if a fabric file names them.
     topology: Option<Topology>,
     args: PingArgs,
     reach: Reach,
@@ -61,7 +63,7 @@ pub(super) struct Real {
 }
 
 impl Real {
-    /// The run that the flags describe; a signal ends it.
+    /// Prepares the run of the flags; a signal cancels it.
     pub(super) fn new(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
         if addressed::to(args).is_some() {
             return Self::to_address(global, args);
@@ -79,7 +81,7 @@ impl Real {
         Ok(Self { places, plan, topology, args: args.clone(), reach, watchdog, fanout })
     }
 
-    /// The run from each source to one address.
+    /// Prepares a run from each source to one address.
     fn to_address(global: &Global, args: &PingArgs) -> anyhow::Result<Self> {
         let places = party::sources(global)?;
         let plan = Plan::all(places.len());
@@ -90,17 +92,17 @@ impl Real {
         Ok(Self { places, plan, topology, args: args.clone(), reach, watchdog, fanout })
     }
 
-    /// The flags of the run.
+    /// Returns the flags of the run.
     pub(super) fn args(&self) -> &PingArgs {
         &self.args
     }
 
-    /// What is cancelled when the run is to end.
+    /// Returns the watchdog; canceling it ends the run.
     pub(super) fn watchdog(&self) -> &Watchdog {
         &self.watchdog
     }
 
-    /// Reaches all hosts, runs the plan, and leaves.
+    /// Starts all agents, runs the plan, and ends the agents.
     pub(super) fn run(&self, listener: &Listener<'_>) -> anyhow::Result<PingReport> {
         let effort = effort(&self.args)?;
         let began = clock::now();
@@ -117,8 +119,8 @@ impl Real {
         Ok(PingReport { startup_ms: milliseconds(startup), ..report })
     }
 
-    /// What came of reaching each host, and when the last of them had said hello, or failed: what a host
-    /// that never answers takes is no time of the others' pairs.
+    /// Starts the agent of each host; returns the results and the time of the last handshake or
+    /// failure. The time of the pairs starts there, so an unresponsive host does not lengthen it.
     fn gather(&self, listener: &Listener<'_>) -> anyhow::Result<(Vec<Reached>, Instant)> {
         let (places, watchdog) = (&self.places, &self.watchdog);
         let mut started = clock::now();
@@ -126,7 +128,7 @@ impl Real {
         let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
         let parts = parts(&self.args);
         let enter = |place: &Place| match enter(place, &self.reach, &parts) {
-            // Whatever broke then was broken by us.
+            // In a canceled run, rdmactl closed the connections itself.
             Err(_) if watchdog.is_cancelled() => Err(cancelled()),
             result => result,
         };
@@ -150,7 +152,7 @@ impl Real {
         self.places.iter().zip(reached).map(member).collect()
     }
 
-    /// Returns an error for the first number of --rails that these hosts do not have.
+    /// Returns an error for the first rail of --rails that the hosts do not have.
     fn unknown_rail(reached: &[Reached], overrides: &Overrides) -> Option<anyhow::Error> {
         let inventories = reached.iter().flatten().map(|entered| &entered.inventory);
         let rails = matrix::count_rails(inventories, overrides);
@@ -210,7 +212,7 @@ impl Real {
 
     /// Returns the coverage of a run, in pairs of all tested rails as the summary counts them.
     fn cover(&self, tally: &Tally, pairs: &[Pair], rails: u64) -> Coverage {
-        // Not every two hosts have the same rails: only what had no turn is assumed to have them all.
+        // Hosts may have different rails. A pair without a turn is assumed to have all rails.
         let ends: BTreeSet<_> = pairs.iter().map(|pair| (pair.source, pair.target)).collect();
         let had_no_turn = self.plan.count().saturating_sub(ends.len() as u64);
         let planned = pairs.len() as u64 + had_no_turn * rails;
@@ -233,8 +235,8 @@ pub(super) fn ping_host(member: &Member<'_>) -> PingHost {
     }
 }
 
-/// Runs every ordered pair of these hosts as `ping --matrix` does, until the watchdog is cancelled; `tell`
-/// is for what is to be known of the way there.
+/// Tests every ordered pair of hosts like `ping --matrix`, until the watchdog is canceled.
+/// `tell` gets the notes about the connections.
 pub(in crate::cmd) fn all_pairs(
     global: &Global,
     hosts: &[Host],
@@ -250,12 +252,13 @@ pub(in crate::cmd) fn all_pairs(
     Real { places, plan, topology: None, args, reach, watchdog, fanout }.run(&Listener::default())
 }
 
-/// Messages need our own code there: it is sent unless that is forbidden.
+/// Returns the upload policy. A ping needs rdmactl on each host, so it is uploaded unless
+/// forbidden.
 fn upload(global: &Global) -> UploadPolicy {
     if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing }
 }
 
-/// Greets the agent of one host, reads what it has, and has it start its worker.
+/// Connects to the agent of one host, reads its inventory, and starts its worker.
 fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
     let began = clock::now();
     let started = match place {
@@ -272,7 +275,7 @@ fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
         Ok(report)
     });
     match entered {
-        // The name that it was asked by, not its own.
+        // The report has the name from the command line, not the hostname of the host.
         Ok(report) => {
             Ok(Entered { agent, hello, inventory: HostReport { host: place.name(), ..report } })
         }
@@ -280,13 +283,14 @@ fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
     }
 }
 
-/// Returns what is read of each host. Device files of MADs are details.
+/// Returns the parts to read from each host. Device files of MADs belong to the details.
 fn parts(args: &PingArgs) -> Parts {
     let details = args.test.contains(&Test::Mad).then_some(Part::Details);
     [Part::Gids, Part::Netdevs, Part::Pkeys].into_iter().chain(details).collect()
 }
 
-/// Names the time limit if the start of the agent used it up. An upload has more time.
+/// Names the time limit in the error if the start of the agent used it up. An upload has more
+/// time.
 fn not_started(failure: HostFailure, host: &str, taken: Duration, limit: Duration) -> HostFailure {
     if failure.reason != Reason::Timeout || taken < limit {
         return failure;
@@ -328,7 +332,7 @@ fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
     })
 }
 
-/// What is used instead of what hosts would choose.
+/// Returns the settings that replace the choices of the hosts.
 fn overrides(args: &PingArgs) -> Overrides {
     Overrides {
         device: args.dev.clone(),
@@ -343,7 +347,7 @@ fn overrides(args: &PingArgs) -> Overrides {
     }
 }
 
-/// Ends all agents at once; returns those that could not be ended.
+/// Ends all agents at once; returns the agents that could not be ended.
 pub(super) fn leave(reached: Vec<Reached>) -> Vec<String> {
     let deadline = Deadline::after(LEAVE);
     let agents = reached.into_iter().filter_map(|reached| Some(reached.ok()?.agent));

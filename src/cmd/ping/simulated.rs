@@ -1,4 +1,4 @@
-//! A run over a fabric that stands in a file.
+//! Runs a ping over the simulated fabric of a file, without any host.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use crate::ping::fabric::Fabric;
 use crate::ping::plan::Plan;
 use crate::ping::simulation::Simulation;
 
-/// The most bytes of a file with a made-up fabric: people write them.
+/// Maximum size of a fabric file, in bytes; users write these files.
 const MOST_OF_FABRIC: u64 = 4 << 20;
 
-/// What chance begins with where nobody says so: what is made up is the same each time.
+/// Default random seed, so that a simulation gives the same result each time.
 const SEED: u32 = 1;
 
-/// What a fabric that stands in a file would show.
+/// Returns the report of a simulated fabric.
 pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Result<PingReport> {
     let fabric = read(global, args, file)?;
     let plan = plan(args, &fabric)?;
@@ -30,13 +30,12 @@ pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Resu
     Ok(Simulation { fabric, file, plan, rounds, with_cells }.run())
 }
 
-/// The plan for a fabric.
+/// Returns the plan for a fabric.
 pub(super) fn plan(args: &PingArgs, fabric: &Fabric) -> anyhow::Result<Plan> {
     let pairs = party::pairs_among(args, fabric.hosts())?;
     party::plan(args, pairs, fabric.topology(), SEED)
 }
 
-/// Reads the file.
 pub(super) fn read(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Result<Fabric> {
     if global.names_hosts() {
         return Err(Advice::error(

@@ -1,4 +1,4 @@
-//! Events as they happen, one line of JSON each.
+//! Prints the events of a ping run as they happen, one JSON document per line.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,19 +8,19 @@ use crate::model::ping::{Pair, PingHost, PingReport};
 use crate::render::{PingEvent, to_json_lines};
 use crate::term::{OutputError, Term};
 
-/// Where events go: stdout, until its reader has gone.
+/// Writer of events to stdout, until the reader closes the pipe.
 pub(super) struct Stream {
     term: Term,
-    /// The only pairs that are printed; all without.
+    /// Kind of pairs that are printed; `None` for all.
     only: Option<OnlyPairs>,
     state: Mutex<State>,
-    /// What is cancelled when nobody reads any more.
+    /// Watchdog to cancel when the reader closes the pipe.
     watchdog: Option<Watchdog>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Whether hosts and pairs are told.
+    /// True if hosts and pairs were printed as they happened.
     has_pairs: bool,
     failed: Option<OutputError>,
 }
@@ -30,7 +30,7 @@ impl Stream {
         Self { term, only, state: Mutex::default(), watchdog }
     }
 
-    /// Tells of the hosts of a run, before all else.
+    /// Prints the hosts of a run, before all other events.
     pub(super) fn hosts(&self, hosts: &[PingHost]) {
         self.state().has_pairs = true;
         for (id, host) in hosts.iter().enumerate() {
@@ -38,17 +38,17 @@ impl Stream {
         }
     }
 
-    /// Tells of a pair.
+    /// Prints a pair.
     pub(super) fn pair(&self, hosts: &[PingHost], pair: &Pair) {
         if self.only.is_none_or(|only| only.admits(pair)) {
             self.tell(&PingEvent::pair(hosts, pair));
         }
     }
 
-    /// Tells what a run found at its end; and of hosts and pairs if nobody has.
+    /// Prints the results at the end of a run; also hosts and pairs that were not printed before.
     ///
     /// # Errors
-    /// The reader has gone, or stdout takes no more.
+    /// The reader closed the pipe, or stdout accepts no more bytes.
     pub(super) fn end(&self, report: &PingReport) -> Result<(), OutputError> {
         if !self.state().has_pairs {
             self.hosts(&report.hosts);
@@ -72,12 +72,12 @@ impl Stream {
     }
 
     fn tell(&self, event: &PingEvent<'_>) {
-        // One line at a time, though pairs end at the same time.
+        // The lock keeps lines whole, because pairs may end at the same time.
         let mut state = self.state();
         if state.failed.is_some() {
             return;
         }
-        // An event that has no JSON form cannot be made.
+        // Every event can be serialized.
         let Ok(line) = to_json_lines([event]) else { return };
         if let Err(error) = self.term.answer(line) {
             state.failed = Some(error);

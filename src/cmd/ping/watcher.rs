@@ -1,4 +1,4 @@
-//! Who listens while a run goes on.
+//! Observes a ping run: progress, event stream and time limit.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -9,27 +9,27 @@ use crate::clock::Deadline;
 use crate::model::ping::{Pair, PingHost};
 use crate::ping::matrix::{Pass, Watch};
 
-/// Who is told of a run.
+/// Receivers of the events of a run.
 #[derive(Default)]
 pub(super) struct Listener<'a> {
-    /// How far it is.
+    /// Progress line.
     pub(super) progress: Progress,
-    /// Each event as it happens.
+    /// Event stream.
     pub(super) stream: Option<&'a Stream>,
 }
 
-/// The watch over one run.
+/// Observer of one run.
 pub(super) struct Watcher<'a> {
     is_over: &'a (dyn Fn() -> bool + Sync),
     budget: Option<Duration>,
-    /// Until when pairs are begun, and until when those that are tried again; once the first are.
+    /// Deadlines of the first pass and of the retries; set when the first pass begins.
     until: OnceLock<(Deadline, Deadline)>,
     listener: &'a Listener<'a>,
     hosts: &'a [PingHost],
 }
 
 impl<'a> Watcher<'a> {
-    /// The watch over a run of these hosts, whose budget counts from its first pass on.
+    /// Returns the observer of a run; its time limit starts with the first pass.
     pub(super) fn new(
         is_over: &'a (dyn Fn() -> bool + Sync),
         budget: Option<Duration>,
@@ -63,7 +63,7 @@ impl Watch for Watcher<'_> {
     }
 
     fn begins(&self, pass: Pass, pairs: u64) {
-        // What looks bad is to be tried again within the time, too.
+        // A fifth of the time is reserved for retries of failed pairs.
         let until = |time| (Deadline::after(time * 4 / 5), Deadline::after(time));
         let left = self.budget.map(|time| {
             let (first, last) = self.until.get_or_init(|| until(time));

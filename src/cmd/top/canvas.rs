@@ -1,3 +1,6 @@
+//! Backend of ratatui: writes each frame to the screen in one piece, and requests nothing from
+//! the terminal.
+
 use std::cell::RefCell;
 use std::env;
 use std::io::{self, Write};
@@ -9,21 +12,22 @@ use ratatui::layout::{Position, Size};
 
 use crate::term::screen::{MOST, Screen};
 
-/// The terminal shows a frame when all of it is there.
+/// Start and end of a synchronized update (mode 2026): the terminal shows the frame when it is
+/// complete.
 const FRAME_BEGINS: &[u8] = b"\x1b[?2026h";
 const FRAME_ENDS: &[u8] = b"\x1b[?2026l";
 
-/// What ratatui draws on: each frame goes to the screen in one piece, and nothing is ever asked of the
-/// terminal, whose answer would come among the keys.
+/// Drawing surface of ratatui. It sends no query to the terminal, because the reply would arrive
+/// among the keys.
 pub(super) struct Canvas {
     screen: Screen,
-    /// As it was measured last.
+    /// Last measured size.
     pub(super) size: Size,
     frame: Frame,
     inner: CrosstermBackend<Frame>,
 }
 
-/// The bytes of a frame.
+/// Bytes of a frame.
 #[derive(Clone, Default)]
 struct Frame(Rc<RefCell<Vec<u8>>>);
 
@@ -36,10 +40,10 @@ impl Canvas {
         canvas
     }
 
-    /// Takes the size that the terminal has now.
+    /// Measures the size of the terminal.
     pub(super) fn measure(&mut self) -> Size {
         let (width, height) = self.screen.size();
-        // A serial line does not know.
+        // A serial line reports 0; the environment or 80 x 24 is used instead.
         let width = if width == 0 { said("COLUMNS").unwrap_or(80) } else { width };
         let height = if height == 0 { said("LINES").unwrap_or(24) } else { height };
         self.size = Size { width, height };
@@ -51,7 +55,7 @@ impl Canvas {
     }
 }
 
-/// What the environment says of the terminal.
+/// Returns a size from the environment.
 fn said(variable: &str) -> Option<u16> {
     let count: u16 = env::var(variable).ok()?.parse().ok()?;
     Some(count.min(MOST)).filter(|count| *count > 0)

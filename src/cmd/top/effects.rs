@@ -1,4 +1,4 @@
-//! What is to be done outside of the state, done.
+//! Performs the effects that the state requests: clipboard, files, recordings, pings.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -20,13 +20,13 @@ use crate::fleet::Host;
 use crate::render::PingDocument;
 use crate::tui::Effect;
 
-/// The most bytes that are put into the clipboard: terminals leave out longer sequences.
+/// Maximum of bytes for the clipboard: terminals ignore longer sequences.
 const MOST_COPIED: usize = 50_000;
 
 const NO_HOSTS: &str = "a matrix needs a host set: start rdmactl top with -H";
 
 impl Session<'_> {
-    /// Does what the state asks for. What takes time is done by another thread.
+    /// Performs an effect. Slow work runs in another thread.
     pub(super) fn carry_out(&mut self, effect: Effect) -> ControlFlow<Quit> {
         match effect {
             Effect::Quit { keep_frame } => return ControlFlow::Break(Quit { keep_frame }),
@@ -47,10 +47,10 @@ impl Session<'_> {
             Effect::PlayOrPause => self.order(Order::PlayOrPause),
             Effect::FollowMouse(follows) => {
                 self.follows_mouse = follows;
-                // A terminal that is gone is told by the next frame.
+                // If the terminal is closed, the next frame reports it.
                 let _ = self.stage.screen().follow_mouse(follows);
             }
-            // The loop suspends, which reads what comes meanwhile.
+            // The main loop handles `Suspend`, because it receives the inputs during the stop.
             Effect::Suspend => {}
             Effect::Ping(names) => self.ping(&names),
             Effect::CancelPing => {
@@ -69,7 +69,7 @@ impl Session<'_> {
         }
     }
 
-    /// Has the terminal take a text (OSC 52), also one at the other end of an SSH session.
+    /// Copies a text to the clipboard of the terminal with OSC 52, which also works over SSH.
     fn copy(&self, text: &str) {
         if text.len() > MOST_COPIED {
             self.teller().complain("too much text for the clipboard of a terminal: save it with W");
@@ -106,7 +106,7 @@ impl Session<'_> {
     }
 
     fn start_ping(&mut self, names: &[String]) -> Result<(), String> {
-        // The state asks for none elsewhere.
+        // The state requests a ping only for live hosts.
         let Origin::Hosts(hosts, _) = &self.origin else { return Err(NO_HOSTS.into()) };
         let is_named = |host: &&Host| names.contains(&host.to_string());
         let hosts = hosts.iter().filter(is_named).cloned().collect();
@@ -123,7 +123,7 @@ impl Session<'_> {
         });
     }
 
-    /// Does something that a disk may hold up.
+    /// Runs work that a slow disk may delay in a thread.
     fn beside(&self, name: &str, work: impl FnOnce() + Send + 'static) {
         if let Err(error) = thread::Builder::new().name(name.into()).spawn(work) {
             self.teller().complain(format!("cannot start a thread: {error}"));

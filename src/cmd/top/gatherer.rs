@@ -1,3 +1,5 @@
+//! Gathers samples of live hosts in a thread of [`super::supply`], and passes the scenes on.
+
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -10,19 +12,19 @@ use crate::cmd::local;
 use crate::model::{HostReport, Parts};
 use crate::tui::Prepared;
 
-/// How far the threads of a thousand hosts stand behind the one that draws, as `nice` counts.
+/// Niceness of the gathering threads, so that the drawing thread runs first.
 const YIELD: i32 = 5;
 
-/// Asks hosts again and again, and makes pictures of what they say.
+/// Repeatedly queries hosts, and makes samples of their reports.
 pub(super) struct Gatherer {
     pub(super) subject: Subject,
-    /// From the beginning of one reading to that of the next; `None` to read once.
+    /// Interval between the starts of two samples; `None` for a single sample.
     pub(super) every: Option<Duration>,
-    /// What went before.
+    /// State from an earlier source.
     pub(super) baton: Baton,
 }
 
-/// Who is asked.
+/// Hosts to query.
 pub(super) enum Subject {
     /// This host, another root, or a capture.
     Local(Box<Global>, Parts),
@@ -31,10 +33,10 @@ pub(super) enum Subject {
 }
 
 impl Gatherer {
-    /// Goes on until nobody gives orders any more.
+    /// Gathers until the sender of the orders is dropped.
     pub(super) fn run(mut self, ways: &Ways) -> Ended {
-        // Whoever types is served first; every thread that is started from here has it from this one.
-        // Where it fails, all are alike.
+        // Key handling has priority; threads started from here inherit the niceness. If it cannot
+        // be set, all threads have the same priority.
         let _ = rustix::process::nice(YIELD);
         loop {
             let due = self.every.map(Deadline::after);
@@ -60,7 +62,7 @@ impl Gatherer {
         Ended { baton: self.baton, left }
     }
 
-    /// What hosts say, and when that was.
+    /// Reads one sample; returns the reports and the wall-clock time in nanoseconds.
     fn read(&self) -> anyhow::Result<(Vec<Dated>, u64)> {
         match &self.subject {
             Subject::Local(global, parts) => {
@@ -80,20 +82,21 @@ impl Gatherer {
         }
     }
 
-    /// Waits until the next reading is due, and does what is asked meanwhile; whether there is a next one.
+    /// Waits until the next sample is due, and handles orders meanwhile; returns false when the
+    /// orders end.
     fn rest(&mut self, due: Option<Deadline>, ways: &Ways) -> bool {
         loop {
             let wait = due.map_or(WORD, |due| due.remaining().min(WORD));
             match ways.orders.recv_timeout(wait) {
                 Ok(Order::Record(feed)) => {
-                    // The first moment is what is on the screen.
+                    // A recording starts with the visible sample.
                     if let Some(last) = self.baton.pictures.last() {
                         feed.put(Arc::clone(last));
                     }
                     self.baton.recording = Some(feed);
                 }
                 Ok(Order::StopRecording) => self.baton.recording = None,
-                // The state asks for none where there is no recording.
+                // The state sends these only for recordings.
                 Ok(Order::Step(_) | Order::PlayOrPause) => {}
                 Err(RecvTimeoutError::Timeout) if due.is_some_and(Deadline::is_over) => {
                     return true;

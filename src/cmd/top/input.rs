@@ -1,4 +1,6 @@
-//! What the loop is told, and the threads that do nothing else.
+//! Inputs of the main loop, and the threads that wait for keys, signals and hangups.
+//!
+//! `session` handles the inputs.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -15,48 +17,48 @@ use crate::model::ping::PingReport;
 use crate::term::screen;
 use crate::tui::Notice;
 
-/// How long the loop may take from a signal until it has given the terminal back.
+/// Time limit from a signal until the loop has restored the terminal.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Something that the loop has to know.
+/// Input of the main loop.
 pub(super) enum Input {
-    /// A key, the mouse, or what was pasted.
+    /// Key press, mouse action or pasted text.
     Terminal(Event),
-    /// The terminal has another size.
+    /// The size of the terminal changed.
     Resized,
-    /// This process was stopped, and goes on.
+    /// This process was stopped and resumed.
     Continued,
-    /// A signal asks for the end.
+    /// A signal requests the end.
     Signal,
-    /// The terminal is gone.
+    /// The terminal was closed.
     Hangup,
-    /// A thread failed, and the screen is given back.
+    /// A thread panicked, and the terminal was restored.
     Panicked,
-    /// There is a picture that nobody took yet.
+    /// A new scene is in the slot.
     Fresh,
-    /// A ping has made a matrix.
+    /// Matrix of a completed ping.
     Matrix(Arc<PingReport>),
-    /// A ping has come to its end, whatever it made.
+    /// A ping ended, with or without a matrix.
     PingEnded,
-    /// A matrix was read from a file.
+    /// Matrix that was read from a file.
     Opened(Saved),
-    /// The recorder of this number has come to its end.
+    /// The recorder with this number ended.
     RecordingEnded(u64),
-    /// Somebody has something to say.
+    /// Message for the last line.
     Told(Notice),
 }
 
-/// Says something to the operator, from any thread.
+/// Sender of messages for the operator, from any thread.
 #[derive(Clone)]
 pub(super) struct Teller(pub(super) Sender<Input>);
 
 impl Teller {
-    /// How things are.
+    /// Shows a message.
     pub(super) fn say(&self, text: impl Into<String>) {
         self.tell(text.into(), false);
     }
 
-    /// That something failed.
+    /// Shows an error message.
     pub(super) fn complain(&self, text: impl Into<String>) {
         self.tell(text.into(), true);
     }
@@ -65,23 +67,23 @@ impl Teller {
         self.send(Input::Told(Notice { text, is_bad }));
     }
 
-    /// Anything else.
+    /// Sends any input.
     pub(super) fn send(&self, input: Input) {
-        // Nobody listens any more at the end of the run.
+        // At the end of the run, the receiver is gone.
         let _ = self.0.send(input);
     }
 }
 
-/// Tells of keys, signals and the end of the terminal from here on.
+/// Starts the threads that send keys, signals and the hangup of the terminal.
 ///
 /// # Errors
-/// The system gives no pipe or no thread.
+/// The system creates no pipe or no thread.
 pub(super) fn watch(inputs: &Sender<Input>) -> io::Result<()> {
     let ending = inputs.clone();
     interrupt::end_on_signals(move || {
-        // Nobody listens only where all has ended already; so below.
+        // The receiver is gone only when the run has ended; this also holds below.
         let _ = ending.send(Input::Signal);
-        // Without a thread it takes a second signal.
+        // Without a thread, a second signal is needed.
         let _ = thread::Builder::new().name("end".into()).spawn(end_in_vain);
     })?;
     let mut signals = Signals::new([SIGWINCH, SIGCONT])?;
@@ -93,7 +95,7 @@ pub(super) fn watch(inputs: &Sender<Input>) -> io::Result<()> {
             }
         }
     })?;
-    // crossterm reads an end that it does not tell of.
+    // crossterm reads an end of file without reporting it.
     start("hangup", inputs, |inputs| {
         screen::await_hangup();
         let _ = inputs.send(Input::Hangup);
@@ -108,7 +110,8 @@ pub(super) fn watch(inputs: &Sender<Input>) -> io::Result<()> {
     })
 }
 
-/// Ends all where the loop does not: it may be held up by a terminal that takes nothing.
+/// Ends the process if the main loop does not, for example because the terminal accepts no
+/// output.
 fn end_in_vain() {
     if !screen::await_given_back(PATIENCE) {
         interrupt::end_at_once();

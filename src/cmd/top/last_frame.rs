@@ -1,17 +1,19 @@
+//! Converts the last frame of `top` to text, which stays on the normal screen after the exit.
+
 use crossterm::style::{Attribute, Attributes, ContentStyle, StyledContent};
 use ratatui::backend::IntoCrossterm as _;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Modifier;
 use ratatui::text::Span;
 
-/// A frame as lines of text, to be read on after the end.
+/// Returns a frame as styled lines without blanks at their ends.
 pub(super) fn last_frame(frame: &Buffer) -> String {
     let mut text = String::new();
     for row in frame.content.chunks(usize::from(frame.area.width).max(1)) {
         let mut line = String::new();
         let (mut end, mut hidden) = (0, 0);
         for cell in row {
-            // A wide letter stands on two cells, of which the second one says nothing.
+            // A wide letter takes two cells, and the second cell has no content.
             if hidden > 0 {
                 hidden -= 1;
                 continue;

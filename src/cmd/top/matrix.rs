@@ -1,4 +1,4 @@
-//! Ping matrices for the screen: run over the hosts that are shown, or read from a file.
+//! Ping matrices of `top`: runs a ping over the visible hosts, or reads a saved matrix.
 
 use std::io;
 use std::path::Path;
@@ -16,17 +16,18 @@ use crate::model::ping::PingReport;
 use crate::render::Note;
 use crate::tui::{Picture, Prepared, Scenes};
 
-/// A run over hosts, beside everything else.
+/// Ping that runs in a thread.
 pub(super) struct Pinging {
     watchdog: Watchdog,
     thread: JoinHandle<Vec<String>>,
 }
 
 impl Pinging {
-    /// Starts a run over all pairs of these hosts; what comes of it is told, and its end in any case.
+    /// Starts a ping over all pairs of some hosts. `teller` gets its matrix or error, and always
+    /// its end.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system creates no thread.
     pub(super) fn start(global: &Global, hosts: Vec<Host>, teller: Teller) -> io::Result<Self> {
         let watchdog = Watchdog::start()?;
         let (global, watched) = (global.clone(), watchdog.clone());
@@ -39,20 +40,20 @@ impl Pinging {
         Ok(Self { watchdog, thread })
     }
 
-    /// Asks for its end, which is told when it has come.
+    /// Cancels the ping; [`Input::PingEnded`] follows.
     pub(super) fn cancel(&self) {
         self.watchdog.cancel();
     }
 
-    /// Ends it, and waits until its agents are gone; which could not be ended.
+    /// Cancels the ping and waits for its agents; returns the agents that could not be ended.
     pub(super) fn end(self) -> Vec<String> {
         self.cancel();
-        // What it panicked of has been said by the panic.
+        // The panic hook has already printed the message of a panic.
         self.thread.join().unwrap_or_default()
     }
 }
 
-/// Which agents could not be ended, whatever else came of it.
+/// Runs the ping; returns the agents that could not be ended.
 fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &Teller) -> Vec<String> {
     let notes = teller.clone();
     match all_pairs(global, hosts, watchdog, move |note: Note| notes.say(note.text)) {
@@ -74,28 +75,28 @@ fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &Teller) ->
     }
 }
 
-/// A matrix from a file.
+/// Matrix from a file.
 #[derive(Debug, Clone)]
 pub(super) struct Saved {
     pub(super) report: Arc<PingReport>,
-    /// The name of the file.
+    /// Name of the file.
     pub(super) name: String,
-    /// When it was written, in nanoseconds since 1970 UTC; `None` where the system does not say.
+    /// Time at which the file was written, in nanoseconds since 1970 UTC; `None` if unknown.
     pub(super) written_ns: Option<u64>,
 }
 
 impl Saved {
-    /// Reads what `rdmactl ping` kept.
+    /// Reads a saved run of `rdmactl ping`.
     ///
     /// # Errors
-    /// The file cannot be read, or is something else.
+    /// The file cannot be read, or it holds no ping run.
     pub(super) fn read(path: &Path) -> Result<Self, PingRunError> {
         let PingRun { report, written_ns } = PingRun::read(path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self { report: Arc::new(report), name, written_ns })
     }
 
-    /// Shows it beside a picture of no host, until nobody gives orders any more.
+    /// Shows the matrix with a sample without hosts, until the orders end.
     pub(super) fn show(self, ways: &Ways) -> Ended {
         let (reports, seen, connections) = Default::default();
         let (at, taken_ns) = (clock::now(), self.written_ns.unwrap_or_default());

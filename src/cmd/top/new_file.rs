@@ -1,3 +1,5 @@
+//! Creates files in the working directory for recordings, saved views and matrices.
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -5,20 +7,22 @@ use std::path::{Path, PathBuf};
 
 use crate::clock;
 
-/// How many files of one second there may be.
+/// Maximum of files with the same stem and second.
 const MOST: u32 = 100;
 
-/// Makes a file in the working directory that is about this moment, and that only its owner can read: it
-/// tells of other hosts what not everybody may know. `rdmactl-top-20261122-080240Z.rec`, and the second one
-/// of that moment `rdmactl-top-20261122-080240Z-2.rec`.
+/// Creates a file in the working directory, named after the current time. Only its owner can read
+/// it, because it describes other hosts.
+///
+/// The first file of a second is `rdmactl-top-20261122-080240Z.rec`, the second one
+/// `rdmactl-top-20261122-080240Z-2.rec`.
 ///
 /// # Errors
-/// None can be made.
+/// No file can be created.
 pub(super) fn create(stem: &str, extension: &str) -> io::Result<(File, PathBuf)> {
     create_in(Path::new(""), &format!("{stem}-{}", clock::utc_stamp(clock::wall_ns())), extension)
 }
 
-/// Writes a text into such a file; which one it is.
+/// Writes to a new file, and returns its path.
 ///
 /// # Errors
 /// As for [`create`], or the disk is full.
@@ -41,7 +45,7 @@ fn create_in(folder: &Path, stem: &str, extension: &str) -> io::Result<(File, Pa
             _ => format!("{stem}-{number}.{extension}"),
         };
         let path = folder.join(name);
-        // What is there is never written over.
+        // Existing files are never overwritten.
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST => {
                 number += 1;

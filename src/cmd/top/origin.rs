@@ -1,3 +1,6 @@
+//! Origin of the data of `top`: hosts, a capture, a recording or a matrix. Starts the matching
+//! source.
+
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
@@ -20,30 +23,30 @@ use crate::model::Parts;
 use crate::query::LIVE_PARTS;
 use crate::tui::Timeline;
 
-/// From one picture to the next where nobody says so.
+/// Default interval between two samples.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Whom pictures are of.
+/// Origin of the samples.
 pub(super) enum Origin {
-    /// This host, or another root: how often.
+    /// This host or another root, with the interval.
     Local(Duration),
-    /// Other hosts: how often.
+    /// Other hosts, with the interval.
     Hosts(Vec<Host>, Duration),
-    /// A capture, which is one picture.
+    /// Capture, which is one sample.
     Capture,
-    /// A recording.
+    /// Recording.
     Recording(PathBuf),
-    /// A ping matrix alone.
+    /// Saved ping matrix without samples.
     Matrix(Saved),
 }
 
 impl Origin {
-    /// What the flags name.
+    /// Returns the origin that the flags name.
     ///
     /// # Errors
-    /// They contradict each other, or there is no such thing.
+    /// Flags contradict each other, or a file cannot be read.
     pub(super) fn of(global: &Global, args: &TopArgs) -> anyhow::Result<Self> {
-        // --watch of the listings is the interval of top, too.
+        // --watch sets the interval of `top`, as it does for listings.
         let watch = global.watch.flatten();
         if args.every.is_some() && global.watch.is_some() {
             let fix = "remove one of them: top --every 5s is top --watch 5";
@@ -70,7 +73,7 @@ impl Origin {
             if Recording::is_at(path) {
                 return Ok(Self::Recording(path.clone()));
             }
-            // What is wrong with it is to be read before the screen is taken.
+            // Read before full-screen mode, so that an error appears on the normal screen.
             if PingRun::is_at(path) {
                 return Ok(Self::Matrix(Saved::read(path)?));
             }
@@ -83,7 +86,7 @@ impl Origin {
         })
     }
 
-    /// What is waited for: `64 hosts`.
+    /// Returns the text for the first wait: `64 hosts`.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Local(_) => "this host".into(),
@@ -97,7 +100,7 @@ impl Origin {
         }
     }
 
-    /// How time goes there.
+    /// Returns the timeline of the origin.
     pub(super) fn timeline(&self) -> Timeline {
         match self {
             Self::Local(every) | Self::Hosts(_, every) => Timeline::Live(*every),
@@ -106,15 +109,15 @@ impl Origin {
         }
     }
 
-    /// Whether something of ours runs on other hosts, to be ended while this process is stopped.
+    /// Returns true if agents run on other hosts; they are ended while this process is suspended.
     pub(super) fn has_agents(&self) -> bool {
         matches!(self, Self::Hosts(..))
     }
 
-    /// Starts making pictures, which go on from those that were made before.
+    /// Starts the source of samples, which continues from the state of an earlier one.
     ///
     /// # Errors
-    /// The system gives no thread, or a file cannot be read.
+    /// The system creates no thread, or a file cannot be read.
     pub(super) fn supply(
         &self,
         global: &Global,

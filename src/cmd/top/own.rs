@@ -1,16 +1,16 @@
-//! Leaves the processes of rdmactl itself out of the samples of `rdmactl top`.
+//! Removes the processes of rdmactl from the samples of `rdmactl top`.
 //!
-//! An agent and a ping hold queue pairs, contexts and sockets only as long as they run: in `top`
-//! their rows would come and go with each test of the operator. `rdmactl resources` and
-//! `connections` list them. It works on the report before connections are judged;
-//! [`super::pictures`] uses it.
+//! An agent or a ping holds queue pairs, contexts and sockets only while it runs. Its rows would
+//! appear and disappear with each test. `rdmactl resources` and `connections` list them.
+//!
+//! [`super::pictures`] calls it before connections are judged.
 
 use crate::model::{HostReport, Owner};
 
-/// Name of the processes of rdmactl: installed, uploaded and started by a launcher.
+/// Process name of rdmactl, whether installed, uploaded or started by a launcher.
 const NAME: &str = "rdmactl";
 
-/// Removes the objects and the processes of rdmactl from a report.
+/// Removes the objects and processes of rdmactl from a report.
 pub(super) fn leave_out(report: &mut HostReport) {
     if let Some(resources) = &mut report.resources {
         resources.retain(|one| !one.owner.as_ref().is_some_and(is_own));

@@ -1,3 +1,6 @@
+//! Makes samples for the screen from reports: adds rates, and keeps the last report of
+//! unresponsive hosts.
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,7 +12,7 @@ use crate::analyse::vanished::Vanished;
 use crate::cmd::live_hosts::Dated;
 use crate::tui::{Picture, Seen};
 
-/// Makes a picture of each reading and of what is kept of the one before.
+/// Maker of samples, with the state that it keeps between two samples.
 #[derive(Default)]
 pub(super) struct Pictures {
     last: Option<Arc<Picture>>,
@@ -18,20 +21,20 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
-    /// The one that was made last.
+    /// Returns the last sample.
     pub(super) fn last(&self) -> Option<&Arc<Picture>> {
         self.last.as_ref()
     }
 
-    /// The picture of a reading of always the same hosts: with rates, and with the last answer of those
-    /// that gave none.
+    /// Returns the next sample. The hosts are the same in every sample. A host without a new
+    /// report keeps its last report.
     pub(super) fn next(&mut self, read: Vec<Dated>, at: Instant, taken_ns: u64) -> Arc<Picture> {
         let last = self.last.take();
         let (mut reports, mut seen) = (Vec::new(), Vec::new());
         for (index, Dated { mut report, answered }) in read.into_iter().enumerate() {
             own::leave_out(&mut report);
             name_owners(&mut report);
-            // What changed is told by the findings of a picture.
+            // The findings of the sample report the moves, so the result is not used.
             self.vanished.note(index, &mut report, taken_ns);
             let before = last.as_ref().and_then(|last| last.seen.get(index)?.answered);
             let (failure, answered) = (report.failure.clone(), answered.or(before));
@@ -133,7 +136,7 @@ mod tests {
             assert_eq!(kept.seen[0].answered, Some(at));
             assert_eq!(kept.seen[0].failure.as_ref().unwrap().reason, Reason::Lost);
         }
-        // What it counted meanwhile counts, over the time that it took.
+        // After the return, the rate covers the whole time without reports.
         let back = pictures.next(vec![here(6, at)], at, 6);
         assert_eq!((rate_bps(&back), &back.seen[0].failure), (Some(8_000), &None));
     }

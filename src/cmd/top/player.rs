@@ -1,3 +1,7 @@
+//! Plays a recording at its original pace, with pause and single steps.
+//!
+//! `supply` runs it in a thread; it passes scenes to the screen through the slot.
+
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -10,35 +14,36 @@ use crate::cmd::live_hosts::Dated;
 use crate::model::HostReport;
 use crate::tui::{Past, Picture, Place, Prepared, Scenes};
 
-/// Between two moments nobody waits for longer, however long it was.
+/// Maximum pause between two samples, also if the recorded pause was longer.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// How long a wait is in which nothing is due.
+/// Wait for orders while no sample is due.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// How long it may take to look at what was before a moment that is gone to.
+/// Time limit for reading earlier samples after a jump.
 const LOOK_BACK: Duration = Duration::from_millis(500);
 
-/// How many moments are looked at then at most: what changed is told for that many seconds.
+/// Maximum of earlier samples that are read after a jump. At one sample per second, this covers
+/// the 300 s for which a change is a finding.
 const MOST_BACK: usize = 300;
 
-/// Plays a recording: each moment as long after the one before as it was.
+/// Player of a recording.
 pub(super) struct Player {
     recording: Recording,
-    /// The moment at which the first one is said to have been: all others follow it as they did then.
+    /// Time that the first sample gets; the others follow at their recorded distance.
     begin: Instant,
     place: usize,
     is_paused: bool,
     pictures: Pictures,
-    /// The place that `pictures` have come to.
+    /// Place of the last sample in `pictures`.
     last: Option<usize>,
-    /// What is shown, and its place.
+    /// Sample that is shown, and its place.
     shown: Option<(usize, Prepared)>,
-    /// What is made of what is shown.
+    /// Scenes of the shown samples.
     scenes: Scenes,
-    /// What was put into the slot last.
+    /// Place that was put into the slot last.
     told: Option<Place>,
-    /// How long it took lately to look at a moment.
+    /// Time that the last sample took to read.
     cost: Duration,
 }
 
@@ -58,7 +63,7 @@ impl Player {
         }
     }
 
-    /// Goes on until nobody gives orders any more.
+    /// Plays until the orders end.
     pub(super) fn run(mut self, ways: &Ways) -> Ended {
         if let Some(tail) = self.recording.tail() {
             ways.teller.complain(format!("the recording is incomplete: {tail}"));
@@ -72,7 +77,7 @@ impl Player {
             match ways.orders.recv_timeout(due.map_or(IDLE, Deadline::remaining)) {
                 Ok(order) => {
                     self.obey(&order);
-                    // Of many steps only the place that they lead to is wanted.
+                    // Several steps at once show only the last place.
                     ways.orders.try_iter().for_each(|order| self.obey(&order));
                 }
                 Err(RecvTimeoutError::Timeout) if due.is_some() => self.place += 1,
@@ -91,12 +96,12 @@ impl Player {
                 self.place = self.place.saturating_add_signed(by).min(last);
             }
             Order::PlayOrPause => self.is_paused = !self.is_paused,
-            // The state has no recording of a recording asked for.
+            // The state never sends these for a recording.
             Order::Record(_) | Order::StopRecording => {}
         }
     }
 
-    /// How long after this moment the next one was; `None` at the last one.
+    /// Returns the pause until the next sample; `None` at the last one.
     fn pause(&self) -> Option<Duration> {
         let [this, next] = [self.place, self.place + 1].map(|place| self.recording.taken_ns(place));
         Some(Duration::from_nanos(next?.saturating_sub(this?)).min(LONGEST))
@@ -113,7 +118,7 @@ impl Player {
         Ok(())
     }
 
-    /// Stays at what is shown: what was wanted cannot be read.
+    /// Pauses at the visible sample, because the requested one cannot be read.
     fn stay(&mut self, ways: &Ways) {
         self.is_paused = true;
         if let Some((place, _)) = &self.shown {
@@ -122,7 +127,7 @@ impl Player {
         }
     }
 
-    /// Hands over what is shown, unless it was; what was before it is told once.
+    /// Passes the sample to the slot, unless the slot has it already. `past` is passed only once.
     fn put(&mut self, past: Option<Past>, ways: &Ways) {
         let Some((place, prepared)) = self.shown.clone() else { return };
         let (position, count) = (place + 1, self.recording.count());
@@ -138,10 +143,11 @@ impl Player {
         }
     }
 
-    /// The picture of the place; what was before it, where that is not what was looked at last.
+    /// Returns the sample of the current place. After a jump, it also returns the earlier
+    /// samples.
     fn look(&mut self) -> Result<(Arc<Picture>, Option<Past>), CaptureError> {
         let place = self.place;
-        // Whatever fails below, nothing follows it.
+        // After an error, the next sample is read with a new start.
         let last = self.last.take();
         if last.is_some_and(|last| last + 1 == place) {
             return Ok((self.next(place)?, None));
@@ -149,7 +155,7 @@ impl Player {
         let first = place.saturating_sub(self.reach());
         self.pictures = Pictures::default();
         let mut past = Past::default();
-        // Of a silent host the last answer is what is shown.
+        // The first sample shows the last report of an unresponsive host.
         let answers = self.read(first, |sighting| sighting.report.clone())?;
         let picture = self.pictures.next(answers, self.at(first), 0);
         if first < place {
@@ -161,13 +167,13 @@ impl Player {
         Ok((self.next(place)?, Some(past)))
     }
 
-    /// How many moments before a place are looked at; rates need one.
+    /// Returns the number of earlier samples to read after a jump; rates need at least one.
     fn reach(&self) -> usize {
         let count = LOOK_BACK.as_nanos().checked_div(self.cost.as_nanos());
         count.and_then(|count| usize::try_from(count).ok()).unwrap_or(MOST_BACK).clamp(1, MOST_BACK)
     }
 
-    /// The picture of a place, after that of the one before.
+    /// Returns the sample of a place, if the previous place was read before.
     fn next(&mut self, place: usize) -> Result<Arc<Picture>, CaptureError> {
         let began = clock::now();
         let told = self.read(place, |sighting| match &sighting.failure {
@@ -181,7 +187,7 @@ impl Player {
         Ok(picture)
     }
 
-    /// What the hosts said.
+    /// Reads the reports of all hosts at a place.
     fn read(
         &mut self,
         place: usize,
@@ -199,7 +205,7 @@ impl Player {
         Ok(self.recording.at(place)?.iter().map(dated).collect())
     }
 
-    /// The moment of a place: as long after that of the first one as it was.
+    /// Returns the time of a place: the time of the first sample plus the recorded distance.
     fn at(&self, place: usize) -> Instant {
         let [this, first] = [place, 0].map(|place| self.recording.taken_ns(place));
         let since = this.unwrap_or_default().saturating_sub(first.unwrap_or_default());
@@ -220,7 +226,7 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
-    /// A recording of one host, with so many moments ten seconds apart.
+    /// Records one host, with a number of samples 10 s apart.
     fn player(path: &Path, moments: u64) -> Player {
         let file = std::fs::File::create(path).unwrap();
         let mut writer = RecordingWriter::new(file, ["n1"]).unwrap();

@@ -1,3 +1,6 @@
+//! Writes the samples of `top` to a recording in a thread, so that a slow disk delays nothing
+//! else.
+
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::Arc;
@@ -11,23 +14,24 @@ use crate::capture::{RecordingWriter, SightingRef};
 use crate::clock::Deadline;
 use crate::tui::Picture;
 
-/// How many pictures may wait for the disk.
+/// Number of samples that may wait for the disk.
 const WAITING: usize = 8;
 
-/// What pictures are put into to be written. The file is at its end when this is dropped.
+/// Sender of samples to a recorder. Dropping it ends the file.
 pub(super) struct Feed {
     pictures: SyncSender<Arc<Picture>>,
     teller: Teller,
 }
 
-/// A file that is written, or has an end to be written: known by its number, of which there is no second.
+/// Recording that is written or being finished, with a unique number.
 pub(super) struct Recorder {
     pub(super) number: u64,
     done: Receiver<()>,
 }
 
 impl Feed {
-    /// Has a picture written. One that finds no place is left out, which is said: nothing waits for a disk.
+    /// Queues a sample. If the queue is full, the sample is dropped with a message, because
+    /// gathering must not wait for a disk.
     pub(super) fn put(&self, picture: Arc<Picture>) {
         if let Err(TrySendError::Full(_)) = self.pictures.try_send(picture) {
             self.teller.complain("the disk is too slow: one sample was not recorded");
@@ -36,16 +40,17 @@ impl Feed {
 }
 
 impl Recorder {
-    /// Starts one. Whether it has a file is said, and also its end: nobody waits for a disk here.
+    /// Starts a recorder. Messages report its file and its end, so that no caller waits for a
+    /// disk.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system creates no thread.
     pub(super) fn start(number: u64, teller: &Teller) -> io::Result<(Feed, Self)> {
         let (pictures, taken) = mpsc::sync_channel(WAITING);
         let (is_done, done) = mpsc::channel();
         let told = teller.clone();
         let serve = move || {
-            // Says by its end that this thread is at its own, also when it panics.
+            // Dropped at the end of this thread, also after a panic; that signals the end.
             let _is_done: Sender<()> = is_done;
             record(&taken, &told);
             told.send(Input::RecordingEnded(number));
@@ -54,12 +59,12 @@ impl Recorder {
         Ok((Feed { pictures, teller: teller.clone() }, Self { number, done }))
     }
 
-    /// Whether all that was put is written, or never will be.
+    /// Returns true if the recorder has ended.
     pub(super) fn is_done(&self) -> bool {
         self.done.try_recv() == Err(mpsc::TryRecvError::Disconnected)
     }
 
-    /// Waits for that; whether it came to it.
+    /// Waits until the recorder has ended; returns false after the deadline.
     pub(super) fn finish(self, deadline: Deadline) -> bool {
         self.done.recv_timeout(deadline.remaining()) == Err(RecvTimeoutError::Disconnected)
     }
@@ -82,7 +87,7 @@ fn record(pictures: &Receiver<Arc<Picture>>, teller: &Teller) {
     }
 }
 
-/// Writes until no further picture comes; how many there were.
+/// Writes samples until the sender is dropped; returns their number.
 fn write(file: File, pictures: &Receiver<Arc<Picture>>) -> io::Result<u64> {
     let Ok(first) = pictures.recv() else { return Ok(0) };
     let clock = Clock { at: first.at, wall_ns: first.taken_ns };
@@ -92,7 +97,7 @@ fn write(file: File, pictures: &Receiver<Arc<Picture>>) -> io::Result<u64> {
     let (mut last, mut count) = (first, 1);
     for picture in pictures {
         let before = sightings(&last, clock);
-        // Not what the wall says, which may have been set meanwhile: ages would be wrong.
+        // The wall clock may have been set meanwhile, which would give wrong ages.
         let taken_ns = clock.wall_ns(picture.at);
         writer.write(taken_ns, &sightings(&picture, clock), Some(&before))?;
         (last, count) = (picture, count + 1);
@@ -110,7 +115,7 @@ fn sightings(picture: &Picture, clock: Clock) -> Vec<SightingRef<'_>> {
     sightings.collect()
 }
 
-/// Makes times of the wall's clock of those of the other one: of the same always the same.
+/// Converts monotonic times to wall-clock times; equal times stay equal.
 #[derive(Clone, Copy)]
 struct Clock {
     at: Instant,

@@ -1,3 +1,7 @@
+//! Main loop of `top`: takes inputs, updates the state, draws, and performs effects.
+//!
+//! `effects`, `suspend` and `matrix` add methods to [`Session`]; `origin` starts the source.
+
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -18,51 +22,52 @@ use crate::clock::{self, Deadline};
 use crate::cmd::Outcome;
 use crate::tui::{Effect, Event, Settings, State};
 
-/// How often ages grow where nothing else happens.
+/// Interval at which ages are updated without other input.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How long after the screen is given back it is told why.
+/// Time to wait for the reason after the screen was closed.
 const WHY: Duration = Duration::from_millis(300);
 
-/// How long a disk may take at the end.
+/// Time limit for the disk at the end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// All there is while the screen is held.
+/// Everything that exists while the screen is shown.
 pub(super) struct Session<'global> {
     pub(super) global: &'global Global,
     pub(super) origin: Origin,
     pub(super) state: State,
     pub(super) stage: Stage,
-    /// `None` while this process is stopped.
+    /// `None` while this process is suspended.
     pub(super) supply: Option<Supply>,
     pub(super) pinging: Option<Pinging>,
     pub(super) slot: Slot,
     pub(super) sender: Sender<Input>,
     pub(super) follows_mouse: bool,
-    /// Who writes pictures, or the end of a file.
+    /// Recorders that write samples or finish a file.
     pub(super) recorders: Vec<Recorder>,
-    /// The number of the one that is given pictures.
+    /// Number of the active recorder.
     pub(super) recording: Option<u64>,
-    /// How many there were.
+    /// Number of recorders so far.
     pub(super) recordings: u64,
     pub(super) left: Vec<String>,
     pub(super) left_by_ping: Vec<String>,
 }
 
-/// What is left of it.
+/// Result of a session.
 pub(super) struct Ended {
-    /// The last frame, where it is wanted.
+    /// Last frame, if it stays on the normal screen.
     pub(super) frame: Option<String>,
     /// Agents that could not be ended.
     pub(super) left: Vec<String>,
-    /// Those among them that were there for a ping.
+    /// Agents of a ping that could not be ended.
     pub(super) left_by_ping: Vec<String>,
-    /// Whether the end of a recording was not waited for.
+    /// True if a recording did not finish within the time limit.
     pub(super) is_cut: bool,
 }
 
 impl Ended {
-    /// What is left by a ping is a problem that was made; a listing lacks something.
+    /// Returns the exit status: an agent left by a ping is a problem, any other leftover makes
+    /// the result incomplete.
     pub(super) fn outcome(&self) -> Outcome {
         if !self.left_by_ping.is_empty() {
             Outcome::Problem
@@ -74,16 +79,16 @@ impl Ended {
     }
 }
 
-/// How it ends.
+/// Way in which the session ends.
 pub(super) struct Quit {
     pub(super) keep_frame: bool,
 }
 
 impl<'global> Session<'global> {
-    /// Takes the screen, and begins to gather.
+    /// Starts the source of samples, then enters full-screen mode.
     ///
     /// # Errors
-    /// One of them cannot be.
+    /// The source or the screen cannot be started.
     pub(super) fn start(
         global: &'global Global,
         origin: Origin,
@@ -91,7 +96,7 @@ impl<'global> Session<'global> {
         sender: Sender<Input>,
     ) -> anyhow::Result<Self> {
         let slot = Slot::new(sender.clone());
-        // What is wrong with it is to be read on the normal screen.
+        // The source starts first, so that its error appears on the normal screen.
         let supply = origin.supply(global, Baton::default(), slot.clone(), sender.clone())?;
         let now = clock::now();
         let stage = match Stage::enter(now) {
@@ -122,10 +127,11 @@ impl<'global> Session<'global> {
         Ok(session)
     }
 
-    /// Has happen what is wanted first, and goes on until somebody wants no more, or the terminal is gone.
+    /// Handles the events in `wanted`, then all inputs, until the operator exits or the terminal
+    /// is closed.
     ///
     /// # Errors
-    /// Something of this program failed.
+    /// A thread of this program failed.
     pub(super) fn run(
         mut self,
         wanted: Vec<Event>,
@@ -139,7 +145,7 @@ impl<'global> Session<'global> {
             Ok(Quit { keep_frame: true }) => self.stage.frame(&self.state).ok(),
             _ => None,
         };
-        // Before agents are said goodbye to, which may take a while: Ctrl-C is a signal again.
+        // Restored before the agents end, which may take a while: Ctrl-C is a signal again.
         drop(self.stage);
         self.left_by_ping.extend(self.pinging.map(Pinging::end).unwrap_or_default());
         self.left.extend(self.supply.map(Supply::end).unwrap_or_default().left);
@@ -181,7 +187,7 @@ impl<'global> Session<'global> {
         }
     }
 
-    /// Has all of this happen.
+    /// Handles events in order; stops early if one of them ends the session.
     fn update_all(&mut self, events: Vec<Event>, inputs: &Receiver<Input>) -> Flow {
         for event in events {
             let flow = self.update(event, true, inputs)?;
@@ -200,7 +206,7 @@ impl<'global> Session<'global> {
             Input::Terminal(TerminalEvent::Mouse(mouse)) => {
                 self.update(Event::Mouse(mouse), true, inputs)
             }
-            // Whatever it is, it does not press Enter.
+            // Control characters are removed, so that pasted text never presses Enter.
             Input::Terminal(TerminalEvent::Paste(text)) => {
                 let text = text.chars().filter(|letter| !letter.is_control()).collect();
                 self.update(Event::Paste(text), true, inputs)
@@ -209,7 +215,8 @@ impl<'global> Session<'global> {
                 self.recording = None;
                 self.update(Event::RecordingEnded, false, inputs)
             }
-            // The size is told by the signal. A recorder that was stopped ends while the next one may be at work.
+            // Resizes come from the signal. A stopped recorder may end while the next one is
+            // active.
             Input::Terminal(_) | Input::RecordingEnded(_) => Ok(ControlFlow::Continue(())),
             Input::Resized => self.measure(inputs),
             Input::Continued => self.reclaim(inputs),
@@ -231,7 +238,7 @@ impl<'global> Session<'global> {
         }
     }
 
-    /// Takes the screen once more.
+    /// Enters full-screen mode again, after a suspend.
     pub(super) fn reclaim(&mut self, inputs: &Receiver<Input>) -> Flow {
         let reclaimed = self.stage.reclaim().is_ok()
             && self.stage.screen().follow_mouse(self.follows_mouse).is_ok();
@@ -259,13 +266,13 @@ impl<'global> Session<'global> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Says something in the last line.
+    /// Returns a sender of messages for the last line.
     pub(super) fn teller(&self) -> Teller {
         Teller(self.sender.clone())
     }
 }
 
-/// Why nothing can be drawn: a thread failed, which is told by it, or the terminal has gone.
+/// Returns the reason why drawing failed: a thread panicked, or the terminal is closed.
 fn why_gone(inputs: &Receiver<Input>) -> anyhow::Result<Quit> {
     let deadline = Deadline::after(WHY);
     loop {

@@ -1,3 +1,5 @@
+//! Turns the flags of `top` into the settings and the first events of the screen.
+
 use std::env;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -10,7 +12,7 @@ use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processe
 use crate::term::Term;
 use crate::tui::{Event, Glyphs, Settings, Theme, View};
 
-/// What the flags say of the look.
+/// Returns the colors, the glyphs and the timeline for the flags.
 pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -> Settings {
     let is_colored = term.colors_answer();
     let theme = match args.theme {
@@ -23,7 +25,8 @@ pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -
         ThemeName::Mono => Theme::Mono,
     };
     if theme != Theme::Mono {
-        // What decides is here. crossterm would look for NO_COLOR itself, and write a reset for each colour.
+        // The theme is already decided. By itself, crossterm would check NO_COLOR and write
+        // resets for colors.
         crossterm::style::force_color_output(true);
     }
     let is_ascii = args.ascii || !is_utf8(|name| env::var(name).ok());
@@ -36,16 +39,16 @@ pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -
     }
 }
 
-/// What brings the screen where the flags want it.
+/// Returns the events that select the view, the filter and the mouse of the flags.
 ///
 /// # Errors
-/// The condition is none for the rows of the view.
+/// The filter expression is invalid for the rows of the view.
 pub(super) fn wanted(
     global: &Global,
     args: &TopArgs,
     origin: &Origin,
 ) -> anyhow::Result<Vec<Event>> {
-    // A matrix alone has no other view.
+    // A saved matrix has only the matrix view.
     let only = matches!(origin, Origin::Matrix(_)).then_some(View::Matrix);
     let view = args.view().map(named).or(only).unwrap_or(View::Hosts);
     let mut events = vec![Event::Show(view)];
@@ -58,7 +61,7 @@ pub(super) fn wanted(
     Ok(events)
 }
 
-/// The key of a letter.
+/// Returns the event of a letter key.
 fn key(letter: char) -> Event {
     Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE))
 }
@@ -74,7 +77,7 @@ fn named(view: ViewName) -> View {
     }
 }
 
-/// Whether a condition is one for the rows of a view.
+/// Checks that a filter expression is valid for the rows of a view.
 fn check(filter: &str, view: View) -> anyhow::Result<()> {
     let wrong = match view {
         View::Hosts => Filter::<LiveHosts>::parse_live(filter).err(),
@@ -98,7 +101,8 @@ fn check(filter: &str, view: View) -> anyhow::Result<()> {
     }
 }
 
-/// Whether the locale says that the terminal takes UTF-8: the first of its variables that is set decides.
+/// Returns true for a UTF-8 locale. The first set variable of `LC_ALL`, `LC_CTYPE` and `LANG`
+/// decides.
 fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();

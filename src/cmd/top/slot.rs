@@ -1,11 +1,12 @@
+//! Slot for the newest scene, between the source of samples and the main loop.
+
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::input::Input;
 use crate::tui::Scene;
 
-/// The newest picture that nobody took yet: whoever makes them waits for nobody who draws them, and the
-/// other way round.
+/// Newest scene that was not taken yet. Neither the writer nor the reader waits.
 #[derive(Clone)]
 pub(super) struct Slot {
     newest: Arc<Mutex<Option<Scene>>>,
@@ -17,16 +18,16 @@ impl Slot {
         Self { newest: Arc::default(), inputs }
     }
 
-    /// Puts a picture in the place of one that was not taken; says so when there was none.
+    /// Replaces the scene in the slot; sends [`Input::Fresh`] if the slot was empty.
     pub(super) fn put(&self, scene: Scene) {
         let missed = self.newest.lock().unwrap_or_else(PoisonError::into_inner).replace(scene);
         if missed.is_none() {
-            // Nobody takes it any more at the end of the run.
+            // At the end of the run, the receiver is gone.
             let _ = self.inputs.send(Input::Fresh);
         }
     }
 
-    /// Takes the newest one.
+    /// Takes the newest scene.
     pub(super) fn take(&self) -> Option<Scene> {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -1,3 +1,5 @@
+//! Owner of the screen: decides when to draw the state, and draws it.
+
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -9,13 +11,13 @@ use super::canvas::Canvas;
 use crate::term::screen::{Screen, ScreenError};
 use crate::tui::{State, draw};
 
-/// From one frame to the next when somebody types or turns the wheel: an answer seems to come at once.
+/// Minimum time between two frames after input; 16 ms feels immediate.
 const AFTER_INPUT: Duration = Duration::from_millis(16);
 
-/// The same when nothing but the picture is newer.
+/// Minimum time between two frames if only the data changed.
 const AFTER_NEWS: Duration = Duration::from_millis(100);
 
-/// The screen with what is drawn on it, and when it is drawn again.
+/// Screen with the time of the next frame.
 pub(super) struct Stage {
     terminal: Terminal<Canvas>,
     drawn: Option<Instant>,
@@ -23,13 +25,13 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Takes the screen, to be drawn on at once.
+    /// Enters full-screen mode; the first frame is due at once.
     pub(super) fn enter(now: Instant) -> Result<Self, ScreenError> {
         let terminal = Terminal::new(Canvas::new(Screen::enter()?))?;
         Ok(Self { terminal, drawn: None, due: Some(now) })
     }
 
-    /// The size that was measured last.
+    /// Returns the last measured size.
     pub(super) fn size(&self) -> Size {
         self.terminal.backend().size
     }
@@ -38,30 +40,30 @@ impl Stage {
         self.terminal.backend().screen()
     }
 
-    /// Takes the size that the terminal has now.
+    /// Measures the size of the terminal.
     pub(super) fn measure(&mut self) -> Size {
         self.terminal.backend_mut().measure()
     }
 
-    /// Takes the screen once more, and draws everything anew.
+    /// Enters full-screen mode again, and redraws everything.
     pub(super) fn reclaim(&mut self) -> Result<(), ScreenError> {
         self.screen().reclaim()?;
         Ok(self.terminal.clear()?)
     }
 
-    /// Something is newer, and by whom.
+    /// Requests a frame after a change; after input, it is due sooner.
     pub(super) fn touch(&mut self, at: Instant, is_input: bool) {
         let gap = if is_input { AFTER_INPUT } else { AFTER_NEWS };
         let due = self.drawn.map_or(at, |drawn| at.max(drawn + gap));
         self.due = Some(self.due.map_or(due, |other| other.min(due)));
     }
 
-    /// When to draw next; `None` as long as nothing is newer.
+    /// Returns the time of the next frame; `None` without changes.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Draws if it is time.
+    /// Draws if a frame is due.
     pub(super) fn draw(&mut self, state: &State, now: Instant) -> io::Result<()> {
         if self.due.is_some_and(|due| due <= now) {
             (self.due, self.drawn) = (None, Some(now));
@@ -70,7 +72,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What there is to see.
+    /// Returns the current frame.
     pub(super) fn frame(&mut self, state: &State) -> io::Result<Buffer> {
         Ok(self.terminal.draw(|frame| draw(state, frame))?.buffer.clone())
     }

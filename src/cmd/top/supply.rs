@@ -1,5 +1,6 @@
-//! Where pictures come from: hosts that are asked, or a recording that is played. Either has a thread of
-//! its own, which takes orders between two pictures.
+//! Source of the samples of `top`: live hosts, a recording, or a saved matrix.
+//!
+//! Each source runs in its own thread, which takes orders between two samples.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -17,22 +18,22 @@ use super::slot::Slot;
 use crate::fleet::Watchdog;
 use crate::tui::Scenes;
 
-/// How long whoever makes pictures may take to come to an end before its connections are cut.
+/// Time for the thread to end before its connections are closed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is asked of whoever makes pictures.
+/// Order for the source of samples.
 pub(super) enum Order {
-    /// Have every picture from this one on written.
+    /// Write every sample from this one on to a recording.
     Record(Feed),
-    /// Stop that.
+    /// End the recording.
     StopRecording,
-    /// Show the picture that many before or behind the one that is shown, and stay there.
+    /// Show the sample that many places before or after the visible one, and pause there.
     Step(i32),
-    /// Stay at the picture that is shown, or go on from there.
+    /// Pause, or continue from the visible sample.
     PlayOrPause,
 }
 
-/// The thread that makes pictures.
+/// Thread that produces samples.
 pub(super) struct Supply {
     orders: Sender<Order>,
     thread: JoinHandle<Ended>,
@@ -40,34 +41,34 @@ pub(super) struct Supply {
     watchdog: Watchdog,
 }
 
-/// What is handed from one that has ended to the next.
+/// State that a source passes to the next one.
 #[derive(Default)]
 pub(super) struct Baton {
-    /// The pictures to go on from.
+    /// Samples to continue from.
     pub(super) pictures: Pictures,
-    /// What is made of them.
+    /// Scenes of these samples.
     pub(super) scenes: Scenes,
-    /// Where they are recorded.
+    /// Recorder that receives the samples.
     pub(super) recording: Option<Feed>,
 }
 
-/// What is left when it has ended.
+/// Result of a source that ended.
 #[derive(Default)]
 pub(super) struct Ended {
-    /// What to go on with.
+    /// State for the next source.
     pub(super) baton: Baton,
     /// Agents that could not be ended.
     pub(super) left: Vec<String>,
 }
 
-/// How whoever makes pictures reaches the others.
+/// Channels of a source.
 pub(super) struct Ways {
     pub(super) orders: Receiver<Order>,
     pub(super) slot: Slot,
     pub(super) teller: Teller,
 }
 
-/// Who makes pictures.
+/// Source of samples.
 pub(super) enum Maker {
     Gatherer(Box<Gatherer>),
     Player(Box<Player>),
@@ -75,7 +76,7 @@ pub(super) enum Maker {
 }
 
 impl Supply {
-    /// Starts it.
+    /// Starts the thread.
     pub(super) fn start(
         maker: Maker,
         watchdog: Watchdog,
@@ -86,7 +87,7 @@ impl Supply {
         let (is_done, done) = mpsc::channel();
         let ways = Ways { orders: taken, slot, teller: Teller(inputs) };
         let make = move || {
-            // Says by its end that this thread is at its own, also when it panics.
+            // Dropped at the end of this thread, also after a panic; that signals the end.
             let _is_done: Sender<()> = is_done;
             match maker {
                 Maker::Gatherer(gatherer) => gatherer.run(&ways),
@@ -99,13 +100,13 @@ impl Supply {
         Ok(Self { orders, thread, done, watchdog })
     }
 
-    /// Asks something of it. One that has ended has said why.
+    /// Sends an order. A source that ended has already reported the reason.
     pub(super) fn order(&self, order: Order) {
         let _ = self.orders.send(order);
     }
 
-    /// Ends it: agents are said goodbye to, and connections that hold that up are cut. What hangs even then,
-    /// at a disk, is left alone.
+    /// Ends the source and its agents. Connections that delay the end are closed; a thread that
+    /// still hangs, for example at a disk, is left running.
     pub(super) fn end(self) -> Ended {
         let Self { orders, thread, done, watchdog } = self;
         drop(orders);
@@ -116,7 +117,7 @@ impl Supply {
                 return Ended::default();
             }
         }
-        // What it panicked of has been said by the panic.
+        // The panic hook has already printed the message of a panic.
         thread.join().unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! Ctrl-Z: the shell has the terminal until it says fg.
+//! Handles Ctrl-Z: restores the terminal and stops the process until the shell resumes it.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -14,12 +14,13 @@ use super::supply::{Baton, Supply};
 use crate::clock::Deadline;
 use crate::term::screen;
 
-/// How long after its own stop this process waits to be stopped: it is not where nobody could let it go on.
+/// Time to wait for the stop. An orphaned process group is not stopped, because no shell could
+/// resume it.
 const STOP: Duration = Duration::from_millis(300);
 
 impl Session<'_> {
-    /// Gives the terminal to the shell until it lets this process go on. Agents are said goodbye to: nobody
-    /// knows for how long.
+    /// Restores the terminal and stops the process. Agents are ended before, because the length
+    /// of the stop is unknown.
     pub(super) fn suspend(&mut self, inputs: &Receiver<Input>) -> Flow {
         screen::give_back();
         self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
@@ -29,7 +30,8 @@ impl Session<'_> {
             self.left.extend(ended.left);
             baton = ended.baton;
         }
-        // All of the job, as the terminal itself would: the shell waits for whoever started this.
+        // Stops the whole process group, as the terminal would: the shell waits for its parent
+        // processes.
         kill_process_group(getpgrp(), Signal::TSTP).context("cannot stop")?;
         let mut kept = Vec::new();
         if let Some(end) = wait_to_go_on(inputs, &mut kept) {
@@ -53,8 +55,8 @@ impl Session<'_> {
     }
 }
 
-/// Waits until a stopped process goes on, and keeps what is told meanwhile, but for keys, which were for the
-/// shell; what asks for the end instead.
+/// Waits until the stopped process is resumed, and keeps inputs meanwhile. Keys are dropped,
+/// because they were for the shell. Returns an input that requests the end.
 fn wait_to_go_on(inputs: &Receiver<Input>, kept: &mut Vec<Input>) -> Option<Input> {
     let deadline = Deadline::after(STOP);
     loop {

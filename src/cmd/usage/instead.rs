@@ -1,13 +1,13 @@
-//! Tables of words and flags of other tools, and what to type instead.
+//! Tables of words and flags of other tools, with the rdmactl command to type instead.
 //!
-//! Prints nothing: `cmd::usage` puts the fix below the error.
+//! Prints nothing; `cmd::usage` puts the fix below the error.
 
 use std::ffi::OsString;
 
-/// Words that people type as a command, and what to type instead.
+/// Words that users type as a command, and the command to type instead.
 ///
-/// `{hosts}` stands for the hosts that the command line names, and the way to them; after a bar stand the
-/// hosts of an example.
+/// `{hosts}` is replaced by the hosts of the command line and their connection flags. Example
+/// hosts stand after a bar: `{hosts|n1 n2}`.
 pub(super) const OTHER_WORDS: &[(&[&str], &str)] = &[
     (
         &["status", "stat", "summary"],
@@ -49,7 +49,7 @@ pub(super) const OTHER_WORDS: &[(&[&str], &str)] = &[
     (&["version"], "rdmactl --version"),
 ];
 
-/// Flags of other tools, and what to type instead: for one command, or for every command.
+/// Flags of other tools, with the flag to write instead, for one command or for every command.
 const OTHER_FLAGS: &[(Option<&str>, &[&str], &str)] = &[
     (Some("ping"), &["--all", "--all-pairs", "--all-to-all", "-a"], "write --matrix SET"),
     (Some("ping"), &["--device", "-d"], "write --dev NAME"),
@@ -121,7 +121,7 @@ const OTHER_FLAGS: &[(Option<&str>, &[&str], &str)] = &[
     (None, &["-d", "--device", "--dev"], "write -w 'device=={value|NAME}'"),
 ];
 
-/// Flags that name hosts and the way to them, each with a value.
+/// Flags that name hosts or configure the connection, each with a value.
 const PLACE: [&str; 10] = [
     "-H",
     "--hosts",
@@ -135,13 +135,13 @@ const PLACE: [&str; 10] = [
     "--timeout",
 ];
 
-/// Returns what to type instead of a word that is no command.
+/// Returns the command for a word that is no command.
 pub(super) fn of_word(word: &str, words: &[OsString]) -> Option<String> {
     let (_, fix) = OTHER_WORDS.iter().find(|(others, _)| others.contains(&word))?;
     Some(filled(fix, "hosts", &hosts_of(words, Some(word))))
 }
 
-/// Returns what to type instead of a flag that the command does not have.
+/// Returns the fix for a flag that the command does not have.
 pub(super) fn of_flag(command: Option<&str>, flag: &str, words: &[OsString]) -> Option<String> {
     if command != Some("ping") && matches!(flag, "-x" | "--exclude") {
         return Some(without_hosts(flag, words));
@@ -154,7 +154,7 @@ pub(super) fn of_flag(command: Option<&str>, flag: &str, words: &[OsString]) -> 
     Some(filled(fix, "value", value.unwrap_or_default()))
 }
 
-/// Returns the host set that -x of pdsh and clush stands for: `-H 'n[1-4]!n4'`.
+/// Returns the fix for `-x` of pdsh and clush, which excludes hosts: `-H 'n[1-4]!n4'`.
 fn without_hosts(flag: &str, words: &[OsString]) -> String {
     let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
     let at = words.iter().position(|word| *word == flag).unwrap_or(words.len());
@@ -190,7 +190,7 @@ fn apart(set: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns one filter for the filters of several -w; `None` if a value is missing.
+/// Joins the filters of several -w into one; `None` if a value is missing.
 pub(super) fn of_filters(words: &[OsString]) -> Option<String> {
     let mut filters: Vec<&str> = Vec::new();
     let mut words = words.iter().skip(1).map_while(|word| word.to_str());
@@ -209,10 +209,10 @@ pub(super) fn of_filters(words: &[OsString]) -> Option<String> {
     (all.len() > 1).then(|| format!("join the filters with and: -w {joined}"))
 }
 
-/// Returns the hosts that a command line names and the way to them, quoted for a shell.
+/// Returns the hosts and the connection flags of a command line, quoted for a shell.
 ///
-/// A word counts as a host set only if it comes after `command`. An unknown flag ends the search, because
-/// its value would look like a host set.
+/// A word counts as a host set only after `command`. An unknown flag ends the search, because its
+/// value would look like a host set.
 pub(super) fn hosts_of(words: &[OsString], command: Option<&str>) -> String {
     let mut found: Vec<String> = Vec::new();
     let mut is_after = command.is_none();

@@ -1,13 +1,13 @@
-//! Finds the known word that a misspelled word most likely stands for.
+//! Finds the known word that is nearest to a misspelled word.
 //!
-//! A wrong suggestion costs more than none, so a word is near only if few of its letters differ.
+//! A wrong suggestion is worse than none, so only a few letters may differ.
 
-/// Most letters that differ, are missing or are too many.
+/// Maximum distance of two words, in edits.
 const MOST: usize = 2;
-/// Fewest letters in common.
+/// Minimum of common letters.
 const COMMON: usize = 4;
 
-/// Returns the nearest of the known words, if one is near enough.
+/// Returns the nearest known word, if one is near enough.
 pub(super) fn nearest<'known>(
     word: &str,
     known: impl Iterator<Item = &'known str>,
@@ -16,7 +16,7 @@ pub(super) fn nearest<'known>(
     known.filter(near).min_by_key(|one| distance(word, one))
 }
 
-/// Returns the number of letters that two words share, in any order.
+/// Returns the number of common letters of two words, in any order.
 fn common(one: &str, other: &str) -> usize {
     let mut rest: Vec<char> = other.chars().collect();
     let is_shared = |letter: char| match rest.iter().position(|known| *known == letter) {
@@ -29,9 +29,10 @@ fn common(one: &str, other: &str) -> usize {
     one.chars().map(is_shared).filter(|shared| *shared).count()
 }
 
-/// Returns the number of letters to insert, delete, replace or swap with their neighbor.
+/// Returns the number of edits between two words: insert, delete, replace, or swap with a
+/// neighbor.
 ///
-/// Words whose lengths differ by more than [`MOST`] are far from each other whatever their letters are.
+/// If the lengths differ by more than [`MOST`], it returns `MOST + 1`.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     if one.len().abs_diff(other.len()) > MOST {

@@ -1,12 +1,13 @@
-//! The text of `rdmactl help CODE`: meaning and fixes of a verdict, from the tables of `model`.
+//! Formats the text of `rdmactl help CODE`: meaning and fixes of a verdict, from the tables of
+//! `model`.
 
 use std::fmt::Write as _;
 
 use crate::model::ConnectionVerdict;
 use crate::model::ping::{Code, WarningCode};
 
-/// Returns the text of a code: of a verdict or warning of `ping` (`roce.udp4791_blocked`), or of a
-/// verdict of `connections` (`fallback_confirmed`); `None` for another word.
+/// Returns the text of a code; `None` for another word. A code is a verdict or warning of `ping`
+/// (`roce.udp4791_blocked`), or a verdict of `connections` (`fallback_confirmed`).
 pub(super) fn text_of(word: &str) -> Option<String> {
     if let Some(code) =
         Code::ALL.iter().copied().find(|code| code.word() == word && *code != Code::Ok)
@@ -30,9 +31,9 @@ pub(super) fn text_of(word: &str) -> Option<String> {
     Some(text)
 }
 
-/// Formats a verdict: its code and meaning, then a line for each fix.
+/// Formats a verdict: its code and meaning, then one line per fix.
 ///
-/// The places of a fix that a run fills in are words in capitals, as in the man page.
+/// Placeholders of a fix are words in capitals, as in the man page.
 pub(super) fn text(code: Code) -> String {
     let mut text = format!("{}: {}\n", code.word(), code.meaning().replace('`', ""));
     for fix in code.fixes() {
@@ -41,7 +42,7 @@ pub(super) fn text(code: Code) -> String {
     text
 }
 
-/// Writes each `{place}` as `PLACE`.
+/// Replaces each `{place}` by `PLACE`.
 fn with_words(fix: &str) -> String {
     let mut text = String::new();
     let mut rest = fix;

@@ -1,4 +1,4 @@
-//! Painting into a frame: nothing outside of its area, nothing that was not made safe.
+//! Writes text into a frame: clips it to its area, and escapes control characters.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,7 +10,7 @@ pub(super) use crate::tui::measure::{fit, width};
 use crate::tui::state::Settings;
 use crate::tui::theme::{Theme, Token};
 
-/// The frame, with what things look like.
+/// Frame with the theme and the glyphs.
 pub(super) struct Canvas<'frame> {
     buffer: &'frame mut Buffer,
     theme: Theme,
@@ -26,8 +26,8 @@ impl<'frame> Canvas<'frame> {
         self.glyphs
     }
 
-    /// Writes text into a line of an area, from a column on; what does not fit is left out. The answer is
-    /// the column behind it.
+    /// Writes text into a line of an area, from column `x` on; text that does not fit is cut.
+    /// Returns the column after the text.
     pub(super) fn put(
         &mut self,
         area: Rect,
@@ -49,12 +49,12 @@ impl<'frame> Canvas<'frame> {
         usize::from(end - area.x)
     }
 
-    /// Writes text with an end at a column.
+    /// Writes text that ends before a column.
     pub(super) fn put_right(&mut self, area: Rect, end: usize, y: usize, text: &str, token: Token) {
         self.put(area, end.saturating_sub(width(text)), y, text, token);
     }
 
-    /// Gives some cells of a line another look.
+    /// Changes the style of some cells of a line.
     pub(super) fn mark(&mut self, area: Rect, x: usize, y: usize, width: usize, token: Token) {
         let area = area.intersection(self.buffer.area);
         let (Ok(column), Ok(line)) = (u16::try_from(x), u16::try_from(y)) else { return };
@@ -65,7 +65,7 @@ impl<'frame> Canvas<'frame> {
         }
     }
 
-    /// Writes a sentence into the middle of an area.
+    /// Writes a sentence into the upper part of an area, over several lines if needed.
     pub(super) fn message(&mut self, area: Rect, text: &str, token: Token) {
         let room = usize::from(area.width).saturating_sub(4).max(1);
         let lines = wrap(text, room);

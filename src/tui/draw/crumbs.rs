@@ -1,4 +1,4 @@
-//! Where the operator is: the views, the way into this one, and what is kept out of it.
+//! Draws the tabs of the views, the breadcrumbs, the filters and the number of rows.
 
 use ratatui::layout::Rect;
 
@@ -8,7 +8,7 @@ use crate::tui::state::State;
 use crate::tui::theme::Token;
 use crate::tui::view::View;
 
-/// The views with their digits.
+/// Draws the views with their digits.
 pub(super) fn tabs(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let base = state.view();
     let name = |view: View| format!(" {} {} ", view.number(), view.name());
@@ -23,7 +23,7 @@ pub(super) fn tabs(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     }
 }
 
-/// The way here, the conditions, and how many rows there are.
+/// Draws the breadcrumbs, the filters, and the number of rows.
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let room = usize::from(area.width);
     let mut x = 1;

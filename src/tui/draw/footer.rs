@@ -1,4 +1,4 @@
-//! The last lines: what is said of the chosen row, and which keys there are, or what is typed.
+//! Draws the last lines: the text about the selected row, and the keys or the prompt.
 
 use ratatui::layout::{Position, Rect};
 
@@ -14,7 +14,7 @@ use crate::tui::state::State;
 use crate::tui::theme::Token;
 use crate::tui::view::View;
 
-/// What is said of the chosen row, and what to type.
+/// Draws the text about the selected row, and its fix.
 pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     if area.height == 0 {
         return;
@@ -33,11 +33,11 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let what = wrap(&escape(&said.what), room.saturating_sub(2));
     let fix = said.fix.map(|fix| wrap(&escape(&format!("fix: {fix}")), room.saturating_sub(2)));
     let fix = fix.unwrap_or_default();
-    // What to type is worth half of the room, and what happened the other half.
+    // The fix gets half of the lines, or more if the text leaves them free.
     let for_fix = fix.len().min(lines.saturating_sub(what.len()).max(lines / 2));
     let what = cut(what, lines - for_fix, room, canvas.glyphs());
     let fix = cut(fix, for_fix, room, canvas.glyphs());
-    // It stands on the last line, wherever it begins.
+    // The text ends on the last line.
     let top = lines - what.len() - fix.len();
     for (y, line) in what.iter().enumerate() {
         canvas.put(area, 1, top + y, if y == 0 { mark } else { "" }, token);
@@ -48,7 +48,7 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     }
 }
 
-/// At most so many lines, with a sign where there are more.
+/// Returns at most `most` lines; an ellipsis marks cut text.
 fn cut(mut lines: Vec<String>, most: usize, room: usize, glyphs: Glyphs) -> Vec<String> {
     if lines.len() > most {
         let rest = lines.split_off(most.saturating_sub(1)).join(" ");
@@ -57,7 +57,7 @@ fn cut(mut lines: Vec<String>, most: usize, room: usize, glyphs: Glyphs) -> Vec<
     lines
 }
 
-/// The keys, what is typed, or what waits for an answer; where the cursor stands.
+/// Draws the keys, the prompt or the question; returns the position of the cursor.
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, layout: &Layout) -> Option<Position> {
     let area = layout.footer;
     match &state.mode {
@@ -81,7 +81,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, layout: &Layout) -> O
     None
 }
 
-/// Keys with their words: the innermost from the left, and on the right those that are always there.
+/// Draws the keys with labels: the innermost scope on the left, help and quit on the right.
 fn keys(canvas: &mut Canvas<'_>, area: Rect, mut x: usize, scopes: &[Scope]) {
     let always = |key: &&Key| matches!(key.action, Action::Help | Action::Quit);
     let is_shown = |key: &&Key, scope| key.scope == scope && !key.label.is_empty();
@@ -115,7 +115,7 @@ fn put_key(
     canvas.put(area, x + 1, 0, label, Token::Plain) + 3
 }
 
-/// The line that is typed, and below it what is wrong with it, or what it is for.
+/// Draws the prompt, and below it the error of the text or an example.
 fn prompt_line(
     state: &State,
     canvas: &mut Canvas<'_>,
@@ -129,7 +129,7 @@ fn prompt_line(
         PromptKind::OpenMatrix => "file: ",
     };
     let start = canvas.put(area, 0, 0, sign, Token::Heading);
-    // A long line is shown around the cursor.
+    // A long line is scrolled, so that the cursor stays visible.
     let room = usize::from(area.width).saturating_sub(start + 1).max(1);
     let skipped = (prompt.cursor + 1).saturating_sub(room);
     let shown: String = prompt.text.chars().skip(skipped).collect();
@@ -149,7 +149,7 @@ fn prompt_line(
     Position::new(x.min(area.right().saturating_sub(1)), area.y)
 }
 
-/// What can be typed.
+/// Returns the purpose of a prompt.
 fn purpose(kind: PromptKind) -> &'static str {
     match kind {
         PromptKind::Filter => {
@@ -161,7 +161,7 @@ fn purpose(kind: PromptKind) -> &'static str {
     }
 }
 
-/// A caret under the fault; where there is no room on the right the words stand before it.
+/// Draws a caret below the error; on the right edge, the text stands before the caret.
 fn fault(canvas: &mut Canvas<'_>, area: Rect, at: usize, what: &str) {
     let at = at.min(usize::from(area.width).saturating_sub(1));
     let text = format!("^ {what}");
@@ -172,7 +172,7 @@ fn fault(canvas: &mut Canvas<'_>, area: Rect, at: usize, what: &str) {
     }
 }
 
-/// The names that fit, above the line that is typed.
+/// Draws the suggestions above the prompt.
 fn candidates(state: &State, canvas: &mut Canvas<'_>, layout: &Layout, chosen: usize) {
     let all = state.candidates();
     let lines = all.len().min(layout.body_lines());

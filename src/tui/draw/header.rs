@@ -1,4 +1,4 @@
-//! The first line: how everything is, in numbers.
+//! Draws the first line: numbers of hosts, problems and connections; time and state of the data.
 
 use std::time::Duration;
 
@@ -12,25 +12,25 @@ use crate::tui::state::State;
 use crate::tui::theme::Token;
 use crate::tui::timeline::{Place, Timeline};
 
-/// From this width on the name of the program is shown.
+/// Minimum width that shows the program name.
 const WIDE: u16 = 100;
 
-/// A picture that is younger is the present.
+/// Minimum age of a sample that is shown as old.
 const LEAST_AGE: Duration = Duration::from_secs(2);
 
-/// A word and its look.
+/// Text and its style.
 type Word = (String, Token);
 
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let right = right(state);
     let needed: usize = right.iter().map(|(text, _)| width(text) + 2).sum();
     let start = usize::from(area.width).saturating_sub(needed);
-    // Where there is little room, numbers go before the name that was typed a moment ago.
+    // On a narrow screen, numbers are more useful than the program name.
     let title = if area.width >= WIDE { "rdmactl top" } else { "" };
     let mut x = canvas.put(area, 1, 0, title, Token::Heading);
     x += if title.is_empty() { 0 } else { 2 };
     for (text, token) in left(state) {
-        // Half a number would be another one.
+        // A cut number looks like another number.
         if x + width(&text) + 1 > start {
             break;
         }
@@ -42,7 +42,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     }
 }
 
-/// What is there, and what is wrong with it; the most important first.
+/// Returns the numbers on the left, the most important first.
 fn left(state: &State) -> Vec<Word> {
     let Some(scene) = state.scene() else { return Vec::new() };
     let (all, up) = (scene.picture.reports.len(), scene.hosts_up());
@@ -50,7 +50,7 @@ fn left(state: &State) -> Vec<Word> {
         return Vec::new();
     }
     let mut words = Vec::new();
-    // A host without a reply may be up: nothing was read that says so.
+    // If no host responded, the number of hosts that are up is unknown.
     let known = if up == 0 { "?".to_owned() } else { up.to_string() };
     words.push(match (all, all - up) {
         (1, 0) => (scene.picture.reports[0].host.clone(), Token::Ok),
@@ -66,7 +66,7 @@ fn left(state: &State) -> Vec<Word> {
     words.push(match (fail, fail + of(Severity::Warn)) {
         (0, 0) if up == 0 => ("problems ?".to_owned(), Token::Unknown),
         (0, 0) if scene.is_complete() => ("no problem".to_owned(), Token::Ok),
-        // Who is still being connected may have some.
+        // Hosts that are still connecting may have problems.
         (0, 0) => ("no problem yet".to_owned(), Token::Plain),
         (0, some) => (format!("problems {some}"), Token::Warn),
         (_, some) => (format!("problems {some} !"), Token::Bad),
@@ -80,7 +80,7 @@ fn left(state: &State) -> Vec<Word> {
     };
     words.push((format!("RDMA {}", count(share.rdma)), Token::Plain));
     words.push((format!("TCP {}", count(share.tcp)), Token::Plain));
-    // What could not be read may be well.
+    // Unreadable data may be without problems.
     if unread > 0 {
         words.push((format!("unreadable {unread} ?"), Token::Unknown));
     }
@@ -90,7 +90,7 @@ fn left(state: &State) -> Vec<Word> {
     words
 }
 
-/// Of which moment the picture is, and what is done with it.
+/// Returns the time of the sample and the state of the display.
 fn right(state: &State) -> Vec<Word> {
     let mut words = Vec::new();
     if state.is_recording {
@@ -103,7 +103,7 @@ fn right(state: &State) -> Vec<Word> {
     let taken_ns = scene.picture.taken_ns;
     let every = match state.settings.timeline {
         Timeline::Live(every) => every,
-        // What is over has a date, and a word that nobody takes for the present.
+        // Data from the past has a date and a mark, so that it is not taken for live data.
         Timeline::Capture => {
             words.push(("CAPTURE".to_owned(), Token::Warn));
             words.push((utc_text(taken_ns), Token::Plain));
@@ -121,7 +121,7 @@ fn right(state: &State) -> Vec<Word> {
     };
     words.push((utc_time(taken_ns), Token::Plain));
     let age = state.moment().saturating_duration_since(scene.picture.at);
-    // From one picture to the next it grows by itself.
+    // Between two samples, the age grows anyway.
     if age >= LEAST_AGE.max(every * 2) {
         let ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
         words.push((format!("{} old", Value::Age(ns)), Token::Warn));

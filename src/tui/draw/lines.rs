@@ -1,4 +1,4 @@
-//! Lines that are scrolled through.
+//! Draws lines that can be scrolled: the help and the detail pane.
 
 use ratatui::layout::Rect;
 
@@ -6,7 +6,7 @@ use super::canvas::Canvas;
 use crate::tui::lines::Styled;
 use crate::tui::theme::Token;
 
-/// Paints lines from one on, and says which these are; the last is never scrolled out of sight.
+/// Draws lines from `first` on, and their numbers. The last line never scrolls above the bottom.
 pub(super) fn draw(
     canvas: &mut Canvas<'_>,
     (area, crumbs): (Rect, Rect),

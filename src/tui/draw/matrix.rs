@@ -1,4 +1,5 @@
-//! The matrix: sources down, targets across, one cell looked at and told in words.
+//! Draws the ping matrix: one row per source, one column per target, and the selected cell in
+//! words.
 
 use std::fmt::Write as _;
 
@@ -17,13 +18,13 @@ use crate::tui::mode::{Mode, Question};
 use crate::tui::state::State;
 use crate::tui::theme::Token;
 
-/// How many letters of a target's name stand above its column.
+/// Maximum of letters of a target name above its column.
 const TOP: usize = 4;
 
-/// A word and its look.
+/// Text and its style.
 type Word = (String, Token);
 
-/// How many letters of a file's name are shown.
+/// Maximum of letters of a file name.
 const LONGEST: usize = 24;
 
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
@@ -47,7 +48,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let tall = tails.iter().map(Vec::len).max().unwrap_or(0);
     let left = 2 + label + 1;
     let room = usize::from(area.width).saturating_sub(left);
-    // Cells stand apart where all of them can.
+    // Cells have a gap if all columns fit with gaps.
     let cell = if grid.size() * 2 <= room { 2 } else { 1 };
     let columns = room / cell;
     let rows = usize::from(area.height).saturating_sub(tall + 2);
@@ -91,12 +92,12 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     legend(canvas, area, 1 + tall + rows.min(grid.size()));
 }
 
-/// The first of so many that has the one looked at in the middle, where there are more.
+/// Returns the first of `shown` visible items, so that item `at` is in the middle.
 fn first(at: usize, shown: usize, all: usize) -> usize {
     at.saturating_sub(shown / 2).min(all.saturating_sub(shown))
 }
 
-/// What tells a name from the others: its last letters, each above the other.
+/// Returns the last letters of each name, without the common prefix; drawn one below the other.
 fn tails(names: &[&str]) -> Vec<Vec<String>> {
     let letters = |name: &&str| name.chars().map(String::from).collect::<Vec<String>>();
     let all: Vec<Vec<String>> = names.iter().map(letters).collect();
@@ -107,7 +108,7 @@ fn tails(names: &[&str]) -> Vec<Vec<String>> {
     };
     let shortest = all.iter().map(Vec::len).min().unwrap_or(0);
     let common = (0..shortest).take_while(is_same).count();
-    // A host alone has nothing to be told from.
+    // A single host keeps its prefix.
     let common = if all.len() < 2 { 0 } else { common };
     let tail = |letters: Vec<String>| {
         let start = common.max(letters.len().saturating_sub(TOP)).min(letters.len());
@@ -133,7 +134,8 @@ fn sign(cell: Cell, glyphs: Glyphs) -> (&'static str, Token) {
     }
 }
 
-/// How many pairs are well, of when that is, and as much of the rest as there is room for.
+/// Draws the number of working or failed pairs, the time of the test, and `more` as far as it
+/// fits.
 fn summary(state: &State, canvas: &mut Canvas<'_>, area: Rect, grid: &Grid, more: Vec<Word>) {
     let (works, fails, others) = grid.counts;
     let all = works + fails + others;
@@ -149,8 +151,8 @@ fn summary(state: &State, canvas: &mut Canvas<'_>, area: Rect, grid: &Grid, more
     }
 }
 
-/// Of when a matrix is: `pinged 3min ago`, `ping.json of 2026-11-22 08:02:40Z`; and whether it is of
-/// anything real.
+/// Returns the time of a matrix: `tested 3min ago`, `ping.json of 2026-11-22 08:02:40Z`. A
+/// simulated matrix is marked.
 fn taken(state: &State, grid: &Grid) -> Word {
     let (text, token) = dated(state, grid);
     match &grid.report.simulated {
@@ -174,7 +176,7 @@ fn dated(state: &State, grid: &Grid) -> Word {
     }
 }
 
-/// What the signs mean.
+/// Draws the meaning of the signs.
 fn legend(canvas: &mut Canvas<'_>, area: Rect, y: usize) {
     let texts = ["median", "1.1x", "1.5x", "2x", "4x"];
     let mut x = 2;
@@ -192,7 +194,7 @@ fn legend(canvas: &mut Canvas<'_>, area: Rect, y: usize) {
     }
 }
 
-/// The cell that is looked at, in words.
+/// Draws the selected cell in words.
 pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     if let Mode::Ask(Question { effect: Effect::Ping(hosts), .. }) = &state.mode {
         return before_ping(state, canvas, area, hosts);
@@ -232,7 +234,8 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     canvas.put(area, 1, 1, &fit(&text, room.saturating_sub(2), canvas.glyphs()), token);
 }
 
-/// What is to be known before a yes: which hosts, and what is left there.
+/// Draws the details of a question about a ping: the hosts, and the removal of an uploaded
+/// program.
 fn before_ping(state: &State, canvas: &mut Canvas<'_>, area: Rect, hosts: &[String]) {
     let room = usize::from(area.width).saturating_sub(2);
     let all = state.scene().map_or(0, |scene| scene.picture.reports.len());
@@ -249,7 +252,7 @@ fn before_ping(state: &State, canvas: &mut Canvas<'_>, area: Rect, hosts: &[Stri
     }
 }
 
-/// `2.31 us, 110% of the median; TCP 41.20 us`
+/// Formats the times of a pair: `2.31 us, 110% of the median; TCP 41.20 us`.
 fn figures(pair: &Pair, grid: &Grid) -> String {
     let Some(mine) = half_rtt(pair) else { return pair.verdict.detail.clone() };
     let mut text = format!("{} us", Value::Nanoseconds(mine));

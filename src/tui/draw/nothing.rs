@@ -1,4 +1,4 @@
-//! What to say where there is no row: nothing is called good that nobody has seen.
+//! Text for a table without rows. It reports no problem only for data that was read.
 
 use crate::model::{HostReport, PortState, Reason};
 use crate::tui::mode::Page;
@@ -7,7 +7,7 @@ use crate::tui::state::State;
 use crate::tui::theme::Token;
 use crate::tui::view::{Narrow, View};
 
-/// The sentence, and its look.
+/// Returns the text and its style; `is_kept_out` is true if a filter hides all rows.
 pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
     if is_kept_out {
         let text = "No row matches. / changes the filter, x shows all rows again, Esc removes \
@@ -57,7 +57,8 @@ pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
     (text, Token::Plain)
 }
 
-/// Says that no problem was found, with the numbers of what was looked at.
+/// Returns the text for no problem, with the numbers of hosts, ports and connections that were
+/// read.
 fn all_clear(state: &State) -> String {
     let Some(scene) = state.scene() else { return String::new() };
     let all = scene.picture.reports.len();
@@ -81,7 +82,7 @@ fn all_clear(state: &State) -> String {
     format!("No problem found: {hosts} responded, {ports} active, and {connections}.")
 }
 
-/// Why more may be there than is known; `None` where everything was read.
+/// Returns the reason why data may be missing; `None` if everything was read.
 fn unknown(state: &State) -> Option<String> {
     let scene = state.scene()?;
     let narrow = match state.page() {
@@ -111,7 +112,7 @@ fn unknown(state: &State) -> Option<String> {
     Some(texts.join(", ")).filter(|text| !text.is_empty())
 }
 
-/// The parts of a report that a view shows, as its problems call them.
+/// Returns the parts of a report that a view shows, by the keys of their problems.
 fn unread(view: View) -> &'static [&'static str] {
     match view {
         View::Connections => &["connections", "consumers", "resources"],
@@ -121,7 +122,7 @@ fn unread(view: View) -> &'static [&'static str] {
     }
 }
 
-/// Whether something of these parts is not known of a host that is there.
+/// Returns true if some of these parts could not be read on a host that responds.
 fn is_unread(scene: &Scene, host: usize, report: &HostReport, parts: &[&str]) -> bool {
     let has_problem = || parts.iter().any(|part| report.problems.touch(part));
     scene.failure(host).is_none() && has_problem()

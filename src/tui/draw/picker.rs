@@ -1,4 +1,4 @@
-//! The list of columns, to be shown or sorted by.
+//! Draws the list of columns, to show and hide columns or to sort.
 
 use ratatui::layout::Rect;
 

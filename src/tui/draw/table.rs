@@ -1,4 +1,4 @@
-//! The table of a view: only what is in view is turned into cells.
+//! Draws the table of a view. Only visible rows are turned into cells.
 
 use ratatui::layout::Rect;
 
@@ -48,7 +48,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         row(canvas, area, y, line, &columns);
         if chosen == Some(index) {
             canvas.put(area, 0, y, ">", Token::Plain);
-            // A graph that is inverted shows the opposite: no data would look like all of it.
+            // An inverted graph would show no data as full.
             let graph = columns.graph.filter(|_| {
                 matches!(line.graph, Some(Graph::Trend(..) | Graph::Share(_)))
                     && line.silent.is_none()
@@ -89,7 +89,7 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &Line<'_>, columns: 
         let Some(value) = line.cells.get(one.index) else { continue };
         let text = fit(&crate::render::escape(&value.to_string()), one.width, canvas.glyphs());
         let token = match tone(one.heading.meaning, value) {
-            // What is old stays legible, and is less important than what is not.
+            // Stale values stay legible in a dim style.
             token if line.silent.is_some() && token != Token::Bad => Token::Dim,
             token => token,
         };
@@ -121,12 +121,12 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &Line<'_>, columns: 
     }
 }
 
-/// Where the second of two trends begins, where there is room for two.
+/// Returns the offset of the second sparkline, if the width has room for two.
 fn second_trend(width: usize) -> Option<usize> {
     (width > 20).then_some(width / 2 + 1)
 }
 
-/// What came in and, where there is room, what went out.
+/// Draws the received traffic and, if there is room, the sent traffic.
 fn trends(
     canvas: &mut Canvas<'_>,
     area: Rect,
@@ -144,8 +144,8 @@ fn trends(
     }
 }
 
-/// The last samples, the latest on the right: scaled to the rate of the port; packets, which have no such
-/// rate, to their own most.
+/// Returns a sparkline, the latest sample on the right. Bits are scaled to the rate of the port,
+/// packets to their own maximum.
 fn trend(
     track: Track<'_>,
     width: usize,
@@ -155,7 +155,7 @@ fn trend(
 ) -> String {
     let rate = rate_bps.filter(|_| track.unit == Unit::Kilobits).map(|rate| rate / 1_000);
     let most = track.last(width).filter_map(get).max().unwrap_or(0);
-    // Of nothing but zeros there is no most.
+    // If all samples are 0, no maximum exists.
     let sign = if rate.is_none() && most > 0 { "^" } else { "" };
     let room = width.saturating_sub(sign.len());
     let samples: Vec<Option<u64>> = track.last(room).map(get).collect();
@@ -166,18 +166,18 @@ fn trend(
         .fold(before, |line, sample| line + sample.map_or(" ", |part| glyphs.level(part, whole)))
 }
 
-/// `~2min`: how old the row of a silent host is, in little room.
+/// Formats the age of a row whose host does not respond, without spaces: `~2min`.
 fn age(silent: &Silent) -> String {
     let age = silent.age.as_ref().map(ToString::to_string).unwrap_or_default();
     format!("~{}", age.replace(' ', ""))
 }
 
-/// `######..  6/8`: how much of the connections goes by RDMA.
+/// Draws the share of connections that use RDMA: `######..  6/8`.
 fn bar(canvas: &mut Canvas<'_>, area: Rect, (x, y, width): (usize, usize, usize), share: Share) {
     let all = share.rdma + share.tcp;
     let text = format!(" {}/{all}", share.rdma);
     let cells = width.saturating_sub(text.len()).min(16);
-    // One of many is not nothing, and all but one is not all.
+    // A small share shows at least one cell; an incomplete share shows at least one empty cell.
     let filled = match (share.rdma, share.tcp) {
         (0, _) => 0,
         (_, 0) => cells,

@@ -1,20 +1,22 @@
+//! Key presses: converts events of crossterm, and formats keys for the footer and the help.
+
 use std::fmt;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// A key as it is pressed.
+/// Key press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Press {
-    /// A letter or sign, with Shift as it comes.
+    /// Letter or sign; Shift is part of the sign.
     Sign(char),
-    /// A letter with Control.
+    /// Letter with Control.
     Control(char),
-    /// A key with a name.
+    /// Key with a name.
     Named(KeyCode),
 }
 
 impl Press {
-    /// The press of an event; `None` for what is let go, and for what no key of ours is.
+    /// Returns the press of an event; `None` for a release, and for Alt with a letter.
     #[must_use]
     pub fn of(event: KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {

@@ -1,3 +1,5 @@
+//! Table of all keys. `keys` searches it; footer, help and man page print it.
+
 use crossterm::event::KeyCode;
 
 use super::{Action, Key, Press, Scope};
@@ -7,10 +9,11 @@ const fn named(code: KeyCode) -> Press {
     Press::Named(code)
 }
 
-/// Writes keys, one a line: where, which, what, the word in the footer, the sentence in the help.
+/// Builds the table, one key per line: scope, presses, action, label of the footer, sentence of
+/// the help.
 macro_rules! keys {
     ($($scope:ident [$($press:expr),*] $action:expr, $label:literal, $help:literal;)*) => {
-        /// Every key; those of the footer in the order in which they are shown there.
+        /// All keys. The footer shows keys in this order.
         pub const KEYS: &[Key] = &[$(Key {
             scope: Scope::$scope,
             presses: &[$($press),*],

@@ -1,3 +1,5 @@
+//! Rows of the Connections view: one per connection, with evidence and recent changes.
+
 use std::borrow::Cow;
 use std::time::Instant;
 
@@ -51,13 +53,14 @@ impl Listed for Connections {
         Some(ConnectionRow { report, connection: Some(Cow::Borrowed(connection)), change })
     }
 
-    /// Two connections may have the same user and peer; their ids tell them apart.
+    /// Uses the id, because two connections may have the same user and peer.
     fn key(row: &ConnectionRow<'_>) -> RowKey {
         let id = row.connection.as_ref().map(|one| Value::Text(one.id.clone()));
         [Some(Value::Text(row.report.host.clone())), id].into_iter().flatten().collect()
     }
 
-    /// Two may have the same user and instance: each has its own verdict.
+    /// Uses the verdict, because a finding does not distinguish connections with the same user
+    /// and instance.
     fn is_problem(scene: &Scene, row: &ConnectionRow<'_>, place: Place) -> bool {
         let is_found = |one: &Connection| one.verdict.finding().is_some() || row.change.is_some();
         scene.failure(place.host).is_some() || row.connection.as_deref().is_none_or(is_found)

@@ -1,3 +1,5 @@
+//! Rows of the Hosts view: one per host, with its worst finding.
+
 use std::time::Instant;
 
 use super::{Graph, Listed, Place, Said, Target, said_parts, silence, tone};
@@ -105,7 +107,7 @@ impl Listed for LiveHosts {
 
     fn detail(scene: &Scene, row: &LiveHostRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
         let mut parts = said_parts(silence(scene, place.host, at));
-        // Why it is silent was said already.
+        // `silence` already gave the reason for which the host does not respond.
         for one in scene.findings_of(place.host).filter(|one| one.code != "host.silent") {
             parts.push(Piece::Said(tone(one.severity), format!("{}: {}", one.subject, one.what)));
             parts.extend(one.fix.clone().map(Piece::Fix));

@@ -1,3 +1,5 @@
+//! Rows of the Ports view: one per port, with sparklines and counters.
+
 use std::time::Instant;
 
 use super::{Graph, Listed, Place, Said, said_parts, silence, tone};
@@ -79,7 +81,8 @@ impl Listed for LivePorts {
     ) -> Option<Graph<'scene>> {
         let port = row.place.port?;
         if let Some(since_ns) = row.place.device.and_then(|device| device.gone_since_ns) {
-            // The state says that it is gone; there is room for the time alone.
+            // The state column already shows that the device is gone, so the graph shows only the
+            // time.
             return Some(Graph::Words(clock::utc_time(since_ns)));
         }
         let track = scene.history.of(place.host, &row.place.device?.name, port.number)?;
@@ -90,7 +93,7 @@ impl Listed for LivePorts {
         silence(scene, place.host, at).or_else(|| findings(scene, row, place).next().map(said))
     }
 
-    /// Of a host without ports all of it.
+    /// Matches findings about the host for the only row of a host without devices.
     fn is_about(row: &LivePortRow<'_>, subject: &Subject) -> bool {
         let (device, port) = match (row.place.device, row.place.port) {
             (Some(device), Some(port)) => (device, port),
@@ -139,7 +142,7 @@ impl Listed for LivePorts {
         }
         let of_port = row.place.port.and_then(|port| port.counters.as_deref());
         parts.extend(counters("Counters".into(), &counter_rows(row.place, of_port)));
-        // What is counted for all ports of a device stands with none of them.
+        // Counters of a whole device are not split by port.
         if let Some(device) = row.place.device {
             let place = DeviceRow { port: None, ..row.place };
             let heading = format!("Counters of {}, of all its ports together", device.name);
@@ -157,7 +160,7 @@ fn counter_rows<'report>(
     counters.unwrap_or_default().iter().map(row).collect()
 }
 
-/// What is wrong with a port, the worst first.
+/// Returns the findings about a port, the worst first.
 fn findings<'scene>(
     scene: &'scene Scene,
     row: &LivePortRow<'scene>,
@@ -172,7 +175,7 @@ fn said(finding: &Finding) -> Said {
     Said { what, fix, tone: tone(finding.severity) }
 }
 
-/// What was made of the port's counters when the picture came.
+/// Returns the traffic of a port, derived when the sample arrived.
 fn traffic(scene: &Scene, place: Place) -> Option<Traffic> {
     let before = scene.report(place.host)?.devices.get(..place.first?)?;
     let skipped: usize = before.iter().map(|device| device.ports.len()).sum();

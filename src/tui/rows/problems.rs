@@ -1,3 +1,5 @@
+//! Rows of the Problems view: one per finding.
+
 use std::time::Instant;
 
 use super::{Listed, Place, Said, Target, beginning, tone};
@@ -26,12 +28,13 @@ impl Listed for Findings {
         Some(FindingRow { finding, nth: *nth.get(place.first?)? })
     }
 
-    /// Unreadable data may be well, and a past state is over: neither is a problem.
+    /// Unreadable data may be without problems, and a past state is over, so neither is a
+    /// problem.
     fn is_problem(_: &Scene, row: &FindingRow<'_>, _: Place) -> bool {
         row.finding.severity.is_problem()
     }
 
-    /// It tells of silent hosts, and is fresh itself.
+    /// A finding may name several hosts, and is itself never stale.
     const HAS_AGES: bool = false;
 
     fn silent(_: &Scene, _: Place, _: Instant) -> Option<Silent> {

@@ -1,3 +1,5 @@
+//! Rows of the Resources view: one per process or kernel module that holds RDMA objects.
+
 use std::borrow::Cow;
 use std::time::Instant;
 
@@ -33,7 +35,7 @@ impl Listed for Processes {
                 continue;
             }
             let count = scene.derived.holdings.get(host).map_or(0, Vec::len);
-            // What could not be read is told in a row as well.
+            // A host whose resources could not be read has a row, too.
             if count == 0 && report.resources.is_none() {
                 places.push(Place::of_host(host));
             }

@@ -1,9 +1,12 @@
+//! Tables of all views except the matrix.
+
 use crate::query::{Connections, Findings, LiveHosts, LivePorts, Processes};
 use crate::tui::sheet::Sheet;
 use crate::tui::table::Table;
 use crate::tui::view::View;
 
-/// The tables of all views: each keeps its conditions, its order, its columns and its chosen row.
+/// Tables of all views. Each keeps its filter, order, columns and selection while other views are
+/// shown.
 #[derive(Default)]
 pub(in crate::tui) struct Tables {
     hosts: Table<LiveHosts>,
@@ -14,7 +17,7 @@ pub(in crate::tui) struct Tables {
 }
 
 impl Tables {
-    /// The table of a view; none for the matrix.
+    /// Returns the table of a view; `None` for the matrix.
     pub(in crate::tui) fn of(&self, view: View) -> Option<&dyn Sheet> {
         match view {
             View::Hosts => Some(&self.hosts),
@@ -26,7 +29,7 @@ impl Tables {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the table of a view for changes; `None` for the matrix.
     pub(in crate::tui) fn of_mut(&mut self, view: View) -> Option<&mut dyn Sheet> {
         match view {
             View::Hosts => Some(&mut self.hosts),

@@ -1,4 +1,4 @@
-//! Which columns of a table are shown.
+//! Columns that a table shows: selected ones, or the defaults.
 
 use super::Table;
 use crate::query::{Column, Defaults, is_live, live_columns};
@@ -7,31 +7,30 @@ use crate::tui::scene::Scene;
 use crate::tui::sheet::{Heading, Sheet as _};
 
 impl<L: Listed> Table<L> {
-    /// Those that were chosen, else the usual ones.
+    /// Returns the selected columns, or the default ones.
     pub(super) fn shown(&self, scene: Option<&Scene>) -> Vec<&'static Column<L>> {
         if let Some(columns) = &self.columns {
             return columns.clone();
         }
-        // One host alone needs no name before every row.
+        // A single host needs no name in every row.
         let hosts_named = scene.is_none_or(|scene| scene.picture.reports.len() > 1);
         let defaults = Defaults { hosts_named, watched: true, ..Defaults::default() };
-        // The usual columns have no wrong word among them.
+        // `select` fails only for an unknown column name, and none is given.
         let mut usual = crate::query::select(&[], defaults).unwrap_or_default();
         usual.retain(|column| is_live(column));
         usual
     }
 
-    /// Shows a column, or hides it.
     pub(super) fn toggle(&mut self, scene: Option<&Scene>, index: usize) {
         let Some(column) = live_columns::<L>().nth(index) else { return };
         let mut shown = self.shown(scene);
         if shown.iter().any(|one| one.id == column.id) {
-            // A table without columns would have nothing to say.
+            // The last column stays.
             if shown.len() > 1 {
                 shown.retain(|one| one.id != column.id);
             }
         } else {
-            // Columns keep the order that they have in lists of them.
+            // The column is inserted in the order of the list of columns.
             let is_before = |id: &str| {
                 live_columns::<L>().position(|one| one.id == id).is_some_and(|at| at < index)
             };
@@ -41,16 +40,16 @@ impl<L: Listed> Table<L> {
         self.columns = Some(shown);
     }
 
-    /// The headings of those that are shown, and how important each is.
+    /// Returns the headings of the shown columns, each with its rank.
     pub(super) fn headings_of(&self, scene: Option<&Scene>) -> Vec<Heading> {
         let order = self.order();
         let rank = |id: &str, at: usize| {
-            // What decides on the order is seen, or nobody would understand it.
+            // The sort column stays visible; otherwise the order could not be understood.
             if order.is_some_and(|(column, _)| column == id) {
                 return 1;
             }
             let important = L::IMPORTANT.iter().position(|one| *one == id);
-            // Whoever chose columns wants to see them.
+            // Columns that the operator selected follow the three most important columns.
             let others = if self.columns.is_some() { 3 } else { L::IMPORTANT.len() };
             important.unwrap_or(others + at)
         };

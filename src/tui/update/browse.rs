@@ -1,4 +1,4 @@
-//! Keys while nothing is typed or chosen.
+//! Handles keys in views and pages, while no prompt, list, help or question is open.
 
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl State {
         self.mode = Mode::Picker(Picker { kind, at: at.unwrap_or(0) });
     }
 
-    /// Goes into the chosen row.
+    /// Opens the target of the selected row.
     fn open(&mut self) {
         match self.with_table(|table, scene, at| table.target(scene, at)).flatten() {
             Some(Target::Rows(view, narrow, subject)) => {
@@ -116,7 +116,7 @@ impl State {
         }
     }
 
-    /// Shows all that is known of the chosen row.
+    /// Opens the detail pane of the selected row.
     fn inspect(&mut self) {
         let view = self.view();
         let chosen = self.with_table(|table, scene, at| table.chosen(scene, at)).flatten();
@@ -134,14 +134,14 @@ impl State {
         self.rebuild();
     }
 
-    /// Has errors counted from this moment on.
+    /// Resets the error counts of the visible scene to zero.
     fn zero(&mut self) {
         let Some(shown) = self.scene() else { return };
         self.zero = Arc::new(shown.changes.errors.clone());
         for scene in [&mut self.live, &mut self.frozen].into_iter().flatten() {
             scene.zero = Arc::clone(&self.zero);
         }
-        // What it shows was counted before.
+        // The lines of the pane show the old counts.
         self.pane = None;
         self.rebuild();
         self.say("error sums (ERR_SUM) start at zero now", false);
@@ -219,7 +219,7 @@ impl State {
 }
 
 impl State {
-    /// Shows the rows of one host in a view.
+    /// Selects a host in the Hosts view, and opens its ports.
     pub(super) fn show_host(&mut self, host: &str) {
         let is_wanted = |key: &crate::tui::rows::RowKey| {
             key.first().is_some_and(|value| value.name().as_deref() == Some(host))
@@ -229,7 +229,7 @@ impl State {
             state.with_table(|table, scene, at| table.choose_key(scene, &is_wanted, at))
         };
         if is_shown(self) != Some(true) {
-            // Conditions hide it.
+            // A filter hides the host, so all filters are removed.
             self.back();
             is_shown(self);
         }

@@ -1,4 +1,4 @@
-//! What is copied, and what is saved.
+//! Copies or saves the content of a page.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::tui::state::State;
 use crate::tui::view::View;
 
 impl State {
-    /// Copies the chosen row or pair, or what the pane shows.
+    /// Copies the selected row or pair, or the content of the detail pane.
     pub(super) fn copy(&mut self) -> Vec<Effect> {
         let text = match self.page() {
             Page::Rows(View::Matrix, _) => self.pair_text().unwrap_or_default(),
@@ -22,10 +22,10 @@ impl State {
         vec![Effect::Copy(text)]
     }
 
-    /// Saves all that the view has to show.
+    /// Saves the whole page as text, or the matrix as JSON.
     pub(super) fn save(&mut self) -> Vec<Effect> {
         if let (Page::Rows(View::Matrix, _), Some(grid)) = (self.page(), &self.grid) {
-            // To be opened again, which its picture in letters cannot be.
+            // JSON can be opened again; the text of a matrix cannot.
             return vec![Effect::SaveMatrix(Arc::clone(&grid.report))];
         }
         let stem = format!("rdmactl-{}", self.view().name().to_lowercase());

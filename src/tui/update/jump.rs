@@ -1,14 +1,15 @@
-//! Going to something by its name.
+//! Jumps to a view, a host or a column by its name.
 
 use crate::tui::mode::{Candidate, Goal, Mode, Prompt, PromptKind};
 use crate::tui::state::State;
 use crate::tui::view::View;
 
-/// How many names are offered at most.
+/// Maximum of suggestions.
 const MOST: usize = 8;
 
 impl State {
-    /// The views, hosts and columns whose names fit what was typed, those first that begin so.
+    /// Returns the matching views, hosts and columns. Equal names come first, then names that
+    /// start with the text, then names that contain it.
     pub(in crate::tui) fn candidates(&self) -> Vec<Candidate> {
         let Mode::Prompt(Prompt { kind: PromptKind::Jump, text, .. }) = &self.mode else {
             return Vec::new();
@@ -40,7 +41,6 @@ impl State {
         found
     }
 
-    /// Goes there.
     pub(super) fn go_to(&mut self, candidate: &Candidate) {
         match candidate.kind {
             Goal::View(view) => self.show_all(view),

@@ -1,4 +1,4 @@
-//! The mouse: the wheel scrolls, a click chooses a row, and on a heading sorts.
+//! Handles the mouse: the wheel scrolls, a click selects a row, a click on a heading sorts.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
@@ -6,7 +6,7 @@ use crate::tui::keys::Action;
 use crate::tui::mode::Mode;
 use crate::tui::state::State;
 
-/// How far a turn of the wheel goes.
+/// Number of lines per step of the wheel.
 const WHEEL: usize = 3;
 
 impl State {
@@ -24,7 +24,7 @@ impl State {
 
     fn turn(&mut self, action: Action) {
         for _ in 0..WHEEL {
-            // Scrolling has nothing to be done outside.
+            // Scrolling requests no effects.
             let _ = self.act(action);
         }
     }

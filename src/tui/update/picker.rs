@@ -1,4 +1,4 @@
-//! Keys while a column is chosen.
+//! Handles keys in the list of columns.
 
 use super::scrolled;
 use crate::tui::keys::Action;
@@ -13,7 +13,8 @@ impl State {
         match action {
             Action::Accept | Action::Toggle => {
                 let (kind, at) = (picker.kind, picker.at);
-                // Columns are often chosen one after another; the order only once.
+                // Space keeps the list open, because several columns are often shown or hidden in
+                // sequence.
                 if action == Action::Accept {
                     self.mode = Mode::Browse;
                 }
@@ -29,7 +30,8 @@ impl State {
         }
     }
 
-    /// Shows or hides a column, or sorts by it: the second time the other way round.
+    /// Shows or hides a column, or sorts by it; sorting again by the same column reverses the
+    /// order.
     fn take_column(&mut self, kind: PickerKind, at: usize) {
         let scene = self.scene().cloned();
         let view = self.view();

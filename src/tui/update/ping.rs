@@ -1,4 +1,4 @@
-//! A matrix on demand: of which hosts, and not without a yes.
+//! Starts a ping matrix of the visible hosts after a confirmation, or cancels the running one.
 
 use crate::tui::event::Effect;
 use crate::tui::mode::{Mode, Page, Question};
@@ -6,7 +6,7 @@ use crate::tui::state::State;
 use crate::tui::view::{Narrow, View};
 
 impl State {
-    /// Asks whether to ping; where that goes on already, ends it.
+    /// Asks for confirmation of a ping; cancels the ping if one is running.
     pub(super) fn ping(&mut self) -> Vec<Effect> {
         if self.pinging.is_some() {
             self.say("stopping the test", false);
@@ -33,7 +33,8 @@ impl State {
         Vec::new()
     }
 
-    /// The hosts that the table of hosts shows, whatever view is looked at: those that are there.
+    /// Returns the responding hosts that the Hosts view shows with its filters, whatever view is
+    /// visible.
     fn hosts_to_ping(&mut self) -> Vec<String> {
         let narrow = match self.page() {
             Page::Rows(_, narrow) => narrow.clone(),
@@ -49,7 +50,7 @@ impl State {
     }
 }
 
-/// Messages are sent, memory is pinned, and a program may be left behind by whoever is killed.
+/// Returns the question before a ping: it sends messages, pins memory and may upload a program.
 fn question(count: usize, may_upload: bool) -> String {
     let pairs = count * (count - 1);
     if may_upload {

@@ -1,4 +1,4 @@
-//! Keys while a line is typed.
+//! Handles keys in a prompt.
 
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ impl State {
         Vec::new()
     }
 
-    /// What was typed counts at once.
+    /// Applies a filter expression while it is typed.
     pub(super) fn typed(&mut self) {
         if let Mode::Prompt(Prompt { kind: PromptKind::Filter, text, .. }) = &self.mode {
             let text = text.clone();
@@ -65,7 +65,8 @@ impl State {
         }
     }
 
-    /// Keeps rows for which a condition holds; a wrong one changes nothing, and its fault is shown.
+    /// Sets the filter expression of the view; an invalid one changes nothing, and its error is
+    /// shown.
     pub(super) fn filter(&mut self, text: &str) {
         let view = self.view();
         let error = self.tables.of_mut(view).and_then(|table| table.set_filter(text).err());
@@ -80,7 +81,7 @@ impl State {
         let Mode::Prompt(prompt) = &self.mode else { return Vec::new() };
         let (kind, text, chosen) = (prompt.kind, prompt.text.trim().to_owned(), prompt.chosen);
         if kind == PromptKind::Filter && prompt.error.is_some() {
-            // The fault is shown until it is mended, or left.
+            // The prompt stays open until the error is corrected or the prompt is canceled.
             return Vec::new();
         }
         self.mode = Mode::Browse;
