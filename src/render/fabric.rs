@@ -1,4 +1,4 @@
-//! The findings of subnets below their table, the tree and the graph of a subnet, and its JSON.
+//! Findings, tree, graph and JSON of subnets, for `rdmactl fabric`.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::escape;
 use super::json::schema_of;
 use crate::model::{Fabric, FabricEnd, Finding, HostFailure, HostReport, Problems, Severity, Via};
 
-/// Most findings below a table.
+/// Largest number of findings below a table.
 const MOST: usize = 20;
 
 /// The JSON of `rdmactl fabric`.
@@ -68,7 +68,7 @@ struct FindingEntry {
 }
 
 impl<'reports> FabricDocument<'reports> {
-    /// Returns the document of reports; `judge` returns the findings of a subnet.
+    /// Returns the document for reports; `judge` returns the findings of a subnet.
     #[must_use]
     pub fn new(
         taken_ns: Option<u64>,
@@ -104,13 +104,13 @@ impl<'reports> FabricDocument<'reports> {
     }
 }
 
-/// The JSON Schema of `rdmactl fabric --json`.
+/// Returns the JSON Schema of `rdmactl fabric --json`.
 #[must_use]
 pub fn fabric_schema() -> serde_json::Value {
     schema_of::<FabricDocument<'_>>()
 }
 
-/// Returns findings as lines, each with its fix.
+/// Formats findings as lines, each with its fix.
 #[must_use]
 pub fn render_fabric_findings(findings: &[Finding]) -> String {
     let mut text = String::new();
@@ -119,7 +119,7 @@ pub fn render_fabric_findings(findings: &[Finding]) -> String {
             Severity::Fail => "!",
             Severity::Unknown => "?",
             Severity::Warn => "~",
-            // A sweep has no past.
+            // Findings of a sweep are never in the past.
             Severity::Past => "-",
         };
         let subject = finding.subject.to_string();
@@ -136,7 +136,7 @@ pub fn render_fabric_findings(findings: &[Finding]) -> String {
     text
 }
 
-/// Returns each switch with the ends of its links, the leaf switches first.
+/// Formats each switch with the ends of its links, the leaf switches first.
 #[must_use]
 pub fn fabric_tree(fabric: &Fabric) -> String {
     let mut text = String::new();
@@ -176,7 +176,7 @@ pub fn fabric_tree(fabric: &Fabric) -> String {
     text
 }
 
-/// Returns a subnet as a graph in the language of Graphviz.
+/// Formats a subnet as a graph in the language of Graphviz.
 #[must_use]
 pub fn fabric_dot(fabric: &Fabric) -> String {
     let mut text = String::from("graph fabric {\n  node [shape=ellipse];\n");
@@ -197,7 +197,7 @@ pub fn fabric_dot(fabric: &Fabric) -> String {
     text
 }
 
-/// A label may hold anything that a node reports.
+/// Escapes a label, which may hold anything that a node reports.
 fn quoted(text: &str) -> String {
     escape(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
