@@ -162,7 +162,7 @@ impl Fabric {
     }
 
     /// Returns the result of a probe of a pair: the median of half a round trip, in nanoseconds.
-    /// The same pass of the same pair always has the same result.
+    /// Each pass of a pair always has the same result.
     ///
     /// # Errors
     /// The first failure that the probe finds.

@@ -61,7 +61,7 @@ pub fn run(fabric: &Fabric, file: &str) -> PingReport {
 struct Run<'a> {
     fabric: &'a Fabric,
     grid: Grid,
-    /// Pairs of which the second attempt counts.
+    /// Pairs whose second attempt counts.
     tried_again: BTreeSet<Cell>,
     /// Verdict for each symptom, and then for a pair that works.
     verdicts: BTreeMap<Symptom, Verdict>,

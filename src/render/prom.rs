@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use super::escape;
 use crate::query::{Amount, Column, Kind, Listing, Value, amount, help_of, noun};
 
-/// Nouns of which several listings have samples.
+/// Nouns that have samples in several listings.
 const SHARED: [&str; 5] = ["host", "device", "port", "netdev", "rdma_system"];
 
 /// Labels of a sample: names, and values that are not escaped yet.

@@ -36,7 +36,7 @@ impl<'a> Candidate<'a> {
         (&self.device.name, self.number)
     }
 
-    /// True if unacknowledged messages do no harm to the host. iWARP has no such messages.
+    /// True if unacknowledged messages do no harm to the host. False for iWARP, which has none.
     pub(super) fn survives_loss(&self) -> bool {
         let is_soft = self.device.driver.as_deref() == Some(SOFT_ROCE);
         self.protocol != Protocol::Iwarp

@@ -221,7 +221,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns the leaf of each host and the pod of each leaf.
+    /// Returns the leaf switch of each host and the pod of each leaf switch.
     fn topology(&mut self) -> Result<Option<Topology>, ScenarioError> {
         let mut seen = BTreeSet::new();
         self.hosts.retain(|host| seen.insert(host.clone()));

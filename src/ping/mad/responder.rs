@@ -17,7 +17,8 @@ const WINDOW: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_millis(50);
 
 impl<W: MadWire> MadEnd<W> {
-    /// Replies to requests with the name of the host until `is_over`; returns the number of replies.
+    /// Replies to requests with the name of the host until `is_over`; returns the number of
+    /// replies.
     ///
     /// Any host of the fabric may send requests. On soft-RoCE only the peer of the route gets
     /// replies, because the firewall of this host was checked for the peer only.

@@ -70,7 +70,7 @@ fn a_host_whose_turn_never_came_is_not_accused() {
 
 #[test]
 fn what_is_done_after_the_end_of_the_run_is_not_tested() {
-    // The run asks twice for each pair. The second time ends the run in its middle.
+    // The run calls `is_over` twice for each pair. The second call ends the run in its middle.
     let looks = AtomicU32::new(0);
     let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 3;
     let results = run_unreachable(Pairs::all(3), Reason::Refused, is_over);

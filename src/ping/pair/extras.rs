@@ -49,7 +49,7 @@ impl Talk<'_> {
         let (ask, wait) = self.probing(mtu, 0, self.effort.rounds);
         match self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage) {
             (Ok(StepResult::Probed(trips)), _) => Ok(Unreliable::Passed(trips.map(Into::into))),
-            // The source does not know why no reply arrives; the target reports the reason.
+            // The source has no reason for a missing reply; the target reports the reason.
             (Err(mine), Err(theirs)) if mine.cause == Cause::NoReply => Err(theirs),
             (Err(error), _) => Err(error),
             (Ok(_), _) => Err(confused(Stage::FirstMessage)),

@@ -64,7 +64,7 @@ pub struct Load<'a> {
 /// Number of replies that follow each other in a pair: open, TCP, connect, probe, stop, close.
 const ANSWERS: u32 = 6;
 
-/// Number of such replies for each further connection: open, connect, probe, close.
+/// Number of these replies for each further connection: open, connect, probe, close.
 const ANSWERS_MORE: u32 = 4;
 
 /// Duration of one request and its reply in a data center: both ways through SSH, two processes

@@ -1,4 +1,4 @@
-//! Simulates faults that depend on a seed, and checks that the findings name these faults and nothing else.
+//! Simulates faults that depend on a seed, and checks that the findings name these faults only.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
