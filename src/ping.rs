@@ -1,12 +1,12 @@
-//! Real RDMA messages between pairs of hosts, and what they prove.
+//! Sends real RDMA messages between pairs of hosts and collects the evidence.
 //!
-//! Two halves: [`worker`] is the far end, a process that owns queue pairs and does the steps it
-//! is told; [`matrix`] is the operator's end, which plans the pairs, asks both workers for the
-//! steps of each, and has `analyse` judge what came back. Between them stands [`Node`], so that
-//! the matrix runs over SSH, over local processes, or over a made-up node.
+//! [`worker`] is the process on a host: it owns queue pairs and runs the requested steps.
+//! [`matrix`] runs on the operator's side: it plans the pairs, requests the steps of each pair
+//! from both workers, and lets `analyse` judge the results. [`Node`] is the interface between
+//! them, so that the matrix works over SSH, with local processes and with simulated hosts.
 //!
-//! Thousands of hosts that are not there stand in a [`fabric`]: a [`simulation`] of a run has what
-//! pairs show from it, and everything else from the same plan and the same judges.
+//! A [`fabric`] simulates thousands of hosts. A [`simulation`] takes the results of pairs from
+//! the fabric, and uses the same plan and the same analysis as a real run.
 
 mod acceptor;
 mod address;

@@ -1,6 +1,6 @@
-//! All text that leaves the program, apart from the TUI: tables, plain lines, JSON, notes.
+//! Formats all output apart from the TUI: tables, plain lines, JSON, notes.
 //!
-//! It makes strings and writes none: `cmd` hands them to `term`. Text from other machines is
+//! It returns strings and writes none: `cmd` passes them to `term`. Text from other machines is
 //! escaped here, in every cell and every note; JSON has its own escapes.
 
 mod blocks;

@@ -1,9 +1,9 @@
-//! The listening side of both TCP tests, and the proof that each side of a connection gives.
+//! Listening side of both TCP tests, and the proof that each end of a connection gives.
 //!
 //! The operator makes two numbers for each pair, and gives both to both ends. The listener sends
-//! the first number at once: an end that a host has sent to the address of another program sends
-//! no data there. The connecting end replies with the second number: a program that is not the
-//! other end of the pair gets no reply, and is disconnected after [`PROOF`].
+//! the first number at once. The connecting end sends data only after this number, so that it
+//! sends no data to another program. The connecting end replies with the second number. A program
+//! without this number gets no reply, and is disconnected after [`PROOF`].
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,19 +16,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::clock::Deadline;
 
-/// How often a thread that waits looks whether it is to end.
+/// Time between two checks of the stop flag in a waiting thread.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 
-/// Longest wait for the number of the other side; a lost packet is sent again after a second.
+/// Longest wait for the number of the other end. A lost packet is sent again after one second.
 const PROOF: Duration = Duration::from_millis(1_500);
 
-/// Connections at the same time; a further one is closed at once.
+/// Largest number of connections at the same time. A further connection is closed at once.
 const MOST: usize = 16;
 
-/// Bytes of a number on the wire.
+/// Size of a number on the wire, in bytes.
 const BYTES: usize = 8;
 
-/// The numbers of a pair.
+/// Numbers of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Proof {
     listener: [u8; BYTES],
@@ -42,10 +42,10 @@ impl From<[u64; 2]> for Proof {
 }
 
 impl Proof {
-    /// Waits for the number of the listener, and sends that of the client.
+    /// Waits for the number of the listener, and sends the number of the client.
     ///
     /// # Errors
-    /// The listener is not the other end of the pair. Nothing was sent to it then.
+    /// The listener is not the other end of the pair. In this case nothing was sent to it.
     pub(super) fn connect(self, mut stream: &TcpStream) -> io::Result<()> {
         stream.set_read_timeout(Some(PROOF))?;
         stream.set_write_timeout(Some(PROOF))?;
@@ -64,7 +64,8 @@ impl Proof {
         stream.write_all(&self.client)
     }
 
-    /// Sends the number of the listener, and waits for that of the client; true if it is right.
+    /// Sends the number of the listener, and waits for the number of the client; true if it is
+    /// correct.
     fn accept(self, mut stream: &TcpStream, stop: &AtomicBool) -> io::Result<bool> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(LOOK))?;
@@ -84,13 +85,13 @@ impl Proof {
     }
 }
 
-/// True if a call only has to be repeated.
+/// True if the call only has to be repeated.
 pub(super) fn is_wait(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// A listener on a port of the kernel's choice, until it is dropped. Each client that proves that
-/// it is the other end of the pair is served by a thread.
+/// Listener on a port that the kernel chooses, until it is dropped. A thread serves each client
+/// that proves to be the other end of the pair.
 #[derive(Debug)]
 pub(super) struct Acceptor {
     address: SocketAddr,
@@ -120,7 +121,7 @@ impl Acceptor {
                     let (stop, left) = (Arc::clone(&watched), Arc::clone(&busy));
                     let started =
                         thread::Builder::new().name("tcp client".into()).spawn(move || {
-                            // A client that misbehaves only ends its own connection.
+                            // A client with an error ends only its own connection.
                             if proof.accept(&stream, &stop).unwrap_or(false) {
                                 let _ = serve(stream, &stop);
                             }
@@ -158,7 +159,7 @@ mod tests {
 
     const PAIR: [u64; 2] = [11, 22];
 
-    /// A listener that says "served" to each client.
+    /// Starts a listener that sends "served" to each client.
     fn start() -> Acceptor {
         let serve: Serve = |mut stream, _stop| stream.write_all(b"served");
         Acceptor::start("127.0.0.1:0".parse().unwrap(), Proof::from(PAIR), serve).unwrap()

@@ -1,3 +1,5 @@
+//! Addresses of the network interfaces of this host, for ports whose GID holds no IP address.
+
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -5,22 +7,23 @@ use crate::model::GidValue;
 use crate::source::has_route;
 use crate::sys::interfaces::{Address, InterfaceAddress, interface_addresses};
 
-/// The IP address of the interface of a port whose GID holds none: of `IPoIB`, or of the interface whose
-/// hardware address an iWARP port's only GID holds.
+/// Returns an IP address of the interface of a port whose GID holds none: of an `IPoIB`
+/// interface, or of the interface whose hardware address is in the only GID of an iWARP port.
 ///
-/// siw and other iWARP drivers fill that GID with the MAC and zeros (drivers/infiniband/sw/siw/
-/// `siw_verbs.c`, `siw_query_gid`); the kernel names no interface for it.
+/// siw and other iWARP drivers fill this GID with the MAC address and zeros
+/// (drivers/infiniband/sw/siw/ `siw_verbs.c`, `siw_query_gid`); the kernel names no interface for
+/// it.
 pub(super) fn of_interface(gid: GidValue, netdev: Option<&str>) -> Option<SocketAddr> {
     let all = interface_addresses().ok()?;
     let ip = pick(&all, owner(&all, gid).or(netdev)?)?;
     Some(SocketAddr::new(ip, 0))
 }
 
-/// Time that the kernel has to look up a route.
+/// Time limit for a route lookup in the kernel.
 const LOOKUP: Duration = Duration::from_millis(500);
 
-/// Returns true if an address is in the subnet of an own address, or if a route of the interface
-/// of the own address leads to it.
+/// True if the address is in the subnet of an own address, or if a route of the interface of the
+/// own address leads to it.
 pub(super) fn leads_to(own: IpAddr, remote: IpAddr) -> bool {
     let all = interface_addresses().unwrap_or_default();
     let mut mine = all.iter().filter(|one| one.address == Address::Ip(own));
@@ -47,7 +50,7 @@ fn is_in_subnet(own: &InterfaceAddress, remote: IpAddr) -> bool {
     }
 }
 
-/// The interface of an iWARP port.
+/// Returns the interface of an iWARP port.
 fn owner(all: &[InterfaceAddress], gid: GidValue) -> Option<&str> {
     let octets = gid.0.octets();
     let (mac, rest) = octets.split_at(6);
@@ -56,7 +59,8 @@ fn owner(all: &[InterfaceAddress], gid: GidValue) -> Option<&str> {
     all.iter().filter(|_| is_iwarp).find(is_owner).map(|one| one.interface.as_str())
 }
 
-/// IPv4 before IPv6; never a link-local address, which would need its interface beside it.
+/// Returns an address of an interface, IPv4 before IPv6. Link-local addresses are left out,
+/// because they are valid only together with their interface.
 fn pick(all: &[InterfaceAddress], interface: &str) -> Option<IpAddr> {
     all.iter()
         .filter(|one| one.interface == interface)

@@ -1,4 +1,5 @@
-//! Which ports, GIDs, partitions and method two hosts use for each other: never a fixed index.
+//! Chooses ports, GIDs, partitions and the method for a pair of hosts. No index is fixed. The
+//! matrix uses the result; it sends no message itself.
 
 mod candidate;
 mod mad;
@@ -24,11 +25,11 @@ pub(super) use no_match::NoMatch;
 pub use overrides::Overrides;
 pub(super) use rails::Rails;
 
-/// A rail's number, and the route on it.
+/// Number of a rail, and the route on it.
 pub(super) type OnRail = (usize, Result<Route, NoMatch>);
 
-/// The best route for each rail that both hosts have, with the rail's number; the best of all
-/// where they share none. GIDs in `duplicates` are not used: more than one host has them.
+/// Returns the best route on each rail that both hosts have; if they share no rail, the best
+/// route of all. GIDs in `duplicates` are not used, because several hosts have them.
 pub(super) fn choose(
     source: &HostReport,
     target: &HostReport,
@@ -39,7 +40,7 @@ pub(super) fn choose(
     let (mut from, mut to) = (candidates(source, wanted), candidates(target, wanted));
     for (end, side, host) in [(&mut from, Side::Source, source), (&mut to, Side::Target, target)] {
         let had_any = end.iter().any(Candidate::is_active);
-        // An index that the user gives is used as it is.
+        // An index from the user is used as it is.
         if wanted.gid_index.of(&host.host).is_none() {
             end.retain(|one| !duplicates.contains(&one.gid.value));
         }
@@ -73,13 +74,13 @@ pub(super) fn choose(
     }
 }
 
-/// Those of a host's candidates that are on a rail.
+/// Returns the candidates of a host that are on a rail.
 fn on_rail<'c, 'a>(host: &'c [Candidate<'a>], rails: &[Key], key: Key) -> Vec<&'c Candidate<'a>> {
     host.iter().zip(rails).filter(|(_, rail)| **rail == key).map(|(one, _)| one).collect()
 }
 
-/// The best two of those that are up; the first of equals: lower device names and GID indices, the
-/// same on every run.
+/// Returns the best pair of active candidates. Of equal pairs, the first one is taken: lower
+/// device names and GID indices, so that every run has the same result.
 fn best<'c, 'a>(
     from: &[&'c Candidate<'a>],
     to: &[&'c Candidate<'a>],
@@ -115,7 +116,7 @@ fn route(a: &Candidate<'_>, b: &Candidate<'_>, wanted: &Overrides) -> Result<Rou
     })
 }
 
-/// The address of a chosen port that TCP can use; `None` for link-local and hardware addresses.
+/// Returns the address of a chosen port for TCP; `None` for link-local and hardware addresses.
 pub(super) fn tcp_address(port: &RoutePort) -> Option<SocketAddr> {
     if port.gid_kind != Some(GidKind::RoceV2) && port.gid_kind != Some(GidKind::RoceV1) {
         return None;

@@ -1,4 +1,4 @@
-//! Datagrams: what stands in one, and the queue pair that a port sends and hears them by.
+//! Datagrams: their contents, and the queue pair with which a port sends and receives them.
 
 mod endpoint;
 mod meeting;
@@ -10,19 +10,19 @@ pub(super) use ports::{Ports, Slot};
 
 use super::message::next_word;
 
-/// Bytes of a datagram: as of the smallest message.
+/// Size of a datagram, in bytes: the size of the smallest message.
 const BYTES: usize = 64;
 
 /// Bytes before the pattern.
 const HEADER: usize = 16;
 
-/// What one datagram says. Any host may send us any bytes: those that are not exactly what a
-/// datagram of this run looks like are none.
+/// Contents of one datagram. Any host may send any bytes: only bytes with the exact form of a
+/// datagram are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Datagram {
-    /// Number of the run.
+    /// Nonce of the run.
     nonce: u64,
-    /// Which connection it belongs to.
+    /// Number of the connection.
     connection: u32,
     sequence: u16,
     kind: Kind,
@@ -30,9 +30,9 @@ struct Datagram {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Its sender wants an answer.
+    /// Request for a reply.
     Question = 1,
-    /// The answer to the question with the same sequence number.
+    /// Reply to the request with the same sequence number.
     Answer = 2,
 }
 

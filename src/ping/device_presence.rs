@@ -1,4 +1,4 @@
-//! Tells a failure of a device that was removed from other failures.
+//! Distinguishes the removal of a device from other failures.
 //!
 //! libibverbs reports a removed device as EIO, as ENODEV, as flushed requests, or not at all.
 //! sysfs shows whether the kernel still has the device that was opened. The connections of a
@@ -7,7 +7,7 @@
 use crate::model::probe::{Cause, StepError};
 use crate::sys::device_file::device_identity;
 
-/// A device, as it was when a connection was opened on it.
+/// Device as it was when a connection was opened on it.
 #[derive(Debug)]
 pub(super) struct DevicePresence {
     device: String,
@@ -15,12 +15,12 @@ pub(super) struct DevicePresence {
 }
 
 impl DevicePresence {
-    /// Takes the present identity of a device.
+    /// Reads the present identity of a device.
     pub(super) fn of(device: &str) -> Self {
         Self { device: device.to_owned(), identity: device_identity(device) }
     }
 
-    /// Returns the failure, with the removal as its cause if the device is not the same any more.
+    /// Returns the failure. If the device was removed or replaced, the removal becomes its cause.
     pub(super) fn explain(&self, failure: StepError) -> StepError {
         self.explain_by(device_identity(&self.device), failure)
     }

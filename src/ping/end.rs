@@ -1,4 +1,5 @@
-//! One end of a connection: from the named device to a queue pair that may send.
+//! One end of a connection: opens a device, connects a queue pair, and sends or serves messages.
+//! The connections of a worker use it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,10 +23,10 @@ use crate::sys::verbs::{
     Reliable, Target, Unreliable, UnreliableReady, VerbsError,
 };
 
-/// 0.64 ms, by the table of IBA 9.7.5.2.8.
+/// Minimum RNR NAK timer: 0.64 ms, by the table of IBA 9.7.5.2.8.
 const MIN_RNR_TIMER: u8 = 12;
 
-/// An end that is not connected yet.
+/// End that is not connected yet.
 pub(super) struct OpenEnd {
     opening: Opening,
     port: PortAttr,
@@ -39,11 +40,11 @@ enum Unconnected {
     Unreliable(Box<QueuePair<Unreliable>>),
     CmSource,
     CmTarget(Listener),
-    /// It stays so.
+    /// An end for datagrams is never connected.
     Datagrams,
 }
 
-/// An end that may send.
+/// End that may send.
 pub(super) struct ConnectedEnd {
     purpose: Purpose,
     way: Way,
@@ -56,13 +57,13 @@ enum Way {
 }
 
 impl OpenEnd {
-    /// Opens the device and makes what the method needs.
+    /// Opens the device and creates the objects that the method needs.
     pub(super) fn open(opening: Opening) -> Result<Self, StepError> {
         let fail = |error| verbs_error(Stage::Open, &error);
         let device = Device::open(&opening.device).map_err(fail)?;
         let port = device.port(opening.port).map_err(fail)?;
         let mtu = port.active_mtu().ok_or_else(|| no_mtu(&opening))?;
-        // A connection manager looks for the GID itself.
+        // `rdma_cm` finds the GID itself.
         if opening.method != Method::Cm {
             let gid = device.gid(opening.port, opening.gid_index).map_err(fail)?;
             if gid != opening.gid.0.octets() {
@@ -70,7 +71,8 @@ impl OpenEnd {
             }
         }
         let mut random = [0; 4];
-        // Without randomness any number will do: it only keeps late packets of old runs apart.
+        // Without random numbers any number works: it only separates late packets of earlier
+        // runs.
         let _ = getrandom::fill(&mut random);
         let psn = u32::from_le_bytes(random) & 0xff_ffff;
         let stage = match (opening.method, opening.role) {
@@ -93,7 +95,8 @@ impl OpenEnd {
         Ok(Self { opening, port, mtu, psn, stage })
     }
 
-    /// What the peer must know of it; of TCP and datagrams it knows nothing.
+    /// Returns the values that the peer needs to connect. Its fields for TCP and datagrams are
+    /// `None`.
     pub(super) fn opened(&self) -> Opened {
         let cm_address = match &self.stage {
             Unconnected::CmTarget(listener) => self
@@ -119,17 +122,17 @@ impl OpenEnd {
         }
     }
 
-    /// How it was opened.
+    /// Returns the request that opened this end.
     pub(super) fn opening(&self) -> &Opening {
         &self.opening
     }
 
-    /// The way to a remote port.
+    /// Returns the path to a remote port.
     pub(super) fn path(&self, gid: GidValue, lid: u16) -> Path {
         path(&self.opening, &self.port, gid, lid)
     }
 
-    /// Brings the queue pair to RTS, or makes the `rdma_cm` connection.
+    /// Moves the queue pair to RTS, or establishes the `rdma_cm` connection.
     pub(super) fn connect(self, to: &Connecting) -> Result<ConnectedEnd, StepError> {
         let deadline = Deadline::after(Duration::from_millis(u64::from(to.deadline_ms)));
         if self.opening.soft_roce {
@@ -197,7 +200,7 @@ impl OpenEnd {
 }
 
 impl ConnectedEnd {
-    /// Asks the peer, which serves.
+    /// Sends checked messages to the peer, which serves, and measures round trips.
     pub(super) fn probe(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, StepError> {
         match &mut self.way {
             Way::Relay(qp) => Exchange::new(qp).probe(ask),
@@ -206,7 +209,7 @@ impl ConnectedEnd {
         }
     }
 
-    /// Writes to the peer, which serves.
+    /// Writes to the peer, which serves, and measures the throughput.
     pub(super) fn stream(&mut self, ask: &Streaming) -> Result<Throughput, StepError> {
         match &mut self.way {
             Way::Relay(qp) => Stream::new(qp).write(ask),
@@ -215,7 +218,7 @@ impl ConnectedEnd {
         }
     }
 
-    /// Serves the peer until told to stop; how many messages it answered.
+    /// Serves the peer until a stop; returns the number of replies.
     pub(super) fn serve(&mut self, halt: &Halt<'_>) -> Result<u64, StepError> {
         let purpose = self.purpose;
         match &mut self.way {
@@ -225,7 +228,7 @@ impl ConnectedEnd {
         }
     }
 
-    /// What it is for.
+    /// Returns the purpose of the connection.
     pub(super) fn purpose(&self) -> Purpose {
         self.purpose
     }
@@ -256,7 +259,7 @@ fn establish(
     Ok(Box::new(end.establish(options, deadline).map_err(fail)?))
 }
 
-/// Returns the proofs of a pair: that of the listening end, that of the connecting end.
+/// Returns the proof of the listening end and the proof of the connecting end.
 fn proofs(opening: &Opening) -> Result<[Proof; 2], StepError> {
     let proof = opening.proof.ok_or_else(|| StepError {
         detail: "an rdma_cm connection was requested without the numbers of the pair".into(),
@@ -269,7 +272,7 @@ fn options(retries: u8, proof: Proof, proof_of_peer: Proof) -> ConnectOptions {
     ConnectOptions { retry_count: retries, rnr_retry: retries, proof, proof_of_peer }
 }
 
-/// A queue pair in INIT, with its receives posted.
+/// Returns a queue pair in INIT whose receives are posted.
 fn initialised<T: Connected>(
     device: &Device,
     opening: &Opening,
@@ -281,7 +284,7 @@ fn initialised<T: Connected>(
     Ok(qp)
 }
 
-/// Posts the receives: before the peer may send.
+/// Posts the receives. This must happen before the peer may send.
 fn prepare<T: Connected>(qp: &mut QueuePair<T>, purpose: Purpose) -> Result<(), VerbsError> {
     match purpose {
         Purpose::Stream => stream::prepare(qp),
@@ -289,7 +292,8 @@ fn prepare<T: Connected>(qp: &mut QueuePair<T>, purpose: Purpose) -> Result<(), 
     }
 }
 
-/// Only who reads a stream has it written into its memory.
+/// Returns the access rights of the peer. Only the target of a stream lets the peer write to its
+/// memory.
 fn access(opening: &Opening) -> Access {
     let is_written = opening.purpose == Purpose::Stream && opening.role == Role::Target;
     Access { remote_read: false, remote_write: is_written }
@@ -324,7 +328,8 @@ fn path(opening: &Opening, port: &PortAttr, gid: GidValue, lid: u16) -> Path {
         flow_label: 0,
     };
     let route = LocalRoute { lid, source_path_bits: 0 };
-    // EFA says of no link layer, and looks for the peer by its GID alone (efa_create_ah, efa_verbs.c).
+    // EFA reports no link layer, and finds the peer by its GID alone (`efa_create_ah`,
+    // efa_verbs.c).
     let target = if port.is_ethernet() || opening.method == Method::Datagrams {
         Target::Grh(grh)
     } else if port.needs_grh() {
@@ -345,7 +350,8 @@ fn gid_moved(opening: &Opening) -> StepError {
     }
 }
 
-/// Drivers give none where the interface's MTU is less than the 352 bytes that 256 of RoCE need
+/// Returns the failure of a port without a path MTU. Drivers report none if the MTU of the
+/// network interface is less than 352 bytes, which a path MTU of 256 bytes needs on RoCE
 /// (`iboe_get_mtu`, `include/rdma/ib_addr.h`).
 fn no_mtu(opening: &Opening) -> StepError {
     let (device, port) = (&opening.device, opening.port);

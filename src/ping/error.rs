@@ -1,4 +1,4 @@
-//! Turns errors of verbs and of the connection manager into answers to a step.
+//! Converts errors of verbs and of the connection manager to results of a step.
 
 use super::memory_limit;
 use crate::model::probe::{Cause, Stage, StepError};
@@ -7,7 +7,7 @@ use crate::sys::Errno;
 use crate::sys::cm::{CmError, EventKind, EventStatus, Step};
 use crate::sys::verbs::{Operation, VerbsError};
 
-/// Returns a verbs error as the answer to a step. The table of all errors is docs/errors.tsv.
+/// Returns a verbs error as the result of a step. The table of all errors is docs/errors.tsv.
 pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
     verbs_error_of(stage, error, error.is_memory_limit() && memory_limit::applies())
 }
@@ -18,7 +18,7 @@ fn verbs_error_of(stage: Stage, error: &VerbsError, is_limited: bool) -> StepErr
         VerbsError::Load(_) | VerbsError::NoKernelSupport | VerbsError::NoProvider { .. } => {
             Cause::Library
         }
-        // A device file may be left of a device that is gone (`ib_uverbs_open`).
+        // A device file can outlive its device (`ib_uverbs_open`).
         VerbsError::NoSuchDevice { .. }
         | VerbsError::Call {
             operation: Operation::Open,
@@ -35,20 +35,20 @@ fn verbs_error_of(stage: Stage, error: &VerbsError, is_limited: bool) -> StepErr
     StepError { detail: error.to_string(), fix, ..StepError::new(stage, cause) }
 }
 
-/// Returns an `rdma_cm` error as the answer to a step.
+/// Returns an `rdma_cm` error as the result of a step.
 pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
     let errno = |errno: &Errno| Cause::Errno(errno.name().into_owned());
     let cause = match error {
         CmError::Load(_) => Cause::Library,
         CmError::Verbs(error) => verbs_error(stage, error).cause,
         _ if error.is_rejected() => Cause::Refused,
-        // Only ARP or neighbour discovery is waited for there.
+        // This step waits only for ARP or neighbor discovery.
         CmError::TimedOut { step: Step::ResolveAddress, .. } => errno(&Errno::TIMED_OUT),
-        // librdmacm reports a missing device file so.
+        // librdmacm reports a missing device file with this errno.
         CmError::Call { step: Step::Start, errno: Errno::NO_DEVICE, .. } => errno(&Errno::NO_ENTRY),
         CmError::Call { step: Step::Connect, errno: Errno::RESET, .. } => Cause::Refused,
-        // The TCP connection of iWARP, which the call itself waits for: nobody answers ARP; nobody
-        // answers the connection.
+        // This call waits for the TCP connection of iWARP. EHOSTUNREACH: ARP got no reply;
+        // ETIMEDOUT: the connection got no reply.
         CmError::Call { step: Step::Connect, errno: Errno::HOST_UNREACHABLE, .. } => {
             errno(&Errno::TIMED_OUT)
         }

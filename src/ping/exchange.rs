@@ -1,4 +1,5 @@
-//! Messages over one connected queue pair: the side that asks and the side that answers.
+//! Exchanges messages over one connected queue pair: one end sends requests, the other end
+//! replies. [`super::end`] uses it.
 
 mod failure;
 mod patience;
@@ -14,31 +15,31 @@ use crate::sys::verbs::{Batch, Connected, QueuePair, Request, Signal, Status, Ve
 pub(super) use failure::{Failure, Position};
 pub(super) use patience::Patience;
 
-/// Receives that are posted at any time: the peer never has more than one message under way.
+/// Number of posted receives. The peer never has more than one message in flight.
 const RECEIVES: usize = 2;
 
-/// The completion id of sends; receives carry the number of their slot.
+/// Completion id of sends. The id of a receive is the number of its slot.
 const SEND: u64 = 100;
 
-/// Bytes of buffer that an exchange needs: a slot to send from, and one for each receive.
+/// Size of the buffer of an exchange, in bytes: one slot to send from, and one for each receive.
 pub(super) const BUFFER: usize = LARGEST * (RECEIVES + 1);
 
-/// Receives and sends a queue pair must hold at once.
+/// Number of receives, and of sends, that a queue pair must hold at the same time.
 pub(super) const DEPTH: u32 = 4;
 
-/// One end of a conversation.
+/// One end of an exchange.
 pub(super) struct Exchange<'a, T: Connected> {
     qp: &'a mut QueuePair<T>,
     batch: Batch,
     sent: bool,
     received: Option<(usize, usize)>,
     scratch: Vec<u8>,
-    /// Where the conversation is: what a failure is put down to.
+    /// Current message, to which a failure is attributed.
     at: Position,
 }
 
 impl<'a, T: Connected> Exchange<'a, T> {
-    /// Posts the receives; do this before the peer may send.
+    /// Posts the receives. This must happen before the peer may send.
     pub(super) fn prepare(qp: &mut QueuePair<T>) -> Result<(), VerbsError> {
         for slot in 0..RECEIVES {
             post_receive(qp, slot)?;
@@ -58,7 +59,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         }
     }
 
-    /// Asks: checks every size, then measures.
+    /// Sends requests: first checked messages of every size, then those of the measurement.
     pub(super) fn probe(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, StepError> {
         let asked = ask.sizes.iter().chain([&ask.latency_bytes]);
         if let Some(size) = asked.copied().find(|&size| !fits(size)) {
@@ -71,7 +72,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         let mut sequence = 0;
         for (index, &size) in ask.sizes.iter().enumerate() {
             self.at = self.at.with(if index == 0 { Kind::First } else { Kind::Full }, size);
-            // On a slow path one exchange of each size must do.
+            // On a slow path, one exchange of each size is enough.
             let enough = Deadline::after(milliseconds(ask.slot_ms));
             let mut checked = 0;
             while checked == 0 || (checked < ask.checks && !enough.is_over()) {
@@ -106,8 +107,8 @@ impl<'a, T: Connected> Exchange<'a, T> {
         }
     }
 
-    /// Round trips one after another, as `ib_send_lat` makes them: polling, one message
-    /// under way, inline where it fits.
+    /// Measures round trips one after the other, like `ib_send_lat`: polling, one message in
+    /// flight, inline data where it fits.
     fn measure(&mut self, ask: &Probing, mut sequence: u32) -> Result<RoundTrips, Failure> {
         let size = bytes(ask.latency_bytes);
         let mut samples = Samples::new();
@@ -147,10 +148,10 @@ impl<'a, T: Connected> Exchange<'a, T> {
         samples.summary().ok_or_else(|| Failure::WrongBytes("no round trip was requested".into()))
     }
 
-    /// Answers until told to stop; how many messages it answered.
+    /// Replies until a stop; returns the number of replies.
     pub(super) fn serve(&mut self, halt: &Halt<'_>) -> Result<u64, StepError> {
         let mut answered = 0;
-        // A peer that never ends must not keep this end there.
+        // A peer that never stops sending must not keep this end in the loop.
         while !halt.is_asked() {
             let message = self.next_message(halt).map_err(|why| why.at(self.at))?;
             let Some((slot, length)) = message else { break };
@@ -167,7 +168,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         })
     }
 
-    /// How to wait for a message: at both ends of a measurement without a pause.
+    /// Returns the wait for a message: without pauses at both ends of a measurement.
     fn patience<'h>(&self, limit: Duration) -> Patience<'h> {
         match self.at.kind {
             Kind::Measure => Patience::exact(limit),
@@ -186,7 +187,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         let Some(kind) = Kind::of_word(word) else {
             return Err(Failure::WrongBytes(format!("message {sequence} has an unknown type")));
         };
-        // Only the next question proves that the answer before it arrived.
+        // Only the next request proves that the previous reply arrived.
         let arrived = u32::from(self.at.kind == kind && self.at.size > 0);
         self.at.done = self.at.done.saturating_add(arrived);
         self.at = self.at.with(kind, u32::try_from(length).unwrap_or(u32::MAX));
@@ -208,7 +209,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         self.send(length, self.patience(Duration::MAX).unless(halt))
     }
 
-    /// Posts the message at the start of the buffer, once the one before it has left.
+    /// Posts the message at the start of the buffer after the message before it has left.
     fn send(&mut self, length: usize, patience: Patience<'_>) -> Result<(), Failure> {
         if !self.sent {
             let has_left = patience.until(|_| {
@@ -221,7 +222,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         Ok(self.qp.post_send(Request { id: SEND, offset: 0, length }, Signal::Always)?)
     }
 
-    /// Waits for the peer's answer; without one, for the adapter's word on the request.
+    /// Waits for the reply of the peer. If none arrives, waits for the status of the request.
     fn answer(&mut self, ask: &Probing) -> Result<(usize, usize), Failure> {
         let reply = milliseconds(ask.reply_ms);
         let answer = self.patience(longest(ask)).until(|waited| {
@@ -266,7 +267,7 @@ fn bytes(size: u32) -> usize {
     usize::try_from(size).unwrap_or(LARGEST)
 }
 
-/// Until when the adapter says what became of a request.
+/// Returns the longest time until the adapter reports the status of a request.
 fn longest(ask: &Probing) -> Duration {
     milliseconds(ask.reply_ms) + milliseconds(ask.status_ms)
 }

@@ -1,7 +1,7 @@
-//! A made-up fabric: hosts, rails, leaves, latencies with noise, and faults.
+//! Simulated fabric: hosts, rails, leaf switches, latencies with noise, and faults.
 //!
-//! It knows what a prober would see of a pair, and nothing of what that means: `analyse` judges it
-//! as it judges what came from real adapters.
+//! It yields the results of probes and makes no verdicts: `analyse` judges them like the results
+//! of real adapters. [`super::simulation`] runs a plan over it.
 
 mod noise;
 mod scenario;
@@ -14,47 +14,49 @@ pub use symptom::Symptom;
 
 use crate::model::ping::{Cell, Side, Topology};
 
-/// Which measurement of a pair this is: each has noise of its own.
+/// Measurement of a pair. Each pass has its own noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
-    /// The first one.
+    /// First attempt.
     First,
-    /// The second attempt of a pair that failed.
+    /// Second attempt of a pair that failed.
     SecondAttempt,
-    /// The second measurement of suspects, with five times the round trips.
+    /// Second measurement of suspects, with five times the round trips.
     Retest,
 }
 
 impl Pass {
-    /// A median of five times the samples varies by a root of five less.
+    /// Returns the factor of the noise. The median of five times the samples varies less, by the
+    /// square root of five.
     fn share_of_noise(self) -> f64 {
         if self == Self::Retest { 0.2_f64.sqrt() } else { 1.0 }
     }
 }
 
-/// A fabric that stands in a file.
+/// Simulated fabric, which a file describes.
 #[derive(Debug, Clone)]
 pub struct Fabric {
-    /// The hosts' names.
+    /// Names of the hosts.
     hosts: Vec<String>,
     rails: usize,
     topology: Option<Topology>,
     latencies: Latencies,
-    /// Median of a TCP round trip's half, in nanoseconds.
+    /// Median of half a TCP round trip, in nanoseconds.
     tcp_ns: u64,
-    /// Standard deviation of the logarithms of latencies: about the same as a part of them.
+    /// Standard deviation of the logarithms of latencies, which is about a fraction of the
+    /// latency.
     noise: f64,
     seed: u64,
-    /// Hosts times rails.
+    /// Faults by host, then rail.
     at_host: Vec<AtHost>,
-    /// Leaves times rails: what crosses the leaf.
+    /// Effects on packets that cross a leaf switch, by leaf switch, then rail.
     at_leaf: Vec<Effect>,
-    /// By the two leaves, the lower first, and the rail.
+    /// Effects by two leaf switches, the lower index first, and rail.
     on_path: BTreeMap<(usize, usize, usize), Effect>,
     on_pair: BTreeMap<Cell, Effect>,
 }
 
-/// Median half round trips without faults, in nanoseconds.
+/// Medians of half a round trip without faults, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Latencies {
     same_leaf: f64,
@@ -62,22 +64,22 @@ struct Latencies {
     cross: f64,
 }
 
-/// What a host does to its pairs on one rail.
+/// Faults of a host on one rail.
 #[derive(Debug, Clone, Copy, Default)]
 struct AtHost {
-    /// To those of which it is the source,
+    /// Effect on pairs with this host as the source.
     source: Effect,
-    /// and the target.
+    /// Effect on pairs with this host as the target.
     target: Effect,
     trouble: Option<Trouble>,
-    /// MTU of its network interface, if it is not [`NETDEV_MTU`].
+    /// MTU of its network interface, in bytes, if it is not [`NETDEV_MTU`].
     netdev_mtu: Option<u32>,
 }
 
 /// MTU of network interfaces, in bytes.
 const NETDEV_MTU: u32 = 9_000;
 
-/// What is wrong with a host itself.
+/// Fault of a host itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trouble {
     Dead,
@@ -85,16 +87,16 @@ enum Trouble {
     LinkDown,
 }
 
-/// What something on the way does to messages.
+/// Effect of a component of the path on messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Effect {
-    /// How many times longer they take.
+    /// Factor of the latency.
     slow: f64,
-    /// The part of packets that pass.
+    /// Fraction of the packets that pass.
     passing: f64,
-    /// Whether packets to UDP port 4791 are dropped.
+    /// True if packets to UDP port 4791 are dropped.
     blocks_roce: bool,
-    /// Whether full packets are dropped.
+    /// True if full packets are dropped.
     drops_full: bool,
 }
 
@@ -115,38 +117,38 @@ impl Effect {
     }
 }
 
-/// Messages of one probe: four checks of each of three sizes, and a thousand to measure.
+/// Messages of one probe: four checks for each of three sizes, and a thousand to measure.
 const MESSAGES: f64 = 1_012.0;
 
-/// How often an adapter sends a packet before it gives up.
+/// Number of times that an adapter sends a packet before it gives up.
 const ATTEMPTS: i32 = 4;
 
 impl Fabric {
-    /// More hosts than these are refused: their pairs take gigabytes.
+    /// Largest number of hosts; the pairs of more hosts take gigabytes.
     pub const MAX_HOSTS: usize = 4_096;
 
-    /// More rails than these are.
+    /// Largest number of rails.
     pub const MAX_RAILS: usize = 16;
 
-    /// The hosts' names, in the order of their indices.
+    /// Returns the names of the hosts, in the order of their indices.
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
-    /// How many rails each of them has.
+    /// Returns the number of rails of each host.
     #[must_use]
     pub fn rails(&self) -> usize {
         self.rails
     }
 
-    /// Which hosts hang on which leaf, where the file says so.
+    /// Returns the leaf switch of each host; `None` if the file does not define leaf switches.
     #[must_use]
     pub fn topology(&self) -> Option<&Topology> {
         self.topology.as_ref()
     }
 
-    /// Median of a TCP round trip's half, in nanoseconds.
+    /// Returns the median of half a TCP round trip, in nanoseconds.
     #[must_use]
     pub fn tcp_ns(&self) -> u64 {
         self.tcp_ns
@@ -159,11 +161,11 @@ impl Fabric {
         at.and_then(|at| at.netdev_mtu).unwrap_or(NETDEV_MTU)
     }
 
-    /// What a probe of this pair sees: the median half round trip in nanoseconds, or what goes
-    /// wrong. The same pass of the same pair is always the same.
+    /// Returns the result of a probe of a pair: the median of half a round trip, in nanoseconds.
+    /// Each pass of a pair always has the same result.
     ///
     /// # Errors
-    /// The first step that fails, as the prober would find it.
+    /// The first failure that the probe finds.
     pub fn probe(&self, cell: Cell, pass: Pass) -> Result<u64, Symptom> {
         let Cell { rail, source, target } = cell;
         let (from, to) =
@@ -187,7 +189,7 @@ impl Fabric {
             return Err(Symptom::DropsFull);
         }
         let draw = noise::Draw::of(self.seed, pass as u64, cell);
-        // A message is lost when each attempt loses it or its acknowledgement.
+        // A message is lost if each attempt loses the message or its acknowledgement.
         let lost = (1.0 - effect.passing.powi(2)).powi(ATTEMPTS);
         if effect.passing < 1.0 && draw.uniform() > (1.0 - lost).powf(MESSAGES) {
             return Err(Symptom::Lossy);
@@ -202,7 +204,7 @@ impl Fabric {
         Ok((ns.round() as u64).max(1))
     }
 
-    /// What the way between two hosts does, apart from themselves.
+    /// Returns the effect of the path between two hosts, without the faults of the hosts.
     fn between(&self, cell: Cell) -> Effect {
         let Cell { rail, source, target } = cell;
         let mut effect = Effect::default();

@@ -1,11 +1,15 @@
+//! Stop flag of an act that runs in a worker, for example of a measurement.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Whether an act is to end: whoever asks numbers its questions upwards, and a stop ends all those
-/// before it. So one that comes late ends nothing that was asked after it.
+/// Stop flag of one act.
+///
+/// The operator numbers its requests upwards. A stop ends all acts with lower numbers than its
+/// own, so that a late stop does not end an act that was requested after it.
 #[derive(Debug)]
 pub(super) struct Halt<'a> {
     pub(super) stopped: &'a AtomicU64,
-    /// The number of the question that asked for the act.
+    /// Number of the request that started the act.
     pub(super) question: u64,
 }
 

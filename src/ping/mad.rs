@@ -1,7 +1,7 @@
 //! Round trips of management datagrams (MADs), by the protocol of `ibping`.
 //!
-//! [`MadEnd`] is a port that sends requests or replies to them. It knows nothing of hosts, pairs or
-//! verdicts. The worker uses it for `ping --mad`, and so do the tests in a simulated fabric.
+//! [`MadEnd`] is a port that sends requests or replies to them. This module has no hosts, pairs
+//! or verdicts. The worker uses it for `ping --mad`, and so do the tests in a simulated fabric.
 
 mod pinger;
 mod responder;
@@ -20,9 +20,9 @@ use crate::sys::umad::{
     HeaderSize, MadAddress, MadGrh, Received, Registration, Sending, UmadError, UmadPort, Vendor,
 };
 
-/// Methods that [`Role::Target`] receives: Get.
+/// Methods of the MADs that [`Role::Target`] receives: Get.
 const REQUESTS: u128 = 1 << 1;
-/// Methods that [`Role::Source`] receives besides responses: Send.
+/// Methods of the MADs that [`Role::Source`] receives besides responses: Send.
 const REPLIES: u128 = 1 << 3;
 
 /// Q_Key of queue pair 1 (specification 3.5.3).
@@ -114,7 +114,8 @@ fn at_open(error: &UmadError) -> StepError {
         | UmadError::Send { errno, .. }
         | UmadError::Receive { errno, .. } => Cause::Errno(errno.name().into_owned()),
     };
-    // The table of verdicts has the fix for a module that is not loaded, with the host.
+    // The table of verdicts has the fix for a module that is not loaded. That fix contains the
+    // host.
     let fix = if cause == Cause::NoUmad { None } else { fixes::of_umad(error) };
     StepError { detail: error.to_string(), fix, ..StepError::new(Stage::Open, cause) }
 }

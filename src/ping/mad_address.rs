@@ -1,4 +1,5 @@
-//! `ping --mad` to a LID or a GID, where no agent runs but something replies, for example `ibping -S`.
+//! `ping --mad` to a LID or a GID: no agent runs at that address, but a process replies, for
+//! example `ibping -S`.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use crate::model::ping::{
 use crate::model::probe::{Cause, Stage, StepError};
 use crate::model::{GidValue, Protocol};
 
-/// Number of the only connection of a host.
+/// Number of the only connection of the host.
 const CONNECTION: u32 = 1;
 
 /// Address of a port.
@@ -24,7 +25,7 @@ pub enum MadAddressee {
     Gid(GidValue),
 }
 
-/// `lid:7`, `gid:fe80::1`: the name of the target in a report.
+/// Formats the name of the target in a report: `lid:7`, `gid:fe80::1`.
 impl fmt::Display for MadAddressee {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -34,9 +35,9 @@ impl fmt::Display for MadAddressee {
     }
 }
 
-/// Sends MADs from a host to an address; returns the pair of both as hosts of a report.
+/// Sends MADs from a host to an address; returns the result as a pair of a report.
 ///
-/// `unreached` is the verdict if the host was not reached.
+/// If the host was not reached, the result is the verdict for an unreached source.
 #[must_use]
 pub fn run(
     member: &Member<'_>,
@@ -65,7 +66,7 @@ pub fn run(
     pair(verdict::judge(&as_pair(evidence, life, to), &ends), measured)
 }
 
-/// Returns what was observed as the evidence of a pair.
+/// Returns the evidence of a pair with the results of MADs to an address.
 fn as_pair(mad: MadEvidence, life: Life, to: MadAddressee) -> Evidence {
     let protocol = match to {
         MadAddressee::Lid(_) => Protocol::Ib,
@@ -89,7 +90,7 @@ fn as_pair(mad: MadEvidence, life: Life, to: MadAddressee) -> Evidence {
     }
 }
 
-/// Returns the error of a host that has no port for an address.
+/// Returns the error of a host that has no port for the address.
 pub(super) fn no_port(wanted: &Overrides, protocol: &str) -> StepError {
     let device = wanted.device.as_ref().map_or(String::new(), |name| format!(" on device {name}"));
     StepError {

@@ -1,4 +1,5 @@
-//! All asked pairs: planned in rounds of disjoint pairs, run, judged.
+//! Runs all pairs of a plan, round by round, and judges the results. `cmd` uses it for `ping`;
+//! `ping/pair.rs` runs each pair.
 
 mod silence;
 mod suspects;
@@ -32,63 +33,64 @@ use crate::model::probe::{Act, Method, Stage, Step};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::threads::at_once;
 
-/// Checked messages of a second attempt wait four times as long for an acknowledgement: what was late once may be
-/// late again.
+/// Doublings of the acknowledge timeout in a second attempt. Checked messages wait four times as
+/// long, because a packet that was late once may be late again.
 const ACK_DOUBLINGS: u8 = 2;
 
-/// How long the first answers of workers are waited for: longer than a supervisor gives a worker, so that it
-/// has told of one that does not begin.
+/// Time limit for the first replies of workers. It is longer than the time that a supervisor
+/// gives a worker to start, so that the supervisor has reported a worker that does not start.
 const FIRST_ANSWER: Duration = BEGINNING.saturating_add(Duration::from_secs(1));
 
-/// The number of no connection; those of a run begin after it.
+/// Number that no connection has. The connections of a run have higher numbers.
 const NO_CONNECTION: u32 = 0;
 
-/// A host that takes part: its inventory and its worker; or why there is none.
+/// Host of a run: its inventory and its worker, or the reason why it was not reached.
 pub struct Member<'a> {
-    /// The name it was asked by.
+    /// Name of the host in the host set of the user.
     pub name: String,
-    /// What it has; `None` when it was not reached.
+    /// Inventory of the host; `None` if the host was not reached.
     pub inventory: Option<&'a HostReport>,
-    /// Its worker; `None` when it was not reached.
+    /// Worker on the host; `None` if the host was not reached.
     pub node: Option<&'a dyn Node>,
-    /// Why it was not reached.
+    /// Reason why the host was not reached.
     pub failure: Option<&'a HostFailure>,
 }
 
-/// Whoever started a run: when it is to end, and who is told what was seen.
+/// Caller of a run: ends the run and receives its results.
 pub trait Watch: Sync {
-    /// Whether the run was ended: what was not done by then is not tested.
+    /// Returns true if the run was ended. Pairs that were not tested by then are `not_tested`.
     fn is_over(&self) -> bool;
 
-    /// Whether there is no time left to begin more pairs; what was begun is done.
+    /// Returns true if no time is left to start more pairs. Pairs that are running complete.
     fn is_out_of_time(&self) -> bool {
         false
     }
 
-    /// One pair was tried. Of a pair that is told of twice the second time counts.
+    /// Receives the result of one pair. If the same pair is reported twice, the second result
+    /// counts.
     fn saw(&self, _pair: &Pair) {}
 
-    /// What begins: so many ordered pairs.
+    /// Announces a pass and its number of ordered pairs.
     fn begins(&self, _pass: Pass, _pairs: u64) {}
 }
 
-/// What is done with pairs.
+/// Part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
-    /// All of the plan.
+    /// All pairs of the plan.
     First,
-    /// Those again that chance may have recovered.
+    /// Second attempt of pairs that may have failed at random.
     SecondAttempt,
-    /// Those again that look slow, with others that do not.
+    /// Second measurement of pairs that look slow, and of other pairs for comparison.
     Retest,
 }
 
-/// What a run showed.
+/// Results of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// Every pair whose turn came, by rail, source, then target.
+    /// Every pair whose turn came, sorted by rail, source and target.
     pub pairs: Vec<Pair>,
-    /// What is slow beside others of its kind.
+    /// Hosts, pairs, leaf switches and paths that are slower than comparable ones.
     pub outliers: Vec<Outlier>,
     /// Differences and defects that fail no pair.
     pub warnings: Vec<Warning>,
@@ -96,11 +98,12 @@ pub struct Results {
     pub rails: usize,
 }
 
-/// Runs all pairs of a plan and judges each. What chance may have recovered is tried again before anybody is
-/// blamed, and what is slow is measured again.
+/// Runs all pairs of a plan and judges each pair.
 ///
-/// Pairs of one round share no host, so that none disturbs another's latency. With a topology of these hosts, leaf
-/// switches and paths between them can be slow as well.
+/// Pairs that may have failed at random are tried again before a host is judged. Slow pairs are
+/// measured again. Pairs of one round share no host, so that no pair disturbs the latency of
+/// another pair. With a topology of these hosts, the outliers can also be leaf switches and the
+/// paths between them.
 pub fn run(
     members: &[Member<'_>],
     plan: &Plan,
@@ -133,7 +136,7 @@ pub fn run(
     results.extend(rounds.run_postponed(&silence.take()));
     results.sort_by_key(Pair::cell);
     let back = if watch.is_over() { BTreeSet::new() } else { came_back(members, &results) };
-    // That it stood still is no reason to blame a host for the rest.
+    // Failures of a suspended machine are left out here: they are no evidence of a fault.
     let others = |pair: &&Pair| !back.contains(&(pair.source, pair.target));
     let doubtful: BTreeSet<(usize, usize)> = results
         .chunk_by(|a, b| a.rail == b.rail)
@@ -147,8 +150,8 @@ pub fn run(
     }
     let effort = Effort { ack_doublings: ACK_DOUBLINGS, ..effort.clone() };
     for again in (Rounds { effort: &effort, ..rounds }).run(&again) {
-        // The end of the run takes nothing back of what was seen before, nor does another rail's
-        // second attempt.
+        // A second attempt runs on all rails, and the end of the run may cut it off. It replaces
+        // only the results that caused it.
         if again.verdict.code != Code::NotTested
             && let Ok(at) = results.binary_search_by_key(&again.cell(), Pair::cell)
             && deserves_second_attempt(&results[at].verdict)
@@ -165,7 +168,7 @@ pub fn run(
     Results { pairs: results, outliers, warnings, rails: rails.tested().count() }
 }
 
-/// Returns how many rails hosts with these inventories have together, at least one.
+/// Returns the number of rails that hosts with these inventories have together, at least one.
 pub fn count_rails<'a>(
     inventories: impl Iterator<Item = &'a HostReport>,
     overrides: &Overrides,
@@ -173,11 +176,11 @@ pub fn count_rails<'a>(
     Rails::of(inventories, overrides).count()
 }
 
-/// Waits until workers do what they are told, so that no pair pays for the beginning of one. Why one does not
-/// [`Node::life`] tells.
+/// Waits until workers reply, so that no pair includes the startup of a worker. If a worker does
+/// not start, [`Node::life`] returns the reason.
 fn await_workers<'a>(nodes: impl IntoIterator<Item = &'a dyn Node>) {
     let deadline = Deadline::after(FIRST_ANSWER);
-    // Closing what is not open does nothing, and is answered.
+    // A worker replies to this step although no connection is open.
     let ask = |node: &dyn Node| node.start(Step { connection: NO_CONNECTION, act: Act::Close });
     let asked: Vec<_> = nodes.into_iter().map(|node| (node, ask(node))).collect();
     for (node, ticket) in asked {
@@ -185,9 +188,11 @@ fn await_workers<'a>(nodes: impl IntoIterator<Item = &'a dyn Node>) {
     }
 }
 
-/// The pairs that failed because a host was dead which is heard again: its machine stood still.
+/// Returns the pairs that failed because a host was dead, if the host responds again: its machine
+/// was suspended.
 ///
-/// They are no more than what had its turn meanwhile, and each costs what another pair does.
+/// These are at most the pairs whose turn came during the suspension. Each costs as much as any
+/// other pair.
 fn came_back(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
     let mut is_there = BTreeMap::new();
     let mut is_back = |pair: &&Pair| {
@@ -196,7 +201,7 @@ fn came_back(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)>
             Side::Target => pair.target,
             Side::Path => return false,
         };
-        // Its fate is known, so that this waits for nothing.
+        // The liveness of the host is known by now, so this call does not wait.
         *is_there.entry(host).or_insert_with(|| {
             members[host].node.is_some_and(|node| node.known_life() == Liveness::Alive)
         })
@@ -208,7 +213,7 @@ fn came_back(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)>
         .collect()
 }
 
-/// Returns the pairs in whose test this process stood still.
+/// Returns the pairs during whose test this process was suspended.
 fn interrupted(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
     let interrupted = pairs.iter().filter(|pair| pair.verdict.was_interrupted());
     interrupted.map(|pair| (pair.source, pair.target)).collect()
@@ -218,7 +223,7 @@ fn deserves_second_attempt(verdict: &Verdict) -> bool {
     verdict.code.may_be_chance() || verdict.code == Code::PeerDead || verdict.was_interrupted()
 }
 
-/// What every round of a run has in common.
+/// Inputs that all rounds of a run share.
 #[derive(Clone, Copy)]
 struct Rounds<'a> {
     members: &'a [Member<'a>],
@@ -227,13 +232,14 @@ struct Rounds<'a> {
     effort: &'a Effort,
     topology: Option<&'a Topology>,
     watch: &'a dyn Watch,
-    /// Connections of a run have different numbers: the next one.
+    /// Number of the next connection. Every connection of a run has its own number.
     connections: &'a AtomicU32,
-    /// Each host asks and is asked at the same time.
+    /// True if each host is a source and a target at the same time.
     crosses: bool,
-    /// The only pairs that are run; all without.
+    /// The only pairs that run; `None` for all pairs.
     only: Option<&'a BTreeSet<Cell>>,
-    /// In the first pass: who is silent has to wait, and who watches is told of each pair.
+    /// Unresponsive hosts, in the first pass only. Their pairs are postponed, and [`Watch::saw`]
+    /// receives each pair.
     silence: Option<&'a Silence>,
 }
 
@@ -258,7 +264,7 @@ impl Rounds<'_> {
                 break;
             }
             if self.watch.is_over() {
-                // Nothing is done any more, which takes no threads.
+                // After the end of the run no pair is tested, so no threads are needed.
                 plan.round(round).into_iter().for_each(in_turn);
             } else {
                 at_once(plan.round(round), in_turn);
@@ -267,11 +273,11 @@ impl Rounds<'_> {
         results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The pair on every rail that both hosts have, one after the other.
+    /// Runs an ordered pair on every rail that both hosts have, one rail after the other.
     fn run_pair(&self, (source, target): (usize, usize)) -> Vec<Pair> {
         let is_over = || self.watch.is_over();
         let same = |verdict: Verdict| -> Vec<Pair> {
-            // What broke after the end was broken by it.
+            // The end of a run itself causes failures: a failure after it is not reported.
             let verdict = if is_over() { verdict::not_tested() } else { verdict };
             let on = |rail| unrouted(rail, source, target, verdict.clone());
             self.rails
@@ -334,18 +340,19 @@ impl Rounds<'_> {
         if self.watch.is_over() {
             return not_tested();
         }
-        // A port has one queue pair for datagrams, which two exchanges at a time would hear each other by.
+        // A port has one queue pair for datagrams. Two exchanges at the same time would receive
+        // each other's datagrams.
         route.unreliable &= !self.crosses || route.method == Method::Datagrams;
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
         let mads = self.mad_plan(cell, &route);
         let began = clock::now();
         let mut outcome = pair::run(ends.0, ends.1, number, &route, self.effort, mads.as_ref());
-        // What broke after the end was broken by it.
+        // The end of a run itself causes failures: a failure after it is not reported.
         if self.watch.is_over() {
             return not_tested();
         }
         if self.crosses {
-            // The counters of a port include the packets of its other pair.
+            // The counters of a port include the packets of the other pair of the port.
             outcome.measured.packets = None;
         }
         route.mtu = outcome.mtu;
@@ -371,7 +378,7 @@ impl Rounds<'_> {
     }
 }
 
-/// A pair between which no message went.
+/// Returns a pair that exchanged no message.
 fn unrouted(rail: usize, source: usize, target: usize, verdict: Verdict) -> Pair {
     let (route, rdma, tcp, measured, first) = Default::default();
     Pair { rail, source, target, verdict, route, rdma, tcp, measured, first }
@@ -382,7 +389,8 @@ pub(super) fn unreached_source(member: &Member<'_>, names: &Ends<'_>) -> Verdict
     unreached(member.failure, Side::Source, names)
 }
 
-/// Inventory and worker of an end that is good for a probe, else the verdict of all its pairs.
+/// Returns the inventory and the worker of an end that can be tested, or the verdict of its
+/// pairs.
 fn end<'a>(
     member: &'a Member<'_>,
     side: Side,
@@ -399,8 +407,8 @@ fn end<'a>(
     Ok((inventory, node))
 }
 
-/// Returns what is known of a host. A worker that its host ended because this process was silent is
-/// started again.
+/// Returns the known liveness of a host. If the host ended its worker because this process was
+/// unresponsive, the worker is started again first.
 fn known_life(node: &dyn Node) -> Liveness {
     match node.known_life() {
         Liveness::Gone(Life::Expired(_)) if node.restart_worker() => {
@@ -411,7 +419,7 @@ fn known_life(node: &dyn Node) -> Liveness {
     }
 }
 
-/// The verdict of every pair with a host that was not reached in the first place.
+/// Returns the verdict of every pair with a host that was never reached.
 fn unreached(failure: Option<&HostFailure>, side: Side, names: &Ends<'_>) -> Verdict {
     if failure.is_some_and(|failure| failure.reason == Reason::Cancelled) {
         return verdict::not_tested();

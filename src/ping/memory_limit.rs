@@ -1,4 +1,4 @@
-//! Tells whether the kernel limits the memory that this process may lock.
+//! Reads whether the kernel limits the memory that this process may lock.
 
 use std::fs;
 
@@ -9,12 +9,12 @@ use crate::source::has_capability;
 /// Bit of `CAP_IPC_LOCK` (include/uapi/linux/capability.h).
 const IPC_LOCK: u32 = 14;
 
-/// The map of user ids outside of a user namespace. In one, a capability lifts no limit of the
-/// host.
+/// User id map outside of a user namespace. Inside a user namespace, a capability lifts no limit
+/// of the host.
 const WHOLE_MAP: [&str; 3] = ["0", "0", "4294967295"];
 
-/// Returns true if a limit applies: it is finite, and the process lacks `CAP_IPC_LOCK`
-/// (`ib_umem_get`, drivers/infiniband/core/umem.c). What cannot be read counts as limited.
+/// Returns true if a limit applies: the limit is finite, and the process lacks `CAP_IPC_LOCK`
+/// (`ib_umem_get`, drivers/infiniband/core/umem.c). An unreadable file counts as a limit.
 pub(super) fn applies() -> bool {
     getrlimit(Resource::Memlock).current.is_some()
         && !fs::read_to_string("/proc/self/status")

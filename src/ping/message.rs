@@ -1,21 +1,24 @@
-//! The messages of a probe: header and pattern, and what is told by them.
+//! Messages of a probe: a header, then a pattern that the receiver can check. The exchange of a
+//! connection sends and checks them.
 
 use crate::model::probe::Stage;
 
-/// Bytes before the pattern: nonce, sequence number, kind.
+/// Size of the header before the pattern, in bytes: nonce, sequence number, kind.
 pub(super) const HEADER: usize = 16;
 
-/// The largest message, in bytes: four times the largest path MTU.
+/// Size of the largest message, in bytes: four times the largest path MTU.
 pub(super) const LARGEST: usize = 4 * 4096;
 
-/// What a message is for; so that both ends name a failure alike.
+/// Purpose of a message. It is in the header, so that both ends report a failure at the same
+/// stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The smallest size: the whole pattern is to be checked and answered by its complement.
+    /// Message of the smallest size: the whole pattern is checked, and the reply is its
+    /// complement.
     First = 1,
-    /// The same with the larger sizes.
+    /// Message of a larger size, checked like [`Kind::First`].
     Full = 2,
-    /// Only the header counts: the latency measurement.
+    /// Message of the latency measurement: only the header is checked.
     Measure = 3,
 }
 
@@ -33,8 +36,8 @@ impl Kind {
     }
 }
 
-/// The bytes of a message: header, then a pattern that depends on nonce and sequence number;
-/// answers carry its complement, so that an echo of stale memory is no answer.
+/// Writes a message: the header, then a pattern that depends on nonce, sequence number and size.
+/// A reply has the complement of the pattern, so that an echo of stale memory is no reply.
 pub(super) fn fill(
     bytes: &mut Vec<u8>,
     nonce: u64,
@@ -61,7 +64,7 @@ pub(super) fn next_word(word: u64) -> u64 {
     word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
 }
 
-/// Nonce, sequence number, and the word of the kind.
+/// Returns the nonce, the sequence number and the word of the kind.
 pub(super) fn parse_header(header: &[u8; HEADER]) -> (u64, u32, u32) {
     let word = |at: usize| {
         u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
@@ -69,7 +72,7 @@ pub(super) fn parse_header(header: &[u8; HEADER]) -> (u64, u32, u32) {
     (u64::from(word(0)) | (u64::from(word(4)) << 32), word(8), word(12))
 }
 
-/// What is wrong with a message that should be this one; `None` when it is.
+/// Returns the difference between a received and an expected message; `None` if they are equal.
 pub(super) fn difference(wanted: &[u8], got: &[u8]) -> Option<String> {
     if got == wanted {
         return None;

@@ -1,4 +1,5 @@
-//! Why the kernel found no neighbour to send to.
+//! Finds the reason why the kernel did not resolve a neighbor. It changes no verdict itself: the
+//! ends of a pair add the reason to their failures.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -7,13 +8,14 @@ use crate::model::probe::{Cause, Opening, StepError};
 use crate::model::{GidValue, KnownFix};
 use crate::source::{NeighbourTable, has_route};
 
-/// How long the kernel may take to look up a route.
+/// Time limit for a route lookup in the kernel.
 const LOOKUP: Duration = Duration::from_millis(500);
 
-/// The same failure, told by its cause where this host knows one.
+/// Returns the failure with a more exact cause, if this host finds one.
 ///
-/// IPv4 looks for everything on the link that no route leads to; IPv6 says so at once, and says the same of an
-/// interface that is down. What a full table has no room for looks as if nobody answered.
+/// For IPv4, the kernel looks on the link for every address to which no route leads. For IPv6,
+/// the kernel fails at once, with the same errno as for an interface that is down. A full
+/// neighbor table has no room for a new entry, which looks like a neighbor that does not respond.
 pub(super) fn explained(error: StepError, opening: &Opening, remote: GidValue) -> StepError {
     let to = remote.ip();
     let is_unanswered = matches!(&error.cause, Cause::Errno(name) if name == "ETIMEDOUT");

@@ -1,14 +1,16 @@
-//! Tests whether this host's own firewall drops outgoing soft-RoCE packets.
+//! Tests whether the firewall of this host drops outgoing soft-RoCE packets.
 //!
-//! Soft-RoCE before Linux 6.12 hands such a packet to the firewall again and again, without a pause and
-//! without a retry counter, as long as the queue pair lives (`rxe_requester`, drivers/infiniband/sw/rxe
-//! of 6.1): a host with one processor has nothing left for its processes, of which one would end the
-//! queue pair. Seen in the lab: 93 of 100 timer ticks were the kernel's, and now and then SSH did not
-//! answer any more. So nothing may be sent before an ordinary datagram has gone the same way.
+//! Soft-RoCE before Linux 6.12 passes a dropped packet to the firewall again and again, without a
+//! pause and without a retry counter, as long as the queue pair exists (`rxe_requester`,
+//! drivers/infiniband/sw/rxe of 6.1). A host with one CPU then has no time left for its
+//! processes, not even for the process that would destroy the queue pair. Seen in the lab: the
+//! kernel used 93 of 100 timer ticks, and at times SSH did not respond. So no RDMA packet may be
+//! sent before an ordinary datagram has passed by the same path.
 //!
-//! That datagram is a packet of `RoCE` in form, to queue pair 0, which nobody has: the kernel of the peer
-//! looks it up and drops it. A shorter one it drops before it has set the queue pair of the packet to none,
-//! and then lets go of whatever stands there (`rxe_rcv`, `rxe_recv.c`).
+//! The datagram has the form of a `RoCE` packet to queue pair 0, which a `RoCE` port does not
+//! have: the kernel of the peer looks the queue pair up and drops the packet. A shorter packet is
+//! unsafe: the kernel drops it before it clears the queue pair pointer of the packet, and then
+//! releases whatever that pointer holds (`rxe_rcv`, `rxe_recv.c`).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
@@ -24,24 +26,24 @@ use crate::model::probe::{Cause, Stage, StepError};
 use crate::source::NeighbourTable;
 use crate::sys::{Errno, drops};
 
-/// UDP port of the service `discard`: a datagram to this port that passes shows that the queue of
+/// UDP port of the service `discard`. A datagram to this port that passes shows that the queue of
 /// the interface has room.
 const DISCARD: u16 = 9;
 
 /// UDP port of `RoCE` version 2 (IBA A17.3.1.2).
 const ROCE_V2: u16 = 4791;
 
-/// A base transport header (IBA 9.2): SEND only of a reliable connection, the default partition, queue pair 0,
-/// and behind it an ICRC that is wrong.
+/// Base transport header (IBA 9.2) with a wrong ICRC behind it: SEND only of a reliable
+/// connection, default partition, queue pair 0.
 const TO_NOBODY: [u8; 16] = [4, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// A queue that was full for a moment is no firewall. A firewall drops every RoCE packet and lets
-/// so many other datagrams pass: in a full queue, the chance of that is 1 in 256.
+/// Number of other datagrams that pass while every `RoCE` packet is dropped, before the cause is
+/// a firewall. In a queue that is full for a moment, the probability of this is 1 in 256.
 const OTHERS_PASS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A filter that drops every datagram, and not only RoCE, drops them for longer than a queue is
-/// full.
+/// Time after which dropped `RoCE` packets mean a firewall, even if other datagrams are dropped
+/// as well. No queue is full for so long.
 const QUEUE_IS_FULL: Duration = Duration::from_millis(1_500);
 
 /// Time for the kernel to resolve a neighbor on the link.
@@ -57,7 +59,7 @@ pub(super) fn let_pass(
     let is_dropped = |port: u16| {
         send(from, SocketAddr::new(to, port), netdev).is_err_and(|error| says_dropped(&error))
     };
-    // What a full table of neighbours has no room for is dropped with the same word.
+    // A full neighbor table drops datagrams with the same errno.
     let has_room = || NeighbourTable::of(to).is_none_or(|table| !table.is_full());
     if !is_filtered(is_dropped, &mut || thread::park_timeout(PAUSE), QUEUE_IS_FULL) || !has_room() {
         return Ok(());
@@ -68,10 +70,10 @@ pub(super) fn let_pass(
     })
 }
 
-/// True if a filter drops all RoCE packets; false if one of them passes.
+/// True if a filter drops all `RoCE` packets; false if one of them passes.
 ///
-/// A full queue drops datagrams to any port, a filter of RoCE only those to its port. `is_dropped`
-/// sends one datagram to a UDP port and returns whether this host drops it.
+/// A full queue drops datagrams to any port, a filter of `RoCE` only datagrams to the `RoCE`
+/// port. `is_dropped` sends one datagram to a UDP port and returns true if this host drops it.
 fn is_filtered(
     is_dropped: impl Fn(u16) -> bool,
     pause: &mut dyn FnMut(),
@@ -91,10 +93,11 @@ fn is_filtered(
     false
 }
 
-/// Does the same where nothing has resolved the neighbor before, as TCP does before a connection.
+/// Waits until the neighbor is resolved, then does the same as [`let_pass`].
 ///
-/// Until the neighbor is resolved the kernel holds datagrams back, so that no drop is reported: a
-/// first MAD over link-local GIDs hung in the kernel of a lab node (6.1) whose firewall drops it.
+/// Before a connection, TCP has resolved the neighbor; before a MAD, nothing has. Until then the
+/// kernel holds datagrams back and reports no drop. In the lab (Linux 6.1), a first MAD over
+/// link-local GIDs hung in the kernel of a node whose firewall dropped the MAD.
 pub(super) fn let_pass_first(
     own: GidValue,
     remote: GidValue,
@@ -111,27 +114,28 @@ pub(super) fn let_pass_first(
     let_pass(own, remote, netdev)
 }
 
-/// netfilter says EPERM (`nf_hook_slow`, net/netfilter/core.c), filters of an interface ENOBUFS. Whatever
-/// else goes wrong is for the queue pair to find.
+/// True if the error means that this host dropped the datagram: EPERM from netfilter
+/// (`nf_hook_slow`, net/netfilter/core.c), ENOBUFS from a filter of the interface. The queue pair
+/// reports all other errors itself.
 fn says_dropped(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     [Errno::NOT_PERMITTED, Errno::NO_BUFFERS].iter().any(|errno| code == Some(errno.code()))
 }
 
-/// Sends one by the port's interface, as the port does.
+/// Sends one datagram through the interface of the port, as the port sends its packets.
 fn send(from: IpAddr, to: SocketAddr, netdev: Option<&str>) -> io::Result<()> {
     let socket = Socket::new(Domain::for_address(to), Type::DGRAM, None)?;
     drops::tell(&socket, to.is_ipv6())?;
     let index = netdev.map_or(Ok(0), |netdev| name_to_index(&socket, netdev))?;
     if let Some(netdev) = netdev {
-        // Kernels before 5.7 want a privilege for it.
+        // Kernels before 5.7 require a privilege for this.
         let _ = socket.bind_device(Some(netdev.as_bytes()));
     }
     socket.bind(&on_link(SocketAddr::new(from, 0), index).into())?;
     socket.send_to(&TO_NOBODY, &on_link(to, index).into()).map(drop)
 }
 
-/// Link-local addresses are of an interface.
+/// Adds the interface to a link-local address, which is valid on one interface only.
 fn on_link(address: SocketAddr, index: u32) -> SocketAddr {
     match address {
         SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() => {
@@ -157,8 +161,8 @@ mod tests {
         assert_eq!(bytes[4..8], [0; 4], "queue pair 0");
     }
 
-    /// Whether a host is taken for filtered that drops the datagrams for which `drops` is true: it
-    /// gets the UDP port and the number of the datagram.
+    /// True if [`is_filtered`] finds a filter on a host that drops the datagrams for which
+    /// `drops` is true. `drops` gets the UDP port and the number of the datagram.
     fn filters(drops: impl Fn(u16, u32) -> bool) -> bool {
         let count = std::cell::Cell::new(0);
         let is_dropped = |port| {
@@ -173,7 +177,7 @@ mod tests {
         assert!(filters(|port, _| port == ROCE_V2));
         assert!(filters(|_, _| true), "a filter of all datagrams");
         assert!(!filters(|_, _| false));
-        // The queue has room now and then: for RoCE as well as for others.
+        // The queue has room now and then, for `RoCE` as well as for other datagrams.
         assert!(!filters(|_, number| number % 7 != 0));
         assert!(!filters(|_, number| number < 40));
     }

@@ -1,4 +1,5 @@
-//! One ordered pair, from open to closed: what each end answered to each step.
+//! Runs one ordered pair, from open to close, and collects the results of each step at both ends.
+//! It makes no verdict: the matrix judges the evidence.
 
 mod ack_timeout;
 mod belief;
@@ -25,34 +26,34 @@ use crate::model::probe::{
     StepError, StepResult, Traffic,
 };
 
-/// How much is asked of each pair.
+/// Amount of work for each pair.
 #[derive(Debug, Clone)]
 pub struct Effort {
-    /// Number of this run, in every message.
+    /// Number of this run, which every message contains.
     pub nonce: u64,
-    /// What to measure besides the checked messages of three sizes, which are always sent.
+    /// Tests besides the checked messages of three sizes, which are always sent.
     pub tests: Vec<Test>,
-    /// Round trips to measure.
+    /// Number of round trips of a measurement.
     pub rounds: u32,
-    /// The longest a latency measurement may take.
+    /// Longest duration of a latency measurement.
     pub slot: Duration,
-    /// How long a bandwidth measurement takes.
+    /// Duration of a bandwidth measurement.
     pub stream_slot: Duration,
-    /// The longest wait for one answer.
+    /// Longest wait for one reply.
     pub reply: Duration,
-    /// Time from one management datagram (MAD) to the next; zero to send each after a reply.
+    /// Time from one management datagram (MAD) to the next; zero sends each MAD after a reply.
     pub mad_interval: Duration,
     /// Message size of the latency measurement, in bytes.
     pub latency_bytes: u32,
-    /// How often the acknowledge timeout of checked messages is doubled beyond what the path asks for, up to the
-    /// longest: a packet counts as lost so much later.
+    /// Doublings of the acknowledge timeout of checked messages beyond the timeout for the path,
+    /// up to the longest timeout. A packet counts as lost after this timeout.
     pub ack_doublings: u8,
-    /// What is to be used where the hosts would choose themselves.
+    /// Values that replace the choices of the hosts.
     pub overrides: Overrides,
 }
 
 impl Effort {
-    /// True if nothing but management datagrams (MADs) is tested.
+    /// True if only management datagrams (MADs) are tested.
     fn is_mad_alone(&self) -> bool {
         Test::is_mad_alone(&self.tests)
     }
@@ -61,46 +62,49 @@ impl Effort {
         self.tests.contains(&test)
     }
 
-    /// The key of this run's datagrams: no other run's come through. With its high bit only
-    /// privileged processes may use it (`IB_QP_SET_QKEY`, drivers/infiniband/core).
+    /// Returns the Q_Key of the datagrams of this run; the adapter drops datagrams with another
+    /// Q_Key. Its high bit is 0, because only privileged processes may use a Q_Key with the high
+    /// bit (`IB_QP_SET_QKEY`, drivers/infiniband/core).
     fn qkey(&self) -> u32 {
         let [.., a, b, c, d] = self.nonce.to_be_bytes();
         (u32::from_be_bytes([a, b, c, d]) & 0x7fff_ffff).max(1)
     }
 }
 
-/// Retries of a packet: with them a dead peer is known soon. Never 7: on soft-RoCE that is for
-/// ever (`drivers/infiniband/sw/rxe/rxe_comp.c`).
+/// Retries of a packet: few, so that a dead peer is known soon. Never 7, because soft-RoCE then
+/// retries for ever (`drivers/infiniband/sw/rxe/rxe_comp.c`).
 const RETRIES: u8 = 3;
 
-/// How often a packet is sent before the adapter gives up: once, and again.
+/// Number of times that the adapter sends a packet before it gives up.
 const ATTEMPTS: u32 = 1 + RETRIES as u32;
 
-/// Opening a device and making its objects.
+/// Time limit for opening a device and creating its objects.
 const OPEN: Duration = Duration::from_secs(3);
 
-/// RTR takes the kernel 1.04 s when the peer's address does not resolve; `rdma_cm` may resolve
-/// address and route one after the other.
+/// Time limit for a connection. RTR takes the kernel 1.04 s if the address of the peer does not
+/// resolve, and `rdma_cm` may resolve address and route one after the other.
 const CONNECT: Duration = Duration::from_millis(2_500);
 
-/// Beyond the steps' own limits: a request's late end, and the way of the answer.
+/// Time beyond the limits of a step itself: for a request that ends late, and for the way of its
+/// reply.
 const SPARE: Duration = Duration::from_secs(3);
 
-/// Ending what runs.
+/// Time limit for a step that ends others.
 const STOP: Duration = Duration::from_millis(1_500);
 
-/// What a pair showed, and what could be told of its route on the way.
+/// Evidence and measurements of a pair, and the properties of its route that were found on the
+/// way.
 pub(super) struct Outcome {
     pub(super) evidence: Evidence,
     pub(super) measured: Measured,
     pub(super) mtu: Option<u32>,
-    /// Active MTUs of both ports, the source's first.
+    /// Active MTUs of both ports, in bytes, the source first.
     pub(super) port_mtus: Option<(u32, u32)>,
 }
 
-/// Runs one ordered pair; connections of a run have different numbers.
+/// Runs one ordered pair. Connections of one run must have different numbers.
 ///
-/// Management datagrams (MADs) are sent only with a plan for them.
+/// Management datagrams (MADs) are sent only if there is a plan for them.
 pub(super) fn run(
     source: &dyn Node,
     target: &dyn Node,
@@ -119,7 +123,7 @@ pub(super) fn run(
     if let Some(mads) = mads.filter(|_| talk.is_well()) {
         talk.run_mads(mads);
     }
-    // Each of the rest has a connection of its own, opened when the one before it is closed.
+    // Each further test opens its own connection after the connection before it is closed.
     if talk.seen.passed && effort.wants(Test::Unreliable) {
         talk.run_unreliable();
     }
@@ -129,7 +133,7 @@ pub(super) fn run(
     talk.outcome()
 }
 
-/// Makes the numbers of one pair. Without random numbers, no TCP and no `rdma_cm` connection is made.
+/// Returns random numbers for one pair; without them, neither TCP nor `rdma_cm` connects.
 fn proof() -> Option<[u64; 2]> {
     Some([getrandom::u64().ok()?, getrandom::u64().ok()?])
 }
@@ -157,7 +161,7 @@ struct Talk<'a> {
     connection: u32,
     route: &'a Route,
     effort: &'a Effort,
-    /// Numbers by which both ends of a TCP or `rdma_cm` connection know each other.
+    /// Numbers by which both ends of a TCP or `rdma_cm` connection identify each other.
     proof: Option<[u64; 2]>,
     seen: Seen,
 }
@@ -167,14 +171,15 @@ impl Talk<'_> {
         self.seen.passed && self.seen.source.is_none() && self.seen.target.is_none()
     }
 
-    /// What was seen, once all is closed.
+    /// Returns the outcome after all connections are closed.
     fn outcome(self) -> Outcome {
         let has_broken =
             self.seen.unreliable.as_ref().is_some_and(|(_, failure)| failure.is_some());
         let has_lost_mads = self.seen.mads.as_ref().is_some_and(|(seen, _)| seen.answered == 0);
         let is_alone = self.effort.is_mad_alone();
         let is_doubtful = has_lost_mads || (!is_alone && (!self.is_well() || has_broken));
-        // A host is blamed only after it had the chance to say that it lives.
+        // A failure is attributed to a host only after the host had time to show that it is
+        // alive.
         let life = |node: &dyn Node| if is_doubtful { node.life() } else { Life::Alive };
         let (target, source) = (life(self.target), life(self.source));
         let seen = self.seen;
@@ -213,16 +218,17 @@ impl Talk<'_> {
         }
     }
 
-    /// Has both ends destroy what they have.
+    /// Closes the connection at both ends.
     ///
-    /// Returns what the ports of the source and of the target counted during the connection.
+    /// Returns the packet counts of the ports of the source and of the target during the
+    /// connection; `None` if a test failed, or if an end sent no counts.
     fn close(&self) -> Option<(Traffic, Traffic)> {
         if !self.is_well() {
             self.source.tell(self.step(Act::Close));
             self.target.tell(self.step(Act::Close));
             return None;
         }
-        // What comes next must not be measured while this is still being destroyed.
+        // The next measurement must not run while the objects are still being destroyed.
         let closing =
             (self.source.start(self.step(Act::Close)), self.target.start(self.step(Act::Close)));
         let deadline = Deadline::after(STOP);
@@ -276,12 +282,12 @@ impl Talk<'_> {
         (act(Role::Source, &self.route.source), act(Role::Target, &self.route.target))
     }
 
-    /// The path MTU for what both ends say.
+    /// Returns the path MTU: the requested one, or the smaller MTU of both ports.
     fn mtu(&self, here: &Opened, there: &Opened) -> u32 {
         self.effort.overrides.mtu.unwrap_or(here.mtu.min(there.mtu))
     }
 
-    /// What connects both ends: the source's act, then the target's.
+    /// Returns the acts that connect both ends, the act of the source first.
     fn connecting(&self, here: Opened, there: Opened, ack_timeout: u8, retries: u8) -> (Act, Act) {
         let (deadline_ms, mtu) = (ms(CONNECT), self.mtu(&here, &there));
         let act = |remote, remote_gid| {
@@ -296,12 +302,12 @@ impl Talk<'_> {
         self.both(source, target, Stage::Connect, wait).map(drop)
     }
 
-    /// The target serves while the source asks; what came of both.
+    /// Runs an act at the source while the target serves; returns both results.
     fn ask_server(&self, ask: Act, wait: Duration, stage: Stage) -> (Answer, Answer) {
         self.ask_who_serves(Act::Serve, ask, wait, stage)
     }
 
-    /// The same with another way to serve.
+    /// Runs an act at the source while the target runs another one; returns both results.
     fn ask_who_serves(
         &self,
         serve: Act,
@@ -316,7 +322,7 @@ impl Talk<'_> {
         (asked.unwrap_or_else(|| Err(stuck(stage))), served.unwrap_or_else(|| Err(stuck(stage))))
     }
 
-    /// The same step at both ends at once.
+    /// Runs a step at both ends at the same time. Failures become evidence.
     fn both(
         &mut self,
         source: Act,
@@ -352,7 +358,7 @@ impl Talk<'_> {
     }
 }
 
-/// What came of a step.
+/// Result of a step.
 type Answer = Result<StepResult, StepError>;
 
 fn confused(stage: Stage) -> StepError {
@@ -362,7 +368,7 @@ fn confused(stage: Stage) -> StepError {
     }
 }
 
-/// A worker that lives and does not come back from a step.
+/// Returns the failure of a worker that is alive but did not return from a step.
 fn stuck(stage: Stage) -> StepError {
     StepError {
         detail: "the worker did not return from this step: a call hangs in the kernel".into(),
@@ -370,7 +376,7 @@ fn stuck(stage: Stage) -> StepError {
     }
 }
 
-/// At least one: in none nothing can be measured.
+/// Returns milliseconds, rounded up, and at least 1: in 0 ms nothing can be measured.
 fn ms(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros().div_ceil(1_000)).unwrap_or(u32::MAX).max(1)
 }

@@ -1,7 +1,8 @@
-//! Which pairs run at the same time: rounds in which no host is disturbed by another pair's measurement.
+//! Plans the rounds of a run: which pairs run at the same time. No measurement of a round shares
+//! a host with another one, except in a shift.
 //!
-//! A plan of all pairs of ten thousand hosts would be a gigabyte as a list: its rounds are made as they
-//! are needed. Only what is chosen pair by pair is listed.
+//! A list of all pairs of ten thousand hosts would take a gigabyte, so a round is computed when
+//! it is needed. A plan lists its pairs only if they were chosen one by one.
 
 mod chance;
 mod cost;
@@ -19,21 +20,21 @@ use chance::Chance;
 
 use crate::model::ping::{Coverage, Schedule, Topology};
 
-/// More hosts than these have no plan: who was tried with whom takes a bit for each pair, and most runs of
-/// them would take days.
+/// Largest number of hosts of a plan. A tally takes one bit for each pair, and most runs with
+/// more hosts would take days.
 pub const MAX_HOSTS: usize = 16_384;
 
-/// Hosts that were tried with fewer others say nothing of themselves.
+/// Smallest number of peers with which a host must be tested before it is judged.
 const FEWEST_PEERS: u64 = 3;
 
-/// A pair whose turn it is: one asks, and then perhaps the other.
+/// Two hosts of a round: one is the source first, then perhaps the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Who asks first.
+    /// Source of the first direction.
     pub source: usize,
-    /// Who answers.
+    /// Target of the first direction.
     pub target: usize,
-    /// Whether the other one asks, too, as soon as the first has its answers.
+    /// True if the opposite direction runs next.
     pub back: bool,
 }
 
@@ -45,64 +46,66 @@ impl Turn {
     }
 }
 
-/// How pairs are chosen of those that may be asked for.
+/// Options that select pairs and arrange them in rounds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Choice {
-    /// How they are put together; `None` for what fits best.
+    /// Arrangement in rounds; `None` for the default.
     pub schedule: Option<Schedule>,
-    /// With how many others each host is tried at least, where it has so many; `None` for all.
+    /// Smallest number of peers of each host, as far as it has enough; `None` for all peers.
     pub peers: Option<usize>,
-    /// The time after which no more are begun, in milliseconds: the first rounds are to be a fair part.
+    /// Time after which no round starts, in milliseconds. The default schedule is then random, so
+    /// that the first rounds are a fair sample.
     pub budget_ms: Option<u64>,
-    /// What chance begins with.
+    /// Random seed.
     pub seed: u64,
 }
 
-/// Why there is no such plan.
+/// Reason why there is no plan for a choice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct PlanError {
-    /// What does not go.
+    /// Description of the contradiction or limit.
     pub what: String,
-    /// What to type.
+    /// Change of the options that helps.
     pub fix: &'static str,
 }
 
-/// Rounds of pairs.
+/// Pairs of hosts, arranged in rounds.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pairs: Pairs,
     choice: Choice,
     schedule: Schedule,
-    /// The hosts in the order in which the schedule has them.
+    /// Hosts in the order of the schedule.
     order: Vec<u32>,
     rounds: Rounds,
 }
 
-/// How the rounds are made.
+/// Method by which rounds are made.
 #[derive(Debug, Clone)]
 enum Rounds {
-    /// The circle method over all hosts.
+    /// Circle method over all hosts.
     Circle,
-    /// Two sets that have no host in common: clients and servers, as places in the order.
+    /// Clients and servers, two sets of hosts without a common host.
     Between(Vec<u32>, Vec<u32>),
-    /// So many steps of a shift.
+    /// Shift with this number of steps.
     Shift(usize),
-    /// Pair by pair.
+    /// Listed pairs of each round.
     Listed(Vec<Vec<(u32, u32)>>),
 }
 
 impl Plan {
-    /// How its pairs are put together in rounds.
+    /// Returns the arrangement of the pairs in rounds.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         self.schedule
     }
 
-    /// Plans what is asked for; leaves, where they are known, are all tried with each other.
+    /// Plans a run. A sample of pairs includes a pair for every two leaf switches of the
+    /// topology.
     ///
     /// # Errors
-    /// There are too many hosts, or the choice contradicts itself.
+    /// The hosts are too many, or the choice contradicts itself.
     pub fn new(
         pairs: Pairs,
         choice: Choice,
@@ -148,7 +151,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan of every ordered pair.
+    /// Returns the plan of every ordered pair.
     #[must_use]
     pub fn all(hosts: usize) -> Self {
         let (choice, schedule) = (Choice::default(), Schedule::Circle);
@@ -156,7 +159,7 @@ impl Plan {
         Self { pairs: Pairs::all(hosts), choice, schedule, order, rounds: Rounds::Circle }
     }
 
-    /// The plan of nothing but these ordered pairs.
+    /// Returns the plan of the given ordered pairs only.
     #[must_use]
     pub fn of(hosts: usize, wanted: &BTreeSet<(usize, usize)>) -> Self {
         let pairs = Pairs::listed(hosts, wanted.clone());
@@ -167,7 +170,7 @@ impl Plan {
         Self { pairs, choice: Choice::default(), schedule, order, rounds }
     }
 
-    /// How many rounds there are; some may be empty.
+    /// Returns the number of rounds; some rounds may be empty.
     #[must_use]
     pub fn rounds(&self) -> usize {
         match &self.rounds {
@@ -179,8 +182,8 @@ impl Plan {
         }
     }
 
-    /// The pairs of a round, each of which shares no host with another one; in a shift, none asks twice and
-    /// none is asked twice.
+    /// Returns the pairs of a round. No two pairs share a host. In a shift, each host is the
+    /// source of at most one pair and the target of at most one pair.
     #[must_use]
     pub fn round(&self, round: usize) -> Vec<Turn> {
         let hosts = self.order.len();
@@ -210,17 +213,17 @@ impl Plan {
         edges.into_iter().filter_map(|(a, b)| self.pairs.turn(a, b)).collect()
     }
 
-    /// How many ordered pairs run one after the other in all rounds.
+    /// Returns the number of ordered pairs that run one after the other, in all rounds together.
     fn in_turn(&self) -> usize {
         let longest = |round| self.round(round).iter().map(|turn| turn.ordered().count()).max();
         if matches!(self.rounds, Rounds::Circle) && self.pairs.is_all() {
-            // Each round is as long as the first.
+            // All rounds are as long as the first one.
             return self.rounds() * longest(0).unwrap_or(0);
         }
         (0..self.rounds()).filter_map(longest).sum()
     }
 
-    /// How many ordered pairs the plan has on each rail.
+    /// Returns the number of ordered pairs of the plan on each rail.
     #[must_use]
     pub fn count(&self) -> u64 {
         match &self.rounds {
@@ -233,13 +236,13 @@ impl Plan {
         }
     }
 
-    /// Which pairs may be asked for.
+    /// Returns the pairs from which the plan was made.
     #[must_use]
     pub fn pairs(&self) -> &Pairs {
         &self.pairs
     }
 
-    /// What of the plan was tried, by a tally of it, on so many rails.
+    /// Returns the coverage of the plan for a tally of tested pairs and a number of rails.
     #[must_use]
     pub fn coverage(&self, rails: usize, tally: &Tally) -> Coverage {
         let is_by_chance = self.schedule == Schedule::Random;
@@ -258,32 +261,33 @@ impl Plan {
         }
     }
 
-    /// With how many others the host was tried that had the fewest of those that take part.
+    /// Returns the number of peers of the host that was tested with the fewest peers. Hosts that
+    /// are in no pair are left out.
     #[must_use]
     pub fn least_peers(&self, tally: &Tally) -> u64 {
         let part = (0..self.pairs.hosts()).filter(|&host| self.pairs.has(host));
         part.map(|host| tally.peers(host)).min().unwrap_or(0)
     }
 
-    /// Whether each host was tried with so many others that nobody is blamed for one of them: of the pairs of
-    /// a single source nobody can tell its part from that of its targets.
+    /// True if each host was tested with enough peers to judge it. With a single source, for
+    /// example, a slow source cannot be distinguished from slow targets.
     #[must_use]
     pub fn tells_hosts_apart(&self, tally: &Tally) -> bool {
         self.least_peers(tally) >= FEWEST_PEERS
     }
 
-    /// The tally of a plan of which everything is done.
+    /// Returns the tally of a plan whose rounds are all done.
     #[must_use]
     pub fn tally(&self, rails: usize, topology: Option<&Topology>) -> Tally {
         self.tally_of(self.rounds(), rails, topology)
     }
 
-    /// The tally of its first rounds.
+    /// Returns the tally of the first rounds.
     #[must_use]
     pub fn tally_of(&self, rounds: usize, rails: usize, topology: Option<&Topology>) -> Tally {
         let hosts = self.pairs.hosts();
         if matches!(self.rounds, Rounds::Circle) && self.pairs.is_all() && rounds >= self.rounds() {
-            // Ten thousand hosts have fifty million turns: what they come to is known.
+            // Ten thousand hosts have fifty million turns. Their tally is computed without them.
             return Tally::of_all(hosts, topology, self.count() * rails as u64);
         }
         let mut tally = Tally::new(hosts, topology);
@@ -294,7 +298,8 @@ impl Plan {
         tally
     }
 
-    /// Each host of the first half with one of the second; who is left over with one of those.
+    /// Pairs each host of the first half with a host of the second half. The last host of an odd
+    /// number is paired with the first one, in a round of its own.
     fn halves(&self) -> Vec<Vec<(u32, u32)>> {
         let hosts = self.order.len();
         let half = hosts / 2;
@@ -307,14 +312,14 @@ impl Plan {
     }
 }
 
-/// The circle method needs an even number of seats: one of an odd number of hosts is left out in each
-/// round.
+/// Returns the number of seats for the circle method, which needs an even number. If the number
+/// of hosts is odd, one host is left out in each round.
 fn seats(hosts: usize) -> usize {
     hosts + hosts % 2
 }
 
-/// The pairs of one round of the circle method: seat 0 stays, the others turn by one each round. All rounds
-/// together hold every pair once.
+/// Returns the pairs of one round of the circle method. Seat 0 stays; the other hosts move on by
+/// one seat each round. All rounds together contain each pair once.
 fn circle(hosts: usize, round: usize) -> impl Iterator<Item = (usize, usize)> {
     let seats = seats(hosts);
     let at = move |seat: usize| match seat {

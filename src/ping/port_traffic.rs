@@ -22,12 +22,12 @@ pub(super) struct PortTraffic {
 }
 
 impl PortTraffic {
-    /// Takes the present counters of a port.
+    /// Reads the present counters of a port.
     pub(super) fn of(device: &str, port: u8) -> Self {
         Self { device: device.to_owned(), port, before: traffic(&hardware_counters(device, port)) }
     }
 
-    /// Returns what was counted since then.
+    /// Returns the packets that were counted since then.
     pub(super) fn since(&self) -> Traffic {
         difference(self.before, traffic(&hardware_counters(&self.device, self.port)))
     }
@@ -43,7 +43,7 @@ fn traffic(counters: &[(String, u64)]) -> Traffic {
     }
 }
 
-/// A counter that decreased was reset: its difference is 0.
+/// Returns the increase of the counters. A counter that decreased was reset: its increase is 0.
 fn difference(before: Traffic, after: Traffic) -> Traffic {
     let less = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
     Traffic {

@@ -1,5 +1,5 @@
-//! A run over a made-up fabric: planned, tried again, measured again and judged as a real one, but
-//! for the messages.
+//! Simulates a run over a simulated fabric. Plan, second attempts, second measurements and
+//! verdicts are those of a real run; only the messages are simulated.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -17,27 +17,27 @@ use crate::model::ping::{
 use crate::model::probe::{Method, RoundTrips};
 use crate::model::{GidKind, GidValue, Protocol};
 
-/// With more hosts than these a report has no object for each pair.
+/// Largest number of hosts for which a report has an object for each pair.
 const MOST_HOSTS_TOLD: usize = 40;
 
-/// Pairs that suspects are measured with again.
+/// Largest number of pairs that are measured again because of suspects.
 const MOST_RETESTED: usize = 16_384;
 
-/// With more hosts than these a report has no columns of all pairs either.
+/// Largest number of hosts for which a report has columns of all pairs.
 const MOST_HOSTS_IN_CELLS: usize = 1_024;
 
-/// A run over a fabric that stands in a file.
+/// Run over a fabric that a file describes.
 #[derive(Debug)]
 pub struct Simulation<'a> {
-    /// The fabric.
+    /// Simulated fabric.
     pub fabric: &'a Fabric,
-    /// Where it stands.
+    /// Path of the file.
     pub file: &'a str,
-    /// Which of its pairs are run.
+    /// Pairs to run.
     pub plan: &'a Plan,
-    /// How many rounds are begun: those for which there would be time.
+    /// Number of rounds to run: those for which the time would suffice.
     pub rounds: usize,
-    /// Whether the report has columns of all pairs where it has no object for each.
+    /// True if the report has columns of all pairs where it has no object for each pair.
     pub with_cells: bool,
 }
 
@@ -49,7 +49,7 @@ impl Simulation<'_> {
     }
 }
 
-/// Runs every ordered pair of a fabric on every rail; `file` is where the fabric stands.
+/// Runs every ordered pair of a fabric on every rail; `file` is the path of its file.
 #[must_use]
 pub fn run(fabric: &Fabric, file: &str) -> PingReport {
     let plan = Plan::all(fabric.hosts().len());
@@ -57,13 +57,13 @@ pub fn run(fabric: &Fabric, file: &str) -> PingReport {
     Simulation { fabric, file, plan: &plan, rounds, with_cells: false }.run()
 }
 
-/// A run, pass by pass.
+/// State of a run.
 struct Run<'a> {
     fabric: &'a Fabric,
     grid: Grid,
     /// Pairs whose second attempt counts.
     tried_again: BTreeSet<Cell>,
-    /// The verdict on each symptom, and on a pair that works.
+    /// Verdict for each symptom, and then for a pair that works.
     verdicts: BTreeMap<Symptom, Verdict>,
     well: Verdict,
 }
@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What is slow, and slow again.
+    /// Returns the outliers that are slow in a second measurement as well.
     fn outliers(&self, plan: &Plan, tally: &Tally) -> Vec<Outlier> {
         if !plan.tells_hosts_apart(tally) {
             return Vec::new();
@@ -172,8 +172,8 @@ impl<'a> Run<'a> {
         self.grid.set(cell, code, seen.ok());
     }
 
-    /// What explains the failures of each rail, after a second attempt of what chance may have recovered, as a
-    /// real run has it.
+    /// Returns the findings of each rail. As in a real run, pairs that may have failed at random
+    /// are tried a second time first.
     fn explain(&mut self) -> Vec<Vec<Finding>> {
         let topology = self.fabric.topology();
         let on_rail = |rail| {
@@ -199,7 +199,8 @@ impl<'a> Run<'a> {
         findings
     }
 
-    /// The trials of a rail; none where all is well, which needs no explanation.
+    /// Returns the results of the pairs of a rail; none if no pair failed, because then there is
+    /// nothing to explain.
     fn trials(&self, rail: usize) -> Vec<Trial<'_>> {
         if !self.grid.told(rail).any(|(_, code)| code.is_failure()) {
             return Vec::new();
@@ -211,13 +212,13 @@ impl<'a> Run<'a> {
         self.grid.told(rail).map(trial).collect()
     }
 
-    /// The verdict that stands.
+    /// Returns the verdict of the attempt that counts.
     fn verdict(&self, cell: Cell) -> &Verdict {
         let symptom = self.seen(cell).err();
         symptom.and_then(|symptom| self.verdicts.get(&symptom)).unwrap_or(&self.well)
     }
 
-    /// What the try that counts showed.
+    /// Returns the result of the attempt that counts.
     fn seen(&self, cell: Cell) -> Result<u64, Symptom> {
         let is_second = self.tried_again.contains(&cell);
         self.fabric.probe(cell, if is_second { Pass::SecondAttempt } else { Pass::First })
@@ -250,7 +251,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the route of a pair. Each rail is one subnet of RoCE.
+    /// Returns the route of a pair. Each rail is one RoCE subnet.
     fn route(&self, cell: Cell) -> Route {
         let Cell { rail, source, target } = cell;
         let (source, target) = (self.port(rail, source), self.port(rail, target));
@@ -289,7 +290,8 @@ impl<'a> Run<'a> {
         Ends { source: name(cell.source), target: name(cell.target), route: Some(route) }
     }
 
-    /// Replaces the texts of a finding, which are shared by all pairs with its symptom, by those of its pair.
+    /// Replaces the texts of a finding by those of its pair. All pairs with one symptom share a
+    /// verdict without host names.
     fn name_hosts(&self, finding: &mut Finding) {
         let rail = finding.rails.first().copied().unwrap_or(0);
         let pair = self.pair(Cell { rail, source: finding.source, target: finding.target });
@@ -318,7 +320,7 @@ impl<'a> Run<'a> {
 }
 
 impl Fabric {
-    /// The evidence of a probe: round trips that were measured, or the symptom's.
+    /// Returns the evidence of a probe: for measured round trips, or for a symptom.
     fn evidence(&self, seen: Result<u64, Symptom>) -> crate::model::ping::Evidence {
         match seen {
             Err(symptom) => symptom.evidence(self.tcp_ns()),
@@ -340,7 +342,7 @@ impl Fabric {
     }
 }
 
-/// Ends of the verdicts that are shared by all pairs with one symptom.
+/// Placeholders for the ends in the verdicts that all pairs with one symptom share.
 const UNNAMED: Ends<'_> = Ends { source: "SOURCE", target: "TARGET", route: None };
 
 #[cfg(test)]

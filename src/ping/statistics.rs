@@ -1,26 +1,29 @@
+//! Statistics of measured round trips. All latency measurements of a worker use them.
+
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
 use crate::model::probe::RoundTrips;
 
-/// Round trips as they are measured, in nanoseconds: percentiles of three significant digits, up
-/// to a minute; all other figures exact.
+/// Measured round trips, in nanoseconds. Percentiles have three significant digits, up to one
+/// minute; all other figures are exact.
 #[derive(Debug)]
 pub(super) struct Samples {
     histogram: Histogram<u64>,
     min_ns: u64,
     max_ns: u64,
-    /// Welford's method: sums of squares of large numbers lose what small deviations are made of.
+    /// Mean by Welford's method. With sums of squares of large numbers, small deviations would be
+    /// lost.
     mean_ns: f64,
     squares: f64,
     warm_up: u64,
 }
 
-/// The longest round trip that is told from longer ones in percentiles.
+/// Longest round trip that percentiles distinguish from longer ones.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-/// Samples that must lie beyond a percentile for it to be told.
+/// Number of samples beyond a percentile that are required to report it.
 const BEYOND: u64 = 10;
 
 impl Samples {
@@ -48,12 +51,12 @@ impl Samples {
         self.squares += deviation * (ns as f64 - self.mean_ns);
     }
 
-    /// A round trip that only warmed up.
+    /// Counts a round trip of the warm-up.
     pub(super) fn warm_up(&mut self) {
         self.warm_up += 1;
     }
 
-    /// `None` when nothing was measured.
+    /// Returns the statistics; `None` if nothing was measured.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -62,10 +65,10 @@ impl Samples {
     )]
     pub(super) fn summary(&self) -> Option<RoundTrips> {
         let count = self.histogram.len();
-        // A bucket of the histogram may end beyond the largest sample in it.
+        // A bucket of the histogram may end beyond its largest sample.
         let at =
             |quantile| self.histogram.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns);
-        // One in so many samples lies beyond the percentile.
+        // One of `one_in` samples lies beyond the percentile.
         let beyond = |one_in: u64, quantile| (count >= BEYOND * one_in).then(|| at(quantile));
         (count > 0).then(|| RoundTrips {
             count,
@@ -82,15 +85,14 @@ impl Samples {
     }
 }
 
-/// What is done before a measurement, by rule: caches, clocks of processors and the other side's
-/// polling get going in it.
+/// Warm-up before a measurement, in which caches, CPU clocks and the polling of the peer settle.
 #[derive(Debug)]
 pub(super) struct WarmUp {
     since: Instant,
     left: u32,
 }
 
-/// The warm-up ends after so many round trips, or after this time.
+/// Limits of the warm-up: number of round trips, and time.
 const WARM_UP_ROUNDS: u32 = 64;
 const WARM_UP_TIME: Duration = Duration::from_millis(2);
 
@@ -99,7 +101,7 @@ impl WarmUp {
         Self { since: now, left: WARM_UP_ROUNDS }
     }
 
-    /// Whether a round trip that began at `start` belongs to it.
+    /// Returns true if a round trip that began at `start` belongs to the warm-up.
     pub(super) fn has(&mut self, start: Instant) -> bool {
         if self.left == 0 || start.saturating_duration_since(self.since) >= WARM_UP_TIME {
             self.left = 0;
@@ -151,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_spread_far_below_a_microsecond_is_told() {
-        // 1 ms and 1 ms + 2 ns: the histogram alone could not tell them apart.
+        // 1 ms and 1 ms + 2 ns: the histogram alone could not distinguish them.
         let spread = of([1_000_000, 1_000_002].repeat(500));
         assert_eq!((spread.mean_ns, spread.stddev_ns), (1_000_001, 1));
         assert!(spread.p50_ns <= spread.max_ns);

@@ -1,8 +1,10 @@
-//! Bandwidth over a connected queue pair: RDMA writes, as many at a time as keep a link busy.
+//! Measures the throughput of a connected queue pair with RDMA writes. Enough writes are
+//! outstanding to keep a link busy.
 //!
-//! Notes go before and after: the source asks, as on iWARP the end that connects must send first (RFC 5044, 7.1),
-//! and the target tells where it may be written to; when the source has written, it asks the target
-//! to look at the bytes: an adapter acknowledges what no process has seen.
+//! Both ends exchange notes before and after the writes. The source sends the first note, because
+//! on iWARP the end that connects must send first (RFC 5044, 7.1). The target replies with the
+//! address of its memory. After the writes, the source requests that the target checks the bytes:
+//! an adapter acknowledges bytes that no process has seen.
 
 use std::time::{Duration, Instant};
 
@@ -15,49 +17,50 @@ use crate::model::probe::{Cause, Stage, StepError, Streaming, Throughput};
 use crate::ping::error::verbs_error;
 use crate::sys::verbs::{Batch, Connected, QueuePair, Remote, Request, Signal, Status, VerbsError};
 
-/// Bytes of one write.
+/// Size of one write, in bytes.
 const BLOCK: usize = 64 << 10;
 
-/// Writes under way.
+/// Largest number of outstanding writes.
 const WINDOW: u32 = 64;
 
-/// Writes under way at first; each that ends in the first part of the time makes it one more.
+/// Number of outstanding writes at first. Each write that ends in the first part of the time adds
+/// one.
 const FIRST_WINDOW: u32 = 4;
 
-/// Bytes of a note.
+/// Size of a note, in bytes.
 const NOTE: usize = 40;
 
-/// Where the parts of the buffer are: the bytes, a note to send, two that are received.
+/// Parts of the buffer behind the data: one note to send, and the received notes.
 const SENT: usize = BLOCK;
 const RECEIVED: usize = SENT + NOTE;
 const RECEIVES: usize = 2;
 
-/// Bytes of buffer that a stream needs.
+/// Size of the buffer that a stream needs, in bytes.
 pub(super) const BUFFER: usize = RECEIVED + RECEIVES * NOTE;
 
-/// Requests a queue pair must hold at once.
+/// Number of requests that a queue pair must hold at the same time.
 pub(super) const SENDS: u32 = WINDOW + 2;
 
-/// The completion ids: receives carry the number of their slot.
+/// Completion ids of sends. The id of a receive is the number of its slot.
 const WRITE: u64 = 100;
 const SENT_NOTE: u64 = 101;
 
-/// A path on which no write ends for so long has come to a halt.
+/// Time without a completed write after which a path counts as broken.
 const HALT: Duration = Duration::from_secs(1);
 
-/// How long a note may take to leave.
+/// Longest time until a note has left.
 const LEAVE: Duration = Duration::from_secs(2);
 
-/// What the ends tell each other.
+/// Message between the two ends of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Note {
-    /// Where to?
+    /// The source requests an address for its writes.
     Begin(u64),
-    /// Write here.
+    /// The target offers this memory.
     Memory(Remote),
-    /// Everything is written, with the pattern of this number.
+    /// The source has written everything, with the pattern of this nonce.
     Written(u64),
-    /// It is there.
+    /// The target has checked the data with this nonce.
     Seen(u64),
 }
 
@@ -96,12 +99,12 @@ impl Note {
     }
 }
 
-/// Stale memory is no note.
+/// Returns the checksum of a note, which stale memory does not have.
 fn seal(words: [u64; 3]) -> u64 {
     words.into_iter().fold(0x7264_6d61, |seal, word| next_word(seal ^ word))
 }
 
-/// Posts the receives; do this before the peer may send.
+/// Posts the receives. This must happen before the peer may send.
 pub(super) fn prepare<T: Connected>(qp: &mut QueuePair<T>) -> Result<(), VerbsError> {
     (0..RECEIVES).try_for_each(|slot| post_receive(qp, slot))
 }
@@ -114,11 +117,11 @@ fn post_receive<T: Connected>(qp: &mut QueuePair<T>, slot: usize) -> Result<(), 
 pub(super) struct Stream<'a, T: Connected> {
     qp: &'a mut QueuePair<T>,
     batch: Batch,
-    /// Writes and notes that have not ended.
+    /// Writes and notes that have not completed.
     writes: u32,
     notes: u32,
     written: u64,
-    /// When a write ended last.
+    /// Time at which a write completed last.
     moved: Option<Instant>,
     received: Option<usize>,
 }
@@ -130,7 +133,7 @@ impl<'a, T: Connected> Stream<'a, T> {
         Self { qp, batch, writes: 0, notes: 0, written: 0, moved, received }
     }
 
-    /// Writes for the time that is asked for, and has the target look at what came.
+    /// Writes for the requested time, then lets the target check the received bytes.
     pub(super) fn write(&mut self, ask: &Streaming) -> Result<Throughput, StepError> {
         self.measure(ask).map_err(|failure| self.told(failure))
     }
@@ -143,7 +146,7 @@ impl<'a, T: Connected> Stream<'a, T> {
         fill(&mut bytes, ask.nonce, 0, Kind::Full, BLOCK, false);
         self.qp.write(0, &bytes)?;
         let mut marks = Marks::new(clock::now(), Duration::from_millis(u64::from(ask.slot_ms)));
-        // On a slow path a whole window at once would take seconds to drain.
+        // On a slow path, a full window would take seconds to drain.
         let mut window = FIRST_WINDOW;
         while !marks.note(self.written, clock::now()) {
             if marks.is_first() {
@@ -164,7 +167,7 @@ impl<'a, T: Connected> Stream<'a, T> {
         })?;
         let seen = marks.throughput(self.written, clock::now());
         if drained.is_none() {
-            // A path that is slow and goes on is not a broken one.
+            // A slow path on which writes still complete is not broken.
             let goes_on = self.moved.is_some_and(|moved| moved.elapsed() < HALT);
             return if goes_on { Ok(seen) } else { Err(Failure::NoCompletion) };
         }
@@ -175,14 +178,14 @@ impl<'a, T: Connected> Stream<'a, T> {
         }
     }
 
-    /// Lets the peer write, until told to stop; how many notes it sent.
+    /// Lets the peer write until a stop; returns the number of checks that the peer requested.
     pub(super) fn serve(&mut self, halt: &Halt<'_>) -> Result<u64, StepError> {
         self.attend(halt).map_err(|failure| self.told(failure))
     }
 
     fn attend(&mut self, halt: &Halt<'_>) -> Result<u64, Failure> {
         let mut answered = 0;
-        // A peer that never ends must not keep this end there.
+        // A peer that never stops sending must not keep this end in the loop.
         while !halt.is_asked() {
             let waits = Patience::new(Duration::MAX).unless(halt);
             let Some(slot) = self.await_note(waits)? else { break };
@@ -208,7 +211,7 @@ impl<'a, T: Connected> Stream<'a, T> {
         Ok(answered)
     }
 
-    /// Waits for a note of the peer.
+    /// Waits for a note from the peer.
     fn note(&mut self, limit: Duration) -> Result<Note, Failure> {
         let slot = self.await_note(Patience::new(limit))?.ok_or(Failure::NoReply)?;
         self.read(slot)

@@ -1,4 +1,5 @@
-//! The TCP comparison: a small echo over the interface that the RDMA messages use.
+//! Measures TCP round trips for comparison, over the interface that the RDMA messages use. The
+//! target runs an echo server; the source connects to it.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,16 +14,17 @@ use super::statistics::{Samples, WarmUp};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError, TcpProbing};
 
-/// Bytes of one TCP message: as the smallest RDMA message.
+/// Size of one TCP message, in bytes: the size of the smallest RDMA message.
 const MESSAGE: usize = 64;
 
-/// The first packet may be lost once: it is sent again after a second.
+/// Time limit for a connection. A lost first packet is sent again after one second.
 const CONNECT: Duration = Duration::from_millis(1_500);
 
-/// How long one echo may take.
+/// Longest time of one echo.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// Starts an echo at `address` on a port of the kernel's choice; it runs until it is dropped.
+/// Starts an echo server at `address`, on a port that the kernel chooses. It runs until it is
+/// dropped.
 pub(super) fn start_echo(address: SocketAddr, proof: Proof) -> io::Result<Acceptor> {
     Acceptor::start(address, proof, answer)
 }
@@ -48,14 +50,14 @@ fn answer(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a comparison starts: the address and interface of the RDMA port.
+/// Start of a TCP connection: the address and the interface of the RDMA port.
 #[derive(Debug, Clone, Default)]
 pub(super) struct From {
-    /// The port's address.
+    /// Address of the port.
     pub(super) address: Option<SocketAddr>,
-    /// The port's interface; `None` where the kernel names none (siw).
+    /// Interface of the port; `None` if the kernel names none (siw).
     pub(super) netdev: Option<String>,
-    /// The numbers by which both ends of the pair know each other.
+    /// Numbers by which both ends of a pair identify each other.
     pub(super) proof: Option<Proof>,
     /// True if the operator knows no address of either port, so that the source connects only to
     /// an address to which its own interface leads.
@@ -63,7 +65,7 @@ pub(super) struct From {
 }
 
 impl From {
-    /// Refuses an address to which the interface of the port does not lead.
+    /// Fails if the interface of the port does not lead to the address.
     pub(super) fn check(&self, remote: SocketAddr) -> io::Result<()> {
         let is_refused = self.needs_route
             && !self.address.is_some_and(|own| address::leads_to(own.ip(), remote.ip()));
@@ -76,8 +78,8 @@ impl From {
     }
 }
 
-/// Measures round trips against a peer's echo ([`start_echo`]), over the interface that RDMA
-/// uses.
+/// Measures round trips to the echo server of a peer ([`start_echo`]), over the interface that
+/// RDMA uses.
 pub(super) fn probe(from: &From, ask: &TcpProbing) -> Result<RoundTrips, StepError> {
     measure(from, ask).map_err(|error| tcp_error(&error, ask.remote))
 }
@@ -91,14 +93,15 @@ pub(super) fn tcp_error(error: &io::Error, remote: SocketAddr) -> StepError {
     StepError { detail, ..StepError::new(Stage::Tcp, cause) }
 }
 
-/// Connects to the peer, which has proved then that it is the other end of the pair.
+/// Connects to the peer, and verifies that it is the other end of the pair.
 pub(super) fn connect(from: &From, remote: SocketAddr) -> io::Result<TcpStream> {
     let no_proof = || io::Error::new(io::ErrorKind::InvalidInput, "the pair has no numbers");
     let proof = from.proof.ok_or_else(no_proof)?;
     from.check(remote)?;
     let socket = Socket::new(Domain::for_address(remote), Type::STREAM, Some(Protocol::TCP))?;
     if let Some(netdev) = &from.netdev {
-        // Kernels before 5.7 let only root choose (net/core/sock.c): the address alone must do.
+        // Before Linux 5.7 only root may bind to an interface (net/core/sock.c). Then the address
+        // selects it.
         let _ = socket.bind_device(Some(netdev.as_bytes()));
     }
     if let Some(address) = from.address.filter(|from| from.is_ipv4() == remote.is_ipv4()) {

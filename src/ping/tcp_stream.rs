@@ -1,5 +1,5 @@
-//! How much TCP takes over the interface that RDMA uses: four flows to a reader that says how much
-//! it has read.
+//! Measures the throughput of TCP over the interface that RDMA uses: four flows to a reader,
+//! which reports the number of bytes that it has read.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -13,23 +13,23 @@ use super::throughput::Marks;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, TcpStreaming, Throughput};
 
-/// Flows at the same time: one alone fills no fast link.
+/// Number of flows at the same time. One flow alone does not fill a fast link.
 const FLOWS: usize = 4;
 
-/// Bytes of one write, as iperf3 has them.
+/// Size of one write, in bytes, as in iperf3.
 const BLOCK: usize = 128 << 10;
 
-/// Bytes of what the reader says: how many it has read so far.
+/// Size of a report of the reader, in bytes: the number of bytes that it has read.
 const COUNT: usize = 8;
 
-/// How often it is looked at least whether anything has arrived.
+/// Shortest pause between two checks for progress.
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 
-/// A flow on which nothing moves for so long is given up.
+/// Time without progress after which a flow is given up.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// Starts a reader of whatever is written to it, at `address` on a port of the kernel's choice;
-/// it runs until it is dropped.
+/// Starts a reader at `address`, on a port that the kernel chooses. It reads all data until it is
+/// dropped.
 pub(super) fn start_reader(address: SocketAddr, proof: Proof) -> io::Result<Acceptor> {
     Acceptor::start(address, proof, read)
 }
@@ -51,7 +51,7 @@ fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes to a peer's reader ([`start_reader`]) for the time that is asked for.
+/// Writes to the reader of a peer ([`start_reader`]) for the requested time.
 pub(super) fn write(from: &From, ask: &TcpStreaming) -> Result<Throughput, StepError> {
     measure(from, ask).map_err(|error| tcp_error(&error, ask.remote))
 }
@@ -86,7 +86,7 @@ fn measure(from: &From, ask: &TcpStreaming) -> io::Result<Throughput> {
             thread::park_timeout(left.max(SHORTEST_LOOK));
         }
         is_over.store(true, Ordering::Relaxed);
-        // Whoever still waits for room or a count must not: what is under way is dropped.
+        // A thread may still wait for buffer space or for a count. Data in flight is dropped.
         let end = clock::now();
         for flow in &flows {
             let _ = flow.shutdown(Shutdown::Both);
@@ -99,16 +99,16 @@ fn measure(from: &From, ask: &TcpStreaming) -> io::Result<Throughput> {
     })
 }
 
-/// The bytes of one flow.
+/// Byte counts of one flow.
 #[derive(Debug, Default)]
 struct Counts {
     written: AtomicU64,
-    /// What the other side says, which may be anything.
+    /// Count that the peer reports, which may be any number.
     read: AtomicU64,
 }
 
 impl Counts {
-    /// What was read there, but no more than was written here.
+    /// Returns the bytes that the peer has read, but not more than this end has written.
     fn arrived(&self) -> u64 {
         self.read.load(Ordering::Relaxed).min(self.written.load(Ordering::Relaxed))
     }
@@ -126,7 +126,7 @@ fn pour(mut flow: &TcpStream, written: &AtomicU64, is_over: &AtomicBool) {
     }
 }
 
-/// Reads how much the other side has read.
+/// Reads the counts that the peer reports.
 fn follow(mut flow: &TcpStream, count: &AtomicU64, is_over: &AtomicBool) {
     let (mut bytes, mut filled) = ([0; COUNT], 0);
     while !is_over.load(Ordering::Relaxed) {

@@ -1,19 +1,21 @@
+//! Throughput of a measurement from byte counts at certain times. RDMA streams and TCP use it.
+
 use std::time::{Duration, Instant};
 
 use crate::model::probe::Throughput;
 
-/// Parts that the time of a bandwidth measurement has.
+/// Number of parts of a bandwidth measurement.
 const PARTS: u32 = 5;
 
-/// How much longer than asked for a measurement takes on a slow path.
+/// Longest time beyond the requested time that a measurement takes on a slow path.
 pub(super) const LATEST: Duration = Duration::from_secs(2);
 
-/// How much had arrived at the ends of the parts of a measurement.
+/// Byte counts at the ends of the parts of a measurement.
 #[derive(Debug)]
 pub(super) struct Marks {
     start: Instant,
     part: Duration,
-    /// Bytes, and when; the start first.
+    /// Byte counts with their times, the start first.
     looks: Vec<(u64, Instant)>,
 }
 
@@ -22,9 +24,9 @@ impl Marks {
         Self { start, part: slot / PARTS, looks: vec![(0, start)] }
     }
 
-    /// Notes what has arrived by `now` at the first look after the end of a part; whether the
-    /// measurement is over. A look that comes late, or a path on which nothing arrived in that time,
-    /// makes a longer part, and no empty one.
+    /// Records the bytes that have arrived by `now`, if this is the first call after the end of a
+    /// part. Returns true if the measurement is over. If a call is late, or nothing arrived, the
+    /// part becomes longer and is not empty.
     pub(super) fn note(&mut self, bytes: u64, now: Instant) -> bool {
         let before = self.looks.last().map_or(0, |last| last.0);
         if self.looks.len() <= PARTS as usize && now >= self.next() && bytes > before {
@@ -33,23 +35,23 @@ impl Marks {
         self.looks.len() > PARTS as usize || now >= self.limit()
     }
 
-    /// When all is over, whatever is still under way.
+    /// Returns the time at which the measurement ends, even if data is still in flight.
     pub(super) fn limit(&self) -> Instant {
         self.start + self.part * PARTS + LATEST
     }
 
-    /// Whether the first part, which counts for nothing, is still under way.
+    /// True during the first part, which does not count.
     pub(super) fn is_first(&self) -> bool {
         self.looks.len() < 2
     }
 
-    /// When the part ends that is under way.
+    /// Returns the end of the current part.
     pub(super) fn next(&self) -> Instant {
         self.looks.last().map_or(self.start, |last| last.1) + self.part
     }
 
-    /// What goes through, without the first part, in which both ends get going; where nothing
-    /// arrived after it, all that has arrived by `end`, as one part.
+    /// Returns the throughput without the first part, in which both ends start. If nothing
+    /// arrived after that, all bytes up to `end` count as one part.
     pub(super) fn throughput(&self, all: u64, end: Instant) -> Throughput {
         let rate = |(bytes, time): (u64, Duration)| {
             let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
@@ -70,7 +72,7 @@ impl Marks {
         if parts.is_empty() {
             parts = vec![(all, end.saturating_duration_since(self.start))];
         } else if self.looks.len() <= PARTS as usize {
-            // What came to a halt was slow until the end.
+            // A path that broke was slow until the end.
             parts.push((all.saturating_sub(last.0), end.saturating_duration_since(last.1)));
         }
         let bytes = parts.iter().map(|part| part.0).sum();
@@ -154,7 +156,7 @@ mod tests {
         let start = clock::now();
         let mut marks = Marks::new(start, SLOT);
         let at = |part| start + PART * part;
-        // Nobody looked at the end of the third part.
+        // There is no call at the end of the third part.
         for (bytes, part) in [(1_000, 1), (2_000, 2), (4_000, 4), (5_000, 5), (6_000, 6)] {
             marks.note(bytes, at(part));
         }

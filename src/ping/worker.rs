@@ -1,7 +1,7 @@
-//! The process that owns queue pairs: it does the steps it is told and says that it lives.
+//! Process on a host that owns queue pairs: it runs the requested steps and sends heartbeats.
 //!
-//! It knows nothing of hosts, SSH or verdicts. Each connection has a thread of its own, so that a
-//! call that hangs in the kernel holds up that connection and nothing else.
+//! It has no hosts, SSH or verdicts. Each connection has its own thread, so that a call that
+//! hangs in the kernel blocks only that connection. The hidden command of the agent runs it.
 
 mod connection;
 mod mad;
@@ -18,35 +18,35 @@ use super::datagram::Ports;
 use crate::model::probe::{Act, Cause, Stage, StepError, StepResult};
 use crate::wire::{FrameReader, FrameWriter, FromWorker, ToWorker, WireError, WorkerReply};
 
-/// How often a worker says that it lives.
+/// Time between two heartbeats of a worker.
 pub const HEARTBEAT: Duration = Duration::from_millis(250);
 
-/// How long a worker may take until it says that for the first time. An emulated host that has just booted
-/// takes more than two seconds.
+/// Longest time until the first heartbeat of a worker. On an emulated host that has just booted,
+/// it takes more than two seconds.
 pub const BEGINNING: Duration = Duration::from_secs(5);
 
-/// Connections a worker holds at most.
+/// Largest number of connections of a worker.
 const CONNECTIONS: usize = 1_024;
 
-/// Where answers go: one frame at a time, from any thread.
+/// Output of a worker: any thread sends a reply as one frame.
 pub(super) struct Answers<W>(Mutex<FrameWriter<W>>);
 
 impl<W: Write> Answers<W> {
-    /// `false` when nobody listens any more.
+    /// Returns false if the reader has closed the output.
     fn send(&self, message: &FromWorker) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).write(message).is_ok()
     }
 
     fn reply(&self, id: u64, result: Result<StepResult, StepError>) {
-        // A supervisor that is gone takes this process with it: there is nobody to tell.
+        // If the supervisor is gone, this process ends with it, and the reply has no receiver.
         let _ = self.send(&FromWorker::Reply(Box::new(WorkerReply { id, result })));
     }
 }
 
-/// Serves the steps that come on `input` until it ends.
+/// Runs the steps from `input` until it ends.
 ///
 /// # Errors
-/// What comes is not the protocol.
+/// The input does not follow the protocol.
 pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), WireError> {
     let answers = Arc::new(Answers(Mutex::new(FrameWriter::new(output))));
     let alive = Arc::clone(&answers);
@@ -76,7 +76,7 @@ pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), 
                 answers.reply(id, Err(out_of_order("too many connections")));
             }
             Act::Close => {
-                // The thread destroys the queue pair and then answers.
+                // The thread destroys the queue pair and then replies.
                 match connections.remove(&step.connection) {
                     Some(handle) => handle.close(id),
                     None => answers.reply(id, Ok(StepResult::Done)),

@@ -1,9 +1,11 @@
+//! Rows as blocks of lines, for listings that are wider than the terminal.
+
 use super::escape;
 use super::table::lay_out;
 use crate::query::{Align, Column, Listing, Value};
 
-/// One row below the other, for tables that no terminal is wide enough for: what a row is about in a
-/// line, then each cell with its heading. What is not there is left out.
+/// Formats each row as a block: a line with its keys, then a line for each other cell with its
+/// heading. Absent cells are left out.
 #[must_use]
 pub fn blocks<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>]) -> String {
     let is_key = |column: &Column<L>| L::KEYS.iter().any(|key| key.column == column.id);

@@ -1,6 +1,8 @@
+//! Output of `-o help`.
+
 use crate::query::{Described, Listing, describe};
 
-/// The columns of a listing, one a line: the answer to `-o help`.
+/// Lists the columns of a listing, one per line, for `-o help`.
 #[must_use]
 pub fn column_help<L: Listing>() -> String {
     let width = |of: fn(&Described) -> &'static str| {

@@ -1,3 +1,5 @@
+//! Summary below the table of `rdmactl connections`.
+
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -5,7 +7,7 @@ use super::escape;
 use crate::model::{Connection, ConnectionVerdict, Transport};
 use crate::query::ConnectionRow;
 
-/// What is to be looked at, the worst first, and how many connections there are of each kind.
+/// Lists the connections with a problem or advice, the worst first, then counts all connections.
 #[must_use]
 pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> String {
     let all: Vec<(&str, &Connection)> = rows
@@ -22,12 +24,12 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     if !told.is_empty() {
         text.push('\n');
     }
-    // Equal advice of many mounts would hide the faults.
+    // Without this, the same advice for many mounts would hide the faults.
     let mut alike: HashMap<(&str, &str), usize> = HashMap::new();
     for (_, one) in told.iter().filter(|(_, one)| is_advice(one)) {
         *alike.entry(advice(one)).or_default() += 1;
     }
-    // Other advice that is no fault stands in the columns only.
+    // All other advice is in the columns only.
     for (host, one) in told {
         let count = if is_advice(one) { alike.insert(advice(one), 0) } else { None };
         let more = match count {
@@ -69,13 +71,13 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     text
 }
 
-/// Returns the kind and the cause of a connection: equal ones are shown once.
+/// Returns the kind and the cause of a connection. Connections with the same pair are shown once.
 fn advice(connection: &Connection) -> (&str, &str) {
     let cause = connection.cause.as_ref().map_or("", |cause| cause.text.as_str());
     (connection.consumer.kind.word(), cause)
 }
 
-/// Returns true for a connection that works over TCP although its server offers RDMA.
+/// True if a connection works over TCP although its server offers RDMA.
 fn is_advice(connection: &Connection) -> bool {
     connection.verdict == ConnectionVerdict::RdmaAvailable
 }

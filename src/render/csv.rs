@@ -1,12 +1,14 @@
+//! Rows as comma-separated values.
+
 use super::escape;
 use crate::query::{Column, Listing, Value};
 
-/// One record for each row, for spreadsheets and programs: ids as heading, numbers in their base
-/// units (bits per second, bytes, nanoseconds), an empty cell for what is absent, `?` for what is
-/// unreadable.
+/// Formats one record for each row, for spreadsheets and programs. The heading has the column
+/// ids. Numbers are in their base units (bits per second, bytes, nanoseconds). An absent value is
+/// an empty cell, an unreadable value is `?`.
 ///
 /// # Errors
-/// The writer fails, which memory does not.
+/// The writer fails, which does not happen in memory.
 pub fn csv<L: Listing>(
     columns: &[&Column<L>],
     rows: &[L::Row<'_>],
@@ -35,7 +37,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Returns a text as a cell: escaped, and with `'` before a sign that begins a formula of
+/// Returns a text as a cell: escaped, and with `'` before a sign that starts a formula in
 /// spreadsheets. Names, descriptions and texts come from other hosts.
 pub(super) fn csv_text(text: &str) -> String {
     const SIGNS: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];

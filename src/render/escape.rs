@@ -1,8 +1,10 @@
+//! Escapes text from other hosts, so that it cannot control a terminal.
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Makes text from elsewhere safe for a terminal: control characters become `\x1b`, and those that
-/// turn or hide text around them `\u{202e}`.
+/// Makes text from other machines safe for a terminal. Control characters become `\x1b`;
+/// characters that reverse or hide the text around them become `\u{202e}`.
 #[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
@@ -21,7 +23,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// C0, DEL and C1.
+/// True for C0, DEL and C1.
 fn is_control(letter: char) -> bool {
     letter.is_control()
 }
@@ -29,7 +31,7 @@ fn is_control(letter: char) -> bool {
 /// Returns JSON in which no character can act on a terminal: `\u009b` is the same JSON as the
 /// character.
 ///
-/// JSON has such characters in its strings only, and serde escapes those below a blank.
+/// JSON has these characters in its strings only, and serde escapes all below a blank.
 pub(super) fn escape_json(json: String) -> String {
     let acts = |letter: char| letter == '\x7f' || !letter.is_ascii() && acts_on_terminal(letter);
     if json.is_ascii() && !json.contains('\x7f') || !json.chars().any(acts) {
@@ -49,12 +51,13 @@ pub(super) fn escape_json(json: String) -> String {
     safe
 }
 
-/// True for a control character, and for a character that turns or hides the text around it.
+/// True for a control character, and for a character that reverses or hides the text around it.
 pub(super) fn acts_on_terminal(letter: char) -> bool {
     is_control(letter) || is_hidden(letter)
 }
 
-/// What has no width of its own, or changes the direction of what stands beside it.
+/// True for a character without a width of its own, or one that changes the direction of its
+/// neighbors.
 fn is_hidden(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

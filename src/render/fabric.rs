@@ -1,4 +1,4 @@
-//! The findings of subnets below their table, the tree and the graph of a subnet, and its JSON.
+//! Findings, tree, graph and JSON of subnets, for `rdmactl fabric`.
 
 use std::fmt::Write as _;
 
@@ -65,7 +65,7 @@ struct FindingEntry {
 }
 
 impl<'reports> FabricDocument<'reports> {
-    /// Returns the document of reports; `judge` returns the findings of a subnet.
+    /// Returns the document for reports; `judge` returns the findings of a subnet.
     #[must_use]
     pub fn new(
         taken_ns: Option<u64>,
@@ -101,13 +101,13 @@ impl<'reports> FabricDocument<'reports> {
     }
 }
 
-/// The JSON Schema of `rdmactl fabric --json`.
+/// Returns the JSON Schema of `rdmactl fabric --json`.
 #[must_use]
 pub fn fabric_schema() -> serde_json::Value {
     schema_of::<FabricDocument<'_>>()
 }
 
-/// Returns each switch with the ends of its links, the leaf switches first.
+/// Formats each switch with the ends of its links, the leaf switches first.
 #[must_use]
 pub fn fabric_tree(fabric: &Fabric) -> String {
     let mut text = String::new();
@@ -147,7 +147,7 @@ pub fn fabric_tree(fabric: &Fabric) -> String {
     text
 }
 
-/// Returns a subnet as a graph in the language of Graphviz.
+/// Formats a subnet as a graph in the language of Graphviz.
 #[must_use]
 pub fn fabric_dot(fabric: &Fabric) -> String {
     let mut text = String::from("graph fabric {\n  node [shape=ellipse];\n");
@@ -168,7 +168,7 @@ pub fn fabric_dot(fabric: &Fabric) -> String {
     text
 }
 
-/// A label may hold anything that a node reports.
+/// Escapes a label, which may hold anything that a node reports.
 fn quoted(text: &str) -> String {
     escape(text).replace('\\', "\\\\").replace('"', "\\\"")
 }

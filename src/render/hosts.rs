@@ -1,3 +1,5 @@
+//! JSON and CSV of `rdmactl hosts`.
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,7 +36,7 @@ pub struct HostEntry {
 }
 
 impl HostsDocument {
-    /// The document of these hosts.
+    /// Returns the document for these hosts.
     #[must_use]
     pub fn new(folded: String, hosts: Vec<HostEntry>) -> Self {
         let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
@@ -42,13 +44,13 @@ impl HostsDocument {
     }
 }
 
-/// Hosts as comma-separated values.
+/// Formats hosts as comma-separated values.
 ///
 /// # Errors
-/// The writer fails, which memory does not.
+/// The writer fails, which does not happen in memory.
 pub fn hosts_csv(hosts: &[HostEntry]) -> Result<String, csv::Error> {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-    // Also where there is no host.
+    // The heading is written even without hosts.
     writer.write_record(["host", "user", "name", "port"])?;
     for HostEntry { host, user, name, port } in hosts {
         let user = user.as_deref().map(csv_text).unwrap_or_default();

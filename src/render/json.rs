@@ -1,3 +1,5 @@
+//! JSON documents of listings, connections and ping, and the schemas of all documents.
+
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -22,7 +24,7 @@ pub struct ReportDocument<'reports> {
 }
 
 impl<'reports> ReportDocument<'reports> {
-    /// The document of these reports.
+    /// Returns the document for these reports.
     #[must_use]
     pub fn new(taken_ns: Option<u64>, hosts: &'reports [HostReport]) -> Self {
         let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
@@ -61,7 +63,7 @@ struct HostConnections<'reports> {
 }
 
 impl<'reports> ConnectionsDocument<'reports> {
-    /// The document of the connections of each report.
+    /// Returns the document for the connections of each report.
     #[must_use]
     pub fn new(
         taken_ns: Option<u64>,
@@ -83,13 +85,13 @@ impl<'reports> ConnectionsDocument<'reports> {
     }
 }
 
-/// The JSON Schema of `rdmactl config --json`.
+/// Returns the JSON Schema of `rdmactl config --json`.
 #[must_use]
 pub fn settings_schema() -> serde_json::Value {
     schema_of::<SettingsDocument<'_>>()
 }
 
-/// The JSON Schema of `rdmactl connections --json`.
+/// Returns the JSON Schema of `rdmactl connections --json`.
 #[must_use]
 pub fn connections_schema() -> serde_json::Value {
     schema_of::<ConnectionsDocument<'_>>()
@@ -108,7 +110,7 @@ pub struct PingDocument<'report> {
 }
 
 impl<'report> PingDocument<'report> {
-    /// The document of a run.
+    /// Returns the document for a run.
     #[must_use]
     pub fn new(report: &'report PingReport) -> Self {
         let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
@@ -116,29 +118,29 @@ impl<'report> PingDocument<'report> {
     }
 }
 
-/// The JSON Schema of `rdmactl ping --json`.
+/// Returns the JSON Schema of `rdmactl ping --json`.
 #[must_use]
 pub fn ping_schema() -> serde_json::Value {
     schema_of::<PingDocument<'_>>()
 }
 
-/// The JSON Schema of `rdmactl hosts --json`.
+/// Returns the JSON Schema of `rdmactl hosts --json`.
 #[must_use]
 pub fn hosts_schema() -> serde_json::Value {
     schema_of::<HostsDocument>()
 }
 
-/// Any document as indented JSON with a final line break.
+/// Formats a document as indented JSON with a final line break.
 ///
 /// # Errors
-/// A value has no JSON form, which no document of this program has.
+/// A value has no JSON form. No document of this program has such a value.
 pub fn to_json(document: &impl Serialize) -> serde_json::Result<String> {
     let mut text = escape_json(serde_json::to_string_pretty(document)?);
     text.push('\n');
     Ok(text)
 }
 
-/// Documents as lines of JSON.
+/// Formats documents as lines of JSON.
 ///
 /// # Errors
 /// As for [`to_json`].
@@ -153,14 +155,14 @@ pub fn to_json_lines<D: Serialize>(
     Ok(text)
 }
 
-/// The JSON Schema of every listing.
+/// Returns the JSON Schema of every listing.
 #[must_use]
 pub fn report_schema() -> serde_json::Value {
     schema_of::<ReportDocument<'_>>()
 }
 
 pub(super) fn schema_of<T: JsonSchema>() -> serde_json::Value {
-    // What is written, and not what would be accepted: every key is always there.
+    // The schema describes the output: every key is always present.
     SchemaSettings::draft2020_12()
         .for_serialize()
         .into_generator()

@@ -1,4 +1,5 @@
-//! Notes on standard error: problems, failures and missing data; equal notes of several hosts are one.
+//! Notes on standard error: problems, failures and missing data. Equal notes of several hosts
+//! become one note.
 
 use super::escape;
 use crate::model::{HostFailure, HostReport, Problem, VerbsState, Via};
@@ -13,11 +14,11 @@ pub struct Note {
     pub fix: Option<String>,
 }
 
-/// Limit of the notes on a terminal.
+/// Largest number of notes on a terminal.
 const MOST: usize = 100;
 
-/// Longest set of hosts that stands before a note or in its text, in bytes; of a longer set the
-/// note names the first host.
+/// Longest set of hosts before a note or in its text, in bytes. For a longer set, the note names
+/// the first host.
 pub(super) const LONGEST_SET: usize = 60;
 
 /// Returns the names of hosts as a set: `n[1-4]`.
@@ -25,11 +26,11 @@ fn folded(hosts: &[&str]) -> String {
     names::fold(hosts.iter().map(ToString::to_string))
 }
 
-/// A note before its hosts are gathered.
+/// Note of one host, before equal notes are combined.
 struct Fact {
     text: String,
     fix: Option<String>,
-    /// Facts with an equal key are one note.
+    /// Key: facts with an equal key become one note.
     alike: String,
     /// True if the note names every host, as one folded set.
     names_all: bool,
@@ -41,15 +42,16 @@ impl Fact {
         Self { text, fix, alike, names_all: false }
     }
 
-    /// Returns the fact of a host that gave no report. Failures that differ only in name and address are equal.
+    /// Returns the fact of a host without a report. Failures that differ only in name and address
+    /// are equal.
     fn failure(host: &str, failure: &HostFailure) -> Self {
         let fact = Self::new(failure.detail.clone(), failure.fix.clone());
         Self { alike: without_addresses(&names::replace(&fact.alike, host, "#")), ..fact }
     }
 }
 
-/// Returns the text with `#` for each word that looks like an address:
-/// `10.1.0.17:22`, `fe80::1%eth0`.
+/// Returns the text with `#` for each word that looks like an address: `10.1.0.17:22`,
+/// `fe80::1%eth0`.
 pub(super) fn without_addresses(text: &str) -> String {
     let is_address = |word: &str| {
         word.contains(['.', ':'])
@@ -62,9 +64,9 @@ pub(super) fn without_addresses(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the notes of some reports, in the order they are first met; `is_verbose` lists each missing part of a
-/// capture, but not what rdmactl on the host would add. Hosts are named when the operator
-/// named them; equal notes are said once: `n[17-80]: ...`.
+/// Returns the notes of reports, in the order of their first occurrence. `is_verbose` lists each
+/// missing part of a capture, but not the data that rdmactl on the host would add. Hosts are
+/// named if the operator named them. Equal notes appear once: `n[17-80]: ...`.
 #[must_use]
 pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec<Note> {
     let mut order: Vec<(Fact, Vec<&str>)> = Vec::new();
@@ -83,12 +85,12 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
             (true, [_, _, ..]) if fact.names_all => {
                 format!("{}: {}", folded(&hosts), fact.text.replace(THIS_HOST, "these hosts"))
             }
-            // A host that is named by its address would be named twice.
+            // A host whose address is its name would be named twice.
             (true, [host]) if fact.text.starts_with(&format!("{host}: ")) => fact.text,
             (true, [host]) => format!("{host}: {}", fact.text),
             (true, [first, rest @ ..]) => {
                 let set = folded(&hosts);
-                // A text with the name of the first host is not a text about the set.
+                // A text with the name of the first host does not describe the whole set.
                 if set.len() <= LONGEST_SET && !fact.text.contains(first) {
                     format!("{set}: {}", fact.text)
                 } else {
@@ -129,7 +131,7 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
         })
         .into_iter()
         .collect();
-    // A recording of a shell holds no answer of the program.
+    // A recording of a shell holds no data from the program.
     let needs_program = |problem: &&Problem| {
         let is_of_shell = report.via == Via::Shell && problem.not_recorded;
         problem.needs_program() || is_of_shell
@@ -148,7 +150,7 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
         facts.extend(removed(&redacted));
     }
     facts.extend(not_asked(&for_program));
-    // Where there is no device, nobody misses what verbs would say of it.
+    // Without a device, verbs have nothing to report.
     if let VerbsState::Unavailable { detail, fix } = &report.verbs
         && !report.devices.is_empty()
     {
@@ -157,7 +159,7 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
     facts
 }
 
-/// Describes the data that only rdmactl on the host can read in one note; `None` if there is none.
+/// Combines the data that only rdmactl on the host can read in one note; `None` if there is none.
 fn not_asked(problems: &[&Problem]) -> Option<Fact> {
     const KINDS: [(&str, &str); 7] = [
         ("sock_diag", "sockets"),
@@ -189,7 +191,7 @@ fn not_asked(problems: &[&Problem]) -> Option<Fact> {
     Some(Fact { names_all: true, ..fact })
 }
 
-/// Describes the data that a capture does not hold in one note; `None` if there is none.
+/// Combines the data that a capture does not hold in one note; `None` if there is none.
 fn not_recorded(missing: &[&Problem]) -> Option<Fact> {
     let fix = "record all data again: rdmactl capture --save FILE";
     let parts = parts(missing)?;
@@ -198,7 +200,7 @@ fn not_recorded(missing: &[&Problem]) -> Option<Fact> {
     Some(Fact::new(text, Some(fix.into())))
 }
 
-/// Describes the data that `capture --redact` removed in one note; `None` if there is none.
+/// Combines the data that `capture --redact` removed in one note; `None` if there is none.
 fn removed(redacted: &[&Problem]) -> Option<Fact> {
     let parts = parts(redacted)?;
     let count = redacted.len();
@@ -208,7 +210,7 @@ fn removed(redacted: &[&Problem]) -> Option<Fact> {
     ))
 }
 
-/// Names some parts of a report that problems concern, and the number of the others.
+/// Names the first parts of a report that have problems, and the number of the others.
 fn parts(missing: &[&Problem]) -> Option<String> {
     const NAMED: usize = 3;
     let part = |problem: &&Problem| {
@@ -223,8 +225,8 @@ fn parts(missing: &[&Problem]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{names}{more}"))
 }
 
-/// The problems, those of one error in one place as one: a table whose entries are all refused is one
-/// sentence with their number.
+/// Returns the problems as facts. Problems with one error in one table are one fact with their
+/// number, for example if all entries of a table are refused.
 fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<Fact> {
     let mut order: Vec<(&Problem, usize)> = Vec::new();
     let mut known = std::collections::HashMap::new();
@@ -233,7 +235,7 @@ fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<Fact> {
             if problem.is_of_device_file() { Some(DEVICE_FILES) } else { table(&problem.key) };
         let index = match table {
             Some(table) if problem.errno.is_some() => {
-                // Its own file stands in the words, which differ by it.
+                // The text contains the path of the file, which differs for each entry.
                 let words = problem.detail.replace(&problem.source, "");
                 *known.entry((table, words, problem.fix.as_ref())).or_insert(order.len())
             }
@@ -257,10 +259,10 @@ fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<Fact> {
     order.into_iter().map(fact).collect()
 }
 
-/// The verbs device files of a host, as one table.
+/// Name of a table that holds all verbs device files of a host.
 const DEVICE_FILES: &str = "device files";
 
-/// The table of which a key names one entry: `mlx5_0/1/gids` of `mlx5_0/1/gids/3`.
+/// Returns the table whose entry a key names: `mlx5_0/1/gids` for `mlx5_0/1/gids/3`.
 fn table(key: &str) -> Option<&str> {
     let (table, _) = key.rsplit_once('/')?;
     let name = table.rsplit('/').next()?;

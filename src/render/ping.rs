@@ -25,17 +25,17 @@ use crate::model::ping::{Bandwidth, Code, Finding, Pair, PingReport, Summary, Ve
 use crate::names;
 use crate::query::{Align, Value};
 
-/// Above this many hosts a matrix no longer fits a screen.
+/// Largest number of hosts for which a matrix fits a screen.
 const WIDEST: usize = 40;
 
-/// An agent startup below this many milliseconds is not printed.
+/// Agent startup time from which on it is printed, in milliseconds.
 const SHORT_STARTUP_MS: u64 = 1_000;
 
-/// How many single pairs are told of; the others are counted.
+/// Largest number of single pairs with a line each; the others are counted.
 const MOST_PAIRS: usize = 10;
 
-/// The answer of a run over a whole set: a matrix of medians, row by row the sources; one line
-/// about it where it would not fit a screen. Hosts of a leaf switch stand together.
+/// Formats a run over a whole set as matrices of medians, one row per source. If they do not fit
+/// a screen, one line replaces them. Hosts of one leaf switch are next to each other.
 #[must_use]
 pub fn render_matrix(report: &PingReport, header: bool) -> String {
     if report.hosts.len() > WIDEST {
@@ -57,7 +57,7 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
         };
         let mut shown: Vec<&Figure> = FIGURES.iter().filter(is_shown).collect();
         if shown.is_empty() {
-            // Whether they work is told even so.
+            // Without a value, the matrix shows only which pairs work.
             shown.push(&NO_FIGURE);
         }
         shown
@@ -67,7 +67,7 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
     grids.collect::<Vec<_>>().join("\n")
 }
 
-/// What a matrix shows of each pair that works.
+/// Value that a matrix shows for each pair that works.
 struct Figure {
     title: &'static str,
     of: fn(&Pair) -> Value,
@@ -76,7 +76,7 @@ struct Figure {
 /// Matrix of a run in which no pair has a value.
 const NO_FIGURE: Figure = Figure { title: "result", of: |_| Value::Absent };
 
-/// Those that were measured have a matrix each.
+/// Values of a pair. Each value that was measured has its own matrix.
 const FIGURES: &[Figure] = &[
     Figure {
         title: "half RTT, us",
@@ -120,7 +120,7 @@ fn render_figure(report: &PingReport, rail: usize, figure: &Figure, header: bool
     lay_out(&aligns, header.into_iter().chain(rows))
 }
 
-/// A line that says so where nothing of a report is real; nothing for a real run.
+/// Returns the line that marks a report as simulated; an empty text for a real run.
 #[must_use]
 pub fn render_origin(report: &PingReport) -> String {
     let origin = |file: &String| format!("SIMULATED from {}: no message was sent\n", escape(file));
@@ -135,7 +135,7 @@ fn name(report: &PingReport, host: usize) -> String {
 #[must_use]
 pub fn render_findings(report: &PingReport) -> String {
     let mut text = String::new();
-    // A fabric on which all fails may have as many bad paths as pairs.
+    // A fabric on which all pairs fail may have as many bad paths as pairs.
     let (hosts, pairs): (Vec<_>, Vec<_>) =
         report.findings.iter().partition(|one| one.host.is_some() || one.leaves.len() == 1);
     let (told, counted) = pairs.split_at(pairs.len().min(MOST_PAIRS));
@@ -197,7 +197,7 @@ fn how_often(report: &PingReport, finding: &Finding) -> String {
     let Finding { failed, of, host_pairs_failed, host_pairs, .. } = finding;
     let noun = if *host_pairs == 1 { "host" } else { "hosts" };
     let count = match finding.host {
-        // Files of older versions have no such count.
+        // Files of older versions do not have this count.
         _ if *host_pairs == 0 => format!("{failed} of {of} pairs"),
         Some(_) => format!("with {host_pairs_failed} of {host_pairs} {noun}"),
         None if !finding.leaves.is_empty() => {
@@ -223,14 +223,14 @@ fn write_warnings(text: &mut String, report: &PingReport) {
     }
 }
 
-/// `leaf leaf1`, `path leaf1 - leaf2`.
+/// Formats leaf switches or a path: `leaf leaf1`, `path leaf1 - leaf2`.
 fn name_leaves(leaves: &[String]) -> String {
     let names: Vec<_> = leaves.iter().map(|leaf| escape(leaf)).collect();
     let noun = if names.len() == 1 { "leaf" } else { "path" };
     format!("{noun} {}", names.join(" - "))
 }
 
-/// ` rail 1`, ` rails 1,2`; nothing for all.
+/// Formats rails: ` rail 1`, ` rails 1,2`; an empty text for all rails.
 fn name_rails(rails: &[usize]) -> String {
     let numbers: Vec<String> = rails.iter().map(ToString::to_string).collect();
     match numbers.as_slice() {
@@ -240,7 +240,8 @@ fn name_rails(rails: &[usize]) -> String {
     }
 }
 
-/// What went well at the second attempt only: no fault, but its reader may know of one.
+/// Writes the pairs that worked at the second attempt only. This is no fault, but may point to
+/// one.
 fn write_recovered(text: &mut String, report: &PingReport) {
     let recovered: Vec<(&Pair, &Verdict)> =
         report.pairs.iter().filter_map(|pair| Some((pair, pair.failed_first()?))).collect();
@@ -258,12 +259,12 @@ fn write_recovered(text: &mut String, report: &PingReport) {
     }
 }
 
-/// A host that was never reached has its own story, and no pair need tell it.
+/// True if a host was reached. For other hosts, the reason of the failure replaces the pairs.
 fn was_reached(report: &PingReport, host: usize) -> bool {
     report.hosts.get(host).is_some_and(|host| host.failure.is_none())
 }
 
-/// `roce.udp4791_blocked 970, mtu.blackhole 10`.
+/// Counts findings by code: `roce.udp4791_blocked 970, mtu.blackhole 10`.
 fn count_codes(findings: &[&Finding]) -> String {
     let mut counts: BTreeMap<Code, usize> = BTreeMap::new();
     for finding in findings {

@@ -1,10 +1,10 @@
-//! Tab-separated cells for `cut` and `awk`.
+//! Rows as tab-separated cells for `cut` and `awk`.
 
 use super::escape;
 use crate::query::{Column, Listing, Value};
 
-/// Returns one line for each row, with numbers in the base unit that the id of the column names: bits per second,
-/// bytes, nanoseconds.
+/// Returns one line for each row. Numbers are in the base unit that the id of the column names:
+/// bits per second, bytes, nanoseconds.
 #[must_use]
 pub fn plain<L: Listing>(columns: &[&Column<L>], rows: &[L::Row<'_>], header: bool) -> String {
     let mut text = String::new();

@@ -20,7 +20,7 @@ pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> St
             Severity::Fail => "!",
             Severity::Unknown => "?",
             Severity::Warn => "~",
-            // A single sample has no past.
+            // A listing is one sample, and findings in the past need several.
             Severity::Past => "-",
         };
         let hosts = if hosts_named {

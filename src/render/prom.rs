@@ -1,9 +1,9 @@
-//! Prometheus' text exposition format, version 0.0.4: for node-exporter's textfile collector and
-//! whatever else scrapes.
+//! Rows in the text exposition format of Prometheus, version 0.0.4: for the textfile collector of
+//! node-exporter, and for any other scraper.
 //!
 //! Metrics are called `rdmactl_NOUN_COLUMN_UNIT`. Amounts become samples in base units (bytes,
-//! seconds); words and numbers that are names become labels of `rdmactl_NOUN_info`. What is absent
-//! has no sample, and what is unreadable is told by `rdmactl_unreadable`.
+//! seconds). Words, and numbers that are names, become labels of `rdmactl_NOUN_info`. An absent
+//! value has no sample; an unreadable value has a sample of `rdmactl_unreadable`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -11,24 +11,24 @@ use std::fmt::Write as _;
 use super::escape;
 use crate::query::{Amount, Column, Kind, Listing, Value, amount, help_of, noun};
 
-/// What several listings have samples of.
+/// Nouns that have samples in several listings.
 const SHARED: [&str; 5] = ["host", "device", "port", "netdev", "rdma_system"];
 
-/// The labels of a sample: names, and values that are not yet escaped.
+/// Labels of a sample: names, and values that are not escaped yet.
 type Labels = Vec<(String, String)>;
 
-/// One metric with its samples.
+/// Metric with its samples.
 struct Family {
     kind: Kind,
     help: String,
-    /// The labels as they are written, then the number.
+    /// Labels as they are written, and the number.
     samples: Vec<(String, String)>,
     known: BTreeSet<String>,
-    /// Number of the last row of labels that several rows have.
+    /// Number of the last row with these labels, if several rows have them.
     rows: HashMap<String, usize>,
 }
 
-/// The metrics, in the order in which they are first met.
+/// Metrics in the order of their first sample.
 #[derive(Default)]
 struct Exposition {
     order: Vec<String>,
@@ -55,7 +55,7 @@ impl Exposition {
         is_new
     }
 
-    /// Adds a sample of a thing that its keys do not tell from another: a number does.
+    /// Adds a sample. If several samples have these keys, a row number distinguishes them.
     fn add_row(&mut self, name: &str, kind: Kind, help: &str, keys: &Labels, number: &str) {
         let mut labels = keys.clone();
         while !self.add(name, kind, help, &labels, number) {
@@ -76,7 +76,7 @@ impl Exposition {
                     Kind::Gauge => "gauge",
                     Kind::Counter => "counter",
                 };
-                // What follows a semicolon is about tables.
+                // Text after a semicolon is about tables.
                 let help = family.help.split(';').next().unwrap_or_default();
                 let help = escape(help).replace('\\', "\\\\");
                 let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
@@ -89,8 +89,8 @@ impl Exposition {
     }
 }
 
-/// The rows as metrics; `hosts` are those that were asked, each with the reason where it gave no
-/// answer. Without `header` no line says what a metric means.
+/// Formats rows as metrics. `hosts` are the queried hosts, each with the reason if it did not
+/// reply. Without `header`, no line explains a metric.
 #[must_use]
 pub fn prom<L: Listing>(
     columns: &[&Column<L>],
@@ -133,7 +133,7 @@ pub fn prom<L: Listing>(
     all.write(header)
 }
 
-/// The samples of one thing, and its words as one more.
+/// Adds the samples of a noun, and one more sample for its words.
 fn add_noun<'columns, L: Listing>(
     all: &mut Exposition,
     noun: &str,
@@ -182,18 +182,19 @@ fn is_key<L: Listing>(column: &Column<L>) -> bool {
     L::KEYS.iter().any(|key| key.column == column.id)
 }
 
-/// Whether rows are of this noun itself, and not of something that has several rows.
+/// True if each row is one item of this noun, and not a part of an item.
 fn is_last_noun<L: Listing>(noun: &str) -> bool {
     L::KEYS.iter().rposition(|key| key.noun == noun).is_none_or(|at| at + 1 == L::KEYS.len())
 }
 
-/// The keys of a noun: those down to its own, or all for a noun without own ones.
+/// Returns the keys of a noun: all keys up to its own, or all keys if it has none.
 fn keys_of<L: Listing>(noun: &str) -> &'static [crate::query::Key] {
     let last = L::KEYS.iter().rposition(|key| key.noun == noun);
     last.map_or(L::KEYS, |last| &L::KEYS[..=last])
 }
 
-/// The value of a key column; a bad word in its place tells why there is nothing.
+/// Returns the value of a key column; `None` if it is a bad word, which explains why there is no
+/// value.
 fn key_value<L: Listing>(row: &L::Row<'_>, column: &str) -> Option<String> {
     let column = L::COLUMNS.iter().find(|it| it.id == column)?;
     let value = column.value(row);
@@ -203,7 +204,7 @@ fn key_value<L: Listing>(row: &L::Row<'_>, column: &str) -> Option<String> {
     value.name().or_else(|| value.number().map(|number| number.to_string()))
 }
 
-/// Whether a row has something of this noun at all.
+/// True if a row has an item of this noun.
 fn is_there<L: Listing>(row: &L::Row<'_>, noun: &str) -> bool {
     let mut own = L::KEYS.iter().filter(|key| key.noun == noun).peekable();
     own.peek().is_none() || own.any(|key| key_value::<L>(row, key.column).is_some())
@@ -215,15 +216,16 @@ fn key_labels<L: Listing>(row: &L::Row<'_>, noun: &str) -> Labels {
         .filter(|key| !key.label.is_empty())
         .filter_map(|key| Some((key.label.to_owned(), key_value::<L>(row, key.column)?)))
         .collect();
-    // Listings share what they say of hosts, devices and ports, and files of several may be scraped
-    // together.
+    // Listings share samples of hosts, devices and ports, and a scraper may read the files of
+    // several listings together.
     if SHARED.contains(&noun) {
         labels.push(("command".to_owned(), L::NAME.to_owned()));
     }
     labels
 }
 
-/// The label of a column: its id behind the noun, or all of it where a key is called so.
+/// Returns the label of a column: the part of its id after the noun, or the whole id if a key has
+/// this label.
 fn label(id: &str, keys: &Labels) -> String {
     let rest = id.split_once('.').map_or(id, |(_, rest)| rest).replace('.', "_");
     if keys.iter().any(|(key, _)| *key == rest) { id.replace('.', "_") } else { rest }

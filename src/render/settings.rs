@@ -1,3 +1,5 @@
+//! JSON of `rdmactl config`.
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,7 +18,7 @@ pub struct SettingsDocument<'settings> {
 }
 
 impl<'settings> SettingsDocument<'settings> {
-    /// Returns the document of these settings.
+    /// Returns the document for these settings.
     #[must_use]
     pub fn new(settings: &'settings [SettingEntry]) -> Self {
         let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));

@@ -1,3 +1,5 @@
+//! Rows as an aligned table.
+
 use std::borrow::Cow;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
@@ -5,9 +7,9 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use super::escape;
 use crate::query::{Align, Column, Listing, Value};
 
-/// A table without lines: two blanks between columns and none around, numbers to the right.
+/// Formats a table without lines: two blanks between columns, none around, numbers to the right.
 ///
-/// Nothing is cut or wrapped. Without rows there is no table, not even a heading.
+/// No cell is truncated or wrapped. Without rows the text is empty and has no heading.
 #[must_use]
 pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>], header: bool) -> String {
     if rows.is_empty() || columns.is_empty() {
@@ -19,7 +21,7 @@ pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>], header: bo
     lay_out(&aligns, header.into_iter().chain(rows))
 }
 
-/// Rows of cells as aligned lines, escaped.
+/// Formats rows of cells as aligned lines, escaped.
 pub(super) fn lay_out(aligns: &[Align], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);

@@ -1,4 +1,4 @@
-//! What a host has to send with, and how well two of these go together.
+//! Ports and GIDs that a host can use, and the score of a pair of them.
 
 use std::net::IpAddr;
 
@@ -6,43 +6,44 @@ use super::Overrides;
 use crate::model::ping::RoutePort;
 use crate::model::{Device, Gid, GidKind, HostReport, Port, PortState, Protocol, SOFT_ROCE};
 
-/// The first Linux that is known not to hang when a firewall of its own host drops a datagram of
-/// soft-RoCE. Of 5.10 and 6.1 `rxe_requester` sends it again for ever, in the process that posted it,
-/// which no signal ends: seen in the lab, a host with one processor was dead.
+/// First Linux version that is known not to hang if a firewall of the host drops a soft-RoCE
+/// datagram. In 5.10 and 6.1, `rxe_requester` sends the datagram again for ever, in the process
+/// that posted it, and no signal ends this. Seen in the lab: a host with one CPU stopped
+/// responding.
 const RXE_SURVIVES_FIREWALLS: (u32, u32) = (6, 12);
 
-/// A GID of a port that can be used when the port is up.
+/// GID of a port that can be used while the port is up.
 pub(super) struct Candidate<'a> {
     pub(super) host: &'a HostReport,
     pub(super) device: &'a Device,
     pub(super) port: &'a Port,
     pub(super) gid: &'a Gid,
     pub(super) protocol: Protocol,
-    /// The port's number, as verbs and address vectors have it.
+    /// Number of the port, in the type of verbs and address vectors.
     pub(super) number: u8,
-    /// The GID's index, as address vectors have it.
+    /// Index of the GID, in the type of address vectors.
     pub(super) index: u8,
 }
 
 impl<'a> Candidate<'a> {
-    /// Whether it can be used; one that cannot is on its rail all the same.
+    /// True if the port is active. A port that is not active is on its rail, too.
     pub(super) fn is_active(&self) -> bool {
         is_active(self.port)
     }
 
-    /// Which port of the host it is.
+    /// Returns the device and the port number.
     pub(super) fn place(&self) -> (&'a str, u8) {
         (&self.device.name, self.number)
     }
 
-    /// Whether it can send what nobody acknowledges without harm to its host. iWARP has no such thing.
+    /// True if unacknowledged messages do no harm to the host. False for iWARP, which has none.
     pub(super) fn survives_loss(&self) -> bool {
         let is_soft = self.device.driver.as_deref() == Some(SOFT_ROCE);
         self.protocol != Protocol::Iwarp
             && (!is_soft || self.host.kernel_release() >= Some(RXE_SURVIVES_FIREWALLS))
     }
 
-    /// What a route tells of it.
+    /// Returns the port as a route describes it.
     pub(super) fn route_port(&self) -> RoutePort {
         RoutePort {
             device: self.device.name.clone(),
@@ -60,7 +61,8 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// MTU of the interface of the GID, which may be a VLAN or a bond.
+    /// Returns the MTU of the interface of the GID, in bytes. The interface may be a VLAN or a
+    /// bond.
     fn netdev_mtu(&self) -> Option<u32> {
         let of_port = || self.port.netdev_mtu;
         let Some(name) = &self.gid.netdev else { return of_port() };
@@ -72,7 +74,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// All that a host has of what is wanted.
+/// Returns all GIDs of a host that match the overrides.
 pub(super) fn candidates<'a>(host: &'a HostReport, wanted: &Overrides) -> Vec<Candidate<'a>> {
     let mut found = Vec::new();
     let is = |wanted: Option<u32>, number| wanted.is_none_or(|wanted| wanted == number);
@@ -83,7 +85,7 @@ pub(super) fn candidates<'a>(host: &'a HostReport, wanted: &Overrides) -> Vec<Ca
     for device in devices {
         for port in device.ports.iter().filter(|port| is(wanted.port, port.number)) {
             let Some(protocol) = port.protocol else { continue };
-            // What does not fit the calls of verbs cannot be used.
+            // A number that does not fit the calls of verbs cannot be used.
             let Ok(number) = u8::try_from(port.number) else { continue };
             if !is_usable(protocol) {
                 continue;
@@ -105,15 +107,16 @@ pub(super) fn candidates<'a>(host: &'a HostReport, wanted: &Overrides) -> Vec<Ca
     found
 }
 
-/// The VLAN of a GID's interface; `None` without one, and where interfaces were not read.
+/// Returns the VLAN of the interface of a GID; `None` without a VLAN, or if the interfaces were
+/// not read.
 pub(super) fn vlan(one: &Candidate<'_>) -> Option<u16> {
     let name = one.gid.netdev.as_ref()?;
     let netdev = one.host.netdev(name)?;
     netdev.vlan.as_ref()?.id
 }
 
-/// The VLANs of two GIDs that begin as those of one subnet do and whose frames do not meet; `None`
-/// where they may, or where it is not known.
+/// Returns the VLANs of two GIDs if the prefixes of the GIDs are equal, as in one subnet, but
+/// their VLANs differ. `None` if their frames may reach each other, or if a VLAN is unknown.
 pub(super) fn different_vlans(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(u16, u16)> {
     if a.protocol != Protocol::Roce {
         return None;
@@ -123,7 +126,7 @@ pub(super) fn different_vlans(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(u
         (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= 64,
         _ => false,
     };
-    // Who sends without a tag may be in any VLAN: its switch port says.
+    // An interface without a tag may be in any VLAN: its switch port decides.
     let (here, there) = vlan(a).zip(vlan(b))?;
     (is_one_subnet && here != there).then_some((here, there))
 }
@@ -132,21 +135,22 @@ pub(super) fn is_active(port: &Port) -> bool {
     port.state.is_some_and(PortState::is_active)
 }
 
-/// Whether messages can be sent at all as we send them: connections, or datagrams with answers.
+/// True if rdmactl can send messages over the protocol: connections, or datagrams with replies.
 pub(super) fn is_usable(protocol: Protocol) -> bool {
     protocol != Protocol::Usnic
 }
 
-/// How good a pair of GIDs is; `None` when they cannot talk to each other.
+/// Returns the score of a pair of GIDs; `None` if they cannot reach each other.
 ///
-/// In this order: `RoCE` v2 before v1, global before link-local, the longest common prefix of their
-/// addresses (the same subnet, the same rail), IPv4 before IPv6.
+/// The order is: `RoCE` v2 before v1, global before link-local, the longest common prefix of the
+/// addresses (one subnet, one rail), IPv4 before IPv6.
 pub(super) fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool, u32, bool)> {
     if a.protocol != b.protocol {
         return None;
     }
     if a.protocol.has_subnet() {
-        // Ports of two subnets reach each other only through a router: the same fabric first.
+        // Ports of two subnets reach each other only through a router, so one subnet is
+        // preferred.
         let same_subnet = subnet_prefix(a.gid) == subnet_prefix(b.gid);
         return Some((true, same_subnet, 0, a.gid.index == 0 && b.gid.index == 0));
     }
@@ -166,7 +170,7 @@ pub(super) fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool,
             Some((version_2, is_global, (a.to_bits() ^ b.to_bits()).leading_zeros(), true))
         }
         (IpAddr::V6(a), IpAddr::V6(b)) => {
-            // Scaled to IPv4's 32 bits, so that the families compare.
+            // Scaled to the 32 bits of IPv4, so that both families are comparable.
             let common = (a.to_bits() ^ b.to_bits()).leading_zeros() / 4;
             Some((version_2, is_global, common, false))
         }
@@ -174,7 +178,7 @@ pub(super) fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool,
     }
 }
 
-/// The upper half of a GID (IBA 4.1.1): the same in all ports of a subnet.
+/// Returns the upper half of a GID (IBA 4.1.1), which is equal for all ports of a subnet.
 pub(super) fn subnet_prefix(gid: &Gid) -> u128 {
     gid.value.0.to_bits() >> 64
 }

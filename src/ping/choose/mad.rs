@@ -1,8 +1,8 @@
 //! Addresses of management datagrams (MADs) between the two ports of a route.
 //!
-//! InfiniBand uses LIDs. RoCE uses GIDs, and an IPv6 GID if both ports have one: the kernel matches
-//! no response over IPv4 GIDs (`rcv_has_same_gid`, drivers/infiniband/core/mad.c). Over IPv4 GIDs the
-//! target replies by the method Send instead.
+//! InfiniBand uses LIDs. RoCE uses GIDs, and an IPv6 GID if both ports have one: the kernel
+//! matches no response over IPv4 GIDs (`rcv_has_same_gid`, drivers/infiniband/core/mad.c). Over
+//! IPv4 GIDs the target replies by the method Send instead.
 
 use super::Overrides;
 use super::candidate::candidates;
@@ -19,7 +19,7 @@ const SUBNET_BITS: u32 = 64;
 pub(in crate::ping) struct MadPlan {
     pub(in crate::ping) source: MadOpening,
     pub(in crate::ping) target: MadOpening,
-    /// Routes in the order in which they are tried, as the source and as the target have them.
+    /// Routes in the order of the attempts, each from the source and from the target.
     pub(in crate::ping) routes: Vec<(MadRoute, MadRoute)>,
 }
 
@@ -88,18 +88,18 @@ pub(in crate::ping) fn mad_route_to(
     Ok((end.opening(Role::Source), route))
 }
 
-/// True if packets with this GID can reach the peer: one family, and one scope.
+/// True if packets with this GID can reach the peer: both have one family and one scope.
 fn reaches(own: &Gid, peer: GidValue) -> bool {
     let own = own.value;
     own.ip().is_ipv4() == peer.ip().is_ipv4() && own.is_link_local() == peer.is_link_local()
 }
 
-/// Returns true if ports of this protocol have queue pair 1.
+/// True if ports of this protocol have queue pair 1.
 pub(in crate::ping) fn has_mads(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Ib | Protocol::Opa | Protocol::Roce)
 }
 
-/// A GID and its index.
+/// Index of a GID, and the GID.
 type GidAt = (u8, GidValue);
 
 /// Port of one end.
@@ -154,7 +154,8 @@ impl<'a> End<'a> {
         Some((u8::try_from(self.route.gid_index).ok()?, self.route.gid))
     }
 
-    /// Returns the IPv6 GIDs of the same kind, network interface and scope as the chosen GID.
+    /// Returns the IPv6 GIDs with the kind and the network interface of the chosen GID, in one
+    /// scope.
     fn others(&self, is_link_local: bool) -> impl Iterator<Item = GidAt> {
         let kind = self.route.gid_kind.unwrap_or(GidKind::RoceV2);
         let fits = move |gid: &&Gid| {
@@ -168,8 +169,8 @@ impl<'a> End<'a> {
     }
 }
 
-/// Returns the pairs of GIDs to try, the best one first: global IPv6 addresses of one subnet, then
-/// link-local ones, then the GIDs of the route.
+/// Returns the pairs of GIDs to try, the best one first: global IPv6 addresses of one subnet,
+/// then link-local ones, then the GIDs of the route.
 fn gid_pairs(here: &End<'_>, there: &End<'_>, wanted: &Overrides) -> Vec<(GidAt, GidAt)> {
     let chosen = here.chosen().zip(there.chosen());
     let is_ipv4 = here.route.gid.ip().is_ipv4();
@@ -197,7 +198,7 @@ mod tests {
 
     const UP: PortState = PortState::Active;
 
-    /// A host with one RoCE port and its device file for MADs.
+    /// Returns a host with one RoCE port and its device file for MADs.
     fn roce(gids: &[&str]) -> HostReport {
         let gids: Vec<_> = gids.iter().map(|gid| (*gid, GidKind::RoceV2)).collect();
         let mut host = host(&[("rxe0", Protocol::Roce, UP, &gids)]);
@@ -218,7 +219,7 @@ mod tests {
         mad_plan(a, b, routes[0].1.as_ref().unwrap(), wanted)
     }
 
-    /// The GIDs that are tried, as `INDEX OWN PEER` of the source.
+    /// Returns the GIDs of the attempts, as `INDEX OWN PEER` of the source.
     fn tried(a: &HostReport, b: &HostReport, wanted: &Overrides) -> Vec<String> {
         let plan = plan(a, b, wanted).unwrap();
         let gids = |(here, there): (MadRoute, MadRoute)| {

@@ -10,7 +10,7 @@ use crate::model::ping::{Code, FIX_SET_UP, FIX_VLAN, Side, Verdict};
 use crate::model::probe::Stage;
 use crate::model::{Device, GidKind, HostReport, Port, PortState, Protocol, WantedGid};
 
-/// Why two hosts have no route between them.
+/// Reason why two hosts have no route between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::ping) enum NoMatch {
     /// One end has no active RDMA port; the states of its ports.
@@ -30,13 +30,13 @@ pub(in crate::ping) enum NoMatch {
     NoGid(Side, String),
     /// An InfiniBand port of one end waits for a subnet manager; the port and its state.
     NoSubnetManager(Side, String),
-    /// Both have ports, but no protocol in common.
+    /// The hosts have no common protocol.
     Disjoint(String),
-    /// Both have `RoCE`, but no GIDs of one version and one kind of address.
+    /// Both hosts have `RoCE`, but no GIDs of one version and one kind of address.
     GidFamily(String),
-    /// The GIDs of both are in different VLANs of one subnet.
+    /// The GIDs of both hosts are in one subnet, but in different VLANs.
     Vlan(String),
-    /// Both ends are in no partition in which they may talk.
+    /// The hosts have no common partition in which they may communicate.
     PKey(String),
 }
 
@@ -65,7 +65,7 @@ impl NoMatch {
     }
 }
 
-/// Why no two active ports of two hosts go together.
+/// Returns the reason why no two active ports of two hosts fit together.
 pub(super) fn between(from: &[Candidate<'_>], to: &[Candidate<'_>]) -> NoMatch {
     let apart = from.iter().flat_map(|a| to.iter().map(move |b| (a, b))).find_map(|(a, b)| {
         (a.protocol == b.protocol && a.gid.kind == b.gid.kind).then_some(())?;
@@ -93,7 +93,8 @@ pub(super) fn between(from: &[Candidate<'_>], to: &[Candidate<'_>]) -> NoMatch {
     ))
 }
 
-/// The GIDs of active `RoCE` ports as pairs of them are matched: the version, and what kind of address.
+/// Formats the GIDs of active `RoCE` ports by the properties that must match: the version, and
+/// the kind of address.
 fn families(end: &[Candidate<'_>]) -> String {
     let roce = end.iter().filter(|one| one.is_active() && one.protocol == Protocol::Roce);
     let families: BTreeSet<String> = roce
@@ -117,7 +118,7 @@ fn protocols(candidates: &[Candidate<'_>]) -> String {
     words.join(", ")
 }
 
-/// Why nothing of a host can be used.
+/// Returns the reason why no port of a host can be used.
 pub(super) fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoMatch {
     let has = |wanted: &Overrides| candidates(host, wanted).iter().any(Candidate::is_active);
     if let Some(index) = wanted.gid_index.of(&host.host) {
@@ -132,7 +133,7 @@ pub(super) fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoMatch
     ];
     let asked: Vec<String> = asked.into_iter().flatten().collect();
     if !asked.is_empty() && has(&Overrides::default()) {
-        // Without the flag the pairs of such a port fail on its rail only.
+        // Without the flag, the pairs of a port that is down fail on its rail only.
         if let Some((device, port)) = only_down(host, wanted) {
             return down_port(side, host, (device, port), port.netdev.clone());
         }
@@ -164,13 +165,13 @@ pub(super) fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoMatch
     NoMatch::Port(side, format!("no active port with a usable GID: {}", states.join(", ")))
 }
 
-/// Every GID of a host is an address of another host as well.
+/// Returns the reason for a host whose GIDs are all addresses of another host as well.
 pub(super) fn only_duplicates(side: Side) -> NoMatch {
     let detail = "each address of its active ports is also an address of another host of this run";
     NoMatch::Port(side, detail.to_owned())
 }
 
-/// What the active ports that could be used have instead of one GID.
+/// Formats the GID indices that the usable active ports have.
 fn missing_gid(host: &HostReport, index: u32, wanted: &Overrides) -> String {
     let mut ports: BTreeMap<(&str, u8), Vec<String>> = BTreeMap::new();
     let candidates = candidates(host, wanted);
@@ -184,7 +185,7 @@ fn missing_gid(host: &HostReport, index: u32, wanted: &Overrides) -> String {
     format!("no GID at index {index}: {}", ports.join("; "))
 }
 
-/// Why a port is not active.
+/// Returns the reason why a port is not active.
 pub(super) fn down(side: Side, one: &Candidate<'_>) -> NoMatch {
     let netdev = one.gid.netdev.clone().or_else(|| one.port.netdev.clone());
     down_port(side, one.host, (one.device, one.port), netdev)
@@ -205,7 +206,7 @@ fn down_port(
     }
 }
 
-/// Returns true if a network interface is set down: the kernel then reports no carrier state.
+/// True if a network interface is set down. The kernel then reports no carrier state.
 fn is_set_down(host: &HostReport, name: &str) -> bool {
     host.netdev(name)
         .is_some_and(|one| one.operstate.as_deref() == Some("down") && one.carrier.is_none())
@@ -222,7 +223,7 @@ fn only_down<'a>(host: &'a HostReport, wanted: &Overrides) -> Option<(&'a Device
     ports.first().copied().filter(|_| is_down)
 }
 
-/// The link of such a port is up; it has no LID yet (IBA 7.2.7).
+/// True if the link of a port is up, but the port has no LID yet (IBA 7.2.7).
 fn waits_for_manager(port: &Port) -> bool {
     port.protocol.is_some_and(Protocol::has_subnet) && port.state == Some(PortState::Init)
 }
@@ -232,7 +233,7 @@ fn told_state(device: &Device, port: &Port) -> String {
     format!("{}/{} is {state}", device.name, port.number)
 }
 
-/// What an active port lacks that is no candidate.
+/// Formats the reason why an active port cannot be used.
 fn unfit(port: &Port) -> String {
     match port.protocol {
         None => " with an unknown protocol".into(),

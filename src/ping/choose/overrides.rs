@@ -1,23 +1,25 @@
+//! Choices of the user that replace the choices of a pair of hosts.
+
 use crate::model::WantedGid;
 
-/// What is used whatever two hosts would choose for each other.
+/// Values to use instead of the choices of the hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
-    /// The device, by its name on either host.
+    /// Name of the device on both hosts.
     pub device: Option<String>,
-    /// The port of the device.
+    /// Port number of the device.
     pub port: Option<u32>,
-    /// The index of the GID.
+    /// Index of the GID.
     pub gid_index: WantedGid,
-    /// The partition: its key, of which the upper bit (membership) does not count.
+    /// P_Key of the partition. Its upper bit (membership) is ignored.
     pub pkey: Option<u16>,
-    /// Path MTU in bytes, even one that a port does not have.
+    /// Path MTU in bytes, even one that a port does not support.
     pub mtu: Option<u32>,
     /// Service level.
     pub service_level: u8,
     /// Traffic class.
     pub traffic_class: u8,
-    /// Only the best rail of each pair.
+    /// True if only the best rail of each pair is tested.
     pub first_rail: bool,
     /// Numbers of the only rails that are tested; empty for all.
     pub rails: Vec<usize>,

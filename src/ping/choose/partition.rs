@@ -1,4 +1,4 @@
-//! The partition of two ports.
+//! Chooses the partition of two ports.
 
 use super::candidate::Candidate;
 use super::{NoMatch, Overrides};
@@ -7,8 +7,11 @@ use crate::model::PKey;
 /// Index and key of a partition on one host.
 pub(super) type Partition = (u16, Option<u16>);
 
-/// The partition at both ends: the one that is wanted, else that of index 0, else the first in which
-/// they may talk; `None` where a table is not known. Two members talk when one of them is a full one (IBA 10.9.1.1).
+/// Returns the partition at both ends; `None` if a table is unknown.
+///
+/// The requested partition comes first, then the partition at index 0, then the first one in
+/// which both ends may communicate. At least one of two members must be a full member (IBA
+/// 10.9.1.1).
 pub(super) fn common_partition<'a>(
     a: &Candidate<'a>,
     b: &Candidate<'a>,
@@ -18,7 +21,7 @@ pub(super) fn common_partition<'a>(
     let find = |one: &Candidate<'_>, end: &str| -> Result<Option<PKey>, NoMatch> {
         let Some(table) = one.port.pkeys.as_ref().filter(|table| !table.is_empty()) else {
             return match wanted.pkey {
-                // Keys that could not be read are not known, and iWARP has none.
+                // Tables may be unreadable, and iWARP has none.
                 Some(wanted) => Err(NoMatch::PKey(format!(
                     "{}/{} of the {end} reports no P_Keys; {wanted:#06x} is requested",
                     one.device.name, one.number

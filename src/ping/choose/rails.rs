@@ -1,4 +1,4 @@
-//! Which ports of different hosts are on one rail.
+//! Assigns the ports of all hosts to rails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -7,29 +7,30 @@ use super::Overrides;
 use super::candidate::{Candidate, candidates, subnet_prefix, vlan};
 use crate::model::{GidKind, HostReport, Protocol};
 
-/// The rails of all hosts of a run: what is rail 1 between two of them is so between any two.
+/// Rails of all hosts of a run. A rail has one number for all pairs of hosts.
 #[derive(Debug, Default)]
 pub(in crate::ping) struct Rails {
     keys: Vec<Key>,
     division: Division,
-    /// The only numbers that are tested; empty for all.
+    /// Numbers of the tested rails; empty for all.
     only: Vec<usize>,
 }
 
-/// What the ports of one rail have in common.
+/// Property that the ports of one rail share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
-    /// `RoCE`: the beginning of the IPv4 addresses.
+    /// `RoCE`: the prefix of the IPv4 addresses.
     V4(u128),
-    /// The beginning of the IPv6 addresses.
+    /// `RoCE`: the prefix of the IPv6 addresses.
     V6(u128),
-    /// InfiniBand: the subnet's prefix, and which of the host's ports in it.
+    /// InfiniBand: the subnet prefix, and the position of the port among those of the host in the
+    /// subnet.
     Subnet(u128, usize),
-    /// All others, by protocol: which of the host's ports.
+    /// All other protocols: the name of the protocol, and the position of the port on the host.
     Order(&'static str, usize),
 }
 
-/// How many hosts have a port with one key.
+/// Number of hosts that have a port with one key.
 #[derive(Debug, Default)]
 struct Ports {
     up: usize,
@@ -37,8 +38,8 @@ struct Ports {
 }
 
 impl Ports {
-    /// Whether hosts were to meet there. Cards have ports that nobody cabled: one that is down was
-    /// meant to be up where it has an address, or where most others are.
+    /// True if these ports are a rail. Cards have ports without a cable: a port that is down was
+    /// meant to be up if it has an address, or if most other hosts have it up.
     fn are_rail(&self, key: Key) -> bool {
         let has_address = matches!(key, Key::V4(_) | Key::V6(_));
         self.up > 0
@@ -46,17 +47,17 @@ impl Ports {
     }
 }
 
-/// How many bits of an address tell its rail.
+/// Number of leading bits of an address that identify its rail.
 ///
-/// A GID does not say how long the prefix of its subnet is. The coarsest division will do that
-/// keeps the ports of each host apart: hosts that are cabled alike are on the same rails.
+/// A GID does not contain the prefix length of its subnet. The shortest prefix that separates the
+/// ports of each host is used: hosts with equal cabling are then on the same rails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Division {
     v4: u32,
     v6: u32,
 }
 
-/// Ports of one host that differ only beyond these bits are in one subnet by all custom.
+/// Longest prefixes. By custom, ports of one host with this prefix in common are in one subnet.
 const FINEST_V4: u32 = 24;
 const FINEST_V6: u32 = 64;
 
@@ -93,17 +94,17 @@ impl Rails {
         rails
     }
 
-    /// How many there are, at least one.
+    /// Returns the number of rails, at least one.
     pub(in crate::ping) fn count(&self) -> usize {
         self.keys.len().max(1)
     }
 
-    /// Numbers of the rails that are tested.
+    /// Returns the numbers of the tested rails.
     pub(in crate::ping) fn tested(&self) -> impl Iterator<Item = usize> {
         (0..self.count()).filter(|rail| self.is_tested(*rail))
     }
 
-    /// All that two hosts may share and that are tested, by number.
+    /// Returns the tested rails with their numbers.
     pub(super) fn keys(&self) -> impl Iterator<Item = (usize, Key)> {
         self.keys.iter().copied().enumerate().filter(|(rail, _)| self.is_tested(*rail))
     }
@@ -117,12 +118,12 @@ impl Rails {
         self.only.is_empty() || self.only.contains(&rail)
     }
 
-    /// The rail of each of a host's candidates.
+    /// Returns the rail of each candidate of a host.
     pub(super) fn of_each(&self, host: &[Candidate<'_>]) -> Vec<Key> {
         host.iter().map(|one| self.key(host, one)).collect()
     }
 
-    /// The rail of a port; all its GIDs are on it.
+    /// Returns the rail of a port; all its GIDs are on this rail.
     fn key(&self, host: &[Candidate<'_>], one: &Candidate<'_>) -> Key {
         if one.protocol.has_subnet() {
             let prefix = subnet_prefix(one.gid);
@@ -140,8 +141,9 @@ impl Rails {
     }
 }
 
-/// The address of a `RoCE` port that tells its rail: of version 2 before version 1, of the port
-/// itself before a VLAN's, IPv4 before IPv6; `None` for a port that has link-local ones only.
+/// Returns the address of a `RoCE` port that identifies its rail: version 2 before version 1, an
+/// address of the port before that of a VLAN, IPv4 before IPv6. `None` if all addresses are
+/// link-local.
 fn first_address(host: &[Candidate<'_>], one: &Candidate<'_>) -> Option<IpAddr> {
     let rank = |it: &&Candidate<'_>| {
         let is_old = it.gid.kind != Some(GidKind::RoceV2);
@@ -154,7 +156,7 @@ fn first_address(host: &[Candidate<'_>], one: &Candidate<'_>) -> Option<IpAddr> 
         .map(|first| first.gid.value.ip())
 }
 
-/// Which of the ports it is, in the order of their PCI addresses.
+/// Returns the position of a port among others, in the order of their PCI addresses.
 fn place<'a>(ports: impl Iterator<Item = &'a Candidate<'a>>, one: &Candidate<'_>) -> usize {
     let before: BTreeSet<_> = ports.map(rank).filter(|other| *other < rank(one)).collect();
     before.len()
@@ -164,20 +166,20 @@ fn rank<'a>(one: &'a Candidate<'_>) -> (Option<&'a str>, &'a str, u8) {
     (one.device.pci.as_deref(), &one.device.name, one.number)
 }
 
-/// The first bits of an address.
+/// Returns the first bits of an address.
 fn beginning(address: u128, bits: u32, width: u32) -> u128 {
-    // A shift by all bits has no result of its own.
+    // A shift by the whole width is not defined.
     address.checked_shr(width - bits).filter(|_| bits > 0).unwrap_or(0)
 }
 
-/// Whether the addresses of a host's different ports differ in their first bits.
+/// True if the addresses of the ports of a host differ in their first bits.
 fn is_divided(addresses: &[u128], bits: u32, width: u32) -> bool {
     let beginnings: BTreeSet<u128> =
         addresses.iter().map(|&address| beginning(address, bits, width)).collect();
     beginnings.len() == addresses.len()
 }
 
-/// The addresses of so many bits that tell the rails of a host's ports.
+/// Returns the addresses of the given width that identify the rails of the ports of a host.
 fn addresses(host: &[Candidate<'_>], width: u32) -> Vec<u128> {
     let ports: BTreeMap<_, _> =
         host.iter().map(|one| (one.place(), first_address(host, one))).collect();

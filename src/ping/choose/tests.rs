@@ -2,14 +2,14 @@ use super::*;
 use crate::analyse::verdict::Ends;
 use crate::model::{Device, Gid, GidValue, Membership, Netdev, PKey, Port, PortState, Via, Vlan};
 
-/// The best route, of one rail.
+/// Returns the best route, with one rail.
 fn choose(source: &HostReport, target: &HostReport) -> Result<Route, NoMatch> {
     let all =
         super::choose(source, target, &Rails::default(), &BTreeSet::new(), &Overrides::default())?;
     all.into_iter().next().unwrap().1
 }
 
-/// The rails of two hosts of a run of so many: number, and device at both ends.
+/// Returns the shared rails of the first two hosts of a run: number, and device at both ends.
 fn shared(hosts: &[&HostReport], wanted: &Overrides) -> Vec<(usize, String, String)> {
     let rails = Rails::of(hosts.iter().copied(), wanted);
     let routes = super::choose(hosts[0], hosts[1], &rails, &BTreeSet::new(), wanted).unwrap();
@@ -156,7 +156,7 @@ fn a_port_that_is_down_is_named() {
     assert!(why.contains("rxe0/1 is DOWN"), "{why}");
 }
 
-/// The failure of a target whose second port is down.
+/// Returns the failure of a target whose second port is down.
 fn is_down(netdev: Option<&str>) -> NoMatch {
     let (side, netdev) = (Side::Target, netdev.map(Into::into));
     NoMatch::Down { side, state: "rxe1/1 is DOWN".into(), netdev, is_set_down: false }
@@ -437,7 +437,7 @@ fn gids_of_other_vlans_on_one_subnet_do_not_meet() {
     let also = on("eth1.100", Some(100), "::ffff:10.1.0.2");
     let plain = on("eth0", None, "::ffff:10.1.0.3");
     assert!(choose(&tagged, &also).is_ok());
-    // An access port of that VLAN takes the tag away.
+    // An access port of this VLAN removes the tag.
     assert!(choose(&tagged, &plain).is_ok());
     let other = on("eth0.200", Some(200), "::ffff:10.1.0.4");
     let Err(NoMatch::Vlan(why)) = choose(&tagged, &other) else { panic!() };

@@ -1,3 +1,5 @@
+//! Datagram queue pair of a port, which sends and receives datagrams and validates them.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,54 +13,54 @@ use crate::sys::verbs::{
     VerbsError,
 };
 
-/// Bytes before each datagram that is received: the adapter writes the GRH there, and leaves them
-/// free where there is none (IBA 11.4.1.2).
+/// Bytes before each received datagram. The adapter writes the GRH to them, or leaves them unused
+/// if the packet has no GRH (IBA 11.4.1.2).
 const GRH: usize = 40;
 
-/// Datagrams that wait to be read at most; more are dropped.
+/// Largest number of received datagrams that wait; further datagrams are dropped.
 const RECEIVES: u32 = 64;
 const RECEIVE_BYTES: usize = GRH + BYTES;
 
-/// Datagrams under way at most.
+/// Largest number of datagrams in flight.
 const SENDS: u32 = 16;
 
 const CAPACITY: Capacity = Capacity { sends: SENDS, receives: RECEIVES, inline_bytes: 0 };
 
-/// Where in the buffer the datagrams are that are sent: behind those that are received.
+/// Offset of the sent datagrams in the buffer, behind the received ones.
 const SENT: usize = RECEIVES as usize * RECEIVE_BYTES;
 
 const BUFFER: usize = SENT + SENDS as usize * BYTES;
 
-/// The completion ids of sends begin here; receives have the number of their slot.
+/// First completion id of sends. The id of a receive is the number of its slot.
 const FIRST_SEND: u64 = 1_000;
 
-/// Addresses that are kept: soft-RoCE of kernel 5.10 has 100 for all its users.
+/// Number of cached address handles. Soft-RoCE of Linux 5.10 has 100 for all its users.
 const ADDRESSES: usize = 32;
 
-/// How long a datagram may take to leave.
+/// Longest time until a datagram has left.
 const LEAVE: Duration = Duration::from_millis(300);
 
-/// A port's datagram queue pair. It stays for the whole run: its number is what peers know.
+/// Datagram queue pair of a port. It exists for the whole run, because peers send to its number.
 pub(in crate::ping) struct Endpoint<T: Addressed> {
     qp: QueuePair<T>,
-    /// Bytes before each datagram that is received.
+    /// Bytes before each received datagram.
     grh: usize,
     domain: Domain,
     qkey: u32,
-    /// The newest last.
+    /// Address handles, the newest last.
     addresses: Vec<(Path, Arc<AddressHandle>)>,
     batch: Batch,
     posted: u64,
     done: u64,
-    /// A request has failed: the queue pair sends no more.
+    /// True if a request has failed. The queue pair then sends nothing more.
     broken: bool,
 }
 
-/// Makes the endpoint of a port, ready to send and to receive: of reliable datagrams on EFA where
-/// its library is there, else of unreliable ones.
+/// Creates the endpoint of a port, ready to send and to receive. EFA uses reliable datagrams if
+/// its library is installed; all other ports use unreliable datagrams.
 ///
-/// [`Cause::Unsupported`](crate::model::probe::Cause::Unsupported) when the driver has no
-/// datagrams, which is no fault.
+/// The error is [`Cause::Unsupported`](crate::model::probe::Cause::Unsupported) if the driver has
+/// no datagrams, which is no fault.
 pub(super) fn open(opening: &Opening, qkey: u32) -> Result<Box<dyn Meet>, StepError> {
     let fail = |error| verbs_error(Stage::Open, &error);
     let device = Device::open(&opening.device).map_err(fail)?;
@@ -107,7 +109,7 @@ impl<T: Addressed> Endpoint<T> {
         self.qp.number()
     }
 
-    /// The address of a peer, from the cache where it was looked up before.
+    /// Returns the address handle of a peer, from the cache if possible.
     pub(super) fn address(&mut self, path: &Path) -> Result<Arc<AddressHandle>, VerbsError> {
         if let Some((_, known)) = self.addresses.iter().find(|(one, _)| one == path) {
             return Ok(Arc::clone(known));
@@ -138,7 +140,7 @@ impl<T: Addressed> Endpoint<T> {
                 return Err(Failure::NoCompletion);
             }
         }
-        // Sends end in their order, so that this slot is free.
+        // Sends complete in order, so this slot is free.
         let slot = usize::try_from(self.posted % u64::from(SENDS)).unwrap_or(0);
         let offset = SENT + slot * BYTES;
         self.qp.write(offset, &datagram.encode())?;
@@ -153,7 +155,7 @@ impl<T: Addressed> Endpoint<T> {
         self.posted - self.done < u64::from(SENDS)
     }
 
-    /// Fetches what has come; strangers' bytes are dropped.
+    /// Handles completions. Bytes that are no datagram of this program are dropped.
     pub(super) fn poll(&mut self, hear: &mut dyn FnMut(Datagram)) -> Result<(), Failure> {
         if self.qp.send_queue().poll(&mut self.batch)? == 0 {
             return Ok(());
@@ -190,7 +192,7 @@ fn post_receive<T: Addressed>(
 
 #[test]
 fn efa_is_looked_for_by_name_and_its_absence_is_an_answer() {
-    // Neither a card of EFA nor any other is on the machine that runs this.
+    // The machine that runs this test has no EFA device, nor any other device with this name.
     let opening = serde_json::json!({
         "device": "no_such_device", "port": 1, "gid_index": 0, "gid": "fe80::1", "pkey_index": 0,
         "service_level": 0, "traffic_class": 0, "tcp_address": null, "netdev": null,

@@ -1,3 +1,5 @@
+//! Exchange of datagrams between two ports: an end finds its peer, then measures round trips.
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,36 +12,37 @@ use crate::ping::halt::Halt;
 use crate::ping::statistics::{Samples, WarmUp};
 use crate::sys::verbs::{AddressHandle, Addressed, Path};
 
-/// When the datagrams go out that look for a peer, as long as nobody answers.
+/// Times at which an end sends its first datagrams, as long as no reply arrives.
 const TRIES: [Duration; 3] =
     [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(150)];
 
-/// The longest that the end that only answers stays beyond what is measured: its operator stops it long
-/// before.
+/// Longest stay of the end that only replies, beyond the time of the measurement. The operator
+/// stops it long before.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Datagrams that are read before anything else is looked at; what is beyond is dropped, as the network
-/// may do.
+/// Number of datagrams that are handled before anything else is checked. Further datagrams are
+/// dropped, as the network may do.
 const MOST_AT_ONCE: u32 = 64;
 
-/// A path on which an answer takes longer is not measured again for a few samples.
+/// Duration of a round trip beyond which a path is not measured again: the samples would be few.
 const SLOW: Duration = Duration::from_millis(150);
 
-/// How long one answer of a measurement is waited for at least.
+/// Shortest wait for one reply of a measurement.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 
-/// A port's datagram queue pair of either kind.
+/// Datagram queue pair of a port, for any transport.
 pub(in crate::ping) trait Meet: Send {
-    /// What peers send to.
+    /// Returns the queue pair number to which peers send.
     fn number(&self) -> u32;
 
-    /// Whether it can be used no more.
+    /// True if the queue pair is not usable any more.
     fn is_broken(&self) -> bool;
 
-    /// Sends datagrams to a peer and answers its own: first up to three, until one is answered;
-    /// then as many as are to be measured. The end that has none to measure answers until it is stopped.
+    /// Sends datagrams to a peer and replies to the datagrams of the peer: first up to three
+    /// until a reply arrives, then as many as are to be measured. An end without a measurement
+    /// replies until it is stopped.
     ///
-    /// That nobody answers is no error, but what is told.
+    /// Missing replies are a result and no error.
     fn meet(&mut self, path: &Path, ask: &Meeting, halt: &Halt<'_>) -> Result<Met, StepError>;
 }
 
@@ -67,7 +70,7 @@ impl<T: Addressed> Meet for Endpoint<T> {
     }
 }
 
-/// A datagram that could not even be sent.
+/// Returns the failure of a datagram that could not be sent.
 fn told(failure: Failure, ask: &Meeting) -> StepError {
     if let Failure::Verbs(error) = failure {
         return verbs_error(Stage::Connect, &error);
@@ -81,7 +84,7 @@ struct Talk<'a, T: Addressed> {
     address: Arc<AddressHandle>,
     ask: &'a Meeting,
     heard: Vec<Datagram>,
-    /// Questions without an answer yet, with the time they left.
+    /// Requests without a reply, with the time at which they were sent.
     open: Vec<(u16, Instant)>,
     sequence: u16,
     met: Met,
@@ -91,8 +94,9 @@ impl<T: Addressed> Talk<'_, T> {
     fn run(mut self, halt: &Halt<'_>) -> Result<Met, Failure> {
         match self.exchange(halt) {
             Ok(trips) => self.met.trips = trips,
-            // A firewall of this host may have the request itself fail, as soft-RoCE of 6.12 does:
-            // what was sent and heard by then is told like what got lost on the way.
+            // A firewall of this host can make the request itself fail, as with soft-RoCE of
+            // 6.12. The counts up to then are reported, as for datagrams that were lost on the
+            // way.
             Err(Failure::Completion(_)) => {}
             Err(failure) => return Err(failure),
         }
@@ -107,7 +111,8 @@ impl<T: Addressed> Talk<'_, T> {
         let mut found = Samples::new();
         let first = self.find(halt, &mut found)?;
         let measured = match first {
-            // The first answer waited for the other end to begin. On a slow path it must do.
+            // The first reply includes the startup of the other end. On a slow path it is the
+            // only result.
             Some(took) if took < self.slot().max(SLOW) => self.measure(took, halt)?,
             _ => None,
         };
@@ -118,13 +123,13 @@ impl<T: Addressed> Talk<'_, T> {
         Duration::from_millis(u64::from(self.ask.slot_ms))
     }
 
-    /// Answers until it is stopped, and looks for a peer that is not heard.
+    /// Replies until it is stopped, and sends requests until the peer is heard.
     fn stay(&mut self, halt: &Halt<'_>) -> Result<(), Failure> {
         let since = clock::now();
         let end = Deadline::after(LONGEST + self.slot() * 2);
         let mut tries = TRIES.iter().peekable();
         loop {
-            // Anew after each datagram: the next one may come any moment.
+            // A new wait for each datagram: the next one may arrive at any moment.
             Patience::exact(end.remaining()).unless(halt).until(|_| {
                 if self.met.heard == 0 && tries.next_if(|&&at| since.elapsed() >= at).is_some() {
                     self.question()?;
@@ -133,14 +138,14 @@ impl<T: Addressed> Talk<'_, T> {
                 self.hear(&mut |_| {})?;
                 Ok((before != self.met).then_some(()))
             })?;
-            // A peer that never ends must not keep this end there.
+            // A peer that never stops sending must not keep this end in the loop.
             if halt.is_asked() || end.is_over() {
                 return Ok(());
             }
         }
     }
 
-    /// Looks for the peer; how long the first answer took.
+    /// Sends requests until the peer replies; returns the time that the first reply took.
     fn find(&mut self, halt: &Halt<'_>, found: &mut Samples) -> Result<Option<Duration>, Failure> {
         let since = clock::now();
         let reply = Duration::from_millis(u64::from(self.ask.reply_ms));
@@ -157,7 +162,7 @@ impl<T: Addressed> Talk<'_, T> {
             Ok(first)
         })?;
         if let Some(took) = first {
-            // Others that are only late are not lost.
+            // Replies that are only late are not lost.
             Patience::exact(took * 2 + SHORTEST_WAIT).until(|_| {
                 self.hear(&mut |took| found.add(nanoseconds(took)))?;
                 Ok(self.open.is_empty().then_some(()))
@@ -166,7 +171,7 @@ impl<T: Addressed> Talk<'_, T> {
         Ok(first)
     }
 
-    /// One after another, each as long as an answer may take.
+    /// Measures one round trip after the other. Each waits until its reply arrives or is overdue.
     fn measure(&mut self, usual: Duration, halt: &Halt<'_>) -> Result<Option<RoundTrips>, Failure> {
         let mut samples = Samples::new();
         let mut start = clock::now();
@@ -211,17 +216,18 @@ impl<T: Addressed> Talk<'_, T> {
         self.endpoint.send(datagram, &self.address, queue_pair, &mut |one| heard.push(one))
     }
 
-    /// Reads what has come: answers questions, and tells how long answers took.
+    /// Handles received datagrams: replies to requests, and passes the duration of each round
+    /// trip on.
     fn hear(&mut self, answered: &mut dyn FnMut(Duration)) -> Result<(), Failure> {
         let heard = &mut self.heard;
         self.endpoint.poll(&mut |one| heard.push(one))?;
         let now = clock::now();
-        // Answering may bring more, from a peer that floods us without end.
+        // Sending a reply may receive more datagrams, without end if a peer floods this host.
         for _ in 0..MOST_AT_ONCE {
             let Some(Datagram { nonce, connection, sequence, kind }) = self.heard.pop() else {
                 return Ok(());
             };
-            // A late one of an earlier pair or run is nobody's.
+            // A late datagram belongs to an earlier pair or run and is ignored.
             if (nonce, connection) != (self.ask.nonce, self.ask.connection) {
                 continue;
             }

@@ -1,3 +1,5 @@
+//! Datagram endpoints of a worker, which its connections share.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
@@ -7,16 +9,16 @@ use super::{Meet, endpoint};
 use crate::clock::Deadline;
 use crate::model::probe::{Cause, Opening, Stage, StepError};
 
-/// The datagram endpoints of a worker, one for each port and partition.
+/// Datagram endpoints of a worker: one for each port, partition and Q_Key.
 #[derive(Default)]
 pub(in crate::ping) struct Ports(Mutex<HashMap<Key, Arc<Slot>>>);
 
-/// The place of one endpoint: made when it is first asked for, then used by one connection at a
+/// Slot of one endpoint. The endpoint is created on first use, then used by one connection at a
 /// time.
 #[derive(Default)]
 pub(in crate::ping) struct Slot(Mutex<Place>);
 
-/// Empty until the endpoint is made, and after one of its requests failed.
+/// Endpoint of a slot; `None` before the first use, and after a request of the endpoint failed.
 type Place = Option<Box<dyn Meet>>;
 
 #[derive(PartialEq, Eq, Hash)]
@@ -27,17 +29,17 @@ struct Key {
     qkey: u32,
 }
 
-/// Endpoints at most: more than any host has ports.
+/// Largest number of endpoints, more than any host has ports.
 const MOST: usize = 256;
 
-/// How long another connection's exchange is waited for: pairs of one port take turns.
+/// Longest wait for the exchange of another connection. Pairs on one port take turns.
 const TURN: Duration = Duration::from_millis(500);
 
-/// Between two looks whether it is over.
+/// Pause between two attempts to lock an endpoint.
 const LOOK: Duration = Duration::from_millis(1);
 
 impl Ports {
-    /// The endpoint of the port, and the number of its queue pair.
+    /// Returns the slot of the endpoint for a port, and the number of its queue pair.
     pub(in crate::ping) fn open(
         &self,
         opening: &Opening,
@@ -46,7 +48,8 @@ impl Ports {
         let Opening { port, pkey_index, .. } = *opening;
         let key = Key { device: opening.device.clone(), port, pkey_index, qkey };
         let slot = {
-            // Held for the look-up alone: making an endpoint may take its time in the kernel.
+            // The lock is held for the lookup only: creating an endpoint takes time in the
+            // kernel.
             let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if slots.len() >= MOST && !slots.contains_key(&key) {
                 return Err(StepError {
@@ -70,7 +73,7 @@ impl Ports {
 }
 
 impl Slot {
-    /// The endpoint, for this connection alone.
+    /// Locks the endpoint for one connection.
     pub(in crate::ping) fn lock(&self) -> Result<MutexGuard<'_, Place>, StepError> {
         let deadline = Deadline::after(TURN);
         loop {

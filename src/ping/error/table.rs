@@ -1,4 +1,4 @@
-//! Walks the table of the errors of every operation, docs/errors.tsv.
+//! Tests every line of the table of errors, docs/errors.tsv.
 
 use super::{cm_error, verbs_error_of};
 use crate::analyse::verdict::{Ends, judge};
@@ -9,7 +9,7 @@ use crate::sys::Errno;
 use crate::sys::cm::{CmError, Step};
 use crate::sys::verbs::{Operation, VerbsError};
 
-/// The words of the table, with the stage of a test at which the operation is made.
+/// Words of the table, with the operation and the stage of the test in which it runs.
 const OPERATIONS: [(&str, Operation, Stage); 14] = [
     ("open", Operation::Open, Stage::Open),
     ("query-port", Operation::QueryPort, Stage::Open),
@@ -69,7 +69,7 @@ fn code(failure: StepError) -> Code {
     judge(&evidence, &Ends { source: "n1", target: "n2", route: None }).code
 }
 
-/// Operation, error and verdict of each line.
+/// Returns the operation, the error and the verdict of each line.
 fn lines() -> impl Iterator<Item = (&'static str, Errno, &'static str)> {
     let lines = include_str!("../../../docs/errors.tsv").lines().skip(1);
     lines.map(|line| {

@@ -1,27 +1,29 @@
+//! Failures of an exchange, and the message at which they occurred.
+
 use crate::model::probe::{Cause, StepError};
 use crate::ping::error::verbs_error;
 use crate::ping::message::Kind;
 use crate::sys::verbs::{Status, VerbsError};
 
-/// The message that an exchange is about.
+/// Message that an exchange is processing.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ping) struct Position {
     pub(in crate::ping) kind: Kind,
     pub(in crate::ping) size: u32,
-    /// Messages of this kind that went well before.
+    /// Number of messages of this kind that passed before.
     pub(in crate::ping) done: u32,
 }
 
 impl Position {
-    /// The next message. Several packets are each as large as one: what passed of the same kind
-    /// counts for every size.
+    /// Returns the position of the next message. A long message consists of packets that are as
+    /// large as a message of one packet, so passed messages of one kind count for every size.
     pub(in crate::ping) fn with(self, kind: Kind, size: u32) -> Self {
         let done = if self.kind == kind { self.done } else { 0 };
         Self { kind, size, done }
     }
 }
 
-/// Why an exchange ended early.
+/// Reason why an exchange ended early.
 pub(in crate::ping) enum Failure {
     Verbs(VerbsError),
     Completion(Status),
@@ -37,11 +39,11 @@ impl From<VerbsError> for Failure {
 }
 
 impl Failure {
-    /// What it means where the conversation stood.
+    /// Returns the failure as the result of a step, at a position.
     pub(in crate::ping) fn at(self, at: Position) -> StepError {
         let Position { kind, size, done } = at;
         let stage = kind.stage();
-        // A server that has heard nothing yet does not know a size.
+        // A server that has received nothing yet has no size.
         let of = if size == 0 { String::new() } else { format!(" of {size} bytes") };
         let after = if done == 0 { String::new() } else { format!(", after {done} that passed") };
         let (cause, detail) = match self {

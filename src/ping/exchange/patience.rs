@@ -1,3 +1,5 @@
+//! Waits for messages by polling.
+
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -5,20 +7,21 @@ use super::Failure;
 use crate::clock;
 use crate::ping::halt::Halt;
 
-/// Polls between two looks at the clock, which is slow on some machines.
+/// Number of polls between two reads of the clock, which is slow on some machines.
 const SPINS: u32 = 64;
 
-/// The longest pause between two polls.
+/// Longest pause between two polls.
 const NAP: Duration = Duration::from_millis(1);
 
-/// A wait by polling: without a pause while a message may come any moment, then with naps, so that
-/// a peer that is late does not cost this host a processor.
+/// Wait by polling. It has no pauses while a message may arrive at any moment, and pauses later,
+/// so that a late peer does not cost this host a CPU.
 pub(in crate::ping) struct Patience<'a> {
     limit: Duration,
     halt: Option<&'a Halt<'a>>,
-    /// How long there is no pause.
+    /// Time without pauses.
     eager: Duration,
-    /// A pause is this part of the wait so far: what comes meanwhile is seen so much later at the most.
+    /// Divisor of the wait so far, which gives the next pause. It limits how late a message is
+    /// seen.
     part: u32,
     polls: u32,
     since: Option<Instant>,
@@ -26,12 +29,13 @@ pub(in crate::ping) struct Patience<'a> {
 }
 
 impl<'a> Patience<'a> {
-    /// For what is not measured.
+    /// Returns a wait for messages that are not measured.
     pub(in crate::ping) fn new(limit: Duration) -> Self {
         Self::eager(limit, Duration::from_millis(2), 16)
     }
 
-    /// For what is: a round trip that emulated hosts carry by software is over before the first pause.
+    /// Returns a wait for measured messages. A round trip that emulated hosts carry in software
+    /// ends before the first pause.
     pub(in crate::ping) fn exact(limit: Duration) -> Self {
         Self::eager(limit, Duration::from_millis(4), 64)
     }
@@ -40,14 +44,16 @@ impl<'a> Patience<'a> {
         Self { limit, halt: None, eager, part, polls: 0, since: None, waited: Duration::ZERO }
     }
 
-    /// A stop ends it, too.
+    /// Returns a wait that a stop ends as well.
     pub(in crate::ping) fn unless(self, halt: &'a Halt<'a>) -> Self {
         Self { halt: Some(halt), ..self }
     }
 
-    /// What a poll finds, which is told how long the wait has lasted; nothing if it found nothing in time.
+    /// Polls until `poll` returns a value; returns `None` if the time ends before. `poll` gets
+    /// the time waited so far.
     ///
-    /// The last poll comes after the time: what came while this host stood still is there in time.
+    /// The last poll happens after the end of the time: a message that arrived while this host
+    /// was suspended is in time.
     pub(in crate::ping) fn until<T>(
         mut self,
         mut poll: impl FnMut(Duration) -> Result<Option<T>, Failure>,
@@ -61,7 +67,8 @@ impl<'a> Patience<'a> {
         }
     }
 
-    /// Whether to go on; after a nap, once it has lasted for some time.
+    /// Returns true if the wait goes on. Pauses first, unless the time without pauses still
+    /// lasts.
     fn lasts(&mut self) -> bool {
         if self.halt.is_some_and(Halt::is_asked) {
             return false;

@@ -1,8 +1,9 @@
-//! Chance that is the same on every run: a hash of what it is for, and no state.
+//! Random numbers without state: each number is a hash of its purpose, so that every run repeats
+//! it.
 
 use crate::model::ping::Cell;
 
-/// The random numbers of one pass of one pair.
+/// Random numbers for one pass of one pair.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Draw(u64);
 
@@ -13,26 +14,27 @@ impl Draw {
         Self(words.into_iter().fold(mix(seed), |state, word| mix(state ^ word)))
     }
 
-    /// Evenly between 0, which it may be, and 1, which it is not.
+    /// Returns a number from 0, included, to 1, excluded; all are equally likely.
     pub(super) fn uniform(self) -> f64 {
         fraction(mix(self.0 ^ 1))
     }
 
-    /// Normal, with mean 0 and standard deviation 1 (Box and Muller).
+    /// Returns a normally distributed number with mean 0 and standard deviation 1 (Box and
+    /// Muller).
     pub(super) fn normal(self) -> f64 {
         let radius = (-2.0 * (1.0 - fraction(mix(self.0 ^ 2))).ln()).sqrt();
         radius * (std::f64::consts::TAU * fraction(mix(self.0 ^ 3))).cos()
     }
 }
 
-/// 53 bits are what a mantissa holds.
+/// Returns a fraction of 1 from 53 bits, which a mantissa can hold.
 fn fraction(bits: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
     let (number, all) = ((bits >> 11) as f64, (1_u64 << 53) as f64);
     number / all
 }
 
-/// The finalizer of `SplitMix64` (Steele, Lea, Flood 2014) after one of its steps.
+/// Returns a hash: one step of `SplitMix64`, then its finalizer (Steele, Lea, Flood 2014).
 fn mix(state: u64) -> u64 {
     let mut bits = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! The text of a fabric: one fact a line, `#` before a remark.
+//! Parses the text of a [`Fabric`]: one statement per line, `#` before a comment.
 //!
 //! ```text
 //! hosts SET
@@ -24,14 +24,14 @@ use super::{AtHost, Effect, Fabric, Latencies, Trouble};
 use crate::model::ping::{Cell, Leaf, Topology};
 use crate::ping::plan;
 
-/// Why a text is no fabric.
+/// Reason why a text describes no fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The line that is wrong, counted from 1; `None` where a line is missing.
+    /// Number of the invalid line, counted from 1; `None` if a line is missing.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Description of the error.
     pub what: String,
-    /// What to write.
+    /// Instruction for the correction.
     pub fix: String,
 }
 
@@ -43,16 +43,17 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Reads host sets; of one that is wrong the error says where.
+/// Function that expands a host set; its error shows the invalid part of the set.
 type Expand<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
 
-/// A text with more lines is no scenario that a person wrote.
+/// Largest number of lines. A person writes no longer scenario.
 const MOST_LINES: usize = 100_000;
 
-/// More faults would take longer to look up than to simulate; a set of hosts is one.
+/// Largest number of faults; a set of hosts counts as one fault. A search through more faults
+/// would take longer than the simulation.
 const MOST_FAULTS: usize = 10_000;
 
-/// What is wrong with a line, before its number is known.
+/// Error in a line whose number is not known yet.
 struct Wrong {
     what: String,
     fix: String,
@@ -64,7 +65,7 @@ fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> Read<T> {
     Err(Wrong { what: what.into(), fix: fix.into() })
 }
 
-/// The lines, read and not yet joined.
+/// Parsed lines before they are combined.
 struct Text<'a> {
     expand: Expand<'a>,
     most_hosts: usize,
@@ -80,18 +81,19 @@ struct Text<'a> {
 }
 
 impl Fabric {
-    /// Reads a fabric; `expand` reads its host sets.
+    /// Parses the text of a fabric; `expand` expands its host sets.
     ///
     /// # Errors
-    /// The first line that is wrong, and what to write instead.
+    /// The first invalid line, and what to write instead.
     pub fn parse(text: &str, expand: Expand<'_>) -> Result<Self, ScenarioError> {
         Self::parse_up_to(Self::MAX_HOSTS, text, expand)
     }
 
-    /// Reads a fabric that is only planned for: its pairs take no room.
+    /// Parses the text of a fabric that is only planned for. The plan stores no pairs, so more
+    /// hosts are allowed.
     ///
     /// # Errors
-    /// As for [`Fabric::parse`], but for more hosts.
+    /// As for [`Fabric::parse`], with a higher limit of hosts.
     pub fn parse_to_plan(text: &str, expand: Expand<'_>) -> Result<Self, ScenarioError> {
         Self::parse_up_to(plan::MAX_HOSTS, text, expand)
     }
@@ -140,7 +142,7 @@ impl Fabric {
         read.fabric(topology, at)
     }
 
-    /// The same fabric with other noise.
+    /// Returns this fabric with another seed for its noise.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -219,7 +221,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Each host's leaf, each leaf's pod.
+    /// Returns the leaf switch of each host and the pod of each leaf switch.
     fn topology(&mut self) -> Result<Option<Topology>, ScenarioError> {
         let mut seen = BTreeSet::new();
         self.hosts.retain(|host| seen.insert(host.clone()));
@@ -249,7 +251,7 @@ impl<'a> Text<'a> {
             };
             of_hosts.push(leaf);
         }
-        // A leaf without a pod is in the one that all those are in.
+        // All leaves that no pod names are in pod 0.
         let mut pod_of = BTreeMap::new();
         for (pod, (_, leaves)) in self.pods.iter().enumerate() {
             for leaf in leaves {
@@ -334,18 +336,18 @@ fn form_of(first: &str) -> &'static str {
     }
 }
 
-/// A line behind `fault`.
+/// Words behind `fault` in one line.
 struct Fault<'text, 'words> {
     text: &'text Text<'words>,
     numbers: &'text BTreeMap<&'text str, usize>,
     words: &'text [&'words str],
 }
 
-/// What a fault does.
+/// Kind of a fault.
 enum What {
     Effect(Effect),
     Trouble(Trouble),
-    /// MTU of the network interface.
+    /// MTU of the network interface, in bytes.
     Mtu(u32),
 }
 
@@ -465,7 +467,8 @@ impl Fault<'_, '_> {
         known.map_or_else(|| wrong(format!("unknown host {name}"), "add it to the hosts line"), Ok)
     }
 
-    /// What is on the way: no host can be dead there.
+    /// Parses a fault of a leaf, a path or a pair. Faults of a host, for example `dead`, are an
+    /// error.
     fn effect(&self, rest: &[&str]) -> Read<(std::ops::Range<usize>, Effect)> {
         match self.what(rest)? {
             (rails, _, What::Effect(effect)) => Ok((rails, effect)),
@@ -476,7 +479,7 @@ impl Fault<'_, '_> {
         }
     }
 
-    /// On which rails, whether one was named, and what.
+    /// Returns the rails, true if the text names one rail, and the kind of the fault.
     fn what(&self, rest: &[&str]) -> Read<(std::ops::Range<usize>, bool, What)> {
         let (rails, is_on_one, rest) = match rest {
             ["rail", rail, rest @ ..] => {
@@ -504,7 +507,7 @@ impl Fault<'_, '_> {
                 What::Effect(Effect { passing: 1.0 - lost, ..none })
             }
             ["mtu", bytes] => {
-                // Below 352 bytes a port has no path MTU.
+                // A port needs an interface MTU of at least 352 bytes for the smallest path MTU.
                 let fix = "write the MTU of a network interface, from 352 to 65535: mtu 1500";
                 let mtu = whole(bytes, 352..=65_535, "mtu", fix)?;
                 What::Mtu(u32::try_from(mtu).unwrap_or(u32::MAX))
@@ -538,7 +541,7 @@ fn leaf_of(fabric: &Fabric, name: &str) -> Read<usize> {
     )
 }
 
-/// `3%` as a part of one.
+/// Parses a percentage; `3%` is 0.03.
 fn percent(text: &str, range: std::ops::RangeInclusive<f64>, fix: &str) -> Read<f64> {
     let number = text.strip_suffix('%').and_then(|number| number.parse().ok());
     let number = number.filter(|number| range.contains(number));
@@ -548,7 +551,7 @@ fn percent(text: &str, range: std::ops::RangeInclusive<f64>, fix: &str) -> Read<
     )
 }
 
-/// `1.6us` in nanoseconds: 10 ns to 1 s.
+/// Parses a time from 10 ns to 1 s; returns nanoseconds: `1.6us` is 1600.
 fn time(text: &str) -> Read<f64> {
     let split = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);

@@ -1,33 +1,33 @@
-//! What the prober sees of a pair that does not work: the same answers and errors that workers and
-//! agents give.
+//! Failures of simulated pairs, with the replies and errors that workers and agents report in a
+//! real cluster. The simulated fabric uses them.
 
 use crate::model::Protocol;
 use crate::model::ping::{EndEvidence, Evidence, GidMatch, Life, Side};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError};
 
-/// What goes wrong with a pair.
+/// Failure of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Symptom {
-    /// Neither the agent nor SSH answers at one end.
+    /// Neither the agent nor SSH responds at one end.
     Dead(Side),
-    /// SSH answers at one end, and its processes do not run.
+    /// SSH responds at one end, but the agent and the worker do not run.
     Hung(Side),
     /// The link of one end is down.
     LinkDown(Side),
-    /// No acknowledgement comes, though TCP passes.
+    /// No packet is acknowledged, although TCP passes.
     Blocked,
-    /// None comes of a packet that is full.
+    /// No packet of the full size is acknowledged.
     DropsFull,
-    /// None comes of one packet among many.
+    /// One packet among many is not acknowledged.
     Lossy,
 }
 
-/// The smallest and the largest packet that is probed, in bytes.
+/// Sizes of the smallest and of the largest message of a probe, in bytes.
 const SMALL: u32 = 64;
 const FULL: u32 = 4_096;
 
 impl Symptom {
-    /// What is known of a pair at both ends of which nothing went wrong yet: TCP passes.
+    /// Returns the evidence of a pair before any failure: both hosts are alive, and TCP passes.
     #[must_use]
     pub fn none(tcp_ns: u64) -> Evidence {
         let p50_ns = 2 * tcp_ns;
@@ -54,7 +54,7 @@ impl Symptom {
         }
     }
 
-    /// What is known of the pair after it.
+    /// Returns the evidence of a pair with this failure.
     #[must_use]
     pub fn evidence(self, tcp_ns: u64) -> Evidence {
         let mut evidence = Self::none(tcp_ns);

@@ -1,4 +1,4 @@
-//! Requests one after the other: which are answered, and how long a round trip takes.
+//! Sends requests one after the other, counts the replies and measures their round trips.
 
 use std::time::{Duration, Instant};
 
@@ -9,21 +9,22 @@ use crate::model::probe::{Cause, MadPinged, MadPinging, MadRoute, Stage, StepErr
 use crate::ping::statistics::Samples;
 use crate::sys::umad::Sending;
 
-/// Requests after which a peer that answered none of them is given up.
+/// Number of requests after which no more are sent if the peer replied to none.
 const FIRST: u32 = 3;
-/// Time after the kernel's timeout after which a reply is given up: the kernel can lose a MAD.
+/// Extra wait beyond the timeout of the kernel. After it a reply counts as lost, because the
+/// kernel itself can lose a MAD.
 const GRACE: Duration = Duration::from_millis(100);
-/// Longest wait before the next look at the stop flag.
+/// Longest wait before the next check of the stop flag.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Name or refusal in a reply, and the time of its arrival.
+/// Host name or refusal in a reply, and the time when the reply arrived.
 type Reply = (Result<String, Status>, Instant);
 
 impl<W: MadWire> MadEnd<W> {
     /// Sends requests until their number or their time is reached, or until `is_over`.
     ///
-    /// A request is lost if no reply arrives in time. If none of the first requests is answered, no
-    /// more requests are sent. Times are those of the monotonic clock.
+    /// A request is lost if no reply arrives in time. If none of the first requests is answered,
+    /// no more requests are sent. Times are those of the monotonic clock.
     ///
     /// # Errors
     /// The firewall of this host drops the requests, the kernel refuses a request, or the device is
@@ -39,7 +40,8 @@ impl<W: MadWire> MadEnd<W> {
         };
         let_pass(&ask.route)?;
         let mut random = [0; 4];
-        // Without randomness any number will do: it only keeps late replies of old runs apart.
+        // Without random numbers any number works: it only separates late replies of earlier
+        // runs.
         let _ = getrandom::fill(&mut random);
         let first = u32::from_le_bytes(random);
         let slot = Deadline::after(milliseconds(ask.slot_ms));
@@ -80,14 +82,14 @@ impl<W: MadWire> MadEnd<W> {
         is_over: &dyn Fn() -> bool,
     ) -> Result<Option<Reply>, StepError> {
         let reply_by = reply_by(&ask.route);
-        // The kernel waits for responses only.
+        // The kernel applies its timeout to responses only.
         let timeout_ms = if reply_by == PingReplyBy::Response { ask.reply_ms.max(1) } else { 0 };
         let how = Sending { agent, address: address(&ask.route), timeout_ms, retries: 0 };
         let fail = |error| at_exchange(&error);
         self.wire.send(&how, &ping_request(transaction, reply_by)).map_err(fail)?;
         let deadline = Deadline::after(milliseconds(ask.reply_ms) + GRACE);
         while !deadline.is_over() && !is_over() {
-            // A millisecond more than nothing: the timer of poll has no finer steps.
+            // One millisecond is added because the timeout of poll(2) has no finer unit.
             let wait = deadline.remaining().min(LOOK) + Duration::from_millis(1);
             let Some(received) = self.wire.receive(wait).map_err(fail)? else { continue };
             let end = clock::now();
@@ -102,7 +104,7 @@ impl<W: MadWire> MadEnd<W> {
         Ok(None)
     }
 
-    /// Waits until a time; drops late replies.
+    /// Waits until a time and drops late replies.
     fn pause(&self, due: Deadline, is_over: &dyn Fn() -> bool) -> Result<(), StepError> {
         while !due.is_over() && !is_over() {
             self.wire.receive(due.remaining().min(LOOK)).map_err(|error| at_exchange(&error))?;
@@ -111,8 +113,8 @@ impl<W: MadWire> MadEnd<W> {
     }
 }
 
-/// Returns the method that replies on this route must have. The kernel matches no response over IPv4
-/// GIDs.
+/// Returns the method of the replies on this route. Over IPv4 GIDs the kernel matches no response
+/// to its request.
 fn reply_by(route: &MadRoute) -> PingReplyBy {
     match &route.gids {
         Some(gids) if gids.own.ip().is_ipv4() => PingReplyBy::Send,
@@ -120,7 +122,7 @@ fn reply_by(route: &MadRoute) -> PingReplyBy {
     }
 }
 
-/// True for the request whose header the kernel returns because no response arrived.
+/// True if a MAD is the request, which the kernel returns when no response arrived.
 fn is_request(mad: &[u8], transaction: u32) -> bool {
     Header::decode_start(mad)
         .is_ok_and(|header| header.class == Class::PING && header.low_transaction() == transaction)

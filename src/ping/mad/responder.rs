@@ -1,4 +1,4 @@
-//! Replies to requests of `ibping`.
+//! Replies to requests of `ibping`; the worker of a target uses it.
 
 use std::time::{Duration, Instant};
 
@@ -9,15 +9,16 @@ use crate::model::GidValue;
 use crate::model::probe::{MadRoute, StepError};
 use crate::sys::umad::{MadAddress, MadGrh, Received, Sending};
 
-/// Replies per [`WINDOW`]: above this rate, requests get no reply.
+/// Largest number of replies per [`WINDOW`]. Further requests get no reply.
 const MOST_REPLIES: u32 = 10_000;
-/// Time in which replies are counted.
+/// Duration of the window in which replies are counted.
 const WINDOW: Duration = Duration::from_millis(100);
-/// Longest wait before the next look at the stop flag.
+/// Longest wait before the next check of the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl<W: MadWire> MadEnd<W> {
-    /// Replies to requests with the name of the host until `is_over`; returns the number of replies.
+    /// Replies to requests with the name of the host until `is_over`; returns the number of
+    /// replies.
     ///
     /// Any host of the fabric may send requests. On soft-RoCE only the peer of the route gets
     /// replies, because the firewall of this host was checked for the peer only.
@@ -52,7 +53,8 @@ impl<W: MadWire> MadEnd<W> {
     }
 }
 
-/// True unless only the peer of the route may get replies, and the request is from another port.
+/// True if the sender of a request may get a reply. On soft-RoCE this is only the peer of the
+/// route.
 fn may_answer(route: &MadRoute, from: &MadAddress) -> bool {
     match &route.gids {
         Some(gids) if gids.soft_roce => {
@@ -62,10 +64,10 @@ fn may_answer(route: &MadRoute, from: &MadAddress) -> bool {
     }
 }
 
-/// Returns the address from which a request came, as the address of the reply.
+/// Returns the address for a reply: the address from which the request came.
 fn reply_address(received: &Received) -> MadAddress {
     let from = received.address;
-    // The hop limit of a request has counted down.
+    // Routers decremented the hop limit of the request.
     let back = |grh: MadGrh| MadGrh { hop_limit: HOP_LIMIT, ..grh };
     MadAddress { q_key: Q_KEY, grh: from.grh.map(back), ..from }
 }

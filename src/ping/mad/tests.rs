@@ -8,7 +8,7 @@ use crate::mad::{PingReplyBy, ping_replied, ping_reply, ping_request};
 use crate::model::GidValue;
 use crate::model::probe::{MadPinged, MadPinging};
 
-/// A port whose replies a function makes from requests. Waits take no time.
+/// Port whose replies a function makes from requests. Waits take no time.
 struct Script<F> {
     reply: F,
     arrived: RefCell<VecDeque<Received>>,

@@ -1,7 +1,8 @@
-//! Hosts at whose address nobody answers: what is asked of them waits until all others are done.
+//! Postpones the pairs of hosts that do not respond until all other pairs are done.
 //!
-//! Such a pair takes seconds: the kernel looks for the neighbour for one, TCP for more. One such host in each
-//! round would make the run of a thousand others last for hours.
+//! Each pair with an unresponsive host takes seconds: neighbor resolution in the kernel takes one
+//! second, and TCP takes longer. One unresponsive host in each round would make a run of a
+//! thousand hosts last for hours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -13,17 +14,18 @@ use crate::ping::pair::Effort;
 use crate::ping::plan::Plan;
 use crate::threads::at_once;
 
-/// So many others had no answer from a host, and none had one: it waits. Hosts that were tried with fewer are
-/// held against no others (`ping/plan.rs`).
+/// Number of peers after which a host without any response counts as unresponsive. `FEWEST_PEERS`
+/// of `ping/plan.rs` has the same value: fewer peers are no evidence against a host.
 const FEW: usize = 3;
 
-/// Pairs that are looked at together, which may be all of one host.
+/// Number of postponed pairs that run at the same time; they may all be pairs of one host.
 const WAVE: usize = 32;
 
-/// With more silent hosts than these on a rail nobody waits: rounds have them side by side, which is as quick.
+/// Largest number of unresponsive hosts on a rail whose pairs are postponed. With more such
+/// hosts, rounds test them side by side, which is as quick.
 const MOST: usize = WAVE / 2;
 
-/// What was seen of the hosts of a run, and what waits.
+/// Responses of the hosts of a run, and the postponed pairs.
 #[derive(Debug, Default)]
 pub(super) struct Silence {
     rails: Mutex<BTreeMap<usize, Rail>>,
@@ -32,16 +34,16 @@ pub(super) struct Silence {
 
 #[derive(Debug, Default)]
 struct Rail {
-    /// Some pair with them worked.
+    /// Hosts that had at least one pair that worked.
     answer: BTreeSet<usize>,
-    /// For each of the others those with which it was silent.
+    /// Peers without a response, for each host that has not responded yet.
     silent_with: BTreeMap<usize, BTreeSet<usize>>,
-    /// Those who were with enough of them.
+    /// Hosts that did not respond to at least [`FEW`] peers.
     silent: BTreeSet<usize>,
 }
 
 impl Silence {
-    /// Takes note of a pair that was tried.
+    /// Records the result of one pair.
     pub(super) fn note(&self, pair: &Pair) {
         let mut rails = self.rails.lock().unwrap_or_else(PoisonError::into_inner);
         let rail = rails.entry(pair.rail).or_default();
@@ -60,7 +62,7 @@ impl Silence {
         }
     }
 
-    /// Whether a pair has to wait; if so, it does.
+    /// Returns true if a pair is to wait, and records it as waiting.
     pub(super) fn postpones(&self, cell: Cell) -> bool {
         let rails = self.rails.lock().unwrap_or_else(PoisonError::into_inner);
         let silent = rails.get(&cell.rail).map(|rail| &rail.silent);
@@ -73,22 +75,24 @@ impl Silence {
         waits
     }
 
-    /// What waits.
+    /// Returns the waiting pairs and forgets them.
     pub(super) fn take(&self) -> BTreeSet<Cell> {
         std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The ordered pairs of cells, each once.
+/// Returns the ordered pairs of hosts in a list of cells, each once.
 fn ends<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> BTreeSet<(usize, usize)> {
     cells.into_iter().map(|cell| (cell.source, cell.target)).collect()
 }
 
 impl Rounds<'_> {
-    /// Looks at what waits, many pairs at once and without measuring; where there is more than silence then, the
-    /// pair has its turn as all others had.
+    /// Tests the postponed pairs, many at the same time and without measurements.
+    ///
+    /// A pair with any other result than a missing response then runs again in a round, like all
+    /// other pairs.
     pub(super) fn run_postponed(&self, waiting: &BTreeSet<Cell>) -> Vec<Pair> {
-        // TCP tells how long the path is. MADs alone make no connection.
+        // The TCP latency shows how long the path is. MADs alone make no connection.
         let tests = if Test::is_mad_alone(&self.effort.tests) {
             vec![Test::Mad]
         } else {
@@ -117,18 +121,20 @@ impl Rounds<'_> {
         let in_turn: BTreeSet<Cell> = in_turn.map(Pair::cell).collect();
         let rounds = Rounds { only: Some(&in_turn), ..*self };
         let plan = Plan::of(self.members.len(), &ends(&in_turn));
-        // Many at once disturb each other: what failed then is not judged by it, but for silence.
+        // Pairs that run at the same time disturb each other. Only a missing response counts
+        // here; other failures are judged by the round that follows.
         for (cell, pair) in seen.iter_mut().filter(|(_, pair)| pair.verdict.code != Code::Ok) {
             if in_turn.contains(cell) {
                 let Cell { rail, source, target } = *cell;
                 *pair = unrouted(rail, source, target, verdict::not_tested());
             }
         }
-        // The end of the run takes nothing back of what was seen before.
+        // If the end of the run cuts a pair off, the earlier result of the pair stays.
         for pair in rounds.run(&plan).into_iter().filter(|pair| pair.verdict.code.was_tested()) {
             seen.insert(pair.cell(), pair);
         }
-        // What the time did not suffice for was planned all the same.
+        // Pairs that were not reached in time belong to the plan: they are reported as
+        // `not_tested`.
         for &Cell { rail, source, target } in waiting {
             let not_tested = || unrouted(rail, source, target, verdict::not_tested());
             seen.entry(Cell { rail, source, target }).or_insert_with(not_tested);

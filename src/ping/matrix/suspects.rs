@@ -1,4 +1,5 @@
-//! Who is slow in a run, measured again with known-good peers before anybody is blamed.
+//! Measures slow hosts and pairs again with known-good peers before they are reported as
+//! outliers. [`super::run`] uses it after the last second attempt.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +9,16 @@ use crate::model::ping::{Cell, Grid, Metric, Outlier, Pair, RoutePort, Test};
 use crate::ping::pair::Effort;
 use crate::ping::plan::{Plan, Tally};
 
-/// A second measurement has so many times the round trips, and as many times the time.
+/// Factor of the round trips and of the time of a second measurement.
 const MORE: u32 = 5;
 
-/// Pairs that are measured again for each host at the most: a retest must not take longer than the
-/// run.
+/// Largest number of pairs that are measured again per host, so that a retest takes no longer
+/// than the run.
 const PER_HOST: usize = 8;
 
-/// Judges the medians of all pairs by everything that was measured, and keeps who is slow twice. What was not
-/// measured again, because the run was ended, says so.
+/// Finds outliers by the medians of all pairs, measures them again, and returns the outliers that
+/// are slow twice. An outlier that was not measured again, because the run ended, is marked as
+/// unconfirmed.
 pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<Outlier> {
     let hosts = rounds.members.len();
     let mut tally = Tally::new(hosts, rounds.topology);
@@ -74,7 +76,8 @@ fn slow_by(metric: Metric, rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> 
     outliers
 }
 
-/// Whether the kernel does RDMA itself at an end of the pairs of a host, or of a pair.
+/// True if an end of the pairs of an outlier is a software RDMA device, whose kernel does RDMA
+/// itself.
 fn is_software(outlier: &Outlier, pairs: &[Pair]) -> bool {
     let is_of = |pair: &&Pair| match (outlier.host, outlier.target) {
         (Some(source), Some(target)) => (pair.source, pair.target) == (source, target),

@@ -28,7 +28,7 @@ fn effort() -> Effort {
     }
 }
 
-/// Ends a run when a function says so.
+/// Watch that ends a run when a function returns true.
 struct Until<F>(F);
 
 impl<F: Fn() -> bool + Sync> Watch for Until<F> {
@@ -46,7 +46,7 @@ fn from_first(hosts: usize) -> Pairs {
     Pairs::between(&roles, false)
 }
 
-/// The pairs of a run in which no host was reached.
+/// Returns the pairs of a run in which no host was reached.
 fn run_unreachable(pairs: Pairs, why: Reason, is_over: impl Fn() -> bool + Sync) -> Vec<Pair> {
     let hosts = pairs.hosts();
     let failure = HostFailure::new(why, "not reached");
@@ -70,7 +70,7 @@ fn a_host_whose_turn_never_came_is_not_accused() {
 
 #[test]
 fn what_is_done_after_the_end_of_the_run_is_not_tested() {
-    // Asked twice for each pair: the second one ends the run in its middle.
+    // The run calls `is_over` twice for each pair. The second call ends the run in its middle.
     let looks = AtomicU32::new(0);
     let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 3;
     let results = run_unreachable(Pairs::all(3), Reason::Refused, is_over);
@@ -78,13 +78,13 @@ fn what_is_done_after_the_end_of_the_run_is_not_tested() {
     assert_eq!((results.len(), tested), (6, 1));
 }
 
-/// A host that is dead to the first so many looks, and whose adapter loses the first so many of its
-/// probes; and then none.
+/// Host that is dead for a number of liveness checks and whose adapter then loses a number of
+/// probes. After that it works.
 struct Lossy {
     stillness: AtomicU32,
     losses: AtomicU32,
     probes: AtomicU32,
-    /// Its worker's first answer was waited for.
+    /// True after the first reply of its worker was requested.
     has_begun: AtomicBool,
     steps: Mutex<Vec<Step>>,
 }
@@ -118,13 +118,13 @@ impl Lossy {
     }
 }
 
-/// Whether there was one left, of which there is one less now.
+/// Returns true if the number was not zero, and decrements it.
 fn is_one_of(left: &AtomicU32) -> bool {
     let less = |left: u32| left.checked_sub(1);
     left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
 }
 
-/// The ticket's number tells the act, since every answer is ready at once.
+/// The number of a ticket is the kind of act, because every result is ready at once.
 const OPEN: Ticket = Ticket(0);
 const SERVE: Ticket = Ticket(1);
 const PROBE: Ticket = Ticket(2);
@@ -182,7 +182,8 @@ impl Node for Lossy {
     }
 }
 
-/// A host with one port that reaches every other one of its kind. Each number has its own address.
+/// Returns a host with one port that reaches all others of its kind. Each number has its own
+/// address.
 fn reachable(number: usize) -> HostReport {
     let gid = Gid {
         index: 0,
@@ -210,7 +211,7 @@ fn members<'a, N: Node>(hosts: &'a [N], inventories: &'a [HostReport]) -> Vec<Me
     hosts.iter().zip(inventories).map(member).collect()
 }
 
-/// All pairs of these on one rail.
+/// Runs all pairs of these hosts on one rail.
 fn run_on<N: Node>(hosts: &[N], effort: &Effort) -> Results {
     let inventories: Vec<HostReport> = (0..hosts.len()).map(reachable).collect();
     run(
@@ -254,9 +255,9 @@ fn a_loss_by_chance_is_tried_again_and_told() {
     assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
     let recovered: Vec<_> = results.iter().filter_map(Pair::failed_first).collect();
     assert_eq!(recovered.iter().map(|first| first.code).collect::<Vec<_>>(), [Code::Loss]);
-    // Two peers to probe, one of them twice; and nobody else was bothered again.
+    // The source probes two peers, one of them twice. No other pair is tested again.
     assert_eq!(probes(&hosts), [3, 2, 2]);
-    // That time with a timeout that was doubled twice.
+    // The second attempt has an acknowledge timeout that was doubled twice.
     assert_eq!(ack_timeouts(&hosts[0]), [14, 14, 14, 14, 16]);
 }
 
@@ -335,21 +336,21 @@ fn what_the_time_did_not_suffice_for_is_left_out() {
     assert_eq!(results.pairs.len(), 4, "one round of three");
 }
 
-/// A host of which some pairs are silent on some rails; all of a fabric have one log of what was probed.
+/// Host whose pairs do not respond on some rails. All hosts of a fabric share one log of probes.
 struct Selective<'a> {
     number: u32,
     /// Peer and rail of each connection.
     peers: Mutex<BTreeMap<u32, (u32, usize)>>,
     is_silent: fn(Cell) -> bool,
-    /// What a stream brings through.
+    /// Throughput of a stream, in megabits per second.
     mbps: fn(Cell) -> u64,
     log: &'a Mutex<Vec<Cell>>,
 }
 
-/// The kernel finds no neighbour.
+/// Ticket of a connection whose neighbor the kernel does not find.
 const SILENT: Ticket = Ticket(4);
 
-/// From here on tickets tell the megabits per second of a stream.
+/// Tickets from here on contain the megabits per second of a stream.
 const STREAM: u64 = 1_000;
 
 impl Node for Selective<'_> {
@@ -367,7 +368,7 @@ impl Node for Selective<'_> {
                 let cell = self.cell(*peer);
                 let back = Cell { source: cell.target, target: cell.source, ..cell };
                 if (self.is_silent)(cell) || (self.is_silent)(back) {
-                    // The source is asked last.
+                    // The source gets its step last.
                     self.log.lock().unwrap().push(cell);
                     return SILENT;
                 }
@@ -425,8 +426,8 @@ impl Selective<'_> {
     }
 }
 
-/// All pairs of eight hosts on two rails, and what was probed, in order; the run ends after so much of it,
-/// or has no more time.
+/// Runs all pairs of eight hosts on two rails; returns the pairs and the log of probes, in order.
+/// After a number of probes, the run ends or has no more time.
 fn run_selective(
     is_silent: fn(Cell) -> bool,
     ends_after: usize,
@@ -470,7 +471,7 @@ fn run_selective(
     (pairs, log.into_inner().unwrap())
 }
 
-/// All pairs of eight hosts on one rail, which have so many megabits per second.
+/// Runs all pairs of eight hosts on one rail, with a throughput in megabits per second.
 fn run_streams(mbps: fn(Cell) -> u64) -> Results {
     run_eight(|_| false, mbps, None)
 }
@@ -490,19 +491,19 @@ fn run_eight(
     run(&members, &plan(Pairs::all(8)), &effort, topology, &watch)
 }
 
-/// Four leaf switches with two hosts each.
+/// Returns a topology of four leaf switches with two hosts each.
 fn four_leaves() -> Topology {
     let leaf = |number: usize| Leaf { name: format!("leaf{number}"), pod: 0 };
     Topology { leaf_of: vec![0, 0, 1, 1, 2, 2, 3, 3], leaves: (0..4).map(leaf).collect() }
 }
 
-/// The leaf switches of a pair in the order of their numbers.
+/// Returns the leaf switches of a pair in the order of their numbers.
 fn leaves_of(cell: Cell) -> (usize, usize) {
     let (source, target) = (cell.source / 2, cell.target / 2);
     (source.min(target), source.max(target))
 }
 
-/// Leaf switches of each finding, with a topology and without.
+/// Returns the leaf switches of each finding, with a topology and without.
 fn named_leaves(is_silent: fn(Cell) -> bool) -> [Vec<Vec<String>>; 2] {
     let topology = four_leaves();
     [Some(&topology), None].map(|topology| {
@@ -560,7 +561,7 @@ fn who_has_less_bandwidth_than_its_likes_is_named_by_that() {
     assert!(run_streams(|_| 100_000).outliers.is_empty());
 }
 
-/// The port of host 3 on its second rail.
+/// True for pairs with the port of host 3 on its second rail.
 fn is_third(cell: Cell) -> bool {
     cell.rail == 1 && (cell.source == 3 || cell.target == 3)
 }
@@ -577,13 +578,14 @@ fn what_is_asked_of_a_silent_host_waits_until_all_others_are_done() {
         assert_eq!(pair.rdma.is_some(), !fails, "{pair:?}");
     }
     let last = log.iter().rposition(|cell| !is_third(*cell)).unwrap();
-    // Two others both ways, a third one way: both ends take note of each. Then it waits.
+    // Two peers are tested in both directions and a third one in one direction; both ends count
+    // each pair. Then the host is postponed.
     assert_eq!(log[..last].iter().filter(|cell| is_third(**cell)).count(), 2 * 5, "{log:?}");
 }
 
 #[test]
 fn who_met_silent_hosts_only_is_measured_with_the_others_in_the_end() {
-    // The first three whom host 0 meets are 7, 1 and 2.
+    // The first three peers of host 0 are 7, 1 and 2.
     let (_, log) = run_selective(|_| false, EVER, EVER);
     let met = log.iter().filter(|cell| cell.rail == 1 && cell.source == 0);
     assert_eq!(met.map(|cell| cell.target).collect::<Vec<_>>()[..3], [7, 1, 2]);
@@ -594,7 +596,7 @@ fn who_met_silent_hosts_only_is_measured_with_the_others_in_the_end() {
     for pair in &pairs {
         assert_eq!(pair.rdma.is_none(), is_silent(pair.cell()), "{pair:?}");
     }
-    // Once whether it answers at all, and once in its turn.
+    // The pair is tested once for any response, and once in a round.
     let cell = Cell { rail: 1, source: 0, target: 3 };
     assert_eq!(log.iter().filter(|one| **one == cell).count(), 2, "{log:?}");
 }
@@ -609,7 +611,7 @@ fn each_pair_is_there_once_wherever_the_run_ends_or_its_time() {
         let well = |pair: &&Pair| pair.verdict.code == Code::Ok;
         assert!(!pairs.iter().filter(well).any(|pair| is_third(pair.cell())), "after {most}");
     }
-    // Rounds that are not begun are not there; what waits is.
+    // Rounds that do not start leave no results; postponed pairs do.
     let last = log.iter().rposition(|cell| !is_third(*cell)).unwrap();
     let (pairs, _) = run_selective(is_third, EVER, last + 1);
     assert_eq!(pairs.len(), 112);
@@ -617,12 +619,13 @@ fn each_pair_is_there_once_wherever_the_run_ends_or_its_time() {
     assert_eq!(untested.filter(|pair| is_third(pair.cell())).count(), 9);
 }
 
-/// A host that ends its worker once, because the operator was silent, and starts another one.
+/// Host that ends its worker once, because the operator was unresponsive, and starts another
+/// worker.
 struct Expiring {
     inner: Lossy,
     has_expired: AtomicBool,
     restarts: AtomicU32,
-    /// Whether the host starts another worker.
+    /// True if the host starts another worker.
     restarts_workers: bool,
 }
 

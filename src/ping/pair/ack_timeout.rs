@@ -1,16 +1,21 @@
+//! Acknowledge timeout of the queue pairs of a connection.
+
 use std::time::Duration;
 
-/// The shortest acknowledge timeout, 4.096 us x 2^14 = 67 ms: with four attempts a dead peer is
-/// known in 0.27 s.
+/// Exponent of the shortest acknowledge timeout, 4.096 us x 2^14 = 67 ms. With four attempts, a
+/// dead peer is known after 0.27 s.
 const SHORTEST: u8 = 14;
 
-/// The longest, 4.096 us x 2^19 = 2.1 s.
+/// Exponent of the longest acknowledge timeout, 4.096 us x 2^19 = 2.1 s.
 const LONGEST: u8 = 19;
 
-/// The acknowledge timeout for a path with such a round trip: a slow path is not a dead one.
+/// Returns the exponent of the acknowledge timeout for the round trip times of a path, so that a
+/// slow path does not look dead.
 ///
-/// Four round trips of datagrams, which take as long as an acknowledgement; of TCP's, which has
-/// two processes in it, one and a half must do. Doubled so often beyond that, up to the longest.
+/// The timeout is at least four round trips of datagrams, which take as long as an
+/// acknowledgement. Without datagrams, it is at least one and a half TCP round trips, which
+/// include the time of two processes. The doublings are added to the exponent, up to the longest
+/// timeout.
 pub(super) fn exponent(datagram_ns: Option<u64>, tcp_ns: Option<u64>, doublings: u8) -> u8 {
     let wanted = match (datagram_ns, tcp_ns) {
         (Some(ns), _) => u128::from(ns) * 4,
@@ -21,7 +26,7 @@ pub(super) fn exponent(datagram_ns: Option<u64>, tcp_ns: Option<u64>, doublings:
     enough.map_or(LONGEST, |it| it.saturating_add(doublings).min(LONGEST))
 }
 
-/// IBA 9.7.6.1.3: 4.096 us times two to the power of the exponent.
+/// Returns the timeout of an exponent: 4.096 us times two to the power of it (IBA 9.7.6.1.3).
 pub(super) fn time(exponent: u8) -> Duration {
     Duration::from_nanos(4_096_u64.checked_shl(exponent.into()).unwrap_or(u64::MAX))
 }

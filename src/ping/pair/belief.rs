@@ -1,13 +1,16 @@
+//! Checks the values that a host reports about its own end of a connection.
+
 use crate::model::ping::RoutePort;
 use crate::model::probe::Opened;
 use crate::ping::choose;
 
-/// Returns what an end says of itself, as far as it fits its inventory and the wire formats: a
-/// host must not have another host connect to an address of its choice.
+/// Returns the values that an end reports, without the addresses that do not fit its inventory;
+/// `None` if a number does not fit the wire formats. A host must not make another host connect to
+/// an address of its choice.
 ///
-/// The plan has the address of a RoCE port. The GIDs of InfiniBand and iWARP ports hold no address:
-/// the source then accepts only an address to which its interface leads
-/// (`tcp::From::check`). Data is sent to no address that has not proved to be the peer
+/// The plan has the address of a RoCE port. The GIDs of InfiniBand and iWARP ports hold no
+/// address: the source then accepts only an address to which its interface leads
+/// (`tcp::From::check`). Data is sent only to an address that has proved to be the peer
 /// (`acceptor::Proof`).
 pub(super) fn believe(mut said: Opened, port: &RoutePort) -> Option<Opened> {
     let is_path_mtu = (256..=4096).contains(&said.mtu) && said.mtu.is_power_of_two();

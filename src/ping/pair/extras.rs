@@ -1,23 +1,24 @@
-//! What is measured after the messages have passed, each over a connection of its own.
+//! Tests that run after the messages have passed, each over its own connection.
 
 use super::super::throughput::LATEST;
 use super::{CONNECT, OPEN, RETRIES, SPARE, Talk, confused, ms};
 use crate::model::ping::{Bandwidth, Unreliable};
 use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepResult, Streaming};
 
-/// The acknowledge timeout of a stream, 4.096 us x 2^17 = 0.54 s, and its retries: congestion is
-/// not death.
+/// Acknowledge timeout of a stream, 4.096 us x 2^17 = 0.54 s, and its retries. Both are high,
+/// because a congested path is not a dead one.
 const STREAM_ACK_TIMEOUT: u8 = 17;
 const STREAM_RETRIES: u8 = 6;
 
 impl Talk<'_> {
-    /// Checked messages over an unreliable connection, where there is one.
+    /// Sends checked messages over an unreliable connection, if the route supports one.
     pub(super) fn run_unreliable(&mut self) {
         let has = self.route.method == Method::Relay && self.route.unreliable;
         let tried = has.then(|| self.try_unreliable());
         let came = match tried {
             Some(Ok(outcome)) => (outcome, None),
-            // One that gets lost is not sent again: that is no fault of what passes otherwise.
+            // Lost messages are not sent again here, and the pair works otherwise: this is no
+            // failure.
             Some(Err(error)) if error.done > 0 => (Unreliable::Failed(error.detail), None),
             Some(Err(error)) if error.cause != Cause::Unsupported => {
                 (Unreliable::Failed(error.detail.clone()), Some(error))
@@ -39,7 +40,7 @@ impl Talk<'_> {
             .zip(super::belief::believe(there, &self.route.target));
         let (here, there) = believed.ok_or_else(|| confused(Stage::Open))?;
         let mtu = self.mtu(&here, &there);
-        // Nothing is acknowledged there: timeout and retries mean nothing.
+        // Unreliable connections have no acknowledgements: timeout and retries have no effect.
         let (source, target) = self.connecting(here, there, 0, RETRIES);
         match self.ask_both(source, target, Stage::Connect, CONNECT + SPARE) {
             (Ok(_), Ok(_)) => {}
@@ -48,14 +49,14 @@ impl Talk<'_> {
         let (ask, wait) = self.probing(mtu, 0, self.effort.rounds);
         match self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage) {
             (Ok(StepResult::Probed(trips)), _) => Ok(Unreliable::Passed(trips.map(Into::into))),
-            // Nobody tells the source why there is no answer.
+            // The source has no reason for a missing reply; the target reports the reason.
             (Err(mine), Err(theirs)) if mine.cause == Cause::NoReply => Err(theirs),
             (Err(error), _) => Err(error),
             (Ok(_), _) => Err(confused(Stage::FirstMessage)),
         }
     }
 
-    /// How much goes through. That it breaks is a failure of the pair.
+    /// Measures the throughput. A stream that breaks is a failure of the pair.
     pub(super) fn run_stream(&mut self) {
         self.stream();
         let _ = self.close();

@@ -12,8 +12,8 @@ use crate::model::probe::{
     Act, Cause, MadOpening, MadPinging, MadRoute, Stage, Step, StepError, StepResult,
 };
 
-/// Longest wait for one reply. Requests pass through the kernel of both ends, so that a busy host
-/// takes longer than for messages of its adapter.
+/// Longest wait for one reply. MADs pass through the kernel of both ends, so that a busy host
+/// replies later than its adapter would.
 const MAD_REPLY: Duration = Duration::from_millis(500);
 
 impl Talk<'_> {
@@ -86,7 +86,8 @@ impl Talk<'_> {
             };
             evidence.source = Some(no_reply(pings.sent, arrived, refused));
         } else {
-            // A failure at the end of an exchange that worked is none: the source leaves first.
+            // An error of the target after a successful exchange is no failure: the source leaves
+            // first.
             evidence.target = None;
         }
         (evidence, Some(pings))
@@ -148,13 +149,13 @@ fn requests(effort: &Effort, route: &MadRoute) -> (MadPinging, Duration) {
         slot_ms: ms(effort.slot),
         reply_ms: ms(MAD_REPLY),
     };
-    // The first request may wait for the neighbor, and the last three for a reply.
+    // The first request may wait for the neighbor, and the last three requests for a reply.
     (ask, effort.slot + CONNECT + MAD_REPLY * 4 + SPARE)
 }
 
 fn no_reply(sent: u32, arrived: u64, refused: Option<String>) -> StepError {
     if let Some(status) = refused {
-        // A host chooses the text, of which a status has less than this.
+        // Another host chooses this text. A valid status is shorter.
         let status: String = status.chars().take(40).collect();
         let detail = format!(
             "the port replied to MADs with the status \"{status}\": no process serves the class of ibping there"

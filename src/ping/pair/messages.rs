@@ -1,4 +1,5 @@
-//! The first connection of a pair: TCP for comparison, datagrams, checked messages, round trips.
+//! Runs the first connection of a pair: TCP for comparison, datagrams, checked messages, round
+//! trips.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -14,39 +15,41 @@ use crate::model::probe::{
 };
 use crate::model::{KnownFix, Protocol, SOFT_IWARP};
 
-/// Checked exchanges for each message size.
+/// Number of checked exchanges per message size.
 const CHECKS: u32 = 4;
 
-/// The smallest message, in bytes.
+/// Size of the smallest message, in bytes.
 const SMALL: u32 = 64;
 
-/// TCP round trips, and the longest they may take.
+/// Number of TCP round trips, and their time limit.
 const TCP_ROUNDS: u32 = 100;
 const TCP_SLOT: Duration = Duration::from_millis(100);
 
-/// How long an answer to a datagram is waited for: the last of three goes out after 150 ms. An adapter
-/// gives a connection up as soon.
+/// Shortest wait for the reply to a datagram. The last of three datagrams is sent after 150 ms.
+/// An adapter gives a connection up after about the same time.
 const DATAGRAM_REPLY: Duration = Duration::from_millis(300);
 
-/// The same on a path on which TCP is slow.
+/// Longest wait for the reply to a datagram, on a path on which TCP is slow.
 const LONGEST_DATAGRAM_REPLY: Duration = Duration::from_secs(3);
 
-/// Round trips of datagrams that tell how long the path is, and the longest they may take.
+/// Number of datagram round trips that measure the length of the path, and their time limit.
 const DATAGRAM_ROUNDS: u32 = 4;
 const DATAGRAM_SLOT: Duration = Duration::from_millis(20);
 
-/// What an adapter's word that a request failed takes from when it gives up.
+/// Time from the moment when an adapter gives up to its report that the request failed.
 const LATE_STATUS: Duration = Duration::from_millis(300);
 
-/// The longest wait for one that is slower to give up than it was told, which cuts off the two longest acknowledge
-/// timeouts: nobody is to wait for half a minute.
+/// Longest wait for an adapter that gives up later than its timeout. It is too short for the two
+/// longest acknowledge timeouts, because no user should wait for half a minute.
 const SLOW_STATUS: Duration = Duration::from_secs(5);
 
-/// A message to a host takes longer than this, so that the packets of a faster path have arrived.
+/// Limits of the wait for the last packets. Below the lower limit there is no wait: the next
+/// message to a host takes longer, so that these packets have arrived.
 const SHORTEST_ARRIVAL: Duration = Duration::from_millis(1);
 const LONGEST_ARRIVAL: Duration = Duration::from_millis(600);
 
-/// What the kernel is not asked for, since it would not come back for two minutes.
+/// Returns the failure of a soft-iWARP pair without TCP. The kernel is not asked to connect,
+/// because the call would take two minutes.
 fn without_tcp() -> StepError {
     StepError {
         detail: "soft-iWARP connects over TCP, which does not pass".into(),
@@ -55,7 +58,7 @@ fn without_tcp() -> StepError {
 }
 
 impl Talk<'_> {
-    /// Goes on until a step fails: what was seen by then is the evidence.
+    /// Runs step after step until one fails. The results up to then are the evidence.
     pub(super) fn run_messages(&mut self) {
         let mut addresses = (None, None);
         if let Some((here, there)) = self.open(Purpose::Messages) {
@@ -64,7 +67,7 @@ impl Talk<'_> {
             self.seen.source = self.too_large(&here);
             self.seen.target = self.too_large(&there);
             if self.effort.wants(Test::TcpLatency) || self.is_soft_iwarp() {
-                // It also has the neighbours resolved.
+                // TCP also resolves the neighbors.
                 self.compare_tcp(addresses.0);
             }
             if self.seen.source.is_none() && self.seen.target.is_none() {
@@ -73,7 +76,8 @@ impl Talk<'_> {
             }
         }
         if !self.is_well() && self.seen.tcp.is_none() {
-            // Nobody asked for it, but it tells one failure from another.
+            // The user requested no TCP test, but its result separates one cause of failure from
+            // another.
             self.compare_tcp(addresses.0);
         }
         if self.seen.tcp.as_ref().is_none_or(Result::is_ok) && self.effort.wants(Test::TcpBandwidth)
@@ -85,7 +89,7 @@ impl Talk<'_> {
         self.seen.packets = counted.map(|(source, target)| Packets::of(source, target));
     }
 
-    /// Waits until the last packets have arrived: a packet on its way would be counted as lost.
+    /// Waits until the last packets have arrived. Packets on the way would be counted as lost.
     fn let_arrive(&self) {
         let Some(trips) = self.seen.rdma.filter(|_| self.is_well()) else { return };
         let wait = Duration::from_nanos(trips.p50_ns.saturating_mul(2)).min(LONGEST_ARRIVAL);
@@ -94,8 +98,9 @@ impl Talk<'_> {
         }
     }
 
-    /// Why the path MTU that was asked for is none for this end; only of connections that are told of one.
-    /// Soft-RoCE takes it all the same: 6.1 then tries to send without a pause, and 5.10 cuts the message off.
+    /// Returns the failure of an end whose port does not support the requested path MTU. Only
+    /// some connections get a path MTU. Soft-RoCE accepts one that is too large: Linux 6.1 then
+    /// tries to send without a pause, and 5.10 truncates the message.
     fn too_large(&self, end: &Opened) -> Option<StepError> {
         let is_set = self.route.method == Method::Relay;
         let asked = self.effort.overrides.mtu.filter(|&asked| is_set && asked > end.mtu)?;
@@ -111,8 +116,9 @@ impl Talk<'_> {
         })
     }
 
-    /// Whether the kernel of the source makes the connection by its own TCP: within one call, for as long as
-    /// TCP tries, and no deadline ends that (`siw_connect`, `siw_cm.c` of drivers/infiniband/sw/siw).
+    /// True if the source uses soft-iWARP, which connects with the TCP of the kernel. The
+    /// connection is made in one call, which takes as long as TCP retries. No deadline ends the
+    /// call (`siw_connect`, `siw_cm.c` of drivers/infiniband/sw/siw).
     fn is_soft_iwarp(&self) -> bool {
         self.route.source.driver.as_deref() == Some(SOFT_IWARP)
     }
@@ -139,7 +145,7 @@ impl Talk<'_> {
         self.probe(mtu, ack_timeout)
     }
 
-    /// TCP is evidence, never a reason to stop.
+    /// Measures TCP round trips. A failure of TCP is evidence and does not end the test.
     fn compare_tcp(&mut self, remote: Option<SocketAddr>) {
         let Some(remote) = remote else { return };
         let ask = TcpProbing { remote, rounds: TCP_ROUNDS, slot_ms: ms(TCP_SLOT) };
@@ -161,8 +167,10 @@ impl Talk<'_> {
         }
     }
 
-    /// Datagrams both ways. That none pass is evidence; `None` only when an end does not even
-    /// find the way to the other one, which a connection could not, either.
+    /// Exchanges datagrams in both directions. Datagrams that do not pass are evidence.
+    ///
+    /// `None` if an end failed: it found no route to its peer, as a connection would not, either,
+    /// it is stuck, or it lacks datagrams that the test requires.
     fn meet(&mut self, here: &Opened, there: &Opened) -> Option<()> {
         let (Some(mine), Some(theirs)) = (&here.datagrams, &there.datagrams) else {
             return Some(());
@@ -198,7 +206,7 @@ impl Talk<'_> {
         let ask = meeting(theirs, there.lid, self.route.target.gid, rounds);
         let asked = self.source.ask(self.step(ask), CONNECT + reply + slot * 2 + SPARE);
         self.target.tell(self.step(Act::Stop));
-        // It may still look for the neighbour.
+        // The target may still be resolving the neighbor.
         let stayed = self.target.finish(staying, Deadline::after(CONNECT));
         let mut met = |answer, is_source| match answer {
             Some(Ok(StepResult::Met(met))) => Some(met),
@@ -225,7 +233,7 @@ impl Talk<'_> {
         (self.seen.source.is_none() && self.seen.target.is_none()).then_some(())
     }
 
-    /// Where there is nothing but datagrams, they are the messages.
+    /// Judges the datagrams as the messages of a pair without connections.
     fn judge_datagrams(&mut self) {
         match self.seen.datagrams {
             Some(seen) if seen.answered > 0 => self.seen.passed = true,
@@ -245,7 +253,7 @@ impl Talk<'_> {
         }
     }
 
-    /// An end that has no datagrams: no fault where the driver has none.
+    /// Handles an end without datagrams, which is no failure if the driver does not support them.
     fn lacks_datagrams(&mut self, error: &StepError, is_source: bool) -> Option<()> {
         let must = self.effort.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
         if error.cause == Cause::Unsupported || !must {
@@ -255,9 +263,9 @@ impl Talk<'_> {
         None
     }
 
-    /// An end whose datagrams did not even leave. The address of a peer is looked up as for a
-    /// connection (drivers/infiniband/core/addr.c): what fails here need not be tried there, for
-    /// another second.
+    /// Handles an end that could not send datagrams. The kernel resolves the address of a peer in
+    /// the same way as for a connection (drivers/infiniband/core/addr.c). So after a failed
+    /// resolution no connection is tried, which would take another second.
     fn failed_to_meet(&mut self, error: StepError, is_source: bool) {
         let is_way = match &error.cause {
             Cause::NoRoute => true,
@@ -277,14 +285,16 @@ impl Talk<'_> {
         *seen = Some(error);
     }
 
-    /// The question that has every size checked, and how long it may take.
+    /// Returns the request for checked messages of all sizes, and the longest time until its
+    /// result.
     pub(super) fn probing(&self, mtu: u32, ack_timeout: u8, rounds: u32) -> (Probing, Duration) {
-        // An answer is late only when both adapters, too, have given up.
+        // A reply is late only after both adapters have given up.
         let attempts = ATTEMPTS * ack_timeout::time(ack_timeout);
         let reply = self.effort.reply.max(2 * attempts);
-        // An adapter may take four times as long for each attempt (IBA 9.7.6.1.3).
+        // An adapter may take four times the timeout for each attempt (IBA 9.7.6.1.3).
         let status = LATE_STATUS + (4 * attempts).saturating_sub(reply).min(SLOW_STATUS);
-        // Each of three sizes, and the measurement, may take its slot and then one answer; one may never complete.
+        // Three sizes and the measurement may each take a slot and one reply. One request may
+        // never complete.
         let wait = (self.effort.slot + reply) * 4 + reply + status + SPARE;
         let ask = Probing {
             nonce: self.effort.nonce,
@@ -313,8 +323,8 @@ impl Talk<'_> {
         }
         match served {
             Ok(StepResult::Served { .. }) => {}
-            // An error at the end of an exchange that the source found good is none: the source
-            // leaves first.
+            // The source leaves first: an error of the target after a successful exchange is no
+            // failure.
             Err(_) if self.seen.passed => {}
             Err(error) => self.seen.target = Some(error),
             Ok(_) => return self.confused(Stage::FirstMessage),

@@ -8,7 +8,7 @@ use crate::model::probe::{MadOpening, MadPinged, MadRoute, Met, Throughput};
 use crate::model::{GidKind, GidValue, Protocol};
 use crate::ping::node::{Liveness, Ticket};
 
-/// A node that answers every act at once, by what its test says.
+/// Node that replies to every act at once, as its test defines.
 struct Scripted {
     answer: fn(&Act) -> Option<Result<StepResult, StepError>>,
     asked: Mutex<(Vec<Act>, HashMap<u64, Answer>)>,
@@ -33,7 +33,7 @@ impl Scripted {
     }
 }
 
-/// What a node says with which nothing is wrong.
+/// Returns the results of a node without faults.
 fn well(act: &Act) -> StepResult {
     let trips = RoundTrips { count: 1, min_ns: 9, p50_ns: 9, max_ns: 9, ..RoundTrips::default() };
     match act {
@@ -130,7 +130,7 @@ fn route(method: Method) -> Route {
     Route { method, protocol, unreliable, mtu: None, source: port(), target: port() }
 }
 
-/// Runs a pair whose source answers so; its acts, and what came of it.
+/// Runs a pair whose source has the given results; returns the source and the outcome.
 fn run_with(
     tests: &[Test],
     method: Method,
@@ -188,7 +188,7 @@ fn an_adapter_has_the_time_to_say_that_it_gave_up() {
             Act::Probe(ask) => Some((ask.reply_ms, ask.status_ms)),
             _ => None,
         });
-        // Four attempts there and four back; each may take four times its timeout.
+        // Four attempts in each direction; each may take four times its timeout.
         assert_eq!(probing, Some((reply_ms, status_ms)), "{ack_doublings} doublings");
     }
 }
@@ -211,7 +211,7 @@ fn what_is_larger_than_a_port_s_mtu_is_not_sent() {
     assert_eq!(run_at(1_024).1, Code::Ok);
 }
 
-/// Its kernel would not come back from that for two minutes.
+/// The kernel would not return from the connection for two minutes.
 #[test]
 fn soft_iwarp_is_not_asked_to_connect_where_tcp_does_not_pass() {
     let fails = |act: &Act| match act {
@@ -227,7 +227,7 @@ fn soft_iwarp_is_not_asked_to_connect_where_tcp_does_not_pass() {
     };
     assert_eq!(run_on("siw", fails), (0, Code::RailDown));
     assert_eq!(run_on("siw", |_| None), (1, Code::Ok));
-    // A card has a TCP of its own, which a firewall of the host does not see.
+    // An adapter has its own TCP, which a firewall of the host does not see.
     assert_eq!(run_on("cxgb4", fails), (1, Code::Ok));
 }
 
@@ -267,7 +267,7 @@ fn a_driver_without_datagrams_is_no_fault() {
         let (_, outcome) = run_with(tests, Method::Relay, none);
         assert_eq!((code(&outcome), outcome.measured.datagrams), (Code::Ok, None));
     }
-    // Where there is nothing else, nothing passes.
+    // Without connections, a pair without datagrams has no transport.
     let (_, outcome) = run_with(Test::USUAL, Method::Datagrams, none);
     assert_eq!(code(&outcome), Code::NoTransport);
 }
@@ -327,7 +327,7 @@ fn unreliable_connections_fail_only_where_there_are_some() {
 
 #[test]
 fn one_message_that_an_unreliable_connection_loses_is_told_and_no_fault() {
-    // Where messages over the reliable one begin with no round trips, those of the other have them.
+    // Reliable messages run without round trips here; the unreliable ones measure round trips.
     let loses = |act: &Act| match act {
         Act::Probe(ask) if ask.rounds > 0 => {
             let lost = StepError { done: 7, ..StepError::new(Stage::Latency, Cause::NoReply) };
@@ -362,7 +362,7 @@ fn mads(routes: usize) -> MadPlan {
     MadPlan { source, target, routes: routes.collect() }
 }
 
-/// Runs a pair with MADs; the acts of both ends, and the outcome.
+/// Runs a pair with MADs; returns the acts of both ends and the outcome.
 fn run_mads(
     tests: &[Test],
     plan: &Result<MadPlan, NoMads>,
@@ -399,7 +399,7 @@ fn mads_beside_other_tests_follow_the_messages() {
     assert_eq!(code(&outcome), Code::Ok);
     assert_eq!(outcome.measured.transport, Some(PairTransport::Rdma));
     assert!(outcome.measured.mad.is_some());
-    // A pair that fails is not tested any further.
+    // A pair that fails is not tested further.
     let fails = |act: &Act| match act {
         Act::Probe(_) => Some(failed(Stage::FirstMessage, Cause::NoCompletion)),
         _ => None,

@@ -1,5 +1,8 @@
-/// Numbers by chance that are the same for the same beginning, on every machine (`SplitMix64`: Steele, Lea,
-/// Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+//! Random numbers for the plan of a run.
+
+/// Pseudorandom number generator with equal results for equal seeds on every machine
+/// (`SplitMix64`: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA
+/// 2014).
 pub(super) struct Chance(u64);
 
 impl Chance {
@@ -15,13 +18,13 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`; each about as likely.
+    /// Returns a number below `end`; all numbers are about equally likely.
     fn below(&mut self, end: usize) -> usize {
         let product = u128::from(self.next()) * end as u128;
         usize::try_from(product >> 64).unwrap_or(0)
     }
 
-    /// Brings values into an order of chance (Fisher and Yates).
+    /// Shuffles values (Fisher and Yates).
     pub(super) fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.below(last + 1));

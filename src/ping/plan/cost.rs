@@ -1,4 +1,5 @@
-//! What a plan costs: about how long it takes, and the bytes that pass through the operator.
+//! Estimates the cost of a plan: its duration, and the bytes that pass through the operator.
+//! `ping --plan` reports it.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV6};
 use std::time::Duration;
@@ -13,46 +14,46 @@ use crate::model::probe::{
 };
 use crate::wire::{FromAgent, ToAgent, ToWorker, WorkerReply};
 
-/// What a plan costs.
+/// Cost of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
-    /// Time of the run, agent startup excluded.
+    /// Duration of the run, without agent startup.
     pub time: Duration,
-    /// Bytes of messages between the operator and the agents, as SSH gets them.
+    /// Bytes of messages between the operator and the agents, before SSH encrypts them.
     pub relay_bytes: u64,
     /// Memory of the operator at the end of the run.
     pub memory_bytes: u64,
 }
 
-/// What is done with each ordered pair.
+/// Work for each ordered pair.
 #[derive(Debug, Clone, Copy)]
 pub struct Load<'a> {
-    /// On how many rails.
+    /// Number of rails.
     pub rails: usize,
-    /// What is measured.
+    /// Tests that run.
     pub tests: &'a [Test],
-    /// Round trips of a measurement.
+    /// Number of round trips of a measurement.
     pub round_trips: u32,
-    /// The longest that these may take.
+    /// Longest duration of these round trips.
     pub slot: Duration,
-    /// How long a measurement of bandwidth takes.
+    /// Duration of a bandwidth measurement.
     pub stream_slot: Duration,
 }
 
-/// The answers that are waited for one after the other: open, TCP, connect, probe, stop, close.
+/// Number of replies that follow each other in a pair: open, TCP, connect, probe, stop, close.
 const ANSWERS: u32 = 6;
 
-/// The same of each connection more: open, connect, probe, close.
+/// Number of these replies for each further connection: open, connect, probe, close.
 const ANSWERS_MORE: u32 = 4;
 
-/// How long an answer takes in a machine room: the way there and back through SSH, two processes that wake
-/// up, and what they do; opening a device takes longer and TCP, too.
+/// Duration of one request and its reply in a data center: both ways through SSH, two processes
+/// that wake up, and their work. Opening a device and TCP take longer.
 const ANSWER: Duration = Duration::from_millis(3);
 
-/// A round trip between two hosts, at the most that hardware takes: the slot bounds it for others.
+/// Longest round trip between two hosts with hardware RDMA. Longer round trips end with the slot.
 const ROUND_TRIP: Duration = Duration::from_micros(10);
 
-/// What the operator's processor has to do for an ordered pair: twenty-four frames, each encrypted.
+/// CPU time of the operator for an ordered pair: twenty-four frames, each encrypted.
 const PROCESSOR: Duration = Duration::from_micros(500);
 
 /// Memory of the operator without hosts, for each host, and for each ordered pair.
@@ -62,7 +63,7 @@ const PROCESSOR: Duration = Duration::from_micros(500);
 const MEMORY: [u64; 3] = [12 << 20, 48 << 10, 36];
 
 impl Plan {
-    /// What the plan costs.
+    /// Returns the cost of the plan.
     #[must_use]
     pub fn estimate(&self, load: Load<'_>) -> Estimate {
         let rails = load.rails as u64;
@@ -81,7 +82,7 @@ impl Plan {
         }
     }
 
-    /// How many rounds may begin within a time, by the same estimate.
+    /// Returns the number of rounds that may start within a time, by the same estimate.
     #[must_use]
     pub fn rounds_within(&self, time: Duration, load: Load<'_>) -> usize {
         let pair = load.ordered_pair();
@@ -102,7 +103,7 @@ impl Plan {
 }
 
 impl Load<'_> {
-    /// How long one ordered pair takes on one rail.
+    /// Returns the duration of one ordered pair on one rail.
     fn ordered_pair(&self) -> Duration {
         let trips = self.slot.min(ROUND_TRIP.saturating_mul(self.round_trips));
         let more = self.tests.iter().map(|test| match test {
@@ -121,9 +122,10 @@ fn saturate(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The bytes of all messages of one ordered pair, of usual names and numbers, with their frames.
+/// Returns the bytes of all messages of one ordered pair, with typical names and numbers,
+/// including the prefix of each frame.
 fn relayed(tests: &[Test]) -> u64 {
-    /// The length before each frame.
+    /// Size of the length field before each frame, in bytes.
     const PREFIX: usize = 4;
     let (id, connection) = (1_000_000, 1_000_000);
     let length = |frame: serde_json::Result<Vec<u8>>| frame.map_or(0, |text| text.len() + PREFIX);
@@ -135,10 +137,10 @@ fn relayed(tests: &[Test]) -> u64 {
     talk(connection, tests).into_iter().map(message).sum::<usize>() as u64
 }
 
-/// What an end is asked, and what it answers.
+/// Request to an end, and its reply.
 type Message = (Act, Option<StepResult>);
 
-/// What is told of a thousand round trips.
+/// Typical result of a thousand round trips.
 const TRIPS: RoundTrips = RoundTrips {
     count: 1_000,
     warm_up: 64,
@@ -169,7 +171,7 @@ const GID: GidValue = GidValue(Ipv4Addr::new(10, 100, 200, 100).to_ipv6_mapped()
 const ADDRESS: SocketAddr = SocketAddr::V6(SocketAddrV6::new(GID.0, 40_000, 0, 0));
 const MTU: u32 = 4_096;
 
-/// What is said of one ordered pair.
+/// Returns the messages of one ordered pair.
 fn talk(connection: u32, tests: &[Test]) -> Vec<Message> {
     let seen = Met { sent: 17, answered: 17, heard: 17, trips: Some(TRIPS) };
     let met_answer = || Some(StepResult::Met(seen));
@@ -226,7 +228,7 @@ fn talk(connection: u32, tests: &[Test]) -> Vec<Message> {
     said
 }
 
-/// Messages of one exchange of management datagrams (MADs).
+/// Returns the messages of one exchange of management datagrams (MADs).
 fn over_mads() -> Vec<Message> {
     let open = |role| {
         (Act::OpenMad(MadOpening { umad: "umad10".into(), role }), Some(StepResult::MadOpened))
@@ -257,7 +259,7 @@ fn over_mads() -> Vec<Message> {
     ]
 }
 
-/// What is said of one connection: between opening it and connecting it, and once it is connected.
+/// Returns the messages of one connection; `between` is sent after opening and before connecting.
 fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec<Message> {
     let open = |role| {
         Act::Open(Opening {

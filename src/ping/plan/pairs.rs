@@ -1,8 +1,10 @@
+//! Ordered pairs that a plan may contain, before they are arranged in rounds.
+
 use std::collections::BTreeSet;
 
 use super::Turn;
 
-/// Which ordered pairs of hosts may be asked for, by the hosts' numbers. No host is a pair with itself.
+/// Ordered pairs of hosts that may be tested, by index of host. No host is a pair with itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pairs {
     hosts: usize,
@@ -11,60 +13,60 @@ pub struct Pairs {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    /// Everyone asks everyone.
+    /// Every host is a source for every other host.
     All,
-    /// Some ask, and some answer; a host may do both.
+    /// Some hosts are sources and some are targets; a host may be both.
     Sets {
         is_source: Vec<bool>,
         is_target: Vec<bool>,
-        /// Whether those that answer ask back.
+        /// True if each target is also a source for the sources.
         both_ways: bool,
     },
-    /// These.
+    /// The listed pairs.
     Listed(BTreeSet<(usize, usize)>),
 }
 
 impl Pairs {
-    /// Every ordered pair of so many hosts.
+    /// Returns every ordered pair of a number of hosts.
     #[must_use]
     pub fn all(hosts: usize) -> Self {
         Self { hosts, kind: Kind::All }
     }
 
-    /// Those from a source to a target, each host with whether it is one and the other; and back where
-    /// `both_ways` says so.
+    /// Returns the pairs from each source to each target. Each host has two flags: true if it is
+    /// a source, and true if it is a target. With `both_ways`, the opposite directions are added.
     #[must_use]
     pub fn between(hosts: &[(bool, bool)], both_ways: bool) -> Self {
         let (is_source, is_target) = hosts.iter().copied().unzip();
         Self { hosts: hosts.len(), kind: Kind::Sets { is_source, is_target, both_ways } }
     }
 
-    /// These ordered pairs.
+    /// Returns the listed ordered pairs.
     #[must_use]
     pub(super) fn listed(hosts: usize, wanted: BTreeSet<(usize, usize)>) -> Self {
         Self { hosts, kind: Kind::Listed(wanted) }
     }
 
-    /// How many hosts there are.
+    /// Returns the number of hosts.
     #[must_use]
     pub fn hosts(&self) -> usize {
         self.hosts
     }
 
-    /// Whether everyone asks everyone.
+    /// True if these are all ordered pairs.
     #[must_use]
     pub fn is_all(&self) -> bool {
         self.kind == Kind::All
     }
 
-    /// Whether one may ask the other.
+    /// True if the ordered pair may be tested.
     #[must_use]
     pub fn wants(&self, source: usize, target: usize) -> bool {
         self.leads(source, target)
             || matches!(self.kind, Kind::Sets { both_ways: true, .. }) && self.leads(target, source)
     }
 
-    /// The same, without those who ask back.
+    /// True if the ordered pair may be tested, without the directions that `both_ways` adds.
     fn leads(&self, source: usize, target: usize) -> bool {
         source != target
             && match &self.kind {
@@ -74,8 +76,8 @@ impl Pairs {
             }
     }
 
-    /// The turn of two hosts, clients before servers, else the first before the second; `None` where
-    /// neither may ask the other.
+    /// Returns the turn of two hosts: a client is the source first, else the host with the lower
+    /// index. `None` if neither direction may be tested.
     #[must_use]
     pub fn turn(&self, one: usize, other: usize) -> Option<Turn> {
         let (first, second) = (one.min(other), one.max(other));
@@ -87,7 +89,7 @@ impl Pairs {
         Some(Turn { source, target, back: self.wants(target, source) })
     }
 
-    /// Whether a host takes part at all.
+    /// True if the host is in a pair.
     #[must_use]
     pub(super) fn has(&self, host: usize) -> bool {
         match &self.kind {
@@ -97,7 +99,7 @@ impl Pairs {
         }
     }
 
-    /// How many others a host may be tried with, whoever asks.
+    /// Returns the number of hosts with which a host may be tested, in any direction.
     #[must_use]
     pub(super) fn peers(&self, host: usize) -> usize {
         match &self.kind {
@@ -106,7 +108,7 @@ impl Pairs {
         }
     }
 
-    /// How many ordered pairs there are.
+    /// Returns the number of ordered pairs.
     #[must_use]
     pub fn count(&self) -> u64 {
         let hosts = self.hosts as u64;
@@ -119,7 +121,7 @@ impl Pairs {
                 let both = is_source.iter().zip(is_target).filter(|&(&a, &b)| a && b);
                 let both = both.count() as u64;
                 if *both_ways {
-                    // Without what is in both directions anyway, and nobody with himself.
+                    // Pairs with both directions count once, and no host is a pair with itself.
                     2 * sources * targets - both * both - both
                 } else {
                     sources * targets - both
@@ -128,7 +130,7 @@ impl Pairs {
         }
     }
 
-    /// Sources and targets in this order, where no host is both.
+    /// Returns the sources and the targets in the given order; `None` if a host is both.
     #[must_use]
     pub(super) fn sides(&self, order: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
         let Kind::Sets { is_source, is_target, .. } = &self.kind else { return None };
@@ -145,7 +147,7 @@ impl Pairs {
 mod tests {
     use super::*;
 
-    /// `c` a client, `s` a server, `b` both.
+    /// Builds pairs from roles: `c` is a client, `s` a server, `b` both.
     fn sets(roles: &str, both_ways: bool) -> Pairs {
         let role = |letter| (letter != 's', letter != 'c');
         Pairs::between(&roles.chars().map(role).collect::<Vec<_>>(), both_ways)

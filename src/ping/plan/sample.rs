@@ -1,12 +1,14 @@
-//! Some of all pairs: so many peers for each host, every two leaves, and rounds to run them in.
+//! Selects a sample of all pairs: a number of peers for each host, and every two leaf switches.
+//! It also arranges any list of pairs in rounds.
 
 use std::collections::BTreeSet;
 
 use super::{Plan, circle, seats};
 use crate::model::ping::Topology;
 
-/// Chooses pairs by the rounds of the circle method until each host has so many peers, or all that it may
-/// have; then one pair for every two leaves, and every leaf in itself, that have none yet.
+/// Selects pairs by the rounds of the circle method until each host has the requested number of
+/// peers, or all that it may have. Then adds a pair for every two leaf switches, and for every
+/// single leaf switch, that have no pair yet.
 pub(super) fn choose(
     plan: &Plan,
     peers: usize,
@@ -40,7 +42,7 @@ pub(super) fn choose(
     pack(hosts, edges.into_iter())
 }
 
-/// Adds a pair for every two leaves without one, of those hosts that have the fewest.
+/// Adds a pair for every two leaf switches without one, between the hosts with the fewest peers.
 fn join_leaves(
     plan: &Plan,
     topology: &Topology,
@@ -81,7 +83,7 @@ pub(super) fn pack(
     hosts: usize,
     edges: impl Iterator<Item = (usize, usize)>,
 ) -> Vec<Vec<(u32, u32)>> {
-    // A bit for each round in which a host is busy.
+    // One bit for each round in which a host is busy.
     let mut busy: Vec<Vec<u64>> = vec![Vec::new(); hosts];
     let mut rounds: Vec<Vec<(u32, u32)>> = Vec::new();
     for (a, b) in edges {

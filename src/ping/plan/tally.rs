@@ -1,6 +1,8 @@
+//! Counts the tested pairs, for the coverage of a run.
+
 use crate::model::ping::{LeafPairs, Topology};
 
-/// Who was tried with whom: a bit for each two hosts.
+/// Record of the tested pairs: one bit for each two hosts.
 #[derive(Debug, Clone)]
 pub struct Tally {
     hosts: usize,
@@ -13,15 +15,15 @@ pub struct Tally {
 struct Leaves {
     leaf_of: Vec<usize>,
     count: usize,
-    /// A bit for each two leaves, the lower first.
+    /// One bit for each two leaf switches, the lower index first.
     met: Vec<u64>,
-    /// All of them were tried, without a bit for each.
+    /// True if all of them were tested; the bits are then not set.
     is_whole: bool,
     possible: u64,
 }
 
 impl Tally {
-    /// Nobody has been tried yet.
+    /// Creates an empty tally.
     #[must_use]
     pub fn new(hosts: usize, topology: Option<&Topology>) -> Self {
         let leaves = topology.filter(|topology| topology.leaf_of.len() == hosts).map(|topology| {
@@ -32,7 +34,7 @@ impl Tally {
                 }
             }
             let leaves = sizes.iter().filter(|&&size| size > 0).count() as u64;
-            // A leaf of one host has no pair in itself.
+            // A leaf switch with one host has no pair within itself.
             let inner = sizes.iter().filter(|&&size| size > 1).count() as u64;
             let possible = leaves * leaves.saturating_sub(1) / 2 + inner;
             let count = sizes.len();
@@ -42,7 +44,8 @@ impl Tally {
         Self { hosts, met: vec![0; (hosts * hosts).div_ceil(64)], tested: 0, leaves }
     }
 
-    /// Everyone has been tried with everyone, in so many ordered pairs.
+    /// Creates a tally in which every host was tested with every other one, in this number of
+    /// ordered pairs.
     #[must_use]
     pub(super) fn of_all(hosts: usize, topology: Option<&Topology>, pairs: u64) -> Self {
         let mut tally = Self::new(hosts, topology);
@@ -58,7 +61,7 @@ impl Tally {
         tally
     }
 
-    /// Notes that two hosts were tried, in so many ordered pairs of all rails.
+    /// Records a test between two hosts, with its number of ordered pairs on all rails.
     pub fn add(&mut self, one: usize, other: usize, pairs: u64) {
         if one >= self.hosts || other >= self.hosts {
             return;
@@ -76,18 +79,18 @@ impl Tally {
         }
     }
 
-    /// How many ordered pairs there were.
+    /// Returns the number of tested ordered pairs.
     #[must_use]
     pub fn tested(&self) -> u64 {
         self.tested
     }
 
-    /// With how many others a host was tried.
+    /// Returns the number of peers with which a host was tested.
     #[must_use]
     pub fn peers(&self, host: usize) -> u64 {
         let (start, end) = (host * self.hosts, (host + 1) * self.hosts);
         let is_met = |bit: usize| u64::from(self.met[bit / 64] >> (bit % 64) & 1 == 1);
-        // Whole words between the two ends.
+        // Between these two ends, whole words are counted.
         let (first, last) = (start.next_multiple_of(64).min(end), end / 64 * 64);
         if first >= last {
             return (start..end).map(is_met).sum();
@@ -97,7 +100,7 @@ impl Tally {
         (start..first).chain(last..end).map(is_met).sum::<u64>() + inner
     }
 
-    /// How far leaves were tried; `None` where none are known.
+    /// Returns the number of tested pairs of leaf switches; `None` without a topology.
     #[must_use]
     pub fn leaf_pairs(&self) -> Option<LeafPairs> {
         let leaves = self.leaves.as_ref()?;

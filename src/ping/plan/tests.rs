@@ -7,7 +7,8 @@ fn plan(pairs: Pairs, choice: Choice) -> Plan {
     Plan::new(pairs, choice, None).unwrap()
 }
 
-/// Every ordered pair of a plan. In each round no host appears twice; in a shift none asks twice.
+/// Returns every ordered pair of a plan. Checks that no host appears twice in a round, or, in a
+/// shift, that no host is a source twice.
 fn ordered(plan: &Plan) -> BTreeSet<(usize, usize)> {
     let mut all = BTreeSet::new();
     for round in 0..plan.rounds() {
@@ -53,7 +54,7 @@ fn every_pair_comes_once_and_no_host_twice_in_a_round() {
     }
 }
 
-/// So many clients, then hosts that are both, then servers.
+/// Returns pairs between clients, hosts with both roles, and servers, by their numbers.
 fn storage(clients: usize, both: usize, servers: usize, both_ways: bool) -> Pairs {
     let hosts: Vec<_> = [((true, false), clients), ((true, true), both), ((false, true), servers)]
         .into_iter()
@@ -115,8 +116,8 @@ fn every_host_has_as_many_peers_as_were_asked_for() {
     let choice = Choice { peers: Some(2), seed: 1, ..Choice::default() };
     let few = plan(storage(40, 0, 4, true), choice);
     assert!(least_peers(&few) >= 2);
-    // Forty clients with two servers each are twenty turns for each of four servers; the first free round is
-    // never further than both ends' other turns together.
+    // Forty clients with two servers each are twenty turns for each of four servers. The first
+    // free round of a pair is at most as late as the number of other turns of both its hosts.
     assert_eq!(ordered(&few).len(), 160);
     assert!(few.rounds() < 40, "{}", few.rounds());
 }

@@ -1,4 +1,4 @@
-//! Faults that are planted by chance, and the names that come out: nobody else may be named.
+//! Simulates faults that depend on a seed, and checks that the findings name these faults only.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::*;
 use crate::model::ping::{Finding, Outlier, OutlierKind};
 
-/// `n[1-64]`, which is all that these tests write, or one name.
+/// Expands the forms that these tests use: `n[1-64]`, or one name.
 #[expect(clippy::unnecessary_wraps, reason = "as host sets are read")]
 fn expand(set: &str) -> Result<Vec<String>, String> {
     let Some((name, range)) = set.strip_suffix(']').and_then(|set| set.split_once('[')) else {
@@ -21,7 +21,7 @@ fn report(text: &str) -> PingReport {
     run(&Fabric::parse(text, &expand).unwrap(), "fabric.txt")
 }
 
-/// Hosts that hang on leaves of equal size.
+/// Returns the text of hosts behind leaf switches of equal size.
 fn leaves(hosts: usize, size: usize) -> String {
     let lines = (0..hosts / size)
         .map(|leaf| format!("leaf l{leaf} n[{}-{}]\n", leaf * size + 1, (leaf + 1) * size));
@@ -33,7 +33,7 @@ fn rails(rails: &[usize]) -> String {
     if numbers.is_empty() { String::new() } else { format!(" rail {}", numbers.join(",")) }
 }
 
-/// `host n3`, `rail n5 rail 1`, `pair n1 <-> n2`.
+/// Formats an outlier: `host n3`, `rail n5 rail 1`, `pair n1 <-> n2`.
 fn name(report: &PingReport, outlier: &Outlier) -> String {
     let host = |host: Option<usize>| report.hosts[host.unwrap()].name.clone();
     let who = match outlier.kind {
@@ -52,7 +52,7 @@ fn names(report: &PingReport) -> BTreeSet<String> {
     report.outliers.iter().map(|outlier| name(report, outlier)).collect()
 }
 
-/// `roce.udp4791_blocked n3`, `peer.dead n4`, `mtu.blackhole leaf l1`.
+/// Formats findings: `roce.udp4791_blocked n3`, `peer.dead n4`, `mtu.blackhole leaf l1`.
 fn blamed(report: &PingReport) -> Vec<String> {
     let who = |finding: &Finding| match (finding.host, finding.leaves.as_slice()) {
         (Some(host), _) => report.hosts[host].name.clone(),
@@ -67,11 +67,12 @@ fn blamed(report: &PingReport) -> Vec<String> {
     report.findings.iter().map(line).collect()
 }
 
-/// Faults at places that the seed tells, all at once, and what they are to be called.
+/// Returns faults at places that depend on the seed, and the expected names.
 fn planted(hosts: usize, rails: usize, seed: usize) -> (String, BTreeSet<String>) {
     let size = if hosts == 16 { 4 } else { 16 };
     let leaves_there = hosts / size;
-    // Each fault has a leaf of its own, as far as there are leaves; the slow leaf is the last one.
+    // Each fault has its own leaf switch as long as there are enough; the slow leaf switch is the
+    // last one.
     let host = |fault: usize, within: usize| {
         let leaf = (seed + fault) % (leaves_there - 1);
         leaf * size + (seed * 7 + within) % size + 1
@@ -107,12 +108,12 @@ fn planted(hosts: usize, rails: usize, seed: usize) -> (String, BTreeSet<String>
     (text, names)
 }
 
-/// No name that is wrong, and none that is missing.
+/// Returns the result without wrong and missing names.
 fn nothing() -> (Vec<String>, Vec<String>) {
     Default::default()
 }
 
-/// Names that are wrong and names that are missing, over so many seeds.
+/// Returns the wrong names and the missing names over a number of seeds.
 fn count(hosts: usize, rails: usize, seeds: usize) -> (Vec<String>, Vec<String>) {
     let (mut wrong, mut missing) = (Vec::new(), Vec::new());
     for seed in 0..seeds {
@@ -145,7 +146,7 @@ fn a_thousand_hosts_over_three_seeds() {
     assert_eq!(count(1_024, 2, 3), nothing());
 }
 
-/// The one fault on such a fabric, and what it is to be called.
+/// Checks the names for the only fault on a fabric, with fifty seeds.
 fn single(hosts: usize, head: &str, fault: &str, expected: &[&str]) {
     for seed in 0..50 {
         let text = format!("{}{head}noise 3%\nseed {seed}\n{fault}\n", leaves(hosts, hosts / 4));
@@ -194,7 +195,7 @@ fn without_leaves_hosts_and_pairs_are_named() {
                 assert_eq!(bad, expected.into(), "{place}");
             }
         }
-        // Twelve pairs say little of how much they vary: then nobody is blamed.
+        // Twelve pairs do not show how much they vary, so that no host is named.
         assert!(missing <= if hosts == 4 { 2 } else { 0 }, "{hosts} hosts: {missing} missing");
     }
 }
@@ -210,7 +211,7 @@ fn noise_alone_blames_nobody() {
     }
 }
 
-/// Forty hosts on one leaf and eight on another, of which nobody told.
+/// Nine to sixty hosts on one leaf switch and eight on another; the grid has no topology.
 #[test]
 fn who_stands_farther_away_is_not_blamed() {
     for near in [9, 20, 40, 60] {
@@ -230,13 +231,13 @@ fn who_stands_farther_away_is_not_blamed() {
         }
         let found = outliers::judge(&grid);
         let hosts: Vec<_> = found.outliers().iter().map(|one| (one.kind, one.host)).collect();
-        // Of two halves neither is the usual one, and nobody is blamed at all.
+        // With two halves, neither is the baseline, and no host is named.
         let expected: &[_] = if near > 9 { &[(OutlierKind::Host, Some(1))] } else { &[] };
         assert_eq!(hosts, expected, "{near} near hosts");
     }
 }
 
-/// What fails on sixteen hosts behind four leaves, with two rails.
+/// Returns the failures on sixteen hosts behind four leaf switches, with two rails.
 fn failures(faults: &str) -> Vec<String> {
     blamed(&report(&format!("{}rails 2\nnoise 3%\n{faults}", leaves(16, 4))))
 }
@@ -302,7 +303,7 @@ fn several_failures_have_a_name_each() {
 
 #[test]
 fn a_loss_by_chance_is_tried_again() {
-    // One message in about ten thousand needs more than four attempts.
+    // About one message in ten thousand needs more than four attempts.
     let text = "hosts n[1-8]\nfault pair n1 n2 loss 5%\nseed ";
     let runs: Vec<PingReport> = (0..200).map(|seed| report(&format!("{text}{seed}"))).collect();
     let recovered = runs.iter().filter(|run| run.summary.ok_at_second_attempt > 0).count();

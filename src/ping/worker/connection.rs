@@ -1,3 +1,5 @@
+//! Connection of a worker: a thread that owns one end and runs its steps one after the other.
+
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,23 +21,23 @@ use crate::ping::port_traffic::PortTraffic;
 use crate::ping::tcp::{self, From};
 use crate::ping::tcp_stream;
 
-/// A connection as the control loop sees it: a thread that takes one act after another.
+/// Handle of the control loop to the thread of a connection.
 pub(super) struct Handle {
     pub(super) acts: Sender<(u64, Act)>,
-    /// The number of the newest stop.
+    /// Number of the newest stop.
     pub(super) stopped: Arc<AtomicU64>,
 }
 
-/// What a connection's thread owns.
+/// State that the thread of a connection owns.
 enum State {
     Open(Box<OpenEnd>),
     Connected(Box<ConnectedEnd>),
-    /// A failed step leaves nothing to go on with.
+    /// State after a failed step, which cannot go on.
     Broken,
 }
 
 impl Handle {
-    /// Opens the local end on a thread of its own, which answers question `id` with it.
+    /// Opens the local end on its own thread, which replies to request `id` with the result.
     pub(super) fn start<W: Write + Send + 'static>(
         opening: Opening,
         id: u64,
@@ -51,7 +53,7 @@ impl Handle {
         Ok(Self { acts, stopped })
     }
 
-    /// Hands an act to the thread; [`Act::Stop`] reaches it in the middle of one.
+    /// Passes an act to the thread. [`Act::Stop`] takes effect during an act.
     pub(super) fn ask<W: Write>(&self, id: u64, act: Act, answers: &Answers<W>) {
         if let Act::Stop = act {
             self.stopped.fetch_max(id, Ordering::Relaxed);
@@ -61,10 +63,10 @@ impl Handle {
         }
     }
 
-    /// Has the thread destroy everything and then answer.
+    /// Makes the thread destroy all objects and then reply.
     pub(super) fn close(self, id: u64) {
         self.stopped.store(u64::MAX, Ordering::Relaxed);
-        // A thread that hangs in the kernel answers late or never: the operator has a deadline.
+        // A thread that hangs in the kernel replies late or never. The operator has a deadline.
         let _ = self.acts.send((id, Act::Close));
     }
 }
@@ -77,12 +79,13 @@ fn attend<W: Write>(
     stopped: &AtomicU64,
     answers: &Answers<W>,
 ) {
-    // The worker of the other end names its address; the operator knows none to compare with.
+    // The worker of the other end names its address, and the operator has no address to compare
+    // with it.
     let needs_route = opening.tcp_address.is_none();
     opening.tcp_address = opening
         .tcp_address
         .or_else(|| address::of_interface(opening.gid, opening.netdev.as_deref()));
-    // TCP is only compared: without it the RDMA probe goes on.
+    // TCP is only a comparison: without it, the RDMA probe goes on.
     let is_for_messages = opening.role == Role::Target && opening.purpose == Purpose::Messages;
     let listens_at = opening.tcp_address.filter(|_| is_for_messages);
     let proof = opening.proof.map(Proof::from);
@@ -153,7 +156,7 @@ fn meet(
     })?;
     let met = endpoint.meet(&path, ask, halt);
     if endpoint.is_broken() {
-        // The next pair gets another queue pair.
+        // The next pair gets a new queue pair.
         *place = None;
     }
     met.map(StepResult::Met).map_err(|error| explained(error, end.opening(), ask.gid))

@@ -14,7 +14,7 @@ use crate::ping::mad::{MadEnd, device_file};
 use crate::sys::umad::HeaderSize;
 
 impl Handle {
-    /// Opens a port for MADs on a thread of its own, which answers question `id` with the result.
+    /// Opens a port for MADs on its own thread, which replies to request `id` with the result.
     pub(super) fn start_mad<W: Write + Send + 'static>(
         opening: MadOpening,
         id: u64,

@@ -1,10 +1,11 @@
-//! How much of all pairs a run has tried, in words.
+//! Formats which part of all pairs a run has tested.
 
 use std::fmt::Write as _;
 
 use crate::model::ping::Coverage;
 
-/// `12.4 % of 4032 pairs tested, each host with at least 16 others, 136 of 136 pairs of leaf switches; random, seed 7`
+/// Formats the coverage of a run, for example: `12.4 % of 4032 pairs tested, each host with at
+/// least 16 others, 136 of 136 pairs of leaf switches; random, seed 7`.
 pub(super) fn told(coverage: &Coverage) -> String {
     let permille = coverage.permille();
     let part = match permille {
@@ -27,7 +28,7 @@ pub(super) fn told(coverage: &Coverage) -> String {
     text
 }
 
-/// `random, seed 7`
+/// Formats the order of the pairs: `random, seed 7`.
 pub(super) fn order(coverage: &Coverage) -> String {
     match coverage.seed {
         Some(seed) => format!("{}, seed {seed}", coverage.schedule.word()),

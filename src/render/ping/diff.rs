@@ -1,4 +1,4 @@
-//! What has changed between two runs, as text and JSON.
+//! Formats the changes between two runs as text and JSON.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ pub struct PingDiffDocument<'a> {
 }
 
 impl<'a> PingDiffDocument<'a> {
-    /// The document of a difference.
+    /// Returns the document for a difference.
     #[must_use]
     pub fn new(diff: &'a PingDiff) -> Self {
         let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
@@ -34,13 +34,13 @@ impl<'a> PingDiffDocument<'a> {
     }
 }
 
-/// The JSON Schema of `rdmactl ping --diff OLD NEW --json`.
+/// Returns the JSON Schema of `rdmactl ping --diff OLD NEW --json`.
 #[must_use]
 pub fn ping_diff_schema() -> serde_json::Value {
     schema_of::<PingDiffDocument<'_>>()
 }
 
-/// The difference for people: both runs, then what broke before all else.
+/// Formats a difference as text: both runs, then the changes; pairs that broke come first.
 #[must_use]
 pub fn render_diff(diff: &PingDiff) -> String {
     let mut text = String::new();
@@ -51,7 +51,7 @@ pub fn render_diff(diff: &PingDiff) -> String {
     text
 }
 
-/// What has changed since the run before, when the same is run again and again.
+/// Formats the changes since the previous run of a repeated test.
 #[must_use]
 pub fn render_change(diff: &PingDiff) -> String {
     let at = diff.new.taken_ns.map_or(String::new(), |ns| format!("{}  ", utc_time(ns)));
@@ -64,7 +64,7 @@ pub fn render_change(diff: &PingDiff) -> String {
     text
 }
 
-/// `2026-11-22 08:02:40Z, 8 hosts, 56 pairs: 54 ok, 2 failed`
+/// Formats the facts of a run: `2026-11-22 08:02:40Z, 8 hosts, 56 pairs: 54 ok, 2 failed`.
 fn run(run: &RunFacts) -> String {
     let when = match (&run.simulated, run.taken_ns) {
         (Some(file), _) => format!("SIMULATED from {}", escape(file)),
@@ -146,7 +146,7 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
             format!("{mark} {}: {by} ({old} -> {new} us)", name(change))
         });
     }
-    // Less is what medians do from run to run.
+    // Medians vary by less than this from run to run.
     if diff.drift_permille.unsigned_abs() >= 50 {
         let mark = if diff.drift_permille > 0 { "~" } else { "+" };
         let by = by_how_much(diff.drift_permille);
@@ -174,7 +174,7 @@ fn by_how_much(permille: i64) -> String {
     let word = if permille < 0 { "faster" } else { "slower" };
     let (old, new) = (1_000, permille.saturating_add(1_000).max(1).unsigned_abs());
     let (short, long) = if new < old { (new, old) } else { (old, new) };
-    // Thousandths of the shorter time that the longer one has in addition.
+    // Difference of both times, in thousandths of the shorter time.
     let more = (long - short).saturating_mul(1_000) / short;
     match more {
         0..500 => format!("{}.{} % {word}", more / 10, more % 10),

@@ -1,4 +1,4 @@
-//! What happens in a run, each as one line of JSON.
+//! Formats the events of a run, each as one line of JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -84,13 +84,13 @@ impl<'a> PingEvent<'a> {
         Self { schema: "rdmactl.ping-event/1", what }
     }
 
-    /// A host was reached, or was not.
+    /// Returns the event of a host that was reached, or not.
     #[must_use]
     pub fn host(id: usize, host: &'a PingHost) -> Self {
         Self::new(What::Host { id, host })
     }
 
-    /// A pair was tried.
+    /// Returns the event of a pair that was tested.
     #[must_use]
     pub fn pair(hosts: &'a [PingHost], pair: &'a Pair) -> Self {
         let name = |host: usize| name(hosts, Some(host)).unwrap_or_default();
@@ -98,25 +98,25 @@ impl<'a> PingEvent<'a> {
         Self::new(What::Pair { source_host, target_host, pair })
     }
 
-    /// Something explains pairs that failed.
+    /// Returns the event of a finding, which explains pairs that failed.
     #[must_use]
     pub fn finding(hosts: &'a [PingHost], finding: &'a Finding) -> Self {
         Self::new(What::Finding { name: name(hosts, finding.host), finding })
     }
 
-    /// Something is slow.
+    /// Returns the event of an outlier, which is slow.
     #[must_use]
     pub fn outlier(hosts: &'a [PingHost], outlier: &'a Outlier) -> Self {
         Self::new(What::Outlier { name: name(hosts, outlier.host), outlier })
     }
 
-    /// A difference fails no pair.
+    /// Returns the event of a warning, a difference that fails no pair.
     #[must_use]
     pub fn warning(warning: &'a Warning) -> Self {
         Self::new(What::Warning { warning })
     }
 
-    /// The run is over.
+    /// Returns the last event, which ends the run.
     #[must_use]
     pub fn summary(report: &'a PingReport) -> Self {
         Self::new(What::Summary {
@@ -134,7 +134,7 @@ fn name(hosts: &[PingHost], host: Option<usize>) -> Option<&str> {
     Some(hosts.get(host?)?.name.as_str())
 }
 
-/// The JSON Schema of each line of `rdmactl ping --format ndjson`.
+/// Returns the JSON Schema of each line of `rdmactl ping --format ndjson`.
 #[must_use]
 pub fn ping_event_schema() -> serde_json::Value {
     schema_of::<PingEvent<'_>>()

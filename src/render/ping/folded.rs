@@ -1,4 +1,4 @@
-//! Findings of hosts that differ in nothing but the name of the host, told as one.
+//! Combines findings of hosts that differ only in the name of the host.
 //!
 //! JSON keeps the finding of each host.
 
@@ -11,13 +11,13 @@ use crate::model::ping::{Code, Finding, PingReport};
 use crate::model::probe::Stage;
 use crate::names;
 
-/// Common part of findings that are told as one.
+/// Key of findings that are combined.
 #[derive(PartialEq, Eq, Hash)]
 struct Alike<'report> {
     code: Code,
     stage: Option<&'static str>,
     rails: &'report [usize],
-    /// Part of the peers with which the host fails; `None` for all.
+    /// Fraction of the peers with which the host fails; `None` for all peers.
     how_often: Option<String>,
     was_reached: bool,
     /// Detail and fix without the names.
@@ -25,7 +25,7 @@ struct Alike<'report> {
 }
 
 impl<'report> Alike<'report> {
-    /// `None` for a finding of a leaf switch.
+    /// Returns the key of a finding; `None` for a finding without a host.
     fn of(report: &'report PingReport, finding: &'report Finding) -> Option<Self> {
         let host = finding.host?;
         let Finding { code, stage, ref rails, .. } = *finding;
@@ -33,7 +33,7 @@ impl<'report> Alike<'report> {
         let fix = finding.hint.as_deref().unwrap_or_default();
         let was_reached = was_reached(report, host);
         let text = unnamed(report, finding, &format!("{}\n{fix}", finding.detail));
-        // Hosts that are not reached differ in their addresses too.
+        // The texts of hosts that are not reached differ in their addresses, too.
         let text = if was_reached { text } else { without_addresses(&text) };
         let how_often = (!fails_with_all(finding)).then(|| how_often(report, finding));
         Some(Self { code, stage, rails, how_often, was_reached, text })
@@ -44,8 +44,9 @@ fn fails_with_all(finding: &Finding) -> bool {
     finding.failed == finding.of
 }
 
-/// Returns the text with `#source` and `#target` for the names of both ends of the pair that
-/// tells the finding. Of a host that was not reached, the other end has no part in the text.
+/// Returns the text with `#source` and `#target` for the names of both ends of the pair with the
+/// finding. For a host that was not reached, only its own name is replaced: the text has no other
+/// end.
 fn unnamed(report: &PingReport, finding: &Finding, text: &str) -> String {
     let without = |text: &str, host: usize, by: &str| match report.hosts.get(host) {
         Some(host) => names::replace(text, &host.name, by),
@@ -57,7 +58,7 @@ fn unnamed(report: &PingReport, finding: &Finding, text: &str) -> String {
     }
 }
 
-/// Gathers the findings that are told as one, in the order in which the first of each stands.
+/// Groups the findings that are combined, in the order of the first finding of each group.
 pub(super) fn fold<'report>(
     report: &'report PingReport,
     findings: &[&'report Finding],
@@ -118,7 +119,7 @@ mod tests {
     use crate::model::ping::{Side, Verdict};
     use crate::model::{HostFailure, Reason};
 
-    /// A finding of each host, with the text that the function makes of its name.
+    /// Renders a finding for each host; `text` makes detail and fix from the name of the host.
     fn told(hosts: &[&str], was_reached: bool, text: fn(&str) -> (String, String)) -> String {
         let list = |host: &&str| {
             let failure = (!was_reached).then(|| HostFailure::new(Reason::Unresolved, "x"));

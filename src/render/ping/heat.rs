@@ -1,7 +1,9 @@
-//! A matrix as a picture: each pair a square, coloured by how it is beside the others.
+//! Draws a matrix as a heat map: each pair is a square, colored by comparison with the other
+//! pairs.
 //!
-//! Colours run from blue over yellow to brown, which those who see no red or no green tell apart, too; what
-//! fails is purple with a cross. What is not blue has a mark where there is room for one.
+//! Colors run from blue over yellow to brown, so that readers with a red or green deficiency can
+//! distinguish them. A failure is purple with a cross. Squares that are not blue have a mark if
+//! there is space for it.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -11,40 +13,41 @@ use crate::query::Value;
 use crate::render::escape;
 use crate::render::escape::acts_on_terminal;
 
-/// More hosts than these are no picture.
+/// Largest number of hosts of a heat map.
 const MOST_HOSTS: usize = 1_024;
 
-/// More squares than these in a row are folded: each then stands for several pairs.
+/// Largest number of squares in a row. With more hosts, each square stands for several pairs.
 const MOST_SQUARES: usize = 320;
 
-/// With more hosts than these, squares have no words of their own: they would be megabytes.
+/// Largest number of hosts for which squares have a title; the titles of more would take
+/// megabytes.
 const MOST_TOLD: usize = 64;
 
-/// The length of a name that is shown.
+/// Largest number of characters of a name that are shown.
 const LONGEST_NAME: usize = 24;
 
-/// Height of a leaf switch's rows from which on its name stands beside them.
+/// Smallest height of the rows of a leaf switch with its name beside them.
 const LEAST_NAMED: usize = 12;
 
-/// From how many hundredths of the median a pair is so slow.
+/// Thresholds of slow pairs, in percent of the median.
 const SLOWER: [u64; 4] = [110, 150, 200, 400];
 
-/// What a square shows: the later, the worse.
+/// Appearance of a square. A later variant is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Look {
-    /// Nobody asked for it.
+    /// The pair was not requested.
     Nothing,
     NotApplicable,
     NotTested,
-    /// It works, this slow.
+    /// The pair works; the number is the count of thresholds that it reaches.
     Works(usize),
-    /// It does not, and applications would go on over TCP.
+    /// RDMA fails; applications would continue over TCP.
     FallsBack,
     Fails,
 }
 
 impl Look {
-    /// All that a legend explains.
+    /// Variants in the legend.
     const TOLD: [Self; 9] = [
         Self::Works(0),
         Self::Works(1),
@@ -57,7 +60,7 @@ impl Look {
         Self::NotTested,
     ];
 
-    /// Its style.
+    /// Returns the CSS class.
     fn class(self) -> &'static str {
         match self {
             Self::Nothing => "none",
@@ -88,7 +91,7 @@ impl Look {
         }
     }
 
-    /// What stands in a square that has room for it.
+    /// Returns the mark inside a square that has space for it.
     fn mark(self) -> &'static str {
         match self {
             Self::Nothing | Self::Works(0) => "",
@@ -104,7 +107,7 @@ impl Look {
     }
 }
 
-/// Colours of both themes. What a picture is shown in decides; without a word, light.
+/// Colors of both themes. The viewer chooses the theme; the default is light.
 pub(super) const STYLE: &str = "\
 .page{fill:#ffffff}.ink{fill:#1b1f24}.dim{fill:#57606a}.warn{fill:#8a3b00}\
 .w0{fill:#9ecae1}.w1{fill:#ffeda0}.w2{fill:#feb24c}.w3{fill:#d95f0e}.w4{fill:#8c2d04}\
@@ -116,10 +119,11 @@ pub(super) const STYLE: &str = "\
 .bad{fill:#e7d4f5}.on-bad{fill:#1b1f24}.cross{stroke:#3f007d}.w0{fill:#4b86ad}.on-w0{fill:#ffffff}}\
 rect{shape-rendering:crispEdges}text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px}";
 
-/// How wide a letter of that size is, in tenths: monospaced fonts have 0.6 of their height.
+/// Width of a letter of this size, in tenths. Letters of monospaced fonts are 0.6 of their height
+/// wide.
 pub(super) const LETTER_TENTHS: usize = 66;
 
-/// All rails of a run as squares.
+/// Heat map of a run, with all its rails.
 pub(super) struct HeatMap<'a> {
     pub(super) report: &'a PingReport,
     grid: Grid,
@@ -127,16 +131,16 @@ pub(super) struct HeatMap<'a> {
     order: Vec<usize>,
     /// First row of each leaf switch, with its name; empty without a topology.
     leaves: Vec<(usize, String)>,
-    /// Pairs that do not work, and over which TCP was seen to pass.
+    /// Pairs that do not work over RDMA while TCP passes.
     fall_back: HashSet<Cell>,
-    /// Squares in a row, and hosts that each of them stands for.
+    /// Number of squares in a row, and number of hosts per square.
     squares: usize,
     fold: usize,
-    /// The side of a square.
+    /// Side of a square.
     side: usize,
 }
 
-/// A drawing and how large it is.
+/// Drawing with its size.
 pub(super) struct Drawing {
     pub(super) body: String,
     pub(super) width: usize,
@@ -144,10 +148,10 @@ pub(super) struct Drawing {
 }
 
 impl<'a> HeatMap<'a> {
-    /// The map of a run.
+    /// Returns the map of a run.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no map.
     pub(super) fn new(report: &'a PingReport) -> Result<Self, String> {
         let hosts = report.hosts.len();
         if hosts > MOST_HOSTS {
@@ -184,13 +188,15 @@ impl<'a> HeatMap<'a> {
         self.grid.rails()
     }
 
-    /// One line about folded squares; nothing where each is a pair.
+    /// Returns a line about squares that stand for several pairs; `None` if each square is one
+    /// pair.
     pub(super) fn fold_note(&self) -> Option<String> {
         let fold = self.fold;
         (fold > 1).then(|| format!("each square shows the worst of {fold} x {fold} pairs"))
     }
 
-    /// `rail 1: 4032 pairs, 12 fail, median 1.72 us half round trip`
+    /// Formats the heading of a rail, for example: `rail 1: 4032 pairs, 12 fail, median 1.72 us
+    /// half round trip`.
     pub(super) fn heading(&self, rail: usize) -> String {
         let all = self.grid.told(rail).count();
         let failed = self.grid.told(rail).filter(|(_, code)| code.is_failure()).count();
@@ -217,7 +223,7 @@ impl<'a> HeatMap<'a> {
         match code {
             Code::NoTransport => Look::NotApplicable,
             Code::NotTested => Look::NotTested,
-            // It is no such verdict unless TCP passes.
+            // This verdict is only made if TCP passes.
             Code::Udp4791Blocked => Look::FallsBack,
             code if code.is_failure() && self.fall_back.contains(&cell) => Look::FallsBack,
             code if code.is_failure() => Look::Fails,
@@ -236,7 +242,7 @@ impl<'a> HeatMap<'a> {
         Cell { rail, source: host(row), target: host(column) }
     }
 
-    /// The worst of the pairs of a square.
+    /// Returns the worst appearance of the pairs of a square.
     fn square(&self, rail: usize, row: usize, column: usize, median: Option<u64>) -> Look {
         let hosts = self.grid.hosts();
         let within = |square: usize| square * self.fold..((square + 1) * self.fold).min(hosts);
@@ -247,7 +253,7 @@ impl<'a> HeatMap<'a> {
             .unwrap_or(Look::Nothing)
     }
 
-    /// Sources down, targets across, with their names.
+    /// Draws a rail: sources down, targets across, with their names.
     pub(super) fn draw(&self, rail: usize) -> Drawing {
         let median = self.median(rail);
         let names: Vec<String> = self.report.hosts.iter().map(|host| short(&host.name)).collect();
@@ -283,7 +289,8 @@ impl<'a> HeatMap<'a> {
         Drawing { body, width: margin + whole + 2 + right, height: top + whole + 2 }
     }
 
-    /// Lines between leaf switches, and their names at the right edge; returns the width of the names.
+    /// Writes lines between leaf switches, and their names at the right edge; returns the width
+    /// of the names.
     fn write_leaves(&self, body: &mut String, left: usize, top: usize) -> usize {
         let whole = self.squares * self.side;
         let place = |row: usize| row * self.side / self.fold;
@@ -299,7 +306,8 @@ impl<'a> HeatMap<'a> {
                     r#"<path class="frame" d="M{left} {y}H{right}M{x} {top}V{bottom}"/>"#
                 );
             }
-            // Names that would touch each other are left out; the squares have them as titles.
+            // Names that would touch each other are left out; the titles of the squares have
+            // them.
             if end - start >= LEAST_NAMED {
                 let (x, y) = (left + whole + 6, top + start.midpoint(end) + 4);
                 let _ = write!(body, r#"<text class="dim" x="{x}" y="{y}">{}</text>"#, xml(name));
@@ -309,7 +317,7 @@ impl<'a> HeatMap<'a> {
         if longest > 0 { longest * LETTER_TENTHS / 10 + 10 } else { 0 }
     }
 
-    /// As many names as stand apart, at both edges.
+    /// Writes names at both edges, as many as fit without touching each other.
     fn write_names(&self, body: &mut String, names: &[String], margin: usize, top: usize) {
         let every = 12_usize.div_ceil(self.side).max(1);
         for square in (0..self.squares).step_by(every) {
@@ -330,7 +338,7 @@ impl<'a> HeatMap<'a> {
         }
     }
 
-    /// A square that says what it is when it is pointed at.
+    /// Writes a square with a title, which a browser shows under the pointer.
     fn write_told(
         &self,
         body: &mut String,
@@ -365,7 +373,7 @@ impl<'a> HeatMap<'a> {
         );
     }
 
-    /// A row in which equal neighbours are one stroke.
+    /// Writes a row. Equal squares next to each other are one rectangle.
     fn write_row(&self, body: &mut String, (left, y): (usize, usize), looks: &[Look]) {
         let side = self.side;
         let mut start = 0;
@@ -389,7 +397,7 @@ impl<'a> HeatMap<'a> {
     }
 }
 
-/// What marks a square: a letter where it can be read, a cross where only that can be seen.
+/// Returns the mark of a square: a letter if it is readable, a cross for a failure.
 fn mark(look: Look, (x, y): (usize, usize), side: usize) -> String {
     let (class, letter) = (look.class(), look.mark());
     if letter.is_empty() {
@@ -411,7 +419,7 @@ fn mark(look: Look, (x, y): (usize, usize), side: usize) -> String {
     format!(r#"<text class="on-{class}" text-anchor="middle" x="{x}" y="{y}">{letter}</text>"#)
 }
 
-/// Meaning of colors and marks, in lines of this width.
+/// Draws the legend of colors and marks, in lines of this width.
 pub(super) fn legend(width: usize) -> Drawing {
     let (side, line) = (14, 22);
     let (mut x, mut y) = (0, 0);
@@ -435,7 +443,7 @@ pub(super) fn legend(width: usize) -> Drawing {
     Drawing { body, width, height: y + line }
 }
 
-/// Returns the first row and the name of each leaf switch; nothing without a topology.
+/// Returns the first row and the name of each leaf switch; empty without a topology.
 fn leaves(report: &PingReport, order: &[usize]) -> Vec<(usize, String)> {
     let leaf = |&host: &usize| report.hosts.get(host).and_then(|host| host.leaf.as_deref());
     let mut leaves = Vec::new();
@@ -455,7 +463,7 @@ fn short(name: &str) -> String {
     name.chars().take(LONGEST_NAME - 1).chain(['\u{2026}']).collect()
 }
 
-/// Text as XML and HTML have it; what neither allows is a question mark.
+/// Escapes text for XML and HTML; a character that neither allows becomes a question mark.
 pub(super) fn xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -468,7 +476,7 @@ pub(super) fn xml(text: &str) -> String {
             '\n' => safe.push('\n'),
             '\u{fffe}' | '\u{ffff}' => safe.push('?'),
             letter if letter.is_control() => safe.push('?'),
-            // A mark of direction would turn the text of other hosts around.
+            // A direction mark would reverse the text of other hosts.
             letter if acts_on_terminal(letter) => {
                 let _ = write!(safe, "\\u{{{:x}}}", u32::from(letter));
             }

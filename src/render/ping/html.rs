@@ -1,4 +1,4 @@
-//! A heat map as one page that needs nothing else, and no script.
+//! Renders a heat map as one HTML page without external files and without scripts.
 
 use std::fmt::Write as _;
 
@@ -14,10 +14,10 @@ white-space:pre-wrap}.notice{color:#8a3b00;font-weight:600}svg{max-width:none}\
 .scroll{overflow-x:auto}\
 @media(prefers-color-scheme:dark){body{background:#14171c;color:#e6e9ee}.notice{color:#ffb37a}}";
 
-/// The heat map of a run as a page.
+/// Renders the heat map of a run as a page.
 ///
 /// # Errors
-/// Why there is none: too many hosts, or no pairs.
+/// The reason why there is no map: too many hosts, or no pairs.
 pub fn render_html(report: &PingReport) -> Result<String, String> {
     let map = HeatMap::new(report)?;
     let title = xml(&title(report));

@@ -1,11 +1,11 @@
-//! What is slow, one line each.
+//! Formats what is slow, one line for each outlier.
 
 use std::fmt::Write as _;
 
 use super::{MOST_PAIRS, name, name_leaves, name_rails};
 use crate::model::ping::{Metric, Outlier, OutlierKind, PingReport};
 
-/// Leaves and hosts all, pairs the slowest.
+/// Writes all leaf switches and hosts, and the slowest pairs.
 pub(super) fn write(text: &mut String, report: &PingReport) {
     let (pairs, others): (Vec<&Outlier>, Vec<_>) =
         report.outliers.iter().partition(|outlier| outlier.kind == OutlierKind::Pair);
@@ -18,7 +18,7 @@ pub(super) fn write(text: &mut String, report: &PingReport) {
     }
 }
 
-/// `+25.0% (0.40 us)`; `bandwidth -45.3%`.
+/// Formats the difference: `+25.0% (0.40 us)`, `bandwidth -45.3%`.
 fn by_how_much(outlier: &Outlier) -> String {
     let Outlier { slower_permille, slower_ns, .. } = *outlier;
     match outlier.metric {
@@ -27,7 +27,7 @@ fn by_how_much(outlier: &Outlier) -> String {
             let (us, hundredths) = (slower_ns / 1_000, slower_ns % 1_000 / 10);
             format!("+{percent}.{tenth}% ({us}.{hundredths:02} us)")
         }
-        // What takes twice as long has half of the bandwidth.
+        // A transfer that takes twice as long has half of the bandwidth.
         Metric::Bandwidth => {
             let left = 1_000_000 / slower_permille.saturating_add(1_000);
             let (percent, tenth) = ((1_000 - left) / 10, (1_000 - left) % 10);
@@ -36,7 +36,7 @@ fn by_how_much(outlier: &Outlier) -> String {
     }
 }
 
-/// `n3: slow host, +25.0% (0.40 us), z 11.2, 15 of 15 peers, retested`.
+/// Formats an outlier: `n3: slow host, +25.0% (0.40 us), z 11.2, 15 of 15 peers, retested`.
 fn line(report: &PingReport, outlier: &Outlier) -> String {
     let host = |host: Option<usize>| host.map_or("?".into(), |host| name(report, host));
     let who = match outlier.kind {

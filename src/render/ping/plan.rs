@@ -1,4 +1,4 @@
-//! What a run would do, as text and JSON.
+//! Formats what a run would do, as text and JSON.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub struct PingPlanDocument<'a> {
 }
 
 impl<'a> PingPlanDocument<'a> {
-    /// The document of a plan.
+    /// Returns the document for a plan.
     #[must_use]
     pub fn new(plan: &'a PlannedRun) -> Self {
         let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
@@ -32,7 +32,7 @@ impl<'a> PingPlanDocument<'a> {
     }
 }
 
-/// The plan in a few lines.
+/// Formats a plan in a few lines.
 #[must_use]
 pub fn render_plan(plan: &PlannedRun) -> String {
     let mut text = String::new();
@@ -106,7 +106,7 @@ fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
-/// The JSON Schema of `rdmactl ping --plan --json`.
+/// Returns the JSON Schema of `rdmactl ping --plan --json`.
 #[must_use]
 pub fn ping_plan_schema() -> serde_json::Value {
     schema_of::<PingPlanDocument<'_>>()

@@ -1,4 +1,4 @@
-//! A heat map as one picture that needs nothing else.
+//! Renders a heat map as one SVG image without external files.
 
 use std::fmt::Write as _;
 
@@ -7,25 +7,25 @@ use super::{render_findings, render_origin};
 use crate::clock::utc_text;
 use crate::model::ping::PingReport;
 
-/// Lines of findings that a picture has; a page has all.
+/// Largest number of lines of findings in an image; a page has all lines.
 const MOST_LINES: usize = 24;
 
-/// The height of a line of text.
+/// Height of a line of text.
 const LINE: usize = 16;
 
-/// What is left free around all.
+/// Free border around the image.
 const BORDER: usize = 16;
 
-/// The least width: the legend is to have lines that can be read.
+/// Smallest width, with which the lines of the legend are readable.
 const LEAST_WIDTH: usize = 640;
 
-/// How wide findings may make a picture that would be narrower: what is to be typed is not to be cut.
+/// Largest width to which findings widen an image, so that commands are not truncated.
 const TEXT_WIDTH: usize = 1_200;
 
-/// The heat map of a run as SVG.
+/// Renders the heat map of a run as SVG.
 ///
 /// # Errors
-/// Why there is none: too many hosts, or no pairs.
+/// The reason why there is no map: too many hosts, or no pairs.
 pub fn render_svg(report: &PingReport) -> Result<String, String> {
     let map = HeatMap::new(report)?;
     let drawings: Vec<Drawing> = (0..map.rails()).map(|rail| map.draw(rail)).collect();
@@ -88,7 +88,7 @@ pub fn render_svg(report: &PingReport) -> Result<String, String> {
     ))
 }
 
-/// `rdmactl ping: 8 hosts, 2026-11-22 08:02:40Z`
+/// Formats the title: `rdmactl ping: 8 hosts, 2026-11-22 08:02:40Z`.
 pub(super) fn title(report: &PingReport) -> String {
     let hosts = report.hosts.len();
     let when = match (&report.simulated, report.taken_ns) {

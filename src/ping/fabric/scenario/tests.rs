@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// `n[1-4]` and `n1,n2`, which is all that these tests write.
+/// Expands the forms that these tests use: `n[1-4]` and `n1,n2`.
 fn expand(set: &str) -> Result<Vec<String>, String> {
     if set.contains('?') {
         return Err(format!("{set}\n ^ no such sign"));
@@ -19,7 +19,7 @@ fn parse(text: &str) -> Result<Fabric, ScenarioError> {
     Fabric::parse(text, &expand)
 }
 
-/// Where the error is, and what it says.
+/// Returns the line of the error, and its description.
 fn error(text: &str) -> (Option<usize>, String) {
     let error = parse(text).unwrap_err();
     assert!(!error.fix.is_empty(), "{error:?}");
