@@ -1,9 +1,10 @@
-//! The remote end: a process on the node that speaks frames on its stdin and stdout.
+//! Remote end: a process on the node that sends and receives frames on its stdin and stdout.
 //!
-//! Two processes, of one binary: the supervisor answers the operator and watches, its worker
-//! owns the queue pairs and can hang without harm. Neither writes a file or outlives
-//! the operator: both end when their input does. The worker listens only while a pair is probed,
-//! for the TCP comparison and for iWARP.
+//! An agent consists of two processes of one binary. The supervisor serves the operator and
+//! watches its worker. The worker owns the queue pairs, and it can hang without harm. Neither
+//! process writes a file. Both end when their input ends, so that neither outlives the operator.
+//! The worker listens for connections only while a pair is probed: for the TCP comparison and for
+//! iWARP.
 
 mod heard;
 mod process;
@@ -19,12 +20,12 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::ping;
 use crate::wire::WireError;
 
-/// Runs as a worker: serves steps until `input` ends or the supervisor dies.
+/// Runs the worker: serves steps until `input` ends or the supervisor dies.
 ///
 /// # Errors
-/// What comes is not the protocol.
+/// The input breaks the protocol.
 pub fn work(input: impl Read, output: impl Write + Send + 'static) -> Result<(), WireError> {
-    // A supervisor that died before this call is noticed by the end of the input.
+    // If the supervisor died before this call, the end of the input ends the worker.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     ping::worker::run(input, output)
 }

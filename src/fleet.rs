@@ -1,10 +1,13 @@
-//! Other hosts: their names, the SSH connections to them, and the agents at the far end.
+//! Other hosts: their names, the SSH connections to them, and the agents on them.
 //!
-//! [`HostSet`] names the hosts; [`fan_out`] visits them on a bounded number of threads; a
-//! [`Resolver`] tells how `ssh` would reach each; a [`Connector`] opens a [`Session`] there; a
-//! [`Pipe`] is one command on it, which the rest of the program sees as a plain socket. What
-//! goes through a pipe is `wire`'s matter. A host that fails is a
-//! [`HostFailure`](crate::model::HostFailure) and never a reason to end the run.
+//! - [`HostSet`] names the hosts.
+//! - [`fan_out`] serves the hosts on a bounded number of threads.
+//! - A [`Resolver`] reads the SSH configuration of each host.
+//! - A [`Connector`] opens a [`Session`] to a host.
+//! - A [`Pipe`] is one command of a session. The rest of the program sees it as a socket.
+//!
+//! The messages in a pipe belong to `wire`. A host that fails is a
+//! [`HostFailure`](crate::model::HostFailure) and never ends the run.
 
 mod access;
 mod agent;

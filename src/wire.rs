@@ -1,7 +1,7 @@
-//! What goes between the operator and an agent: one greeting line, then frames.
+//! Protocol between the operator and an agent: one greeting line, then frames.
 //!
-//! Framing and limits live here, and the messages themselves as plain types. What a message
-//! makes either side do is no matter of this module.
+//! This module has the framing, the limits and the messages as plain types. It does not act on a
+//! message. `fleet` is the operator's end, `agent` the other end.
 
 mod delta;
 mod frame;
@@ -21,12 +21,12 @@ pub use message::{
     FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WORKER_LEASE, WorkerReply,
 };
 
-/// The largest report or recording of one host, in bytes of JSON: an agent leaves out what is over it, and an
-/// operator reads no more.
+/// Size limit of the report or recording of one host, in bytes of JSON. An agent omits data
+/// beyond it, and an operator does not read more.
 pub const REPORT_LIMIT: usize = 16 << 20;
 
-/// The largest answer that is kept to send or take only what changes of it, in bytes of JSON.
+/// Size limit of a report that both ends keep as the base of a delta, in bytes of JSON.
 pub const BASE_LIMIT: usize = 1 << 20;
 
-/// What the name of a directory for an uploaded agent begins with; the nonce follows.
+/// Prefix of the directory name of an uploaded agent. The nonce follows.
 pub const UPLOAD_PREFIX: &str = ".rdmactl-";

@@ -1,9 +1,11 @@
+//! Time of the last message of a peer, shared between threads.
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::clock;
 
-/// When somebody was last heard: stamped by the thread that reads, asked by those that judge.
+/// Time of the last message of a peer. The reading thread updates it, and other threads check it.
 #[derive(Debug, Clone)]
 pub(super) struct Heard(Arc<Mutex<Instant>>);
 

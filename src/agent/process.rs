@@ -1,8 +1,11 @@
+//! Identity of the agent's own process. The supervisor sends it in its first frame.
+
 use std::fs;
 
 use crate::wire::Process;
 
-/// This process, in a form that a later process with the same number does not match.
+/// Returns this process with its start time, so that a later process with the same id does not
+/// match.
 ///
 /// Without `/proc` the start time is 0, which no kill command matches.
 pub(super) fn this_process() -> Process {
@@ -13,7 +16,7 @@ pub(super) fn this_process() -> Process {
     Process { pid: std::process::id(), start_ticks }
 }
 
-/// Field 22 of `/proc/PID/stat`; the name in field 2 may hold blanks and brackets.
+/// Parses field 22 of `/proc/PID/stat`. The name in field 2 may contain blanks and brackets.
 fn parse_start_ticks(stat: &str) -> Option<u64> {
     let (_, behind_name) = stat.rsplit_once(") ")?;
     behind_name.split(' ').nth(19)?.parse().ok()

@@ -1,3 +1,7 @@
+//! Supervisor: serves the operator, starts the worker and watches it.
+//!
+//! It opens no RDMA device itself. The `agent` command runs it.
+
 mod lease;
 mod limit;
 mod told;
@@ -24,48 +28,50 @@ use crate::wire::{
     WireError,
 };
 
-/// Bytes of a report in one frame: escaped again, they stay far below a frame's limit.
+/// Bytes of a report in one frame. A frame escapes the text again, which stays far below the
+/// limit of a frame.
 const REPORT_PART: usize = 128 * 1024;
 
-/// The process that answers the operator and watches its worker.
+/// Process that serves the operator and watches its worker.
 #[derive(Debug)]
 pub struct Supervisor {
-    /// The word that the greeting must carry.
+    /// Nonce of the greeting.
     pub nonce: String,
-    /// Whether to remove the binary, and its directory, before anything is read.
+    /// True to remove the binary and its directory before anything else.
     pub unlink: bool,
-    /// Reads the host's inventory; the arguments say what besides files, and how long that may
-    /// take.
+    /// Reads the inventory of the host. The arguments are the parts to read besides files, and
+    /// the time limit.
     pub inventory: fn(&Parts, Duration) -> HostReport,
-    /// Reads the same and keeps the raw answers.
+    /// Reads the same inventory and keeps the raw replies.
     pub recording: fn(&Parts, Duration) -> Recording,
 }
 
-/// Why an agent ended early.
+/// Reason why an agent ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum SupervisorError {
-    /// The operator's stream broke.
+    /// The stream of the operator broke.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// The system refused something.
+    /// A system call failed.
     #[error("cannot {0}: {1}")]
     System(&'static str, io::Error),
 }
 
 enum Event {
     Operator(Result<Option<ToAgent>, WireError>),
-    /// With the answer that the operator has, where it said so.
+    /// Report, and the number of the report that the operator has kept, if the request has one.
     Report(Box<HostReport>, Option<u64>),
     Recording(Recording),
-    /// A message of the worker with this number; `None` when it ended.
+    /// Message of the worker with this number; `None` if the worker ended.
     Worker(u32, Option<FromWorker>),
 }
 
 impl Supervisor {
-    /// Serves the operator until its stream ends, its lease runs out, or it says goodbye.
+    /// Serves the operator until its stream ends, its lease expires, or it sends
+    /// [`ToAgent::Bye`].
     ///
     /// # Errors
-    /// The stream broke; nobody is left to be told but the login's stderr.
+    /// The stream broke. Only the stderr of the login can still report it.
     pub fn run(
         &self,
         input: impl Read + Send + 'static,
@@ -130,14 +136,15 @@ impl Supervisor {
     }
 }
 
-/// In a thread of its own: whatever hangs there, the operator's goodbye is heard.
+/// Reads in a thread of its own, so that the main thread still handles [`ToAgent::Bye`] if
+/// reading hangs.
 fn read_aside(
     read: impl FnOnce() -> Event + Send + 'static,
     events: Sender<Event>,
 ) -> Result<(), SupervisorError> {
     spawn("inventory", move || {
         let event = read();
-        // Nobody waits for it when the session is over.
+        // Sending fails only after the end of the session.
         let _ = events.send(event);
     })
 }
@@ -148,7 +155,7 @@ struct Session<W: Write> {
     worker: Option<Worker>,
     /// Number of workers that were started.
     workers: u32,
-    /// When the operator was last told that the worker lives.
+    /// Time of the last heartbeat to the operator.
     beat: Instant,
     lease: Lease,
     told: Told,
@@ -202,7 +209,8 @@ impl<W: Write> Session<W> {
         }
     }
 
-    /// Called by the main thread, which lives as long as the process: so does the worker.
+    /// Starts the worker. Only the main thread may call this: the worker dies with the thread
+    /// that started it.
     fn start_worker(&mut self, events: Sender<Event>) -> Result<(), SupervisorError> {
         if self.worker.is_some() {
             return Ok(());
@@ -215,7 +223,7 @@ impl<W: Write> Session<W> {
     }
 
     fn pass_on(&mut self, number: u32, message: Option<FromWorker>) -> Result<(), WireError> {
-        // The end of a worker that was killed concerns no later one.
+        // The end of a killed worker must not affect a later one.
         if self.worker.as_ref().is_none_or(|worker| worker.number != number) {
             return Ok(());
         }
@@ -236,7 +244,7 @@ impl<W: Write> Session<W> {
         self.send(&FromAgent::WorkerLost(loss))
     }
 
-    /// Looks after the worker and tells the operator that this process lives.
+    /// Checks the worker, and sends a heartbeat to the operator if one is due.
     fn tend(&mut self) -> Result<(), WireError> {
         let Some(worker) = &self.worker else { return Ok(()) };
         if worker.is_silent() {
@@ -274,7 +282,7 @@ mod tests {
     use super::*;
     use crate::model::{Part, Via};
 
-    /// A supervisor whose operator is the test, and which has said hello.
+    /// Starts a supervisor whose operator is the test, and reads its greeting and first frame.
     fn start(
         inventory: fn(&Parts, Duration) -> HostReport,
     ) -> (UnixStream, JoinHandle<Result<(), SupervisorError>>) {

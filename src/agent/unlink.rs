@@ -1,13 +1,15 @@
+//! Removal of an uploaded agent by itself. The supervisor calls it before its greeting.
+
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::wire::UPLOAD_PREFIX;
 
-/// Removes the file this program runs from, and the directory that was made for it.
+/// Removes the file that this program runs from, and the directory of the upload.
 ///
 /// # Errors
-/// The file cannot be removed, or was never uploaded. The agent then ends before its greeting,
-/// and the operator, who sees that, removes what it uploaded.
+/// The file cannot be removed, or it was not uploaded. The agent then ends before its greeting,
+/// and the operator removes the upload.
 pub(super) fn unlink_own_binary() -> io::Result<()> {
     let file = fs::read_link("/proc/self/exe")?;
     let directory = upload_directory(&file).ok_or_else(|| {
@@ -15,12 +17,12 @@ pub(super) fn unlink_own_binary() -> io::Result<()> {
         io::Error::new(io::ErrorKind::PermissionDenied, what)
     })?;
     fs::remove_file(&file)?;
-    // Only an empty directory goes: whatever else lies there is not ours.
+    // `remove_dir` removes only an empty directory. Other files in it do not belong to rdmactl.
     let _ = fs::remove_dir(directory);
     Ok(())
 }
 
-/// The directory of an uploaded program; `None` for an installed one, which nobody may remove.
+/// Returns the directory of an uploaded program; `None` for an installed one, which must stay.
 fn upload_directory(file: &Path) -> Option<PathBuf> {
     let directory = file.parent()?;
     let name = directory.file_name()?.to_str()?;

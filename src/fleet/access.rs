@@ -1,3 +1,7 @@
+//! Interface to a host on which commands can be started, independent of the launcher.
+//!
+//! SSH sessions, Slurm and command templates implement it. The agents of `fleet` run over it.
+
 use std::sync::Arc;
 
 use super::remote_command::{self, Privilege};
@@ -5,53 +9,50 @@ use super::{Exit, Nonce, Pipe, Uploaded};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
-/// Access to a host: commands can be started there, whatever starts them.
+/// Access to a host, on which it starts commands.
 ///
-/// Commands are those of [`remote_command`], for a shell.
+/// The commands are those of [`remote_command`], for a shell.
 pub trait Access: Send + Sync {
-    /// Starts a command; several may run at once.
+    /// Starts a command. Several commands may run at the same time.
     ///
     /// # Errors
-    /// It could not be started by the deadline, and why.
+    /// The command did not start by the deadline. The failure has the reason.
     fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure>;
 
-    /// Moves the deadline at which all that was started is cut off; `None` leaves only a cancelled
-    /// run to do so.
+    /// Sets the deadline that ends all commands of this access. With `None`, only cancelling the
+    /// run ends them.
     fn set_deadline(&self, deadline: Option<Deadline>);
 
-    /// Whether the run was cancelled, which cuts off all that was started.
+    /// True if the run was cancelled, which ends all commands.
     fn is_cancelled(&self) -> bool;
 
-    /// What starts the commands, as a message names it.
+    /// Name of the launcher in messages.
     fn service(&self) -> &'static str;
 
-    /// The host, as the operator named it.
+    /// Name of the host as the operator wrote it.
     fn host(&self) -> &str;
 
-    /// Returns what to type for a command on the host, after the words for its purpose.
+    /// Returns the command line that runs `command` on the host, after the words of its purpose.
     fn by_hand(&self, purpose: &str, command: &str) -> String;
 
-    /// Opens another connection to the host, for commands that must run although this connection is
-    /// over. `None` if each command has a connection of its own.
+    /// Opens another connection to the host, for commands that must run after this connection is
+    /// over. `None` if each command has its own connection.
     fn reopen(&self, _deadline: Deadline) -> Option<Result<Arc<dyn Access>, HostFailure>> {
         None
     }
 
-    /// True if the signal of an [`Exit`] ended the command on the host, and not a program of this
-    /// machine that carries it.
+    /// True if the signal in an [`Exit`] ended the command on the host, not a local process of
+    /// the launcher.
     fn reports_signals(&self) -> bool {
         false
     }
 
-    /// True if what starts the commands also ends every process that they leave.
+    /// True if the launcher also ends every process that a command leaves.
     fn ends_processes(&self) -> bool {
         false
     }
 
-    /// Starts the agent that is installed there; its streams, and what its greeting must hold.
-    ///
-    /// # Errors
-    /// As for [`Access::exec`].
+    /// Starts the installed agent. Returns its pipe, and the nonce that its greeting must carry.
     fn installed_agent(
         &self,
         privilege: Privilege,
@@ -62,10 +63,7 @@ pub trait Access: Send + Sync {
         Ok((pipe, nonce))
     }
 
-    /// Starts an agent that was uploaded.
-    ///
-    /// # Errors
-    /// As for [`Access::exec`].
+    /// Starts an uploaded agent.
     fn uploaded_agent(
         &self,
         uploaded: &Uploaded,
@@ -75,10 +73,10 @@ pub trait Access: Send + Sync {
         self.exec(&remote_command::uploaded_agent(uploaded, privilege), deadline)
     }
 
-    /// Runs a command without input; its output is not read.
+    /// Runs a command without input and does not read its output.
     ///
     /// # Errors
-    /// As for [`Access::exec`], or it did not end by the deadline.
+    /// As for [`Access::exec`], or the command did not end by the deadline.
     fn run(&self, command: &str, deadline: Deadline) -> Result<Exit, HostFailure> {
         let pipe = self.exec(command, deadline)?;
         pipe.close_input();

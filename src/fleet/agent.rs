@@ -1,4 +1,7 @@
-//! The agent at the far end of a pipe, as the operator sees it.
+//! Operator's end of the connection to an agent: requests, replies, heartbeat, and the end.
+//!
+//! The host's end is [`crate::agent`]. `reach` starts the agents, and `ping` drives their
+//! workers.
 
 pub(super) mod fate;
 mod followed;
@@ -33,31 +36,31 @@ use crate::ping::{Liveness, Node, Ticket};
 use crate::source::Recording;
 use crate::wire::{Greeting, GreetingError, GreetingReader, PROTOCOL, Started, ToAgent, ToWorker};
 
-/// How much of what an agent says is fetched at once, in bytes: what most answers need that tell only what
-/// changed. Longer frames are read where they are kept.
+/// Size of a read from an agent, in bytes. Most deltas fit in it. Longer frames are read directly
+/// into the frame buffer.
 const READ: usize = 2048;
 
-/// How often the operator says that it is there.
+/// Interval of the heartbeats of the operator.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
-/// How long an agent that failed may take to say goodbye.
+/// Time that a failed agent gets to end in response to [`ToAgent::Bye`].
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// Time to end an agent that did not respond: goodbye, a look at it, and the way back.
+/// Time to end an unresponsive agent: a goodbye, a check of the agent, and the way back.
 const ENDING: Duration = Duration::from_secs(4);
 
-/// The report of a host, as a message names it.
+/// Name of the host report in messages.
 const INVENTORY: &str = "the inventory";
 
-/// The least time that an answer gets on its way here.
+/// Minimum time that is reserved for the way of a report to the operator.
 const WAY_BACK: Duration = Duration::from_millis(500);
 
-/// A host on which no agent greeted.
+/// Host on which no agent greeted.
 #[derive(Debug)]
 pub struct Silent {
-    /// Why.
+    /// Reason of the failure.
     pub failure: HostFailure,
-    /// Process that the shell of the host started instead, if it still runs.
+    /// Process that the shell of the host started, if it still runs.
     pub running: Option<Started>,
 }
 
@@ -67,23 +70,24 @@ impl From<HostFailure> for Silent {
     }
 }
 
-/// An agent that has greeted.
+/// Agent that has greeted.
 ///
-/// It is to be ended by [`Agent::end`] or [`Agent::give_up`], which say what stays on its host.
+/// The caller must end it with [`Agent::end`] or [`Agent::give_up`]. Both report what stays on
+/// the host.
 pub struct Agent {
     greeting: Greeting,
-    /// The process that the shell of the host reported before it ran the agent.
+    /// Process that the shell of the host reported before it ran the agent.
     started: Option<Started>,
     pipe: Pipe,
     way: Way,
-    /// Another connection to the host, opened when the first one was over.
+    /// Another connection to the host, opened after the first one ended.
     reopened: OnceLock<Arc<dyn Access>>,
     outbox: Arc<Outbox>,
     inbox: Arc<Inbox>,
     next_id: AtomicU64,
     over: Arc<AtomicBool>,
-    /// What became of an agent that no longer answers: found out once, because finding out takes seconds and
-    /// may kill. A host that was given up and is heard again is judged anew.
+    /// Cause of the loss of the agent, determined once: this takes seconds and may kill the
+    /// agent. If a host that was given up sends data again, the cause is determined again.
     fate: Mutex<Option<Fate>>,
 }
 
@@ -91,7 +95,7 @@ impl Agent {
     /// Starts an agent on this host and waits for its greeting.
     ///
     /// # Errors
-    /// It does not start or does not greet by the deadline.
+    /// The agent does not start, or does not greet by the deadline.
     pub fn here(
         command: Command,
         nonce: Nonce,
@@ -105,10 +109,10 @@ impl Agent {
 
     /// Waits for the greeting of an agent that was started on another host.
     ///
-    /// The caller has set a deadline on the access: it ends this wait too.
+    /// The caller has set a deadline on the access, which also ends this wait.
     ///
     /// # Errors
-    /// No agent is there, or another protocol, or something that is no agent.
+    /// The host has no agent, the agent has another protocol version, or the program is no agent.
     pub fn there(
         access: &Arc<dyn Access>,
         pipe: Pipe,
@@ -123,7 +127,7 @@ impl Agent {
         let stream = pipe.stream();
         let broken = |error: io::Error| lost(&error);
         let output = Timed::new(stream.try_clone().map_err(broken)?, deadline);
-        // The greeting is read byte by byte, and what follows it belongs to the frames.
+        // The greeting is read byte by byte. The bytes after it belong to the frames.
         let mut output = BufReader::with_capacity(READ, output);
         let mut reader = GreetingReader::new(&nonce, NO_AGENT, STARTED);
         let greeting = reader.read(&mut output);
@@ -140,7 +144,7 @@ impl Agent {
                 "rdmactl {} on the host uses protocol {}; this rdmactl uses protocol {PROTOCOL}",
                 greeting.version, greeting.protocol,
             );
-            // It ends with its input.
+            // The agent ends with its input, which is closed here.
             return Err(HostFailure::new(Reason::AgentVersion, detail).fix(SAME_VERSION).into());
         }
         let inbox = Arc::new(Inbox::new(output));
@@ -160,22 +164,23 @@ impl Agent {
         })
     }
 
-    /// The host's inventory.
+    /// Requests the inventory of the host and waits for it.
     ///
-    /// The agent is told how long it may read, so that what hangs there costs its part of the
-    /// report and not all of it.
+    /// The request has a time limit for reading. If reading a part hangs, only this part is
+    /// missing in the report.
     ///
     /// # Errors
-    /// The agent gave none by the deadline, and why.
+    /// The agent sent no report by the deadline. The failure has the reason.
     pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
         self.ask_since(None, parts, deadline.remaining(), deadline);
         self.last_answer(parts, deadline)
     }
 
-    /// The host's inventory, of an agent that will be asked for it again and again: it sends what changed.
+    /// Requests the inventory from an agent that is queried repeatedly, and waits for it. The
+    /// agent may send a delta.
     ///
     /// # Errors
-    /// As for [`Agent::report`]; and what it sent makes no report of its last one.
+    /// As for [`Agent::report`], or the delta does not fit the last report.
     pub fn follow(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
         self.ask(parts, deadline.remaining(), deadline);
         self.last_answer(parts, deadline)
@@ -185,24 +190,27 @@ impl Agent {
         self.answer(parts, due, due).unwrap_or_else(|| Err(self.no_answer(INVENTORY)))
     }
 
-    /// Asks an agent for the host's inventory that is asked for it again and again: it sends what changed.
+    /// Requests the inventory from an agent that is queried repeatedly. The agent may send a
+    /// delta.
     ///
-    /// It may read for this time; it is cut off some time after the answer is due.
+    /// The agent may read for `reading`. Its connection is cut some time after `due`.
     pub fn ask(&self, parts: &Parts, reading: Duration, due: Deadline) {
         self.ask_since(Some(self.inbox.follow()), parts, reading, due);
     }
 
     fn ask_since(&self, base: Option<u64>, parts: &Parts, reading: Duration, due: Deadline) {
-        // It may be cut off a little later, so that it can be ended in good order.
+        // The connection is cut a little later, so that the agent can be ended properly.
         self.way.set_deadline(Some(Deadline::after(due.remaining() + ENDING)));
         let limit_ms = reading_ms(reading);
         self.outbox.send(&ToAgent::Report { parts: parts.clone(), limit_ms, base });
     }
 
-    /// The answer to what was asked; `None` for one that has not come by the deadline, and is not due yet.
+    /// Waits for the requested report; `None` if it has not arrived by `deadline` and is not yet
+    /// due.
     ///
     /// # Errors
-    /// None will come, and why; or what came makes no report of the last one.
+    /// No report will arrive, or the delta does not fit the last report. The failure has the
+    /// reason.
     #[must_use]
     pub fn answer(
         &self,
@@ -219,7 +227,8 @@ impl Agent {
         Some(Ok(report))
     }
 
-    /// Reports a part that the version of the agent does not know: it must not look absent.
+    /// Returns the problem of a part that the version of the agent does not support. Without it
+    /// the part would look absent.
     fn cannot_read(&self, part: Part) -> Problem {
         let version = &self.greeting.version;
         Problem {
@@ -232,33 +241,30 @@ impl Agent {
         }
     }
 
-    /// Leaves the agent alone until the next question: no deadline ends its connection.
+    /// Removes the deadline of the connection until the next request.
     pub fn rest(&self) {
         self.way.set_deadline(None);
     }
 
-    /// Sends a heartbeat: an agent that receives nothing for a minute ends.
+    /// Sends a heartbeat. An agent that receives nothing for a minute ends.
     pub fn say_alive(&self) {
         self.outbox.send(&ToAgent::Alive);
     }
 
-    /// The raw answers from which the host's inventory is made.
-    ///
-    /// # Errors
-    /// As for [`Agent::report`].
+    /// Requests the raw replies from which the inventory is made, and waits for them.
     pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
         let limit_ms = reading_ms(deadline.remaining());
         self.outbox.send(&ToAgent::Record { parts: parts.clone(), limit_ms });
         self.inbox.recording(deadline).ok_or_else(|| self.no_answer("the recording"))
     }
 
-    /// Starts the worker, and from then on tells the agent that the operator is there.
+    /// Starts the worker, and a thread that sends heartbeats.
     ///
-    /// From then on no deadline ends the connection, for a run may take any time: the agent's own
-    /// heartbeat does, because one that stays silent on a host that answers is killed.
+    /// From now on the connection has no deadline, because a run may take any time. Instead, an
+    /// agent is killed if it sends no heartbeat while its host responds.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system refuses a thread.
     pub fn start_worker(&self) -> Result<(), HostFailure> {
         let no_thread = |error: io::Error| fault::local(&error);
         self.inbox.listen().map_err(no_thread)?;
@@ -274,7 +280,7 @@ impl Agent {
         thread.spawn(beat).map(drop).map_err(no_thread)
     }
 
-    /// Says goodbye and makes sure that the agent is gone.
+    /// Ends the agent and makes sure that its process is gone.
     ///
     /// # Errors
     /// The agent could neither be ended nor killed.
@@ -288,7 +294,7 @@ impl Agent {
         self.bury()
     }
 
-    /// Ends an agent that failed; the failure also says what is left of it.
+    /// Ends an agent that failed. Adds what stays on the host to the failure.
     #[must_use]
     pub fn give_up(self, failure: HostFailure) -> HostFailure {
         match self.end(Deadline::after(GOODBYE)) {
@@ -297,7 +303,7 @@ impl Agent {
         }
     }
 
-    /// Why something that was asked for did not come.
+    /// Returns the reason why `what` did not arrive.
     fn no_answer(&self, what: &str) -> HostFailure {
         let Some(broken) = self.inbox.broken() else {
             return self.too_late(what);
@@ -316,7 +322,7 @@ impl Agent {
                     format!("the agent ended before {what} arrived: {why}; {exit}{stderr}");
                 self.way.ended(&exit, detail)
             }
-            // The end of the output is the end of the connection.
+            // The connection ended, and the output with it.
             Err(failure) if failure.reason == Reason::Lost => {
                 let service = self.way.service();
                 let detail = format!(
@@ -391,19 +397,19 @@ impl Node for Agent {
     }
 }
 
-/// What to do about an agent of another version.
+/// Fix for an agent of another version.
 const SAME_VERSION: &str =
     concat!("install rdmactl ", env!("CARGO_PKG_VERSION"), " on the host, or add --upload");
 
-/// Returns which step failed: the login shell, the start of the agent, or a program that is no
-/// agent.
+/// Returns the failure of the step that failed: the login shell, the start of the agent, or a
+/// program that is no agent.
 fn no_greeting(
     error: &GreetingError,
     reader: &GreetingReader<'_>,
     pipe: &Pipe,
     way: &Way,
 ) -> HostFailure {
-    // A process of this machine needs no shell.
+    // A local process needs no shell.
     let is_started = reader.started().is_some() || matches!(way, Way::Here(_));
     let (service, output) = (way.service(), reader.output());
     match error {
@@ -412,7 +418,7 @@ fn no_greeting(
             let fix = "upload rdmactl for this run: add --upload; or install it";
             HostFailure::new(Reason::NoAgent, detail).fix(format!("{fix} on {}", way.host()))
         }
-        // It still runs: its output so far is all that is known.
+        // The process still runs. Only its output so far is known.
         GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock && is_started => {
             let said = last_words(&pipe.stderr());
             let detail = format!(
@@ -476,12 +482,12 @@ fn lost(error: &io::Error) -> HostFailure {
     HostFailure::new(Reason::Lost, format!("cannot use the pipe of the agent: {error}"))
 }
 
-/// How many milliseconds an agent may read until its answer must be here.
+/// Returns the time limit of reading on the host, in milliseconds.
 fn reading_ms(left: Duration) -> u32 {
     u32::try_from(reading_time(left).as_millis()).unwrap_or(u32::MAX)
 }
 
-/// How long an agent may read of what is left until its answer must be here.
+/// Returns the time limit of reading on the host. It reserves a part of `left` for the reply.
 fn reading_time(left: Duration) -> Duration {
     left.saturating_sub(WAY_BACK.max(left / 5))
 }

@@ -1,8 +1,8 @@
-//! Algorithms and key sizes of SSH that the configuration allows, and those of the built-in SSH.
+//! SSH algorithms and key sizes that the configuration allows, and those of the built-in SSH.
 //!
-//! `ssh -G` prints every list in full, whether a file sets it or not. So a list alone requires no
-//! other transport: the built-in SSH offers the part of each list that it has, and the `ssh`
-//! program takes the host where it has none.
+//! `ssh -G` prints every list in full, even if no file sets it. A list alone therefore does not
+//! require another transport: the built-in SSH offers the part of each list that it supports. If
+//! it supports nothing of a list, the host needs the `ssh` program.
 
 use std::sync::OnceLock;
 

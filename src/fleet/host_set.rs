@@ -11,9 +11,9 @@
 //! text   := A-Z a-z 0-9 . _ - :       ':' only in a bare IPv6 address, '-' never first
 //! ```
 //!
-//! `,` and blanks unite, `!` takes away, `&` keeps what is in both, `^` what is in one of two.
-//! Groups, files and a lone `-`, which is stdin, are asked of a [`Lookup`]; what that finds is read
-//! by the same grammar.
+//! `,` and blanks form the union, `!` removes hosts, `&` keeps the common hosts, `^` keeps hosts
+//! that are in exactly one of both sets. A [`Lookup`] resolves groups, files and a lone `-`,
+//! which is stdin. Their lines have the same grammar.
 
 mod cursor;
 mod error;
@@ -36,60 +36,60 @@ use error::Fault;
 use lookup::Nowhere;
 use reading::Reading;
 
-/// Hosts in natural order (`n2` before `n10`), each once.
+/// Hosts in natural order (`n2` before `n10`), without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostSet {
     hosts: BTreeSet<Host>,
 }
 
 impl HostSet {
-    /// More hosts than this are refused before they are built.
+    /// Limit of the number of hosts, checked before they are built.
     pub const MAX_HOSTS: usize = 65_536;
 
-    /// Reads an expression that spells its hosts out.
+    /// Parses an expression without groups, files and stdin.
     ///
     /// # Errors
-    /// The expression with carets under what is wrong, and what to write instead. Groups, files and
-    /// stdin are wrong here.
+    /// The expression is invalid, or names a group, a file or stdin. The error shows its place
+    /// and a fix.
     pub fn parse(expression: &str) -> Result<Self, HostSetError> {
         Self::find(expression, &Nowhere)
     }
 
-    /// Reads an expression, and what its groups and files name.
+    /// Parses an expression and resolves its groups and files.
     ///
     /// # Errors
-    /// As for [`parse`](Self::parse); also where something is not found, or is no host set itself.
+    /// As for [`parse`](Self::parse), or a group or file is not found or has invalid content.
     pub fn find(expression: &str, lookup: &dyn Lookup) -> Result<Self, HostSetError> {
         Reading::new(lookup).expression(expression)
     }
 
-    /// Reads the lines of a file as one set.
+    /// Parses the lines of a file as one set.
     ///
     /// # Errors
-    /// The first line that is wrong, and where it stands.
+    /// Returns the first invalid line with its place.
     pub fn of_lines(found: Found, lookup: &dyn Lookup) -> Result<Self, LineError> {
         Reading::new(lookup).lines(None, found).map(Self::from_iter)
     }
 
-    /// The hosts in natural order.
+    /// Returns the hosts in natural order.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Host> {
         self.hosts.iter()
     }
 
-    /// How many hosts there are.
+    /// Returns the number of hosts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.hosts.len()
     }
 
-    /// Whether an operator took every host away.
+    /// True if the operators removed all hosts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty()
     }
 
-    /// The shortest expression found for this set; [`HostSet::parse`] reads it back.
+    /// Returns the shortest known expression for this set. [`HostSet::parse`] accepts it.
     #[must_use]
     pub fn fold(&self) -> String {
         names::fold(self.iter().map(ToString::to_string))
@@ -178,14 +178,14 @@ fn read_set(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<HostSe
     }
 }
 
-/// The operator after a term; blanks alone unite.
+/// Reads the operator after a term. Blanks alone mean the union.
 fn read_operator(cursor: &mut Cursor<'_>) -> Operator {
     let blanks = cursor.skip_while(char::is_whitespace) > 0;
     let operator = match cursor.peek() {
         Some(',') => Operator::Union,
         Some('!') => Operator::Without,
         Some('&') => Operator::And,
-        // `a ^file` names a file, `a^b` and `a ^ b` are the operator.
+        // `a ^file` names a file, while `a^b` and `a ^ b` contain the operator.
         Some('^') if !blanks || cursor.peek_next().is_none_or(char::is_whitespace) => Operator::Xor,
         _ => return Operator::Union,
     };

@@ -1,4 +1,5 @@
-//! The jump hosts of a run: one connection to each, which carries those to all hosts behind it.
+//! Connections to the jump hosts of a run. One connection to each jump host carries the
+//! connections to all hosts behind it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -10,8 +11,8 @@ use super::watchdog::Watchdog;
 use crate::clock::Deadline;
 use crate::model::HostFailure;
 
-/// How long a jump host that could not be reached is not tried again: the hosts behind it come one
-/// after another, and each would wait as long as the first.
+/// Time during which a failed jump host is not tried again. Otherwise each host behind it would
+/// wait as long as the first one.
 const FORGET: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(super) struct Jumps {
     slots: Mutex<HashMap<SshCall, Arc<Slot>>>,
 }
 
-/// One jump host.
+/// State of one jump host.
 #[derive(Debug, Default)]
 struct Slot {
     state: Mutex<State>,
@@ -50,9 +51,9 @@ impl Jumps {
         Self { watchdog, limits, sockets, slots: Mutex::default() }
     }
 
-    /// The connection to a jump host, opened by the first who asks.
+    /// Returns the connection to a jump host. The first caller opens it.
     ///
-    /// It has no deadline of its own: many hosts, each with its own, use it.
+    /// The connection has no deadline, because many hosts with different deadlines share it.
     pub(super) fn open(
         &self,
         call: &SshCall,

@@ -1,7 +1,7 @@
-//! Whether a host's key is the one on record: `known_hosts` files read as OpenSSH reads them.
+//! Verifies host keys against `known_hosts` files, which it reads as OpenSSH does.
 //!
-//! libssh2's own reader is not used: it accepts a `@revoked` key, knows no patterns and no
-//! `@cert-authority`, and takes a second key type of a host for a changed key.
+//! libssh2's own reader is not used: it accepts a `@revoked` key, supports neither patterns nor
+//! `@cert-authority`, and reports a second key type of a host as a changed key.
 
 mod certificate;
 mod key;
@@ -20,18 +20,18 @@ pub(super) use key::{rsa_bits, type_of_blob};
 use line::{Line, Marker};
 pub use note::{Accepted, Taken};
 
-/// All lines of all `known_hosts` files of a run, read once.
+/// Lines of all `known_hosts` files of a run, read once.
 #[derive(Debug, Default)]
 pub struct KnownHosts {
     lines: Vec<Line>,
 }
 
-/// Where a line stands.
+/// Place of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The file.
+    /// Path of the file.
     pub file: Arc<PathBuf>,
-    /// The line, counted from 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
@@ -41,29 +41,29 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// A `known_hosts` file that exists and cannot be read.
+/// Error: a `known_hosts` file exists and cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}: {source}", file.display())]
 pub struct UnreadableFile {
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
-    /// Why.
+    /// Error of the system.
     pub source: io::Error,
 }
 
-/// The name and port that a host is looked up by.
+/// Name and port by which a host is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookup {
-    /// `[host]:port`, or the plain name at port 22.
+    /// `[host]:port`, or the plain name for port 22.
     exact: String,
-    /// The plain name, tried after `exact` at any other port.
+    /// Plain name, tried after `exact` for any other port.
     plain: Option<String>,
-    /// What the principals of a host certificate must match.
+    /// Name that the principals of a host certificate must match.
     name: String,
 }
 
 impl Lookup {
-    /// A host at a port.
+    /// Returns the lookup of a host at a port.
     #[must_use]
     pub fn host(name: &str, port: u16) -> Self {
         let name = name.to_lowercase();
@@ -73,42 +73,42 @@ impl Lookup {
         }
     }
 
-    /// A `HostKeyAlias`, which has no port.
+    /// Returns the lookup of a `HostKeyAlias`, which has no port.
     #[must_use]
     pub fn alias(name: &str) -> Self {
         Self::host(name, 22)
     }
 
-    /// The host as `known_hosts` spells it, with its port where that is not 22.
+    /// Returns the host as `known_hosts` writes it, with its port if that is not 22.
     #[must_use]
     pub fn spelled(&self) -> &str {
         &self.exact
     }
 }
 
-/// What the record says about a key.
+/// Result of the verification of a host key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is this host's key, or signed by an authority for it.
+    /// The key belongs to this host, or an authority for this host signed it.
     Known,
-    /// There is no key of this type for the host.
+    /// The files have no key of this type for the host.
     Unknown {
-        /// Key types that are on record for the host.
+        /// Key types that the files have for the host.
         other_types: Vec<String>,
     },
-    /// There is another key of this type for the host.
+    /// The files have another key of this type for the host.
     Changed(Place),
-    /// The key, or the authority that signed it, is marked as revoked for this host.
+    /// The key, or the authority that signed it, is revoked for this host.
     Revoked(Place),
-    /// A known authority signed the key, and the certificate does not hold for this host.
+    /// A known authority signed the key, but the certificate is not valid for this host.
     BadCertificate(String),
 }
 
 impl KnownHosts {
-    /// Reads files; one that does not exist is empty.
+    /// Reads the files. A missing file counts as empty.
     ///
     /// # Errors
-    /// One that exists and cannot be read: it may hold the line that matters.
+    /// A file exists and cannot be read. It may contain the decisive line.
     pub fn read(files: &[PathBuf]) -> Result<Self, UnreadableFile> {
         let mut known = Self::default();
         for file in files {
@@ -121,7 +121,7 @@ impl KnownHosts {
         Ok(known)
     }
 
-    /// Adds the lines of a text; what is no line of a key is passed over, as OpenSSH does.
+    /// Adds the lines of a text. Lines without a valid key are skipped, as OpenSSH does.
     pub fn add(&mut self, file: &Path, text: &str) {
         let file = Arc::new(file.to_owned());
         for (index, text) in text.lines().enumerate() {
@@ -130,7 +130,7 @@ impl KnownHosts {
         }
     }
 
-    /// What the files say about one host.
+    /// Returns the lines about one host.
     #[must_use]
     pub fn of<'a>(&'a self, lookup: &'a Lookup) -> Record<'a> {
         let about = |name: &str| self.lines.iter().filter(|line| line.names.holds(name)).collect();
@@ -139,7 +139,7 @@ impl KnownHosts {
     }
 }
 
-/// The lines about one host.
+/// Lines about one host.
 #[derive(Debug)]
 pub struct Record<'a> {
     lookup: &'a Lookup,
@@ -148,13 +148,14 @@ pub struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// Judges a key that the host has shown, at a time in seconds since 1970.
+    /// Verifies a key that the host presented, at a time in seconds since 1970.
     #[must_use]
     pub fn judge(&self, key: &HostKey, unix_s: u64) -> Verdict {
         self.judge_allowing(key, unix_s, &[])
     }
 
-    /// Judges a key; `signatures` are the algorithms with which an authority may sign, empty for all.
+    /// Verifies a key. `signatures` are the algorithms with which an authority may sign; empty
+    /// for all.
     #[must_use]
     pub fn judge_allowing(&self, key: &HostKey, unix_s: u64, signatures: &[String]) -> Verdict {
         let terms = Terms { principal: &self.lookup.name, unix_s, signatures };
@@ -162,15 +163,16 @@ impl Record<'_> {
         if !matches!(verdict, Verdict::Unknown { .. }) {
             return verdict;
         }
-        // As ssh does: the key of the host itself counts at any port, its absence does not.
+        // As in OpenSSH, a key under the plain name is valid at any port. A missing or different
+        // key under the plain name proves nothing.
         match judge_by(&self.plain, key, &terms) {
             found @ (Verdict::Known | Verdict::Revoked(_)) => found,
             _ => verdict,
         }
     }
 
-    /// The order in which host key algorithms should be offered, so that the host shows a key
-    /// that is on record; `supported` is what the SSH library can do.
+    /// Returns the order in which to offer host key algorithms, so that the host presents a
+    /// recorded key. `supported` are the algorithms of libssh2.
     #[must_use]
     pub fn order_algorithms(&self, supported: &[&str]) -> String {
         let lines = || self.exact.iter().chain(&self.plain);
@@ -197,9 +199,9 @@ impl Record<'_> {
 /// Conditions of a host certificate.
 struct Terms<'a> {
     principal: &'a str,
-    /// The time, in seconds since 1970.
+    /// Current time, in seconds since 1970.
     unix_s: u64,
-    /// Algorithms of the authority's signature; empty for all.
+    /// Allowed algorithms of the authority's signature; empty for all.
     signatures: &'a [String],
 }
 

@@ -1,24 +1,24 @@
-//! Quotes of what a host or another program wrote.
+//! Quotes the output of hosts and other programs in messages.
 
 use crate::model::words;
 
-/// How many characters of a line are quoted: a host may end with one of many thousands.
+/// Length limit of a quoted line, in characters. A host may write a line of many thousands.
 const QUOTE: usize = 200;
 
-/// Returns the last line that a command wrote, as the tail of a message; empty without one.
+/// Returns the last line that a command wrote, as the tail of a message. Empty without output.
 pub(super) fn last_words(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
     last.map_or_else(String::new, |line| format!("; last output: \"{}\"", quote(line)))
 }
 
-/// Returns a line of another program without control characters, cut at 200 characters, with the
-/// word `fix:` in quotes.
+/// Returns a line of another program without control characters, cut at 200 characters. The word
+/// `fix:` is quoted.
 pub(super) fn quote(line: &str) -> String {
     let end = line.char_indices().nth(QUOTE).map_or(line.len(), |(at, _)| at);
     let more = if end < line.len() { "…" } else { "" };
     let harmless = |c: char| match c {
-        // A terminal takes them as they are, and they are copied from there.
+        // These characters are harmless on a terminal, and an escaped one could not be copied.
         '"' | '\'' | '\\' => c.to_string(),
         c => c.escape_debug().to_string(),
     };

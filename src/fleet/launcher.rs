@@ -1,8 +1,8 @@
-//! Other engines than SSH that start commands on hosts: Slurm's `srun`, and any command of the
-//! operator's.
+//! Launchers other than SSH, which start commands on hosts: Slurm's `srun`, and a command
+//! template.
 //!
-//! Each is an [`Access`](super::Access). Their streams are made for text, so that the agents there
-//! speak in lines ([`trunk`]).
+//! Each is an [`Access`](super::Access). Their streams are made for text, so that agents use the
+//! line protocol ([`trunk`]).
 
 mod children;
 mod exec;
@@ -14,13 +14,13 @@ pub use exec::Exec;
 pub use slurm::Slurm;
 pub use template::TemplateError;
 
-/// What starts commands on hosts.
+/// Launcher of the commands on hosts.
 #[derive(Debug)]
 pub enum Launcher {
-    /// SSH.
+    /// SSH connections.
     Ssh,
     /// `srun`, within a job.
     Slurm(Slurm),
-    /// A command of the operator's for each host.
+    /// Command template of the operator, for each host.
     Exec(Exec),
 }

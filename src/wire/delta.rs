@@ -1,33 +1,33 @@
-//! What changed between two answers of one agent, so that only that need be sent.
+//! Delta encoding: the changes between two reports of one agent, so that only these are sent.
 //!
-//! It knows texts, and nothing of what is written there: of the last answer and its [`Change`] comes the one
-//! that was meant, to the byte. To find a change, a text is taken apart behind its commas, because that is
-//! where JSON has its values; to make values of it first would cost both ends many times what the change
-//! itself does. To apply one is to copy.
+//! The module works on any text and does not parse it. The last report and its [`Change`] give
+//! the new report, equal to the byte. A text is split after its commas, which separate the values
+//! of JSON. Parsing the JSON would cost both ends many times more than the delta. Applying a
+//! delta only copies text.
 
 use serde::{Deserialize, Serialize};
 
-/// What turns one text into another one.
+/// Edits that turn one text into another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Change(Vec<Splice>);
 
-/// Behind so many bytes of the old text that stay, so many make way for a text.
+/// One edit: bytes of the old text to keep, bytes to remove after them, and the text to insert.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Splice(usize, usize, String);
 
-/// A change that does not fit the text it is said to be of.
+/// Error: a change does not fit the text to which it is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the delta does not fit the last report")]
 pub struct Misfit;
 
-/// How far apart two texts may be where something came or went, in pieces of both.
+/// Limit of the search after an insertion or a removal, in pieces of both texts together.
 const REACH: usize = 64;
-/// After how many equal pieces they are taken to go on alike.
+/// Number of equal pieces after which the two texts count as aligned again.
 const ALIKE: usize = 8;
 
 impl Change {
-    /// What makes `new` of `old`.
+    /// Returns the edits that turn `old` into `new`.
     #[must_use]
     pub fn between(old: &str, new: &str) -> Self {
         let (old_pieces, new_pieces): (Vec<&str>, Vec<&str>) =
@@ -53,10 +53,10 @@ impl Change {
         Self(splices)
     }
 
-    /// The new text, of the old one.
+    /// Returns the new text, made from the old one.
     ///
     /// # Errors
-    /// It is a change of another text.
+    /// The change does not fit `old`.
     pub fn apply(&self, old: &str) -> Result<String, Misfit> {
         let mut new = String::with_capacity(old.len());
         let mut left = old;
@@ -71,7 +71,7 @@ impl Change {
     }
 }
 
-/// Takes so many pieces from the front of a text.
+/// Takes `count` pieces from the front of a text.
 fn behind<'text>(text: &mut &'text str, pieces: &mut &[&str], count: usize) -> &'text str {
     let (front, rest) = pieces.split_at(count);
     let (taken, left) = text.split_at(front.iter().map(|piece| piece.len()).sum());
@@ -79,7 +79,8 @@ fn behind<'text>(text: &mut &'text str, pieces: &mut &[&str], count: usize) -> &
     taken
 }
 
-/// How many bytes two texts share at the start, and how many of the others at the end.
+/// Returns the length of the common prefix of two texts, and of the common suffix of their rests.
+/// Both are in bytes.
 fn alike(old: &str, new: &str) -> (usize, usize) {
     let mut start = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
     while !old.is_char_boundary(start) || !new.is_char_boundary(start) {
@@ -94,15 +95,15 @@ fn alike(old: &str, new: &str) -> (usize, usize) {
     (start, end)
 }
 
-/// The text, each piece with the comma at its end.
+/// Splits a text after each comma.
 fn pieces(text: &str) -> std::str::SplitInclusive<'_, char> {
     text.split_inclusive(',')
 }
 
-/// How many pieces of each are to be passed over until both go on alike.
+/// Returns how many pieces of each text to skip until both are aligned again.
 fn apart(old: &[&str], new: &[&str]) -> (usize, usize) {
     let is_one_value = old.len() > 1 && old.get(1) == new.get(1);
-    // Where nothing came or went.
+    // Both texts have equally many pieces left: only one value changed.
     if is_one_value && old.len() == new.len() {
         return (1, 1);
     }
@@ -127,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// Few words, so that two texts have much in common.
+    /// Generates texts from few words, so that two texts have much in common.
     fn text() -> impl Strategy<Value = String> {
         prop::collection::vec("[ab\"äü]{0,2},{0,1}", 0..60).prop_map(|pieces| pieces.concat())
     }

@@ -1,3 +1,7 @@
+//! Frames: a length, then one message as JSON.
+//!
+//! The module enforces size limits on each frame and does not interpret the message.
+
 use std::io::{self, Read, Write};
 
 use serde::Serialize;
@@ -5,25 +9,25 @@ use serde::de::DeserializeOwned;
 
 use super::limits::{FRAME, OverLimit};
 
-/// The largest frame either side accepts, in bytes.
+/// Size limit of a frame for either side, in bytes.
 pub const FRAME_LIMIT: usize = 1 << 20;
 
-/// How much of a reader's buffer stays for the next frame, in bytes.
+/// Capacity of a reader's buffer that is kept for the next frame, in bytes.
 const KEPT: usize = 4096;
 
-/// Why a stream of frames cannot be read or written any further.
+/// Error that ends a stream of frames.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
-    /// The stream failed below.
+    /// The underlying stream failed.
     #[error("the connection broke: {0}")]
     Io(#[from] io::Error),
     /// The stream ended inside a frame.
     #[error("the stream ended in the middle of a frame")]
     Truncated,
-    /// A frame says that it is larger than [`FRAME_LIMIT`].
+    /// The length of a frame is over [`FRAME_LIMIT`].
     #[error("a frame of {0} bytes is over the limit of {FRAME_LIMIT} bytes")]
     TooBig(usize),
-    /// A frame holds more than a message of this protocol does.
+    /// A frame exceeds the limits of a message of this protocol.
     #[error(transparent)]
     OverLimit(#[from] OverLimit),
     /// A frame does not hold a message of this protocol.
@@ -39,7 +43,7 @@ pub struct FrameWriter<W> {
 }
 
 impl<W: Write> FrameWriter<W> {
-    /// A writer that sends each frame with one write.
+    /// Returns a writer that sends each frame with one write.
     pub fn new(stream: W) -> Self {
         Self { stream, frame: Vec::new() }
     }
@@ -63,35 +67,35 @@ impl<W: Write> FrameWriter<W> {
     }
 }
 
-/// The bytes of a frame's length.
+/// Size of the length of a frame, in bytes.
 const PREFIX: usize = 4;
 
-/// Reads what a [`FrameWriter`] wrote, and trusts none of it.
+/// Reads the frames of a [`FrameWriter`]. It checks all of them, because the peer is not trusted.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     stream: R,
-    /// The frame under way, its length first.
+    /// Current frame, including its length.
     frame: Vec<u8>,
-    /// How much of it has come.
+    /// Bytes of the frame that have arrived.
     filled: usize,
 }
 
 impl<R: Read> FrameReader<R> {
-    /// A reader of the frames that follow on a stream.
+    /// Returns a reader of the frames that follow on a stream.
     pub fn new(stream: R) -> Self {
         Self { stream, frame: Vec::new(), filled: 0 }
     }
 
-    /// What it reads from, of which nothing is to be read beside it.
+    /// Returns the stream. The caller must not read frames from it.
     pub fn stream_mut(&mut self) -> &mut R {
         &mut self.stream
     }
 
-    /// The next message; `None` when the stream ended between two frames.
+    /// Returns the next message; `None` if the stream ended between two frames.
     ///
     /// # Errors
-    /// The stream broke, or what came is no frame, no message, or over the limit. Where the stream had
-    /// no more for now, the next call goes on with what came.
+    /// The stream broke, or the data is no frame, no message, or over a limit. If the stream had
+    /// no data yet ([`io::ErrorKind::WouldBlock`]), the next call continues the frame.
     pub fn read<T: DeserializeOwned>(&mut self) -> Result<Option<T>, WireError> {
         if !self.fill(PREFIX)? {
             return if self.filled == 0 { Ok(None) } else { Err(WireError::Truncated) };
@@ -109,13 +113,14 @@ impl<R: Read> FrameReader<R> {
         let checked = FRAME.check(json).map_err(WireError::from);
         let message = checked.and_then(|_| Ok(serde_json::from_slice(json)?));
         self.filled = 0;
-        // There may be a thousand readers, whose first frame is the largest.
+        // An operator may have a thousand readers, and their first frames are the largest.
         self.frame.clear();
         self.frame.shrink_to(KEPT);
         Ok(Some(message?))
     }
 
-    /// Reads until so much of the frame is there; `false` when the stream ended before.
+    /// Reads until `wanted` bytes of the frame have arrived. Returns false if the stream ended
+    /// earlier.
     fn fill(&mut self, wanted: usize) -> io::Result<bool> {
         if self.frame.len() < wanted {
             self.frame.resize(wanted, 0);

@@ -1,37 +1,42 @@
+//! Greeting line of an agent, and the lines that the shell of a host prints before it.
+//!
+//! The module skips other output of a login. `fleet` reads greetings, and `agent` writes its own.
+
 use std::fmt;
 use std::io::{self, Read};
 
 use super::{PROTOCOL, Process};
 use crate::model::words;
 
-/// How much a login shell may print before the agent speaks.
+/// Limit of the output before the greeting, in bytes.
 const NOISE_LIMIT: usize = 64 * 1024;
 
-/// How much of a wrong answer is quoted.
+/// Limit of the output that an error message quotes, in bytes.
 const QUOTE_LIMIT: usize = 200;
 
-/// The agent's first line: `RDMACTL/PROTOCOL NONCE VERSION`.
+/// First line of the agent: `RDMACTL/PROTOCOL NONCE VERSION`.
 ///
-/// The nonce tells it from whatever login scripts print.
+/// The nonce distinguishes the line from the output of login scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Greeting {
-    /// Protocol of the agent.
+    /// Protocol version of the agent.
     pub protocol: u32,
-    /// Version of the program at the far end.
+    /// Version of the remote rdmactl.
     pub version: String,
 }
 
 impl Greeting {
-    /// The line that this program's agent prints.
+    /// Returns the greeting line of the agent of this program.
     #[must_use]
     pub fn line(nonce: &str) -> String {
         format!("RDMACTL/{PROTOCOL} {nonce} {}\n", env!("CARGO_PKG_VERSION"))
     }
 }
 
-/// The process that a host started for the agent, as its shell reports it before it runs rdmactl.
+/// Process that a host started for the agent. The shell of the host reports it before it runs
+/// rdmactl.
 ///
-/// `WORD NONCE PID GROUP TICKS`; without `/proc` the last two are missing.
+/// The line is `WORD NONCE PID GROUP TICKS`. Without `/proc` the last two words are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started {
     /// Process id of the shell. `exec` keeps it for rdmactl.
@@ -57,17 +62,18 @@ impl Started {
         self.group.map(|(_, start_ticks)| Process { pid: self.pid, start_ticks })
     }
 
-    /// Returns the process if it leads a process group of its own, which then holds only what it
-    /// started.
+    /// Returns the process if it leads a process group of its own. The group then contains only
+    /// its descendants.
     #[must_use]
     pub fn leader(&self) -> Option<Process> {
-        // Group 0 is that of the kill command, and in a container process 1 may be a foreign one.
+        // For `kill`, group 0 is the group of the kill command. In a container, process 1 may be
+        // unrelated.
         self.process()
             .filter(|_| self.pid > 1 && self.group.is_some_and(|(group, _)| group == self.pid))
     }
 }
 
-/// Why no agent greeted.
+/// Reason why no agent greeted.
 #[derive(Debug, thiserror::Error)]
 pub enum GreetingError {
     /// The host has no rdmactl.
@@ -84,13 +90,13 @@ pub enum GreetingError {
     Io(#[from] io::Error),
 }
 
-/// Reads past a login's noise up to the greeting of an agent.
+/// Skips the output of a login up to the greeting of an agent.
 #[derive(Debug)]
 pub struct GreetingReader<'a> {
     nonce: String,
-    /// The first word of the line that a host without an agent prints.
+    /// First word of the line that a host without an agent prints.
     no_agent: &'a str,
-    /// The first word of the line that the shell of the host prints before it runs the agent.
+    /// First word of the line that the shell of the host prints before it runs the agent.
     started_word: &'a str,
     started: Option<Started>,
     /// Output without the lines of this protocol.
@@ -105,14 +111,16 @@ impl<'a> GreetingReader<'a> {
         Self { nonce, no_agent, started_word, started: None, said: Vec::new() }
     }
 
-    /// Returns the process that the shell of the host reported. `None` means that the shell did not
-    /// run the command: the login shell, its files or a forced command are in the way.
+    /// Returns the process that the shell of the host reported.
+    ///
+    /// `None` means that the shell did not run the command. The cause is the login shell, its
+    /// startup files or a forced command.
     #[must_use]
     pub fn started(&self) -> Option<Started> {
         self.started
     }
 
-    /// Quotes the beginning of the output so far, as the tail of a message; empty without output.
+    /// Quotes the start of the output so far, as the tail of a message. Empty without output.
     #[must_use]
     pub fn output(&self) -> String {
         match quote(&self.said) {
@@ -124,7 +132,7 @@ impl<'a> GreetingReader<'a> {
     /// Reads up to the greeting that carries the nonce.
     ///
     /// # Errors
-    /// No such line came.
+    /// The greeting did not arrive.
     pub fn read(&mut self, stream: &mut impl Read) -> Result<Greeting, GreetingError> {
         let mut read = 0;
         let mut line = 0;
@@ -150,7 +158,7 @@ impl<'a> GreetingReader<'a> {
         }
     }
 
-    /// Looks at the line that begins there; returns what ends the reading.
+    /// Parses the line that starts at `begin`. Returns the result if the line ends the reading.
     fn take_line(&mut self, begin: usize) -> Option<Result<Greeting, GreetingError>> {
         let text = String::from_utf8_lossy(self.said.get(begin..)?).into_owned();
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -160,7 +168,8 @@ impl<'a> GreetingReader<'a> {
         }
         match rest {
             [] if *word == self.no_agent => return Some(Err(GreetingError::NoAgent)),
-            // The second line of the shell has what the first one lacks.
+            // The shell prints two such lines. The second one has the words that the first one
+            // lacks.
             _ if *word == self.started_word => self.started = Started::parse(rest).or(self.started),
             [version] => {
                 let protocol = word.strip_prefix("RDMACTL/")?.parse().ok()?;

@@ -1,9 +1,9 @@
-//! Limits of the JSON that comes from an agent, checked before values are made of it.
+//! Limits of the JSON of an agent, checked before it is parsed into values.
 //!
-//! [`Limits::check`] passes once over the text. It counts values, members of each list, bytes of
-//! strings and depth, and estimates the memory that the values will take. It does not check that
-//! the text is JSON: serde does so afterwards. The operator calls it for each frame, report and
-//! recording.
+//! [`Limits::check`] scans the text once. It counts values, members of each list, bytes of
+//! strings and depth, and estimates the memory of the parsed values. It does not validate the
+//! JSON: serde does so afterwards. The operator calls it for each frame, report and recording.
+//! The agent calls it for its own report.
 
 use std::mem::size_of;
 
@@ -12,20 +12,20 @@ use crate::model::{
     Resource, TcpSocket,
 };
 
-/// Limits of one text of JSON.
+/// Limits of one JSON text.
 #[derive(Debug)]
 pub struct Limits {
-    /// The text, as an error names it.
+    /// Name of the text in an error.
     what: &'static str,
-    /// Values of all lists and objects together. They bound the time that reading takes.
+    /// Limit of the values in all lists and objects together. It bounds the time of parsing.
     values: usize,
-    /// Bytes of one string, as written.
+    /// Limit of one string, in bytes, with its escape sequences.
     string_bytes: usize,
-    /// Lists and objects in each other.
+    /// Limit of the nesting of lists and objects.
     depth: usize,
-    /// Estimated memory of the values, in bytes.
+    /// Limit of the estimated memory of the values, in bytes.
     memory_bytes: usize,
-    /// Lists with a limit or a size of their own, by the key that they have.
+    /// Lists with a limit or a member size of their own, by key.
     lists: &'static [List],
 }
 
@@ -33,9 +33,9 @@ pub struct Limits {
 #[derive(Debug)]
 struct List {
     key: &'static str,
-    /// Most members of one list.
+    /// Limit of the members of one list.
     members: usize,
-    /// Memory of one member that is an object, without its strings and lists.
+    /// Memory of one member that is an object, in bytes, without its strings and lists.
     member_bytes: usize,
 }
 
@@ -43,52 +43,53 @@ const fn list<T>(key: &'static str, members: usize) -> List {
     List { key, members, member_bytes: size_of::<T>() }
 }
 
-/// A list without an entry of its own. The largest are lists of sockets and of processes: a busy
-/// host has 10,000 of each.
+/// Limit of a list without an entry of its own. The largest of them are lists of sockets and
+/// processes: a busy host has 10,000 of each.
 const OTHER: List = List { key: "", members: 65_536, member_bytes: 512 };
 
-/// Memory of a value that is in no list, and of the allocation of a string.
+/// Memory of a value outside of lists, and of the allocation of a string, in bytes.
 const VALUE_BYTES: usize = 16;
 
-/// Members for which a list that grows has room at once.
+/// Capacity that a growing list allocates first, in members.
 const FIRST_MEMBERS: usize = 4;
 
-/// Report of one host.
+/// Limits of the report of one host.
 ///
 /// The largest real hosts have 64 cards, 1,000 virtual functions and 10,000 queue pairs or
-/// connections. One host reports a fabric of 10,000 hosts: that many nodes, some thousand
+/// connections. One host may report a whole fabric of 10,000 hosts: 10,000 nodes, some thousand
 /// switches, and 16 MiB of text.
 pub const REPORT: Limits = Limits {
     what: "report",
-    // 16 MiB of text hold 1.5 million values of a fabric of 10,000 hosts.
+    // A fabric of 10,000 hosts has 1.5 million values in its 16 MiB of text.
     values: 4_000_000,
     // Ten times the longest string: the forwarding table of a switch, 49,152 ports of two digits.
     string_bytes: 1 << 20,
-    // A report has 9; serde_json ends at 128.
+    // A report has a depth of 9; the limit of serde_json is 128.
     depth: 32,
-    // Of a swept fabric of 10,000 hosts, about 100 MiB.
+    // The sweep of a fabric of 10,000 hosts takes about 100 MiB.
     memory_bytes: 256 << 20,
     lists: &[
         // 64 cards of two ports, each with 16 virtual functions: 2,048.
         list::<Device>("devices", 4_096),
         // 4,094 VLANs on each of some bonds.
         list::<Netdev>("netdevs", 16_384),
-        // InfiniBand numbers the ports of a switch to 254; the ports of a device are of the same key.
+        // InfiniBand numbers the ports of a switch up to 254. The ports of a device have the same
+        // key.
         const { either(&list::<Port>("ports", 512), size_of::<FabricPort>()) },
-        // Cards have tables of 256 GIDs, and some of 1,024.
+        // Cards have tables of 256 GIDs, and some cards of 1,024.
         list::<Gid>("gids", 4_096),
         // Drivers have up to some hundred counters for each priority and ring.
         const { either(&list::<Counter>("counters", 4_096), size_of::<EthernetCounter>()) },
-        // A subnet has 49,151 LIDs, and a node with several ports is one node.
+        // A subnet has 49,151 LIDs, and a node with several ports is one entry.
         list::<FabricNode>("nodes", 65_536),
         // One for each port of a host.
         list::<Fabric>("fabrics", 512),
-        // 10,000 queue pairs, with completion queues and ten memory regions of each.
+        // 10,000 queue pairs, each with its completion queues and ten memory regions.
         list::<Resource>("resources", 131_072),
         list::<TcpSocket>("sockets", 131_072),
-        // One for each file that was not readable: 64 devices, 2 ports, 256 GIDs of two files.
+        // One problem for each unreadable file: 64 devices, 2 ports, 256 GIDs of two files.
         list::<Problem>("problems", 65_536),
-        // Numbers and words.
+        // Lists of numbers and words.
         list::<u64>("inodes", 1 << 20),
         list::<u16>("p_keys", 65_536),
         list::<u8>("route", 64),
@@ -96,19 +97,19 @@ pub const REPORT: Limits = Limits {
     ],
 };
 
-/// Recording of one host: its raw answers, each an entry.
+/// Limits of the recording of one host. Each of its raw replies is an entry.
 pub const RECORDING: Limits = Limits {
     what: "recording",
     values: 4_000_000,
-    // A file is recorded whole.
+    // A recorded file is one string.
     string_bytes: super::REPORT_LIMIT,
     depth: 32,
     memory_bytes: 256 << 20,
-    // 64 devices of two ports and 256 GIDs, each of four files: 131,072.
+    // 64 devices with two ports and 256 GIDs, four files for each GID: 131,072.
     lists: &[List { key: "entries", members: 262_144, member_bytes: 128 }],
 };
 
-/// Frame of either side, at most [`FRAME_LIMIT`](super::FRAME_LIMIT) bytes.
+/// Limits of a frame of either side, which has at most [`FRAME_LIMIT`](super::FRAME_LIMIT) bytes.
 pub const FRAME: Limits = Limits {
     what: "frame",
     // The largest replies of a worker have some thousand samples.
@@ -119,73 +120,73 @@ pub const FRAME: Limits = Limits {
     lists: &[],
 };
 
-/// Returns the same list with room for a larger member.
+/// Returns the list with its member size raised to `bytes`, if it is smaller.
 const fn either(list: &List, bytes: usize) -> List {
     let member_bytes = if bytes > list.member_bytes { bytes } else { list.member_bytes };
     List { key: list.key, members: list.members, member_bytes }
 }
 
-/// A limit that a text exceeds.
+/// Limit that a text exceeds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OverLimit {
     /// A list is too long.
     #[error("a list \"{key}\" of the {what} has more than {limit} entries")]
     Members {
-        /// The text.
+        /// Name of the text.
         what: &'static str,
         /// Key of the list.
         key: &'static str,
-        /// The limit.
+        /// Limit of the members.
         limit: usize,
     },
     /// There are too many values.
     #[error("the {what} has more than {limit} values")]
     Values {
-        /// The text.
+        /// Name of the text.
         what: &'static str,
-        /// The limit.
+        /// Limit of the values.
         limit: usize,
     },
     /// A string is too long.
     #[error("a string of the {what} has more than {limit} bytes")]
     String {
-        /// The text.
+        /// Name of the text.
         what: &'static str,
-        /// The limit.
+        /// Limit of one string, in bytes.
         limit: usize,
     },
-    /// Lists and objects are too deep in each other.
+    /// Lists and objects are nested too deeply.
     #[error("the {what} nests lists and objects deeper than {limit} levels")]
     Depth {
-        /// The text.
+        /// Name of the text.
         what: &'static str,
-        /// The limit.
+        /// Limit of the nesting.
         limit: usize,
     },
     /// The values would take too much memory.
     #[error("the {what} would take more than {} MiB of memory", limit >> 20)]
     Memory {
-        /// The text.
+        /// Name of the text.
         what: &'static str,
-        /// The limit, in bytes.
+        /// Limit of the memory, in bytes.
         limit: usize,
     },
-    /// An escaped key could be that of any list.
+    /// A key has an escape sequence, so that its list cannot be identified.
     #[error("the {what} has a key with an escape sequence")]
     Key {
-        /// The text.
+        /// Name of the text.
         what: &'static str,
     },
 }
 
-/// A list or object that is open at a place of the text.
+/// List or object that is open at the current place of the text.
 struct Open<'limits> {
-    /// `None` for an object.
+    /// Limits of the list; `None` for an object.
     list: Option<&'limits List>,
     members: usize,
-    /// List that a value after the last key would be.
+    /// Limits that apply if the next value is a list.
     of_key: &'limits List,
-    /// True behind the colon of a member of an object.
+    /// True after the colon of a member of an object.
     is_behind_colon: bool,
 }
 
@@ -193,7 +194,7 @@ impl Limits {
     /// Returns the estimated memory of the values in a text, in bytes.
     ///
     /// # Errors
-    /// The first limit that the text exceeds.
+    /// Returns the first limit that the text exceeds.
     pub fn check(&self, json: &[u8]) -> Result<usize, OverLimit> {
         let what = self.what;
         let (mut open, mut values, mut memory) = (Vec::<Open<'_>>::new(), 0, 0_usize);
@@ -222,7 +223,7 @@ impl Limits {
                     false
                 }
                 b' ' | b'\t' | b'\n' | b'\r' => false,
-                // A key is no value.
+                // A key does not count as a value.
                 b'"' => open.last().is_none_or(|it| it.list.is_some() || it.is_behind_colon),
                 _ => true,
             };
@@ -243,7 +244,7 @@ impl Limits {
                     if open.len() == self.depth {
                         return Err(OverLimit::Depth { what, limit: self.depth });
                     }
-                    // The members of a list in a list have no key.
+                    // The inner lists of a list have no key.
                     let list = (*byte == b'[').then_some(of_key);
                     let (members, is_behind_colon) = (0, false);
                     open.push(Open { list, members, of_key: &OTHER, is_behind_colon });
@@ -276,10 +277,10 @@ impl Limits {
 }
 
 impl Open<'_> {
-    /// Counts a member, and returns the memory that a list takes for it.
+    /// Counts a member and returns the memory that its list allocates for it.
     ///
-    /// A list has room for four members at its first one. A longer list doubles its room: it takes up
-    /// to twice the size of its members.
+    /// A list allocates four members with its first one. A longer list doubles its capacity, so
+    /// that it takes up to twice the size of its members.
     fn add(&mut self, what: &'static str, is_object: bool) -> Result<usize, OverLimit> {
         let Some(list) = self.list else { return Ok(0) };
         self.members += 1;
@@ -296,7 +297,8 @@ impl Open<'_> {
     }
 }
 
-/// Returns where a string ends that begins there: the place of its quote, or the end of the text.
+/// Returns the end of the string that starts at `at`: the index of its closing quote, or the end
+/// of the text.
 fn end_of_string(json: &[u8], mut at: usize) -> usize {
     while let Some(found) =
         json.get(at..).and_then(|rest| rest.iter().position(|&byte| byte == b'"' || byte == b'\\'))
@@ -310,7 +312,7 @@ fn end_of_string(json: &[u8], mut at: usize) -> usize {
     json.len()
 }
 
-/// Returns where a number or a word ends that begins before.
+/// Returns the end of a number or word that starts before `at`.
 fn end_of_scalar(json: &[u8], at: usize) -> usize {
     let is_end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b'"' | b':' | b'[' | b'{');
     let is_end = |byte: &u8| is_end(byte) || byte.is_ascii_whitespace();
@@ -352,7 +354,7 @@ mod tests {
         let text = "a list \"(other)\" of the report has more than 65536 entries";
         assert_eq!(over(&list_of("netdev", "null", 65_537)), text);
         assert_eq!(over(&format!("[{}]", list_of("", "1", 65_537))), text);
-        // The members of an object are no list, and the inner lists of a list are short.
+        // The members of an object are not counted, and the inner lists of a list are short.
         REPORT.check(list_of("netdevs", "{\"a\":[1,2],\"b\":{}}", 16_384).as_bytes()).unwrap();
     }
 

@@ -1,8 +1,8 @@
-//! The same stream as lines of text, for carriers that part, label or broadcast lines.
+//! The protocol as lines of text, for launchers that split, label or broadcast lines.
 //!
-//! `R1 NONCE TO NUMBER SUM BASE64`: the nonce tells it from whatever else is printed, `TO` whom it is
-//! for, the number that none is missing, the sum that none is damaged. A dot in place of the base64 is
-//! the end of the stream. What stands before `R1` on a line is the carrier's own label.
+//! A line is `R1 NONCE TO NUMBER SUM BASE64`. The nonce distinguishes the line from other output.
+//! `TO` is the receiver, the number reveals a missing line, and the checksum a damaged one. A dot
+//! instead of the base64 ends the stream. Text before `R1` is the label of the launcher.
 
 mod splitter;
 mod streams;
@@ -17,21 +17,21 @@ use sha2::{Digest as _, Sha256};
 pub use splitter::LineSplitter;
 pub use streams::{LineReader, LineWriter};
 
-/// The longest line, with its end: `srun` parts what is over 1,024 bytes.
+/// Length limit of a line with its newline, in bytes. `srun` splits lines over 1,024 bytes.
 pub const LINE_LIMIT: usize = 900;
 
-/// How many bytes of the stream one line carries: 720 characters, and room for what stands before.
+/// Payload of one line, in bytes: 720 characters of base64, and space for the words before it.
 const PIECE: usize = 540;
 
-/// The end of a stream.
+/// Body of the line that ends a stream.
 const END: &str = ".";
 
-/// Whom a line is for.
+/// Receiver of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Party {
-    /// Who started the agents.
+    /// Process that started the agents.
     Operator,
-    /// The agent that the nonce names.
+    /// Agent with the nonce of the line.
     Agent,
 }
 
@@ -44,18 +44,18 @@ impl fmt::Display for Party {
     }
 }
 
-/// Why a stream of lines cannot be read any further.
+/// Error that ends a stream of lines.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// What arrived is not what was sent.
+    /// The checksum or the form of a line is wrong.
     #[error("line {0} arrived damaged")]
     Damaged(u64),
-    /// A line is missing, or came twice.
+    /// A line is missing or arrived twice.
     #[error("line {got} arrived instead of line {due}")]
     OutOfOrder {
-        /// The number that was to come.
+        /// Expected number.
         due: u64,
-        /// The one that came.
+        /// Number that arrived.
         got: u64,
     },
 }
@@ -66,18 +66,18 @@ impl From<LineError> for io::Error {
     }
 }
 
-/// What a line holds.
+/// Content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
-    /// It is none of this stream.
+    /// The line does not belong to this stream.
     Noise,
-    /// The next bytes.
+    /// Next bytes of the stream.
     Piece(Vec<u8>),
-    /// Nothing more will come.
+    /// End of the stream.
     End,
 }
 
-/// Makes lines of a stream.
+/// Encodes a stream as lines.
 #[derive(Debug)]
 pub struct LineEncoder {
     nonce: String,
@@ -86,18 +86,18 @@ pub struct LineEncoder {
 }
 
 impl LineEncoder {
-    /// Lines for `to`.
+    /// Returns an encoder of lines for `to`.
     #[must_use]
     pub fn new(nonce: &impl fmt::Display, to: Party) -> Self {
         Self { nonce: nonce.to_string(), to, next: 0 }
     }
 
-    /// The lines that carry these bytes.
+    /// Returns the lines that carry these bytes.
     pub fn lines(&mut self, bytes: &[u8]) -> String {
         bytes.chunks(PIECE).map(|piece| self.line(&STANDARD.encode(piece))).collect()
     }
 
-    /// The line that ends the stream.
+    /// Returns the line that ends the stream.
     pub fn end(&mut self) -> String {
         self.line(END)
     }
@@ -111,7 +111,7 @@ impl LineEncoder {
     }
 }
 
-/// Finds the lines of one stream, and trusts none of them.
+/// Finds and checks the lines of one stream.
 #[derive(Debug)]
 pub struct LineDecoder {
     mark: Vec<u8>,
@@ -120,22 +120,22 @@ pub struct LineDecoder {
 }
 
 impl LineDecoder {
-    /// For the lines to `to`.
+    /// Returns a decoder of the lines for `to`.
     #[must_use]
     pub fn new(nonce: &impl fmt::Display, to: Party) -> Self {
         Self { mark: format!("R1 {nonce} {to} ").into_bytes(), to, next: 0 }
     }
 
-    /// Whether a line of the stream has come.
+    /// True if a line of the stream has arrived.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.next > 0
     }
 
-    /// What a line holds.
+    /// Decodes one line.
     ///
     /// # Errors
-    /// It is of this stream, and is damaged or not the next one.
+    /// The line belongs to this stream, and it is damaged or not the next one.
     pub fn read(&mut self, line: &[u8]) -> Result<Line, LineError> {
         let Some(at) = line.windows(self.mark.len()).position(|part| part == self.mark) else {
             return Ok(Line::Noise);
@@ -166,7 +166,8 @@ impl LineDecoder {
     }
 }
 
-/// Four bytes of SHA-256: against mishaps, for whoever holds the carrier may say anything anyway.
+/// Returns the first four bytes of a SHA-256 sum, in hexadecimal. It detects damage, not forgery:
+/// a launcher that is not trusted could send anything anyway.
 fn sum(content: &str) -> String {
     let digest = Sha256::digest(content);
     let number = digest.iter().take(4).fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));

@@ -1,3 +1,7 @@
+//! Messages between operator, agent, supervisor and worker, as plain types.
+//!
+//! The module does not act on a message. `fleet` and `agent` use it.
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -5,147 +9,153 @@ use serde::{Deserialize, Serialize};
 use crate::model::Parts;
 use crate::model::probe::{Step, StepError, StepResult};
 
-/// The protocol of this program, and of the agents that it talks to: raised when a message is added or
-/// changes its meaning.
+/// Protocol version of this program and of the agents that it accepts. It is raised when a
+/// message is added or changes its meaning.
 ///
-/// 2: reports and probes. 3: [`ToAgent::Record`]. 4: parts as words, and told in the report.
-/// 5: [`Probing::status_ms`](crate::model::probe::Probing::status_ms).
-/// 6: [`Act::PingMad`](crate::model::probe::Act::PingMad).
-/// 7: [`Loss::Expired`], and how a worker ended in [`Loss::Ended`].
-/// 8: [`Opening::proof`](crate::model::probe::Opening::proof), the numbers that both ends of a TCP
-/// or `rdma_cm` connection send first.
+/// - 2: reports and probes.
+/// - 3: [`ToAgent::Record`].
+/// - 4: parts as words, and in the report.
+/// - 5: [`Probing::status_ms`](crate::model::probe::Probing::status_ms).
+/// - 6: [`Act::PingMad`](crate::model::probe::Act::PingMad).
+/// - 7: [`Loss::Expired`], and the ending of a worker in [`Loss::Ended`].
+/// - 8: [`Opening::proof`](crate::model::probe::Opening::proof), the numbers that both ends of a
+///   TCP or `rdma_cm` connection send first.
 pub const PROTOCOL: u32 = 8;
 
-/// How long an agent keeps a worker without a message from the operator.
+/// Time that an agent keeps a worker without a message from the operator.
 pub const WORKER_LEASE: Duration = Duration::from_secs(3);
 
-/// What the operator says to an agent.
+/// Message from the operator to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToAgent {
-    /// Read the host's inventory and report it.
+    /// Read the inventory of the host and report it.
     Report {
-        /// What to read besides the files.
+        /// Parts of the inventory to read besides the files.
         parts: Parts,
-        /// How long reading may take: what hangs longer is left out of the report.
+        /// Time limit of reading, in milliseconds. A part that takes longer is missing in the
+        /// report.
         limit_ms: u32,
-        /// Which of this agent's answers to such questions the operator still has; 0 for none. Then only what
-        /// changed since need be sent. `None` when it asks once: nothing need be kept.
+        /// Number of the last report that the operator has kept; 0 for none. The agent may then
+        /// send only the changes since that report. `None` if the operator requests a single
+        /// report, so that the agent need not keep it.
         ///
-        /// An agent that does not know it answers in full, which is always right.
+        /// An agent that does not support this field sends the full report, which is always
+        /// valid.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base: Option<u64>,
     },
-    /// Read the same, and answer with the raw answers instead of what they mean.
+    /// Read the same inventory, and send the raw replies of the host instead of a report.
     Record {
-        /// What to read besides the files.
+        /// Parts of the inventory to read besides the files.
         parts: Parts,
-        /// How long reading may take.
+        /// Time limit of reading, in milliseconds.
         limit_ms: u32,
     },
-    /// Start the worker that probes.
+    /// Start the worker, which runs the probes.
     StartWorker,
-    /// Hand this to the worker.
+    /// Pass a step to the worker.
     Worker(Box<ToWorker>),
-    /// The operator is still there.
+    /// Heartbeat of the operator.
     Alive,
-    /// Nothing more will be asked: clean up and end.
+    /// The operator has no more requests: clean up and end.
     Bye,
 }
 
-/// What an agent says to the operator.
+/// Message from an agent to the operator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromAgent {
-    /// The first frame: which process is to be killed if it no longer answers.
+    /// First frame: the process to kill if the agent no longer responds.
     Hello(Process),
-    /// A piece of the answer to [`ToAgent::Report`], which may be larger than a frame.
+    /// Piece of the reply to [`ToAgent::Report`], which may be larger than a frame.
     ReportPart {
-        /// A piece of the JSON of a `HostReport`.
+        /// Piece of the JSON of a `HostReport`.
         text: String,
-        /// Whether it is the last one.
+        /// True for the last piece.
         is_last: bool,
     },
-    /// A piece of the answer to [`ToAgent::Report`] where the operator has an earlier one.
+    /// Piece of the reply to [`ToAgent::Report`] as a delta, if the operator has kept a report.
     DeltaPart {
-        /// The answer that it changes, as the question named it.
+        /// Number of the report that the delta changes, from the request.
         base: u64,
-        /// A piece of the JSON of an `Option<Change>`; `null` where nothing changed.
+        /// Piece of the JSON of a `Change`.
         text: String,
-        /// Whether it is the last one.
+        /// True for the last piece.
         is_last: bool,
     },
-    /// A piece of the answer to [`ToAgent::Record`].
+    /// Piece of the reply to [`ToAgent::Record`].
     RecordPart {
-        /// A piece of the JSON of a `Recording`.
+        /// Piece of the JSON of a `Recording`.
         text: String,
-        /// Whether it is the last one.
+        /// True for the last piece.
         is_last: bool,
     },
-    /// What the worker answered.
+    /// Reply of the worker.
     Worker(WorkerReply),
-    /// The agent and its worker are still there; not sent without a worker.
+    /// Heartbeat of the agent and its worker. An agent without a worker does not send it.
     Alive,
-    /// The worker is gone; no step will be answered any more.
+    /// The worker is lost, and its steps get no reply.
     WorkerLost(Loss),
-    /// The last frame: how many came before it.
+    /// Last frame. It lets the operator check that all frames arrived.
     End {
-        /// Frames before this one.
+        /// Number of frames before this one.
         frames: u64,
     },
 }
 
-/// A process that can be told from a later one with the same number.
+/// Process, distinguished from a later one with the same process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Process id.
     pub pid: u32,
-    /// Field 22 of `/proc/PID/stat`: when it was started, in clock ticks since boot.
+    /// Start time in clock ticks since boot: field 22 of `/proc/PID/stat`.
     pub start_ticks: u64,
 }
 
-/// How a worker was lost.
+/// Cause of the loss of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
-    /// It ended or was killed. Both are `None` if the supervisor could not find out how.
+    /// The worker ended or was killed. Both fields are `None` if the supervisor could not
+    /// determine the cause.
     Ended {
         /// Exit status.
         status: Option<i32>,
-        /// Number of the signal that killed it.
+        /// Number of the signal that killed the worker.
         signal: Option<i32>,
     },
-    /// It stopped answering and was killed for it.
+    /// The worker stopped responding, and the supervisor killed it.
     Hung,
-    /// The operator was silent for longer than a worker is kept without one. The supervisor killed
-    /// the worker, so that no queue pair stays, and starts another one on request.
+    /// The operator sent nothing for longer than [`WORKER_LEASE`]. The supervisor killed the
+    /// worker, so that no queue pair stays. It starts another worker on request.
     Expired,
 }
 
-/// What a supervisor says to its worker.
+/// Message from a supervisor to its worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ToWorker {
-    /// Number of the question, chosen by the operator.
+    /// Number of the request, chosen by the operator.
     pub id: u64,
-    /// What to do.
+    /// Step to run.
     pub step: Step,
 }
 
-/// What a worker says to its supervisor.
+/// Message from a worker to its supervisor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromWorker {
-    /// An answer for the operator.
+    /// Reply for the operator.
     Reply(Box<WorkerReply>),
-    /// The worker is still there.
+    /// Heartbeat of the worker.
     Alive,
 }
 
-/// The answer to a [`ToWorker`].
+/// Reply to a [`ToWorker`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WorkerReply {
-    /// Number of the question.
+    /// Number of the request.
     pub id: u64,
-    /// What came of it.
+    /// Result of the step, or its error.
     pub result: Result<StepResult, StepError>,
 }

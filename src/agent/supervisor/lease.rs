@@ -1,4 +1,4 @@
-//! How long the agent runs without a message from the operator.
+//! Lease of the operator: limits how long worker and agent live without a message from it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -12,27 +12,27 @@ use crate::agent::heard::Heard;
 use crate::clock::Deadline;
 use crate::wire::WORKER_LEASE;
 
-/// How long the operator may be silent before the agent ends. An agent without a worker holds
-/// nothing that others need.
+/// Time without a message from the operator after which the agent ends. An agent without a worker
+/// holds nothing that others need.
 const AGENT: Duration = Duration::from_secs(60);
 
-/// How long the last words may take.
+/// Time limit of the last message on stderr.
 const SAY: Duration = Duration::from_millis(100);
 
-/// Ends the worker, and later the agent, if the operator is silent for too long: also while the
-/// main thread hangs in a write.
+/// Ends the worker, and later the agent, if the operator sends nothing for too long. It also
+/// works while the main thread hangs in a write.
 pub(super) struct Lease {
-    /// The operator, stamped by whoever reads from it.
+    /// Time of the last message of the operator, updated by the reading thread.
     pub(super) operator: Heard,
     terms: Arc<Mutex<Terms>>,
 }
 
 struct Terms {
-    /// How long the operator may be silent before the agent ends.
+    /// Time without a message from the operator after which the agent ends.
     agent: Duration,
-    /// The worker, which holds queue pairs.
+    /// Worker, which holds queue pairs.
     worker: Option<SharedChild>,
-    /// Whether the lease killed the worker.
+    /// True if the lease killed the worker.
     has_expired: bool,
 }
 
@@ -40,7 +40,7 @@ impl Lease {
     pub(super) fn start() -> Result<Self, SupervisorError> {
         let terms = Terms { agent: AGENT, worker: None, has_expired: false };
         let lease = Self { operator: Heard::just_now(), terms: Arc::new(Mutex::new(terms)) };
-        // It ends with the session that holds the lease.
+        // The thread ends with the session that holds the lease.
         let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.terms));
         spawn("lease", move || {
             while let Some(terms) = held.upgrade() {
@@ -48,7 +48,7 @@ impl Lease {
                 drop(terms);
                 if let Some(limit) = limit {
                     say_why(limit);
-                    // The main thread may be stuck; the worker dies with this process.
+                    // The main thread may hang. The worker dies with this process.
                     let _ = kill_process(getpid(), Signal::KILL);
                 }
                 thread::park_timeout(Duration::from_millis(500));
@@ -57,29 +57,29 @@ impl Lease {
         Ok(lease)
     }
 
-    /// Extends the lease of the agent: the operator waits silently for an answer that may take
-    /// `answer_ms`. Returns this time as a duration.
+    /// Extends the lease of the agent by `answer_ms`, because the operator sends nothing while it
+    /// waits for the reply. Returns `answer_ms` as a duration.
     pub(super) fn wait_for_ms(&self, answer_ms: u32) -> Duration {
         let answer = Duration::from_millis(answer_ms.into());
         lock(&self.terms).agent = AGENT.saturating_add(answer);
         answer
     }
 
-    /// Sets the worker that is killed if the operator is silent. From now on the operator sends
-    /// heartbeats.
+    /// Sets the worker that is killed if the operator sends nothing. With a worker, the operator
+    /// sends heartbeats.
     pub(super) fn hold(&self, worker: SharedChild) {
         *lock(&self.terms) = Terms { agent: AGENT, worker: Some(worker), has_expired: false };
     }
 
-    /// Returns whether the worker was killed because the operator was silent.
+    /// True if the worker was killed because the operator sent nothing.
     pub(super) fn has_expired(&self) -> bool {
         lock(&self.terms).has_expired
     }
 }
 
 impl Terms {
-    /// Kills the worker after a silence of [`WORKER_LEASE`]; returns the limit of the agent if that
-    /// is over, too.
+    /// Kills the worker after [`WORKER_LEASE`] without a message. Returns the limit of the agent
+    /// if it has passed too.
     fn enforce(&mut self, silence: Duration) -> Option<Duration> {
         if silence > WORKER_LEASE
             && let Some(worker) = self.worker.take()
@@ -91,11 +91,11 @@ impl Terms {
     }
 }
 
-/// Tells an operator that only stood still why its agent is gone.
+/// Reports on stderr why the agent ends, for an operator that was only suspended.
 fn say_why(limit: Duration) {
     let text = format!("no message from the operator for {} s\n", limit.as_secs());
     let say = move || rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
-    // In a thread, because stderr may take nothing any more, and this process must end.
+    // A full stderr would block the write, and this process must end.
     if let Ok(said) = thread::Builder::new().spawn(say) {
         let deadline = Deadline::after(SAY);
         while !said.is_finished() && !deadline.is_over() {

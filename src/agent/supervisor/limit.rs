@@ -1,7 +1,10 @@
+//! Reduces a report to the size that an operator reads.
+
 use crate::model::{HostReport, KnownFix, Problem};
 use crate::wire::limits::REPORT;
 
-/// The JSON of a report; without its longest lists where it would be larger than an operator reads.
+/// Returns the JSON of a report. Omits its longest lists if it exceeds the limits of the
+/// operator.
 pub(super) fn within_limit(mut report: HostReport, limit: usize) -> serde_json::Result<String> {
     let mut json = serde_json::to_string(&report)?;
     if let Some(why) = excess(&json, limit)
@@ -20,7 +23,7 @@ pub(super) fn within_limit(mut report: HostReport, limit: usize) -> serde_json::
     Ok(json)
 }
 
-/// Returns which limit a report exceeds; `None` if the operator reads it.
+/// Returns the limit that a report exceeds; `None` if the operator accepts the report.
 fn excess(json: &str, limit: usize) -> Option<String> {
     if json.len() > limit {
         return Some(format!("the report would exceed the limit of {limit} bytes"));

@@ -1,25 +1,27 @@
+//! Delta sender: sends the changes since the last report to an operator that kept it.
+
 use crate::wire::{BASE_LIMIT, Change};
 
-/// What an operator that asks again and again was told last.
+/// Last report that was sent to an operator that requests reports repeatedly.
 #[derive(Default)]
 pub(super) struct Told {
-    /// How many answers there were.
+    /// Number of reports that were sent.
     answers: u64,
-    /// The last one; `None` where it was too large to keep.
+    /// JSON of the last report; `None` if it was too large to keep.
     last: Option<String>,
 }
 
-/// An answer as JSON.
+/// Reply as JSON.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// All of it.
+    /// Full report.
     Whole(String),
-    /// What changed since an earlier one.
+    /// Changes since the report with the number `base`.
     Change { base: u64, json: String },
 }
 
 impl Told {
-    /// The answer for an operator that has the one of number `base`.
+    /// Returns the reply to an operator that has kept the report with the number `base`.
     pub(super) fn answer(&mut self, json: String, base: u64) -> serde_json::Result<Answer> {
         let last = self.last.take().filter(|_| base == self.answers);
         self.answers += 1;
@@ -58,11 +60,11 @@ mod tests {
         assert_eq!(answer(first, 0), whole(first));
         assert_eq!(answer(second, 1), change(1, r#"[[5,1,"2"]]"#));
         assert_eq!(answer(second, 2), change(2, "[]"));
-        // It lost count, or asks for all of it.
+        // The operator has another report, or requests a full one.
         assert_eq!(answer(first, 1), whole(first));
         assert_eq!(answer(first, 0), whole(first));
         assert_eq!(answer(first, 5), change(5, "[]"));
-        // A change that says more than the answer itself.
+        // The delta is longer than the report.
         assert_eq!(answer("1", 6), whole("1"));
     }
 

@@ -1,3 +1,5 @@
+//! Worker process, as its supervisor handles it: start, messages, end.
+
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,20 +14,20 @@ use crate::clock::Deadline;
 use crate::ping::worker::BEGINNING;
 use crate::wire::{FrameReader, FrameWriter, Loss, ToWorker};
 
-/// How long a worker may be silent before it counts as hung.
+/// Time without a message after which a worker counts as hung.
 const SILENCE: Duration = Duration::from_millis(1_500);
 
-/// How long a worker may take to destroy what it holds.
+/// Time limit of a worker to destroy its RDMA objects.
 const CLEAN_UP: Duration = Duration::from_secs(1);
 
-/// A child process that two threads may kill. It is not reaped before it is killed, so that its
+/// Child process that two threads may kill. It is reaped only after it was killed, so that its
 /// process id belongs to no other process.
 #[derive(Clone)]
 pub(super) struct SharedChild(Arc<Mutex<Child>>);
 
 impl SharedChild {
-    /// Kills the process. SIGKILL ends a stopped process too; only one that hangs in the kernel
-    /// stays.
+    /// Kills the process. SIGKILL also ends a stopped process. Only a process that hangs in the
+    /// kernel stays.
     pub(super) fn kill(&self) {
         let _ = self.lock().kill();
     }
@@ -35,9 +37,9 @@ impl SharedChild {
     }
 }
 
-/// The child process that owns the queue pairs.
+/// Child process that owns the queue pairs.
 pub(super) struct Worker {
-    /// Distinguishes the workers of a supervisor.
+    /// Number that distinguishes the workers of one supervisor.
     pub(super) number: u32,
     child: SharedChild,
     input: Sender<ToWorker>,
@@ -46,9 +48,9 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Starts it, and has what it says sent to `events`.
+    /// Starts the worker, and sends its messages to `events`.
     ///
-    /// It dies with the thread that calls this.
+    /// The worker dies with the thread that calls this.
     pub(super) fn start(number: u32, events: Sender<Event>) -> Result<Self, SupervisorError> {
         let fail = |error| SupervisorError::System("start the worker", error);
         let mut child = Command::new("/proc/self/exe")
@@ -60,11 +62,11 @@ impl Worker {
         let (to_child, from_child) = (child.stdin.take(), child.stdout.take());
         let heard = Heard::just_now();
         let (input, steps) = mpsc::channel::<ToWorker>();
-        // A thread of its own: a stopped worker reads nothing, and must not stop its supervisor.
+        // A stopped worker reads nothing, and a write to it must not block the supervisor.
         spawn("worker input", move || {
             let Some(pipe) = to_child else { return };
             let mut writer = FrameWriter::new(pipe);
-            // A worker that is gone is reported when its output ends.
+            // If the worker is gone, the end of its output reports it.
             while steps.recv().is_ok_and(|step| writer.write(&step).is_ok()) {}
         })?;
         let (stamp, speaks) = (heard.clone(), Arc::new(AtomicBool::new(false)));
@@ -79,7 +81,7 @@ impl Worker {
                     return;
                 }
             }
-            // Nobody listens when the session is over: that is no loss.
+            // Sending fails only after the end of the session.
             let _ = events.send(Event::Worker(number, None));
         })?;
         let child = SharedChild(Arc::new(Mutex::new(child)));
@@ -95,13 +97,13 @@ impl Worker {
     }
 
     pub(super) fn hand_over(&self, step: ToWorker) {
-        // Fails only when the worker is gone, which its output tells.
+        // Sending fails only if the worker is gone, and the end of its output reports that.
         let _ = self.input.send(step);
     }
 
-    /// Returns how a worker ended whose output is over.
+    /// Returns how the worker ended. The caller has seen the end of its output.
     pub(super) fn ending(&self) -> Loss {
-        // The kernel closes the output of a process before the process can be waited for.
+        // The kernel closes the output of a process before the process can be reaped.
         has_ended(&self.child, CLEAN_UP);
         let exit = self.child.lock().try_wait().ok().flatten();
         let (status, signal) =
@@ -114,19 +116,20 @@ impl Worker {
         let _ = self.child.lock().try_wait();
     }
 
-    /// Has it destroy what it holds and end; kills it if it does not.
+    /// Closes the input of the worker, so that it destroys its RDMA objects and ends. Kills it if
+    /// it does not end.
     pub(super) fn end(self) {
         let Self { child, input, .. } = self;
         drop(input);
         if !has_ended(&child, CLEAN_UP) {
             child.kill();
-            // One that hangs in the kernel may never end: it is not waited for.
+            // A process that hangs in the kernel may never end. The wait is limited.
             has_ended(&child, CLEAN_UP);
         }
     }
 }
 
-/// How long a worker may be silent.
+/// Returns the time without a message after which a worker counts as hung.
 fn patience(has_spoken: bool) -> Duration {
     if has_spoken { SILENCE } else { BEGINNING }
 }

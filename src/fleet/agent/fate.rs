@@ -1,3 +1,7 @@
+//! Determines why an agent does not respond, and ends it.
+//!
+//! The causes are: the host is dead, the agent hangs, the agent ended, or the connection ended.
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,49 +17,52 @@ use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};
 use crate::wire::{Loss, Process, WORKER_LEASE};
 
-/// How long a host may take to run a one-line command over a session that stands, and the kernel
-/// to end a killed child of this process.
+/// Time limit of a one-line command over an open session, and of the kernel to end a killed child
+/// process.
 pub(super) const LOOK: Duration = Duration::from_secs(2);
 
-/// How long an unresponsive host may take to show that it only stood still: an emulated one
-/// stood for four seconds, and a virtual one that moves to another machine may as well.
+/// Time limit of the test command on an unresponsive host, which may only be suspended. An
+/// emulated host was suspended for four seconds, and a migrating virtual machine may take as
+/// long.
 const STANDSTILL: Duration = Duration::from_secs(3);
 
-/// How long an agent may take to speak on a host that answers: some of its heartbeats.
+/// Time that an agent gets to send something on a responding host: some of its heartbeats.
 const RECOVERY: Duration = Duration::from_millis(750);
 
-/// How long a new connection to a host may take whose first one ended.
+/// Time limit of a new connection to a host whose first connection ended.
 const REOPEN: Duration = Duration::from_secs(3);
 
-/// How long a wrapper script may run after the agent that it started.
+/// Time that a wrapper script may run after its agent ended.
 const WRAPPER: Duration = Duration::from_millis(500);
 
-/// What is known of a host whose agent failed.
+/// Clause of a message about a responding host whose agent failed.
 const HOST_RESPONDS: &str = "the host responds";
-/// The purpose of [`LIST_STOPPED`], as a message names it.
+/// Purpose of [`LIST_STOPPED`] in messages.
 pub(in crate::fleet) const STOPPED: &str = "look for stopped or swapped-out processes";
-/// The command that shows why processes do not run.
+/// Command that shows why processes do not run.
 pub(in crate::fleet) const LIST_STOPPED: &str = "ps -eo pid,stat,wchan:30,comm";
 
-/// What became of an agent.
+/// Fate of an agent.
 pub(super) struct Fate {
     pub(super) life: Life,
-    /// When its host was given up that answered nothing: one that is heard later only stood still.
+    /// Time at which the host was given up because it did not respond. A message after it proves
+    /// that the host was only suspended.
     given_up: Option<Instant>,
 }
 
-/// What a look at the agent showed, from beside its own pipe.
+/// Result of a check of the agent over another channel.
 enum Look {
-    /// The agent is there.
+    /// The agent runs.
     There,
-    /// The host answers, and the agent is not there.
+    /// The host responds, and the agent is gone.
     Gone,
-    /// The host does not answer.
+    /// The host does not respond.
     Silent(String),
 }
 
 impl Agent {
-    /// Waits for a sign of life from after some point in time, or for the proof that none will come.
+    /// Waits for a message of the agent that arrives after `since`, or for proof that none will
+    /// arrive.
     pub(super) fn determine_fate(&self, since: Instant) -> Fate {
         let (ended, look) = loop {
             let patience = SILENCE.saturating_sub(self.inbox.silence());
@@ -75,7 +82,7 @@ impl Agent {
             }
         };
         if matches!(look, Look::There) {
-            // One that goes on later must not disturb what is asked of others by then.
+            // An agent that resumes later must not disturb requests to other agents.
             let _ = self.kill();
         }
         let given_up = matches!(look, Look::Silent(_)).then(clock::now);
@@ -96,7 +103,7 @@ impl Agent {
         Fate { life, given_up }
     }
 
-    /// Returns what ended an agent on a host that responds.
+    /// Returns the ending of an agent on a responding host.
     fn how_it_ended(&self) -> Life {
         match self.pipe.ending() {
             Ok(exit) => self.ended("the agent", &exit, self.way.judge(&exit)),
@@ -107,7 +114,7 @@ impl Agent {
                     failure.detail
                 ))
             }
-            // Its output ended, and what ended it is not known.
+            // The output of the agent ended for an unknown reason.
             Err(_) => {
                 let said = last_words(&self.pipe.stderr());
                 Life::Failed(format!("the agent ended unexpectedly{said}; {HOST_RESPONDS}"))
@@ -127,8 +134,8 @@ impl Agent {
         if reason == Reason::Killed { Life::Killed(detail) } else { Life::Failed(detail) }
     }
 
-    /// Waits for the process that the host started, if the agent is a child of it: a wrapper script
-    /// or sudo. Returns false if the wrapper still runs.
+    /// Waits for the process that the host started, if the agent is its child. It is a wrapper
+    /// script or sudo. Returns false if it still runs.
     pub(super) fn wrapper_ends(&self) -> bool {
         let Way::There(access, _) = &self.way else { return true };
         let (Some(leader), Some(agent)) = (self.leader(), self.inbox.lock().process) else {
@@ -139,30 +146,31 @@ impl Agent {
             || self.pipe.wait(Deadline::after(WRAPPER)).is_ok()
     }
 
-    /// Returns the process that the host started, if it leads a process group of its own.
+    /// Returns the process that the host started, if it leads its own process group.
     fn leader(&self) -> Option<Process> {
         self.started.and_then(|started| started.leader())
     }
 
-    /// Returns the process of the agent: the one that it reported, else the one that the host
-    /// started.
+    /// Returns the process of the agent: the process that it reported, else the process that the
+    /// host started.
     fn process(&self) -> Option<Process> {
         let reported = self.inbox.lock().process;
         reported.or_else(|| self.started.and_then(|started| started.process()))
     }
 
-    /// True if nothing came for too long, or nothing more will come. Time in which this process did not
-    /// run is not counted.
+    /// True if the agent sent nothing for too long, or will send nothing more. Time in which this
+    /// process did not run is not counted.
     fn is_silent(&self) -> bool {
         self.inbox.broken().is_some() || self.inbox.silence() >= SILENCE
     }
 
-    /// Whether a host that was given up has been heard again.
+    /// True if a host that was given up has sent data again.
     pub(super) fn is_back(&self, fate: &Fate) -> bool {
         fate.given_up.is_some_and(|given_up| self.inbox.lock().heard > given_up)
     }
 
-    /// What an agent says of itself or its worker after some point in time, if it does.
+    /// Returns the state that the agent reports for itself or its worker after `since`; `None` if
+    /// it reports nothing in time.
     fn sign(&self, since: Instant, patience: Duration) -> Option<Life> {
         let lost = self.inbox.wait(Deadline::after(patience), |state| match state.loss {
             Some(loss) => Some(Some(loss)),
@@ -187,8 +195,8 @@ impl Agent {
         })
     }
 
-    /// Returns why an agent without an error did not send something in time: a host that responds is not
-    /// dead. Its agent is killed.
+    /// Returns the failure of an agent that sent no error and did not send `what` in time. Kills
+    /// the agent if the host responds.
     pub(super) fn too_late(&self, what: &str) -> HostFailure {
         match self.look(LOOK) {
             Look::There => {
@@ -205,14 +213,14 @@ impl Agent {
         }
     }
 
-    /// Makes sure that an agent that no longer listens is gone.
+    /// Makes sure that an unresponsive agent is gone.
     pub(super) fn bury(&self) -> Result<(), Leftover> {
         if matches!(self.way, Way::There(..)) && self.way.is_cancelled() {
-            // The connection is cut: that ends the agent's input, and with it the agent.
+            // The connection is cut. This ends the input of the agent, and with it the agent.
             return Ok(());
         }
         let pid = self.process().map(|process| process.pid);
-        // Without a process id, the end of the command itself is all that can be known.
+        // Without a process id, only the end of the command is known.
         if pid.is_none() && self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() {
             return Ok(());
         }
@@ -227,7 +235,7 @@ impl Agent {
         }
     }
 
-    /// Looks whether the agent is there, and leaves it alone.
+    /// Checks whether the agent runs, without any effect on it.
     fn look(&self, patience: Duration) -> Look {
         match &self.way {
             Way::Here(_) if self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() => Look::Gone,
@@ -237,7 +245,8 @@ impl Agent {
                 status.map_or_else(Look::Silent, |status| match status {
                     Some(0) => Look::There,
                     Some(3 | 4) => Look::Gone,
-                    // A launcher without a host, and a connection that was ended, exit so, too.
+                    // A launcher without a host and a connection that was ended also exit with
+                    // these codes.
                     Some(code) => Look::Silent(format!("exit status {code}")),
                     None => Look::Silent("killed by a signal".into()),
                 })
@@ -245,10 +254,10 @@ impl Agent {
         }
     }
 
-    /// Kills the agent if it is still there; what is there then.
+    /// Kills the agent if it still runs. Returns the result of the check afterwards.
     fn kill(&self) -> Look {
         match &self.way {
-            // It is a child of this process: its number cannot belong to another one.
+            // The agent is a child process, so its process id belongs to no other process.
             Way::Here(_) => {
                 self.pipe.kill();
                 let gone = self.pipe.wait(Deadline::after(LOOK));
@@ -265,8 +274,8 @@ impl Agent {
         }
     }
 
-    /// Runs a command on the agent's process over a new channel, or over a new connection if the
-    /// first one is over; returns its exit status, or why none came.
+    /// Runs a command on the process of the agent over a new channel, or over a new connection if
+    /// the first one is over. Returns its exit status, or the reason why none arrived.
     fn run_there(
         &self,
         access: &Arc<dyn Access>,
@@ -286,7 +295,7 @@ impl Agent {
         exit.map(|exit| exit.status).map_err(|failure| failure.detail)
     }
 
-    /// Runs a command over a new connection to a host whose first one failed.
+    /// Runs a command over a new connection to a host whose first connection failed.
     fn run_anew(
         &self,
         access: &Arc<dyn Access>,
@@ -295,7 +304,7 @@ impl Agent {
     ) -> Result<Exit, HostFailure> {
         let deadline = Deadline::after(REOPEN);
         let again = access.reopen(deadline).unwrap_or(Err(failure))?;
-        // The deadline of the login would cut off later commands.
+        // The deadline of the login would end later commands.
         again.set_deadline(None);
         let again = self.reopened.get_or_init(|| again);
         again.run(command, Deadline::after(deadline.remaining().max(LOOK)))

@@ -1,21 +1,23 @@
+//! Delta receiver: applies the changes that an agent sends to its last report.
+
 use super::super::budget::{NoRoom, Share};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::wire::limits::{OverLimit, REPORT};
 use crate::wire::{BASE_LIMIT, Change, Misfit};
 
-/// The last answer of an agent that is asked again and again, to which its changes are applied.
+/// Last report of an agent that is queried repeatedly, to which its deltas are applied.
 ///
-/// It is kept as text, whose length bounds what is kept of a host; one that is too large is not kept, and
-/// asked for in full.
+/// The report is kept as text, whose length bounds the memory of a host. A report over
+/// [`BASE_LIMIT`] is not kept and is requested in full the next time.
 #[derive(Debug, Default)]
 pub(super) struct Followed {
-    /// How many answers there were.
+    /// Number of reports so far.
     answers: u64,
-    /// The JSON of the last one.
+    /// JSON of the last report.
     last: Option<String>,
 }
 
-/// Why a change makes no report.
+/// Reason why the data of an agent makes no report.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FollowError {
     #[error("the agent sent a delta instead of a full report")]
@@ -33,7 +35,8 @@ pub(super) enum FollowError {
 }
 
 impl FollowError {
-    /// Returns the failure of the host that sent `what`. A text over a limit is no invalid text.
+    /// Returns the failure of the host that sent `what`. A text over a limit does not count as
+    /// invalid.
     pub(super) fn failure(self, what: &str) -> HostFailure {
         match self {
             Self::NoRoom(error) => error.into(),
@@ -43,19 +46,19 @@ impl FollowError {
     }
 }
 
-/// Makes a report of its JSON, whose memory the share then has.
+/// Parses a report. The share then holds its memory.
 pub(super) fn report_of(text: &str, share: &mut Share) -> Result<HostReport, FollowError> {
     share.resize(REPORT.check(text.as_bytes())?)?;
     Ok(serde_json::from_str(text)?)
 }
 
 impl Followed {
-    /// The number of the answer that changes may be sent of; 0 for none.
+    /// Returns the number of the report to which deltas may refer; 0 for none.
     pub(super) fn base(&self) -> u64 {
         if self.last.is_some() { self.answers } else { 0 }
     }
 
-    /// An answer in full.
+    /// Parses a full report and keeps it.
     pub(super) fn take_whole(
         &mut self,
         text: String,
@@ -67,14 +70,14 @@ impl Followed {
         Ok(report)
     }
 
-    /// An answer as what changed since the one of number `base`.
+    /// Applies a delta to the report with the number `base`, and keeps the result.
     pub(super) fn take_change(
         &mut self,
         base: u64,
         text: &str,
         share: &mut Share,
     ) -> Result<HostReport, FollowError> {
-        // What is not whole at the end is not kept.
+        // If an error occurs below, no report is kept.
         let last = self.last.take().filter(|_| base == self.answers);
         let last = last.ok_or(FollowError::OtherBase(base, self.answers))?;
         let change: Change = serde_json::from_str(text)?;
@@ -86,7 +89,7 @@ impl Followed {
 
     fn keep(&mut self, mut text: String) {
         self.answers += 1;
-        // It grew piece by piece, to up to twice its length.
+        // The text grew piece by piece, to up to twice its length.
         text.shrink_to_fit();
         self.last = Some(text).filter(|text| text.len() <= BASE_LIMIT);
     }

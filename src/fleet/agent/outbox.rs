@@ -1,3 +1,5 @@
+//! Sends messages to an agent, from any thread.
+
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,12 +8,12 @@ use std::time::Duration;
 use super::reader::Inbox;
 use crate::wire::{FrameWriter, ToAgent, WireError};
 
-/// How long an agent may leave unread what it is told before it counts as lost.
+/// Time that an agent may leave its input unread before it counts as lost.
 const UNREAD: Duration = Duration::from_secs(2);
 
-/// What is said to an agent, from any thread.
+/// Writing end of the connection to an agent.
 pub(super) struct Outbox {
-    /// `None` once a write failed: after half a frame nothing can follow.
+    /// `None` after a failed write: no frame can follow half a frame.
     writer: Mutex<Option<FrameWriter<UnixStream>>>,
     inbox: Arc<Inbox>,
 }
@@ -22,13 +24,14 @@ impl Outbox {
         Ok(Self { writer: Mutex::new(Some(FrameWriter::new(stream))), inbox })
     }
 
-    /// Says something; `false` when nothing can be said any more, which shows at the reading end.
+    /// Sends a message. Returns false if nothing can be sent any more; the reading end then has
+    /// the reason.
     pub(super) fn send(&self, message: &ToAgent) -> bool {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = writer.as_mut() else { return false };
         let Err(error) = open.write(message) else { return true };
         *writer = None;
-        // A closed stream ends at its reading end too, with the agent's own reason.
+        // A closed stream also ends at the reading end, which has the reason of the agent.
         if let WireError::Io(error) = error
             && error.kind() == io::ErrorKind::WouldBlock
         {

@@ -1,3 +1,5 @@
+//! Reads the messages of an agent and keeps replies until they are fetched.
+
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufReader};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,61 +16,61 @@ use crate::source::Recording;
 use crate::wire::limits::RECORDING;
 use crate::wire::{BASE_LIMIT, FrameReader, FromAgent, Loss, Process, REPORT_LIMIT, WireError};
 
-/// How long an agent with a worker may be silent before it is looked into.
+/// Time that an agent with a worker may send nothing before it is checked.
 pub(super) const SILENCE: Duration = Duration::from_secs(2);
 
-/// How often a waiting thread looks whether the agent has gone silent.
+/// Interval at which a waiting thread checks that the agent still sends.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// What reading takes of that which came in time, and which nobody was there to read.
+/// Minimum time limit of a read, so that data that arrived before the deadline is still read.
 const LEAST: Duration = Duration::from_millis(5);
 
-/// What an agent says is read from here.
+/// Frames of an agent.
 type Reader = FrameReader<BufReader<Timed>>;
 
-/// What has come from an agent.
+/// Data that has arrived from an agent.
 ///
-/// Whoever waits for something reads it. An agent with a worker also speaks unasked, and has a thread of its
-/// own that listens.
+/// The thread that waits for a message also reads it. An agent with a worker sends unrequested
+/// messages, too, so that a separate thread reads them.
 pub(super) struct Inbox {
-    /// `None` once a thread of its own reads.
+    /// `None` after a separate thread has taken it.
     reader: Mutex<Option<Reader>>,
     state: Mutex<State>,
     changed: Condvar,
-    /// The last answer of an agent that is asked again and again.
+    /// Last report of an agent that is queried repeatedly.
     followed: Mutex<Option<Followed>>,
-    /// The memory of the last report.
+    /// Memory of the last report.
     share: Mutex<Share>,
 }
 
-/// The JSON of an answer.
+/// JSON of a report.
 enum ReportText {
     Whole(String),
-    /// What changed since the answer of this number.
+    /// Changes since the report with this number.
     Change(u64, String),
 }
 
 pub(super) struct State {
-    /// Whether a thread of its own reads.
+    /// True if a separate thread reads.
     listens: bool,
     replies: HashMap<u64, Result<StepResult, StepError>>,
     awaited: HashSet<u64>,
     report: Option<ReportText>,
-    /// The JSON of a recording.
+    /// JSON of a recording.
     recording: Option<String>,
-    /// The pieces so far of a report or a recording.
+    /// Pieces of a report or recording so far.
     text: String,
-    /// The memory of the pieces.
+    /// Memory of the pieces.
     text_share: Share,
     pub(super) process: Option<Process>,
     pub(super) heard: Instant,
     pub(super) loss: Option<Loss>,
-    /// Why nothing more comes.
+    /// Reason why no more data arrives.
     pub(super) broken: Option<HostFailure>,
-    /// The agent said how many frames it sent, and all came.
+    /// True if the agent reported its number of frames, and all of them arrived.
     ended: bool,
     frames: u64,
-    /// Whether the agent sends heartbeats: it does from its first one on.
+    /// True after the first heartbeat. From then on the agent sends heartbeats regularly.
     beats: bool,
 }
 
@@ -99,10 +101,10 @@ impl Inbox {
         }
     }
 
-    /// From now on a thread reads, which ends with the stream.
+    /// Starts a thread that reads from now on. It ends with the stream.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system refuses a thread.
     pub(super) fn listen(self: &Arc<Self>) -> io::Result<()> {
         let Some(mut reader) = self.reader().take() else { return Ok(()) };
         self.lock().listens = true;
@@ -117,7 +119,7 @@ impl Inbox {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what was read; whether there may be more.
+    /// Handles a message. Returns true if more messages may follow.
     fn take(&self, message: Result<Option<FromAgent>, WireError>) -> bool {
         let mut state = self.lock();
         match message {
@@ -140,7 +142,8 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `look` finds something; `None` at the deadline or when nothing more comes.
+    /// Waits until `look` returns a value. Returns `None` at the deadline, or if no more data
+    /// arrives.
     pub(super) fn wait<T>(
         &self,
         deadline: Deadline,
@@ -168,7 +171,7 @@ impl Inbox {
         }
     }
 
-    /// Takes in what comes next, if it comes by then.
+    /// Reads and handles one message, if it arrives by the deadline.
     fn read_by(&self, deadline: Deadline) {
         let mut reader = self.reader();
         let Some(reader) = reader.as_mut() else { return };
@@ -186,7 +189,7 @@ impl Inbox {
         let made = match (text, followed) {
             (ReportText::Whole(text), Some(followed)) => followed.take_whole(text, share),
             (ReportText::Whole(text), None) => {
-                // The report outlives this agent.
+                // The report outlives the agent.
                 report_of(&text, share).inspect(|_| share.keep())
             }
             (ReportText::Change(base, text), Some(followed)) => {
@@ -194,12 +197,13 @@ impl Inbox {
             }
             (ReportText::Change(..), None) => Err(FollowError::NotAsked),
         };
-        // The pieces are gone.
+        // The memory of the pieces is free again.
         let _ = self.lock().text_share.resize(0);
         made.map_err(|error| self.break_with(error.failure("report"))).ok()
     }
 
-    /// Keeps the answers from now on, to have only their changes sent; which one it has.
+    /// Keeps the reports from now on, so that the agent may send deltas. Returns the number of
+    /// the kept report.
     pub(super) fn follow(&self) -> u64 {
         self.followed().get_or_insert_default().base()
     }
@@ -211,13 +215,13 @@ impl Inbox {
     pub(super) fn recording(&self, deadline: Deadline) -> Option<Recording> {
         let text = self.wait(deadline, |state| state.recording.take())?;
         let share = &mut *self.share.lock().unwrap_or_else(PoisonError::into_inner);
-        // A recording outlives its agent, too.
+        // The recording outlives the agent.
         let made = recording_of(&text, share).inspect(|_| share.keep());
         let _ = self.lock().text_share.resize(0);
         made.map_err(|error| self.break_with(error.failure("recording"))).ok()
     }
 
-    /// Notes why no report or recording can be made of a text.
+    /// Stores the reason why a text makes no report or recording.
     fn break_with(&self, failure: HostFailure) {
         self.lock().broken = Some(failure);
     }
@@ -235,7 +239,7 @@ impl Inbox {
         found.flatten()
     }
 
-    /// Says that the answer to a question will be fetched.
+    /// Registers a request, so that its reply is kept.
     pub(super) fn expect(&self, id: u64) {
         self.lock().awaited.insert(id);
     }
@@ -244,7 +248,7 @@ impl Inbox {
         self.wait(deadline, |state| state.ended.then_some(())).is_some()
     }
 
-    /// Whether nothing more comes.
+    /// True if no more data arrives.
     pub(super) fn is_over(&self) -> bool {
         self.lock().is_over()
     }
@@ -253,24 +257,25 @@ impl Inbox {
         self.lock().broken.clone()
     }
 
-    /// Returns whether the agent ended its worker because the operator was silent. The loss is
-    /// forgotten: the caller starts another worker.
+    /// Returns true if the agent ended its worker because the operator sent nothing. The loss is
+    /// then forgotten, and the caller must start another worker.
     pub(super) fn forget_expired_worker(&self) -> bool {
         self.lock().loss.take_if(|loss| *loss == Loss::Expired).is_some()
     }
 
-    /// Takes the agent for lost.
+    /// Marks the agent as lost.
     pub(super) fn give_up(&self, why: String) {
         self.lock().broken.get_or_insert(HostFailure::new(Reason::Lost, why));
         self.changed.notify_all();
     }
 
-    /// How long nothing has come, while this process itself ran.
+    /// Returns the time since the last message, without the time in which this process did not
+    /// run.
     pub(super) fn silence(&self) -> Duration {
         clock::silence_since(self.lock().heard)
     }
 
-    /// Whether there is a reason to look into whether the agent lives.
+    /// True if there is a reason to check the agent.
     pub(super) fn is_suspect(&self) -> bool {
         let state = self.lock();
         state.loss.is_some() || state.broken.is_some() || state.is_silent()
@@ -286,7 +291,7 @@ impl State {
         self.beats && clock::silence_since(self.heard) > SILENCE
     }
 
-    /// Adds a piece, up to a limit; the text of all of them when it was the last one.
+    /// Adds a piece, up to a limit. Returns the whole text after the last piece.
     fn take_part(&mut self, what: &str, text: &str, is_last: bool, limit: usize) -> Option<String> {
         let length = self.text.len() + text.len();
         if length > limit {
@@ -294,7 +299,7 @@ impl State {
             self.broken = Some(HostFailure::new(Reason::TooBig, why));
             return None;
         }
-        // A text that grows has room for up to twice its length.
+        // A growing text allocates up to twice its length.
         if let Err(error) = self.text_share.resize(2 * length) {
             self.broken = Some(error.into());
             return None;
@@ -326,7 +331,7 @@ impl State {
                 self.recording = self.take_part("recording", &text, is_last, REPORT_LIMIT);
             }
             FromAgent::Worker(reply) => {
-                // An answer that nobody waits for, or no longer, takes no room.
+                // A reply that no thread waits for is not kept.
                 if self.awaited.remove(&reply.id) {
                     self.replies.insert(reply.id, reply.result);
                 }
@@ -343,7 +348,7 @@ impl State {
     }
 }
 
-/// A stream that broke is a loss; one that holds something else is garbage.
+/// Classifies an error: a broken stream, a limit, or data that is no message.
 fn reason_of(error: &WireError) -> Reason {
     match error {
         WireError::Io(_) | WireError::Truncated => Reason::Lost,
@@ -352,7 +357,7 @@ fn reason_of(error: &WireError) -> Reason {
     }
 }
 
-/// Makes a recording of its JSON, whose memory the share then has.
+/// Parses a recording. The share then holds its memory.
 fn recording_of(text: &str, share: &mut Share) -> Result<Recording, FollowError> {
     share.resize(RECORDING.check(text.as_bytes())?)?;
     Ok(serde_json::from_str(text)?)

@@ -1,9 +1,11 @@
+//! Reads from a socket with a deadline for the whole wait.
+
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 
 use crate::clock::Deadline;
 
-/// A stream that is read up to a deadline, however slowly its bytes come.
+/// Stream that is read until a deadline, even if its bytes arrive slowly.
 pub(super) struct Timed {
     stream: UnixStream,
     by: Option<Deadline>,
@@ -14,12 +16,12 @@ impl Timed {
         Self { stream, by: Some(by) }
     }
 
-    /// Another deadline for what is read from now on.
+    /// Sets the deadline of further reads.
     pub(super) fn set_deadline(&mut self, by: Deadline) {
         self.by = Some(by);
     }
 
-    /// From now on it is waited for without end.
+    /// Removes the deadline: further reads wait without limit.
     pub(super) fn without_deadline(&mut self) -> io::Result<()> {
         self.by = None;
         self.stream.set_read_timeout(None)
@@ -27,7 +29,7 @@ impl Timed {
 }
 
 impl Read for Timed {
-    /// [`io::ErrorKind::WouldBlock`] at the deadline.
+    /// Fails with [`io::ErrorKind::WouldBlock`] at the deadline.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(by) = self.by {
             let left = by.remaining();

@@ -1,3 +1,5 @@
+//! Way to an agent: a local child process, or an access to another host.
+
 use std::sync::Arc;
 
 use crate::clock::Deadline;
@@ -5,16 +7,16 @@ use crate::fleet::remote_command::Privilege;
 use crate::fleet::{Access, Exit, Guard};
 use crate::model::{HostFailure, Reason};
 
-/// What carries the agent's pipe; cut by its deadline or by a cancelled run.
+/// Transport of the pipe of an agent. Its deadline or cancelling the run ends it.
 pub(super) enum Way {
-    /// A child of this process; its end of the pipe is watched.
+    /// Child process on this host. The guard watches its pipe.
     Here(Guard),
-    /// What can also run another command beside the agent, with its rights.
+    /// Access that can run another command beside the agent, with the privilege of the agent.
     There(Arc<dyn Access>, Privilege),
 }
 
 impl Way {
-    /// Moves the deadline at which it is cut; `None` leaves only a cancelled run to cut it.
+    /// Sets the deadline of the transport. With `None`, only cancelling the run ends it.
     pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
         match self {
             Self::Here(guard) => guard.set(deadline),
@@ -22,7 +24,7 @@ impl Way {
         }
     }
 
-    /// What starts commands beside the agent, as a message names it.
+    /// Returns the name of the launcher in messages.
     pub(super) fn service(&self) -> &'static str {
         match self {
             Self::Here(_) => "this machine",
@@ -30,7 +32,7 @@ impl Way {
         }
     }
 
-    /// The host, as a message names it.
+    /// Returns the name of the host in messages.
     pub(super) fn host(&self) -> &str {
         match self {
             Self::Here(_) => "this host",
@@ -38,7 +40,7 @@ impl Way {
         }
     }
 
-    /// Returns what to type for a command on the host, after the words for its purpose.
+    /// Returns the command line that runs `command` on the host, after the words of its purpose.
     pub(super) fn by_hand(&self, purpose: &str, command: &str) -> String {
         match self {
             Self::Here(_) => format!("{purpose}: {command}"),
@@ -46,7 +48,8 @@ impl Way {
         }
     }
 
-    /// Returns what an exit says of the agent: it was killed, it failed, or what carries it ended.
+    /// Returns the reason that an exit implies: the agent was killed, the agent failed, or its
+    /// transport ended.
     pub(super) fn judge(&self, exit: &Exit) -> Reason {
         let is_signal_of_agent = match self {
             Self::Here(_) => true,
@@ -59,7 +62,7 @@ impl Way {
         }
     }
 
-    /// Returns the failure of an agent that ended before its answer.
+    /// Returns the failure of an agent that ended before its reply.
     pub(super) fn ended(&self, exit: &Exit, detail: String) -> HostFailure {
         let reason = self.judge(exit);
         let failure = HostFailure::new(reason, detail);
@@ -74,7 +77,8 @@ impl Way {
         }
     }
 
-    /// Whether the run was cancelled, which cuts the way and so ends the agent's input.
+    /// True if the run was cancelled. This ends the transport, and with it the input of the
+    /// agent.
     pub(super) fn is_cancelled(&self) -> bool {
         match self {
             Self::Here(guard) => guard.is_cancelled(),

@@ -1,4 +1,4 @@
-//! A place in an expression, counted in characters so that carets stand right.
+//! Position in an expression, counted in characters so that the carets of an error fit.
 
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
@@ -19,14 +19,14 @@ impl<'a> Cursor<'a> {
         self.chars.get(self.at + 1).copied()
     }
 
-    /// Moves over a character if it is the wanted one.
+    /// Skips the next character if it is `wanted`. Returns true if it was.
     pub(super) fn eat(&mut self, wanted: char) -> bool {
         let found = self.peek() == Some(wanted);
         self.at += usize::from(found);
         found
     }
 
-    /// Moves while the test holds; tells how many characters that were.
+    /// Skips characters while the test holds. Returns their number.
     pub(super) fn skip_while(&mut self, test: impl Fn(char) -> bool) -> usize {
         let start = self.at;
         while self.peek().is_some_and(&test) {
@@ -35,18 +35,18 @@ impl<'a> Cursor<'a> {
         self.at - start
     }
 
-    /// The same text, ended at `end`.
+    /// Returns a cursor over the text up to `end`.
     pub(super) fn until(&self, end: usize) -> Cursor<'a> {
         Cursor { chars: self.chars.get(..end).unwrap_or(self.chars), at: self.at }
     }
 
-    /// Where the first character that passes the test stands, from here on.
+    /// Returns the position of the next character that passes the test.
     pub(super) fn find(&self, test: impl Fn(char) -> bool) -> Option<usize> {
         let rest = self.chars.get(self.at..)?;
         rest.iter().position(|c| test(*c)).map(|offset| self.at + offset)
     }
 
-    /// Whether only blanks part this place from a term before it.
+    /// True if only blanks separate the cursor from a preceding term.
     pub(super) fn is_behind_blanks(&self) -> bool {
         let before = self.chars.get(..self.at).unwrap_or_default();
         let last = before.iter().rposition(|c| !c.is_whitespace()).map(|last| (last, before[last]));

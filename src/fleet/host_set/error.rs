@@ -1,11 +1,11 @@
-//! What is wrong in an expression, shown under the expression itself.
+//! Errors of an expression, shown below the expression itself.
 
 use std::fmt;
 use std::ops::{Range, RangeBounds};
 
 use crate::names;
 
-/// A fault in a host set expression, where it stands and what to write instead.
+/// Error in a host set expression, with its place and a fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSetError {
     expression: Vec<char>,
@@ -14,25 +14,25 @@ pub struct HostSetError {
 
 impl HostSetError {
     pub(super) fn new(expression: &str, fault: Fault) -> Self {
-        // A control character from a file must not reach the terminal.
+        // A control character of a file must not reach the terminal.
         let visible = |c: char| if c.is_control() { '?' } else { c };
         Self { expression: expression.chars().map(visible).collect(), fault }
     }
 
-    /// The first column at fault, counted in characters from 1.
+    /// Returns the first invalid column, counted in characters from 1.
     #[must_use]
     pub fn column(&self) -> usize {
         self.fault.span.start + 1
     }
 
-    /// What is wrong, without the expression.
+    /// Returns the error without the expression.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.fault.message
     }
 
-    /// What to write instead, if there is something better than leaving it out; also in the group
-    /// or file that led to the fault.
+    /// Returns the correct text, if it is more than omitting the invalid part. It may be the fix
+    /// of the group or file that led to the error.
     #[must_use]
     pub fn fix(&self) -> Option<&str> {
         let within = self.fault.within.as_ref().and_then(|inner| inner.fix());
@@ -41,8 +41,8 @@ impl HostSetError {
 }
 
 impl fmt::Display for HostSetError {
-    /// Two lines: the expression, then carets and the message below it; two more for each group or
-    /// file that led to the fault.
+    /// Writes two lines: the expression, then carets and the message below it. Each group or file
+    /// that led to the error adds two lines.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (shown, indent, carets) = names::around(&self.expression, self.fault.span.clone());
         writeln!(f, "{shown}")?;
@@ -59,18 +59,18 @@ impl fmt::Display for HostSetError {
 
 impl std::error::Error for HostSetError {}
 
-/// The same before the expression is known.
+/// Error in an expression, before the expression is attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     span: Range<usize>,
     message: String,
     fix: Option<String>,
-    /// What is wrong in the group or file that stands here.
+    /// Error in the group or file that the span names.
     within: Option<Box<HostSetError>>,
 }
 
 impl Fault {
-    /// A fault over bounded columns, counted from 0.
+    /// Returns an error over a span of columns, counted from 0.
     pub(super) fn new(span: impl RangeBounds<usize>, message: impl Into<String>) -> Self {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let start = match span.start_bound() {

@@ -1,30 +1,30 @@
-//! One host as the operator named it.
+//! Host as the operator wrote it.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use crate::names;
 
-/// One host: its name as written, and the user and port if the expression gave them.
+/// Host: its name as written, and the user and port if the expression has them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Host {
-    /// The login name of `user@host`.
+    /// Login name of `user@host`.
     pub user: Option<String>,
-    /// A DNS name, an alias of the SSH configuration, or an address without brackets.
+    /// DNS name, alias of the SSH configuration, or address without brackets.
     pub name: String,
-    /// The port of `host:port`.
+    /// Port of `host:port`.
     pub port: Option<u16>,
 }
 
 impl Host {
-    /// A host with neither user nor port.
+    /// Returns a host without user and port.
     pub fn named(name: impl Into<String>) -> Self {
         Self { user: None, name: name.into(), port: None }
     }
 }
 
 impl fmt::Display for Host {
-    /// The spelling that [`HostSet::parse`](super::HostSet::parse) reads back.
+    /// Writes the form that [`HostSet::parse`](super::HostSet::parse) accepts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(user) = &self.user {
             write!(f, "{user}@")?;

@@ -1,44 +1,44 @@
-//! What a host set names and does not spell out: groups, files, stdin.
+//! Interface to the hosts that a host set refers to: groups, files, stdin.
 //!
-//! Reading a host set touches nothing: whoever reads one hands over a [`Lookup`], which on this
-//! machine is a [`Site`](crate::fleet::Site), and in a test or a fuzzer a few made-up lines.
+//! The parser does no I/O itself; the caller passes a [`Lookup`]. The program uses
+//! [`Site`](crate::fleet::Site), tests and fuzzers use constant lines.
 
 use std::fmt;
 
 use super::error::HostSetError;
 
-/// Finds what a host set names.
+/// Resolves the groups and files of a host set.
 pub trait Lookup {
-    /// The hosts of a group.
+    /// Returns the hosts of a group.
     ///
     /// # Errors
-    /// There is no such group, or nobody can say what is in it.
+    /// The group does not exist, or its content cannot be determined.
     fn group(&self, group: &GroupName) -> Result<Found, LookupError>;
 
-    /// The hosts of the file that is named behind a `^`.
+    /// Returns the hosts of the file after a `^`.
     ///
     /// # Errors
-    /// It cannot be read, or names no hosts.
+    /// The file cannot be read, or contains no hosts.
     fn file(&self, name: &str) -> Result<Found, LookupError>;
 
-    /// The hosts that are written to stdin.
+    /// Returns the hosts on stdin.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Stdin cannot be read.
     fn stdin(&self) -> Result<Found, LookupError>;
 }
 
-/// `@group`, or `@source:group`.
+/// Name of a group: `@group` or `@source:group`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GroupName {
-    /// Who knows the group; `None` for the usual one.
+    /// Source of the group; `None` for the default source.
     pub source: Option<String>,
-    /// The group, or `*` for every host of the source.
+    /// Name of the group, or `*` for every host of the source.
     pub name: String,
 }
 
 impl GroupName {
-    /// The name that stands for every host of a source.
+    /// Name for every host of a source.
     pub const ALL: &str = "*";
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for GroupName {
     }
 }
 
-/// Lines that together are the hosts; none for a group that is known and empty.
+/// Lines that together are the hosts. A known empty group has no lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Each is a host set of its own.
@@ -60,40 +60,40 @@ pub struct Found {
     pub within: Within,
 }
 
-/// A host set that was found, and where.
+/// Host set with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// The host set.
     pub text: String,
-    /// The file and line, or the command, for errors.
+    /// File and line, or the command, for errors.
     pub place: String,
 }
 
-/// What the lines that were found may name.
+/// Terms that the found lines may contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Within {
     /// Hosts only.
     Hosts,
-    /// Groups, too; those without a source are of this one.
+    /// Hosts and groups. Groups without a source belong to this source.
     Groups(Option<String>),
 }
 
-/// Why something was not found.
+/// Reason why a group or file could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookupError {
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// What to write or do instead.
+    /// Fix, if known.
     pub fix: Option<String>,
 }
 
 impl LookupError {
-    /// An error without a remedy.
+    /// Returns an error without a fix.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), fix: None }
     }
 
-    /// The same with a remedy.
+    /// Adds a fix.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
@@ -110,16 +110,16 @@ impl fmt::Display for LookupError {
 
 impl std::error::Error for LookupError {}
 
-/// A line that was found and is no host set.
+/// Error in a line that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineError {
-    /// Where it stands.
+    /// Place of the line.
     pub place: String,
-    /// What is wrong with it.
+    /// Error in its host set.
     pub error: HostSetError,
 }
 
-/// Knows no group and no file: for text from which nothing else may be read.
+/// Rejects all groups and files: for text that must not refer to other data.
 pub(super) struct Nowhere;
 
 impl Lookup for Nowhere {

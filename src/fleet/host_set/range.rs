@@ -1,9 +1,9 @@
-//! The numbers in one pair of brackets: `[01-16,20-30/2]`.
+//! Numbers in one pair of brackets: `[01-16,20-30/2]`.
 
 use super::cursor::Cursor;
 use super::error::Fault;
 
-/// Numbers `low`, `low + step`, up to `high`, each at least `width` digits wide.
+/// Numbers from `low` to `high` in steps of `step`, each padded to `width` digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Numbers {
     low: u64,
@@ -14,11 +14,11 @@ pub(super) struct Numbers {
 
 impl Numbers {
     pub(super) fn count(&self) -> u64 {
-        // `high >= low` and `step > 0` hold by construction; only 0..=u64::MAX saturates.
+        // The parser guarantees `high >= low` and `step > 0`. Only 0..=u64::MAX saturates.
         ((self.high - self.low) / self.step).saturating_add(1)
     }
 
-    /// The most digits that one of them has.
+    /// Returns the number of digits of the longest number.
     pub(super) fn digits(&self) -> usize {
         self.width.max(self.high.checked_ilog10().map_or(1, |log| log as usize + 1))
     }
@@ -29,7 +29,7 @@ impl Numbers {
     }
 }
 
-/// Reads after the `[` and over the `]`.
+/// Reads the ranges after `[`, up to and including `]`.
 pub(super) fn read_bracket(cursor: &mut Cursor<'_>, open: usize) -> Result<Vec<Numbers>, Fault> {
     let mut ranges = Vec::new();
     loop {
@@ -105,7 +105,7 @@ fn read_number(cursor: &mut Cursor<'_>, open: usize) -> Result<(String, u64), Fa
     }
 }
 
-/// Returns the width that leading zeros request; 0 without any.
+/// Returns the width that leading zeros imply; 0 without leading zeros.
 fn padding(digits: &str) -> usize {
     if digits.len() > 1 && digits.starts_with('0') { digits.len() } else { 0 }
 }

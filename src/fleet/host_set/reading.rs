@@ -1,5 +1,4 @@
-//! What is read so far, and how much more may be: one reading is one expression with all that its
-//! groups and files lead to.
+//! State of parsing one expression with all its groups and files, and its limits.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,22 +7,23 @@ use super::error::Fault;
 use super::lookup::{Found, GroupName, Line, LineError, Lookup, LookupError, Within};
 use super::{Host, HostSet, HostSetError};
 
-/// Groups within groups, at most.
+/// Nesting limit of groups.
 const MAX_DEPTH: usize = 32;
-/// Groups, at most: each may be a command that is run.
+/// Limit of the number of groups. Each of them may run a command.
 const MAX_GROUPS: usize = 4_096;
 
 pub(super) struct Reading<'lookup> {
     lookup: &'lookup dyn Lookup,
-    /// Bounds the work: a set may name the same hosts again and again.
+    /// Number of hosts built so far. It bounds the work, because a set may name the same hosts
+    /// repeatedly.
     built: usize,
-    /// What is being read, the expression itself not counted.
+    /// Groups and files that are being read, without the expression itself.
     levels: Vec<Level>,
-    /// Groups that were read: one that is named again costs no second look.
+    /// Hosts of the groups read so far, so that each group is looked up once.
     groups: HashMap<GroupName, Vec<Host>>,
 }
 
-/// A group, a file or stdin that is being read.
+/// Group, file or stdin that is being read.
 struct Level {
     group: Option<GroupName>,
     within: Within,
@@ -34,7 +34,10 @@ impl<'lookup> Reading<'lookup> {
         Self { lookup, built: 0, levels: Vec::new(), groups: HashMap::new() }
     }
 
-    /// Asks whether so many hosts may be built.
+    /// Counts hosts before they are built.
+    ///
+    /// # Errors
+    /// The limit of hosts is exceeded.
     pub(super) fn take(&mut self, hosts: usize, term: &Range<usize>) -> Result<(), Fault> {
         self.built = self.built.saturating_add(hosts);
         if hosts > HostSet::MAX_HOSTS || self.built > 16 * HostSet::MAX_HOSTS {
@@ -43,7 +46,7 @@ impl<'lookup> Reading<'lookup> {
         Ok(())
     }
 
-    /// The hosts of a group.
+    /// Returns the hosts of a group.
     pub(super) fn group(
         &mut self,
         mut group: GroupName,
@@ -80,7 +83,7 @@ impl<'lookup> Reading<'lookup> {
         Ok(hosts)
     }
 
-    /// The hosts of a file.
+    /// Returns the hosts of a file.
     pub(super) fn file(&mut self, name: &str, term: &Range<usize>) -> Result<Vec<Host>, Fault> {
         if !self.levels.is_empty() {
             return Err(Fault::new(term.clone(), "files can be named only on the command line"));
@@ -89,7 +92,7 @@ impl<'lookup> Reading<'lookup> {
         self.found(None, found, term)
     }
 
-    /// The hosts on stdin.
+    /// Returns the hosts on stdin.
     pub(super) fn stdin(&mut self, term: &Range<usize>) -> Result<Vec<Host>, Fault> {
         if !self.levels.is_empty() {
             return Err(Fault::new(
@@ -115,7 +118,7 @@ impl<'lookup> Reading<'lookup> {
         Ok(hosts)
     }
 
-    /// The hosts of lines that were found.
+    /// Returns the hosts of the found lines.
     pub(super) fn lines(
         &mut self,
         group: Option<GroupName>,
@@ -136,7 +139,7 @@ impl<'lookup> Reading<'lookup> {
         Ok(all.into_iter().collect())
     }
 
-    /// Reads an expression whose groups are those of the innermost level.
+    /// Parses an expression. Its groups belong to the innermost level.
     pub(super) fn expression(&mut self, text: &str) -> Result<HostSet, HostSetError> {
         let chars: Vec<char> = text.chars().collect();
         super::read_set(&mut super::Cursor::new(&chars), self)

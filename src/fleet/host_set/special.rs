@@ -1,4 +1,4 @@
-//! Terms that name hosts kept elsewhere: `@group`, `^file`, and `-` for stdin.
+//! Parser for terms that refer to other data: `@group`, `^file`, and `-` for stdin.
 
 use super::Host;
 use super::cursor::Cursor;
@@ -7,7 +7,7 @@ use super::lookup::GroupName;
 use super::reading::Reading;
 use super::term::{self, Part};
 
-/// Reads one of them; `None` for any other term.
+/// Reads a term of this module; `None` for any other term.
 pub(super) fn read(
     cursor: &mut Cursor<'_>,
     end: usize,
@@ -21,7 +21,7 @@ pub(super) fn read(
             return Err(Fault::new(span, "no file after `^`").fix("write ^FILE"));
         }
         Some('^') => reading.file(&cursor.text(start + 1, end), &span)?,
-        // `a - b` is meant to take away, and would wait for what nobody types.
+        // The author of `a - b` means removal. Reading stdin would wait without end.
         Some('-') if end == start + 1 && cursor.is_behind_blanks() => {
             return Err(Fault::new(span, "`-` is not an operator")
                 .fix("write `!` to remove hosts, `,-` for standard input"));
@@ -36,7 +36,7 @@ pub(super) fn read(
     Ok(Some(hosts))
 }
 
-/// `@group`, `@source:group`, `@racks:rack[1-3]`, `@*`, `@source:*`.
+/// Reads a group: `@group`, `@source:group`, `@racks:rack[1-3]`, `@*`, `@source:*`.
 fn read_group(inner: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<Vec<Host>, Fault> {
     let (start, end) = (inner.at, inner.end());
     inner.at += 1;
@@ -85,7 +85,7 @@ fn read_names(
             parts.push(term::read_numbers(inner)?);
         } else {
             let at = inner.at;
-            // What is a word of an option to a command that is asked for the group.
+            // A command for the group would take a name with `-` as an option.
             if at == from && c == '-' {
                 return Err(Fault::new(at..=at, "a group name cannot start with `-`"));
             }
@@ -99,8 +99,8 @@ fn read_names(
     Ok(term::combine(&parts))
 }
 
-/// Moves over a character that may stand in the name of a group; such a name goes into commands of
-/// a shell, where others would do more than name.
+/// Skips a character that is allowed in a group name. The name becomes part of a shell command,
+/// so that other characters could inject code.
 fn refuse_character(inner: &mut Cursor<'_>) -> Result<(), Fault> {
     let at = inner.at;
     match inner.peek() {

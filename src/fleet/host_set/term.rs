@@ -1,4 +1,4 @@
-//! One term of a set: `[user@]name[:port]`, where the name may hold brackets.
+//! Parser for one term of a set: `[user@]name[:port]`, where the name may have brackets.
 
 use std::net::Ipv6Addr;
 use std::ops::Range;
@@ -9,23 +9,23 @@ use super::range::{self, Numbers};
 use super::reading::Reading;
 use super::{Host, special};
 
-/// The longest name that DNS allows.
+/// Length limit of a DNS name, in bytes.
 const MAX_NAME: usize = 253;
 
-/// A piece of a name: one text or one of many numbers.
+/// Piece of a name: a text, or one of many numbers.
 pub(super) enum Part {
     Text(String),
     Numbers(Vec<Numbers>),
 }
 
-/// A name with brackets, not yet spelled out.
+/// Name with brackets that is not expanded yet.
 struct Pattern {
     parts: Vec<Part>,
-    /// Where the colons outside brackets stand.
+    /// Positions of the colons outside of brackets.
     colons: Vec<usize>,
 }
 
-/// Reads one term and spells it out; the budget is asked before anything is built.
+/// Reads one term and expands it. The limit is checked before names are built.
 pub(super) fn read(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<Vec<Host>, Fault> {
     let start = cursor.at;
     let end = find_end(cursor)?;
@@ -46,7 +46,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result
     Ok(names.into_iter().map(|name| Host { user: user.clone(), name, port }).collect())
 }
 
-/// Where the term ends: at a separator or operator outside brackets.
+/// Returns the end of the term: a separator or operator outside of brackets.
 fn find_end(cursor: &Cursor<'_>) -> Result<usize, Fault> {
     let mut ahead = cursor.until(cursor.end());
     while let Some(c) = ahead.peek() {
@@ -86,7 +86,7 @@ fn read_user(inner: &mut Cursor<'_>) -> Result<Option<String>, Fault> {
     Ok(Some(user))
 }
 
-/// `[::1]` or `[::1]:22`; anything else in brackets is a range.
+/// Reads `[::1]` or `[::1]:22`. Other text in brackets is a range.
 fn read_bracketed_ipv6(inner: &mut Cursor<'_>) -> Result<Option<(String, Option<u16>)>, Fault> {
     let Some(close) = inner.find(|c| c == ']').filter(|_| inner.peek() == Some('[')) else {
         return Ok(None);
@@ -159,7 +159,8 @@ fn refuse_character(c: char, at: usize) -> Fault {
     }
 }
 
-/// One colon outside brackets leads a port, more make an IPv6 address.
+/// Splits off the port. One colon outside of brackets precedes a port, several colons belong to
+/// an IPv6 address.
 fn split_port(
     mut pattern: Pattern,
     inner: &Cursor<'_>,
@@ -169,7 +170,7 @@ fn split_port(
         return Ok((pattern, None));
     };
     let port = read_port(inner, colon)?;
-    // A readable port means that the last part is text and ends in `:port`.
+    // If the port is valid, the last part is a text that ends in `:port`.
     if let Some(Part::Text(text)) = pattern.parts.last_mut() {
         let keep = text.find(':').unwrap_or(text.len());
         text.truncate(keep);
@@ -203,7 +204,7 @@ impl Pattern {
         }
     }
 
-    /// `10.0.0.1-3` looks like a range of addresses and would be asked of DNS as a name.
+    /// Rejects `10.0.0.1-3`: it looks like a range of addresses, but would be resolved as a name.
     fn refuse_address_range(&self, span: &Range<usize>) -> Result<(), Fault> {
         let sketch: String = self
             .parts
@@ -238,7 +239,7 @@ pub(super) fn read_numbers(inner: &mut Cursor<'_>) -> Result<Part, Fault> {
     Ok(Part::Numbers(range::read_bracket(inner, open)?))
 }
 
-/// How many names there are; saturates far above any limit.
+/// Returns the number of names. It saturates far above any limit.
 pub(super) fn count(parts: &[Part]) -> usize {
     let count = parts.iter().fold(1_u64, |product, part| match part {
         Part::Text(_) => product,
@@ -249,7 +250,7 @@ pub(super) fn count(parts: &[Part]) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Looks at the longest of the names before they are built.
+/// Rejects names that are too long, before they are built.
 pub(super) fn refuse_length(parts: &[Part], span: &Range<usize>) -> Result<(), Fault> {
     let longest = parts.iter().fold(0, |sum: usize, part| {
         sum.saturating_add(match part {
@@ -263,7 +264,7 @@ pub(super) fn refuse_length(parts: &[Part], span: &Range<usize>) -> Result<(), F
     Ok(())
 }
 
-/// Every name, the last number counting fastest.
+/// Returns all names. The last number varies fastest.
 pub(super) fn combine(parts: &[Part]) -> Vec<String> {
     let mut names = vec![String::new()];
     for part in parts {

@@ -1,16 +1,19 @@
-//! Whether a host certificate holds: type, time, name, options, and the authority's signature.
+//! Verifies a host certificate: type, time, name, options, and the authority's signature.
 
 use ssh_key::Certificate;
 use ssh_key::certificate::CertType;
 
 use super::{Terms, key, pattern, signature};
 
-/// The key of the authority that signed, in wire form.
+/// Returns the key of the signing authority, in wire format.
 pub(super) fn authority(certificate: &Certificate) -> Vec<u8> {
     key::wire_form(certificate.signature_key()).unwrap_or_default()
 }
 
-/// Checks a certificate whose authority is on record; the error says what does not hold.
+/// Verifies a certificate whose authority is recorded.
+///
+/// # Errors
+/// Returns the condition that does not hold.
 pub(super) fn check(
     certificate: &Certificate,
     blob: &[u8],

@@ -1,4 +1,4 @@
-//! The key that a host has shown.
+//! Host key as the host presented it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -8,7 +8,7 @@ use ssh_key::public::KeyData;
 
 use ssh_key::PublicKey;
 
-/// A host's key as it came over the wire: a plain key, or a certificate around one.
+/// Host key in wire format: a plain key, or a certificate with one.
 #[derive(Debug, Clone)]
 pub struct HostKey {
     blob: Vec<u8>,
@@ -17,7 +17,7 @@ pub struct HostKey {
 }
 
 impl HostKey {
-    /// Reads the wire form; `None` when it is a certificate that cannot be read, or no key.
+    /// Parses the wire format; `None` for an unreadable certificate or invalid data.
     #[must_use]
     pub fn from_blob(blob: &[u8]) -> Option<Self> {
         let kind = type_of_blob(blob)?;
@@ -31,19 +31,19 @@ impl HostKey {
         Some(Self { blob: blob.to_vec(), plain, certificate: Some(Box::new(certificate)) })
     }
 
-    /// The type of the plain key, as in `ssh-ed25519`.
+    /// Returns the type of the plain key, for example `ssh-ed25519`.
     #[must_use]
     pub fn kind(&self) -> &str {
         type_of_blob(&self.plain).unwrap_or_default()
     }
 
-    /// The fingerprint of the plain key as `ssh-keygen -l` shows it.
+    /// Returns the fingerprint of the plain key in the format of `ssh-keygen -l`.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(&self.plain)))
     }
 
-    /// Size of an RSA key in bits; `None` for other types.
+    /// Returns the size of an RSA key in bits; `None` for other types.
     #[must_use]
     pub fn rsa_bits(&self) -> Option<usize> {
         rsa_bits(&self.plain)
@@ -62,17 +62,18 @@ impl HostKey {
     }
 }
 
-/// Returns a copy of a certificate with the times that `ssh_key` can read.
+/// Returns a copy of a certificate with times that `ssh_key` can parse.
 ///
-/// It refuses seconds above `i64::MAX`; `ssh-keygen` writes `u64::MAX` for "forever". The copy is
-/// for reading only: the signature of the authority is checked over the original.
+/// `ssh_key` rejects seconds above `i64::MAX`, while `ssh-keygen` writes `u64::MAX` for
+/// "forever". The copy is only parsed. The signature of the authority is verified over the
+/// original.
 fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
     const SERIAL_AND_TYPE: usize = 8 + 4;
     let fields_of_key = match type_of_blob(blob)? {
         kind if kind.starts_with("ssh-ed25519-") => 1,
         kind if kind.starts_with("sk-ecdsa-") => 3,
         kind if kind.starts_with("ssh-dss-") => 4,
-        // RSA: exponent, modulus; ECDSA: curve, point; security keys: key, application.
+        // RSA: exponent, modulus. ECDSA: curve, point. Security keys: key, application.
         _ => 2,
     };
     let after_string = |at: usize| -> Option<usize> {
@@ -80,12 +81,12 @@ fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
         let end = (at + 4).checked_add(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
         (end <= blob.len()).then_some(end)
     };
-    // The type, a nonce, the key; then the key id and the principals.
+    // The fields are the type, a nonce and the key, then the key id and the principals.
     let key_ends = (0..2 + fields_of_key).try_fold(0, |at, _| after_string(at))?;
     let times = after_string(after_string(key_ends + SERIAL_AND_TYPE)?)?;
     let mut copy = blob.to_vec();
     for time in copy.get_mut(times..times + 16)?.chunks_exact_mut(8) {
-        // The first bit is set in all numbers above `i64::MAX`.
+        // Numbers above `i64::MAX` have the first bit set.
         if time.first().is_some_and(|byte| byte & 0x80 != 0) {
             time.copy_from_slice(&i64::MAX.to_be_bytes());
         }
@@ -93,7 +94,8 @@ fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
     Some(copy)
 }
 
-/// Size in bits of an RSA key in its wire form: type, exponent, modulus; `None` for other types.
+/// Returns the size in bits of an RSA key in wire format (type, exponent, modulus); `None` for
+/// other types.
 pub(in crate::fleet) fn rsa_bits(blob: &[u8]) -> Option<usize> {
     // A certificate has a nonce before the key.
     let before = match type_of_blob(blob)? {
@@ -122,14 +124,14 @@ pub(super) fn wire_form(key: &KeyData) -> Option<Vec<u8>> {
     PublicKey::new(key.clone(), "").to_bytes().ok()
 }
 
-/// The type that the wire form of a key begins with.
+/// Returns the key type, which is the first field of the wire format.
 pub(in crate::fleet) fn type_of_blob(blob: &[u8]) -> Option<&str> {
     let (length, rest) = blob.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
     std::str::from_utf8(rest.get(..length)?).ok()
 }
 
-/// The key type behind a signature algorithm: RSA keys sign in three ways.
+/// Returns the key type of a signature algorithm. RSA keys have three algorithms.
 pub(super) fn type_of_algorithm(algorithm: &str) -> &str {
     match algorithm {
         "rsa-sha2-256" | "rsa-sha2-512" => "ssh-rsa",

@@ -1,4 +1,4 @@
-//! One line of a `known_hosts` file: `[@marker] names type base64 [comment]`.
+//! Parser for one line of a `known_hosts` file: `[@marker] names type base64 [comment]`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,16 +13,16 @@ pub(super) enum Marker {
     Revoked,
 }
 
-/// The names that a line is about.
+/// Host names of a line.
 #[derive(Debug, Clone)]
 pub(super) enum Names {
-    /// A comma-separated list of patterns, in lower case.
+    /// Comma-separated list of patterns, in lower case.
     Patterns(String),
     Hashed(HashedName),
 }
 
 impl Names {
-    /// Whether the line is about this host; `name` is in lower case.
+    /// True if the line applies to this host; `name` is in lower case.
     pub(super) fn holds(&self, name: &str) -> bool {
         match self {
             Self::Patterns(list) => pattern::list_matches(list, name),
@@ -35,15 +35,15 @@ impl Names {
 pub(super) struct Line {
     pub(super) marker: Marker,
     pub(super) names: Names,
-    /// The key's type, as in `ssh-ed25519`.
+    /// Type of the key, for example `ssh-ed25519`.
     pub(super) kind: String,
-    /// The key as it goes over the wire.
+    /// Key in wire format.
     pub(super) key: Vec<u8>,
     pub(super) place: Place,
 }
 
 impl Line {
-    /// `None` for comments, empty lines and anything that is no key.
+    /// Parses a line; `None` for comments, empty lines and invalid keys.
     pub(super) fn parse(text: &str, place: Place) -> Option<Self> {
         let mut fields = text.split([' ', '\t']).filter(|field| !field.is_empty());
         let mut first = fields.next().filter(|field| !field.starts_with('#'))?;

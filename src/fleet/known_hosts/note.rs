@@ -1,4 +1,4 @@
-//! New lines of `known_hosts` files, for `StrictHostKeyChecking accept-new`.
+//! Adds lines to `known_hosts` files, for `StrictHostKeyChecking accept-new`.
 
 use std::collections::HashMap;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -19,30 +19,30 @@ use sha1::Sha1;
 use super::{HostKey, KnownHosts, Lookup, Verdict};
 use crate::clock::Deadline;
 
-/// How long another program may hold the file.
+/// Time that another program may hold the lock of the file.
 const BUSY: Duration = Duration::from_secs(3);
-/// How often the file is tried meanwhile.
+/// Interval of the attempts to lock the file.
 const TRY_AGAIN: Duration = Duration::from_millis(10);
 
-/// The keys that were taken during a run, by file and name: one that changes within it is a changed
-/// key.
+/// Keys that were accepted during a run, by file and name. A different key within the run counts
+/// as changed.
 #[derive(Debug, Default)]
 pub struct Accepted {
     keys: Mutex<HashMap<(PathBuf, String), Vec<u8>>>,
 }
 
-/// What came of taking a new key.
+/// Result of accepting a new key.
 #[derive(Debug)]
 pub enum Taken {
-    /// It is on record.
+    /// The file contains the key.
     Noted,
-    /// Another one was taken for this host a moment ago.
+    /// The file, or this run, already has another key of this host.
     Changed,
 }
 
 impl Accepted {
-    /// Takes the key of a host that is on no record, and writes it down as ssh does: by the hash of its
-    /// name where the configuration says so.
+    /// Accepts the key of a host without a recorded key, and writes it as OpenSSH does. The name
+    /// is hashed if the configuration requires it.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -70,7 +70,7 @@ impl Accepted {
 
 fn line(lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Result<String> {
     let name = lookup.spelled();
-    // Any of them would make another line of it.
+    // These characters would change the meaning of the line.
     if name.is_empty() || name.contains([',', ' ', '\t', '\n', '#', '|', '*', '?', '!', '@']) {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -89,8 +89,8 @@ fn hashed(name: &str) -> io::Result<String> {
     Ok(format!("|1|{}|{}", STANDARD.encode(salt), STANDARD.encode(hash)))
 }
 
-/// One write at the end, alone: other processes of ours take the same lock, and what one of them has
-/// written since this one read the file counts.
+/// Appends the key of a host with one write, under a lock that other rdmactl processes take too.
+/// A key that one of them has written in the meantime counts.
 fn note(path: &Path, lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Result<Taken> {
     let line = line(lookup, key, is_hashed)?;
     let file = path;
@@ -99,7 +99,7 @@ fn note(path: &Path, lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Res
     }
     let mut file =
         OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(file)?;
-    // `/dev/null` keeps nothing, and may be locked by anybody.
+    // `/dev/null` stores nothing, and any process may hold its lock.
     if !file.metadata()?.is_file() {
         return Ok(Taken::Noted);
     }
@@ -115,7 +115,7 @@ fn note(path: &Path, lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Res
         file.seek(SeekFrom::End(-1))?;
         file.read_exact(&mut last)?;
     }
-    // The last line of a file that somebody edited may have no end.
+    // The last line of an edited file may have no newline.
     let begin = if last == *b"\n" { "" } else { "\n" };
     file.write_all(format!("{begin}{line}").as_bytes())?;
     Ok(Taken::Noted)
@@ -162,7 +162,7 @@ mod tests {
         assert!(text.starts_with("[n1]:7 ssh-ed25519 AAAA") && text.lines().count() == 1);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
-        // A file without a last newline keeps its last line.
+        // A file without a final newline keeps its last line.
         fs::write(&file, text.trim_end()).unwrap();
         accepted.take(&file, &hashed, &key(3), true).unwrap();
         let text = fs::read_to_string(&file).unwrap();

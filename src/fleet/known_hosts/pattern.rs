@@ -1,11 +1,11 @@
-//! How a line names its hosts: patterns with `*`, `?` and `!`, or one hashed name.
+//! Host names of a line: patterns with `*`, `?` and `!`, or one hashed name.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac as _};
 use sha1::Sha1;
 
-/// `|1|salt|hash`: the name's HMAC-SHA1 under a salt.
+/// Hashed name `|1|salt|hash`: the HMAC-SHA1 of the name with a salt.
 #[derive(Debug, Clone)]
 pub(super) struct HashedName {
     salt: Vec<u8>,
@@ -24,7 +24,7 @@ impl HashedName {
     }
 }
 
-/// Whether a list names the host: some pattern holds, and no negated one does.
+/// True if a list matches the host: some pattern matches, and no negated pattern does.
 pub(in crate::fleet) fn list_matches(list: &str, name: &str) -> bool {
     let mut found = false;
     for pattern in list.split(',') {
@@ -37,11 +37,12 @@ pub(in crate::fleet) fn list_matches(list: &str, name: &str) -> bool {
     found
 }
 
-/// Whether a pattern with `*` and `?` matches all of a name, in time bounded by their product.
+/// True if a pattern with `*` and `?` matches a whole name. The time is bounded by the product of
+/// their lengths.
 pub(in crate::fleet) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut from) = (0, 0);
-    // Where to go on after the last star: behind it in the pattern, one further in the name.
+    // Restart point after the last star: the next place in the pattern, and a place in the name.
     let mut star: Option<(usize, usize)> = None;
     while from < name.len() {
         match pattern.get(at) {

@@ -1,4 +1,5 @@
-//! The authority's signature on a certificate, verified by the OpenSSL that SSH uses anyway.
+//! Verifies the authority's signature on a certificate with OpenSSL, which the built-in SSH uses
+//! too.
 
 use openssl::bn::{BigNum, BigNumContext};
 use openssl::ec::{EcGroup, EcKey, EcPoint};
@@ -12,11 +13,12 @@ use openssl::sign::Verifier;
 use ssh_key::public::{EcdsaPublicKey, KeyData};
 use ssh_key::{Algorithm, Certificate, HashAlg};
 
-/// Whether the authority signed everything before the signature in the certificate's wire form.
+/// True if the authority signed all bytes before the signature in the wire format of the
+/// certificate.
 pub(super) fn is_valid(certificate: &Certificate, blob: &[u8]) -> bool {
     let signature = certificate.signature();
     let bytes = signature.as_bytes();
-    // On the wire a signature is two length-prefixed strings: its algorithm and its bytes.
+    // A signature in wire format is two length-prefixed strings: its algorithm and its bytes.
     let Some(signed) = signed_part(blob, 8 + signature.algorithm().as_str().len() + bytes.len())
     else {
         return false;
@@ -29,7 +31,7 @@ pub(super) fn is_valid(certificate: &Certificate, blob: &[u8]) -> bool {
         (KeyData::Ecdsa(key), Algorithm::Ecdsa { curve }) if key.curve() == curve => {
             ecdsa(key, bytes, signed)
         }
-        // SHA-1 signatures of RSA keys are refused, as OpenSSH does.
+        // SHA-1 signatures of RSA keys are rejected, as in OpenSSH.
         (KeyData::Rsa(key), Algorithm::Rsa { hash: Some(hash) }) => {
             let digest = match hash {
                 HashAlg::Sha512 => MessageDigest::sha512(),
@@ -42,7 +44,7 @@ pub(super) fn is_valid(certificate: &Certificate, blob: &[u8]) -> bool {
     valid.unwrap_or(false)
 }
 
-/// What stands before the last field, whose length is known.
+/// Returns the bytes before the last field, whose length is known.
 fn signed_part(blob: &[u8], signature_length: usize) -> Option<&[u8]> {
     let signed = blob.len().checked_sub(signature_length)?.checked_sub(4)?;
     let (length, _) = blob.get(signed..)?.split_first_chunk::<4>()?;
@@ -78,7 +80,7 @@ fn ecdsa(key: &EcdsaPublicKey, signature: &[u8], signed: &[u8]) -> Result<bool, 
     Verifier::new(digest, &key)?.verify_oneshot(&signature.to_der()?, signed)
 }
 
-/// Cuts a length-prefixed string off the front.
+/// Splits a length-prefixed string off the front.
 fn take_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)

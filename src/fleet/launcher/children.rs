@@ -1,3 +1,5 @@
+//! Local processes of a launcher, which end with their owner.
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -7,12 +9,12 @@ use crate::fleet::ssh::fault;
 use crate::fleet::watchdog::{Guard, Watchdog};
 use crate::model::HostFailure;
 
-/// How long those that were ended in good order may take to be gone.
+/// Time that a command gets to end after its input has ended.
 const LEAVE: Duration = Duration::from_millis(300);
-/// How long those that are ended by a signal may take.
+/// Time that a command gets to end after a signal.
 const END: Duration = Duration::from_millis(150);
 
-/// The processes of this machine that serve one host: none outlives this.
+/// Local processes that serve one host. Dropping this ends all of them.
 pub(super) struct Children {
     watchdog: Watchdog,
     state: Mutex<State>,
@@ -30,14 +32,15 @@ impl Children {
         Self { watchdog, state: Mutex::default() }
     }
 
-    /// Takes care of one more: it is cut off at the deadline of all, or before there is one at its own.
+    /// Adds a process. It is cut off at the common deadline, or at `deadline` if no common one is
+    /// set.
     pub(super) fn adopt(&self, pipe: &Pipe, deadline: Deadline) -> Result<(), HostFailure> {
         self.watch(pipe, deadline)?;
         self.lock().processes.push(Arc::clone(pipe.shared()));
         Ok(())
     }
 
-    /// Has what is no process of its own cut off as the others are.
+    /// Cuts off a pipe at the common deadline. The pipe has no process of its own.
     pub(super) fn watch(&self, pipe: &Pipe, deadline: Deadline) -> Result<(), HostFailure> {
         let mut state = self.lock();
         let at = state.deadline.unwrap_or(deadline);
@@ -71,7 +74,8 @@ impl Drop for Children {
     }
 }
 
-/// Ends commands whose pipes are dropped: by a signal, unless they end with their input.
+/// Ends commands whose pipes are dropped. A command that does not end with its input gets a
+/// signal.
 pub(super) fn end<'a>(commands: impl Iterator<Item = &'a Shared> + Clone, is_cancelled: bool) {
     if !is_cancelled {
         let leave = Deadline::after(LEAVE);

@@ -1,17 +1,19 @@
+//! Length at which a line without an end is cut, in bytes.
+
 /// What anything else on a line may be long, before it is no line any more.
 const NOISE_LINE: usize = 64 * 1024;
 
-/// Parts what arrives into lines; one without an end is cut at 64 KiB.
+/// Splits arriving bytes into lines. A line without an end is cut at 64 KiB.
 #[derive(Debug, Default)]
 pub struct LineSplitter {
     rest: Vec<u8>,
 }
 
 impl LineSplitter {
-    /// Adds what arrived, and has `each` called with every whole line, without its end.
+    /// Adds bytes, and calls `each` with every complete line, without its newline.
     ///
     /// # Errors
-    /// That of `each`, which is called no more.
+    /// Returns the first error of `each` and does not call it again.
     pub fn push<E>(
         &mut self,
         bytes: &[u8],
@@ -28,7 +30,7 @@ impl LineSplitter {
         Ok(())
     }
 
-    /// What came behind the last line.
+    /// Returns the bytes after the last complete line.
     #[must_use]
     pub fn rest(&self) -> &[u8] {
         &self.rest

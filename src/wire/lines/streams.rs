@@ -1,9 +1,11 @@
+//! Byte streams over lines: a writer that encodes, and a reader that decodes.
+
 use std::fmt;
 use std::io::{self, Read, Write};
 
 use super::{Line, LineDecoder, LineEncoder, LineError, LineSplitter, Party};
 
-/// A stream that is written as lines.
+/// Stream that is written as lines.
 #[derive(Debug)]
 pub struct LineWriter<W> {
     stream: W,
@@ -11,7 +13,7 @@ pub struct LineWriter<W> {
 }
 
 impl<W: Write> LineWriter<W> {
-    /// Writes lines for `to`.
+    /// Returns a writer of lines for `to`.
     pub fn new(stream: W, nonce: &impl fmt::Display, to: Party) -> Self {
         Self { stream, encoder: LineEncoder::new(nonce, to) }
     }
@@ -28,7 +30,7 @@ impl<W: Write> Write for LineWriter<W> {
     }
 }
 
-/// A stream that is read from lines.
+/// Stream that is read from lines.
 #[derive(Debug)]
 pub struct LineReader<R> {
     stream: R,
@@ -40,14 +42,14 @@ pub struct LineReader<R> {
 }
 
 impl<R: Read> LineReader<R> {
-    /// Reads lines for `to`.
+    /// Returns a reader of lines for `to`.
     pub fn new(stream: R, nonce: &impl fmt::Display, to: Party) -> Self {
         let decoder = LineDecoder::new(nonce, to);
         let (splitter, ready) = (LineSplitter::default(), Vec::new());
         Self { stream, splitter, decoder, ready, given: 0, is_over: false }
     }
 
-    /// Reads until there is something to give, or nothing more will come.
+    /// Reads until decoded bytes are available or the stream has ended.
     fn fill(&mut self) -> io::Result<()> {
         self.ready.clear();
         self.given = 0;
