@@ -1,7 +1,7 @@
 //! Other hosts: their names, the SSH connections to them, and the agents on them.
 //!
 //! - [`HostSet`] names the hosts.
-//! - [`fan_out`] serves the hosts on a bounded number of threads.
+//! - [`mod@fan_out`] serves the hosts on a bounded number of threads.
 //! - A [`Resolver`] reads the SSH configuration of each host.
 //! - A [`Connector`] opens a [`Session`] to a host.
 //! - A [`Pipe`] is one command of a session. The rest of the program sees it as a socket.

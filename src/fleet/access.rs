@@ -53,6 +53,9 @@ pub trait Access: Send + Sync {
     }
 
     /// Starts the installed agent. Returns its pipe, and the nonce that its greeting must carry.
+    ///
+    /// # Errors
+    /// Those of [`Access::exec`].
     fn installed_agent(
         &self,
         privilege: Privilege,
@@ -64,6 +67,9 @@ pub trait Access: Send + Sync {
     }
 
     /// Starts an uploaded agent.
+    ///
+    /// # Errors
+    /// Those of [`Access::exec`].
     fn uploaded_agent(
         &self,
         uploaded: &Uploaded,
