@@ -32,10 +32,11 @@ build: ## target/release/rdmactl for this machine
 release: ## portable binaries (glibc 2.17 or newer) under target/portable/
 	@packaging/release
 
-lint: ## formatting and clippy
+lint: ## formatting, clippy and the links of comments
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test lab --test lab_full --test lab_chaos -- -D warnings
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --locked --no-deps
 
 test: setup lint ## installs what it needs; everything but the long tests of the lab itself
 	packaging/release x86_64

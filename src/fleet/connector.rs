@@ -68,7 +68,7 @@ impl Connector {
     /// Opens a connection, proves the host's key, and authenticates.
     ///
     /// The deadline is the host's own: the connection is shut down at it, unless
-    /// [`Session::set_deadline`] moves it.
+    /// `set_deadline` moves it.
     ///
     /// # Errors
     /// The one reason why there is no connection, and what to do about it.

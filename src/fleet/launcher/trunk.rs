@@ -1,7 +1,7 @@
 //! The streams of agents, as lines on the streams of one process of this machine.
 //!
 //! The thread of a [`Trunk`] has the process's stdin and stdout. Each agent is a [`Branch`], whose other
-//! end the rest of the program holds as a plain [`Pipe`](crate::fleet::Pipe).
+//! end the rest of the program holds as a plain [`Pipe`].
 
 mod branch;
 
