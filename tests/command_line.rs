@@ -354,7 +354,7 @@ fn a_filter_that_no_row_can_match_is_an_error() {
         ("devices", "rate>banana", "RATE is a number; write for example"),
         ("connections", "verdict==fine", "VERDICT is one of: "),
         ("counters", "unit=packets", "UNIT is one of: bytes, ticks, events, level"),
-        ("gids", "kind=rocev2", "KIND is one of: IB, RoCE v1, RoCE v2"),
+        ("gids", "kind=rocev2", "KIND is one of: IB, \"RoCE v1\", \"RoCE v2\""),
     ] {
         let (code, stdout, stderr) = rdmactl(&[command, "--from", FLEET, "-w", filter]);
         assert_eq!((code, stdout.as_str()), (2, ""), "{filter}: {stderr}");

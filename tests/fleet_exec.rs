@@ -28,7 +28,9 @@ fn a_capture_names_the_hosts_that_failed_and_the_command_for_them() {
     let said = bed.run("way {host} {command}", &arguments);
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.stderr.contains("1 of 2 hosts failed: pod-2"), "{said:?}");
-    assert!(said.stderr.contains("rdmactl capture -H pod-2 --timeout"), "{said:?}");
+    let again =
+        "rdmactl capture --timeout 20s --launcher exec 'way {host} {command}' -H pod-2 --save";
+    assert!(said.stderr.contains(again), "{said:?}");
 }
 
 /// A directory of programs before the system's in PATH: the "node" is this machine.

@@ -280,16 +280,73 @@ fn a_killed_agent_takes_its_worker_along() {
 
 /// A port of soft-RoCE with nothing but datagrams, as EFA has, and what the node's worker says of it.
 fn datagrams_only(worker: &mut Worker, gid: &str, role: &str) -> Result<Opened, StepError> {
-    let opening = json!({
+    open(worker, gid, json!({ "method": "datagrams", "qkey": 17, "role": role }))
+}
+
+/// Opens rxe0; `how` names the method, the role and the numbers of the pair.
+fn open(worker: &mut Worker, gid: &str, how: Value) -> Result<Opened, StepError> {
+    let mut opening = json!({
         "device": "rxe0", "port": 1, "gid_index": 1, "gid": gid, "pkey_index": 0,
         "service_level": 0, "traffic_class": 0, "tcp_address": null, "netdev": "eth1",
-        "method": "datagrams", "purpose": "messages", "qkey": 17, "tcp_stream": false, "role": role
+        "purpose": "messages", "tcp_stream": false
     });
+    let Value::Object(how) = how else { panic!("{how} is no object") };
+    opening.as_object_mut().expect("an object").extend(how);
     let asked = worker.ask(Act::Open(serde_json::from_value(opening).expect("an opening")));
     match worker.answer(asked)? {
         StepResult::Opened(opened) => Ok(opened),
         other => panic!("{other:?}"),
     }
+}
+
+/// Requests the connection to the end `remote`.
+fn connect(worker: &mut Worker, remote: &Opened, gid: &str) -> u64 {
+    let connecting = json!({
+        "remote": remote, "remote_gid": gid, "mtu": 1024, "ack_timeout": 14, "retries": 3,
+        "deadline_ms": 5_000
+    });
+    worker.ask(Act::Connect(serde_json::from_value(connecting).expect("a connecting")))
+}
+
+/// A third process of the network finds the listener of a pair, or listens at its address.
+#[test]
+fn an_rdma_cm_connection_is_made_by_the_peer_of_the_pair_only() {
+    let lab = roce();
+    let gids = ["::ffff:10.10.1.2", "::ffff:10.10.1.4"];
+    let cm = |role: &str, proof: [u64; 2]| json!({ "method": "cm", "role": role, "proof": proof });
+    let mut source = Worker::start(&lab, "n2", "");
+    let mut stranger = Worker::start(&lab, "n2", "");
+    let mut target = Worker::start(&lab, "n4", "");
+    let listening = open(&mut target, gids[1], cm("target", [1, 2])).expect("a listener");
+    let connecting = open(&mut source, gids[0], cm("source", [1, 2])).expect("an end");
+    let strange = open(&mut stranger, gids[0], cm("source", [1, 3])).expect("an end");
+
+    let accepted = connect(&mut target, &connecting, gids[0]);
+    let refused = connect(&mut stranger, &listening, gids[1]);
+    let refused = stranger.answer(refused).expect_err("the stranger lacks the number");
+    assert_eq!(refused.cause, Cause::Refused, "{refused:?}");
+    let connected = connect(&mut source, &listening, gids[1]);
+    for result in [source.answer(connected), target.answer(accepted)] {
+        assert!(matches!(result, Ok(StepResult::Connected)), "{result:?}");
+    }
+
+    for worker in [&mut source, &mut stranger, &mut target] {
+        let closed = worker.ask(Act::Close);
+        worker.answer(closed).expect("closed");
+    }
+    // The listener knows the number of the source and does not know its own.
+    let listening = open(&mut target, gids[1], cm("target", [4, 2])).expect("a listener");
+    let connecting = open(&mut source, gids[0], cm("source", [1, 2])).expect("an end");
+    let accepted = connect(&mut target, &connecting, gids[0]);
+    let connected = connect(&mut source, &listening, gids[1]);
+    let error = source.answer(connected).expect_err("the listener lacks the number");
+    assert!(error.detail.contains("the listener is not the peer"), "{error:?}");
+    drop((target.answer(accepted), strange));
+    for worker in [source, stranger, target] {
+        worker.end();
+    }
+    lab.assert_nothing_left("n2");
+    lab.assert_nothing_left("n4");
 }
 
 /// No node has an EFA adapter. With the library of EFA, which refuses other adapters, and with a
@@ -330,12 +387,7 @@ fn where_reliable_datagrams_are_not_to_be_had_ordinary_ones_pass() {
         let asked = here.ask(meeting(number(&theirs), gids[1], 10));
         let met = here.answer(asked);
         assert!(matches!(&met, Ok(StepResult::Met(met)) if met.answered == 0), "{met:?}");
-        let connecting = json!({
-            "remote": theirs, "remote_gid": gids[1], "mtu": 1024, "ack_timeout": 14, "retries": 3,
-            "deadline_ms": 1_000
-        });
-        let connecting = serde_json::from_value(connecting).expect("a connecting");
-        let asked = here.ask(Act::Connect(connecting));
+        let asked = connect(&mut here, &theirs, gids[1]);
         let refused = here.answer(asked).expect_err("there is no connection");
         assert_eq!(refused.cause, Cause::Order, "{refused:?}");
         here.end();

@@ -198,6 +198,10 @@ const TABLE: &[ShortHelp] = &[
 #[must_use]
 pub fn rows_of(command: &str) -> &'static [(&'static str, &'static str)] {
     match command {
+        "completions" => &[
+            ("~/.local/share/bash-completion/completions/rdmactl", "File that bash reads"),
+            ("~/.config/fish/completions/rdmactl.fish", "File that fish reads"),
+        ],
         "config" => &[
             ("~/.config/rdmactl/config.toml", "File of the user, for example:"),
             ("  hosts = \"n[1-4]\"", "Hosts to query without -H"),

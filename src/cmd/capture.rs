@@ -11,7 +11,6 @@ use crate::render::{Note, escape, notes};
 use crate::term::Term;
 
 use super::outcome::say;
-use super::summary::place_flags;
 use super::{Advice, Outcome, asked, fleet, local};
 
 /// Records the hosts of the flags, or copies a capture.
@@ -64,15 +63,14 @@ fn failed(global: &Global, reports: &[HostReport]) -> Option<Note> {
         return None;
     }
     let names = names::fold(failed.iter().map(|one| one.host.clone()));
-    let hosts = vec![names.clone()];
-    let flags = place_flags(&Global { hosts, hosts_file: None, ..global.clone() });
     let text = format!(
         "{} of {} hosts failed: {names}; the capture holds the reason in place of the data",
         failed.len(),
         reports.len()
     );
+    let set = names::in_shell(&names);
     let fix =
-        format!("after the fix of each host, record again: rdmactl capture {flags} --save FILE");
+        format!("after the fix of each host, record again: rdmactl capture -H {set} --save FILE");
     Some(Note { text: escape(&text).into_owned(), fix: Some(fix) })
 }
 

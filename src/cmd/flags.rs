@@ -80,8 +80,10 @@ pub(super) fn without_useless(mut tree: clap::Command) -> clap::Command {
         tree.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     for name in names {
         tree = tree.mut_subcommand(&name, |command| {
+            let reads_no_host = matches!(name.as_str(), "completions" | "man");
             command.mut_args(|arg| {
-                let is_useless = arg.get_long().is_some_and(|flag| !flags::takes(&name, flag));
+                let is_useless = arg.get_long().is_some_and(|flag| !flags::takes(&name, flag))
+                    || (reads_no_host && arg.is_global_set());
                 if is_useless { arg.hide(true) } else { arg }
             })
         });

@@ -47,8 +47,10 @@ fn with(fix: &str, flags: &str) -> String {
     if flags.is_empty() {
         return fix.to_owned();
     }
+    let first = flags.split(' ').next().unwrap_or(flags);
+    let has_flags = |command: &str| command.split(' ').any(|word| word == first);
     let command = |command: &str| match command.split_once(" -H ") {
-        Some((before, after)) if before.contains("rdmactl ") => {
+        Some((before, after)) if before.contains("rdmactl ") && !has_flags(command) => {
             format!("{before} {flags} -H {after}")
         }
         _ => command.to_owned(),
@@ -66,6 +68,7 @@ fn a_command_with_hosts_gets_the_flags() {
         ),
         ("on n1: ip link set eth1 up", "on n1: ip link set eth1 up"),
         ("curl -H x", "curl -H x"),
+        ("rdmactl compat -H n1 -F /etc/x ibstat", "rdmactl compat -H n1 -F /etc/x ibstat"),
         ("rdmactl ports; pgrep -H x", "rdmactl ports; pgrep -H x"),
     ] {
         assert_eq!(with(fix, flags), expected);

@@ -1,6 +1,6 @@
 //! Operator's end of the connection to an agent: requests, replies, heartbeat, and the end.
 //!
-//! The host's end is [`crate::agent`]. `reach` starts the agents, and `ping` drives their
+//! The host's end is the module `agent`. `reach` starts the agents, and `ping` drives their
 //! workers.
 
 pub(super) mod fate;

@@ -232,6 +232,11 @@ mod tests {
         assert!(Filter::<super::super::Counters>::parse("delta==reset").is_ok());
         assert!(Filter::<super::super::Counters>::parse("delta==set").is_err());
         assert!(Filter::<super::super::LiveHosts>::parse("ports=7/8").is_ok());
+        for possible in ["kind==\"RoCE v2\"", "kind==roce_v2", "kind!=roce_v1"] {
+            assert!(Filter::<super::super::Gids>::parse(possible).is_ok(), "{possible}");
+        }
+        let error = Filter::<super::super::Gids>::parse("kind==RoCE v2").err().unwrap();
+        assert_eq!(error.what, "KIND is one of: IB, \"RoCE v1\", \"RoCE v2\"");
     }
 
     #[test]

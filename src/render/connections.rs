@@ -56,6 +56,12 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     let down = count(&|one| one.verdict == ConnectionVerdict::Down);
     let noun = if all.len() == 1 { "connection" } else { "connections" };
     let _ = write!(text, "{} {noun}: {rdma} over RDMA, {tcp} over TCP", all.len());
+    for (transport, words) in OTHER_TRANSPORTS {
+        let count = count(&|one| one.transport == transport);
+        if count > 0 {
+            let _ = write!(text, ", {count} {words}");
+        }
+    }
     if fallen > 0 {
         let _ = write!(text, ", {fallen} fell back to TCP");
     }
@@ -70,6 +76,15 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     text.push('\n');
     text
 }
+
+/// Transports besides RDMA and TCP, as the last line names them.
+const OTHER_TRANSPORTS: [(Transport, &str); 5] = [
+    (Transport::Mixed, "over both"),
+    (Transport::Udp, "over UDP"),
+    (Transport::SmcD, "within one machine"),
+    (Transport::None, "not connected"),
+    (Transport::Unknown, "unknown"),
+];
 
 /// Returns the kind and the cause of a connection. Connections with the same pair are shown once.
 fn advice(connection: &Connection) -> (&str, &str) {

@@ -195,19 +195,13 @@ fn not_asked(problems: &[&Problem]) -> Option<Fact> {
 fn not_recorded(missing: &[&Problem]) -> Option<Fact> {
     let fix = "record all data again: rdmactl capture --save FILE";
     let parts = parts(missing)?;
-    let count = missing.len();
-    let text = format!("{count} answers are not in the file ({parts}); -v lists the reasons");
+    let text = format!("the file lacks data of {parts}; -v lists the reasons");
     Some(Fact::new(text, Some(fix.into())))
 }
 
 /// Combines the data that `capture --redact` removed in one note; `None` if there is none.
 fn removed(redacted: &[&Problem]) -> Option<Fact> {
-    let parts = parts(redacted)?;
-    let count = redacted.len();
-    Some(Fact::new(
-        format!("{count} answers were removed by --redact, as expected ({parts})"),
-        None,
-    ))
+    Some(Fact::new(format!("capture --redact removed {}", parts(redacted)?), None))
 }
 
 /// Names the first parts of a report that have problems, and the number of the others.
@@ -342,7 +336,7 @@ fn what_a_capture_does_not_hold_is_one_note_behind_the_problems() {
         told(&report, false),
         [
             "n1: mlx5_0/1/state: cannot read /sys/mlx5_0/1/state: EACCES (permission denied)",
-            "n1: 5 answers are not in the file (consumers/a, consumers/b, consumers/c and 1 more); -v lists the reasons",
+            "n1: the file lacks data of consumers/a, consumers/b, consumers/c and 1 more; -v lists the reasons",
         ]
     );
     assert_eq!(told(&report, true).len(), 6);
@@ -405,7 +399,7 @@ fn data_that_redact_removed_needs_no_fix() {
     report.problems = vec![redacted("consumers/a"), redacted("consumers/b")].into();
     let notes = notes(&[report], true, false);
     assert_eq!(notes[0].fix, None);
-    let text = "n1: 2 answers were removed by --redact, as expected (consumers/a, consumers/b)";
+    let text = "n1: capture --redact removed consumers/a, consumers/b";
     assert_eq!((notes.len(), notes[0].text.as_str()), (1, text));
 }
 

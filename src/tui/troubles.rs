@@ -105,8 +105,9 @@ impl Troubles {
         let count = before.map_or(1, |before| before.count.saturating_add(1));
         let lasted = picture.taken_ns.saturating_sub(was.since_ns) / 1_000_000_000;
         let until = clock::utc_time(picture.taken_ns);
-        let often = if count == 1 { String::new() } else { format!(", {count} times in all") };
-        let what = format!("{} for {lasted} s, until {until}{often}", was.what);
+        let often = if count == 1 { String::new() } else { format!(" (occurred {count} times)") };
+        let lasted = if lasted == 0 { "less than 1 s".to_owned() } else { format!("{lasted} s") };
+        let what = format!("{} for {lasted}, until {until}{often}", was.what);
         if self.past.len() == MOST_PAST {
             self.past.pop_front();
         }
@@ -189,7 +190,7 @@ mod tests {
         for (second, state) in [(20, Some("down")), (21, Some("active"))] {
             troubles.compare(&picture(second, state));
         }
-        let again = "port.down rxe0/1: was DOWN for 1 s, until 00:00:21Z, 2 times in all";
+        let again = "port.down rxe0/1: was DOWN for 1 s, until 00:00:21Z (occurred 2 times)";
         assert_eq!(past(&troubles), [again]);
         troubles.compare(&picture(21 + TOLD.as_secs() + 1, Some("active")));
         assert_eq!(past(&troubles), [""; 0]);

@@ -7,8 +7,18 @@ use crate::model::ConnectionVerdict;
 use crate::model::ping::{Code, WarningCode};
 
 /// Returns the text of a code; `None` for another word. A code is a verdict or warning of `ping`
-/// (`roce.udp4791_blocked`), or a verdict of `connections` (`fallback_confirmed`).
+/// (`roce.udp4791_blocked`), or a verdict of `connections` (`fallback_confirmed`). The part before
+/// the dot may be left out.
 pub(super) fn text_of(word: &str) -> Option<String> {
+    let is_short = |code: &&str| code.split_once('.').is_some_and(|(_, short)| short == word);
+    text_of_code(word).or_else(|| {
+        let codes = Code::ALL.iter().map(|code| code.word());
+        let mut all = codes.chain(WarningCode::ALL.map(WarningCode::word));
+        text_of_code(all.find(is_short)?)
+    })
+}
+
+fn text_of_code(word: &str) -> Option<String> {
     if let Some(code) =
         Code::ALL.iter().copied().find(|code| code.word() == word && *code != Code::Ok)
     {
@@ -70,4 +80,5 @@ fn every_verdict_has_a_text_without_open_places() {
         "{text}"
     );
     assert!(text_of("roce").is_none());
+    assert_eq!(text_of("link_down"), text_of("local.link_down"));
 }

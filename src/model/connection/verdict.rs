@@ -112,7 +112,9 @@ impl ConnectionVerdict {
             Self::Suspected => "Probably a fallback to TCP; other explanations are possible.",
             Self::Mixed => "RDMA and TCP are both in use.",
             Self::Degraded => "RDMA is in use, but part of it fails.",
-            Self::FallbackConfirmed => "RDMA was requested, TCP is in use.",
+            Self::FallbackConfirmed => {
+                "RDMA was requested and TCP is in use: both were observed, or the software reports it."
+            }
             Self::Down => "The connection does not work and does not fall back to TCP.",
         }
     }

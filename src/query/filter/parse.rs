@@ -149,7 +149,7 @@ impl<'text, L: Listing> Parser<'text, L> {
         self.skip_blanks();
         let value_at = self.at;
         let Some(value) = self.word()? else { return Err(self.error("expected a value")) };
-        let text = value.to_lowercase();
+        let text = with_blanks(column, value.to_lowercase());
         let quantity = quantity::parse(&text);
         if let Some(what) = impossible(column, *relation, &text, quantity.is_some()) {
             return Err(self.error_at(value_at, what));
@@ -201,7 +201,10 @@ fn impossible<L: Listing>(
             } else {
                 ""
             };
-            (!is_possible).then(|| format!("{title} is one of: {}{more}", few.join(", ")))
+            (!is_possible).then(|| {
+                let few: Vec<String> = few.iter().map(|word| in_quotes(word)).collect();
+                format!("{title} is one of: {}{more}", few.join(", "))
+            })
         }
         // A part of a number is a text.
         (Words::Number(_), Relation::Contains) => None,
@@ -212,6 +215,19 @@ fn impossible<L: Listing>(
         }
         _ => None,
     }
+}
+
+/// Returns the column's word for a word of the JSON output: `RoCE v2` for `roce_v2`.
+fn with_blanks<L: Listing>(column: &Column<L>, text: String) -> String {
+    let words = column.words();
+    let is_word = |text: &str| words.all().iter().any(|word| word.to_lowercase() == text);
+    let spaced = text.replace('_', " ");
+    if !is_word(&text) && is_word(&spaced) { spaced } else { text }
+}
+
+/// Writes a word as an expression takes it.
+fn in_quotes(word: &str) -> String {
+    if word.contains(is_sign) { format!("\"{word}\"") } else { word.to_owned() }
 }
 
 fn is_sign(letter: char) -> bool {
