@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
     after_help = "Examples:\n  rdmactl completions bash > ~/.local/share/bash-completion/completions/rdmactl\n  rdmactl completions zsh > ~/.zfunc/_rdmactl\n  rdmactl completions fish > ~/.config/fish/completions/rdmactl.fish\n\nNotes: create the directory first. For zsh, write fpath+=(~/.zfunc) before compinit in ~/.zshrc. The script takes effect in a new shell. For all users, the directories are /usr/share/bash-completion/completions, /usr/share/zsh/site-functions and /usr/share/fish/vendor_completions.d."
 )]
 pub struct CompletionsArgs {
-    /// Shell to print the script for
+    /// Name of the shell
     pub shell: Shell,
 }
 
