@@ -21,7 +21,7 @@ use rdmactl::analyse::rate::Counted;
 use rdmactl::clock;
 use rdmactl::model::{Counter, HostReport};
 use rdmactl::tui::{
-    Event, Glyphs, Picture, Prepared, Scenes, Seen, Settings, State, Theme, Timeline, draw,
+    Event, Glyphs, Prepared, Sample, Seen, Settings, Snapshots, State, Theme, Timeline, draw,
 };
 
 /// Keys that an operator presses, again and again: through views, down, and to another order.
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
         may_upload: true,
         waiting_for: format!("{} hosts", hosts.len()),
     };
-    let (mut state, mut scenes) = (State::new(settings, clock::now()), Scenes::default());
+    let (mut state, mut scenes) = (State::new(settings, clock::now()), Snapshots::default());
     let mut terminal = Terminal::new(TestBackend::new(160, 50))?;
     state.update(clock::now(), Event::Resize(160, 50));
     let [mut gathered, mut prepared, mut taken, mut answered, mut drawn] =
@@ -55,7 +55,7 @@ fn main() -> Result<()> {
             scenes.release();
             scenes.next(Prepared::of(picture))
         });
-        timed(&mut taken, || state.update(clock::now(), Event::Scene(scene)));
+        timed(&mut taken, || state.update(clock::now(), Event::Snapshot(scene)));
         for key in keys.by_ref().take(3) {
             let key = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
             timed(&mut answered, || state.update(clock::now(), Event::Key(key)));
@@ -107,7 +107,7 @@ fn hosts_like(report: &HostReport, count: usize) -> Vec<HostReport> {
 }
 
 /// What the hosts say at the so-manieth second, as the gatherer has it.
-fn picture(hosts: &[HostReport], second: u64, before: &Counted) -> (Arc<Picture>, Counted) {
+fn picture(hosts: &[HostReport], second: u64, before: &Counted) -> (Arc<Sample>, Counted) {
     let mut reports = hosts.to_vec();
     for (place, report) in reports.iter_mut().enumerate() {
         for port in report.devices.iter_mut().flat_map(|device| &mut device.ports) {
@@ -122,7 +122,7 @@ fn picture(hosts: &[HostReport], second: u64, before: &Counted) -> (Arc<Picture>
     let seen = reports.iter().map(|_| Seen { answered: Some(at), failure: None }).collect();
     let connections = connections(&reports);
     let taken_ns = clock::wall_ns();
-    (Arc::new(Picture { at, taken_ns, reports, seen, connections }), counted)
+    (Arc::new(Sample { at, taken_ns, reports, seen, connections }), counted)
 }
 
 /// Errors are as rare as they are: what moves is traffic.

@@ -3,7 +3,7 @@
 //!
 //! [`State`] changes only in [`State::update`], with an [`Event`] and its time. Actions for the
 //! caller are returned as [`Effect`]s. [`draw()`] changes only the frame. `cmd::top` reads keys,
-//! gathers [`Picture`]s and performs effects.
+//! gathers [`Sample`]s and performs effects.
 
 mod changes;
 mod columns;
@@ -22,14 +22,14 @@ mod measure;
 mod mode;
 mod pair;
 mod pane;
-mod picture;
 mod prepared;
 mod rows;
-mod scene;
-mod scenes;
-mod sheet;
+mod sample;
+mod snapshot;
+mod snapshots;
 mod state;
 mod table;
+mod table_view;
 mod text;
 mod theme;
 mod timeline;
@@ -42,10 +42,10 @@ pub use draw::draw;
 pub use event::{Effect, Event, Notice};
 pub use glyphs::Glyphs;
 pub use keys::{Action, KEYS, Key, Press, Scope};
-pub use picture::{Picture, Seen};
 pub use prepared::{Past, Prepared};
-pub use scene::Scene;
-pub use scenes::Scenes;
+pub use sample::{Sample, Seen};
+pub use snapshot::Snapshot;
+pub use snapshots::Snapshots;
 pub use state::{Settings, State};
 pub use theme::{Theme, Token};
 pub use timeline::{Place, Timeline};

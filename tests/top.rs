@@ -666,7 +666,7 @@ enum Step {
     Keys(&'static str),
     Letter(char),
     Size(u16, u16),
-    Picture(usize),
+    Sample(usize),
     Mouse(u16, u16),
     Matrix,
     Second,
@@ -705,7 +705,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => any::<char>().prop_map(Step::Letter),
         2 => (0..=500_u16, 0..=200_u16).prop_map(|(columns, rows)| Step::Size(columns, rows)),
         2 => (38..=130_u16, 6..=50_u16).prop_map(|(columns, rows)| Step::Size(columns, rows)),
-        2 => (0..FLEETS.len()).prop_map(Step::Picture),
+        2 => (0..FLEETS.len()).prop_map(Step::Sample),
         1 => (0..=500_u16, 0..=200_u16).prop_map(|(column, row)| Step::Mouse(column, row)),
         1 => Just(Step::Matrix),
         1 => Just(Step::Second),
@@ -725,7 +725,7 @@ proptest! {
                 Step::Keys(keys) => drop(screen.keys(keys)),
                 Step::Letter(letter) => drop(screen.letter(letter)),
                 Step::Size(columns, rows) => size = (columns, rows),
-                Step::Picture(fleet) => {
+                Step::Sample(fleet) => {
                     second += 1;
                     screen.picture(second, FLEETS[fleet].1(second));
                 }

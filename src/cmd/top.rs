@@ -4,8 +4,9 @@
 //! the threads and the files. Keys, signals and samples come from separate threads through one
 //! channel; gathering and drawing do not wait for each other.
 
-mod canvas;
+mod display;
 mod effects;
+mod frame_backend;
 mod gatherer;
 mod input;
 mod last_frame;
@@ -13,14 +14,13 @@ mod matrix;
 mod new_file;
 mod origin;
 mod own;
-mod pictures;
 mod player;
 mod recorder;
+mod samples;
 mod session;
 mod settings;
 mod slot;
-mod stage;
-mod supply;
+mod source;
 mod suspend;
 
 use std::sync::mpsc;

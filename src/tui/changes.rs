@@ -1,12 +1,12 @@
 //! Changes between the samples of `top`: marks that fade, and findings about recent changes.
 //!
-//! `scene` compares each sample with the one before; views and findings read the result.
+//! `snapshot` compares each sample with the one before; views and findings read the result.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Picture;
+use super::Sample;
 use super::errors::Errors;
 use super::troubles::Troubles;
 use crate::analyse::findings::{Changed, changes};
@@ -106,14 +106,14 @@ impl Change {
 
 impl Changes {
     /// Compares a sample with the one before.
-    pub(super) fn compare(&mut self, picture: &Picture, traffic: &[Vec<Traffic>]) {
-        let at = picture.at;
+    pub(super) fn compare(&mut self, sample: &Sample, traffic: &[Vec<Traffic>]) {
+        let at = sample.at;
         self.connections.retain(|_, change| is_told(at, change.at));
-        self.troubles.compare(picture);
-        for (host, (report, seen)) in picture.reports.iter().zip(&picture.seen).enumerate() {
+        self.troubles.compare(sample);
+        for (host, (report, seen)) in sample.reports.iter().zip(&sample.seen).enumerate() {
             // An unresponsive host has no new data to compare.
             if seen.failure.is_none() && seen.answered.is_some() {
-                self.compare_connections(picture, host);
+                self.compare_connections(sample, host);
                 let traffic = traffic.get(host).map(Vec::as_slice).unwrap_or_default();
                 if traffic.iter().any(|port| port.errors.is_some_and(|errors| errors.0 > 0)) {
                     self.errors.note(at, host, report);
@@ -122,9 +122,9 @@ impl Changes {
         }
     }
 
-    fn compare_connections(&mut self, picture: &Picture, host: usize) {
-        let at = picture.at;
-        let connections = picture.connections.get(host).map(Vec::as_slice).unwrap_or_default();
+    fn compare_connections(&mut self, sample: &Sample, host: usize) {
+        let at = sample.at;
+        let connections = sample.connections.get(host).map(Vec::as_slice).unwrap_or_default();
         let known = self.known.entry(host).or_default();
         if known.is_of(connections) {
             return;
@@ -148,22 +148,22 @@ impl Changes {
     }
 
     /// Returns the findings about recent changes.
-    pub(super) fn findings(&self, picture: &Picture) -> Vec<Finding> {
+    pub(super) fn findings(&self, sample: &Sample) -> Vec<Finding> {
         let mut all: Vec<(&str, Changed<'_>)> = Vec::new();
         let mut connections = self.connections.iter().peekable();
-        for (host, report) in picture.reports.iter().enumerate() {
+        for (host, report) in sample.reports.iter().enumerate() {
             while let Some((_, change)) = connections.next_if(|((of, _), _)| *of == host) {
                 let consumer = (change.consumer.0, change.consumer.1.as_str());
                 let changed = Changed::Connection { consumer, was: change.was, is: change.is };
                 all.push((report.host.as_str(), changed));
             }
-            for port in self.errors.fresh(host, picture.at) {
+            for port in self.errors.fresh(host, sample.at) {
                 let (port, counted) = ((&*port.device, port.port), port.counted.as_slice());
                 all.push((report.host.as_str(), Changed::Errors { port, counted }));
             }
         }
         for past in self.troubles.past() {
-            let Some(report) = picture.reports.get(past.host) else { continue };
+            let Some(report) = sample.reports.get(past.host) else { continue };
             let (code, subject, what) = (past.code, &past.subject, past.what.as_str());
             all.push((report.host.as_str(), Changed::Passed { code, subject, what }));
         }

@@ -3,8 +3,8 @@
 //! `draw::table`, the list of columns and the mouse use the result.
 
 use super::measure::width;
-use super::sheet::{Heading, Line};
 use super::state::State;
+use super::table_view::{Heading, Line};
 use crate::query::{Align, Value};
 use crate::render::escape;
 
@@ -126,15 +126,15 @@ pub(super) fn in_view(
     room: usize,
     count: usize,
 ) -> Option<(Columns, Vec<Line<'_>>)> {
-    let (table, scene) = (state.table()?, state.scene()?);
-    let headings = table.headings(Some(scene));
+    let (table, snapshot) = (state.table()?, state.snapshot()?);
+    let headings = table.headings(Some(snapshot));
     let ids: Vec<&'static str> = headings.iter().map(|heading| heading.id).collect();
-    let lines = table.lines(scene, table.top(), count, &ids, state.moment());
+    let lines = table.lines(snapshot, table.top(), count, &ids, state.moment());
     let fit = |has_ages| Columns::fit(&headings, &lines, table.graph_title(), (room, has_ages));
     let columns = fit(false);
     // Ages are shown only if the graph has no room, because the graph column shows them, too.
     let columns = match columns.graph {
-        None if table.has_ages(scene) => fit(true),
+        None if table.has_ages(snapshot) => fit(true),
         _ => columns,
     };
     Some((columns, lines))

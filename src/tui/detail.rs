@@ -16,7 +16,7 @@ pub(super) enum Piece {
     /// Sentence.
     Text(String),
     /// Sentence in the style of a severity.
-    Said(Token, String),
+    RowText(Token, String),
     /// Command that fixes the problem.
     Fix(String),
     /// Line of a table: text, alignment and width of each cell.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use super::{Scene, View};
+use super::{Snapshot, View};
 use crate::model::ping::PingReport;
 
 /// Input of the screen.
@@ -21,8 +21,8 @@ pub enum Event {
     Mouse(MouseEvent),
     /// New size of the terminal: columns and rows.
     Resize(u16, u16),
-    /// Newer scene.
-    Scene(Scene),
+    /// Newer snapshot.
+    Snapshot(Snapshot),
     /// Passage of time: ages grow, and marks of changes fade.
     Tick,
     /// Result of an effect.

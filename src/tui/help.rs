@@ -60,7 +60,7 @@ pub(super) fn lines(state: &State, room: usize, search: &str) -> Vec<Styled> {
     let marks = MARKS.iter().map(|(mark, help)| ((*mark).to_owned(), *help));
     section(&mut lines, "Marks", marks.chain(signs(state.settings.glyphs)), (room, search));
     if let Some(table) = state.table() {
-        let columns = table.all_columns(state.scene());
+        let columns = table.all_columns(state.snapshot());
         let columns = columns.into_iter().map(|(one, _)| (one.title.to_owned(), one.help));
         let title = format!("Columns of {}", table.view().name());
         section(&mut lines, &title, columns, (room, search));

@@ -1,11 +1,11 @@
 //! Traffic of each port in the last samples, for sparklines.
 //!
-//! `scene` adds a sample each; `draw` reads a [`Track`].
+//! `snapshot` adds a sample each; `draw` reads a [`Track`].
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::Picture;
+use super::Sample;
 use crate::analyse::traffic::Traffic;
 
 /// Number of samples that are kept.
@@ -25,7 +25,7 @@ pub(super) struct History {
     /// Slots by host, in the order of the report.
     hosts: Arc<Vec<Vec<Slot>>>,
     /// Readings, the latest last.
-    readings: VecDeque<Arc<Reading>>,
+    readings: VecDeque<Arc<SampleTraffic>>,
     /// Number of readings since the start.
     count: u64,
 }
@@ -42,10 +42,10 @@ struct Slot {
 
 /// One sample for each slot.
 #[derive(Debug, Default)]
-struct Reading {
+struct SampleTraffic {
     /// Index of the first sample of each host.
     starts: Vec<usize>,
-    samples: Vec<Sample>,
+    samples: Vec<PortTraffic>,
 }
 
 /// Samples of one port.
@@ -69,12 +69,12 @@ pub(super) enum Unit {
 
 /// Traffic that a port received and sent in one reading; `None` if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sample {
+pub(super) struct PortTraffic {
     rx: u32,
     tx: u32,
 }
 
-impl Sample {
+impl PortTraffic {
     /// Marks an unknown amount. An `Option` would double the size, and a cluster may have ten
     /// thousand ports.
     const NONE: u32 = u32::MAX;
@@ -106,18 +106,18 @@ impl Sample {
     }
 }
 
-impl Reading {
-    fn sample(&self, host: usize, slot: usize) -> Sample {
+impl SampleTraffic {
+    fn sample(&self, host: usize, slot: usize) -> PortTraffic {
         let begin = self.starts.get(host).copied();
         let end = self.starts.get(host + 1).copied().unwrap_or(self.samples.len());
         let of_host = begin.and_then(|begin| self.samples.get(begin..end));
-        of_host.and_then(|samples| samples.get(slot)).copied().unwrap_or(Sample::GAP)
+        of_host.and_then(|samples| samples.get(slot)).copied().unwrap_or(PortTraffic::GAP)
     }
 }
 
 impl<'history> Track<'history> {
     /// Returns the last `count` samples, the latest last.
-    pub(super) fn last(self, count: usize) -> impl Iterator<Item = Sample> + 'history {
+    pub(super) fn last(self, count: usize) -> impl Iterator<Item = PortTraffic> + 'history {
         let readings = &self.history.readings;
         let before = self.since.saturating_sub(self.history.first());
         let before = usize::try_from(before).unwrap_or(usize::MAX);
@@ -128,16 +128,16 @@ impl<'history> Track<'history> {
 
 impl History {
     /// Adds a reading; `traffic` holds the ports of each host in the order of its report.
-    pub(super) fn push(&mut self, picture: &Picture, traffic: &[Vec<Traffic>]) {
-        if self.hosts.len() != picture.reports.len() {
-            Arc::make_mut(&mut self.hosts).resize_with(picture.reports.len(), Vec::new);
+    pub(super) fn push(&mut self, sample: &Sample, traffic: &[Vec<Traffic>]) {
+        if self.hosts.len() != sample.reports.len() {
+            Arc::make_mut(&mut self.hosts).resize_with(sample.reports.len(), Vec::new);
         }
         let slots = self.hosts.iter().map(Vec::len).sum();
-        let mut reading = Reading {
-            starts: Vec::with_capacity(picture.reports.len()),
+        let mut reading = SampleTraffic {
+            starts: Vec::with_capacity(sample.reports.len()),
             samples: Vec::with_capacity(slots),
         };
-        let hosts = picture.reports.iter().zip(&picture.seen).zip(traffic);
+        let hosts = sample.reports.iter().zip(&sample.seen).zip(traffic);
         for (host, ((report, seen), traffic)) in hosts.enumerate() {
             // The last report of an unresponsive host does not describe the present.
             let is_there = seen.failure.is_none();
@@ -148,11 +148,11 @@ impl History {
             let places = self.places(host, &ports);
             let begin = reading.samples.len();
             reading.starts.push(begin);
-            reading.samples.resize(begin + self.hosts[host].len(), Sample::GAP);
+            reading.samples.resize(begin + self.hosts[host].len(), PortTraffic::GAP);
             for (place, traffic) in places.into_iter().zip(traffic) {
                 let Some(place) = place else { continue };
-                let (sample, unit) = Sample::of(traffic);
-                if sample != Sample::GAP {
+                let (sample, unit) = PortTraffic::of(traffic);
+                if sample != PortTraffic::GAP {
                     self.count_in(unit, host, place);
                 }
                 reading.samples[begin + place] = sample;
@@ -245,7 +245,7 @@ impl History {
         }
         for reading in &self.readings {
             for (slot, is_left) in is_left.iter_mut().enumerate() {
-                *is_left &= reading.sample(host, slot) == Sample::GAP;
+                *is_left &= reading.sample(host, slot) == PortTraffic::GAP;
             }
         }
         is_left
@@ -277,14 +277,14 @@ mod tests {
                 .unwrap()
         };
         report.devices = devices.iter().map(device).collect();
-        let picture = Picture {
+        let sample = Sample {
             at,
             taken_ns: 0,
             reports: vec![report],
             seen: vec![Seen { answered: Some(at), failure: None }],
             connections: vec![Vec::new()],
         };
-        history.push(&picture, &[devices.iter().map(|(_, traffic)| *traffic).collect()]);
+        history.push(&sample, &[devices.iter().map(|(_, traffic)| *traffic).collect()]);
     }
 
     fn bits(rx_bps: u64) -> Traffic {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     fn rx(history: &History, device: &str) -> Vec<Option<u64>> {
-        history.of(0, device, 1).unwrap().last(usize::MAX).map(Sample::rx).collect()
+        history.of(0, device, 1).unwrap().last(usize::MAX).map(PortTraffic::rx).collect()
     }
 
     #[test]

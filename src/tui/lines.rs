@@ -41,7 +41,7 @@ fn of_part(part: &Piece, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styl
         Piece::Gap => vec![Vec::new()],
         Piece::Heading(text) => vec![one(text, Token::Heading)],
         Piece::Text(text) => sentence("", text, Token::Plain),
-        Piece::Said(token, text) => sentence(mark(*token), text, *token),
+        Piece::RowText(token, text) => sentence(mark(*token), text, *token),
         Piece::Fix(text) => sentence("fix: ", text, Token::Accent),
         Piece::Field(name, value) => of_field(name, value, room, indent, glyphs),
         Piece::Fields(fields) => of_fields(fields, room, glyphs),

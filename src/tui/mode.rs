@@ -3,7 +3,7 @@
 //! `update` switches between them; `draw` shows them.
 
 use super::event::Effect;
-use super::sheet::Choice;
+use super::table_view::Choice;
 use super::view::Narrow;
 use super::{rows::RowKey, view::View};
 use crate::query::FilterError;

@@ -88,7 +88,7 @@ fn said(verdict: &Verdict) -> Vec<Piece> {
     let is_bad = verdict.code.is_failure();
     let token = if is_bad { Token::Bad } else { Token::Plain };
     let hint = verdict.hint.clone().filter(|_| is_bad);
-    std::iter::once(Piece::Said(token, verdict.detail.clone()))
+    std::iter::once(Piece::RowText(token, verdict.detail.clone()))
         .chain(hint.map(Piece::Fix))
         .collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::lines::{self, Styled};
 use super::mode::{Mode, Page};
 use super::rows::RowKey;
-use super::scene::Found;
+use super::snapshot::Found;
 use super::state::State;
 use super::view::View;
 use super::{detail::Piece, help};
@@ -49,15 +49,15 @@ impl State {
             self.pane = None;
             return;
         };
-        let scene = self.scene();
+        let snapshot = self.snapshot();
         let made_of = MadeOf {
             view: *view,
             key: key.clone(),
             columns: self.size.0,
-            age_s: scene.map_or(0, |scene| {
-                self.moment().saturating_duration_since(scene.picture.at).as_secs()
+            age_s: snapshot.map_or(0, |snapshot| {
+                self.moment().saturating_duration_since(snapshot.sample.at).as_secs()
             }),
-            found: scene.map(|scene| Arc::clone(&scene.findings)),
+            found: snapshot.map(|snapshot| Arc::clone(&snapshot.findings)),
             matrix: self.grid.as_ref().map(|grid| Arc::clone(&grid.report)),
         };
         if self.pane.as_ref().is_none_or(|pane| !pane.made_of.is(&made_of)) {
@@ -72,7 +72,7 @@ impl State {
     pub(super) fn parts(&self, view: View, key: &RowKey) -> Option<Vec<Piece>> {
         match view {
             View::Matrix => self.grid.as_ref()?.detail(key),
-            _ => self.tables.of(view)?.detail(self.scene()?, key, self.moment()),
+            _ => self.tables.of(view)?.detail(self.snapshot()?, key, self.moment()),
         }
     }
 

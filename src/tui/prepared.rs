@@ -1,13 +1,13 @@
 //! Data derived from one sample alone. The thread that gathers samples computes it, so that keys
 //! are handled without delay.
 //!
-//! `scene` adds the data that needs earlier samples.
+//! `snapshot` adds the data that needs earlier samples.
 
 use std::sync::Arc;
 
 use super::changes::Changes;
 use super::history::History;
-use super::{Picture, Place};
+use super::{Place, Sample};
 use crate::analyse::findings::{HostFacts, findings};
 use crate::analyse::holding::Holding;
 use crate::analyse::share::Share;
@@ -20,7 +20,7 @@ use crate::model::{Finding, HostFailure, HostReport};
 /// spend.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    pub(super) picture: Arc<Picture>,
+    pub(super) sample: Arc<Sample>,
     pub(super) derived: Arc<Derived>,
     /// Position in a recording.
     pub(super) place: Option<Place>,
@@ -37,14 +37,14 @@ pub struct Past {
 
 impl Past {
     /// Adds the next sample.
-    pub fn push(&mut self, picture: &Picture) {
-        let ports: Vec<Vec<Traffic>> = picture.reports.iter().map(traffic_of).collect();
-        self.take(picture, &ports);
+    pub fn push(&mut self, sample: &Sample) {
+        let ports: Vec<Vec<Traffic>> = sample.reports.iter().map(traffic_of).collect();
+        self.take(sample, &ports);
     }
 
-    pub(super) fn take(&mut self, picture: &Picture, ports: &[Vec<Traffic>]) {
-        Arc::make_mut(&mut self.history).push(picture, ports);
-        Arc::make_mut(&mut self.changes).compare(picture, ports);
+    pub(super) fn take(&mut self, sample: &Sample, ports: &[Vec<Traffic>]) {
+        Arc::make_mut(&mut self.history).push(sample, ports);
+        Arc::make_mut(&mut self.changes).compare(sample, ports);
     }
 }
 
@@ -66,22 +66,22 @@ pub(super) struct Derived {
 impl Prepared {
     /// Derives the data of a sample.
     #[must_use]
-    pub fn of(picture: Arc<Picture>) -> Self {
-        let facts = picture.reports.iter().enumerate().map(|(host, report)| HostFacts {
+    pub fn of(sample: Arc<Sample>) -> Self {
+        let facts = sample.reports.iter().enumerate().map(|(host, report)| HostFacts {
             report,
-            failure: failure(&picture, host),
-            connections: picture.connections.get(host).map(Vec::as_slice).unwrap_or_default(),
+            failure: failure(&sample, host),
+            connections: sample.connections.get(host).map(Vec::as_slice).unwrap_or_default(),
         });
         let findings = findings(facts);
-        let ports: Vec<Vec<Traffic>> = picture.reports.iter().map(traffic_of).collect();
+        let ports: Vec<Vec<Traffic>> = sample.reports.iter().map(traffic_of).collect();
         let derived = Arc::new(Derived {
             hosts: ports.iter().map(|all| Traffic::total(all.iter().copied())).collect(),
-            shares: picture.connections.iter().map(|all| Share::of(all)).collect(),
-            holdings: picture.reports.iter().map(Holding::all_of).collect(),
+            shares: sample.connections.iter().map(|all| Share::of(all)).collect(),
+            holdings: sample.reports.iter().map(Holding::all_of).collect(),
             ports,
             findings,
         });
-        Self { picture, derived, place: None, past: None }
+        Self { sample, derived, place: None, past: None }
     }
 
     /// Adds the position in a recording.
@@ -98,9 +98,9 @@ impl Prepared {
 }
 
 /// Returns the reason for which a host does not respond.
-pub(super) fn failure(picture: &Picture, host: usize) -> Option<&HostFailure> {
-    let seen = picture.seen.get(host).and_then(|seen| seen.failure.as_ref());
-    seen.or(picture.reports.get(host)?.failure.as_ref())
+pub(super) fn failure(sample: &Sample, host: usize) -> Option<&HostFailure> {
+    let seen = sample.seen.get(host).and_then(|seen| seen.failure.as_ref());
+    seen.or(sample.reports.get(host)?.failure.as_ref())
 }
 
 fn traffic_of(report: &HostReport) -> Vec<Traffic> {

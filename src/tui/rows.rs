@@ -13,15 +13,15 @@ use std::time::Instant;
 
 use super::detail::Piece;
 use super::history::Track;
-use super::scene::Scene;
-use super::sheet::Silent;
+use super::snapshot::Snapshot;
+use super::table_view::Stale;
 use super::theme::Token;
 use super::view::{Narrow, View};
 use crate::analyse::share::Share;
 use crate::model::{Finding, Severity, Subject};
 use crate::query::{Listing, Value};
 
-/// Position of a row in a scene: the host, and up to two indices within that host.
+/// Position of a row in a snapshot: the host, and up to two indices within that host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) host: usize,
@@ -46,7 +46,7 @@ pub(super) type RowKey = Vec<Value>;
 
 /// Text about the selected row, shown below the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct RowText {
     /// One sentence.
     pub(super) what: String,
     /// Command that fixes the problem.
@@ -57,9 +57,9 @@ pub(super) struct Said {
 
 /// Graph or text that is drawn to the right of the cells of a row.
 #[derive(Debug, Clone)]
-pub(super) enum Graph<'scene> {
+pub(super) enum Graph<'snapshot> {
     /// Sparkline of received and sent traffic, with the rate of the port in bits per second.
-    Trend(Track<'scene>, Option<u64>),
+    Trend(Track<'snapshot>, Option<u64>),
     /// Bar of the transports of the connections of a host.
     Share(Share),
     /// Text about a problem.
@@ -86,10 +86,10 @@ pub(super) trait Listed: Listing {
     const GRAPH: Option<&'static str> = None;
 
     /// Returns the places of all rows.
-    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place>;
+    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place>;
 
-    /// Returns the row at a place; `None` if the scene has no item there.
-    fn row(scene: &Scene, place: Place, at: Instant) -> Option<Self::Row<'_>>;
+    /// Returns the row at a place; `None` if the snapshot has no item there.
+    fn row(snapshot: &Snapshot, place: Place, at: Instant) -> Option<Self::Row<'_>>;
 
     /// Returns the values that identify the row.
     fn key(row: &Self::Row<'_>) -> RowKey {
@@ -99,36 +99,37 @@ pub(super) trait Listed: Listing {
     }
 
     /// Returns true if the host of the row gave no report, or if a finding is about the row.
-    fn is_problem(scene: &Scene, row: &Self::Row<'_>, place: Place) -> bool {
+    fn is_problem(snapshot: &Snapshot, row: &Self::Row<'_>, place: Place) -> bool {
         let is_it = |one: &Finding| one.severity.is_problem() && Self::is_about(row, &one.subject);
-        scene.failure(place.host).is_some() || scene.findings_of(place.host).any(is_it)
+        snapshot.failure(place.host).is_some() || snapshot.findings_of(place.host).any(is_it)
     }
 
     /// True if a row belongs to one host, whose data can be stale.
     const HAS_AGES: bool = true;
 
     /// Returns the reason and the age of the data of a row whose host does not respond.
-    fn silent(scene: &Scene, place: Place, at: Instant) -> Option<Silent> {
-        let word = scene.failure(place.host)?.reason.word();
-        Some(Silent { age: age(scene, place.host, at), word })
+    fn silent(snapshot: &Snapshot, place: Place, at: Instant) -> Option<Stale> {
+        let word = snapshot.failure(place.host)?.reason.word();
+        Some(Stale { age: age(snapshot, place.host, at), word })
     }
 
     /// Returns true if the row changed in the last seconds.
-    fn is_fresh(_scene: &Scene, _place: Place, _at: Instant) -> bool {
+    fn is_fresh(_scene: &Snapshot, _place: Place, _at: Instant) -> bool {
         false
     }
 
     /// Returns the graph beside the cells of the row.
-    fn graph<'scene>(
-        _scene: &'scene Scene,
-        _row: &Self::Row<'scene>,
+    fn graph<'snapshot>(
+        _scene: &'snapshot Snapshot,
+        _row: &Self::Row<'snapshot>,
         _place: Place,
-    ) -> Option<Graph<'scene>> {
+    ) -> Option<Graph<'snapshot>> {
         None
     }
 
     /// Returns the text about the row below the table.
-    fn said(scene: &Scene, row: &Self::Row<'_>, place: Place, at: Instant) -> Option<Said>;
+    fn said(snapshot: &Snapshot, row: &Self::Row<'_>, place: Place, at: Instant)
+    -> Option<RowText>;
 
     /// Returns the page that Enter opens.
     fn target(_row: &Self::Row<'_>) -> Target {
@@ -144,27 +145,27 @@ pub(super) trait Listed: Listing {
     fn name(row: &Self::Row<'_>) -> String;
 
     /// Returns the content of the detail pane.
-    fn detail(scene: &Scene, row: &Self::Row<'_>, place: Place, at: Instant) -> Vec<Piece>;
+    fn detail(snapshot: &Snapshot, row: &Self::Row<'_>, place: Place, at: Instant) -> Vec<Piece>;
 }
 
 /// Returns the age of the data of a host; `None` for a host that never responded.
-fn age(scene: &Scene, host: usize, at: Instant) -> Option<Value> {
-    let answered = scene.seen(host).and_then(|seen| seen.answered)?;
+fn age(snapshot: &Snapshot, host: usize, at: Instant) -> Option<Value> {
+    let answered = snapshot.seen(host).and_then(|seen| seen.answered)?;
     let age = at.saturating_duration_since(answered).as_nanos();
     Some(Value::Age(u64::try_from(age).unwrap_or(u64::MAX)))
 }
 
 /// Returns the reason for which a host does not respond, with the age of its data.
-fn silence(scene: &Scene, host: usize, at: Instant) -> Option<Said> {
+fn silence(snapshot: &Snapshot, host: usize, at: Instant) -> Option<RowText> {
     use crate::model::Reason;
 
-    let failure = scene.failure(host)?;
-    let since = age(scene, host, at).map_or_else(
+    let failure = snapshot.failure(host)?;
+    let since = age(snapshot, host, at).map_or_else(
         || " No reply so far.".to_owned(),
         |age| format!(" The values shown are {age} old."),
     );
     let detail = failure.detail.trim_end_matches('.');
-    Some(Said {
+    Some(RowText {
         what: format!("{}: {detail}.{since}", failure.reason.word()),
         fix: failure.fix.clone(),
         tone: if failure.reason == Reason::Connecting { Token::Plain } else { Token::Bad },
@@ -182,7 +183,7 @@ fn tone(severity: Severity) -> Token {
 }
 
 /// Returns the first part of a detail pane: the text about the row, its fix and a gap.
-fn beginning(said: Option<Said>) -> Vec<Piece> {
+fn beginning(said: Option<RowText>) -> Vec<Piece> {
     let mut parts = said_parts(said);
     if !parts.is_empty() {
         parts.push(Piece::Gap);
@@ -191,7 +192,7 @@ fn beginning(said: Option<Said>) -> Vec<Piece> {
 }
 
 /// Returns a sentence and its fix as parts of a pane.
-fn said_parts(said: Option<Said>) -> Vec<Piece> {
-    let Some(Said { what, fix, tone }) = said else { return Vec::new() };
-    std::iter::once(Piece::Said(tone, what)).chain(fix.map(Piece::Fix)).collect()
+fn said_parts(said: Option<RowText>) -> Vec<Piece> {
+    let Some(RowText { what, fix, tone }) = said else { return Vec::new() };
+    std::iter::once(Piece::RowText(tone, what)).chain(fix.map(Piece::Fix)).collect()
 }

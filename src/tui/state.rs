@@ -1,4 +1,4 @@
-//! State of the screen: the scenes, the open pages, the mode and the selection.
+//! State of the screen: the snapshots, the open pages, the mode and the selection.
 //!
 //! `update` changes it, `draw` reads it; it does no I/O.
 
@@ -14,8 +14,8 @@ use super::keys::Scope;
 use super::matrix::Grid;
 use super::mode::{Kept, Mode, Page};
 use super::pane::Pane;
-use super::scene::Scene;
-use super::sheet::Sheet;
+use super::snapshot::Snapshot;
+use super::table_view::TableView;
 use super::theme::Theme;
 use super::timeline::Timeline;
 use super::view::{Narrow, View};
@@ -48,10 +48,10 @@ pub struct State {
     pub(super) at: Instant,
     /// Columns and rows of the terminal.
     pub(super) size: (u16, u16),
-    /// Latest scene.
-    pub(super) live: Option<Scene>,
-    /// Scene that is held on the screen.
-    pub(super) frozen: Option<Scene>,
+    /// Latest snapshot.
+    pub(super) live: Option<Snapshot>,
+    /// Snapshot that is held on the screen.
+    pub(super) frozen: Option<Snapshot>,
     /// Error counts at the last reset.
     pub(super) zero: Arc<Errors>,
     pub(super) tables: Tables,
@@ -94,8 +94,8 @@ impl State {
         }
     }
 
-    /// Returns the scene that is shown: the held one, or the latest.
-    pub(super) fn scene(&self) -> Option<&Scene> {
+    /// Returns the snapshot that is shown: the held one, or the latest.
+    pub(super) fn snapshot(&self) -> Option<&Snapshot> {
         self.frozen.as_ref().or(self.live.as_ref())
     }
 
@@ -107,8 +107,8 @@ impl State {
 
     /// Returns the time that ages refer to. In a recording it is the time of the sample.
     pub(super) fn moment(&self) -> Instant {
-        match self.scene() {
-            Some(scene) if !self.settings.timeline.is_live() => scene.picture.at,
+        match self.snapshot() {
+            Some(snapshot) if !self.settings.timeline.is_live() => snapshot.sample.at,
             _ => self.at,
         }
     }
@@ -122,7 +122,7 @@ impl State {
     }
 
     /// Returns the visible table, if the page is a table.
-    pub(super) fn table(&self) -> Option<&dyn Sheet> {
+    pub(super) fn table(&self) -> Option<&dyn TableView> {
         match self.page() {
             Page::Rows(view, _) => self.tables.of(*view),
             Page::Detail(..) => None,
@@ -153,7 +153,7 @@ impl State {
     /// Returns the key of the selected row as text, for tests.
     #[must_use]
     pub fn chosen(&self) -> Option<String> {
-        let (key, _) = self.table()?.chosen(self.scene()?, self.moment())?;
+        let (key, _) = self.table()?.chosen(self.snapshot()?, self.moment())?;
         Some(key.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
     }
 }

@@ -8,9 +8,9 @@ mod shown;
 use std::time::Instant;
 
 use super::detail::Piece;
-use super::rows::{Listed, Place, RowKey, Said, Target};
-use super::scene::Scene;
-use super::sheet::{Choice, Heading, Line, Sheet};
+use super::rows::{Listed, Place, RowKey, RowText, Target};
+use super::snapshot::Snapshot;
+use super::table_view::{Choice, Heading, Line, TableView};
 use super::view::{Narrow, View};
 use crate::model::Subject;
 use crate::query::{
@@ -56,48 +56,48 @@ impl<L: Listed> Default for Table<L> {
 }
 
 impl<L: Listed> Table<L> {
-    fn key(&self, scene: &Scene, row: usize, at: Instant) -> Option<RowKey> {
-        Some(L::key(&L::row(scene, *self.places.get(row)?, at)?))
+    fn key(&self, snapshot: &Snapshot, row: usize, at: Instant) -> Option<RowKey> {
+        Some(L::key(&L::row(snapshot, *self.places.get(row)?, at)?))
     }
 
-    fn wants(&self, scene: &Scene, row: &L::Row<'_>, place: Place) -> bool {
+    fn wants(&self, snapshot: &Snapshot, row: &L::Row<'_>, place: Place) -> bool {
         let is_kept = self.filter.as_ref().is_none_or(|(_, filter)| filter.matches(row));
-        is_kept && (!self.only_problems || L::is_problem(scene, row, place))
+        is_kept && (!self.only_problems || L::is_problem(snapshot, row, place))
     }
 
-    fn chosen_row<'scene>(
+    fn chosen_row<'snapshot>(
         &self,
-        scene: &'scene Scene,
+        snapshot: &'snapshot Snapshot,
         at: Instant,
-    ) -> Option<(Place, L::Row<'scene>)> {
+    ) -> Option<(Place, L::Row<'snapshot>)> {
         let place = *self.places.get(self.at)?;
-        Some((place, L::row(scene, place, at)?))
+        Some((place, L::row(snapshot, place, at)?))
     }
 }
 
-impl<L: Listed> Sheet for Table<L> {
+impl<L: Listed> TableView for Table<L> {
     fn view(&self) -> View {
         L::VIEW
     }
 
-    fn rebuild(&mut self, scene: Option<&Scene>, narrow: &Narrow, at: Instant) {
-        let Some(scene) = scene else {
+    fn rebuild(&mut self, snapshot: Option<&Snapshot>, narrow: &Narrow, at: Instant) {
+        let Some(snapshot) = snapshot else {
             (self.places, self.total) = (Vec::new(), 0);
             return;
         };
-        self.places = L::places(scene, narrow);
+        self.places = L::places(snapshot, narrow);
         self.total = self.places.len();
         let mut places = std::mem::take(&mut self.places);
         if self.filter.is_some() || self.only_problems {
             places.retain(|place| {
-                L::row(scene, *place, at).is_some_and(|row| self.wants(scene, &row, *place))
+                L::row(snapshot, *place, at).is_some_and(|row| self.wants(snapshot, &row, *place))
             });
         }
         if let Some(order) = &self.order {
-            order.sort_by_row(&mut places, |place| L::row(scene, *place, at));
+            order.sort_by_row(&mut places, |place| L::row(snapshot, *place, at));
         }
         self.places = places;
-        let is_chosen = |table: &Self, row: usize| table.key(scene, row, at) == table.chosen;
+        let is_chosen = |table: &Self, row: usize| table.key(snapshot, row, at) == table.chosen;
         if self.is_at_top {
             (self.at, self.chosen) = (0, None);
         }
@@ -107,7 +107,7 @@ impl<L: Listed> Sheet for Table<L> {
             self.at = found.unwrap_or(self.at);
         }
         self.at = self.at.min(self.places.len().saturating_sub(1));
-        self.chosen = self.key(scene, self.at, at).or_else(|| self.chosen.take());
+        self.chosen = self.key(snapshot, self.at, at).or_else(|| self.chosen.take());
     }
 
     fn len(&self) -> usize {
@@ -126,14 +126,14 @@ impl<L: Listed> Sheet for Table<L> {
         self.top
     }
 
-    fn choose(&mut self, scene: &Scene, row: usize, at: Instant) {
+    fn choose(&mut self, snapshot: &Snapshot, row: usize, at: Instant) {
         self.at = row.min(self.places.len().saturating_sub(1));
         self.is_at_top = false;
-        self.chosen = self.key(scene, self.at, at);
+        self.chosen = self.key(snapshot, self.at, at);
     }
 
-    fn go_to_top(&mut self, scene: &Scene, at: Instant) {
-        self.choose(scene, 0, at);
+    fn go_to_top(&mut self, snapshot: &Snapshot, at: Instant) {
+        self.choose(snapshot, 0, at);
         self.is_at_top = true;
     }
 
@@ -145,24 +145,25 @@ impl<L: Listed> Sheet for Table<L> {
         (self.chosen, self.is_at_top) = (choice.key, choice.is_at_top);
     }
 
-    fn choose_subject(&mut self, scene: &Scene, subject: &Subject, at: Instant) {
-        let is_meant =
-            |place: &Place| L::row(scene, *place, at).is_some_and(|row| L::is_about(&row, subject));
+    fn choose_subject(&mut self, snapshot: &Snapshot, subject: &Subject, at: Instant) {
+        let is_meant = |place: &Place| {
+            L::row(snapshot, *place, at).is_some_and(|row| L::is_about(&row, subject))
+        };
         if let Some(row) = self.places.iter().position(is_meant) {
-            self.choose(scene, row, at);
+            self.choose(snapshot, row, at);
         }
     }
 
     fn choose_key(
         &mut self,
-        scene: &Scene,
+        snapshot: &Snapshot,
         is_wanted: &dyn Fn(&RowKey) -> bool,
         at: Instant,
     ) -> bool {
-        let is_it = |row: &usize| self.key(scene, *row, at).is_some_and(|key| is_wanted(&key));
+        let is_it = |row: &usize| self.key(snapshot, *row, at).is_some_and(|key| is_wanted(&key));
         let found = (0..self.places.len()).find(is_it);
         if let Some(row) = found {
-            self.choose(scene, row, at);
+            self.choose(snapshot, row, at);
         }
         found.is_some()
     }
@@ -220,8 +221,8 @@ impl<L: Listed> Sheet for Table<L> {
         Some((column.id, is_reversed))
     }
 
-    fn all_columns(&self, scene: Option<&Scene>) -> Vec<(Described, bool)> {
-        let shown = self.shown(scene);
+    fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(Described, bool)> {
+        let shown = self.shown(snapshot);
         let is_shown = |one: &Described| shown.iter().any(|column| column.id == one.id);
         describe_live::<L>().map(|one| (one, is_shown(&one))).collect()
     }
@@ -230,66 +231,66 @@ impl<L: Listed> Sheet for Table<L> {
         self.columns = None;
     }
 
-    fn toggle_column(&mut self, scene: Option<&Scene>, index: usize) {
-        self.toggle(scene, index);
+    fn toggle_column(&mut self, snapshot: Option<&Snapshot>, index: usize) {
+        self.toggle(snapshot, index);
     }
 
-    fn headings(&self, scene: Option<&Scene>) -> Vec<Heading> {
-        self.headings_of(scene)
+    fn headings(&self, snapshot: Option<&Snapshot>) -> Vec<Heading> {
+        self.headings_of(snapshot)
     }
 
-    fn has_ages(&self, scene: &Scene) -> bool {
+    fn has_ages(&self, snapshot: &Snapshot) -> bool {
         let mut hosts = self.places.iter().map(|place| place.host);
-        L::HAS_AGES && scene.has_old() && hosts.any(|host| scene.is_old(host))
+        L::HAS_AGES && snapshot.has_old() && hosts.any(|host| snapshot.is_old(host))
     }
 
     fn graph_title(&self) -> Option<&'static str> {
         L::GRAPH
     }
 
-    fn lines<'scene>(
+    fn lines<'snapshot>(
         &self,
-        scene: &'scene Scene,
+        snapshot: &'snapshot Snapshot,
         first: usize,
         count: usize,
         ids: &[&'static str],
         at: Instant,
-    ) -> Vec<Line<'scene>> {
+    ) -> Vec<Line<'snapshot>> {
         let of_id = |id: &&str| L::COLUMNS.iter().find(|column| column.id == *id);
         let columns: Vec<&Column<L>> = ids.iter().filter_map(of_id).collect();
         let line = |place: &Place| {
-            let row = L::row(scene, *place, at)?;
+            let row = L::row(snapshot, *place, at)?;
             Some(Line {
                 cells: columns.iter().map(|column| column.value(&row)).collect(),
-                silent: L::silent(scene, *place, at),
-                is_fresh: L::is_fresh(scene, *place, at),
-                graph: L::graph(scene, &row, *place),
+                silent: L::silent(snapshot, *place, at),
+                is_fresh: L::is_fresh(snapshot, *place, at),
+                graph: L::graph(snapshot, &row, *place),
             })
         };
         self.places.iter().skip(first).take(count).filter_map(line).collect()
     }
 
-    fn said(&self, scene: &Scene, at: Instant) -> Option<Said> {
-        let (place, row) = self.chosen_row(scene, at)?;
-        L::said(scene, &row, place, at)
+    fn said(&self, snapshot: &Snapshot, at: Instant) -> Option<RowText> {
+        let (place, row) = self.chosen_row(snapshot, at)?;
+        L::said(snapshot, &row, place, at)
     }
 
-    fn target(&self, scene: &Scene, at: Instant) -> Option<Target> {
-        self.chosen_row(scene, at).map(|(_, row)| L::target(&row))
+    fn target(&self, snapshot: &Snapshot, at: Instant) -> Option<Target> {
+        self.chosen_row(snapshot, at).map(|(_, row)| L::target(&row))
     }
 
-    fn chosen(&self, scene: &Scene, at: Instant) -> Option<(RowKey, String)> {
-        self.chosen_row(scene, at).map(|(_, row)| (L::key(&row), L::name(&row)))
+    fn chosen(&self, snapshot: &Snapshot, at: Instant) -> Option<(RowKey, String)> {
+        self.chosen_row(snapshot, at).map(|(_, row)| (L::key(&row), L::name(&row)))
     }
 
-    fn detail(&self, scene: &Scene, key: &RowKey, at: Instant) -> Option<Vec<Piece>> {
+    fn detail(&self, snapshot: &Snapshot, key: &RowKey, at: Instant) -> Option<Vec<Piece>> {
         // The row is nearly always the selected one. All rows are searched if rows were added,
         // removed or reordered.
         let chosen = self.places.get(self.at).copied();
-        let all = std::iter::once_with(|| L::places(scene, &Narrow::All)).flatten();
+        let all = std::iter::once_with(|| L::places(snapshot, &Narrow::All)).flatten();
         chosen.into_iter().chain(all).find_map(|place| {
-            let row = L::row(scene, place, at)?;
-            (L::key(&row) == *key).then(|| L::detail(scene, &row, place, at))
+            let row = L::row(snapshot, place, at)?;
+            (L::key(&row) == *key).then(|| L::detail(snapshot, &row, place, at))
         })
     }
 }

@@ -4,8 +4,8 @@ use super::glyphs::Glyphs;
 use super::lines;
 use super::measure::width;
 use super::mode::Page;
-use super::sheet::Line;
 use super::state::State;
+use super::table_view::Line;
 use super::view::{Narrow, View};
 use crate::clock::utc_text;
 use crate::names;
@@ -43,7 +43,7 @@ impl State {
         let names: Vec<String> = self.pages.iter().map(Page::name).collect();
         let mut words = vec![format!("rdmactl top: {}", names.join(" > "))];
         words.extend(self.conditions());
-        words.extend(self.scene().map(|scene| utc_text(scene.picture.taken_ns)));
+        words.extend(self.snapshot().map(|snapshot| utc_text(snapshot.sample.taken_ns)));
         escape(&words.join(", ")).into_owned()
     }
 
@@ -65,9 +65,10 @@ impl State {
 
     /// Returns the cells of the selected row, separated by tabs; then origin, time, age and fix.
     pub(super) fn row_text(&self) -> Option<String> {
-        let (table, scene) = (self.table()?, self.scene()?);
-        let ids: Vec<&'static str> = table.headings(Some(scene)).iter().map(|one| one.id).collect();
-        let lines = table.lines(scene, table.at()?, 1, &ids, self.moment());
+        let (table, snapshot) = (self.table()?, self.snapshot()?);
+        let ids: Vec<&'static str> =
+            table.headings(Some(snapshot)).iter().map(|one| one.id).collect();
+        let lines = table.lines(snapshot, table.at()?, 1, &ids, self.moment());
         let line = lines.first()?;
         let cells: Vec<String> =
             line.cells.iter().map(|value| escape(&value.to_string()).into_owned()).collect();
@@ -76,7 +77,7 @@ impl State {
             let age = silent.age.as_ref().map(|age| format!(", {age} old")).unwrap_or_default();
             texts.push(format!("silent: {}{age}", silent.word));
         }
-        let fix = table.said(scene, self.moment()).and_then(|said| said.fix);
+        let fix = table.said(snapshot, self.moment()).and_then(|said| said.fix);
         texts.extend(fix.map(|fix| format!("fix: {}", escape(&fix))));
         Some(texts.join("\n"))
     }
@@ -91,14 +92,14 @@ impl State {
     }
 
     fn table_text(&self) -> Option<String> {
-        let (table, scene) = (self.table()?, self.scene()?);
-        let headings = table.headings(Some(scene));
+        let (table, snapshot) = (self.table()?, self.snapshot()?);
+        let headings = table.headings(Some(snapshot));
         let ids: Vec<&'static str> = headings.iter().map(|heading| heading.id).collect();
-        let has_ages = table.has_ages(scene);
+        let has_ages = table.has_ages(snapshot);
         let before = |text: &str| has_ages.then(|| text.to_owned());
         let titles = headings.iter().map(|heading| heading.title.to_owned());
         let titles: Vec<String> = before("AGE").into_iter().chain(titles).collect();
-        let lines = table.lines(scene, 0, table.len(), &ids, self.moment());
+        let lines = table.lines(snapshot, 0, table.len(), &ids, self.moment());
         let rows = lines.iter().map(|line| {
             let cells = line.cells.iter().map(|value| escape(&value.to_string()).into_owned());
             before(&mark(line)).into_iter().chain(cells).collect()

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use super::Picture;
+use super::Sample;
 use super::prepared::failure;
 use crate::clock;
 use crate::model::{PortState, Reason, Subject};
@@ -50,15 +50,15 @@ pub(super) struct Past {
 
 impl Troubles {
     /// Compares a sample with the one before.
-    pub(super) fn compare(&mut self, picture: &Picture) {
-        let at = picture.at;
+    pub(super) fn compare(&mut self, sample: &Sample) {
+        let at = sample.at;
         while self.past.front().is_some_and(|past| at.saturating_duration_since(past.at) >= TOLD) {
             self.past.pop_front();
         }
-        for host in 0..picture.reports.len() {
-            let now = states(picture, host);
+        for host in 0..sample.reports.len() {
+            let now = states(sample, host);
             // The states of an unresponsive host are unknown and may last.
-            let is_silent = failure(picture, host).is_some();
+            let is_silent = failure(sample, host).is_some();
             if now.is_empty() && !self.has(host) {
                 continue;
             }
@@ -75,12 +75,12 @@ impl Troubles {
             };
             for subject in known.into_iter().filter(is_over) {
                 if let Some(was) = self.now.remove(&(host, subject.clone())) {
-                    self.end(host, subject, &was, picture);
+                    self.end(host, subject, &was, sample);
                 }
             }
             for (subject, code, what) in now {
                 if self.now.len() < MOST {
-                    let since_ns = picture.taken_ns;
+                    let since_ns = sample.taken_ns;
                     let new = Trouble { code, what, since_ns };
                     self.now.entry((host, subject)).or_insert(new);
                 }
@@ -98,28 +98,28 @@ impl Troubles {
     }
 
     /// Moves a state to the past states.
-    fn end(&mut self, host: usize, subject: Subject, was: &Trouble, picture: &Picture) {
+    fn end(&mut self, host: usize, subject: Subject, was: &Trouble, sample: &Sample) {
         let is_it =
             |past: &Past| past.host == host && past.code == was.code && past.subject == subject;
         let before = self.past.iter().position(is_it).and_then(|at| self.past.remove(at));
         let count = before.map_or(1, |before| before.count.saturating_add(1));
-        let lasted = picture.taken_ns.saturating_sub(was.since_ns) / 1_000_000_000;
-        let until = clock::utc_time(picture.taken_ns);
+        let lasted = sample.taken_ns.saturating_sub(was.since_ns) / 1_000_000_000;
+        let until = clock::utc_time(sample.taken_ns);
         let often = if count == 1 { String::new() } else { format!(" (occurred {count} times)") };
         let lasted = if lasted == 0 { "less than 1 s".to_owned() } else { format!("{lasted} s") };
         let what = format!("{} for {lasted}, until {until}{often}", was.what);
         if self.past.len() == MOST_PAST {
             self.past.pop_front();
         }
-        self.past.push_back(Past { host, subject, code: was.code, what, count, at: picture.at });
+        self.past.push_back(Past { host, subject, code: was.code, what, count, at: sample.at });
     }
 }
 
 /// Returns the present problem states of a host: subject, code, and description in the past
 /// tense.
-fn states(picture: &Picture, host: usize) -> Vec<(Subject, &'static str, String)> {
-    let Some(report) = picture.reports.get(host) else { return Vec::new() };
-    if let Some(failure) = failure(picture, host) {
+fn states(sample: &Sample, host: usize) -> Vec<(Subject, &'static str, String)> {
+    let Some(report) = sample.reports.get(host) else { return Vec::new() };
+    if let Some(failure) = failure(sample, host) {
         if failure.reason == Reason::Connecting {
             return Vec::new();
         }
@@ -155,14 +155,14 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn picture(second: u64, state: Option<&str>) -> Picture {
+    fn sample(second: u64, state: Option<&str>) -> Sample {
         let at = clock::now() + Duration::from_secs(second);
         let mut report = HostReport::empty("n1", Via::Agent);
         let port = serde_json::json!({ "number": 1, "state": state });
         let device = serde_json::json!({ "name": "rxe0", "ports": [port] });
         report.devices = vec![serde_json::from_value(device).unwrap()];
         let failure = state.is_none().then(|| HostFailure::new(Reason::Timeout, "no response"));
-        Picture {
+        Sample {
             at,
             taken_ns: second * SECOND,
             reports: vec![report],
@@ -182,17 +182,17 @@ mod tests {
     fn what_passed_is_told_with_its_time() {
         let mut troubles = Troubles::default();
         for (second, state) in [(1, Some("active")), (2, Some("down")), (9, Some("down"))] {
-            troubles.compare(&picture(second, state));
+            troubles.compare(&sample(second, state));
         }
         assert_eq!(past(&troubles), [""; 0], "it lasts");
-        troubles.compare(&picture(14, Some("active")));
+        troubles.compare(&sample(14, Some("active")));
         assert_eq!(past(&troubles), ["port.down rxe0/1: was DOWN for 12 s, until 00:00:14Z"]);
         for (second, state) in [(20, Some("down")), (21, Some("active"))] {
-            troubles.compare(&picture(second, state));
+            troubles.compare(&sample(second, state));
         }
         let again = "port.down rxe0/1: was DOWN for 1 s, until 00:00:21Z (occurred 2 times)";
         assert_eq!(past(&troubles), [again]);
-        troubles.compare(&picture(21 + TOLD.as_secs() + 1, Some("active")));
+        troubles.compare(&sample(21 + TOLD.as_secs() + 1, Some("active")));
         assert_eq!(past(&troubles), [""; 0]);
     }
 
@@ -200,11 +200,11 @@ mod tests {
     fn a_host_that_did_not_respond_ends_nothing_but_its_silence() {
         let mut troubles = Troubles::default();
         for (second, state) in [(1, Some("down")), (2, None), (5, Some("down"))] {
-            troubles.compare(&picture(second, state));
+            troubles.compare(&sample(second, state));
         }
         let silent = "host.silent host: did not respond (timeout) for 3 s, until 00:00:05Z";
         assert_eq!(past(&troubles), [silent]);
-        troubles.compare(&picture(7, Some("active")));
+        troubles.compare(&sample(7, Some("active")));
         let down = "port.down rxe0/1: was DOWN for 6 s, until 00:00:07Z";
         assert_eq!(past(&troubles), [down, silent]);
     }
@@ -212,10 +212,10 @@ mod tests {
     #[test]
     fn a_removed_device_that_is_back_is_told() {
         let mut troubles = Troubles::default();
-        let mut gone = picture(2, Some("active"));
+        let mut gone = sample(2, Some("active"));
         gone.reports[0].devices[0] = gone.reports[0].devices[0].removed(2 * SECOND);
         troubles.compare(&gone);
-        troubles.compare(&picture(5, Some("active")));
+        troubles.compare(&sample(5, Some("active")));
         assert_eq!(
             past(&troubles),
             ["device.gone rxe0: the device was removed for 3 s, until 00:00:05Z"]
@@ -225,11 +225,11 @@ mod tests {
     #[test]
     fn a_host_that_is_still_connecting_was_not_silent() {
         let mut troubles = Troubles::default();
-        let mut connecting = picture(1, None);
+        let mut connecting = sample(1, None);
         let failure = HostFailure::new(Reason::Connecting, "still connecting");
         connecting.seen[0].failure = Some(failure);
         troubles.compare(&connecting);
-        troubles.compare(&picture(2, Some("active")));
+        troubles.compare(&sample(2, Some("active")));
         assert_eq!(past(&troubles), [""; 0]);
     }
 }

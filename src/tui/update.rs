@@ -20,9 +20,9 @@ use super::keys::{Action, Press, find};
 use super::layout::Layout;
 use super::matrix::{Grid, Taken};
 use super::mode::{Kept, Mode, Page, Prompt, PromptKind};
-use super::scene::Scene;
-use super::sheet::Sheet;
+use super::snapshot::Snapshot;
 use super::state::State;
+use super::table_view::TableView;
 use super::view::{Narrow, View};
 
 impl State {
@@ -48,7 +48,7 @@ impl State {
                 self.size = (columns, rows);
                 self.keep_in_view();
             }
-            Event::Scene(scene) => self.take(scene),
+            Event::Snapshot(snapshot) => self.take(snapshot),
             Event::Tick => {}
             Event::Told(notice) => self.notice = Some((self.at, notice)),
             Event::Matrix(report) => self.grid = Some(Grid::new(report, Taken::Here(self.at))),
@@ -121,9 +121,9 @@ impl State {
         }
     }
 
-    /// Stores a new scene, and shows it unless another one is held.
-    fn take(&mut self, scene: Scene) {
-        self.live = Some(Scene { zero: Arc::clone(&self.zero), ..scene });
+    /// Stores a new snapshot, and shows it unless another one is held.
+    fn take(&mut self, snapshot: Snapshot) {
+        self.live = Some(Snapshot { zero: Arc::clone(&self.zero), ..snapshot });
         if self.frozen.is_none() {
             self.rebuild();
         }
@@ -139,26 +139,26 @@ impl State {
         Layout::of(self.size, &self.mode)
     }
 
-    /// Fills the visible table with the rows of the scene.
+    /// Fills the visible table with the rows of the snapshot.
     fn rebuild(&mut self) {
         let Page::Rows(view, narrow) = self.page().clone() else { return };
         let moment = self.moment();
-        let scene = self.frozen.as_ref().or(self.live.as_ref());
+        let snapshot = self.frozen.as_ref().or(self.live.as_ref());
         if let Some(table) = self.tables.of_mut(view) {
-            table.rebuild(scene, &narrow, moment);
+            table.rebuild(snapshot, &narrow, moment);
         }
         self.keep_in_view();
     }
 
-    /// Changes the visible table, with its scene.
+    /// Changes the visible table, with its snapshot.
     fn with_table<T>(
         &mut self,
-        change: impl FnOnce(&mut dyn Sheet, &Scene, Instant) -> T,
+        change: impl FnOnce(&mut dyn TableView, &Snapshot, Instant) -> T,
     ) -> Option<T> {
         let Page::Rows(view, _) = self.page() else { return None };
         let (view, moment) = (*view, self.moment());
-        let scene = self.frozen.as_ref().or(self.live.as_ref())?;
-        Some(change(self.tables.of_mut(view)?, scene, moment))
+        let snapshot = self.frozen.as_ref().or(self.live.as_ref())?;
+        Some(change(self.tables.of_mut(view)?, snapshot, moment))
     }
 
     /// Scrolls so that the selected row is visible.

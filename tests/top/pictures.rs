@@ -7,7 +7,7 @@ use rdmactl::model::ping::PingReport;
 use rdmactl::model::{
     Connection, Consumers, HostFailure, HostReport, Problem, Reason, Resource, VerbsState, Via,
 };
-use rdmactl::tui::{Picture, Seen};
+use rdmactl::tui::{Sample, Seen};
 use serde_json::{Value, json};
 
 /// The clock on the wall at the first picture: 2026-09-21 14:13:20 UTC.
@@ -25,9 +25,9 @@ pub(crate) struct Host {
 }
 
 /// The picture so many seconds after the first.
-pub(crate) fn picture(begin: Instant, second: u64, hosts: Vec<Host>) -> Arc<Picture> {
+pub(crate) fn picture(begin: Instant, second: u64, hosts: Vec<Host>) -> Arc<Sample> {
     let at = begin + Duration::from_secs(second);
-    let mut picture = Picture {
+    let mut picture = Sample {
         at,
         taken_ns: BEGIN_NS + second * SECOND,
         reports: Vec::new(),

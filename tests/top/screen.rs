@@ -11,8 +11,8 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use rdmactl::clock;
 use rdmactl::tui::{
-    Effect, Event, Glyphs, Past, Picture, Prepared, Scenes, Settings, State, Theme, Timeline, View,
-    draw,
+    Effect, Event, Glyphs, Past, Prepared, Sample, Settings, Snapshots, State, Theme, Timeline,
+    View, draw,
 };
 
 use crate::pictures::{Host, picture};
@@ -20,7 +20,7 @@ use crate::pictures::{Host, picture};
 /// The state, with a clock of its own.
 pub(crate) struct Screen {
     state: State,
-    scenes: Scenes,
+    scenes: Snapshots,
     begin: Instant,
     at: Instant,
 }
@@ -35,7 +35,7 @@ impl Screen {
     pub(crate) fn with(settings: Settings) -> Self {
         // Far enough from the machine's start for ages of minutes.
         let begin = clock::now() + Duration::from_secs(10_000);
-        Self { state: State::new(settings, begin), scenes: Scenes::default(), begin, at: begin }
+        Self { state: State::new(settings, begin), scenes: Snapshots::default(), begin, at: begin }
     }
 
     pub(crate) fn event(&mut self, event: Event) -> Vec<Effect> {
@@ -53,13 +53,13 @@ impl Screen {
         self.at = self.begin + Duration::from_secs(second);
         let taken_ns = picture(self.begin, wall_s, Vec::new()).taken_ns;
         let shown = picture(self.begin, second, hosts);
-        self.show(Prepared::of(Arc::new(Picture { taken_ns, ..Picture::clone(&shown) })));
+        self.show(Prepared::of(Arc::new(Sample { taken_ns, ..Sample::clone(&shown) })));
     }
 
     /// Shows a picture.
     pub(crate) fn show(&mut self, prepared: Prepared) {
         let scene = self.scenes.next(prepared);
-        self.event(Event::Scene(scene));
+        self.event(Event::Snapshot(scene));
     }
 
     /// Has a picture come that is not shown, because another one is there before it can be.

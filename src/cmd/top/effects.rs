@@ -15,7 +15,7 @@ use super::new_file;
 use super::origin::Origin;
 use super::recorder::Recorder;
 use super::session::{Quit, Session};
-use super::supply::Order;
+use super::source::Order;
 use crate::fleet::Host;
 use crate::render::PingDocument;
 use crate::tui::Effect;
@@ -48,7 +48,7 @@ impl Session<'_> {
             Effect::FollowMouse(follows) => {
                 self.follows_mouse = follows;
                 // If the terminal is closed, the next frame reports it.
-                let _ = self.stage.screen().follow_mouse(follows);
+                let _ = self.display.screen().follow_mouse(follows);
             }
             // The main loop handles `Suspend`, because it receives the inputs during the stop.
             Effect::Suspend => {}
@@ -64,8 +64,8 @@ impl Session<'_> {
     }
 
     fn order(&self, order: Order) {
-        if let Some(supply) = &self.supply {
-            supply.order(order);
+        if let Some(source) = &self.source {
+            source.order(order);
         }
     }
 
@@ -76,7 +76,7 @@ impl Session<'_> {
             return;
         }
         let sequence = format!("\x1b]52;c;{}\x07", BASE64.encode(text));
-        if self.stage.screen().write(sequence.as_bytes()).is_ok() {
+        if self.display.screen().write(sequence.as_bytes()).is_ok() {
             self.teller().say("copied, if the terminal allows it");
         }
     }

@@ -1,10 +1,10 @@
-//! Gathers samples of live hosts in a thread of [`super::supply`], and passes the scenes on.
+//! Gathers samples of live hosts in a thread of [`super::source`], and passes the snapshots on.
 
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::supply::{Baton, Ended, Order, Ways};
+use super::source::{Channels, Ended, Order, SourceState};
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
 use crate::cmd::live_hosts::{Dated, LiveHosts, WORD};
@@ -21,7 +21,7 @@ pub(super) struct Gatherer {
     /// Interval between the starts of two samples; `None` for a single sample.
     pub(super) every: Option<Duration>,
     /// State from an earlier source.
-    pub(super) baton: Baton,
+    pub(super) source_state: SourceState,
 }
 
 /// Hosts to query.
@@ -34,24 +34,24 @@ pub(super) enum Subject {
 
 impl Gatherer {
     /// Gathers until the sender of the orders is dropped.
-    pub(super) fn run(mut self, ways: &Ways) -> Ended {
+    pub(super) fn run(mut self, channels: &Channels) -> Ended {
         // Key handling has priority; threads started from here inherit the niceness. If it cannot
         // be set, all threads have the same priority.
         let _ = rustix::process::nice(YIELD);
         loop {
             let due = self.every.map(Deadline::after);
-            self.baton.scenes.release();
+            self.source_state.snapshots.release();
             match self.read() {
                 Ok((read, taken_ns)) => {
-                    let picture = self.baton.pictures.next(read, clock::now(), taken_ns);
-                    if let Some(recording) = &self.baton.recording {
-                        recording.put(Arc::clone(&picture));
+                    let sample = self.source_state.samples.next(read, clock::now(), taken_ns);
+                    if let Some(recording) = &self.source_state.recording {
+                        recording.put(Arc::clone(&sample));
                     }
-                    ways.slot.put(self.baton.scenes.next(Prepared::of(picture)));
+                    channels.slot.put(self.source_state.snapshots.next(Prepared::of(sample)));
                 }
-                Err(error) => ways.teller.complain(format!("{error:#}")),
+                Err(error) => channels.teller.complain(format!("{error:#}")),
             }
-            if !self.rest(due, ways) {
+            if !self.rest(due, channels) {
                 break;
             }
         }
@@ -59,7 +59,7 @@ impl Gatherer {
             Subject::Local(..) => Vec::new(),
             Subject::Hosts(hosts) => hosts.end(),
         };
-        Ended { baton: self.baton, left }
+        Ended { source_state: self.source_state, left }
     }
 
     /// Reads one sample; returns the reports and the wall-clock time in nanoseconds.
@@ -84,18 +84,18 @@ impl Gatherer {
 
     /// Waits until the next sample is due, and handles orders meanwhile; returns false when the
     /// orders end.
-    fn rest(&mut self, due: Option<Deadline>, ways: &Ways) -> bool {
+    fn rest(&mut self, due: Option<Deadline>, channels: &Channels) -> bool {
         loop {
             let wait = due.map_or(WORD, |due| due.remaining().min(WORD));
-            match ways.orders.recv_timeout(wait) {
+            match channels.orders.recv_timeout(wait) {
                 Ok(Order::Record(feed)) => {
                     // A recording starts with the visible sample.
-                    if let Some(last) = self.baton.pictures.last() {
+                    if let Some(last) = self.source_state.samples.last() {
                         feed.put(Arc::clone(last));
                     }
-                    self.baton.recording = Some(feed);
+                    self.source_state.recording = Some(feed);
                 }
-                Ok(Order::StopRecording) => self.baton.recording = None,
+                Ok(Order::StopRecording) => self.source_state.recording = None,
                 // The state sends these only for recordings.
                 Ok(Order::Step(_) | Order::PlayOrPause) => {}
                 Err(RecvTimeoutError::Timeout) if due.is_some_and(Deadline::is_over) => {

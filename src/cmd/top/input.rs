@@ -34,7 +34,7 @@ pub(super) enum Input {
     Hangup,
     /// A thread panicked, and the terminal was restored.
     Panicked,
-    /// A new scene is in the slot.
+    /// A new snapshot is in the slot.
     Fresh,
     /// Matrix of a completed ping.
     Matrix(Arc<PingReport>),
@@ -50,9 +50,9 @@ pub(super) enum Input {
 
 /// Sender of messages for the operator, from any thread.
 #[derive(Clone)]
-pub(super) struct Teller(pub(super) Sender<Input>);
+pub(super) struct InputSender(pub(super) Sender<Input>);
 
-impl Teller {
+impl InputSender {
     /// Shows a message.
     pub(super) fn say(&self, text: impl Into<String>) {
         self.tell(text.into(), false);

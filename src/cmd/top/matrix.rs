@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use super::input::{Input, Teller};
-use super::supply::{Ended, Ways};
+use super::input::{Input, InputSender};
+use super::source::{Channels, Ended};
 use crate::capture::{PingRun, PingRunError};
 use crate::cli::Global;
 use crate::clock;
@@ -14,7 +14,7 @@ use crate::cmd::ping::all_pairs;
 use crate::fleet::{Host, Watchdog};
 use crate::model::ping::PingReport;
 use crate::render::Note;
-use crate::tui::{Picture, Prepared, Scenes};
+use crate::tui::{Prepared, Sample, Snapshots};
 
 /// Ping that runs in a thread.
 pub(super) struct Pinging {
@@ -28,7 +28,11 @@ impl Pinging {
     ///
     /// # Errors
     /// The system creates no thread.
-    pub(super) fn start(global: &Global, hosts: Vec<Host>, teller: Teller) -> io::Result<Self> {
+    pub(super) fn start(
+        global: &Global,
+        hosts: Vec<Host>,
+        teller: InputSender,
+    ) -> io::Result<Self> {
         let watchdog = Watchdog::start()?;
         let (global, watched) = (global.clone(), watchdog.clone());
         let run = move || {
@@ -54,7 +58,7 @@ impl Pinging {
 }
 
 /// Runs the ping; returns the agents that could not be ended.
-fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &Teller) -> Vec<String> {
+fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &InputSender) -> Vec<String> {
     let notes = teller.clone();
     match all_pairs(global, hosts, watchdog, move |note: Note| notes.say(note.text)) {
         Ok(report) => {
@@ -97,13 +101,13 @@ impl Saved {
     }
 
     /// Shows the matrix with a sample without hosts, until the orders end.
-    pub(super) fn show(self, ways: &Ways) -> Ended {
+    pub(super) fn show(self, channels: &Channels) -> Ended {
         let (reports, seen, connections) = Default::default();
         let (at, taken_ns) = (clock::now(), self.written_ns.unwrap_or_default());
-        let picture = Picture { at, taken_ns, reports, seen, connections };
-        ways.slot.put(Scenes::default().next(Prepared::of(Arc::new(picture))));
-        ways.teller.send(Input::Opened(self));
-        while ways.orders.recv().is_ok() {}
+        let sample = Sample { at, taken_ns, reports, seen, connections };
+        channels.slot.put(Snapshots::default().next(Prepared::of(Arc::new(sample))));
+        channels.teller.send(Input::Opened(self));
+        while channels.orders.recv().is_ok() {}
         Ended::default()
     }
 }

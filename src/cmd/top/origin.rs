@@ -9,11 +9,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::gatherer::{Gatherer, Subject};
-use super::input::{Input, Teller};
+use super::input::{Input, InputSender};
 use super::matrix::Saved;
 use super::player::Player;
 use super::slot::Slot;
-use super::supply::{Baton, Maker, Supply};
+use super::source::{Maker, SampleSource, SourceState};
 use crate::capture::{PingRun, Recording};
 use crate::cli::{Global, TopArgs};
 use crate::cmd::live_hosts::LiveHosts;
@@ -118,23 +118,24 @@ impl Origin {
     ///
     /// # Errors
     /// The system creates no thread, or a file cannot be read.
-    pub(super) fn supply(
+    pub(super) fn source(
         &self,
         global: &Global,
-        baton: Baton,
+        source_state: SourceState,
         slot: Slot,
         inputs: Sender<Input>,
-    ) -> anyhow::Result<Supply> {
+    ) -> anyhow::Result<SampleSource> {
         let watchdog = Watchdog::start().context("cannot start a thread")?;
         let parts = Parts::from(LIVE_PARTS);
         let local = || Subject::Local(Box::new(global.clone()), Parts::from(LIVE_PARTS));
-        let gather = |subject, every| Maker::Gatherer(Box::new(Gatherer { subject, every, baton }));
+        let gather =
+            |subject, every| Maker::Gatherer(Box::new(Gatherer { subject, every, source_state }));
         let maker = match self {
             Self::Local(every) => gather(local(), Some(*every)),
             Self::Capture => gather(local(), None),
             Self::Hosts(hosts, every) => {
                 let upload = fleet::upload(global);
-                let teller = Teller(inputs.clone());
+                let teller = InputSender(inputs.clone());
                 let tell = move |note: crate::render::Note| teller.say(note.text);
                 let reach = fleet::reach_beside_screen(&watchdog, global, upload, hosts, tell)?;
                 let fanout = usize::from(global.fanout);
@@ -145,6 +146,6 @@ impl Origin {
             Self::Recording(path) => Maker::Player(Box::new(Player::new(Recording::open(path)?))),
             Self::Matrix(saved) => Maker::Matrix(saved.clone()),
         };
-        Supply::start(maker, watchdog, slot, inputs)
+        SampleSource::start(maker, watchdog, slot, inputs)
     }
 }

@@ -3,7 +3,7 @@
 //! An agent or a ping holds queue pairs, contexts and sockets only while it runs. Its rows would
 //! appear and disappear with each test. `rdmactl resources` and `connections` list them.
 //!
-//! [`super::pictures`] calls it before connections are judged.
+//! [`super::samples`] calls it before connections are judged.
 
 use crate::model::{HostReport, Owner};
 

@@ -1,18 +1,18 @@
 //! Plays a recording at its original pace, with pause and single steps.
 //!
-//! `supply` runs it in a thread; it passes scenes to the screen through the slot.
+//! `source` runs it in a thread; it passes snapshots to the screen through the slot.
 
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use super::pictures::Pictures;
-use super::supply::{Ended, Order, Ways};
+use super::samples::Samples;
+use super::source::{Channels, Ended, Order};
 use crate::capture::{CaptureError, Recording, Sighting};
 use crate::clock::{self, Deadline};
 use crate::cmd::live_hosts::Dated;
 use crate::model::HostReport;
-use crate::tui::{Past, Picture, Place, Prepared, Scenes};
+use crate::tui::{Past, Place, Prepared, Sample, Snapshots};
 
 /// Maximum pause between two samples, also if the recorded pause was longer.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -34,13 +34,13 @@ pub(super) struct Player {
     begin: Instant,
     place: usize,
     is_paused: bool,
-    pictures: Pictures,
-    /// Place of the last sample in `pictures`.
+    samples: Samples,
+    /// Place of the last sample in `samples`.
     last: Option<usize>,
     /// Sample that is shown, and its place.
     shown: Option<(usize, Prepared)>,
-    /// Scenes of the shown samples.
-    scenes: Scenes,
+    /// Snapshots of the shown samples.
+    snapshots: Snapshots,
     /// Place that was put into the slot last.
     told: Option<Place>,
     /// Time that the last sample took to read.
@@ -54,31 +54,31 @@ impl Player {
             begin: clock::now(),
             place: 0,
             is_paused: false,
-            pictures: Pictures::default(),
+            samples: Samples::default(),
             last: None,
             shown: None,
-            scenes: Scenes::default(),
+            snapshots: Snapshots::default(),
             told: None,
             cost: Duration::ZERO,
         }
     }
 
     /// Plays until the orders end.
-    pub(super) fn run(mut self, ways: &Ways) -> Ended {
+    pub(super) fn run(mut self, channels: &Channels) -> Ended {
         if let Some(tail) = self.recording.tail() {
-            ways.teller.complain(format!("the recording is incomplete: {tail}"));
+            channels.teller.complain(format!("the recording is incomplete: {tail}"));
         }
         loop {
-            if let Err(error) = self.show(ways) {
-                ways.teller.complain(error.to_string());
-                self.stay(ways);
+            if let Err(error) = self.show(channels) {
+                channels.teller.complain(error.to_string());
+                self.stay(channels);
             }
             let due = self.pause().filter(|_| !self.is_paused).map(Deadline::after);
-            match ways.orders.recv_timeout(due.map_or(IDLE, Deadline::remaining)) {
+            match channels.orders.recv_timeout(due.map_or(IDLE, Deadline::remaining)) {
                 Ok(order) => {
                     self.obey(&order);
                     // Several steps at once show only the last place.
-                    ways.orders.try_iter().for_each(|order| self.obey(&order));
+                    channels.orders.try_iter().for_each(|order| self.obey(&order));
                 }
                 Err(RecvTimeoutError::Timeout) if due.is_some() => self.place += 1,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -107,28 +107,28 @@ impl Player {
         Some(Duration::from_nanos(next?.saturating_sub(this?)).min(LONGEST))
     }
 
-    fn show(&mut self, ways: &Ways) -> Result<(), CaptureError> {
+    fn show(&mut self, channels: &Channels) -> Result<(), CaptureError> {
         let mut past = None;
         if self.shown.as_ref().is_none_or(|(place, _)| *place != self.place) {
-            let picture;
-            (picture, past) = self.look()?;
-            self.shown = Some((self.place, Prepared::of(picture)));
+            let sample;
+            (sample, past) = self.look()?;
+            self.shown = Some((self.place, Prepared::of(sample)));
         }
-        self.put(past, ways);
+        self.put(past, channels);
         Ok(())
     }
 
     /// Pauses at the visible sample, because the requested one cannot be read.
-    fn stay(&mut self, ways: &Ways) {
+    fn stay(&mut self, channels: &Channels) {
         self.is_paused = true;
         if let Some((place, _)) = &self.shown {
             self.place = *place;
-            self.put(None, ways);
+            self.put(None, channels);
         }
     }
 
     /// Passes the sample to the slot, unless the slot has it already. `past` is passed only once.
-    fn put(&mut self, past: Option<Past>, ways: &Ways) {
+    fn put(&mut self, past: Option<Past>, channels: &Channels) {
         let Some((place, prepared)) = self.shown.clone() else { return };
         let (position, count) = (place + 1, self.recording.count());
         let place = Place { position, count, is_paused: self.is_paused };
@@ -138,14 +138,14 @@ impl Player {
                 Some(past) => prepared.after(past),
                 None => prepared,
             };
-            self.scenes.release();
-            ways.slot.put(self.scenes.next(prepared));
+            self.snapshots.release();
+            channels.slot.put(self.snapshots.next(prepared));
         }
     }
 
     /// Returns the sample of the current place. After a jump, it also returns the earlier
     /// samples.
-    fn look(&mut self) -> Result<(Arc<Picture>, Option<Past>), CaptureError> {
+    fn look(&mut self) -> Result<(Arc<Sample>, Option<Past>), CaptureError> {
         let place = self.place;
         // After an error, the next sample is read with a new start.
         let last = self.last.take();
@@ -153,13 +153,13 @@ impl Player {
             return Ok((self.next(place)?, None));
         }
         let first = place.saturating_sub(self.reach());
-        self.pictures = Pictures::default();
+        self.samples = Samples::default();
         let mut past = Past::default();
         // The first sample shows the last report of an unresponsive host.
         let answers = self.read(first, |sighting| sighting.report.clone())?;
-        let picture = self.pictures.next(answers, self.at(first), 0);
+        let sample = self.samples.next(answers, self.at(first), 0);
         if first < place {
-            past.push(&picture);
+            past.push(&sample);
         }
         for place in first + 1..place {
             past.push(&*self.next(place)?);
@@ -174,17 +174,17 @@ impl Player {
     }
 
     /// Returns the sample of a place, if the previous place was read before.
-    fn next(&mut self, place: usize) -> Result<Arc<Picture>, CaptureError> {
+    fn next(&mut self, place: usize) -> Result<Arc<Sample>, CaptureError> {
         let began = clock::now();
         let told = self.read(place, |sighting| match &sighting.failure {
             Some(failure) => HostReport::failed(&*sighting.report.host, failure.clone()),
             None => sighting.report.clone(),
         })?;
         let taken_ns = self.recording.taken_ns(place).unwrap_or_default();
-        let picture = self.pictures.next(told, self.at(place), taken_ns);
+        let sample = self.samples.next(told, self.at(place), taken_ns);
         self.cost = clock::now().saturating_duration_since(began);
         self.last = Some(place);
-        Ok(picture)
+        Ok(sample)
     }
 
     /// Reads the reports of all hosts at a place.
@@ -218,7 +218,7 @@ mod tests {
     use std::path::Path;
     use std::sync::mpsc;
 
-    use super::super::input::Teller;
+    use super::super::input::InputSender;
     use super::super::slot::Slot;
     use super::*;
     use crate::capture::{RecordingWriter, SightingRef};
@@ -258,16 +258,16 @@ mod tests {
         let (inputs, _told) = mpsc::channel();
         let (_orders, taken) = mpsc::channel();
         let slot = Slot::new(inputs.clone());
-        let ways = Ways { orders: taken, slot: slot.clone(), teller: Teller(inputs) };
-        player.show(&ways).unwrap();
+        let channels = Channels { orders: taken, slot: slot.clone(), teller: InputSender(inputs) };
+        player.show(&channels).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replace("\"report\":{", "\"report\":[")).unwrap();
         player.obey(&Order::Step(i32::MAX));
-        assert!(player.show(&ways).is_err());
-        player.stay(&ways);
+        assert!(player.show(&channels).is_err());
+        player.stay(&channels);
         assert_eq!((player.place, player.is_paused), (0, true));
         player.obey(&Order::PlayOrPause);
-        player.show(&ways).unwrap();
+        player.show(&channels).unwrap();
     }
 
     #[test]

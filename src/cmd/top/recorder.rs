@@ -8,19 +8,19 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryS
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::input::{Input, Teller};
+use super::input::{Input, InputSender};
 use super::new_file;
 use crate::capture::{RecordingWriter, SightingRef};
 use crate::clock::Deadline;
-use crate::tui::Picture;
+use crate::tui::Sample;
 
 /// Number of samples that may wait for the disk.
 const WAITING: usize = 8;
 
 /// Sender of samples to a recorder. Dropping it ends the file.
 pub(super) struct Feed {
-    pictures: SyncSender<Arc<Picture>>,
-    teller: Teller,
+    samples: SyncSender<Arc<Sample>>,
+    teller: InputSender,
 }
 
 /// Recording that is written or being finished, with a unique number.
@@ -32,8 +32,8 @@ pub(super) struct Recorder {
 impl Feed {
     /// Queues a sample. If the queue is full, the sample is dropped with a message, because
     /// gathering must not wait for a disk.
-    pub(super) fn put(&self, picture: Arc<Picture>) {
-        if let Err(TrySendError::Full(_)) = self.pictures.try_send(picture) {
+    pub(super) fn put(&self, sample: Arc<Sample>) {
+        if let Err(TrySendError::Full(_)) = self.samples.try_send(sample) {
             self.teller.complain("the disk is too slow: one sample was not recorded");
         }
     }
@@ -45,8 +45,8 @@ impl Recorder {
     ///
     /// # Errors
     /// The system creates no thread.
-    pub(super) fn start(number: u64, teller: &Teller) -> io::Result<(Feed, Self)> {
-        let (pictures, taken) = mpsc::sync_channel(WAITING);
+    pub(super) fn start(number: u64, teller: &InputSender) -> io::Result<(Feed, Self)> {
+        let (samples, taken) = mpsc::sync_channel(WAITING);
         let (is_done, done) = mpsc::channel();
         let told = teller.clone();
         let serve = move || {
@@ -56,7 +56,7 @@ impl Recorder {
             told.send(Input::RecordingEnded(number));
         };
         thread::Builder::new().name("recorder".into()).spawn(serve)?;
-        Ok((Feed { pictures, teller: teller.clone() }, Self { number, done }))
+        Ok((Feed { samples, teller: teller.clone() }, Self { number, done }))
     }
 
     /// Returns true if the recorder has ended.
@@ -70,7 +70,7 @@ impl Recorder {
     }
 }
 
-fn record(pictures: &Receiver<Arc<Picture>>, teller: &Teller) {
+fn record(samples: &Receiver<Arc<Sample>>, teller: &InputSender) {
     let (file, path) = match new_file::create("rdmactl-top", "rec") {
         Ok(made) => made,
         Err(error) => {
@@ -80,7 +80,7 @@ fn record(pictures: &Receiver<Arc<Picture>>, teller: &Teller) {
     };
     let name = path.display();
     teller.say(format!("recording to {name}"));
-    match write(file, pictures) {
+    match write(file, samples) {
         Ok(1) => teller.say(format!("saved 1 sample in {name}")),
         Ok(samples) => teller.say(format!("saved {samples} samples in {name}")),
         Err(error) => teller.complain(format!("the recording {name} ended: {error}")),
@@ -88,25 +88,25 @@ fn record(pictures: &Receiver<Arc<Picture>>, teller: &Teller) {
 }
 
 /// Writes samples until the sender is dropped; returns their number.
-fn write(file: File, pictures: &Receiver<Arc<Picture>>) -> io::Result<u64> {
-    let Ok(first) = pictures.recv() else { return Ok(0) };
+fn write(file: File, samples: &Receiver<Arc<Sample>>) -> io::Result<u64> {
+    let Ok(first) = samples.recv() else { return Ok(0) };
     let clock = Clock { at: first.at, wall_ns: first.taken_ns };
     let hosts = first.reports.iter().map(|report| report.host.as_str());
     let mut writer = RecordingWriter::new(BufWriter::new(file), hosts)?;
     writer.write(first.taken_ns, &sightings(&first, clock), None)?;
     let (mut last, mut count) = (first, 1);
-    for picture in pictures {
+    for sample in samples {
         let before = sightings(&last, clock);
         // The wall clock may have been set meanwhile, which would give wrong ages.
-        let taken_ns = clock.wall_ns(picture.at);
-        writer.write(taken_ns, &sightings(&picture, clock), Some(&before))?;
-        (last, count) = (picture, count + 1);
+        let taken_ns = clock.wall_ns(sample.at);
+        writer.write(taken_ns, &sightings(&sample, clock), Some(&before))?;
+        (last, count) = (sample, count + 1);
     }
     Ok(count)
 }
 
-fn sightings(picture: &Picture, clock: Clock) -> Vec<SightingRef<'_>> {
-    let hosts = picture.reports.iter().zip(&picture.seen);
+fn sightings(sample: &Sample, clock: Clock) -> Vec<SightingRef<'_>> {
+    let hosts = sample.reports.iter().zip(&sample.seen);
     let sightings = hosts.map(|(report, seen)| SightingRef {
         report,
         answered_ns: seen.answered.map(|answered| clock.wall_ns(answered)),
@@ -139,21 +139,21 @@ mod tests {
     use crate::model::{HostReport, Via};
     use crate::tui::Seen;
 
-    fn picture(at: Instant, taken_ns: u64) -> Arc<Picture> {
+    fn sample(at: Instant, taken_ns: u64) -> Arc<Sample> {
         let reports = vec![HostReport::empty("n1", Via::Agent)];
         let seen = vec![Seen { answered: Some(at), failure: None }];
-        Arc::new(Picture { at, taken_ns, reports, seen, connections: vec![Vec::new()] })
+        Arc::new(Sample { at, taken_ns, reports, seen, connections: vec![Vec::new()] })
     }
 
     #[test]
     fn a_wall_clock_that_is_set_back_sets_back_no_recording() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.rec");
-        let (pictures, taken) = mpsc::channel();
+        let (samples, taken) = mpsc::channel();
         let (at, second) = (clock::now(), Duration::from_secs(1));
-        pictures.send(picture(at, 5_000_000_000)).unwrap();
-        pictures.send(picture(at + second, 1_000_000_000)).unwrap();
-        drop(pictures);
+        samples.send(sample(at, 5_000_000_000)).unwrap();
+        samples.send(sample(at + second, 1_000_000_000)).unwrap();
+        drop(samples);
         assert_eq!(write(File::create(&path).unwrap(), &taken).unwrap(), 2);
         let mut recording = Recording::open(&path).unwrap();
         assert_eq!(recording.taken_ns(1), Some(6_000_000_000));

@@ -9,14 +9,14 @@ use std::time::Duration;
 use anyhow::anyhow;
 use crossterm::event::{Event as TerminalEvent, KeyEventKind};
 
-use super::input::{Input, Teller};
+use super::display::Display;
+use super::input::{Input, InputSender};
 use super::last_frame::last_frame;
 use super::matrix::{Pinging, Saved};
 use super::origin::Origin;
 use super::recorder::Recorder;
 use super::slot::Slot;
-use super::stage::Stage;
-use super::supply::{Baton, Supply};
+use super::source::{SampleSource, SourceState};
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
 use crate::cmd::Outcome;
@@ -36,9 +36,9 @@ pub(super) struct Session<'global> {
     pub(super) global: &'global Global,
     pub(super) origin: Origin,
     pub(super) state: State,
-    pub(super) stage: Stage,
+    pub(super) display: Display,
     /// `None` while this process is suspended.
-    pub(super) supply: Option<Supply>,
+    pub(super) source: Option<SampleSource>,
     pub(super) pinging: Option<Pinging>,
     pub(super) slot: Slot,
     pub(super) sender: Sender<Input>,
@@ -97,12 +97,12 @@ impl<'global> Session<'global> {
     ) -> anyhow::Result<Self> {
         let slot = Slot::new(sender.clone());
         // The source starts first, so that its error appears on the normal screen.
-        let supply = origin.supply(global, Baton::default(), slot.clone(), sender.clone())?;
+        let source = origin.source(global, SourceState::default(), slot.clone(), sender.clone())?;
         let now = clock::now();
-        let stage = match Stage::enter(now) {
-            Ok(stage) => stage,
+        let display = match Display::enter(now) {
+            Ok(display) => display,
             Err(error) => {
-                supply.end();
+                source.end();
                 return Err(error.into());
             }
         };
@@ -110,8 +110,8 @@ impl<'global> Session<'global> {
             global,
             origin,
             state: State::new(settings, now),
-            stage,
-            supply: Some(supply),
+            display,
+            source: Some(source),
             pinging: None,
             slot,
             sender,
@@ -122,7 +122,7 @@ impl<'global> Session<'global> {
             left: Vec::new(),
             left_by_ping: Vec::new(),
         };
-        let size = session.stage.size();
+        let size = session.display.size();
         session.state.update(now, Event::Resize(size.width, size.height));
         Ok(session)
     }
@@ -142,13 +142,13 @@ impl<'global> Session<'global> {
             ControlFlow::Break(quit) => Ok(quit),
         });
         let frame = match &quit {
-            Ok(Quit { keep_frame: true }) => self.stage.frame(&self.state).ok(),
+            Ok(Quit { keep_frame: true }) => self.display.frame(&self.state).ok(),
             _ => None,
         };
         // Restored before the agents end, which may take a while: Ctrl-C is a signal again.
-        drop(self.stage);
+        drop(self.display);
         self.left_by_ping.extend(self.pinging.map(Pinging::end).unwrap_or_default());
-        self.left.extend(self.supply.map(Supply::end).unwrap_or_default().left);
+        self.left.extend(self.source.map(SampleSource::end).unwrap_or_default().left);
         let deadline = Deadline::after(PATIENCE);
         let cut =
             self.recorders.into_iter().filter_map(|one| (!one.finish(deadline)).then_some(()));
@@ -165,10 +165,10 @@ impl<'global> Session<'global> {
         let mut tick = Deadline::after(TICK);
         loop {
             let now = clock::now();
-            if self.stage.draw(&self.state, now).is_err() {
+            if self.display.draw(&self.state, now).is_err() {
                 return why_gone(inputs);
             }
-            let until = self.stage.due().map_or(tick.instant(), |due| due.min(tick.instant()));
+            let until = self.display.due().map_or(tick.instant(), |due| due.min(tick.instant()));
             match inputs.recv_timeout(until.saturating_duration_since(now)) {
                 Ok(input) => {
                     if let ControlFlow::Break(quit) = self.take(input, inputs)? {
@@ -221,7 +221,7 @@ impl<'global> Session<'global> {
             Input::Resized => self.measure(inputs),
             Input::Continued => self.reclaim(inputs),
             Input::Fresh => match self.slot.take() {
-                Some(scene) => self.update(Event::Scene(scene), false, inputs),
+                Some(snapshot) => self.update(Event::Snapshot(snapshot), false, inputs),
                 None => Ok(ControlFlow::Continue(())),
             },
             Input::Matrix(report) => self.update(Event::Matrix(report), false, inputs),
@@ -240,20 +240,20 @@ impl<'global> Session<'global> {
 
     /// Enters full-screen mode again, after a suspend.
     pub(super) fn reclaim(&mut self, inputs: &Receiver<Input>) -> Flow {
-        let reclaimed = self.stage.reclaim().is_ok()
-            && self.stage.screen().follow_mouse(self.follows_mouse).is_ok();
+        let reclaimed = self.display.reclaim().is_ok()
+            && self.display.screen().follow_mouse(self.follows_mouse).is_ok();
         if reclaimed { self.measure(inputs) } else { Ok(ControlFlow::Break(GONE)) }
     }
 
     fn measure(&mut self, inputs: &Receiver<Input>) -> Flow {
-        let size = self.stage.measure();
+        let size = self.display.measure();
         self.update(Event::Resize(size.width, size.height), true, inputs)
     }
 
     fn update(&mut self, event: Event, is_input: bool, inputs: &Receiver<Input>) -> Flow {
         let now = clock::now();
         let effects = self.state.update(now, event);
-        self.stage.touch(now, is_input);
+        self.display.touch(now, is_input);
         for effect in effects {
             let flow = match effect {
                 Effect::Suspend => self.suspend(inputs)?,
@@ -267,8 +267,8 @@ impl<'global> Session<'global> {
     }
 
     /// Returns a sender of messages for the last line.
-    pub(super) fn teller(&self) -> Teller {
-        Teller(self.sender.clone())
+    pub(super) fn teller(&self) -> InputSender {
+        InputSender(self.sender.clone())
     }
 }
 

@@ -1,15 +1,15 @@
-//! Slot for the newest scene, between the source of samples and the main loop.
+//! Slot for the newest snapshot, between the source of samples and the main loop.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::input::Input;
-use crate::tui::Scene;
+use crate::tui::Snapshot;
 
-/// Newest scene that was not taken yet. Neither the writer nor the reader waits.
+/// Newest snapshot that was not taken yet. Neither the writer nor the reader waits.
 #[derive(Clone)]
 pub(super) struct Slot {
-    newest: Arc<Mutex<Option<Scene>>>,
+    newest: Arc<Mutex<Option<Snapshot>>>,
     inputs: Sender<Input>,
 }
 
@@ -18,17 +18,17 @@ impl Slot {
         Self { newest: Arc::default(), inputs }
     }
 
-    /// Replaces the scene in the slot; sends [`Input::Fresh`] if the slot was empty.
-    pub(super) fn put(&self, scene: Scene) {
-        let missed = self.newest.lock().unwrap_or_else(PoisonError::into_inner).replace(scene);
+    /// Replaces the snapshot in the slot; sends [`Input::Fresh`] if the slot was empty.
+    pub(super) fn put(&self, snapshot: Snapshot) {
+        let missed = self.newest.lock().unwrap_or_else(PoisonError::into_inner).replace(snapshot);
         if missed.is_none() {
             // At the end of the run, the receiver is gone.
             let _ = self.inputs.send(Input::Fresh);
         }
     }
 
-    /// Takes the newest scene.
-    pub(super) fn take(&self) -> Option<Scene> {
+    /// Takes the newest snapshot.
+    pub(super) fn take(&self) -> Option<Snapshot> {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

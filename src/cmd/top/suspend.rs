@@ -10,7 +10,7 @@ use rustix::process::{Signal, getpgrp, kill_process_group};
 use super::input::Input;
 use super::matrix::Pinging;
 use super::session::{Flow, Session};
-use super::supply::{Baton, Supply};
+use super::source::{SampleSource, SourceState};
 use crate::clock::Deadline;
 use crate::term::screen;
 
@@ -24,11 +24,11 @@ impl Session<'_> {
     pub(super) fn suspend(&mut self, inputs: &Receiver<Input>) -> Flow {
         screen::give_back();
         self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
-        let mut baton = Baton::default();
+        let mut source_state = SourceState::default();
         if self.origin.has_agents() {
-            let ended = self.supply.take().map(Supply::end).unwrap_or_default();
+            let ended = self.source.take().map(SampleSource::end).unwrap_or_default();
             self.left.extend(ended.left);
-            baton = ended.baton;
+            source_state = ended.source_state;
         }
         // Stops the whole process group, as the terminal would: the shell waits for its parent
         // processes.
@@ -41,9 +41,9 @@ impl Session<'_> {
         if flow.is_break() {
             return Ok(flow);
         }
-        if self.supply.is_none() {
+        if self.source.is_none() {
             let (slot, sender) = (self.slot.clone(), self.sender.clone());
-            self.supply = Some(self.origin.supply(self.global, baton, slot, sender)?);
+            self.source = Some(self.origin.source(self.global, source_state, slot, sender)?);
         }
         for input in kept {
             let flow = self.take(input, inputs)?;

@@ -56,7 +56,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         Mode::Browse | Mode::Prompt(_) | Mode::Ask(_) => {}
     }
     let Some(table) = state.table() else { return };
-    if state.scene().is_none() {
+    if state.snapshot().is_none() {
         return;
     }
     let noun = if table.total() == 1 { "row" } else { "rows" };

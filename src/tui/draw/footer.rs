@@ -24,8 +24,8 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         super::matrix::note(state, canvas, area);
         return;
     }
-    let said = state.table().zip(state.scene());
-    let Some(said) = said.and_then(|(table, scene)| table.said(scene, state.moment())) else {
+    let said = state.table().zip(state.snapshot());
+    let Some(said) = said.and_then(|(table, snapshot)| table.said(snapshot, state.moment())) else {
         return;
     };
     let (token, mark) = (said.tone, mark(said.tone));

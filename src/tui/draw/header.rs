@@ -44,8 +44,8 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
 
 /// Returns the numbers on the left, the most important first.
 fn left(state: &State) -> Vec<Word> {
-    let Some(scene) = state.scene() else { return Vec::new() };
-    let (all, up) = (scene.picture.reports.len(), scene.hosts_up());
+    let Some(snapshot) = state.snapshot() else { return Vec::new() };
+    let (all, up) = (snapshot.sample.reports.len(), snapshot.hosts_up());
     if all == 0 {
         return Vec::new();
     }
@@ -53,30 +53,30 @@ fn left(state: &State) -> Vec<Word> {
     // If no host responded, the number of hosts that are up is unknown.
     let known = if up == 0 { "?".to_owned() } else { up.to_string() };
     words.push(match (all, all - up) {
-        (1, 0) => (scene.picture.reports[0].host.clone(), Token::Ok),
+        (1, 0) => (snapshot.sample.reports[0].host.clone(), Token::Ok),
         (all, 0) => (format!("{all} hosts up"), Token::Ok),
-        (all, missing) if scene.is_connecting() => {
+        (all, missing) if snapshot.is_connecting() => {
             (format!("{known}/{all} hosts up, {missing} connecting"), Token::Warn)
         }
         (all, _) => (format!("{known}/{all} hosts up !"), Token::Bad),
     });
-    let findings = &scene.findings.all;
+    let findings = &snapshot.findings.all;
     let of = |severity| findings.iter().filter(|one| one.severity == severity).count();
     let (fail, unread) = (of(Severity::Fail), of(Severity::Unknown));
     words.push(match (fail, fail + of(Severity::Warn)) {
         (0, 0) if up == 0 => ("problems ?".to_owned(), Token::Unknown),
-        (0, 0) if scene.is_complete() => ("no problem".to_owned(), Token::Ok),
+        (0, 0) if snapshot.is_complete() => ("no problem".to_owned(), Token::Ok),
         // Hosts that are still connecting may have problems.
         (0, 0) => ("no problem yet".to_owned(), Token::Plain),
         (0, some) => (format!("problems {some}"), Token::Warn),
         (_, some) => (format!("problems {some} !"), Token::Bad),
     });
-    let share = scene.share();
+    let share = snapshot.share();
     if share.fallen > 0 {
         words.push((format!("fallbacks {} !", share.fallen), Token::Bad));
     }
     let count = |count: u32| {
-        if scene.knows_connections() { count.to_string() } else { "?".to_owned() }
+        if snapshot.knows_connections() { count.to_string() } else { "?".to_owned() }
     };
     words.push((format!("RDMA {}", count(share.rdma)), Token::Plain));
     words.push((format!("TCP {}", count(share.tcp)), Token::Plain));
@@ -84,7 +84,7 @@ fn left(state: &State) -> Vec<Word> {
     if unread > 0 {
         words.push((format!("unreadable {unread} ?"), Token::Unknown));
     }
-    if up < all && !scene.is_connecting() {
+    if up < all && !snapshot.is_connecting() {
         words.push((format!("{} not read", all - up), Token::Warn));
     }
     words
@@ -99,8 +99,8 @@ fn right(state: &State) -> Vec<Word> {
     if state.frozen.is_some() {
         words.push(("FROZEN".to_owned(), Token::Warn));
     }
-    let Some(scene) = state.scene() else { return words };
-    let taken_ns = scene.picture.taken_ns;
+    let Some(snapshot) = state.snapshot() else { return words };
+    let taken_ns = snapshot.sample.taken_ns;
     let every = match state.settings.timeline {
         Timeline::Live(every) => every,
         // Data from the past has a date and a mark, so that it is not taken for live data.
@@ -110,9 +110,9 @@ fn right(state: &State) -> Vec<Word> {
             return words;
         }
         Timeline::Recording => {
-            let is_paused = scene.place.is_some_and(|place| place.is_paused);
+            let is_paused = snapshot.place.is_some_and(|place| place.is_paused);
             words.push((if is_paused { "PAUSED" } else { "REPLAY" }.to_owned(), Token::Warn));
-            if let Some(Place { position, count, .. }) = scene.place {
+            if let Some(Place { position, count, .. }) = snapshot.place {
                 words.push((format!("{position}/{count}"), Token::Accent));
             }
             words.push((utc_text(taken_ns), Token::Plain));
@@ -120,7 +120,7 @@ fn right(state: &State) -> Vec<Word> {
         }
     };
     words.push((utc_time(taken_ns), Token::Plain));
-    let age = state.moment().saturating_duration_since(scene.picture.at);
+    let age = state.moment().saturating_duration_since(snapshot.sample.at);
     // Between two samples, the age grows anyway.
     if age >= LEAST_AGE.max(every * 2) {
         let ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);

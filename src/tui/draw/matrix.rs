@@ -238,7 +238,7 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
 /// program.
 fn before_ping(state: &State, canvas: &mut Canvas<'_>, area: Rect, hosts: &[String]) {
     let room = usize::from(area.width).saturating_sub(2);
-    let all = state.scene().map_or(0, |scene| scene.picture.reports.len());
+    let all = state.snapshot().map_or(0, |snapshot| snapshot.sample.reports.len());
     let who = match names::fold(hosts) {
         who if hosts.len() < all => {
             format!("{who}: the hosts of the Hosts view that respond ({} of {all})", hosts.len())

@@ -2,7 +2,7 @@
 
 use crate::model::{HostReport, PortState, Reason};
 use crate::tui::mode::Page;
-use crate::tui::scene::Scene;
+use crate::tui::snapshot::Snapshot;
 use crate::tui::state::State;
 use crate::tui::theme::Token;
 use crate::tui::view::{Narrow, View};
@@ -14,7 +14,7 @@ pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
                     every filter.";
         return (text.to_owned(), Token::Plain);
     }
-    let hosts = state.scene().map_or(0, |scene| scene.picture.reports.len());
+    let hosts = state.snapshot().map_or(0, |snapshot| snapshot.sample.reports.len());
     if hosts == 0
         && let Some(grid) = &state.grid
     {
@@ -60,44 +60,44 @@ pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
 /// Returns the text for no problem, with the numbers of hosts, ports and connections that were
 /// read.
 fn all_clear(state: &State) -> String {
-    let Some(scene) = state.scene() else { return String::new() };
-    let all = scene.picture.reports.len();
+    let Some(snapshot) = state.snapshot() else { return String::new() };
+    let all = snapshot.sample.reports.len();
     let of = |some: usize, all: usize, one: &str| {
         let end = if all == 1 { "" } else { "s" };
         format!("{some} of {all} {one}{end}")
     };
-    let devices = scene.picture.reports.iter().flat_map(|report| &report.devices);
+    let devices = snapshot.sample.reports.iter().flat_map(|report| &report.devices);
     let states: Vec<Option<PortState>> =
         devices.flat_map(|device| &device.ports).map(|port| port.state).collect();
     let active = states.iter().flatten().filter(|state| state.is_active()).count();
-    let share = scene.share();
+    let share = snapshot.share();
     let connections = match share.rdma + share.tcp {
-        _ if !scene.knows_connections() => "connections were not read".to_owned(),
+        _ if !snapshot.knows_connections() => "connections were not read".to_owned(),
         0 => "no connection uses RDMA, or TCP in its place".to_owned(),
         1 => "the only connection did not fall back to TCP".to_owned(),
         all => format!("none of {all} connections fell back to TCP"),
     };
-    let hosts = of(scene.hosts_up(), all, "host");
+    let hosts = of(snapshot.hosts_up(), all, "host");
     let ports = of(active, states.len(), "port");
     format!("No problem found: {hosts} responded, {ports} active, and {connections}.")
 }
 
 /// Returns the reason why data may be missing; `None` if everything was read.
 fn unknown(state: &State) -> Option<String> {
-    let scene = state.scene()?;
+    let snapshot = state.snapshot()?;
     let narrow = match state.page() {
         Page::Rows(_, narrow) => narrow,
         Page::Detail(..) => &Narrow::All,
     };
     let hosts = || {
-        let all = scene.picture.reports.iter().enumerate();
+        let all = snapshot.sample.reports.iter().enumerate();
         all.filter(|(_, report)| narrow.admits(&report.host))
     };
-    let reasons = || hosts().filter_map(|(host, _)| scene.failure(host)).map(|one| one.reason);
+    let reasons = || hosts().filter_map(|(host, _)| snapshot.failure(host)).map(|one| one.reason);
     let connecting = reasons().filter(|reason| *reason == Reason::Connecting).count();
     let silent = reasons().count() - connecting;
     let part = unread(state.view());
-    let unread = hosts().filter(|(host, report)| is_unread(scene, *host, report, part)).count();
+    let unread = hosts().filter(|(host, report)| is_unread(snapshot, *host, report, part)).count();
     let text = |count: usize, one: &str, many: &str| match count {
         0 => None,
         1 => Some(format!("1 host {one}")),
@@ -123,7 +123,7 @@ fn unread(view: View) -> &'static [&'static str] {
 }
 
 /// Returns true if some of these parts could not be read on a host that responds.
-fn is_unread(scene: &Scene, host: usize, report: &HostReport, parts: &[&str]) -> bool {
+fn is_unread(snapshot: &Snapshot, host: usize, report: &HostReport, parts: &[&str]) -> bool {
     let has_problem = || parts.iter().any(|part| report.problems.touch(part));
-    scene.failure(host).is_none() && has_problem()
+    snapshot.failure(host).is_none() && has_problem()
 }

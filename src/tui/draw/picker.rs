@@ -9,7 +9,7 @@ use crate::tui::theme::Token;
 
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect, picker: &Picker) {
     let Some(table) = state.table() else { return };
-    let all = table.all_columns(state.scene());
+    let all = table.all_columns(state.snapshot());
     let lines = usize::from(area.height);
     let top = (picker.at + 1).saturating_sub(lines);
     let widest = all.iter().map(|(one, _)| width(one.title)).max().unwrap_or(0);

@@ -8,16 +8,16 @@ use crate::analyse::share::Share;
 use crate::query::Align;
 use crate::tui::columns::{Columns, Fitted, in_view};
 use crate::tui::glyphs::Glyphs;
-use crate::tui::history::{Sample, Track, Unit};
+use crate::tui::history::{PortTraffic, Track, Unit};
 use crate::tui::rows::Graph;
-use crate::tui::sheet::{Line, Silent};
 use crate::tui::state::State;
+use crate::tui::table_view::{Line, Stale};
 use crate::tui::theme::Token;
 use crate::tui::tone::tone;
 use crate::tui::view::View;
 
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
-    if state.scene().is_none() {
+    if state.snapshot().is_none() {
         let text = format!("querying {} ...", state.settings.waiting_for);
         canvas.message(area, &text, Token::Dim);
         return;
@@ -136,10 +136,10 @@ fn trends(
 ) {
     let second = second_trend(width);
     let first = second.map_or(width, |second| second - 1);
-    let rx = trend(track, first, rate_bps, Sample::rx, canvas.glyphs());
+    let rx = trend(track, first, rate_bps, PortTraffic::rx, canvas.glyphs());
     canvas.put(area, x, y, &rx, Token::Rx);
     if let Some(second) = second {
-        let tx = trend(track, width - second, rate_bps, Sample::tx, canvas.glyphs());
+        let tx = trend(track, width - second, rate_bps, PortTraffic::tx, canvas.glyphs());
         canvas.put(area, x + second, y, &tx, Token::Tx);
     }
 }
@@ -150,7 +150,7 @@ fn trend(
     track: Track<'_>,
     width: usize,
     rate_bps: Option<u64>,
-    get: fn(Sample) -> Option<u64>,
+    get: fn(PortTraffic) -> Option<u64>,
     glyphs: Glyphs,
 ) -> String {
     let rate = rate_bps.filter(|_| track.unit == Unit::Kilobits).map(|rate| rate / 1_000);
@@ -167,7 +167,7 @@ fn trend(
 }
 
 /// Formats the age of a row whose host does not respond, without spaces: `~2min`.
-fn age(silent: &Silent) -> String {
+fn age(silent: &Stale) -> String {
     let age = silent.age.as_ref().map(ToString::to_string).unwrap_or_default();
     format!("~{}", age.replace(' ', ""))
 }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use super::{Listed, Place, RowKey, Said, beginning, silence, tone};
+use super::{Listed, Place, RowKey, RowText, beginning, silence, tone};
 use crate::model::{Connection, Subject};
 use crate::query::{ConnectionRow, Connections, Value};
 use crate::tui::changes::{Change, FLASH};
 use crate::tui::detail::{Piece, columns};
-use crate::tui::scene::Scene;
+use crate::tui::snapshot::Snapshot;
 use crate::tui::theme::Token;
 use crate::tui::view::{Narrow, View};
 
@@ -28,13 +28,13 @@ impl Listed for Connections {
         "consumer.role",
     ];
 
-    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place> {
+    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place> {
         let mut places = Vec::new();
-        for (host, report) in scene.picture.reports.iter().enumerate() {
+        for (host, report) in snapshot.sample.reports.iter().enumerate() {
             if !narrow.admits(&report.host) {
                 continue;
             }
-            let count = scene.connections(host).len();
+            let count = snapshot.connections(host).len();
             if count == 0 && report.failure.is_some() {
                 places.push(Place::of_host(host));
             }
@@ -43,13 +43,13 @@ impl Listed for Connections {
         places
     }
 
-    fn row(scene: &Scene, place: Place, _: Instant) -> Option<ConnectionRow<'_>> {
-        let report = scene.report(place.host)?;
+    fn row(snapshot: &Snapshot, place: Place, _: Instant) -> Option<ConnectionRow<'_>> {
+        let report = snapshot.report(place.host)?;
         let Some(first) = place.first else {
             return Some(ConnectionRow { report, connection: None, change: None });
         };
-        let connection = scene.connections(place.host).get(first)?;
-        let change = scene.changes.of(place.host, &connection.id).map(Change::was);
+        let connection = snapshot.connections(place.host).get(first)?;
+        let change = snapshot.changes.of(place.host, &connection.id).map(Change::was);
         Some(ConnectionRow { report, connection: Some(Cow::Borrowed(connection)), change })
     }
 
@@ -61,32 +61,37 @@ impl Listed for Connections {
 
     /// Uses the verdict, because a finding does not distinguish connections with the same user
     /// and instance.
-    fn is_problem(scene: &Scene, row: &ConnectionRow<'_>, place: Place) -> bool {
+    fn is_problem(snapshot: &Snapshot, row: &ConnectionRow<'_>, place: Place) -> bool {
         let is_found = |one: &Connection| one.verdict.finding().is_some() || row.change.is_some();
-        scene.failure(place.host).is_some() || row.connection.as_deref().is_none_or(is_found)
+        snapshot.failure(place.host).is_some() || row.connection.as_deref().is_none_or(is_found)
     }
 
-    fn is_fresh(scene: &Scene, place: Place, at: Instant) -> bool {
-        let one = place.first.and_then(|first| scene.connections(place.host).get(first));
-        let change = one.and_then(|one| scene.changes.of(place.host, &one.id));
+    fn is_fresh(snapshot: &Snapshot, place: Place, at: Instant) -> bool {
+        let one = place.first.and_then(|first| snapshot.connections(place.host).get(first));
+        let change = one.and_then(|one| snapshot.changes.of(place.host, &one.id));
         change.is_some_and(|change| at.saturating_duration_since(change.at) < FLASH)
     }
 
-    fn said(scene: &Scene, row: &ConnectionRow<'_>, place: Place, at: Instant) -> Option<Said> {
-        silence(scene, place.host, at).or_else(|| {
+    fn said(
+        snapshot: &Snapshot,
+        row: &ConnectionRow<'_>,
+        place: Place,
+        at: Instant,
+    ) -> Option<RowText> {
+        silence(snapshot, place.host, at).or_else(|| {
             let one = row.connection.as_ref()?;
             let change = row.change.as_ref().map(|was| format!(" ({was})")).unwrap_or_default();
             let severity = one.verdict.finding().map(|(severity, _)| severity);
             let tone = severity.map_or(Token::Plain, tone);
             match &one.cause {
-                Some(cause) => Some(Said {
+                Some(cause) => Some(RowText {
                     what: format!("{}{change}", cause.text),
                     fix: cause.fix.clone(),
                     tone,
                 }),
                 None if !change.is_empty() => {
                     let what = format!("{}{change}", one.verdict.word());
-                    Some(Said { what, fix: None, tone })
+                    Some(RowText { what, fix: None, tone })
                 }
                 None => None,
             }
@@ -110,8 +115,13 @@ impl Listed for Connections {
         )
     }
 
-    fn detail(scene: &Scene, row: &ConnectionRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
-        let mut parts = beginning(Self::said(scene, row, place, at));
+    fn detail(
+        snapshot: &Snapshot,
+        row: &ConnectionRow<'_>,
+        place: Place,
+        at: Instant,
+    ) -> Vec<Piece> {
+        let mut parts = beginning(Self::said(snapshot, row, place, at));
         if let Some(one) = &row.connection {
             parts.push(Piece::Heading("Evidence".into()));
             if one.evidence.is_empty() {

@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use super::{Graph, Listed, Place, Said, Target, said_parts, silence, tone};
+use super::{Graph, Listed, Place, RowText, Target, said_parts, silence, tone};
 use crate::clock;
 use crate::model::{Severity, Subject};
 use crate::query::{LiveHostRow, LiveHosts};
 use crate::tui::detail::{Piece, columns};
-use crate::tui::scene::Scene;
+use crate::tui::snapshot::Snapshot;
 use crate::tui::view::{Narrow, View};
 
 impl Listed for LiveHosts {
@@ -31,33 +31,33 @@ impl Listed for LiveHosts {
 
     const GRAPH: Option<&'static str> = Some("RDMA SHARE");
 
-    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place> {
-        let reports = scene.picture.reports.iter().enumerate();
+    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place> {
+        let reports = snapshot.sample.reports.iter().enumerate();
         let wanted = reports.filter(|(_, report)| narrow.admits(&report.host));
         wanted.map(|(host, _)| Place::of_host(host)).collect()
     }
 
-    fn row(scene: &Scene, place: Place, at: Instant) -> Option<LiveHostRow<'_>> {
+    fn row(snapshot: &Snapshot, place: Place, at: Instant) -> Option<LiveHostRow<'_>> {
         let host = place.host;
-        let answered = scene.seen(host).and_then(|seen| seen.answered);
+        let answered = snapshot.seen(host).and_then(|seen| seen.answered);
         Some(LiveHostRow {
-            report: scene.report(host)?,
-            failure: scene.failure(host),
+            report: snapshot.report(host)?,
+            failure: snapshot.failure(host),
             age: answered.map(|answered| at.saturating_duration_since(answered)),
-            traffic: scene.derived.hosts.get(host).copied().unwrap_or_default(),
-            share: scene.derived.shares.get(host).copied().unwrap_or_default(),
+            traffic: snapshot.derived.hosts.get(host).copied().unwrap_or_default(),
+            share: snapshot.derived.shares.get(host).copied().unwrap_or_default(),
             findings: {
-                let wrong = scene.findings_of(host).filter(|one| one.severity.is_problem());
+                let wrong = snapshot.findings_of(host).filter(|one| one.severity.is_problem());
                 u32::try_from(wrong.count()).unwrap_or(u32::MAX)
             },
         })
     }
 
-    fn graph<'scene>(
-        _: &'scene Scene,
-        row: &LiveHostRow<'scene>,
+    fn graph<'snapshot>(
+        _: &'snapshot Snapshot,
+        row: &LiveHostRow<'snapshot>,
         _: Place,
-    ) -> Option<Graph<'scene>> {
+    ) -> Option<Graph<'snapshot>> {
         let mut gone = row
             .report
             .devices
@@ -73,9 +73,14 @@ impl Listed for LiveHosts {
         (row.share.rdma + row.share.tcp > 0).then_some(Graph::Share(row.share))
     }
 
-    fn said(scene: &Scene, _: &LiveHostRow<'_>, place: Place, at: Instant) -> Option<Said> {
-        silence(scene, place.host, at).or_else(|| {
-            let mut all = scene.findings_of(place.host);
+    fn said(
+        snapshot: &Snapshot,
+        _: &LiveHostRow<'_>,
+        place: Place,
+        at: Instant,
+    ) -> Option<RowText> {
+        silence(snapshot, place.host, at).or_else(|| {
+            let mut all = snapshot.findings_of(place.host);
             let worst = all.next()?;
             let more = match all.filter(|one| one.severity != Severity::Past).count() {
                 0 => String::new(),
@@ -86,7 +91,7 @@ impl Listed for LiveHosts {
                 subject => format!("{subject}: "),
             };
             let what = format!("{subject}{}{more}", worst.what);
-            Some(Said { what, fix: worst.fix.clone(), tone: tone(worst.severity) })
+            Some(RowText { what, fix: worst.fix.clone(), tone: tone(worst.severity) })
         })
     }
 
@@ -105,11 +110,12 @@ impl Listed for LiveHosts {
         row.report.host.clone()
     }
 
-    fn detail(scene: &Scene, row: &LiveHostRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
-        let mut parts = said_parts(silence(scene, place.host, at));
+    fn detail(snapshot: &Snapshot, row: &LiveHostRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
+        let mut parts = said_parts(silence(snapshot, place.host, at));
         // `silence` already gave the reason for which the host does not respond.
-        for one in scene.findings_of(place.host).filter(|one| one.code != "host.silent") {
-            parts.push(Piece::Said(tone(one.severity), format!("{}: {}", one.subject, one.what)));
+        for one in snapshot.findings_of(place.host).filter(|one| one.code != "host.silent") {
+            parts
+                .push(Piece::RowText(tone(one.severity), format!("{}: {}", one.subject, one.what)));
             parts.extend(one.fix.clone().map(Piece::Fix));
         }
         if !parts.is_empty() {

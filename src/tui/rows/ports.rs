@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use super::{Graph, Listed, Place, Said, said_parts, silence, tone};
+use super::{Graph, Listed, Place, RowText, said_parts, silence, tone};
 use crate::analyse::traffic::Traffic;
 use crate::clock;
 use crate::model::{Counter, Finding, Subject, key};
 use crate::query::{CounterRow, DeviceRow, LivePortRow, LivePorts, Value};
 use crate::tui::detail::{Chart, Piece, columns, counters};
-use crate::tui::history::{KEPT, Sample, Track, Unit};
-use crate::tui::scene::Scene;
+use crate::tui::history::{KEPT, PortTraffic, Track, Unit};
+use crate::tui::snapshot::Snapshot;
 use crate::tui::theme::Token;
 use crate::tui::view::{Narrow, View};
 
@@ -35,9 +35,9 @@ impl Listed for LivePorts {
 
     const GRAPH: Option<&'static str> = Some("RX TREND");
 
-    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place> {
+    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place> {
         let mut places = Vec::new();
-        for (host, report) in scene.picture.reports.iter().enumerate() {
+        for (host, report) in snapshot.sample.reports.iter().enumerate() {
             if !narrow.admits(&report.host) {
                 continue;
             }
@@ -55,42 +55,48 @@ impl Listed for LivePorts {
         places
     }
 
-    fn row(scene: &Scene, place: Place, _: Instant) -> Option<LivePortRow<'_>> {
-        let report = scene.report(place.host)?;
+    fn row(snapshot: &Snapshot, place: Place, _: Instant) -> Option<LivePortRow<'_>> {
+        let report = snapshot.report(place.host)?;
         let device = place.first.map(|first| report.devices.get(first));
         let port = device.flatten().zip(place.second).map(|(device, at)| device.ports.get(at));
         if matches!(device, Some(None)) || matches!(port, Some(None)) {
             return None;
         }
-        let traffic = traffic(scene, place).unwrap_or_default();
+        let traffic = traffic(snapshot, place).unwrap_or_default();
         let host = place.host;
         let place = DeviceRow { report, device: device.flatten(), port: port.flatten() };
         let errors_since = traffic.errors.map(|_| {
             let counted = place.device.zip(place.port).into_iter().flat_map(|(device, port)| {
-                scene.errors(host, &device.name, port.number).map(|(_, count)| count)
+                snapshot.errors(host, &device.name, port.number).map(|(_, count)| count)
             });
             counted.fold(0, u64::saturating_add)
         });
         Some(LivePortRow { place, traffic, errors_since })
     }
 
-    fn graph<'scene>(
-        scene: &'scene Scene,
-        row: &LivePortRow<'scene>,
+    fn graph<'snapshot>(
+        snapshot: &'snapshot Snapshot,
+        row: &LivePortRow<'snapshot>,
         place: Place,
-    ) -> Option<Graph<'scene>> {
+    ) -> Option<Graph<'snapshot>> {
         let port = row.place.port?;
         if let Some(since_ns) = row.place.device.and_then(|device| device.gone_since_ns) {
             // The state column already shows that the device is gone, so the graph shows only the
             // time.
             return Some(Graph::Words(clock::utc_time(since_ns)));
         }
-        let track = scene.history.of(place.host, &row.place.device?.name, port.number)?;
+        let track = snapshot.history.of(place.host, &row.place.device?.name, port.number)?;
         Some(Graph::Trend(track, port.rate_bps))
     }
 
-    fn said(scene: &Scene, row: &LivePortRow<'_>, place: Place, at: Instant) -> Option<Said> {
-        silence(scene, place.host, at).or_else(|| findings(scene, row, place).next().map(said))
+    fn said(
+        snapshot: &Snapshot,
+        row: &LivePortRow<'_>,
+        place: Place,
+        at: Instant,
+    ) -> Option<RowText> {
+        silence(snapshot, place.host, at)
+            .or_else(|| findings(snapshot, row, place).next().map(said))
     }
 
     /// Matches findings about the host for the only row of a host without devices.
@@ -120,20 +126,22 @@ impl Listed for LivePorts {
         }
     }
 
-    fn detail(scene: &Scene, row: &LivePortRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
-        let mut parts = said_parts(silence(scene, place.host, at));
-        parts.extend(findings(scene, row, place).map(said).flat_map(|said| said_parts(Some(said))));
+    fn detail(snapshot: &Snapshot, row: &LivePortRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
+        let mut parts = said_parts(silence(snapshot, place.host, at));
+        parts.extend(
+            findings(snapshot, row, place).map(said).flat_map(|said| said_parts(Some(said))),
+        );
         if !parts.is_empty() {
             parts.push(Piece::Gap);
         }
-        if let Some(Graph::Trend(track, rate_bps)) = Self::graph(scene, row, place) {
-            parts.push(chart("RX", Token::Rx, track, rate_bps, Sample::rx));
-            parts.push(chart("TX", Token::Tx, track, rate_bps, Sample::tx));
+        if let Some(Graph::Trend(track, rate_bps)) = Self::graph(snapshot, row, place) {
+            parts.push(chart("RX", Token::Rx, track, rate_bps, PortTraffic::rx));
+            parts.push(chart("TX", Token::Tx, track, rate_bps, PortTraffic::tx));
             parts.push(Piece::Gap);
         }
         parts.push(columns::<LivePorts>(row, &[]));
         if let Some((device, port)) = row.place.device.zip(row.place.port) {
-            let errors = scene.errors(place.host, &device.name, port.number);
+            let errors = snapshot.errors(place.host, &device.name, port.number);
             let words: Vec<String> =
                 errors.map(|(name, count)| format!("{name} {count}")).collect();
             if !words.is_empty() {
@@ -161,25 +169,25 @@ fn counter_rows<'report>(
 }
 
 /// Returns the findings about a port, the worst first.
-fn findings<'scene>(
-    scene: &'scene Scene,
-    row: &LivePortRow<'scene>,
+fn findings<'snapshot>(
+    snapshot: &'snapshot Snapshot,
+    row: &LivePortRow<'snapshot>,
     place: Place,
-) -> impl Iterator<Item = &'scene Finding> {
+) -> impl Iterator<Item = &'snapshot Finding> {
     let row = *row;
-    scene.findings_of(place.host).filter(move |one| LivePorts::is_about(&row, &one.subject))
+    snapshot.findings_of(place.host).filter(move |one| LivePorts::is_about(&row, &one.subject))
 }
 
-fn said(finding: &Finding) -> Said {
+fn said(finding: &Finding) -> RowText {
     let (what, fix) = (finding.what.clone(), finding.fix.clone());
-    Said { what, fix, tone: tone(finding.severity) }
+    RowText { what, fix, tone: tone(finding.severity) }
 }
 
 /// Returns the traffic of a port, derived when the sample arrived.
-fn traffic(scene: &Scene, place: Place) -> Option<Traffic> {
-    let before = scene.report(place.host)?.devices.get(..place.first?)?;
+fn traffic(snapshot: &Snapshot, place: Place) -> Option<Traffic> {
+    let before = snapshot.report(place.host)?.devices.get(..place.first?)?;
     let skipped: usize = before.iter().map(|device| device.ports.len()).sum();
-    scene.derived.ports.get(place.host)?.get(skipped + place.second?).copied()
+    snapshot.derived.ports.get(place.host)?.get(skipped + place.second?).copied()
 }
 
 fn chart(
@@ -187,7 +195,7 @@ fn chart(
     token: Token,
     track: Track<'_>,
     rate_bps: Option<u64>,
-    get: fn(Sample) -> Option<u64>,
+    get: fn(PortTraffic) -> Option<u64>,
 ) -> Piece {
     let samples: Vec<Option<u64>> = track.last(KEPT).map(get).collect();
     let most = samples.iter().flatten().copied().max().unwrap_or(0);

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use super::{Listed, Place, Said, Target, beginning, tone};
+use super::{Listed, Place, RowText, Target, beginning, tone};
 use crate::model::Subject;
 use crate::names;
 use crate::query::{FindingRow, Findings, Value};
 use crate::tui::detail::Piece;
-use crate::tui::scene::Scene;
-use crate::tui::sheet::Silent;
+use crate::tui::snapshot::Snapshot;
+use crate::tui::table_view::Stale;
 use crate::tui::view::{Narrow, View};
 
 impl Listed for Findings {
@@ -17,34 +17,34 @@ impl Listed for Findings {
     const IMPORTANT: &'static [&'static str] =
         &["finding.severity", "finding.hosts", "finding.subject", "finding.what", "finding.fix"];
 
-    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place> {
-        let all = scene.findings.all.iter().enumerate();
+    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place> {
+        let all = snapshot.findings.all.iter().enumerate();
         let wanted = all.filter(|(_, one)| one.hosts.iter().any(|host| narrow.admits(host)));
         wanted.map(|(first, _)| Place::of(0, first)).collect()
     }
 
-    fn row(scene: &Scene, place: Place, _: Instant) -> Option<FindingRow<'_>> {
-        let (finding, nth) = (scene.findings.all.get(place.first?)?, &scene.findings.nth);
+    fn row(snapshot: &Snapshot, place: Place, _: Instant) -> Option<FindingRow<'_>> {
+        let (finding, nth) = (snapshot.findings.all.get(place.first?)?, &snapshot.findings.nth);
         Some(FindingRow { finding, nth: *nth.get(place.first?)? })
     }
 
     /// Unreadable data may be without problems, and a past state is over, so neither is a
     /// problem.
-    fn is_problem(_: &Scene, row: &FindingRow<'_>, _: Place) -> bool {
+    fn is_problem(_: &Snapshot, row: &FindingRow<'_>, _: Place) -> bool {
         row.finding.severity.is_problem()
     }
 
     /// A finding may name several hosts, and is itself never stale.
     const HAS_AGES: bool = false;
 
-    fn silent(_: &Scene, _: Place, _: Instant) -> Option<Silent> {
+    fn silent(_: &Snapshot, _: Place, _: Instant) -> Option<Stale> {
         None
     }
 
-    fn said(_: &Scene, row: &FindingRow<'_>, _: Place, _: Instant) -> Option<Said> {
+    fn said(_: &Snapshot, row: &FindingRow<'_>, _: Place, _: Instant) -> Option<RowText> {
         let one = row.finding;
         let tone = tone(one.severity);
-        Some(Said { what: one.what.clone(), fix: one.fix.clone(), tone })
+        Some(RowText { what: one.what.clone(), fix: one.fix.clone(), tone })
     }
 
     fn target(row: &FindingRow<'_>) -> Target {
@@ -62,9 +62,9 @@ impl Listed for Findings {
         row.finding.code.to_owned()
     }
 
-    fn detail(scene: &Scene, row: &FindingRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
+    fn detail(snapshot: &Snapshot, row: &FindingRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
         let one = row.finding;
-        let mut parts = beginning(Self::said(scene, row, place, at));
+        let mut parts = beginning(Self::said(snapshot, row, place, at));
         let field =
             |name: &str, text: &str| Piece::Field(name.to_owned(), Value::Text(text.into()));
         parts.extend([

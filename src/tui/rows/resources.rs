@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use super::{Listed, Place, Said, beginning, silence};
+use super::{Listed, Place, RowText, beginning, silence};
 use crate::model::Owner;
 use crate::query::{ProcessRow, Processes, Resources, resource_rows};
 use crate::tui::detail::{Piece, columns, table};
-use crate::tui::scene::Scene;
+use crate::tui::snapshot::Snapshot;
 use crate::tui::theme::Token;
 use crate::tui::view::{Narrow, View};
 
@@ -28,13 +28,13 @@ impl Listed for Processes {
         "process.devices",
     ];
 
-    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place> {
+    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place> {
         let mut places = Vec::new();
-        for (host, report) in scene.picture.reports.iter().enumerate() {
+        for (host, report) in snapshot.sample.reports.iter().enumerate() {
             if !narrow.admits(&report.host) {
                 continue;
             }
-            let count = scene.derived.holdings.get(host).map_or(0, Vec::len);
+            let count = snapshot.derived.holdings.get(host).map_or(0, Vec::len);
             // A host whose resources could not be read has a row, too.
             if count == 0 && report.resources.is_none() {
                 places.push(Place::of_host(host));
@@ -44,30 +44,35 @@ impl Listed for Processes {
         places
     }
 
-    fn row(scene: &Scene, place: Place, _: Instant) -> Option<ProcessRow<'_>> {
-        let report = scene.report(place.host)?;
-        let holdings = scene.derived.holdings.get(place.host)?;
+    fn row(snapshot: &Snapshot, place: Place, _: Instant) -> Option<ProcessRow<'_>> {
+        let report = snapshot.report(place.host)?;
+        let holdings = snapshot.derived.holdings.get(place.host)?;
         let holding = place.first.map(|first| holdings.get(first));
         (!matches!(holding, Some(None)))
             .then(|| ProcessRow { report, holding: holding.flatten().map(Cow::Borrowed) })
     }
 
-    fn is_problem(scene: &Scene, row: &ProcessRow<'_>, place: Place) -> bool {
-        scene.failure(place.host).is_some()
+    fn is_problem(snapshot: &Snapshot, row: &ProcessRow<'_>, place: Place) -> bool {
+        snapshot.failure(place.host).is_some()
             || row.holding.as_deref().is_none_or(|one| one.failed_qps > 0)
     }
 
-    fn said(scene: &Scene, row: &ProcessRow<'_>, place: Place, at: Instant) -> Option<Said> {
-        silence(scene, place.host, at).or_else(|| {
+    fn said(
+        snapshot: &Snapshot,
+        row: &ProcessRow<'_>,
+        place: Place,
+        at: Instant,
+    ) -> Option<RowText> {
+        silence(snapshot, place.host, at).or_else(|| {
             if row.holding.as_deref().is_some_and(|one| one.failed_qps > 0) {
                 let what = "queue pairs are in the error state and transfer nothing".into();
                 let fix =
                     Some("read the log of the process; restart it if it does not reconnect".into());
-                return Some(Said { what, fix, tone: Token::Bad });
+                return Some(RowText { what, fix, tone: Token::Bad });
             }
             let problem = row.report.problems.within("resources").first()?;
             let (what, fix) = (problem.detail.clone(), problem.fix.clone());
-            Some(Said { what, fix: fix.map(String::from), tone: Token::Unknown })
+            Some(RowText { what, fix: fix.map(String::from), tone: Token::Unknown })
         })
     }
 
@@ -80,8 +85,8 @@ impl Listed for Processes {
         }
     }
 
-    fn detail(scene: &Scene, row: &ProcessRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
-        let mut parts = beginning(Self::said(scene, row, place, at));
+    fn detail(snapshot: &Snapshot, row: &ProcessRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
+        let mut parts = beginning(Self::said(snapshot, row, place, at));
         parts.push(columns::<Processes>(row, &[]));
         let Some(holding) = row.holding.as_deref() else { return parts };
         let mut rows = resource_rows(std::slice::from_ref(row.report));

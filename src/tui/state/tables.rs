@@ -1,8 +1,8 @@
 //! Tables of all views except the matrix.
 
 use crate::query::{Connections, Findings, LiveHosts, LivePorts, Processes};
-use crate::tui::sheet::Sheet;
 use crate::tui::table::Table;
+use crate::tui::table_view::TableView;
 use crate::tui::view::View;
 
 /// Tables of all views. Each keeps its filter, order, columns and selection while other views are
@@ -18,7 +18,7 @@ pub(in crate::tui) struct Tables {
 
 impl Tables {
     /// Returns the table of a view; `None` for the matrix.
-    pub(in crate::tui) fn of(&self, view: View) -> Option<&dyn Sheet> {
+    pub(in crate::tui) fn of(&self, view: View) -> Option<&dyn TableView> {
         match view {
             View::Hosts => Some(&self.hosts),
             View::Ports => Some(&self.ports),
@@ -30,7 +30,7 @@ impl Tables {
     }
 
     /// Returns the table of a view for changes; `None` for the matrix.
-    pub(in crate::tui) fn of_mut(&mut self, view: View) -> Option<&mut dyn Sheet> {
+    pub(in crate::tui) fn of_mut(&mut self, view: View) -> Option<&mut dyn TableView> {
         match view {
             View::Hosts => Some(&mut self.hosts),
             View::Ports => Some(&mut self.ports),

@@ -3,17 +3,17 @@
 use super::Table;
 use crate::query::{Column, Defaults, is_live, live_columns};
 use crate::tui::rows::Listed;
-use crate::tui::scene::Scene;
-use crate::tui::sheet::{Heading, Sheet as _};
+use crate::tui::snapshot::Snapshot;
+use crate::tui::table_view::{Heading, TableView as _};
 
 impl<L: Listed> Table<L> {
     /// Returns the selected columns, or the default ones.
-    pub(super) fn shown(&self, scene: Option<&Scene>) -> Vec<&'static Column<L>> {
+    pub(super) fn shown(&self, snapshot: Option<&Snapshot>) -> Vec<&'static Column<L>> {
         if let Some(columns) = &self.columns {
             return columns.clone();
         }
         // A single host needs no name in every row.
-        let hosts_named = scene.is_none_or(|scene| scene.picture.reports.len() > 1);
+        let hosts_named = snapshot.is_none_or(|snapshot| snapshot.sample.reports.len() > 1);
         let defaults = Defaults { hosts_named, watched: true, ..Defaults::default() };
         // `select` fails only for an unknown column name, and none is given.
         let mut usual = crate::query::select(&[], defaults).unwrap_or_default();
@@ -21,9 +21,9 @@ impl<L: Listed> Table<L> {
         usual
     }
 
-    pub(super) fn toggle(&mut self, scene: Option<&Scene>, index: usize) {
+    pub(super) fn toggle(&mut self, snapshot: Option<&Snapshot>, index: usize) {
         let Some(column) = live_columns::<L>().nth(index) else { return };
-        let mut shown = self.shown(scene);
+        let mut shown = self.shown(snapshot);
         if shown.iter().any(|one| one.id == column.id) {
             // The last column stays.
             if shown.len() > 1 {
@@ -41,7 +41,7 @@ impl<L: Listed> Table<L> {
     }
 
     /// Returns the headings of the shown columns, each with its rank.
-    pub(super) fn headings_of(&self, scene: Option<&Scene>) -> Vec<Heading> {
+    pub(super) fn headings_of(&self, snapshot: Option<&Snapshot>) -> Vec<Heading> {
         let order = self.order();
         let rank = |id: &str, at: usize| {
             // The sort column stays visible; otherwise the order could not be understood.
@@ -61,6 +61,6 @@ impl<L: Listed> Table<L> {
             rank: rank(column.id, at),
             meaning: column.meaning,
         };
-        self.shown(scene).iter().enumerate().map(heading).collect()
+        self.shown(snapshot).iter().enumerate().map(heading).collect()
     }
 }

@@ -77,14 +77,14 @@ impl State {
                 self.rebuild();
             }
             Action::First => {
-                self.with_table(|table, scene, at| table.go_to_top(scene, at));
+                self.with_table(|table, snapshot, at| table.go_to_top(snapshot, at));
             }
             _ => {
-                self.with_table(|table, scene, at| {
+                self.with_table(|table, snapshot, at| {
                     let row = table.at().unwrap_or(0);
                     let wanted = scrolled(row, action, lines);
                     if wanted != row {
-                        table.choose(scene, wanted, at);
+                        table.choose(snapshot, wanted, at);
                     }
                 });
             }
@@ -94,7 +94,7 @@ impl State {
     fn choose_column(&mut self, kind: PickerKind) {
         let Some(table) = self.table() else { return };
         let order = table.order().map(|(id, _)| id);
-        let all = table.all_columns(self.scene());
+        let all = table.all_columns(self.snapshot());
         let at = all.iter().position(|(column, is_shown)| match kind {
             PickerKind::Sort => order.map_or(*is_shown, |id| id == column.id),
             PickerKind::Columns => *is_shown,
@@ -104,11 +104,13 @@ impl State {
 
     /// Opens the target of the selected row.
     fn open(&mut self) {
-        match self.with_table(|table, scene, at| table.target(scene, at)).flatten() {
+        match self.with_table(|table, snapshot, at| table.target(snapshot, at)).flatten() {
             Some(Target::Rows(view, narrow, subject)) => {
                 self.enter(Page::Rows(view, narrow));
                 if let Some(subject) = subject {
-                    self.with_table(|table, scene, at| table.choose_subject(scene, &subject, at));
+                    self.with_table(|table, snapshot, at| {
+                        table.choose_subject(snapshot, &subject, at)
+                    });
                 }
             }
             Some(Target::Detail) => self.inspect(),
@@ -119,7 +121,7 @@ impl State {
     /// Opens the detail pane of the selected row.
     fn inspect(&mut self) {
         let view = self.view();
-        let chosen = self.with_table(|table, scene, at| table.chosen(scene, at)).flatten();
+        let chosen = self.with_table(|table, snapshot, at| table.chosen(snapshot, at)).flatten();
         if let Some((key, name)) = chosen {
             self.enter(Page::Detail(view, key, name, 0));
         }
@@ -134,12 +136,12 @@ impl State {
         self.rebuild();
     }
 
-    /// Resets the error counts of the visible scene to zero.
+    /// Resets the error counts of the visible snapshot to zero.
     fn zero(&mut self) {
-        let Some(shown) = self.scene() else { return };
+        let Some(shown) = self.snapshot() else { return };
         self.zero = Arc::new(shown.changes.errors.clone());
-        for scene in [&mut self.live, &mut self.frozen].into_iter().flatten() {
-            scene.zero = Arc::clone(&self.zero);
+        for snapshot in [&mut self.live, &mut self.frozen].into_iter().flatten() {
+            snapshot.zero = Arc::clone(&self.zero);
         }
         // The lines of the pane show the old counts.
         self.pane = None;
@@ -226,7 +228,7 @@ impl State {
         };
         self.show_all(View::Hosts);
         let is_shown = |state: &mut Self| {
-            state.with_table(|table, scene, at| table.choose_key(scene, &is_wanted, at))
+            state.with_table(|table, snapshot, at| table.choose_key(snapshot, &is_wanted, at))
         };
         if is_shown(self) != Some(true) {
             // A filter hides the host, so all filters are removed.

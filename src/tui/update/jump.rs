@@ -16,10 +16,10 @@ impl State {
         };
         let text = text.trim().to_lowercase();
         let views = View::ALL.into_iter().map(|view| (view.name(), Goal::View(view)));
-        let reports = self.scene().map(|scene| scene.picture.reports.as_slice());
+        let reports = self.snapshot().map(|snapshot| snapshot.sample.reports.as_slice());
         let hosts = reports.unwrap_or_default().iter();
         let hosts = hosts.map(|report| (report.host.as_str(), Goal::Host));
-        let columns = self.table().map(|table| table.all_columns(self.scene()));
+        let columns = self.table().map(|table| table.all_columns(self.snapshot()));
         let columns = columns.unwrap_or_default();
         let columns = columns.iter().map(|(one, _)| (one.title, Goal::Column(one.id)));
         let all: Vec<(&str, Goal)> = views.chain(hosts).chain(columns).collect();

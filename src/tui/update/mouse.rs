@@ -36,10 +36,10 @@ impl State {
             return;
         }
         if let Some(line) = line.checked_sub(1) {
-            self.with_table(|table, scene, at| {
+            self.with_table(|table, snapshot, at| {
                 let wanted = table.top() + line;
                 if wanted < table.len() {
-                    table.choose(scene, wanted, at);
+                    table.choose(snapshot, wanted, at);
                 }
             });
         } else if let Some(id) = self.heading_at(column) {

@@ -8,7 +8,7 @@ use crate::tui::state::State;
 impl State {
     pub(super) fn pick(&mut self, action: Action) {
         let lines = self.layout().body_lines();
-        let count = self.table().map_or(0, |table| table.all_columns(self.scene()).len());
+        let count = self.table().map_or(0, |table| table.all_columns(self.snapshot()).len());
         let Mode::Picker(picker) = &mut self.mode else { return };
         match action {
             Action::Accept | Action::Toggle => {
@@ -33,13 +33,13 @@ impl State {
     /// Shows or hides a column, or sorts by it; sorting again by the same column reverses the
     /// order.
     fn take_column(&mut self, kind: PickerKind, at: usize) {
-        let scene = self.scene().cloned();
+        let snapshot = self.snapshot().cloned();
         let view = self.view();
         let Some(table) = self.tables.of_mut(view) else { return };
         match kind {
-            PickerKind::Columns => table.toggle_column(scene.as_ref(), at),
+            PickerKind::Columns => table.toggle_column(snapshot.as_ref(), at),
             PickerKind::Sort => {
-                let all = table.all_columns(scene.as_ref());
+                let all = table.all_columns(snapshot.as_ref());
                 let Some((column, _)) = all.get(at) else { return };
                 table.sort_by(column.id);
             }

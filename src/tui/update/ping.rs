@@ -17,7 +17,7 @@ impl State {
             return Vec::new();
         }
         let hosts = self.hosts_to_ping();
-        let is_alone = self.scene().is_some_and(|scene| scene.picture.reports.len() < 2);
+        let is_alone = self.snapshot().is_some_and(|snapshot| snapshot.sample.reports.len() < 2);
         match hosts.len() {
             _ if is_alone => {
                 self.say("a matrix needs at least two hosts: start rdmactl top with -H", true);
@@ -41,10 +41,10 @@ impl State {
             Page::Detail(..) => Narrow::All,
         };
         let moment = self.moment();
-        let Some(scene) = self.frozen.as_ref().or(self.live.as_ref()) else { return Vec::new() };
+        let Some(snapshot) = self.frozen.as_ref().or(self.live.as_ref()) else { return Vec::new() };
         let Some(table) = self.tables.of_mut(View::Hosts) else { return Vec::new() };
-        table.rebuild(Some(scene), &narrow, moment);
-        let lines = table.lines(scene, 0, table.len(), &["host"], moment).into_iter();
+        table.rebuild(Some(snapshot), &narrow, moment);
+        let lines = table.lines(snapshot, 0, table.len(), &["host"], moment).into_iter();
         let there = lines.filter(|line| line.silent.is_none());
         there.filter_map(|line| line.cells.first()?.name()).collect()
     }

@@ -7,7 +7,7 @@ use ratatui::Terminal;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Size;
 
-use super::canvas::Canvas;
+use super::frame_backend::FrameBackend;
 use crate::term::screen::{Screen, ScreenError};
 use crate::tui::{State, draw};
 
@@ -18,16 +18,16 @@ const AFTER_INPUT: Duration = Duration::from_millis(16);
 const AFTER_NEWS: Duration = Duration::from_millis(100);
 
 /// Screen with the time of the next frame.
-pub(super) struct Stage {
-    terminal: Terminal<Canvas>,
+pub(super) struct Display {
+    terminal: Terminal<FrameBackend>,
     drawn: Option<Instant>,
     due: Option<Instant>,
 }
 
-impl Stage {
+impl Display {
     /// Enters full-screen mode; the first frame is due at once.
     pub(super) fn enter(now: Instant) -> Result<Self, ScreenError> {
-        let terminal = Terminal::new(Canvas::new(Screen::enter()?))?;
+        let terminal = Terminal::new(FrameBackend::new(Screen::enter()?))?;
         Ok(Self { terminal, drawn: None, due: Some(now) })
     }
 

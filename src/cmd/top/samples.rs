@@ -10,25 +10,25 @@ use crate::analyse::qp_owner::name_owners;
 use crate::analyse::rate::Counted;
 use crate::analyse::vanished::Vanished;
 use crate::cmd::live_hosts::Dated;
-use crate::tui::{Picture, Seen};
+use crate::tui::{Sample, Seen};
 
 /// Maker of samples, with the state that it keeps between two samples.
 #[derive(Default)]
-pub(super) struct Pictures {
-    last: Option<Arc<Picture>>,
+pub(super) struct Samples {
+    last: Option<Arc<Sample>>,
     counted: Counted,
     vanished: Vanished,
 }
 
-impl Pictures {
+impl Samples {
     /// Returns the last sample.
-    pub(super) fn last(&self) -> Option<&Arc<Picture>> {
+    pub(super) fn last(&self) -> Option<&Arc<Sample>> {
         self.last.as_ref()
     }
 
     /// Returns the next sample. The hosts are the same in every sample. A host without a new
     /// report keeps its last report.
-    pub(super) fn next(&mut self, read: Vec<Dated>, at: Instant, taken_ns: u64) -> Arc<Picture> {
+    pub(super) fn next(&mut self, read: Vec<Dated>, at: Instant, taken_ns: u64) -> Arc<Sample> {
         let last = self.last.take();
         let (mut reports, mut seen) = (Vec::new(), Vec::new());
         for (index, Dated { mut report, answered }) in read.into_iter().enumerate() {
@@ -53,9 +53,9 @@ impl Pictures {
         }
         self.counted = Counted::of(&reports);
         let connections = connections(&reports);
-        let picture = Arc::new(Picture { at, taken_ns, reports, seen, connections });
-        self.last = Some(Arc::clone(&picture));
-        picture
+        let sample = Arc::new(Sample { at, taken_ns, reports, seen, connections });
+        self.last = Some(Arc::clone(&sample));
+        sample
     }
 }
 
@@ -85,8 +85,8 @@ mod tests {
         Dated { report: HostReport::failed("n1", failure), answered }
     }
 
-    fn rate_bps(picture: &Picture) -> Option<u64> {
-        picture.reports[0].devices[0].counters.as_ref().unwrap()[0].rate?.rate_bps
+    fn rate_bps(sample: &Sample) -> Option<u64> {
+        sample.reports[0].devices[0].counters.as_ref().unwrap()[0].rate?.rate_bps
     }
 
     #[test]
@@ -116,48 +116,48 @@ mod tests {
             ..Consumers::default()
         });
         let read = Dated { report, answered: Some(at) };
-        let picture = Pictures::default().next(vec![read], at, 1);
+        let sample = Samples::default().next(vec![read], at, 1);
         let users: Vec<&str> =
-            picture.connections[0].iter().map(|one| one.consumer.instance.as_str()).collect();
+            sample.connections[0].iter().map(|one| one.consumer.instance.as_str()).collect();
         assert_eq!(users, ["rdmactl-like[8]"]);
-        let held = picture.reports[0].resources.as_deref().unwrap();
+        let held = sample.reports[0].resources.as_deref().unwrap();
         assert_eq!(held.len(), 2, "{held:?}");
     }
 
     #[test]
     fn a_host_that_falls_silent_keeps_its_last_answer_with_its_rates() {
-        let (at, mut pictures) = (clock::now(), Pictures::default());
-        assert_eq!(rate_bps(&pictures.next(vec![here(1, at)], at, 1)), None);
-        let last = pictures.next(vec![here(2, at)], at, 2);
+        let (at, mut samples) = (clock::now(), Samples::default());
+        assert_eq!(rate_bps(&samples.next(vec![here(1, at)], at, 1)), None);
+        let last = samples.next(vec![here(2, at)], at, 2);
         assert_eq!(rate_bps(&last), Some(8_000));
         for taken_ns in 3..5 {
-            let kept = pictures.next(vec![silent(Some(at))], at, taken_ns);
+            let kept = samples.next(vec![silent(Some(at))], at, taken_ns);
             assert_eq!(kept.reports, last.reports);
             assert_eq!(kept.seen[0].answered, Some(at));
             assert_eq!(kept.seen[0].failure.as_ref().unwrap().reason, Reason::Lost);
         }
         // After the return, the rate covers the whole time without reports.
-        let back = pictures.next(vec![here(6, at)], at, 6);
+        let back = samples.next(vec![here(6, at)], at, 6);
         assert_eq!((rate_bps(&back), &back.seen[0].failure), (Some(8_000), &None));
     }
 
     #[test]
     fn whoever_asks_anew_keeps_what_was_answered_before() {
-        let (at, mut pictures) = (clock::now(), Pictures::default());
-        let last = pictures.next(vec![here(1, at)], at, 1);
-        let kept = pictures.next(vec![silent(None)], at, 2);
+        let (at, mut samples) = (clock::now(), Samples::default());
+        let last = samples.next(vec![here(1, at)], at, 1);
+        let kept = samples.next(vec![silent(None)], at, 2);
         assert_eq!((&kept.reports, kept.seen[0].answered), (&last.reports, Some(at)));
     }
 
     #[test]
     fn a_host_that_never_answered_has_only_its_failure() {
-        let (at, mut pictures) = (clock::now(), Pictures::default());
+        let (at, mut samples) = (clock::now(), Samples::default());
         for taken_ns in 1..3 {
-            let picture = pictures.next(vec![silent(None)], at, taken_ns);
-            assert!(picture.reports[0].devices.is_empty());
-            assert_eq!(picture.reports[0].failure, picture.seen[0].failure);
-            assert_eq!(picture.seen[0].answered, None);
+            let sample = samples.next(vec![silent(None)], at, taken_ns);
+            assert!(sample.reports[0].devices.is_empty());
+            assert_eq!(sample.reports[0].failure, sample.seen[0].failure);
+            assert_eq!(sample.seen[0].answered, None);
         }
-        assert_eq!(pictures.next(vec![here(1, at)], at, 3).seen[0].failure, None);
+        assert_eq!(samples.next(vec![here(1, at)], at, 3).seen[0].failure, None);
     }
 }

@@ -8,7 +8,7 @@ use crate::model::{Connection, HostFailure, HostReport};
 ///
 /// A thread gathers the next sample while this one is shown.
 #[derive(Debug, Clone)]
-pub struct Picture {
+pub struct Sample {
     /// Time of the sample; it identifies the sample.
     pub at: Instant,
     /// Wall-clock time of the sample, in nanoseconds since 1970 UTC.

@@ -1,6 +1,6 @@
 //! A sample with everything that is derived from it once, so that drawing computes nothing.
 //!
-//! `top` builds a scene for each sample; tables, panes and the matrix read it.
+//! `top` builds a snapshot for each sample; tables, panes and the matrix read it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use super::changes::Changes;
 use super::errors::Errors;
 use super::history::History;
 use super::prepared::{Derived, Past, Prepared, failure};
-use super::{Picture, Place, Seen};
+use super::{Place, Sample, Seen};
 use crate::analyse::findings::worst_first;
 use crate::analyse::share::Share;
 use crate::model::{Connection, Finding, HostFailure, HostReport, Reason, Subject};
 
 /// Data on the screen: one sample, its derived data, and what is kept from earlier samples.
 ///
-/// A clone is cheap. A frozen screen keeps one scene while new scenes arrive.
+/// A clone is cheap. A frozen screen keeps one snapshot while new snapshots arrive.
 #[derive(Debug, Clone)]
-pub struct Scene {
-    pub(super) picture: Arc<Picture>,
+pub struct Snapshot {
+    pub(super) sample: Arc<Sample>,
     pub(super) derived: Arc<Derived>,
     /// Position in a recording.
     pub(super) place: Option<Place>,
@@ -41,47 +41,47 @@ pub(super) struct Found {
     of_host: Vec<Vec<usize>>,
 }
 
-impl Scene {
-    /// Builds the scene after another one, or the first scene.
+impl Snapshot {
+    /// Builds the snapshot after another one, or the first snapshot.
     pub(super) fn next(before: Option<Self>, prepared: Prepared) -> Self {
-        let Prepared { picture, derived, place, past } = prepared;
+        let Prepared { sample, derived, place, past } = prepared;
         let before = match before {
-            Some(known) if Arc::ptr_eq(&known.picture, &picture) => return Self { place, ..known },
+            Some(known) if Arc::ptr_eq(&known.sample, &sample) => return Self { place, ..known },
             known => known,
         };
         // A step back in a recording drops later samples. Wall-clock time does not order samples:
         // it may be set.
-        let known = before.filter(|known| known.picture.at <= picture.at);
+        let known = before.filter(|known| known.sample.at <= sample.at);
         let known = known.map(|Self { history, changes, .. }| Past { history, changes });
         let mut past = past.or(known).unwrap_or_default();
-        past.take(&picture, &derived.ports);
+        past.take(&sample, &derived.ports);
         let Past { history, changes } = past;
-        let findings = Arc::new(Found::of(&picture, &derived, &changes));
-        Self { picture, derived, place, findings, history, changes, zero: Arc::default() }
+        let findings = Arc::new(Found::of(&sample, &derived, &changes));
+        Self { sample, derived, place, findings, history, changes, zero: Arc::default() }
     }
 
     /// Returns the report of a host.
     pub(super) fn report(&self, host: usize) -> Option<&HostReport> {
-        self.picture.reports.get(host)
+        self.sample.reports.get(host)
     }
 
     /// Returns the time of the last response of a host, and its failure.
     pub(super) fn seen(&self, host: usize) -> Option<&Seen> {
-        self.picture.seen.get(host)
+        self.sample.seen.get(host)
     }
 
     /// Returns the reason for which a host does not respond.
     pub(super) fn failure(&self, host: usize) -> Option<&HostFailure> {
-        failure(&self.picture, host)
+        failure(&self.sample, host)
     }
 
     pub(super) fn connections(&self, host: usize) -> &[Connection] {
-        self.picture.connections.get(host).map(Vec::as_slice).unwrap_or_default()
+        self.sample.connections.get(host).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns the number of hosts that responded.
     pub(super) fn hosts_up(&self) -> usize {
-        (0..self.picture.reports.len()).filter(|host| self.failure(*host).is_none()).count()
+        (0..self.sample.reports.len()).filter(|host| self.failure(*host).is_none()).count()
     }
 
     /// Returns the errors of a port since the last reset, each with the name of its counter.
@@ -102,13 +102,13 @@ impl Scene {
     /// Returns true if hosts are missing, and all missing hosts are still connecting.
     pub(super) fn is_connecting(&self) -> bool {
         let mut missing =
-            (0..self.picture.reports.len()).filter_map(|host| self.failure(host)).peekable();
+            (0..self.sample.reports.len()).filter_map(|host| self.failure(host)).peekable();
         missing.peek().is_some() && missing.all(|one| one.reason == Reason::Connecting)
     }
 
     /// Returns true if all hosts responded to the last request, so that no problem is hidden.
     pub(super) fn is_complete(&self) -> bool {
-        self.hosts_up() == self.picture.reports.len()
+        self.hosts_up() == self.sample.reports.len()
     }
 
     /// Returns true if the data of a host is stale.
@@ -118,7 +118,7 @@ impl Scene {
 
     /// Returns true if the data of at least one host is stale.
     pub(super) fn has_old(&self) -> bool {
-        (0..self.picture.seen.len()).any(|host| self.is_old(host))
+        (0..self.sample.seen.len()).any(|host| self.is_old(host))
     }
 
     /// Returns the findings that name a host, the worst first.
@@ -129,7 +129,7 @@ impl Scene {
 
     /// Returns true if the connections of at least one host were read in this sample.
     pub(super) fn knows_connections(&self) -> bool {
-        let reports = self.picture.reports.iter().enumerate();
+        let reports = self.sample.reports.iter().enumerate();
         let mut there = reports.filter(|(host, _)| self.failure(*host).is_none());
         there.any(|(_, report)| report.consumers.is_some())
     }
@@ -144,13 +144,13 @@ impl Scene {
 }
 
 impl Found {
-    fn of(picture: &Picture, derived: &Derived, changes: &Changes) -> Self {
+    fn of(sample: &Sample, derived: &Derived, changes: &Changes) -> Self {
         let mut all = derived.findings.clone();
-        all.extend(changes.findings(picture));
+        all.extend(changes.findings(sample));
         let all = worst_first(all);
         let index: HashMap<&str, usize> =
-            picture.reports.iter().enumerate().map(|(at, one)| (one.host.as_str(), at)).collect();
-        let mut of_host = vec![Vec::new(); picture.reports.len()];
+            sample.reports.iter().enumerate().map(|(at, one)| (one.host.as_str(), at)).collect();
+        let mut of_host = vec![Vec::new(); sample.reports.len()];
         let mut alike: HashMap<(&str, &Subject, Option<&String>), u32> = HashMap::new();
         let mut nth = Vec::with_capacity(all.len());
         for (at, finding) in all.iter().enumerate() {

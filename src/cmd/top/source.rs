@@ -9,14 +9,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::gatherer::Gatherer;
-use super::input::{Input, Teller};
+use super::input::{Input, InputSender};
 use super::matrix::Saved;
-use super::pictures::Pictures;
 use super::player::Player;
 use super::recorder::Feed;
+use super::samples::Samples;
 use super::slot::Slot;
 use crate::fleet::Watchdog;
-use crate::tui::Scenes;
+use crate::tui::Snapshots;
 
 /// Time for the thread to end before its connections are closed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ pub(super) enum Order {
 }
 
 /// Thread that produces samples.
-pub(super) struct Supply {
+pub(super) struct SampleSource {
     orders: Sender<Order>,
     thread: JoinHandle<Ended>,
     done: Receiver<()>,
@@ -43,11 +43,11 @@ pub(super) struct Supply {
 
 /// State that a source passes to the next one.
 #[derive(Default)]
-pub(super) struct Baton {
+pub(super) struct SourceState {
     /// Samples to continue from.
-    pub(super) pictures: Pictures,
-    /// Scenes of these samples.
-    pub(super) scenes: Scenes,
+    pub(super) samples: Samples,
+    /// Snapshots of these samples.
+    pub(super) snapshots: Snapshots,
     /// Recorder that receives the samples.
     pub(super) recording: Option<Feed>,
 }
@@ -56,16 +56,16 @@ pub(super) struct Baton {
 #[derive(Default)]
 pub(super) struct Ended {
     /// State for the next source.
-    pub(super) baton: Baton,
+    pub(super) source_state: SourceState,
     /// Agents that could not be ended.
     pub(super) left: Vec<String>,
 }
 
 /// Channels of a source.
-pub(super) struct Ways {
+pub(super) struct Channels {
     pub(super) orders: Receiver<Order>,
     pub(super) slot: Slot,
-    pub(super) teller: Teller,
+    pub(super) teller: InputSender,
 }
 
 /// Source of samples.
@@ -75,7 +75,7 @@ pub(super) enum Maker {
     Matrix(Saved),
 }
 
-impl Supply {
+impl SampleSource {
     /// Starts the thread.
     pub(super) fn start(
         maker: Maker,
@@ -85,17 +85,17 @@ impl Supply {
     ) -> anyhow::Result<Self> {
         let (orders, taken) = mpsc::channel();
         let (is_done, done) = mpsc::channel();
-        let ways = Ways { orders: taken, slot, teller: Teller(inputs) };
+        let channels = Channels { orders: taken, slot, teller: InputSender(inputs) };
         let make = move || {
             // Dropped at the end of this thread, also after a panic; that signals the end.
             let _is_done: Sender<()> = is_done;
             match maker {
-                Maker::Gatherer(gatherer) => gatherer.run(&ways),
-                Maker::Player(player) => player.run(&ways),
-                Maker::Matrix(saved) => saved.show(&ways),
+                Maker::Gatherer(gatherer) => gatherer.run(&channels),
+                Maker::Player(player) => player.run(&channels),
+                Maker::Matrix(saved) => saved.show(&channels),
             }
         };
-        let thread = thread::Builder::new().name("pictures".into()).spawn(make);
+        let thread = thread::Builder::new().name("samples".into()).spawn(make);
         let thread = thread.context("cannot start a thread")?;
         Ok(Self { orders, thread, done, watchdog })
     }

@@ -5,24 +5,24 @@
 use std::time::Instant;
 
 use super::detail::Piece;
-use super::rows::{Graph, RowKey, Said, Target};
-use super::scene::Scene;
+use super::rows::{Graph, RowKey, RowText, Target};
+use super::snapshot::Snapshot;
 use super::view::{Narrow, View};
 use crate::model::Subject;
 use crate::query::{Align, Described, FilterError, Meaning, Value};
 
 /// Row that is in view.
-pub(super) struct Line<'scene> {
+pub(super) struct Line<'snapshot> {
     pub(super) cells: Vec<Value>,
     /// Age and reason of stale data; `None` if the host of the row responds.
-    pub(super) silent: Option<Silent>,
+    pub(super) silent: Option<Stale>,
     pub(super) is_fresh: bool,
-    pub(super) graph: Option<Graph<'scene>>,
+    pub(super) graph: Option<Graph<'snapshot>>,
 }
 
 /// Stale data: its host does not respond.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Silent {
+pub(super) struct Stale {
     /// Age of the data; `None` for a host that never responded.
     pub(super) age: Option<Value>,
     /// Reason, as one word.
@@ -50,10 +50,10 @@ pub(super) struct Heading {
 }
 
 /// Table of any listing.
-pub(super) trait Sheet {
+pub(super) trait TableView {
     fn view(&self) -> View;
-    /// Reads the rows of a scene, and selects the row with the same key again.
-    fn rebuild(&mut self, scene: Option<&Scene>, narrow: &Narrow, at: Instant);
+    /// Reads the rows of a snapshot, and selects the row with the same key again.
+    fn rebuild(&mut self, snapshot: Option<&Snapshot>, narrow: &Narrow, at: Instant);
     /// Returns the number of rows that are shown.
     fn len(&self) -> usize;
     /// Returns the number of rows before filtering.
@@ -63,9 +63,9 @@ pub(super) trait Sheet {
     /// Returns the index of the first row in view.
     fn top(&self) -> usize;
     /// Selects a row by its index; an index beyond the end selects the last row.
-    fn choose(&mut self, scene: &Scene, row: usize, at: Instant);
+    fn choose(&mut self, snapshot: &Snapshot, row: usize, at: Instant);
     /// Selects the first row, and keeps the selection on the first row after later rebuilds.
-    fn go_to_top(&mut self, scene: &Scene, at: Instant);
+    fn go_to_top(&mut self, snapshot: &Snapshot, at: Instant);
     /// Returns the selection.
     fn choice(&self) -> Choice;
     /// Restores a selection; the next rebuild finds the row.
@@ -73,12 +73,12 @@ pub(super) trait Sheet {
     /// Selects the first row whose key is wanted; returns false if the table has none.
     fn choose_key(
         &mut self,
-        scene: &Scene,
+        snapshot: &Snapshot,
         is_wanted: &dyn Fn(&RowKey) -> bool,
         at: Instant,
     ) -> bool;
     /// Selects the first row about the subject of a finding, if the table has one.
-    fn choose_subject(&mut self, scene: &Scene, subject: &Subject, at: Instant);
+    fn choose_subject(&mut self, snapshot: &Snapshot, subject: &Subject, at: Instant);
     /// Scrolls so that the selected row is in view; `lines` is the height of the view.
     fn scroll(&mut self, lines: usize);
     /// Sets the filter expression; an empty text removes it.
@@ -99,32 +99,32 @@ pub(super) trait Sheet {
     /// Returns the column that the table is sorted by, and true for the largest first.
     fn order(&self) -> Option<(&'static str, bool)>;
     /// Returns all columns, each with true if it is shown.
-    fn all_columns(&self, scene: Option<&Scene>) -> Vec<(Described, bool)>;
+    fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(Described, bool)>;
     /// Shows the default columns.
     fn reset_columns(&mut self);
     /// Shows a hidden column, or hides a shown one.
-    fn toggle_column(&mut self, scene: Option<&Scene>, index: usize);
+    fn toggle_column(&mut self, snapshot: Option<&Snapshot>, index: usize);
     /// Returns the columns that are shown.
-    fn headings(&self, scene: Option<&Scene>) -> Vec<Heading>;
+    fn headings(&self, snapshot: Option<&Snapshot>) -> Vec<Heading>;
     /// Returns the heading above the graph.
     fn graph_title(&self) -> Option<&'static str>;
     /// Returns true if some rows have stale data, so that the age is shown.
-    fn has_ages(&self, scene: &Scene) -> bool;
+    fn has_ages(&self, snapshot: &Snapshot) -> bool;
     /// Returns `count` rows from `first` on, with the cells of the columns in `ids`.
-    fn lines<'scene>(
+    fn lines<'snapshot>(
         &self,
-        scene: &'scene Scene,
+        snapshot: &'snapshot Snapshot,
         first: usize,
         count: usize,
         ids: &[&'static str],
         at: Instant,
-    ) -> Vec<Line<'scene>>;
+    ) -> Vec<Line<'snapshot>>;
     /// Returns the text about the selected row.
-    fn said(&self, scene: &Scene, at: Instant) -> Option<Said>;
+    fn said(&self, snapshot: &Snapshot, at: Instant) -> Option<RowText>;
     /// Returns the page that Enter opens from the selected row.
-    fn target(&self, scene: &Scene, at: Instant) -> Option<Target>;
+    fn target(&self, snapshot: &Snapshot, at: Instant) -> Option<Target>;
     /// Returns the key and the name of the selected row.
-    fn chosen(&self, scene: &Scene, at: Instant) -> Option<(RowKey, String)>;
+    fn chosen(&self, snapshot: &Snapshot, at: Instant) -> Option<(RowKey, String)>;
     /// Returns the content of the detail pane of a row; `None` if the row is gone.
-    fn detail(&self, scene: &Scene, key: &RowKey, at: Instant) -> Option<Vec<Piece>>;
+    fn detail(&self, snapshot: &Snapshot, key: &RowKey, at: Instant) -> Option<Vec<Piece>>;
 }

@@ -19,7 +19,7 @@ const FRAME_ENDS: &[u8] = b"\x1b[?2026l";
 
 /// Drawing surface of ratatui. It sends no query to the terminal, because the reply would arrive
 /// among the keys.
-pub(super) struct Canvas {
+pub(super) struct FrameBackend {
     screen: Screen,
     /// Last measured size.
     pub(super) size: Size,
@@ -31,13 +31,13 @@ pub(super) struct Canvas {
 #[derive(Clone, Default)]
 struct Frame(Rc<RefCell<Vec<u8>>>);
 
-impl Canvas {
+impl FrameBackend {
     pub(super) fn new(screen: Screen) -> Self {
         let frame = Frame::default();
         let inner = CrosstermBackend::new(frame.clone());
-        let mut canvas = Self { screen, size: Size::default(), frame, inner };
-        canvas.measure();
-        canvas
+        let mut frame_backend = Self { screen, size: Size::default(), frame, inner };
+        frame_backend.measure();
+        frame_backend
     }
 
     /// Measures the size of the terminal.
@@ -71,7 +71,7 @@ impl Write for Frame {
     }
 }
 
-impl Backend for Canvas {
+impl Backend for FrameBackend {
     type Error = io::Error;
 
     fn draw<'cell, I>(&mut self, content: I) -> io::Result<()>
