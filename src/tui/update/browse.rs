@@ -109,7 +109,7 @@ impl State {
                 self.enter(Page::Rows(view, narrow));
                 if let Some(subject) = subject {
                     self.with_table(|table, snapshot, at| {
-                        table.choose_subject(snapshot, &subject, at)
+                        table.choose_subject(snapshot, &subject, at);
                     });
                 }
             }
