@@ -27,6 +27,10 @@ impl HostKey {
         // `ssh_key` accepts any vendor, OpenSSH only its own.
         kind.strip_suffix("-cert-v01@openssh.com")?;
         let certificate = Certificate::from_bytes(&with_readable_times(blob)?).ok()?;
+        // OpenSSH rejects RSA keys with a negative number, `ssh_key` does not.
+        if let KeyData::Rsa(key) = certificate.public_key() {
+            key.n.as_positive_bytes().and(key.e.as_positive_bytes())?;
+        }
         let plain = wire_form(certificate.public_key())?;
         Some(Self { blob: blob.to_vec(), plain, certificate: Some(Box::new(certificate)) })
     }

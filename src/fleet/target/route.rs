@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use crate::fleet::SshCall;
 use crate::model::{HostFailure, Reason};
+use crate::names::shortened;
 
 /// How the bytes get to a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,8 @@ pub(super) fn check_for_shell(name: &str) -> Result<(), HostFailure> {
     if name.chars().all(harmless) && !name.starts_with('-') {
         return Ok(());
     }
-    let detail = format!("ProxyCommand cannot take the name `{}` safely", name.escape_debug());
+    let shown = shortened(name);
+    let detail = format!("ProxyCommand cannot take the name `{}` safely", shown.escape_debug());
     Err(HostFailure::new(Reason::Transport, detail).fix(
         "use a name of letters, digits, dots and dashes, and set its HostName in ~/.ssh/config",
     ))
