@@ -37,8 +37,8 @@ pub(super) struct Unlock {
 #[derive(Debug, Default)]
 struct State {
     agent: Option<OwnAgent>,
-    /// Key files of which `ssh-add` asked for the passphrase. True if the passphrase was given.
-    /// No file is asked for twice.
+    /// Key files for which `ssh-add` has prompted. True if the key was unlocked. `ssh-add`
+    /// prompts once per file.
     asked: HashMap<PathBuf, bool>,
     /// Decisions, by agent and key files. Most hosts of a run have the same ones.
     decided: HashMap<(Option<PathBuf>, Vec<PathBuf>), Option<PathBuf>>,

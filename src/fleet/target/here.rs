@@ -16,7 +16,7 @@ pub struct Here {
 }
 
 impl Here {
-    /// Looks; the files are those of a target.
+    /// Checks the key files and the agent of a target.
     pub(super) fn look(target: &Target) -> Self {
         let has_file = || target.identity_files.iter().any(|file| file.exists());
         let has_agent = target.agent.as_ref().is_some_and(|socket| socket.exists());
