@@ -108,8 +108,8 @@ impl Connector {
         })
     }
 
-    /// Removes the files of all connections from this machine. No connection can be used
-    /// afterward.
+    /// Removes the private directory of the sockets and ends the `ssh-agent` of this run. No
+    /// connection can be used afterward.
     pub(super) fn end(&self) {
         if let Some(unlock) = &self.unlock {
             unlock.end();

@@ -26,15 +26,15 @@ pub(super) use shared::Shared;
 pub(super) use tail::Tail;
 pub(super) use waker::Waker;
 
-/// How long the end of a command's output may come before its last words.
+/// Time in which the exit and the last stderr must follow the end of a command's output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// How a command ended.
+/// Exit of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
-    /// The exit code; `None` when a signal ended the command.
+    /// Exit code. `None` if a signal ended the command.
     pub status: Option<i32>,
-    /// The signal's name without `SIG`, or its number where the name is not known.
+    /// Name of the signal without `SIG`, or its number if the name is not known.
     pub signal: Option<String>,
 }
 

@@ -23,7 +23,7 @@ use crate::model::{HostFailure, Reason, Via};
 pub enum UploadPolicy {
     /// No upload.
     Never,
-    /// Upload if the PATH of the node has no rdmactl of this version.
+    /// Upload if the PATH of the node has no rdmactl of a usable version.
     WhereMissing,
 }
 
@@ -232,7 +232,8 @@ impl Reach {
         Ok(uploaded)
     }
 
-    /// Removes the files and connections of this machine. No host can be reached afterward.
+    /// Removes the sockets and the `ssh-agent` of this run from this machine. No host can be
+    /// reached afterward.
     ///
     /// Dropping the last `Reach` does so, too. But a thread that owns it may not get that far
     /// before this process ends.

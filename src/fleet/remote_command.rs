@@ -1,4 +1,4 @@
-//! Fixed shell commands that run on hosts. `Access` and the modules of the agent start them.
+//! Fixed shell commands that run on hosts. The other modules of `fleet` start them.
 //!
 //! Each command is `exec /bin/sh -c '...'`. The login shell only starts `sh`, so that bash, csh,
 //! tcsh and fish all work. The quoted text has no `'`, no newline, no `!` (csh expands it even in

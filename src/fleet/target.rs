@@ -34,8 +34,7 @@ pub enum HostKeyPolicy {
     Strict,
     /// Accept the key and record it. Refuse a changed key.
     AcceptNew,
-    /// Accept the key, even a changed one, because the configuration has `StrictHostKeyChecking
-    /// no`.
+    /// Accept the key, even a changed one (`StrictHostKeyChecking no`).
     Off,
 }
 
@@ -140,8 +139,8 @@ impl Resolver {
     /// files.
     ///
     /// # Errors
-    /// `ssh` refused the configuration, the host needs a feature that no client here has, or the
-    /// run was cancelled.
+    /// `ssh` refused the configuration, a name is not safe in its `ProxyCommand`, or the run was
+    /// cancelled.
     pub fn resolve(&self, host: &Host, watchdog: &Watchdog) -> Result<Target, HostFailure> {
         let call = self.call(host);
         if !self.classes.has_program(|| exists(&call.program)) {

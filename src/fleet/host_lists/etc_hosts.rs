@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use super::{Entry, lines};
 
-/// Returns the host names in a line, without loopback, multicast and broadcast entries.
+/// Returns the host names in a line. Loopback, unspecified, multicast and broadcast addresses are
+/// skipped, and names such as `localhost` and `ip6-allnodes`.
 pub fn names_in_line(line: &str) -> impl Iterator<Item = &str> {
     let line = line.split('#').next().unwrap_or_default();
     let mut words = line.split_whitespace();

@@ -1,4 +1,4 @@
-//! Format of `groups.d/local.cfg` and of the older `groups` file of `ClusterShell`: `compute:
+//! Format of `groups.d/local.cfg` of `ClusterShell`, and of its older `groups`: `compute:
 //! n[1-16]`.
 
 use super::{Entry, Group, lines};

@@ -186,8 +186,11 @@ impl Batch<'_> {
         text.lines().filter_map(|line| Some((*known.get(line)?, Vec::new()))).collect()
     }
 
-    /// Parses `grep: /path: Permission denied`, `ls: cannot access '/path': No such file or
-    /// directory`, and `sh: /path: not a regular file` of the shell itself.
+    /// Parses error messages:
+    ///
+    /// - `grep: /path: Permission denied`
+    /// - `ls: cannot access '/path': No such file or directory`
+    /// - `sh: /path: not a regular file`, from the shell itself
     fn errors(&self, text: &str) -> HashMap<&str, ReadError> {
         let known: HashMap<&str, &str> = self.paths.iter().map(|path| (*path, *path)).collect();
         let error = |line: &str| {

@@ -16,8 +16,8 @@ pub(in crate::fleet) struct Identity {
     pub(in crate::fleet) certificates: Vec<PathBuf>,
     /// Public key in wire format, to find the key in an agent.
     pub(in crate::fleet) public: Option<Vec<u8>>,
-    /// File with the public half of this key. Without it, libssh2 derives the public half and
-    /// reads the private key twice, which takes a tenth of the login's CPU time on this machine.
+    /// File with the public half of this key. Without it, libssh2 reads the private key twice to
+    /// derive the public half, a tenth of the local cost of a login.
     pub(in crate::fleet) public_file: Option<PathBuf>,
     /// True if the key needs a passphrase, or if only its public half is in a file.
     pub(in crate::fleet) is_locked: bool,

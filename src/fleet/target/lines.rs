@@ -10,7 +10,8 @@ use super::tokens;
 use crate::fleet::Watchdog;
 use crate::fleet::known_hosts::pattern;
 
-/// Limit of the size of a configuration file, in bytes. `ssh` reads a larger file for each host.
+/// Limit of the size of a configuration file, in bytes. With a larger file, each host gets its
+/// own `ssh -G`.
 const MOST_BYTES: u64 = 4 << 20;
 /// Limit of nested includes, as in `ssh`.
 const DEEPEST: usize = 16;
