@@ -55,7 +55,7 @@ pub trait Access: Send + Sync {
     /// Starts the installed agent. Returns its pipe, and the nonce that its greeting must carry.
     ///
     /// # Errors
-    /// Those of [`Access::exec`].
+    /// As for [`Access::exec`].
     fn installed_agent(
         &self,
         privilege: Privilege,
@@ -69,7 +69,7 @@ pub trait Access: Send + Sync {
     /// Starts an uploaded agent.
     ///
     /// # Errors
-    /// Those of [`Access::exec`].
+    /// As for [`Access::exec`].
     fn uploaded_agent(
         &self,
         uploaded: &Uploaded,

@@ -254,7 +254,7 @@ impl Agent {
     /// Requests the raw replies from which the inventory is made, and waits for them.
     ///
     /// # Errors
-    /// Those of [`Agent::report`].
+    /// As for [`Agent::report`].
     pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
         let limit_ms = reading_ms(deadline.remaining());
         self.outbox.send(&ToAgent::Record { parts: parts.clone(), limit_ms });

@@ -11,7 +11,7 @@ use ssh2::MethodType;
 use super::target::SshConfig;
 use crate::names;
 
-/// A kind of algorithm that both sides of a connection agree on.
+/// Kind of algorithm that both sides of a connection must agree on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Cipher,
@@ -23,7 +23,7 @@ pub(super) enum Class {
 impl Class {
     pub(super) const ALL: [Self; 4] = [Self::Cipher, Self::KeyExchange, Self::Mac, Self::HostKey];
 
-    /// The option of `ssh_config`.
+    /// Name of the option in `ssh_config`.
     pub(super) fn option(self) -> &'static str {
         match self {
             Self::Cipher => "Ciphers",
@@ -33,7 +33,7 @@ impl Class {
         }
     }
 
-    /// Words of the `ssh` program where both sides have none in common.
+    /// Phrase of the `ssh` program if both sides have no common algorithm.
     fn complaint(self) -> &'static str {
         match self {
             Self::Cipher => "no matching cipher found",
@@ -43,12 +43,12 @@ impl Class {
         }
     }
 
-    /// The class that the `ssh` program complains of.
+    /// Returns the class that a message of the `ssh` program names.
     pub(super) fn of_complaint(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| text.contains(class.complaint()))
     }
 
-    /// The library's names of the class, one for each direction.
+    /// Returns the method types of libssh2 for the class, one for each direction.
     pub(super) fn methods(self) -> Vec<MethodType> {
         match self {
             Self::Cipher => vec![MethodType::CryptCs, MethodType::CryptSc],
@@ -58,7 +58,7 @@ impl Class {
         }
     }
 
-    /// Returns the algorithms of the library; empty if the library does not say.
+    /// Returns the algorithms of libssh2. Empty if libssh2 returns none.
     fn supported(self) -> &'static [String] {
         static SUPPORTED: OnceLock<[Vec<String>; 4]> = OnceLock::new();
         let all = SUPPORTED.get_or_init(|| {
@@ -74,11 +74,11 @@ impl Class {
     }
 }
 
-/// Extensions that stand in the list of key exchange methods and are none; no configuration names
-/// them, and without the second one a connection is open to the Terrapin attack.
+/// Extensions in the list of key exchange methods that are no methods. No configuration names
+/// them. Without the second one, a connection is vulnerable to the Terrapin attack.
 const EXTENSIONS: [&str; 2] = ["ext-info-c", "kex-strict-c-v00@openssh.com"];
 
-/// The algorithms that the configuration of a host allows; a list that is empty allows all.
+/// Algorithms that the configuration of a host allows. An empty list allows all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Algorithms {
     lists: [Vec<String>; 4],
@@ -94,7 +94,7 @@ impl Algorithms {
             let names = first(option).split(',').map(str::trim).filter(|name| !name.is_empty());
             names.map(str::to_owned).collect()
         };
-        // Red Hat had the limit under another name before OpenSSH 9.1.
+        // Before OpenSSH 9.1, Red Hat used another name for this limit.
         let sizes = ["requiredrsasize", "rsaminsize"].map(|option| first(option).parse().ok());
         Self {
             lists: Class::ALL.map(|class| list(&class.option().to_ascii_lowercase())),
@@ -107,8 +107,8 @@ impl Algorithms {
         self.lists.get(class as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The algorithms of a class that the configuration allows and the library has, the preferred
-    /// first; `None` if the configuration has no such list.
+    /// Returns the algorithms of a class that the configuration allows and libssh2 supports, in
+    /// the order of preference. `None` if the configuration has no list for the class.
     pub(super) fn offered(&self, class: Class) -> Option<Vec<&str>> {
         let list = self.list(class);
         let supported = class.supported();
@@ -116,7 +116,7 @@ impl Algorithms {
         (!list.is_empty()).then(|| list.iter().map(String::as_str).filter(is_supported).collect())
     }
 
-    /// Returns the offered algorithms as the library takes them, with the extensions.
+    /// Returns the offered algorithms in the format of libssh2, with the extensions.
     pub(super) fn preference(&self, class: Class) -> Option<String> {
         let mut names = self.offered(class)?;
         if class == Class::KeyExchange {
@@ -126,7 +126,8 @@ impl Algorithms {
         Some(names.join(","))
     }
 
-    /// Returns why the built-in SSH can offer nothing of a list; `None` if it can of each.
+    /// Returns the reason why the built-in SSH supports no algorithm of a list. `None` if it
+    /// supports some of every list.
     pub(super) fn lack(&self) -> Option<String> {
         let lacks = |class: &Class| {
             let has_names = !class.supported().is_empty();
@@ -137,12 +138,13 @@ impl Algorithms {
         Some(format!("{option} {list} is set in the SSH configuration"))
     }
 
-    /// The algorithms with which an authority may sign certificates; empty for all.
+    /// Returns the algorithms with which an authority may sign certificates. Empty for all.
     pub(super) fn ca_signatures(&self) -> &[String] {
         &self.ca_signatures
     }
 
-    /// The smallest RSA key that is accepted, if a key of so many bits is not.
+    /// Returns the minimum size of an RSA key if a key of `rsa_bits` is smaller. `None` if it is
+    /// large enough or no RSA key.
     pub(super) fn is_too_small(&self, rsa_bits: Option<usize>) -> Option<usize> {
         rsa_bits.is_some_and(|bits| bits < self.min_rsa_bits).then_some(self.min_rsa_bits)
     }
@@ -181,7 +183,7 @@ mod tests {
         for (line, option) in [
             ("macs umac-64@openssh.com", Some("MACs umac-64@openssh.com")),
             ("kexalgorithms sntrup761x25519-sha512", Some("KexAlgorithms sntrup")),
-            // A list that an old `ssh -G` did not resolve.
+            // A list that an old `ssh -G` did not expand.
             ("ciphers +aes128-cbc", Some("Ciphers +aes128-cbc")),
             ("hostkeyalgorithms sk-ssh-ed25519@openssh.com", Some("HostKeyAlgorithms sk-")),
             ("hostkeyalgorithms sk-ssh-ed25519@openssh.com,ssh-ed25519", None),

@@ -1,19 +1,19 @@
-//! Memory that the answers of all hosts may take in this process.
+//! Memory budget for the replies of all hosts in this process.
 //!
-//! Each answer takes its share before values are made of it. A host whose answer finds no room
-//! fails with a reason; the other hosts keep theirs. Agents and shells use it.
+//! A share is taken before a reply is parsed. A host whose reply does not fit fails with a
+//! reason, and the other hosts keep their shares. Agents and shells use it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::model::{HostFailure, Reason};
 
-/// Most memory of all answers together, in bytes.
+/// Limit of the memory of all replies together, in bytes.
 ///
 /// The report of a host with eight cards takes about 90 KiB: 10,000 of them take 0.9 GiB. A
 /// recording (`--save`) of 1,175 answers takes about 500 KiB: 8,000 of them fit.
 const TOTAL: usize = 4 << 30;
 
-/// The memory of this process for answers.
+/// Budget of this process.
 static ANSWERS: Budget = Budget { left: AtomicUsize::new(TOTAL) };
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ struct Budget {
     left: AtomicUsize,
 }
 
-/// Memory that an answer has taken; given back on drop, unless it is [kept](Share::keep).
+/// Memory of one reply. It is returned on drop, unless it is [kept](Share::keep).
 #[derive(Debug)]
 pub(super) struct Share {
     budget: &'static Budget,
@@ -34,12 +34,12 @@ impl Default for Share {
     }
 }
 
-/// The answers of all hosts together would take too much memory.
+/// Error: the replies of all hosts together would take too much memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the reports of all hosts would take more than {} MiB of memory", TOTAL >> 20)]
 pub(super) struct NoRoom;
 
-/// Fix for answers of all hosts that take too much memory.
+/// Fix for replies that take too much memory.
 const FEWER: &str =
     "query fewer hosts in one run, or fewer columns with -o; the largest report may be wrong";
 
@@ -50,10 +50,10 @@ impl From<NoRoom> for HostFailure {
 }
 
 impl Share {
-    /// Takes so much more, or gives back what is over it.
+    /// Changes the share to `bytes`. A smaller share returns the difference to the budget.
     ///
     /// # Errors
-    /// There is not so much left. The share is then what it was.
+    /// The budget is exhausted. The share is unchanged.
     pub(super) fn resize(&mut self, bytes: usize) -> Result<(), NoRoom> {
         if let Some(more) = bytes.checked_sub(self.bytes) {
             let take = |left: usize| left.checked_sub(more);
@@ -67,7 +67,7 @@ impl Share {
         Ok(())
     }
 
-    /// Leaves the memory taken until the process ends: the answer outlives its host.
+    /// Keeps the memory until the process ends, for a reply that outlives its host.
     pub(super) fn keep(&mut self) {
         self.bytes = 0;
     }

@@ -1,20 +1,20 @@
-//! Which transport a host needs: the one place where that is decided.
+//! Choice between the built-in SSH and the `ssh` program. No other module decides this.
 
 use super::algorithms::{Algorithms, Class};
 use super::ssh_program::key;
 use super::target::{Here, SshConfig, Target};
 use crate::model::{HostFailure, Reason};
 
-/// What the built-in SSH found that it cannot use.
+/// Feature that the built-in SSH lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Lack {
-    /// No algorithm that both sides know.
+    /// Both sides have no common algorithm.
     Algorithm,
-    /// A key or certificate that it cannot sign with, named.
+    /// Key or certificate that libssh2 cannot sign with, with its description.
     Credential(String),
 }
 
-/// Why the built-in SSH made no connection.
+/// Reason why the built-in SSH made no connection.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) failure: HostFailure,
@@ -27,7 +27,7 @@ impl From<HostFailure> for Refusal {
     }
 }
 
-/// Options that need the program, with the values at which they do not.
+/// Options that need the `ssh` program, with the values that do not.
 const FOREIGN: [(&str, &str, &[&str]); 10] = [
     ("pkcs11provider", "PKCS11Provider", &["none"]),
     ("securitykeyprovider", "SecurityKeyProvider", &["none", "internal", "$SSH_SK_PROVIDER"]),
@@ -41,14 +41,15 @@ const FOREIGN: [(&str, &str, &[&str]); 10] = [
     ("identityfile", "IdentityFile", &[]),
 ];
 
-/// Logins that only the program can do, by their options.
+/// Logins that only the `ssh` program supports, by their options.
 pub(super) const OTHER_LOGINS: [(&str, &str); 2] = [
     ("gssapiauthentication", "GSSAPIAuthentication"),
     ("hostbasedauthentication", "HostbasedAuthentication"),
 ];
 
-/// Why a host needs the program from the start, by its configuration and what is there to log in with;
-/// `None` where the built-in SSH is to be tried first.
+/// Returns the reason why a host needs the `ssh` program from the start. It depends on the
+/// configuration and on the credentials of this machine. `None` if the built-in SSH is tried
+/// first.
 pub(super) fn before(config: &SshConfig, here: Here) -> Option<String> {
     for (option, name, harmless) in FOREIGN {
         let all = config.all(option);
@@ -70,7 +71,7 @@ pub(super) fn before(config: &SshConfig, here: Here) -> Option<String> {
     Some(format!("{name} is set in the SSH configuration, and this machine has no key"))
 }
 
-/// Options of a connection that the built-in SSH follows.
+/// Options of a connection that the built-in SSH supports.
 const FOLLOWED: [&str; 28] = [
     "addressfamily",
     "casignaturealgorithms",
@@ -102,23 +103,26 @@ const FOLLOWED: [&str; 28] = [
     "bindinterface",
 ];
 
-/// Returns why options of `--ssh-option` need the program: a typed option must not be ignored.
+/// Returns the reason why options of `--ssh-option` need the `ssh` program. No option may be
+/// ignored.
 pub(super) fn by_options(options: &[String]) -> Option<String> {
     let mut names = options.iter().map(|option| key(option));
-    // Its value may be a secret.
+    // The value of an option may be a secret.
     let foreign = names.find(|name| !FOLLOWED.contains(&&*name.to_ascii_lowercase()))?;
     Some(format!("--ssh-option {foreign} is set"))
 }
 
-/// The logins of the configuration that only the program can do and that may succeed.
+/// Returns the logins of the configuration that only the `ssh` program supports and that may
+/// succeed.
 pub(super) fn other_logins(config: &SshConfig, here: Here) -> Vec<&'static str> {
     let wanted = OTHER_LOGINS.iter().filter(|(option, _)| config.is(option, &["yes", "true"]));
-    // Debian and Red Hat ask for GSSAPI everywhere: without a ticket it is only a wish.
+    // Debian and Red Hat enable GSSAPI everywhere. Without a ticket it cannot succeed.
     let possible = |name: &&str| *name != "GSSAPIAuthentication" || here.has_ticket;
     wanted.map(|(_, name)| *name).filter(possible).collect()
 }
 
-/// Why the program may succeed where the built-in SSH did not; `None` where it cannot.
+/// Returns the reason why the `ssh` program may succeed after the built-in SSH failed. `None` if
+/// it cannot.
 pub(super) fn after(target: &Target, refusal: &Refusal) -> Option<String> {
     match refusal.failure.reason {
         Reason::Transport if refusal.lacks.contains(&Lack::Algorithm) => {
@@ -138,7 +142,7 @@ pub(super) fn after(target: &Target, refusal: &Refusal) -> Option<String> {
     }
 }
 
-/// Returns the failure of the `ssh` program with the setting that leaves no common algorithm.
+/// Returns the failure of the `ssh` program, with the option that leaves no common algorithm.
 pub(super) fn with_setting(failure: HostFailure, call: &str) -> HostFailure {
     let Some(class) = Class::of_complaint(&failure.detail) else { return failure };
     let option = class.option();

@@ -1,3 +1,8 @@
+//! Opens SSH connections with the client that each host needs: the built-in SSH, the `ssh`
+//! program, or an open connection of the operator.
+//!
+//! [`Reach`](super::Reach) connects through it. It does not start commands.
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -16,7 +21,7 @@ use super::watchdog::Watchdog;
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
-/// Opens connections for a whole run, each by the transport that its host needs.
+/// Opens the connections of a run, each with the SSH client that its host needs.
 #[derive(Debug, Clone)]
 pub struct Connector {
     watchdog: Watchdog,
@@ -25,12 +30,13 @@ pub struct Connector {
     accepted: Arc<Accepted>,
     sockets: Arc<Sockets>,
     jumps: Arc<Jumps>,
-    /// `None` where nobody is asked.
+    /// `None` if no passphrase may be asked for.
     unlock: Option<Arc<Unlock>>,
 }
 
 impl Connector {
-    /// A connector whose sockets the watchdog watches; cancelling it ends all connections.
+    /// Creates a connector. The watchdog watches its sockets, and cancelling the watchdog ends
+    /// all connections.
     #[must_use]
     pub fn new(watchdog: Watchdog, limits: Limits) -> Self {
         let sockets = Arc::<Sockets>::default();
@@ -47,31 +53,32 @@ impl Connector {
         }
     }
 
-    /// The same that never asks for a passphrase: the terminal is taken by something else.
+    /// Turns off passphrase prompts, because the terminal is used for other output.
     #[must_use]
     pub fn asking_nobody(self) -> Self {
         Self { unlock: None, ..self }
     }
 
-    /// The watchdog over all connections.
+    /// Returns the watchdog of all connections.
     #[must_use]
     pub fn watchdog(&self) -> &Watchdog {
         &self.watchdog
     }
 
-    /// Where a host has nothing but encrypted keys, asks for a passphrase on the terminal, each key
-    /// once a run; how long that took, which is no time of the host's.
+    /// Asks for a passphrase on the terminal if the host has only encrypted keys. Each key is
+    /// asked for once per run. Returns the time that this took, which does not count against the
+    /// deadline of the host.
     pub fn unlock(&self, target: &mut Target) -> Duration {
         self.unlock.as_ref().map_or(Duration::ZERO, |unlock| unlock.prepare(target))
     }
 
-    /// Opens a connection, proves the host's key, and authenticates.
+    /// Opens a connection, verifies the host key, and authenticates.
     ///
-    /// The deadline is the host's own: the connection is shut down at it, unless
-    /// `set_deadline` moves it.
+    /// The connection is shut down at the deadline of the host, unless `set_deadline`
+    /// moves the deadline.
     ///
     /// # Errors
-    /// The one reason why there is no connection, and what to do about it.
+    /// The failure has the reason why there is no connection, and a fix.
     pub fn connect(&self, target: &Target, deadline: Deadline) -> Result<Session, HostFailure> {
         match &target.transport {
             Transport::BuiltIn => {}
@@ -101,7 +108,8 @@ impl Connector {
         })
     }
 
-    /// Removes what connections have on this machine: none is to be used after.
+    /// Removes the private directory of the sockets and ends the `ssh-agent` of this run. No
+    /// connection can be used afterward.
     pub(super) fn end(&self) {
         if let Some(unlock) = &self.unlock {
             unlock.end();
@@ -126,17 +134,17 @@ impl Connector {
         };
         let (opened, answer) = mpsc::sync_channel(1);
         opening.start(move |result| {
-            // Nobody waits any more only when this thread was given up.
+            // The receiver is gone only if this call was given up.
             let _ = opened.send(result);
         })?;
-        // The watchdog ends the login, so an answer comes.
+        // The watchdog ends the login, so that a reply always arrives.
         let master =
             answer.recv().map_err(|_gone| fault::timeout(PROGRAM_LOGIN, &target.by_hand()))?;
         let master = master.map_err(|failure| choice::with_setting(failure, &target.by_hand()))?;
         Ok(Session::program(self, target, master, why))
     }
 
-    /// The files of a class of hosts, read once.
+    /// Returns the `known_hosts` files of hosts with the same files. They are read once.
     fn known_hosts(&self, files: &[PathBuf]) -> Result<Arc<KnownHosts>, HostFailure> {
         let mut read = self.known_hosts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = read.get(files) {

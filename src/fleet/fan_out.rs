@@ -1,4 +1,4 @@
-//! The same work for many hosts, on a bounded number of threads.
+//! Runs work for many hosts on a bounded number of threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -6,21 +6,21 @@ use std::{io, panic, thread};
 
 use super::watchdog::Watchdog;
 
-/// Room for the work of one host; only touched pages count.
+/// Stack for the work of one host, in bytes. Only touched pages use memory.
 const STACK: usize = 1024 * 1024;
 
-/// Runs `work` for each item on at most `fanout` threads, and `each` on this thread with every
-/// result as it comes, with the item's index.
+/// Runs `work` for each item on at most `fanout` threads. Calls `each` on this thread with the
+/// index and the result of an item, as results arrive.
 ///
-/// A cancelled watchdog starts no further item; what is under way ends by itself, because its
-/// sockets are shut down. Items that were not started have no result. It returns when the last
-/// thread has ended.
+/// After the watchdog is cancelled, no item starts. Running items end, because their sockets are
+/// shut down. Items that did not start have no result. The function returns when the last thread
+/// has ended.
 ///
 /// # Errors
-/// The system gives not even one thread.
+/// This machine has no thread left.
 ///
 /// # Panics
-/// Where `work` panics.
+/// Panics if `work` panics.
 pub fn fan_out<T, R>(
     items: &[T],
     fanout: usize,
@@ -42,7 +42,7 @@ where
                 while !watchdog.is_cancelled() {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(index) else { return };
-                    // Nobody listens any more when `each` panicked.
+                    // After a panic of `each`, the receiver no longer exists.
                     if results.send((index, work(item))).is_err() {
                         return;
                     }
@@ -54,7 +54,7 @@ where
                 .spawn_scoped(scope, serve)
             {
                 Ok(worker) => workers.push(worker),
-                // Fewer threads do the same work later.
+                // Fewer threads do the same work in more time.
                 Err(error) if workers.is_empty() => return Err(error),
                 Err(_) => break,
             }

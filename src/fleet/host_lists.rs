@@ -1,7 +1,8 @@
-//! The formats in which sites write down hosts and groups of hosts: from text to lines of host sets.
+//! Parsers for the files in which sites list hosts and groups of hosts. They return lines of host
+//! sets.
 //!
-//! Nothing here opens a file or runs a command; that is [`Site`](crate::fleet::Site)'s matter. What
-//! the host sets mean is [`HostSet`](crate::fleet::HostSet)'s.
+//! No parser opens a file or runs a command, because [`Site`](crate::fleet::Site) does.
+//! [`HostSet`](crate::fleet::HostSet) parses the host sets.
 
 mod ansible;
 mod clustershell_conf;
@@ -19,32 +20,32 @@ pub use genders::Genders;
 pub use kind::HostsFileKind;
 pub use yaml_groups::read_yaml_groups;
 
-/// A host set in a file.
+/// Host set in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// The host set, in the spelling of this program.
+    /// Host set, in the syntax of this program.
     pub hosts: String,
 }
 
-/// A group in a file.
+/// Group in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// What is in it; also names of other groups.
+    /// Hosts of the group, and names of other groups.
     pub entries: Vec<Entry>,
 }
 
-/// What is wrong in a file, where, and what to write.
+/// Error in a file, with its line and a fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatError {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Text of the error.
     pub message: String,
-    /// What to write.
+    /// Text to write instead.
     pub fix: Option<String>,
 }
 
@@ -59,7 +60,7 @@ impl FormatError {
     }
 }
 
-/// The lines that say something, with their numbers, without comments and outer blanks.
+/// Returns the lines with content, with their numbers, without comments and outer blanks.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .enumerate()
@@ -67,13 +68,13 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, said)| !said.is_empty())
 }
 
-/// The error about an inventory of Ansible in YAML.
+/// Returns the error for a YAML inventory of Ansible.
 fn yaml(line: usize) -> FormatError {
     FormatError::new(line, "YAML inventories are not supported")
         .fix("let Ansible list the hosts: ansible all --list-hosts | tail -n +2 | rdmactl hosts -")
 }
 
-/// A word of a file as an error quotes it.
+/// Quotes a word of a file for an error.
 fn quoted(word: &str) -> String {
     const MOST: usize = 60;
     match word.char_indices().nth(MOST) {

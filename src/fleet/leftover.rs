@@ -1,4 +1,5 @@
-//! What a run could not remove from a host, with the command that removes it.
+//! Processes and directories that a run could not remove from a host, with the commands that
+//! remove them.
 
 use std::fmt;
 
@@ -9,9 +10,9 @@ use crate::model::HostFailure;
 /// A process or a directory that stays on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
-    /// What stays, and on which host.
+    /// Kind of the leftover, and its host.
     pub detail: String,
-    /// The command that removes it.
+    /// Command that removes the leftover.
     pub fix: String,
 }
 
@@ -22,9 +23,9 @@ impl fmt::Display for Leftover {
 }
 
 impl Leftover {
-    /// Describes an agent; `doubt` is why its end could not be confirmed, where that is so.
+    /// Describes an agent. `doubt` is the reason why the end of the agent could not be confirmed.
     ///
-    /// Without an access it is an agent on this host.
+    /// Without an access, the agent runs on this host.
     pub(super) fn agent(
         access: Option<(&dyn Access, Privilege)>,
         pid: Option<u32>,
@@ -62,7 +63,7 @@ impl Leftover {
         }
     }
 
-    /// Adds what stays to the failure of the host.
+    /// Adds the leftover to the failure of its host.
     pub(super) fn add_to(self, failure: HostFailure) -> HostFailure {
         let Self { detail, fix } = self;
         let fix = match failure.fix {

@@ -1,4 +1,6 @@
-//! A command on this host: a child process behind the same [`Pipe`].
+//! Local commands: child processes behind a [`Pipe`], each served by a thread.
+//!
+//! The `ssh` program, the launchers and the queries of local tools use it.
 
 mod look_up;
 
@@ -21,29 +23,29 @@ use crate::sys::child;
 
 pub(super) use look_up::look_up;
 
-/// How long a child may live after its pipe was dropped.
+/// Time that a child may live after its pipe was dropped.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long one may live that was asked to end others: `srun` gives Slurm 32 s for it, and of one that is
-/// killed before, Slurm keeps the step.
+/// Time that a child may take to end its own processes after SIGTERM. `srun` gives Slurm 32 s for
+/// it. If `srun` is killed earlier, Slurm keeps the step.
 const OTHERS: Duration = Duration::from_secs(60);
 
-/// How a command is ended that does not end with its pipe.
+/// Signal for a command that does not end with its pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// At once.
+    /// SIGKILL.
     Kill,
-    /// Asked first, because it has others to end.
+    /// SIGTERM first, for a command that must end other processes, then SIGKILL.
     Terminate,
 }
 
-/// What the end of a command means, by its exit and the end of its stderr.
+/// Function that decides the result of a command from its exit and the end of its stderr.
 pub(super) type Judge = Box<dyn FnOnce(Exit, &[u8]) -> Result<Exit, HostFailure> + Send>;
 
-/// Starts a command of this host; its stdin and stdout are the pipe itself.
+/// Starts a local command with the pipe as its stdin and stdout.
 ///
-/// A child that does not end by itself after its pipe was dropped is killed, with all that it started
-/// in its process group: the child has one of its own, so that Ctrl-C is for this process, which ends
-/// its children in good order.
+/// A child that does not end after its pipe was dropped is killed, with its process group. The
+/// child has its own process group, so that Ctrl-C reaches only this process, which then ends its
+/// children.
 ///
 /// # Errors
 /// The program cannot be started.
@@ -51,18 +53,19 @@ pub fn spawn(command: Command) -> Result<Pipe, HostFailure> {
     spawn_to_end(command, Ending::Kill)
 }
 
-/// Starts a command as [`spawn`] does, to be ended in this way.
+/// Starts a command as [`spawn`] does, with the given ending.
 pub(super) fn spawn_to_end(mut command: Command, ending: Ending) -> Result<Pipe, HostFailure> {
     command.process_group(0);
     start(command, ending, as_it_is())
 }
 
-/// Starts a command as [`spawn`] does, in a session of its own, too: it has no terminal to ask at.
+/// Starts a command as [`spawn`] does, in a session of its own. The command has no terminal for
+/// prompts.
 pub(super) fn spawn_leader(command: Command) -> Result<Pipe, HostFailure> {
     spawn_judged(command, as_it_is())
 }
 
-/// The same, and its end is judged.
+/// Starts a command as [`spawn_leader`] does. `judge` decides its result.
 pub(super) fn spawn_judged(mut command: Command, judge: Judge) -> Result<Pipe, HostFailure> {
     child::lead_session(&mut command);
     start(command, Ending::Kill, judge)
@@ -72,7 +75,7 @@ fn as_it_is() -> Judge {
     Box::new(|exit, _| Ok(exit))
 }
 
-/// Starts a command that leads its process group.
+/// Starts a command, which must lead its process group.
 fn start(mut command: Command, ending: Ending, judge: Judge) -> Result<Pipe, HostFailure> {
     let program = command.get_program().to_string_lossy().into_owned();
     let start = || -> io::Result<Pipe> {
@@ -102,17 +105,17 @@ fn start(mut command: Command, ending: Ending, judge: Judge) -> Result<Pipe, Hos
     })
 }
 
-/// A child that is attended until its end, and those of its group.
+/// Child process that a thread serves until its end.
 struct Ward {
     child: Child,
     ending: Ending,
-    /// Until when it may take to end others, once it was asked to.
+    /// Deadline for ending other processes, after the child got SIGTERM.
     asked: Option<Deadline>,
     stderr: Option<ChildStderr>,
 }
 
 impl Ward {
-    /// Collects stderr until the child has ended; ends one that outlives its pipe.
+    /// Collects stderr until the child has ended. Ends a child that outlives its pipe.
     fn attend(&mut self, ended: &OwnedFd, shared: &Shared, waker: &Waker) {
         let mut ending: Option<Deadline> = None;
         loop {
@@ -142,7 +145,8 @@ impl Ward {
             if spoke {
                 self.read_stderr(shared);
             } else if over {
-                // A grandchild may hold stderr open; what the child wrote has been read by here.
+                // A grandchild may keep stderr open, but the output of the child has been read by
+                // now.
                 return;
             }
         }
@@ -159,8 +163,8 @@ impl Ward {
         }
     }
 
-    /// To the whole group, whose number nobody else has before the child is waited for. It fails only
-    /// where all have ended by themselves.
+    /// Sends a signal to the process group. The kernel does not reuse the number before the child
+    /// is waited for. The call fails only if all processes of the group have ended.
     fn signal(&self, signal: Signal) {
         let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
@@ -175,7 +179,7 @@ impl Ward {
     }
 
     fn exit(&mut self) -> Result<Exit, HostFailure> {
-        // What it left behind.
+        // Kills the processes that the child left behind.
         self.signal(Signal::KILL);
         match self.child.wait() {
             Ok(status) => Ok(Exit {

@@ -1,4 +1,4 @@
-//! Hosts that files of this machine name: for completion, which must not ask the network.
+//! Host names from files of this machine, for shell completion, which must not use the network.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,17 @@ use super::host_lists::names_in_line;
 use super::host_set::{Found, GroupName, Lookup, LookupError, Within};
 use super::site::{self, ListedGroup, Site};
 
-/// A host, or a set of hosts, that a file names.
+/// Host or host set that a file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedHost {
-    /// As a host set has it.
+    /// Name in the syntax of a host set.
     pub name: String,
-    /// Where it is written; of a group its name.
+    /// File of the name, or the group for the hosts of a group.
     pub place: String,
 }
 
-/// What the files say, each name once: groups first, then the user's own files, then the system's.
+/// Returns the names in the files, without duplicates: groups first, then the user's files, then
+/// the system's files.
 #[must_use]
 pub fn named_hosts(site: &Site, home: Option<&Path>) -> Vec<NamedHost> {
     let mut found = Vec::new();
@@ -50,7 +51,7 @@ pub fn named_hosts(site: &Site, home: Option<&Path>) -> Vec<NamedHost> {
     }
     let mut known = HashSet::new();
     found.retain(|host: &NamedHost| {
-        // What no host set may hold is not offered; a single name needs no look.
+        // Only valid host sets are offered. A simple name needs no check.
         let is_name =
             host.name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
         let is_set = (is_name && !host.name.starts_with('-'))
@@ -60,7 +61,7 @@ pub fn named_hosts(site: &Site, home: Option<&Path>) -> Vec<NamedHost> {
     found
 }
 
-/// Knows every group, and no host of it.
+/// Lookup that accepts every group and returns no hosts.
 struct Anything;
 
 impl Lookup for Anything {
@@ -77,14 +78,14 @@ impl Lookup for Anything {
     }
 }
 
-/// Takes the names of one line.
+/// Function that collects the names of one line.
 type Reader = fn(&str, &str, &mut Vec<NamedHost>);
 
 fn add(found: &mut Vec<NamedHost>, name: &str, place: &str) {
     found.push(NamedHost { name: name.to_owned(), place: place.to_owned() });
 }
 
-/// `Host n1 n2`; patterns name no host.
+/// Parses `Host n1 n2`. Patterns are skipped.
 fn ssh_config(line: &str, place: &str, found: &mut Vec<NamedHost>) {
     let Some((keyword, names)) = line.split_once([' ', '\t', '=']) else { return };
     if keyword.eq_ignore_ascii_case("host") {
@@ -95,14 +96,14 @@ fn ssh_config(line: &str, place: &str, found: &mut Vec<NamedHost>) {
     }
 }
 
-/// `n1,10.0.0.1 ssh-ed25519 …`; hashed names and patterns name no host.
+/// Parses `n1,10.0.0.1 ssh-ed25519 …`. Hashed names and patterns are skipped.
 fn known_hosts(line: &str, place: &str, found: &mut Vec<NamedHost>) {
     let Some(names) = line.split_whitespace().next().filter(|word| !word.starts_with(['@', '|']))
     else {
         return;
     };
     for name in names.split(',').filter(|name| !name.contains(['*', '?', '!', '|'])) {
-        // `[n1]:2222` is `n1:2222` in a host set; an address of IPv6 keeps its brackets.
+        // `[n1]:2222` becomes `n1:2222` in a host set. An IPv6 address keeps its brackets.
         match name.strip_prefix('[').and_then(|rest| rest.split_once("]:")) {
             Some((host, port)) if !host.contains(':') => {
                 add(found, &format!("{host}:{port}"), place);
@@ -112,7 +113,7 @@ fn known_hosts(line: &str, place: &str, found: &mut Vec<NamedHost>) {
     }
 }
 
-/// `10.0.0.1 n1 n1.example # rack 3`.
+/// Parses `10.0.0.1 n1 n1.example # rack 3`.
 fn etc_hosts(line: &str, place: &str, found: &mut Vec<NamedHost>) {
     for name in names_in_line(line) {
         add(found, name, place);

@@ -1,4 +1,4 @@
-//! A name that nobody can guess: for answers, for directories.
+//! Random names that cannot be guessed, for replies and for directories.
 
 use std::fmt;
 
@@ -7,17 +7,18 @@ use std::fmt;
 pub struct Nonce([u8; 16]);
 
 impl Nonce {
-    /// A fresh one.
+    /// Returns a new random nonce.
     ///
     /// # Errors
-    /// The system gives no random bytes.
+    /// The system returns no random bytes.
     pub fn new() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)?;
         Ok(Self(bytes))
     }
 
-    /// One of many that were made at once: the same but for the last eight digits, which are a number.
+    /// Returns a copy whose last eight digits are `number`, for one of many agents that start
+    /// together.
     #[must_use]
     pub(super) fn numbered(self, number: u32) -> Self {
         let mut bytes = self.0;
@@ -25,7 +26,7 @@ impl Nonce {
         Self(bytes)
     }
 
-    /// What all that were made at once begin with: 24 hex digits.
+    /// Returns the first 24 hex digits, which all numbered copies share.
     pub(super) fn common(self) -> String {
         self.to_string().chars().take(24).collect()
     }

@@ -1,3 +1,6 @@
+//! Source of a host's inventory: an agent, or the shell of a host without an agent. The commands
+//! that query many hosts use it.
+
 use std::time::Duration;
 
 use super::shell::Shell;
@@ -6,11 +9,11 @@ use crate::clock::Deadline;
 use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Reason};
 use crate::source::Recording;
 
-/// What tells of a host: an agent, or where there is none the host's shell.
+/// Agent on a host, or the shell of a host without an agent.
 pub enum Observer {
-    /// An agent, which can be asked everything.
+    /// Agent, which answers all questions.
     Agent(Box<Agent>),
-    /// A shell, which can be asked for files, and why it is no agent.
+    /// Shell, which reads files only, and the reason why there is no agent.
     Shell(Box<Shell>, HostFailure),
 }
 
@@ -21,10 +24,10 @@ impl From<Agent> for Observer {
 }
 
 impl Observer {
-    /// The host's inventory.
+    /// Returns the host's inventory.
     ///
     /// # Errors
-    /// It gave none by the deadline, and why.
+    /// The host sent no inventory by the deadline. The failure has the reason.
     pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
         match self {
             Self::Agent(agent) => agent.report(parts, deadline),
@@ -32,10 +35,10 @@ impl Observer {
         }
     }
 
-    /// The host's inventory, of one that will be asked for it again and again.
+    /// Returns the host's inventory, for repeated requests.
     ///
     /// # Errors
-    /// It gave none by the deadline, and why.
+    /// The host sent no inventory by the deadline. The failure has the reason.
     pub fn follow(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
         match self {
             Self::Agent(agent) => agent.follow(parts, deadline),
@@ -43,20 +46,23 @@ impl Observer {
         }
     }
 
-    /// Asks for the host's inventory, as is done again and again: [`Observer::answer`] has what comes.
+    /// Requests the host's inventory for a repeated report. [`Observer::answer`] returns the
+    /// reply.
     ///
-    /// An agent sends what changed. It may read for this time, and is cut off some time after the answer
-    /// is due.
+    /// An agent sends only the changes. It may read for the time `reading`, and is cut off some
+    /// time after `due`.
     pub fn ask(&self, parts: &Parts, reading: Duration, due: Deadline) {
         if let Self::Agent(agent) = self {
             agent.ask(parts, reading, due);
         }
     }
 
-    /// The answer to what was asked; `None` for one that has not come by the deadline, and is not due yet.
+    /// Returns the reply to a request. `None` if the reply has not arrived by `deadline` and is
+    /// not due yet.
     ///
     /// # Errors
-    /// There is none, and why. A shell is asked only here, and has until the deadline.
+    /// The failure has the reason why the host sent no reply. A shell reads only in this call,
+    /// and has until `deadline`.
     #[must_use]
     pub fn answer(
         &self,
@@ -70,7 +76,7 @@ impl Observer {
         }
     }
 
-    /// The raw answers from which the host's inventory is made.
+    /// Returns the raw answers that make up the host's inventory.
     ///
     /// # Errors
     /// As for [`Observer::report`].
@@ -81,7 +87,7 @@ impl Observer {
         }
     }
 
-    /// Leaves it alone until the next question: no deadline ends its connection.
+    /// Removes the deadline of the connection until the next request.
     pub fn rest(&self) {
         match self {
             Self::Agent(agent) => agent.rest(),
@@ -89,17 +95,17 @@ impl Observer {
         }
     }
 
-    /// Sends a heartbeat to an agent, which would end without.
+    /// Sends a heartbeat to an agent. Without heartbeats, an agent ends.
     pub fn say_alive(&self) {
         if let Self::Agent(agent) = self {
             agent.say_alive();
         }
     }
 
-    /// Makes sure that nothing stays on the host. A shell ends with its input.
+    /// Ends the agent, so that no process stays on the host. A shell ends with its input.
     ///
     /// # Errors
-    /// An agent that could neither be ended nor killed.
+    /// An agent was neither ended nor killed.
     pub fn end(self, deadline: Deadline) -> Result<(), Leftover> {
         match self {
             Self::Agent(agent) => agent.end(deadline),
@@ -107,7 +113,7 @@ impl Observer {
         }
     }
 
-    /// Ends what failed; the failure also says what is left of it.
+    /// Ends the agent or shell of a failed host. The failure also reports what stays on the host.
     #[must_use]
     pub fn give_up(self, failure: HostFailure) -> HostFailure {
         match self {
@@ -124,7 +130,7 @@ fn by_shell(
     deadline: Deadline,
 ) -> Result<HostReport, HostFailure> {
     let mut report = shell.report(parts, deadline)?;
-    // Where there is none, VIA says enough.
+    // For a host without an agent, the column VIA has this information.
     if missing.reason == Reason::AgentVersion {
         report.problems.extend([Problem {
             key: "agent".into(),

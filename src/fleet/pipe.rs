@@ -1,8 +1,8 @@
-//! One command on a host, seen as one socket.
+//! One command on a host, as a socket.
 //!
-//! Whoever holds a [`Pipe`] reads and writes a plain [`UnixStream`]; a thread at its other end
-//! moves the bytes over SSH or to a child process. Both directions are bounded: who does not
-//! read stops the far side, and a far side that does not read stops the writer.
+//! The holder of a [`Pipe`] reads and writes a plain [`UnixStream`]. A thread at the other end
+//! moves the bytes over SSH or to a child process. Both directions are bounded: a side that does
+//! not read stops the writer of the other side.
 
 mod exchange;
 mod shared;
@@ -26,15 +26,15 @@ pub(super) use shared::Shared;
 pub(super) use tail::Tail;
 pub(super) use waker::Waker;
 
-/// How long the end of a command's output may come before its last words.
+/// Time in which the exit and the last stderr must follow the end of a command's output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// How a command ended.
+/// Exit of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
-    /// The exit code; `None` when a signal ended the command.
+    /// Exit code. `None` if a signal ended the command.
     pub status: Option<i32>,
-    /// The signal's name without `SIG`, or its number where the name is not known.
+    /// Name of the signal without `SIG`, or its number if the name is not known.
     pub signal: Option<String>,
 }
 
@@ -62,19 +62,20 @@ impl fmt::Display for Exit {
     }
 }
 
-/// One running command: what is written is its stdin, what is read is its stdout.
+/// Running command. Data written to the pipe is its stdin, and data read is its stdout.
 ///
-/// Dropping it closes the command's stdin and stdout and waits for nothing.
+/// Dropping the pipe closes stdin and stdout of the command, and does not wait.
 #[derive(Debug)]
 pub struct Pipe {
     stream: UnixStream,
     shared: Arc<Shared>,
-    /// The session, which must live as long as its last pipe.
+    /// Session, which must live as long as its last pipe.
     keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Pipe {
-    /// A pipe, and the end of it that the moving thread keeps.
+    /// Creates a pipe. Returns the other end of its socket and the shared state, for the thread
+    /// that moves the bytes.
     pub(super) fn pair(waker: Arc<Waker>) -> io::Result<(Self, UnixStream, Arc<Shared>)> {
         let (stream, far) = UnixStream::pair()?;
         far.set_nonblocking(true)?;
@@ -88,18 +89,18 @@ impl Pipe {
         self
     }
 
-    /// The same command behind another socket; the one that it had until now.
+    /// Replaces the socket of the command. Returns the previous socket.
     pub(super) fn behind(mut self, stream: UnixStream) -> (Self, UnixStream) {
         let before = std::mem::replace(&mut self.stream, stream);
         (self, before)
     }
 
-    /// What tells how the command does.
+    /// Returns the state of the command, shared with the thread that moves the bytes.
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    /// The socket; `&UnixStream` reads and writes, and its timeouts may be set.
+    /// Returns the socket. `&UnixStream` reads and writes, and its timeouts may be set.
     #[must_use]
     pub fn stream(&self) -> &UnixStream {
         &self.stream
@@ -107,26 +108,26 @@ impl Pipe {
 
     /// Closes the command's stdin; its stdout stays open.
     pub fn close_input(&self) {
-        // The only failure is a far end that is already gone.
+        // Fails only if the other end is closed.
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 
-    /// The last 64 KiB that the command wrote to stderr.
+    /// Returns the last 64 KiB that the command wrote to stderr.
     #[must_use]
     pub fn stderr(&self) -> Vec<u8> {
         self.shared.stderr()
     }
 
-    /// Returns how a command ended whose output is over, and the last line of its stderr, as the tail
-    /// of a message; empty if neither is known.
+    /// Returns the exit of a command whose output is over and the last line of its stderr, as the
+    /// tail of a message. Empty if neither is known.
     #[must_use]
     pub fn last_words(&self) -> String {
         let exit = self.ending().map_or_else(|_| String::new(), |exit| format!("; {exit}"));
         exit + &last_words(&self.stderr())
     }
 
-    /// Returns how a command ended whose output is over. Its last words have arrived by then:
-    /// stdout and stderr arrive separately, and the end of one may be here before the other.
+    /// Returns the exit of a command whose output is over. Waits for it, because stdout and
+    /// stderr arrive separately, and one may end before the other.
     ///
     /// # Errors
     /// The connection broke, or the command still runs.
@@ -139,14 +140,14 @@ impl Pipe {
         self.shared.doom();
     }
 
-    /// The failure of the connection that ended it, if one is known.
+    /// Returns the failure of the connection that ended the command, if one is known.
     pub(super) fn failure(&self) -> Option<HostFailure> {
         self.shared.failure()
     }
 
     /// Waits until the command has ended.
     ///
-    /// Its stdout must be read to the end for that: the buffers between are bounded.
+    /// The caller must first read stdout to its end, because the buffers are bounded.
     ///
     /// # Errors
     /// The connection broke, or the deadline passed.

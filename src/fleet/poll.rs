@@ -1,4 +1,4 @@
-//! Waiting for several descriptors at once, up to a deadline.
+//! Waits for several descriptors at once, up to a deadline.
 
 use std::io;
 use std::time::Duration;
@@ -6,11 +6,12 @@ use std::time::Duration;
 use rustix::event::{PollFd, Timespec};
 use rustix::io::Errno;
 
-/// Waits until one of them is ready or `wait` is over; `None` waits for ever.
+/// Waits until a descriptor is ready or `wait` has passed. `None` waits without limit.
 ///
-/// A signal ends the wait early; callers check their condition again anyway.
+/// A signal ends the wait early. Callers check their condition again.
 pub(super) fn wait(fds: &mut [PollFd<'_>], wait: Option<Duration>) -> io::Result<()> {
-    // Never round a wait that is left down to none: that would spin until the deadline.
+    // Nanoseconds, because rounding the rest of a wait down to zero would make the caller spin
+    // until the deadline.
     let timespec = wait.map(|wait| Timespec {
         tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: wait.subsec_nanos().into(),

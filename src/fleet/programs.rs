@@ -1,4 +1,4 @@
-//! The programs of this release that can be put on a host, by the machine that it is.
+//! Programs of this release, by the machine type of a host. The upload of `Reach` uses them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::{Access, Nonce, Program};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
-/// What `uname -m` says on machines that releases are built for.
+/// Machine types that releases are built for, as `uname -m` prints them.
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
 
 /// Programs, each read once for all hosts.
@@ -20,10 +20,11 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// The program for the machine that a host is.
+    /// Returns the program for the machine type of a host.
     ///
     /// # Errors
-    /// The host does not say what it is, no release is built for it, or its program is not there.
+    /// The host does not report its machine type, no release is built for it, or its program is
+    /// not on this machine.
     pub(super) fn of(
         &self,
         session: &dyn Access,
@@ -47,7 +48,7 @@ impl Programs {
     }
 }
 
-/// This very program, or the one of this release for another machine.
+/// Reads this program, or the program of this release for another machine type.
 fn find(machine: &str) -> Result<Program, HostFailure> {
     if machine == std::env::consts::ARCH {
         return Program::own().map_err(|error| {
@@ -69,7 +70,8 @@ fn find(machine: &str) -> Result<Program, HostFailure> {
     )))
 }
 
-/// Where a release has its other programs: beside the directory of its own, or below the same prefix.
+/// Returns the paths of the program for another machine type: beside the directory of this
+/// program, or below the same prefix.
 fn places(directory: &Path, machine: &str) -> Vec<PathBuf> {
     let Some(above) = directory.parent() else { return Vec::new() };
     let of_machine = |parent: PathBuf| parent.join(machine).join("rdmactl");

@@ -1,3 +1,8 @@
+//! Way from the name of a host to an agent on it, or to its shell.
+//!
+//! This module resolves the host, opens the access, starts the installed agent, and uploads the
+//! program if it is missing. The commands that query many hosts use [`Reach`].
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,84 +18,84 @@ use super::{
 use crate::clock::{self, Deadline};
 use crate::model::{HostFailure, Reason, Via};
 
-/// When the operator's own binary may be put on a node that has no rdmactl.
+/// Condition for uploading the operator's own binary to a node without rdmactl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UploadPolicy {
-    /// Never.
+    /// No upload.
     Never,
-    /// Where no fitting rdmactl is in the PATH there.
+    /// Upload if the PATH of the node has no rdmactl of a usable version.
     WhereMissing,
 }
 
-/// What a host may take, after its deadline, to have a silent agent killed.
+/// Time after the deadline of a host in which an unresponsive agent may be killed.
 const CLEAN_UP: Duration = Duration::from_secs(4);
 
-/// How long killing an agent that never greeted may take.
+/// Timeout for killing an agent that sent no greeting.
 const KILL: Duration = Duration::from_secs(2);
 
-/// How long removing an uploaded program may take.
+/// Timeout for removing an uploaded program.
 const REMOVE: Duration = Duration::from_secs(2);
 
-/// Time that a host may take after its deadline until its failure is known.
+/// Longest time between the deadline of a host and the report of its failure.
 pub(in crate::fleet) const AFTER_DEADLINE: Duration =
     CLEAN_UP.saturating_add(KILL).saturating_add(REMOVE);
 
-/// What the upload may take beyond the host's deadline.
+/// Time for an upload, in addition to the deadline of the host.
 const UPLOAD: Duration = Duration::from_secs(60);
 
-/// What the operator is told on the way to an agent.
+/// Message to the operator while a host is being reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The operator's own binary is about to be sent.
+    /// The upload of the operator's own binary begins.
     Sending {
-        /// Its size.
+        /// Size of the binary.
         bytes: usize,
-        /// Why no installed one will do.
+        /// Reason why no installed program can be used.
         why: String,
     },
     /// The system's `ssh` program makes the connection.
     ByProgram {
-        /// What the built-in SSH lacks for it.
+        /// Feature that the built-in SSH lacks for this host.
         why: String,
     },
-    /// The host has no program that could check the SHA-256 of what arrived.
+    /// The host has no program to check the SHA-256 of the uploaded file.
     Unchecked,
 }
 
-/// What answered, and how.
+/// Agent or observer of a host, and the way in which it was reached.
 pub struct Reached<T> {
-    /// An agent, or what else tells of a host.
+    /// Agent or observer of the host.
     pub what: T,
-    /// Whether it was found there or brought.
+    /// Way in which the host was reached: installed agent, uploaded agent or shell.
     pub via: Via,
-    /// By when the host must have given its answer. The time of an upload is not counted.
+    /// Deadline for the reply of the host. The time of an upload is not counted.
     pub deadline: Deadline,
 }
 
-/// Tells the operator something about a host, from any thread.
+/// Function that shows a notice about a host to the operator. Any thread may call it.
 pub type Tell = Box<dyn Fn(&Host, &Notice) + Send + Sync>;
 
-/// The way from a host's name to an agent on it: configuration, SSH, the agent in its PATH, else
-/// the uploaded one.
+/// Steps from the name of a host to an agent on it: SSH configuration, connection, installed
+/// agent, uploaded agent.
 pub struct Reach {
-    /// Tells how `ssh` would reach a host.
+    /// Reader of the SSH configuration.
     pub resolver: Resolver,
-    /// Opens SSH connections.
+    /// Opener of SSH connections.
     pub connector: Connector,
-    /// Whether to upload.
+    /// Condition for uploads.
     pub upload: UploadPolicy,
-    /// Login rights or root's.
+    /// Rights of the agent.
     pub privilege: Privilege,
-    /// How long a host may take from the first packet to its answer.
+    /// Time limit of one host, from the first packet to the reply.
     pub timeout: Duration,
-    /// What starts commands on hosts.
+    /// Launcher of the commands on hosts.
     pub launcher: Launcher,
     tell: Tell,
     programs: Programs,
 }
 
 impl Reach {
-    /// A way that has been taken by nobody yet.
+    /// Returns a `Reach` that uses SSH and has not been used yet.
     #[must_use]
     pub fn new(
         resolver: Resolver,
@@ -104,27 +109,27 @@ impl Reach {
         Self { resolver, connector, upload, privilege, timeout, launcher, tell, programs }
     }
 
-    /// The same by another launcher than SSH.
+    /// Replaces the launcher.
     #[must_use]
     pub fn by(mut self, launcher: Launcher) -> Self {
         self.launcher = launcher;
         self
     }
 
-    /// An agent on the host, greeted; by the deadline of this host.
+    /// Starts an agent on the host and waits for its greeting, until the deadline of this host.
     ///
     /// # Errors
-    /// The one reason why there is none, and what to do about it.
+    /// The failure has the reason why no agent started, and a fix.
     pub fn agent(&self, host: &Host) -> Result<Reached<Agent>, HostFailure> {
         let began = clock::now();
         let found = self.enter(host, |_, _, missing| Err(missing));
         found.map_err(|failure| self.suggest_time(failure, began.elapsed()))
     }
 
-    /// What tells of the host: an agent, or where there is none its shell.
+    /// Returns an agent on the host, or the shell of a host without an agent.
     ///
     /// # Errors
-    /// The one reason why there is neither, and what to do about it.
+    /// The failure has the reason why neither started, and a fix.
     pub fn observer(&self, host: &Host) -> Result<Reached<Observer>, HostFailure> {
         let began = clock::now();
         let found = self.enter(host, |session, deadline, missing| {
@@ -136,14 +141,14 @@ impl Reach {
         found.map_err(|failure| self.suggest_time(failure, began.elapsed()))
     }
 
-    /// Returns a failure of a host with a time limit in its fix that is at least twice the limit of
+    /// Adds a longer time limit to the fix of a failure. The limit is at least twice the limit of
     /// this run, and twice the time that the host took.
     #[must_use]
     pub fn suggest_time(&self, failure: HostFailure, taken: Duration) -> HostFailure {
         time_limit::suggest(failure, self.timeout, taken)
     }
 
-    /// An agent on the host, or what `otherwise` makes of a host that has none.
+    /// Returns an agent on the host. `otherwise` is called for a host without an agent.
     fn enter<T: From<Agent>>(
         &self,
         host: &Host,
@@ -170,7 +175,8 @@ impl Reach {
         let started = session.uploaded_agent(&uploaded, self.privilege, deadline);
         match started.and_then(|pipe| greet(&session, pipe, nonce, self.privilege, deadline)) {
             Ok(agent) => Ok(Reached { what: agent.into(), via: Via::Upload, deadline }),
-            // It removes itself before it greets: one that did not may lie there still.
+            // An uploaded agent removes its file before it sends a greeting. Without a greeting,
+            // the file may still exist.
             Err(failure) => Err(match uploaded.remove(&*session, Deadline::after(REMOVE)) {
                 Ok(()) => failure,
                 Err(left) => left.add_to(failure),
@@ -178,7 +184,7 @@ impl Reach {
         }
     }
 
-    /// What starts commands on the host; the time of a question to the operator is not the host's.
+    /// Opens an access to the host. Waiting for input of the operator extends the deadline.
     fn access(&self, host: &Host, deadline: &mut Deadline) -> Result<Arc<dyn Access>, HostFailure> {
         match &self.launcher {
             Launcher::Ssh => {
@@ -205,7 +211,7 @@ impl Reach {
         greet(session, pipe, nonce, self.privilege, deadline)
     }
 
-    /// Puts the program of this release on the host that its machine can run.
+    /// Uploads the program of this release that matches the machine type of the host.
     fn bring(
         &self,
         host: &Host,
@@ -215,7 +221,8 @@ impl Reach {
     ) -> Result<Uploaded, HostFailure> {
         let program = self.programs.of(session, fresh_nonce()?, Deadline::after(left))?;
         (self.tell)(host, &Notice::Sending { bytes: program.size(), why: missing.detail });
-        // The host's own deadline is for answers: a thin line may need longer for the program.
+        // The deadline of the host is for replies. An upload over a slow connection may need more
+        // time.
         let deadline = Deadline::after(left + UPLOAD);
         session.set_deadline(Some(Deadline::after(deadline.remaining() + CLEAN_UP)));
         let uploaded = program.upload(session, fresh_nonce()?, deadline)?;
@@ -225,10 +232,11 @@ impl Reach {
         Ok(uploaded)
     }
 
-    /// Removes what it has on this machine: nobody is to be reached any more.
+    /// Removes the sockets and the `ssh-agent` of this run from this machine. No host can be
+    /// reached afterward.
     ///
-    /// Dropping it does so, too. But where threads have it, the last of them may be cut off by the end
-    /// of this process.
+    /// Dropping the last `Reach` does so, too. But a thread that owns it may not get that far
+    /// before this process ends.
     pub fn end(&self) {
         self.connector.end();
     }
@@ -240,11 +248,10 @@ impl Drop for Reach {
     }
 }
 
-/// Waits for the greeting of an agent that was started; what still runs without a greeting is
-/// killed.
+/// Waits for the greeting of an agent that was started, and kills an agent that sends none.
 ///
-/// A login shell that did not run the command runs no kill command either, and would be left there
-/// twice.
+/// A login shell that did not run the command would not run a kill command either. The kill
+/// command would stay there as a second process.
 fn greet(
     session: &Arc<dyn Access>,
     pipe: Pipe,
@@ -268,7 +275,7 @@ fn greet(
             let fix = session.by_hand(STOPPED, LIST_STOPPED);
             Err(HostFailure::new(Reason::Hung, detail).fix(format!("{fix}; or {MORE_TIME}")))
         }
-        // It ended by itself.
+        // The agent ended by itself.
         Ok(Exit { status: Some(3), .. }) => Err(failure),
         outcome => {
             let doubt = outcome.map_or_else(|failure| failure.detail, |exit| exit.to_string());

@@ -1,38 +1,38 @@
-//! The fixed commands that hosts are asked to run.
+//! Fixed shell commands that run on hosts. The other modules of `fleet` start them.
 //!
-//! Each is `exec /bin/sh -c '...'`: the login shell, be it bash, csh, tcsh or fish, only starts
-//! `sh`. Inside the quotes stand no `'`, no `!` (csh expands it even there), no `\` (fish reads
-//! it even there) and no newline; only hex nonces and numbers are put in, never a text that
-//! somebody else wrote.
+//! Each command is `exec /bin/sh -c '...'`. The login shell only starts `sh`, so that bash, csh,
+//! tcsh and fish all work. The quoted text has no `'`, no newline, no `!` (csh expands it even in
+//! quotes) and no `\` (fish reads it even in quotes). Only hex nonces and numbers are inserted,
+//! never text from outside the program.
 
 use super::Nonce;
 use super::upload::Uploaded;
 use crate::wire::Process;
 
-/// How the agent gets its rights.
+/// Rights that the agent runs with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privilege {
-    /// Those of the login.
+    /// Rights of the login user.
     Login,
-    /// Those of root, by `sudo -n`, which never asks.
+    /// Root rights, through `sudo -n`, which never prompts.
     Sudo,
 }
 
-/// What the line begins with that a host without an agent prints; the nonce follows.
+/// First word of the line that a host without an agent prints. The nonce follows.
 pub const NO_AGENT: &str = "RDMACTL/none";
 
-/// First word of the line that the shell of a host prints before it runs the agent; the nonce and
+/// First word of the line that the shell of a host prints before it runs the agent. The nonce and
 /// the process of the shell follow ([`Started`](crate::wire::Started)).
 pub const STARTED: &str = "RDMACTL/run";
 
-/// The directories an uploaded agent may lie in, by number.
+/// Directories that can hold an uploaded agent. The index is the number that the host reports.
 pub(super) const PLACES: [&str; 5] = ["$XDG_RUNTIME_DIR", "/dev/shm", "/tmp", "/var/tmp", "$HOME"];
 
-/// Prints [`STARTED`], the nonce and the process id of the shell; then the same with its process
-/// group and its start time.
+/// Prints two lines that begin with [`STARTED`] and the nonce. The first has the process id of
+/// the shell; the second also has its process group and its start time.
 ///
-/// The first line needs no process and no descriptor: a login may allow none. The redirection
-/// stands in a subshell, because a shell that has no descriptor for it may exit.
+/// The first line needs no process and no descriptor, because a login may allow none. The
+/// redirection stands in a subshell, because a shell without a descriptor for it may exit.
 fn started(nonce: &str) -> String {
     format!(
         "echo {STARTED} {nonce} $$; s=$(read -r s </proc/$$/stat; echo $s); set -- ${{s##*) }}; \
@@ -40,34 +40,37 @@ fn started(nonce: &str) -> String {
     )
 }
 
-/// Has an agent speak in lines of text.
+/// Flag that makes an agent use the line protocol.
 const LINES: &str = " --lines";
 
-/// Runs the agent that is installed on the host, or prints [`NO_AGENT`] and the nonce.
+/// Returns the command that runs the installed agent of the host. Without an agent, it prints
+/// [`NO_AGENT`] and the nonce.
 #[must_use]
 pub fn installed_agent(nonce: Nonce, privilege: Privilege) -> String {
     in_sh(&installed(&nonce.to_string(), privilege, ""))
 }
 
-/// The same agent, in lines of text.
+/// Returns the command of [`installed_agent`] for an agent that uses the line protocol.
 pub(super) fn installed_agent_in_lines(nonce: Nonce, privilege: Privilege) -> String {
     in_sh(&installed(&nonce.to_string(), privilege, LINES))
 }
 
-/// What the line begins with by which a task of Slurm says where it is; the nonce and the node follow.
+/// First word of the line in which a Slurm task reports its node. The nonce and the node follow.
 pub(super) const AT: &str = "RDMACTL/at";
 
-/// Runs the installed agent as one of many tasks of Slurm, each with its own nonce; first it says on
-/// which node it is.
+/// Returns the command that runs the installed agent as one of many Slurm tasks. Each task
+/// reports its node first, and each agent has its own nonce.
 ///
-/// No command line but the agent's own holds the whole nonce, so that [`kill_unseen`] finds no other.
+/// Only the command line of the agent has the whole nonce, so that [`kill_unseen`] finds no other
+/// process.
 pub(super) fn installed_agents(nonce: Nonce, privilege: Privilege) -> String {
     let common = nonce.common();
     let agent = installed(&format!("{common}$n"), privilege, LINES);
     in_sh(&format!("n=$(printf %08x $SLURM_PROCID); echo {AT} {common} $SLURMD_NODENAME; {agent}"))
 }
 
-/// Directories in which rdmactl is looked for after those of PATH, unless the host sets `RDMACTL_PATH`.
+/// Directories that are searched for rdmactl after PATH. The variable `RDMACTL_PATH` of the host
+/// replaces them.
 const DIRECTORIES: &str = "/usr/local/bin:/opt/rdmactl/bin";
 
 fn installed(nonce: &str, privilege: Privilege, flag: &str) -> String {
@@ -78,13 +81,13 @@ fn installed(nonce: &str, privilege: Privilege, flag: &str) -> String {
     )
 }
 
-/// Runs the agent that was uploaded; it unlinks itself first.
+/// Returns the command that runs the uploaded agent, which first unlinks its file.
 #[must_use]
 pub fn uploaded_agent(uploaded: &Uploaded, privilege: Privilege) -> String {
     in_sh(&run_uploaded(uploaded, privilege, ""))
 }
 
-/// The same agent, in lines of text.
+/// Returns the command of [`uploaded_agent`] for an agent that uses the line protocol.
 pub(super) fn uploaded_agent_in_lines(uploaded: &Uploaded, privilege: Privilege) -> String {
     in_sh(&run_uploaded(uploaded, privilege, LINES))
 }
@@ -94,22 +97,29 @@ fn run_uploaded(uploaded: &Uploaded, privilege: Privilege, flag: &str) -> String
     format!("{}; exec {sudo}{file} agent {nonce} --unlink{flag}", started(&nonce.to_string()))
 }
 
-/// A line that the shell of [`shell_reader`] parts its answers by.
+/// Returns a line by which the shell of [`shell_reader`] separates its replies.
 #[must_use]
 pub fn shell_line(word: &str, nonce: &str) -> String {
     format!("RDMACTL/{word} {nonce}\n")
 }
 
-/// A shell that answers questions on stdin until its end.
+/// Returns the command for a shell that serves requests from stdin until stdin ends.
 ///
-/// It says `RDMACTL/sh NONCE` first. `pPATH` adds a path; then `F` has their content printed,
-/// `D` lists, `L` targets of links, `A` the device files that may be opened, `T` the seconds
-/// since 1970. What an answer could not read comes behind `RDMACTL/errors NONCE`; its end is
-/// `RDMACTL/end NONCE` and the seconds since the host was started.
+/// The shell prints `RDMACTL/sh NONCE` first. `pPATH` adds a path to the next request. These
+/// letters are requests for all added paths:
+///
+/// - `F` prints the contents of files
+/// - `D` lists directories
+/// - `L` lists the targets of links
+/// - `A` prints the device files that the shell may open
+/// - `T` prints the seconds since 1970
+///
+/// The errors of a reply follow `RDMACTL/errors NONCE`. The reply ends with `RDMACTL/end NONCE`
+/// and the uptime of the host in seconds.
 #[must_use]
 pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
-    // What opening may have effects on is not opened. `/sys` and `/dev/null` have both tools put names
-    // before what they print.
+    // `F` opens regular files only, because opening other files may have effects. The extra
+    // arguments `/sys` and `/dev/null` make `ls` and `grep` print names.
     let script = format!(
         "LC_ALL=C; export LC_ALL; set --; n=$(echo; echo x); n=${{n%x}}; echo RDMACTL/sh {nonce}; \
          while IFS= read -r l; do e=; o=; case $l in \
@@ -133,33 +143,34 @@ pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
     }
 }
 
-/// What to do about a host that does not run our commands.
+/// Fix for a host that does not run the commands of this module.
 pub(super) const TEST_SHELL: &str =
     "check that the login shell of the host runs /bin/sh: /bin/sh -c 'echo ok'";
 
-/// What a host may say around an answer of one line: login files may print anything.
+/// Limit of the output around a reply of one line, in bytes. Login files may print anything.
 pub(super) const ANSWER_LIMIT: usize = 256 * 1024;
 
-/// The rest of the first line that begins with this word and the nonce, of all that a host said.
+/// Returns the rest of the first line of `stdout` that begins with `word` and the nonce.
 pub(super) fn answer<'a>(stdout: &'a [u8], word: &str, nonce: Nonce) -> Option<&'a str> {
     let lead = format!("{word} {nonce} ");
     let mut lines = stdout.split(|byte| *byte == b'\n');
     lines.find_map(|line| std::str::from_utf8(line).ok()?.trim_end().strip_prefix(&*lead))
 }
 
-/// What the line begins with that says what came of an upload; the nonce, a word and a number follow.
+/// First word of the line with the result of an upload. The nonce, a word and a number follow.
 pub(super) const UP: &str = "RDMACTL/up";
 
-/// What the line begins with that says what machine a host is; the nonce and `uname -m` follow.
+/// First word of the line with the machine type of a host. The nonce and `uname -m` follow.
 pub const MACHINE: &str = "RDMACTL/machine";
 
-/// Has the host say what machine it is.
+/// Returns the command that prints the machine type of a host.
 #[must_use]
 pub fn machine(nonce: Nonce) -> String {
     in_sh(&format!("echo {MACHINE} {nonce} $(uname -m)"))
 }
 
-/// Removes an uploaded agent; exits with 1 when it still lies there.
+/// Returns the command that removes an uploaded agent. It exits with 1 if the directory is still
+/// there.
 #[must_use]
 pub fn remove_uploaded(uploaded: &Uploaded) -> String {
     let (directory, file) = (uploaded.directory(), uploaded.file());
@@ -168,18 +179,20 @@ pub fn remove_uploaded(uploaded: &Uploaded) -> String {
     ))
 }
 
-/// Looks whether a process is there.
+/// Returns the command that checks if a process exists.
 ///
-/// Exits with 0 when it is, 3 when there is none, 4 when its number belongs to another one.
+/// It exits with 0 if the process exists, with 3 if the process does not exist, and with 4 if
+/// another process has its number.
 #[must_use]
 pub fn is_there(process: Process) -> String {
     in_sh(&seek(process))
 }
 
-/// Kills a process, unless its number belongs to another one by then; and before it the process
-/// group of `leader`, with what a wrapper script started.
+/// Returns the command that kills a process, unless another process has its number by then. The
+/// command first kills the process group of `leader`, which includes what a wrapper script
+/// started.
 ///
-/// Exits as [`is_there`] does, and with 1 when killing was refused.
+/// It exits as the command of [`is_there`] does, and with 1 if killing was refused.
 #[must_use]
 pub fn kill(process: Process, leader: Option<Process>, privilege: Privilege) -> String {
     let group = kill_group(leader, privilege);
@@ -189,15 +202,16 @@ pub fn kill(process: Process, leader: Option<Process>, privilege: Privilege) -> 
 
 fn seek(process: Process) -> String {
     let Process { pid, start_ticks } = process;
-    // The name in field 2 may hold anything, so counting begins behind its closing bracket.
+    // Field 2, the name, may have any character. The script counts fields from its closing
+    // bracket.
     format!(
         "s=$(cat /proc/{pid}/stat 2>/dev/null) || exit 3; set -- ${{s##*) }}; \
          [ \"${{20}}\" = {start_ticks} ] || exit 4"
     )
 }
 
-/// Kills the process group of a leader that still runs. Sets `g` to 0 if it did, to 1 if killing
-/// was refused.
+/// Returns the script that kills the process group of a leader that still runs. The script sets
+/// `g` to 0 if it killed the group, and to 1 if killing was refused.
 fn kill_group(leader: Option<Process>, privilege: Privilege) -> String {
     let Some(Process { pid, start_ticks }) = leader else { return "g=; ".to_owned() };
     let kill = kill_as(privilege, &format!("-{pid}"));
@@ -207,21 +221,21 @@ fn kill_group(leader: Option<Process>, privilege: Privilege) -> String {
     )
 }
 
-/// Kills what `target` names for `kill`.
+/// Returns the `kill -9` command for `target`, a process or a negative process group.
 fn kill_as(privilege: Privilege, target: &str) -> String {
     match privilege {
         Privilege::Login => format!("kill -9 {target}"),
-        // What root has started is root's to kill.
+        // Only root may kill a process that root started.
         Privilege::Sudo => format!("{{ kill -9 {target} 2>/dev/null || {SUDO}kill -9 {target}; }}"),
     }
 }
 
-/// Kills the agent that was started with a nonce and did not greet, with the process group of
-/// `leader`.
+/// Returns the command that kills an agent that was started with a nonce and sent no greeting.
+/// The command also kills the process group of `leader`.
 ///
-/// Exits with 0 when there was one, with 3 when there was none. One character of the nonce is in
-/// brackets, so that the command does not find itself; one `grep` looks at all processes, for on a
-/// host that swaps each start counts.
+/// It exits with 0 if it killed a process, and with 3 if it found none. One character of the
+/// nonce is in brackets, so that the command does not find itself. One `grep` searches all
+/// processes, because starting a process is slow on a host that swaps.
 #[must_use]
 pub fn kill_unseen(nonce: Nonce, leader: Option<Process>, privilege: Privilege) -> String {
     let group = kill_group(leader, privilege);
@@ -234,7 +248,7 @@ pub fn kill_unseen(nonce: Nonce, leader: Option<Process>, privilege: Privilege) 
     ))
 }
 
-/// It never asks, and it complains in its own language.
+/// `sudo` that never prompts, with messages in English.
 const SUDO: &str = "env LC_ALL=C sudo -n ";
 
 fn sudo(privilege: Privilege) -> &'static str {

@@ -1,3 +1,6 @@
+//! SSH session of a host, over the built-in SSH or the `ssh` program. It implements [`Access`];
+//! the connector opens it.
+
 use std::sync::Arc;
 
 use super::ssh::BuiltIn;
@@ -9,13 +12,13 @@ use crate::model::HostFailure;
 
 /// One authenticated connection to a host.
 ///
-/// It stays open while it or a pipe of it lives.
+/// It stays open while a `Session` or one of its pipes exists.
 #[derive(Debug, Clone)]
 pub struct Session {
     line: Line,
-    /// The host, as the operator named it.
+    /// Host, as the operator named it.
     host: Arc<str>,
-    /// The `ssh` call for the host, as the operator would type it.
+    /// Call of `ssh` for the host, as the operator would type it.
     call: Arc<str>,
     /// Connector and target for another connection to the host.
     again: Arc<(Connector, Target)>,
@@ -49,7 +52,8 @@ impl Session {
         Self { line, host, call, again }
     }
 
-    /// Why it is made by the `ssh` program; `None` where the built-in library will do.
+    /// Returns the reason why the `ssh` program makes the connection. `None` for the built-in
+    /// SSH.
     #[must_use]
     pub fn why_program(&self) -> Option<&str> {
         match &self.line {
@@ -100,7 +104,7 @@ impl Access for Session {
     }
 
     fn by_hand(&self, purpose: &str, command: &str) -> String {
-        // The local shell must pass on what is for the shell of the host.
+        // The local shell must not interpret text that is for the shell of the host.
         let is_plain =
             command.chars().all(|c| c.is_ascii_alphanumeric() || " ,.:/=_@%+-".contains(c));
         let quoted = shlex::try_quote(command).ok().filter(|_| !is_plain);

@@ -1,8 +1,9 @@
-//! A host without rdmactl, read by its POSIX shell: files, directories and links.
+//! Reads a host without rdmactl through its POSIX shell: files, directories, links and access to
+//! device files.
 //!
-//! The shell knows nothing of RDMA: it gets paths and gives what is there. Which paths those are comes
-//! out of `collect`, run over what is known so far, again and again until it asks for nothing new.
-//! What needs code on the host (netlink, libibverbs, other processes) is a problem of its own.
+//! The shell only reads paths. `collect` decides the paths: it runs repeatedly over the replies
+//! so far, until it requests no further path. Data that needs code on the host (netlink,
+//! libibverbs, other processes) is reported as a problem. The observer uses this module.
 
 mod batch;
 
@@ -26,18 +27,19 @@ use crate::source::{Answer, Entry, Question, ReadError, Recording, Source};
 use crate::wire::REPORT_LIMIT;
 use batch::{Batch, Kind};
 
-/// Most memory of the answers of one shell: what the recording of an agent may take, four times.
+/// Limit of the memory for the replies of one shell, in bytes. It is four times the limit of an
+/// agent's recording.
 const MOST_MEMORY: usize = 4 * REPORT_LIMIT;
 
-/// Memory of a question, and of an answer without its bytes.
+/// Estimated memory of a question and an answer without its bytes.
 const ENTRY_BYTES: usize = 384;
 
-/// More rounds than names lead from the first directory to the last file.
+/// Limit of the rounds of one report. It is more than the directory levels that any path has.
 const MOST_ROUNDS: usize = 64;
-/// How much a login may print before the shell speaks.
+/// Limit of the output of a login before the shell starts, in bytes.
 const NOISE_LIMIT: u64 = 64 * 1024;
 
-/// A shell on a host that answers questions.
+/// Shell on a host that serves requests.
 pub struct Shell {
     access: Arc<dyn Access>,
     state: Mutex<State>,
@@ -47,13 +49,13 @@ struct State {
     pipe: Pipe,
     stream: BufReader<UnixStream>,
     nonce: String,
-    /// When the host was started, by its own clock, in nanoseconds since 1970 UTC.
+    /// Boot time of the host by its own clock, in nanoseconds since 1970 UTC.
     started_ns: Option<u64>,
-    /// What the last reading asked for: most likely the next one will, too.
+    /// Questions of the last report. The next report most likely has the same ones.
     asked: Vec<Question>,
 }
 
-/// What is known so far, and what else was asked for.
+/// Answers so far, and the questions that have no answer yet.
 struct Known {
     answers: HashMap<Question, (Answer, Option<u64>)>,
     unknown: RefCell<BTreeSet<Question>>,
@@ -85,7 +87,7 @@ impl Shell {
     /// Starts a shell on a host.
     ///
     /// # Errors
-    /// The login gives no POSIX shell.
+    /// The login does not start a POSIX shell.
     pub fn start(
         access: &Arc<dyn Access>,
         nonce: Nonce,
@@ -108,15 +110,15 @@ impl Shell {
         Ok(Self { access: Arc::clone(access), state: Mutex::new(state) })
     }
 
-    /// The host's inventory, as far as files tell it.
+    /// Returns the host's inventory, as far as files contain it.
     ///
     /// # Errors
-    /// The shell gave no answer by the deadline, and why.
+    /// The shell did not reply by the deadline. The failure has the reason.
     pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
         Ok(self.read(parts, deadline)?.1)
     }
 
-    /// The raw answers from which the host's inventory is made.
+    /// Returns the raw answers that make up the host's inventory.
     ///
     /// # Errors
     /// As for [`Shell::report`].
@@ -131,19 +133,19 @@ impl Shell {
         Ok(Recording { taken_ns: known.taken_ns, left_out: 0, entries })
     }
 
-    /// Leaves the shell alone until the next question: no deadline ends its connection.
+    /// Removes the deadline of the connection until the next request.
     pub fn rest(&self) {
         self.access.set_deadline(None);
     }
 
-    /// All answers, and what they make.
+    /// Returns all answers, and the report made from them.
     fn read(&self, parts: &Parts, deadline: Deadline) -> Result<(Known, HostReport), HostFailure> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let unknown: BTreeSet<Question> = std::mem::take(&mut state.asked).into_iter().collect();
         let (_, taken_ns) = state.answer("", deadline)?;
         let mut known = Known { answers: HashMap::new(), unknown: RefCell::new(unknown), taken_ns };
         let (mut rounds, mut bytes) = (0, 0);
-        // The answers of all shells that are read at once.
+        // The budget covers all shells that are read at the same time.
         let mut share = Share::default();
         let report = loop {
             let questions = known.unknown.take();
@@ -175,7 +177,7 @@ fn memory(entry: &Entry) -> usize {
 }
 
 impl State {
-    /// Reads past a login's noise.
+    /// Skips the output of the login until the shell starts.
     fn greet(&mut self, deadline: Deadline) -> Result<(), HostFailure> {
         let hello = remote_command::shell_line("sh", &self.nonce);
         let mut said = 0;
@@ -197,8 +199,8 @@ impl State {
         }
     }
 
-    /// Whole seconds by `date`, and hundredths since the start by the kernel: one says when, the other
-    /// is fine enough for rates.
+    /// Computes the boot time from `date` and the uptime. `date` has whole seconds; the uptime
+    /// has hundredths, which is precise enough for rates.
     fn set_clock(&mut self, deadline: Deadline) -> Result<(), HostFailure> {
         let (text, since_start) = self.answer("T", deadline)?;
         let now =
@@ -214,8 +216,8 @@ impl State {
         Ok(answers.into_iter().map(entry).collect())
     }
 
-    /// All lines up to the end of an answer, and when it ended: by the host's clock, or as long as that
-    /// is not set, since its start.
+    /// Sends a request. Returns all lines of the reply, and the time of its end in nanoseconds.
+    /// The time is by the host's clock, or since the boot before [`State::set_clock`].
     fn answer(
         &mut self,
         question: &str,
@@ -243,7 +245,7 @@ impl State {
         }
     }
 
-    /// A line with its end; no more than `limit` bytes of it.
+    /// Reads a line with its line break, at most `limit` bytes.
     fn line(&mut self, deadline: Deadline, limit: u64) -> Result<Vec<u8>, HostFailure> {
         let mut line = Vec::new();
         let read = self
@@ -262,7 +264,7 @@ impl State {
     }
 }
 
-/// The time that is left; a socket takes no zero.
+/// Returns the remaining time, at least 1 ms, because a socket rejects a timeout of zero.
 fn patience(deadline: Deadline) -> Duration {
     deadline.remaining().max(Duration::from_millis(1))
 }

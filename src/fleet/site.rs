@@ -1,8 +1,10 @@
-//! What this machine knows of the hosts of its site: groups, lists, the job it runs in.
+//! Hosts of the site, from the configuration of this machine: groups, host lists and the nodes of
+//! the current job. The host set parser looks up names here.
 //!
-//! Groups are asked of `ClusterShell`'s configuration first; `genders`, `dsh`, `slurm` and `slurmstate`
-//! are known without one, and `@job` is always the job's nodes. Files are read in bounds, and
-//! commands run with a limit of time and output, when they are asked for and not before.
+//! Groups come from the configuration of `ClusterShell` first. The sources `genders`, `dsh`,
+//! `slurm` and `slurmstate` exist without a configuration, and `@job` is always the nodes of the
+//! job. Files have a size limit. Commands have limits of time and output, and run only when a
+//! host set needs them.
 
 mod clustershell;
 mod command;
@@ -20,42 +22,42 @@ use super::host_set::{Found, GroupName, Line, Lookup, LookupError, Within};
 use clustershell::Sources;
 use command::Commands;
 
-/// The group without a source that is the nodes of the job.
+/// Group without a source, for the nodes of the job.
 const JOB: &str = "job";
 
-/// A group that a file lists.
+/// Group that a file lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedGroup {
-    /// How a host set names it.
+    /// Name of the group in a host set.
     pub group: GroupName,
-    /// The file.
+    /// File of the group.
     pub place: String,
-    /// The host sets in it, where the file spells them out.
+    /// Host sets of the group. Empty if the file does not spell them out.
     pub hosts: Vec<String>,
 }
 
-/// The text of a file, if there is one that is no larger than those that name hosts.
+/// Returns the text of a file. `None` if the file is missing, unreadable or too large.
 pub(super) fn text_of(path: &Path) -> Option<String> {
     text::of_file(path).ok()
 }
 
-/// Where a machine keeps what it knows.
+/// Places of the site's configuration on a machine.
 #[derive(Debug, Clone, Default)]
 pub struct SitePlaces {
-    /// Directories with a configuration of `ClusterShell`, the one that decides last.
+    /// Directories with a configuration of `ClusterShell`. The last one takes precedence.
     pub clustershell: Vec<PathBuf>,
     /// The genders file.
     pub genders: PathBuf,
-    /// Directories with groups of dsh, the first one that has a group decides.
+    /// Directories with groups of dsh. The first one that has a group takes precedence.
     pub dsh: Vec<PathBuf>,
-    /// `SLURM_JOB_NODELIST`.
+    /// Value of `SLURM_JOB_NODELIST`.
     pub slurm_job: Option<String>,
-    /// `PBS_NODEFILE`.
+    /// Value of `PBS_NODEFILE`.
     pub pbs_job: Option<PathBuf>,
 }
 
 impl SitePlaces {
-    /// Those of this process.
+    /// Returns the places of this process.
     #[must_use]
     pub fn here() -> Self {
         let directory =
@@ -82,7 +84,7 @@ impl SitePlaces {
     }
 }
 
-/// The site as this machine knows it. What was read once is kept.
+/// Hosts of the site. Files of `ClusterShell` are read once.
 #[derive(Debug)]
 pub struct Site {
     places: SitePlaces,
@@ -91,22 +93,23 @@ pub struct Site {
 }
 
 impl Site {
-    /// The site of this machine.
+    /// Returns the site of this machine.
     #[must_use]
     pub fn here() -> Self {
         Self::new(SitePlaces::here())
     }
 
-    /// A site that is written down in these places.
+    /// Returns a site with its configuration in the given places.
     #[must_use]
     pub fn new(places: SitePlaces) -> Self {
         Self { places, commands: Commands::default(), sources: OnceCell::new() }
     }
 
-    /// The hosts of a file, `[KIND:]FILE`; `-` is stdin. Without a kind the content tells it.
+    /// Reads the hosts of a file, `[KIND:]FILE`; `-` is stdin. Without a kind, the content
+    /// decides.
     ///
     /// # Errors
-    /// It cannot be read, or is not of the kind.
+    /// The file cannot be read, or does not have the format of the kind.
     pub fn hosts_file(&self, name: &str) -> Result<Found, LookupError> {
         let (kind, path) = match name.split_once(':') {
             Some((word, path)) if HostsFileKind::of_word(word).is_some() => {
@@ -143,7 +146,7 @@ impl Site {
         Ok(Found { lines: placed(&place, entries), within })
     }
 
-    /// The groups that files of this machine list; no command is run for them.
+    /// Returns the groups that files of this machine list. No command runs.
     #[must_use]
     pub fn listed_groups(&self) -> Vec<ListedGroup> {
         let mut groups =
@@ -219,12 +222,13 @@ impl Lookup for Site {
     }
 
     fn stdin(&self) -> Result<Found, LookupError> {
-        // What other tools write is a list; a kind can be named with --hosts-file.
+        // Other tools write lists. `--hosts-file` accepts a kind.
         self.hosts_file("list:-")
     }
 }
 
-/// A word before a colon that is not a kind is part of the file name, or misspelled.
+/// Adds the kinds to the fix. A word before a colon that is no kind is part of the file name, or
+/// misspelled.
 fn with_kinds(error: LookupError, name: &str) -> LookupError {
     if !name.contains(':') {
         return error;
@@ -248,7 +252,7 @@ fn wrong_line(place: &str, error: FormatError) -> LookupError {
     LookupError { message: format!("{place}:{line}: {message}"), fix }
 }
 
-/// Lines for the hosts of a group of a file.
+/// Returns the lines for the hosts of a group in a file.
 fn listed(place: &str, group: &host_lists::Group, source: &str) -> Found {
     let within = Within::Groups(Some(source.to_owned()));
     Found { lines: placed(place, group.entries.clone()), within }
@@ -263,7 +267,7 @@ fn unknown<'a>(name: &str, place: &str, known: impl IntoIterator<Item = &'a str>
     error.fix(format!("use one of these groups: {}", few(known)))
 }
 
-/// Some of the names, and how many there are besides.
+/// Joins the first names, and adds the number of the others.
 fn few(names: Vec<&str>) -> String {
     const MOST: usize = 20;
     let over = names.len().saturating_sub(MOST);

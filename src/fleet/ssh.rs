@@ -1,7 +1,8 @@
-//! SSH connections by the built-in library, each served by a thread of its own.
+//! SSH connections through libssh2. Each connection has a thread.
 //!
-//! The thread that opens a connection keeps it: the library's session never changes hands. Others
-//! hold a [`BuiltIn`], ask it for [`Pipe`]s, and may drop either at any time.
+//! The thread that opens a connection also serves it, so that the libssh2 session stays in one
+//! thread. Other threads have a [`BuiltIn`], open [`Pipe`]s through it, and may drop both at any
+//! time. The connector uses this module.
 
 mod auth;
 mod buffer;
@@ -31,18 +32,19 @@ pub use fault::cancelled;
 pub(super) use login::{Login, RETRIES, Stage, jitter};
 use pump::{Pump, Request};
 
-/// What libssh2 and a resolver with its modules need at most; only touched pages count.
+/// Stack of a thread, in bytes: the maximum for libssh2 and a name resolver with its modules.
+/// Only touched pages use memory.
 const STACK: usize = 512 * 1024;
-/// How much later than its deadline a step may end that no shut socket can end: a look-up of a
-/// name, or an agent that does not answer.
+/// Time after its deadline in which a step may end that no socket shutdown can end: a name
+/// lookup, or an unresponsive `ssh-agent`.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// How long the steps of opening a connection may take, each cut by the host's own deadline.
+/// Timeouts of the steps of a new connection. The deadline of the host also limits each step.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// One TCP connection, unless the configuration says `ConnectTimeout`.
+    /// Timeout of one TCP connection. `ConnectTimeout` of the configuration replaces it.
     pub connect: Duration,
-    /// From the TCP connection to the end of authentication.
+    /// Timeout from the TCP connection to the end of authentication.
     pub login: Duration,
 }
 
@@ -54,7 +56,7 @@ impl Default for Limits {
 
 /// One authenticated connection to a host.
 ///
-/// It stays open while it or a pipe of it lives.
+/// It stays open while a `BuiltIn` or one of its pipes exists.
 #[derive(Debug, Clone)]
 pub(super) struct BuiltIn {
     handle: Arc<Handle>,
@@ -71,16 +73,16 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // First no sender, then the wake: the thread must find the session given up.
+        // The sender goes before the wakeup, so that the thread finds the session dropped.
         self.requests = None;
         self.waker.wake();
     }
 }
 
-/// Opens a connection, proves the host's key, and authenticates, on a thread of its own.
+/// Opens a connection, verifies the host key, and authenticates, on a new thread.
 ///
-/// The deadline is the host's own: the connection is shut down at it, unless
-/// [`BuiltIn::set_deadline`] moves it.
+/// The connection is shut down at the deadline of the host, unless [`BuiltIn::set_deadline`]
+/// moves the deadline.
 pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
     let waker = Arc::new(Waker::new().map_err(|error| fault::local(&error))?);
     let (watchdog, deadline) = (login.watchdog.clone(), login.deadline);
@@ -89,11 +91,11 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
     let (requests, inbox) = mpsc::channel();
     let (ready, answer) = mpsc::sync_channel(1);
     let ready = Arc::new(ready);
-    // Only the thread keeps it, so that its end is known at once.
+    // Only the thread has a strong reference, so that its end disconnects the channel at once.
     let to_cancel = Arc::downgrade(&ready);
     let _alarm = watchdog.when_cancelled(move || {
         if let Some(ready) = to_cancel.upgrade() {
-            // It fails where the answer is there already.
+            // Fails if the channel already has a reply.
             let _ = ready.try_send(Err(fault::cancelled().into()));
         }
     });
@@ -101,7 +103,7 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
     let serve = move || match login.run() {
         Ok(wire) => {
             let guard = wire.guard();
-            // Nobody waits any more when the host took too long.
+            // After a timeout, the receiver no longer exists.
             if ready.send(Ok(guard)).is_ok() {
                 Pump::new(wire, inbox, for_pump, for_pump_call).run();
             }
@@ -115,7 +117,7 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
         .stack_size(STACK)
         .spawn(serve)
         .map_err(|error| fault::local(&error))?;
-    // A look-up and an agent may hang where no shut socket ends them.
+    // A name lookup or an agent may hang, and no socket shutdown ends them.
     let guard = match answer.recv_timeout(deadline.remaining() + GRACE) {
         Ok(answer) => answer?,
         Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name(), &call).into()),
@@ -129,7 +131,7 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
 }
 
 impl BuiltIn {
-    /// Starts a command; several may run at once on one session.
+    /// Starts a command. Several commands may run at the same time on one session.
     ///
     /// # Errors
     /// The host opens no further channel, or the connection broke.
@@ -152,13 +154,13 @@ impl BuiltIn {
         }
     }
 
-    /// Moves the deadline at which the whole connection is shut down; `None` leaves only a
-    /// cancelled run to do so.
+    /// Moves the deadline at which the whole connection is shut down. With `None`, only
+    /// cancelling the run shuts it down.
     pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
         self.handle.guard.set(deadline);
     }
 
-    /// Whether the run was cancelled, which shuts the connection down.
+    /// True if the run was cancelled, which shuts the connection down.
     pub(super) fn is_cancelled(&self) -> bool {
         self.handle.guard.is_cancelled()
     }

@@ -1,8 +1,9 @@
-//! SSH connections by the system's `ssh` program, for hosts that need what the built-in library
-//! lacks.
+//! SSH connections by the system's `ssh` program, for hosts that need a feature that the built-in
+//! SSH lacks. The connector and the jump hosts use it.
 //!
-//! One process is the connection ([`Master`]); each command is a second, small one that hands its
-//! pipe to the first. No process asks anybody for anything, and each ends with this program.
+//! One `ssh` process is the connection ([`Master`]). Each command is a second, small `ssh`
+//! process, which passes its pipe to the first. No process prompts, and each process ends with
+//! this program.
 
 mod call;
 mod complaint;

@@ -1,21 +1,21 @@
-//! What `sudo -n` on a host says when it does not let us.
+//! Errors of `sudo -n` on a host. The agent and the shell use them.
 
 use super::last_words::quote;
 use crate::model::{HostFailure, Reason};
 
-/// A rule without arguments would allow every command of rdmactl, and with it programs of the
-/// user's choice.
+/// Fix for a host whose sudo denies the agent. A rule without arguments would allow every command
+/// of rdmactl, which can run programs of the user's choice.
 const ALLOW: &str = "allow only the agent, with visudo on the host: `USER ALL=(root) NOPASSWD: \
                      /usr/bin/rdmactl ^agent [0-9a-f]{32}( --lines)?$` (replace USER and the path; \
                      sudo before 1.9.10: `/usr/bin/rdmactl agent [0-9a-f]*`); or omit --sudo";
 
-/// Words of sudo in its own language, which our commands ask for, and of `env`.
+/// Messages of sudo in English, which `remote_command` requests, and of `env`.
 const ASKS: [&str; 4] =
     ["password is required", "terminal is required", "must have a tty", "no askpass program"];
 const FORBIDS: [&str; 4] =
     ["is not allowed to", "is not in the sudoers", "may not run sudo", "not allowed to run sudo"];
 
-/// Why there is nothing that runs with root's rights; `None` where it was not sudo.
+/// Returns the failure of sudo. `None` if sudo is not the cause.
 pub(super) fn refusal(stderr: &[u8]) -> Option<HostFailure> {
     let text = String::from_utf8_lossy(stderr);
     let has = |words: &[&str]| {

@@ -1,4 +1,6 @@
-//! How `ssh` itself would reach a host: the effective configuration, asked of `ssh -G`.
+//! Connection parameters of a host, from the effective configuration that `ssh -G` prints.
+//!
+//! [`Reach`](super::Reach) resolves each host here, and passes the [`Target`] to the connector.
 
 mod classes;
 mod here;
@@ -22,73 +24,74 @@ pub use here::Here;
 pub use route::Route;
 pub use ssh_config::SshConfig;
 
-/// `ssh -G` works without the network; longer than this means that something hangs.
+/// Timeout for `ssh -G`. It needs no network, so that a longer run means that it hangs.
 const ASK: Duration = Duration::from_secs(5);
 
-/// What to do with a host key that is on no record.
+/// Handling of a host key that is in no `known_hosts` file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostKeyPolicy {
-    /// Refuse it.
+    /// Refuse the key.
     Strict,
-    /// Take it and write it down; refuse a changed one.
+    /// Accept the key and record it. Refuse a changed key.
     AcceptNew,
-    /// The configuration says `StrictHostKeyChecking no`: take it, and a changed one too.
+    /// Accept the key, even a changed one (`StrictHostKeyChecking no`).
     Off,
 }
 
-/// Which addresses of a name may be used.
+/// Address families that may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressFamily {
-    /// Both.
+    /// IPv4 and IPv6.
     Any,
-    /// Only IPv4.
+    /// IPv4 only.
     Inet,
-    /// Only IPv6.
+    /// IPv6 only.
     Inet6,
 }
 
-/// Everything that opening a connection to one host needs to know.
+/// Parameters of the connection to one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The host as the operator named it.
+    /// Host as the operator named it.
     pub host: Host,
-    /// The name or address to connect to (`HostName`).
+    /// Name or address to connect to (`HostName`).
     pub address: String,
-    /// The TCP port.
+    /// TCP port.
     pub port: u16,
-    /// The login name.
+    /// Login name.
     pub user: String,
-    /// Key files to offer; those that do not exist are passed over.
+    /// Key files to offer. Files that do not exist are skipped.
     pub identity_files: Vec<PathBuf>,
-    /// Certificates beside those that are called like a key file and `-cert.pub`.
+    /// Certificates, in addition to the `-cert.pub` file of each key file.
     pub certificate_files: Vec<PathBuf>,
-    /// The socket of the agent that may be asked.
+    /// Socket of the `ssh-agent` that may be used.
     pub agent: Option<PathBuf>,
-    /// Offer no key of the agent but those of `identity_files`.
+    /// True if only the agent keys of `identity_files` are offered.
     pub identities_only: bool,
-    /// The `known_hosts` files, the user's before the system's.
+    /// The `known_hosts` files, the user's files before the system's.
     pub known_hosts: Vec<PathBuf>,
-    /// Where a new host is written down: the first file of the user's; `None` where it wants none.
+    /// File in which a new host is recorded: the first `known_hosts` file of the user. `None` if
+    /// the configuration has no such file.
     pub note_in: Option<PathBuf>,
-    /// What to do with an unknown host key.
+    /// Handling of an unknown host key.
     pub host_keys: HostKeyPolicy,
-    /// Write the names of new hosts down as hashes only.
+    /// True if the names of new hosts are recorded as hashes.
     pub hash_known_hosts: bool,
-    /// The name to look up in the `known_hosts` files instead of the address.
+    /// Name to look up in the `known_hosts` files instead of the address.
     pub host_key_alias: Option<String>,
-    /// The configuration's own limit for the TCP connection.
+    /// Timeout of the TCP connection, from the configuration.
     pub connect_timeout: Option<Duration>,
-    /// Which addresses may be used.
+    /// Address families that may be used.
     pub family: AddressFamily,
-    /// How the bytes get there.
+    /// Route to the host.
     pub route: Route,
-    /// Who speaks SSH with it.
+    /// SSH client for the host.
     pub transport: Transport,
-    /// Options of its configuration that ask for a login which only the `ssh` program can do.
+    /// Options of the configuration for logins that only the `ssh` program supports.
     pub other_logins: Vec<&'static str>,
-    /// The algorithms and key sizes that its configuration allows.
+    /// Algorithms and key sizes that the configuration allows.
     pub algorithms: Algorithms,
-    /// How the `ssh` program is called for it; `None` where there is none.
+    /// Arguments of the `ssh` program for the host. `None` on a machine without `ssh`.
     pub call: Option<SshCall>,
 }
 
@@ -100,44 +103,44 @@ impl Target {
     }
 }
 
-/// Who speaks SSH with a host.
+/// SSH client for a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
-    /// The library in this program; where it fails for a lack of its own, the `ssh` program.
+    /// Library in this program. If the library lacks a feature, the `ssh` program replaces it.
     BuiltIn,
-    /// The `ssh` program, and why.
+    /// The `ssh` program, with the reason.
     Program(String),
-    /// The operator's own open connection, behind this `ControlPath`.
+    /// Open connection of the operator, with this `ControlPath`.
     Borrowed(PathBuf),
 }
 
 /// Finds the [`Target`] of each host.
 ///
-/// It is asked once per host, from many threads, and asks `ssh` once for all hosts that the same
-/// lines of the configuration are about.
+/// It is called once per host, from many threads. One `ssh -G` serves all hosts that match the
+/// same `Host` lines of the configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Resolver {
-    /// The login name of `-l`; a `user@` of the host set goes before it.
+    /// Login name of `-l`. A `user@` of the host set takes precedence.
     pub user: Option<String>,
-    /// The configuration file of `-F`.
+    /// Configuration file of `-F`.
     pub config: Option<PathBuf>,
-    /// The `ssh` program; `None` is the one in `PATH`.
+    /// The `ssh` program. `None` means the one in `PATH`.
     pub program: Option<PathBuf>,
-    /// `KEY=VALUE` of `--ssh-option`, before all that a file says.
+    /// `KEY=VALUE` of `--ssh-option`. They take precedence over the configuration files.
     pub options: Vec<String>,
-    /// What `ssh` has said of the hosts of this run.
+    /// Replies of `ssh -G` in this run.
     pub classes: Classes,
 }
 
 impl Resolver {
-    /// The effective configuration for one host.
+    /// Returns the effective configuration of one host.
     ///
-    /// Without an `ssh` program there is no configuration: port 22, the local user name and the
-    /// usual files.
+    /// Without an `ssh` program, the defaults are port 22, the local user name and the usual
+    /// files.
     ///
     /// # Errors
-    /// `ssh` refused the configuration, the host needs what this transport lacks, or the watchdog's run
-    /// was cancelled.
+    /// `ssh` refused the configuration, a name is not safe in its `ProxyCommand`, or the run was
+    /// cancelled.
     pub fn resolve(&self, host: &Host, watchdog: &Watchdog) -> Result<Target, HostFailure> {
         let call = self.call(host);
         if !self.classes.has_program(|| exists(&call.program)) {
@@ -196,7 +199,7 @@ impl Resolver {
     }
 }
 
-/// The answer of `ssh -G`.
+/// Returns the output of `ssh -G`.
 fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> Result<String, HostFailure> {
     let answer =
         look_up(call.configuration(), Deadline::after(ASK), watchdog).map_err(|failure| {
@@ -212,7 +215,7 @@ fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> Result<String, HostFailure> {
         .fix(format!("correct the option or the line that ssh names, then test: {by_hand}")))
 }
 
-/// Whether the operator's own `ssh` holds a connection to this host open.
+/// True if the operator's own `ssh` has an open connection to this host.
 fn has_master(call: &SshCall, socket: &Path, watchdog: &Watchdog) -> bool {
     socket.exists()
         && look_up(call.check(socket), Deadline::after(ASK), watchdog)

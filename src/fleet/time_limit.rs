@@ -1,8 +1,9 @@
 //! Fixes that suggest a longer time limit.
 //!
-//! Failures are made where the limit is not known. They hold a placeholder, which [`Reach`](super::Reach) replaces
-//! with twice the limit of the run, or with twice the time that a host with an upload took. A
-//! suggestion is never below what expired.
+//! A failure is created where the limit is not known. Its fix has a placeholder, which
+//! [`Reach`](super::Reach) replaces with twice the limit of the run. If a host with an upload
+//! took longer, the replacement is twice that time. A suggestion is never below the expired
+//! limit.
 
 use std::time::Duration;
 
@@ -10,14 +11,14 @@ use super::reach::AFTER_DEADLINE;
 use crate::clock::flag_time;
 use crate::model::{HostFailure, Reason};
 
-/// Fix of a host that may only be slow; the time is a placeholder.
+/// Fix for a host that may only be slow. The time is a placeholder.
 pub(in crate::fleet) const MORE_TIME: &str = "raise the time limit: --timeout TIME";
 
-/// The placeholder in [`MORE_TIME`].
+/// Placeholder in [`MORE_TIME`].
 const PLACEHOLDER: &str = "--timeout TIME";
 
-/// Returns the failure with twice this limit in its fix, or twice the time that the host took if
-/// that was longer; a timeout without a fix gets one.
+/// Replaces the placeholder in the fix with twice the limit, or with twice the time that the host
+/// took if that was longer. A timeout without a fix gets one.
 pub(in crate::fleet) fn suggest(
     mut failure: HostFailure,
     limit: Duration,

@@ -1,6 +1,7 @@
-//! Encrypted keys: asked for once a run, by `ssh-add`, and kept by an `ssh-agent` of this run alone.
+//! Passphrases of encrypted keys. `ssh-add` prompts for each passphrase once per run, and an
+//! `ssh-agent` of this run has the keys.
 //!
-//! This program never sees a passphrase or an opened key. Both programs come with `ssh`.
+//! This program never reads a passphrase or a decrypted key. The connector uses this module.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -20,12 +21,12 @@ use super::target::{Route, Target, Transport};
 use super::watchdog::Watchdog;
 use crate::clock::{self, Deadline};
 
-/// How long an agent may take to start, or to say what it holds.
+/// Timeout for an agent to start or to list its keys.
 const AGENT: Duration = Duration::from_secs(5);
-/// How often an open question is looked at.
+/// Interval of the checks while a prompt is open.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// The keys that were asked for.
+/// Keys that were unlocked in this run.
 #[derive(Debug)]
 pub(super) struct Unlock {
     sockets: Arc<Sockets>,
@@ -36,17 +37,18 @@ pub(super) struct Unlock {
 #[derive(Debug, Default)]
 struct State {
     agent: Option<OwnAgent>,
-    /// Whether the passphrase of a file was given: nobody is asked twice.
+    /// Key files for which `ssh-add` has prompted. True if the key was unlocked. `ssh-add`
+    /// prompts once per file.
     asked: HashMap<PathBuf, bool>,
-    /// What was found for an agent and files: hosts of a run mostly have the same.
+    /// Decisions, by agent and key files. Most hosts of a run have the same ones.
     decided: HashMap<(Option<PathBuf>, Vec<PathBuf>), Option<PathBuf>>,
 }
 
-/// An agent that ends with this.
+/// `ssh-agent` process that ends when this is dropped.
 #[derive(Debug)]
 struct OwnAgent {
     socket: PathBuf,
-    /// To the command that it runs.
+    /// Pipe to the command that the agent runs.
     pipe: Pipe,
     number: Pid,
 }
@@ -56,13 +58,13 @@ impl Unlock {
         Self { sockets, watchdog, state: Mutex::default() }
     }
 
-    /// Forgets all keys.
+    /// Ends the agent, which removes all keys.
     pub(super) fn end(&self) {
         drop(self.state.lock().unwrap_or_else(PoisonError::into_inner).agent.take());
     }
 
-    /// Where only encrypted keys are there for a host, asks for their passphrase on the terminal, and
-    /// has the host use what came of it; how long that took.
+    /// Asks for a passphrase on the terminal if the host has only encrypted keys. The target then
+    /// uses the agent with the unlocked key. Returns the time that this took.
     pub(super) fn prepare(&self, target: &mut Target) -> Duration {
         let began = clock::now();
         if matches!(target.transport, Transport::Borrowed(_)) || !target.other_logins.is_empty() {
@@ -82,7 +84,7 @@ impl Unlock {
             if let Some(call) = &mut target.call {
                 call.agent = Some(socket.clone());
             }
-            // The way there is most likely opened by the same key.
+            // The jump host most likely takes the same key.
             if let Route::Jump(jump) = &mut target.route {
                 jump.agent = Some(socket.clone());
             }
@@ -91,7 +93,7 @@ impl Unlock {
         began.elapsed()
     }
 
-    /// The socket of the agent with the first key that could be opened.
+    /// Returns the socket of the agent with the first key that could be unlocked.
     fn unlock(&self, state: &mut State, locked: &[PathBuf]) -> Option<PathBuf> {
         for file in locked {
             let is_open = if let Some(is_open) = state.asked.get(file) {
@@ -109,13 +111,14 @@ impl Unlock {
     }
 
     fn ask(&self, state: &mut State, file: &Path) -> Option<()> {
-        // Without a terminal there is nobody to ask.
+        // Without a terminal, no prompt is possible.
         OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
         if state.agent.is_none() {
             state.agent = Some(OwnAgent::start(self.sockets.fresh().ok()?)?);
         }
         let socket = &state.agent.as_ref()?.socket;
-        // It asks on the terminal itself, shows nothing of the answer, and asks again when it is wrong.
+        // `ssh-add` prompts on the terminal, hides the input, and repeats the prompt after a
+        // wrong passphrase.
         let mut asking = Command::new("ssh-add")
             .arg("-q")
             .arg("--")
@@ -132,7 +135,7 @@ impl Unlock {
                 return status.success().then_some(());
             }
             if self.watchdog.wait_cancelled(LOOK_AGAIN) {
-                // It leaves the terminal as it was.
+                // On SIGTERM, `ssh-add` restores the terminal.
                 let _ = kill_process(Pid::from_child(&asking), Signal::TERM);
                 let _ = asking.wait();
                 return None;
@@ -140,7 +143,7 @@ impl Unlock {
         }
     }
 
-    /// The encrypted keys of a target that has nothing else to offer.
+    /// Returns the encrypted keys of a target without any other usable key.
     fn locked_only(&self, target: &Target) -> Vec<PathBuf> {
         let identities = identity::read_all(target);
         let encrypted: Vec<PathBuf> =
@@ -161,8 +164,10 @@ fn holds_keys(socket: &Path, watchdog: &Watchdog) -> bool {
 }
 
 impl OwnAgent {
-    /// Debian's `ssh-agent` changes its group, so that no signal follows the end of this program. It ends
-    /// ten seconds after the command that it runs, and that ends with our end of its input.
+    /// Starts an agent that runs a command. Its command ends when this program closes the input,
+    /// and the agent ends ten seconds later.
+    ///
+    /// Debian's `ssh-agent` changes its group, so that the parent-death signal does not reach it.
     fn start(socket: PathBuf) -> Option<Self> {
         let mut command = Command::new("ssh-agent");
         command.arg("-a").arg(&socket).args(["sh", "-c", "echo $SSH_AGENT_PID; exec cat"]);
@@ -177,7 +182,8 @@ impl OwnAgent {
 
 impl Drop for OwnAgent {
     fn drop(&mut self) {
-        // It still has its number: it lives as long as its command does.
+        // The process number is still valid, because the agent lives at least as long as its
+        // command.
         let _ = kill_process(self.number, Signal::TERM);
         self.pipe.kill();
         let _ = self.pipe.wait(Deadline::after(AGENT));
@@ -190,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a process runs: one that nobody has waited for yet does not.
+    /// True if a process runs. A zombie does not run.
     fn runs(number: Pid) -> bool {
         let stat = fs::read_to_string(format!("/proc/{}/stat", number.as_raw_nonzero()));
         stat.is_ok_and(|stat| !stat.contains(") Z"))

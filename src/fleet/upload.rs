@@ -1,8 +1,8 @@
-//! The operator's own binary, put on a host for one run.
+//! Upload of the operator's own binary to a host for one run. `Reach` uses it.
 //!
-//! The host makes a private directory, checks size and SHA-256 of what arrived, and tries the
-//! file once. Whatever fails on the way, the host removes what it made. A directory that another
-//! user can write to, that allows no execution or that has no room is passed over.
+//! The host creates a private directory, checks the size and the SHA-256 of the file, and runs
+//! the file once. After a failure, the host removes the file and the directory. The host skips a
+//! directory that another user can write to, that allows no execution, or that has no room.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -17,38 +17,39 @@ use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 use crate::wire::UPLOAD_PREFIX;
 
-/// More than any build of ours; a mistaken path must not fill a host's memory.
+/// Limit of the size of a program, in bytes. It is more than any build has, and protects the
+/// memory of a host from a wrong path.
 const MAX_SIZE: u64 = 256 << 20;
 
-/// A program to upload, read once for all hosts.
+/// Program to upload, read once for all hosts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Program {
     bytes: Vec<u8>,
     sha256: String,
 }
 
-/// A program that lies on a host and has been tried there.
+/// Program on a host that ran once there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uploaded {
     nonce: Nonce,
     place: usize,
-    /// The host has no program that could check the SHA-256; only the size was compared.
+    /// True if the host has no program to check the SHA-256. Only the size was compared.
     pub is_hash_unchecked: bool,
 }
 
 impl Program {
-    /// This very program.
+    /// Reads this program.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn own() -> io::Result<Self> {
         Self::read(Path::new("/proc/self/exe"))
     }
 
-    /// A program of this machine.
+    /// Reads a program file of this machine.
     ///
     /// # Errors
-    /// It cannot be read, or is too big to be an agent.
+    /// The file cannot be read, is empty, or is larger than 256 MiB.
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut bytes = Vec::new();
         File::open(path)?.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
@@ -62,22 +63,23 @@ impl Program {
         Ok(Self { bytes, sha256 })
     }
 
-    /// How many bytes go to each host.
+    /// Returns the number of bytes to send to each host.
     #[must_use]
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The command that takes the program from its stdin and says in one line what came of it.
+    /// Returns the command that reads the program from stdin and prints the result in one line.
     #[must_use]
     pub fn command(&self, nonce: Nonce) -> String {
         in_sh(&script(nonce, self.bytes.len(), &self.sha256))
     }
 
-    /// Puts the program on a host, in a directory that the nonce names.
+    /// Uploads the program to a host, into a directory named after the nonce.
     ///
     /// # Errors
-    /// No directory takes it, it did not arrive whole, or it does not run there.
+    /// No directory is usable, the program did not arrive completely, or it does not run on the
+    /// host.
     pub fn upload(
         &self,
         access: &dyn Access,
@@ -96,11 +98,11 @@ impl std::fmt::Debug for Program {
 }
 
 impl Uploaded {
-    /// What came of an upload, by what its command wrote.
+    /// Parses the output of the upload command.
     ///
     /// # Errors
-    /// No directory took it, it did not arrive whole, it does not run there, or the host said
-    /// something else.
+    /// No directory is usable, the program did not arrive completely, it does not run on the
+    /// host, or the output has no result.
     pub fn of(output: &Output, nonce: Nonce) -> Result<Self, HostFailure> {
         let answer = Answer::find(output, nonce)?;
         match answer.word {
@@ -114,22 +116,22 @@ impl Uploaded {
         }
     }
 
-    /// The nonce that names the directory.
+    /// Returns the nonce in the name of the directory.
     #[must_use]
     pub fn nonce(&self) -> Nonce {
         self.nonce
     }
 
-    /// The directory, for a shell of the host.
+    /// Returns the directory, quoted for a shell of the host.
     pub(super) fn directory(&self) -> String {
         let place = PLACES.get(self.place).copied().unwrap_or_default();
         format!("\"{place}/{UPLOAD_PREFIX}{}\"", self.nonce)
     }
 
-    /// Removes it, unless it was run and has done so itself.
+    /// Removes the uploaded program, unless it ran and removed itself.
     ///
     /// # Errors
-    /// It is still there.
+    /// The program is still on the host.
     pub fn remove(&self, access: &dyn Access, deadline: Deadline) -> Result<(), Leftover> {
         match access.run(&remote_command::remove_uploaded(self), deadline) {
             Ok(exit) if exit.is_success() => Ok(()),
@@ -137,25 +139,27 @@ impl Uploaded {
         }
     }
 
-    /// The program, for a shell of the host.
+    /// Returns the path of the program, quoted for a shell of the host.
     pub(super) fn file(&self) -> String {
         let place = PLACES.get(self.place).copied().unwrap_or_default();
         format!("\"{place}/{UPLOAD_PREFIX}{}/rdmactl\"", self.nonce)
     }
 }
 
-/// What the host does: one line, because csh takes no newline in quotes.
+/// Returns the script that runs on the host. It is one line, because csh allows no newline in
+/// quotes.
 ///
-/// `take` tries one directory, and leaves in `w` the letter of [`Refused`] when it refuses. A
-/// directory is taken if the login or root owns the directory and no other user can write there; a
-/// sticky directory may be written by all. What is made in the directory belongs to the login, with mode 0700, or
-/// the directory is not used: a login by `su` may have the directory of another user.
+/// `take` tries one directory. If it refuses the directory, `w` has the letter of [`Refused`]. A
+/// directory is usable if the login user or root owns it and no other user can write to it. A
+/// sticky directory may be writable by all. The new directory must belong to the login user with
+/// mode 0700, because a login through `su` may use the directory of another user.
 ///
-/// An empty file that may be executed tells of a noexec mount: `sh` runs it as an empty script
-/// where the kernel says that it has no known format, and says 126 where it may not be executed.
-/// A file of zeros of the whole size tells of a full file system, before the program is read from
-/// stdin, which cannot be read twice. `true` stands where `:` would do, because a shell exits
-/// when a redirection of `:` fails.
+/// An empty executable file detects a noexec mount. The kernel reports an unknown format, and
+/// `sh` then runs the file as an empty script. On a noexec mount, `sh` returns 126.
+///
+/// A file of zeros of the full size detects a full file system before the program is read from
+/// stdin, because stdin cannot be read twice. The script uses `true` instead of `:`, because a
+/// shell exits if a redirection of `:` fails.
 fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
     let places: Vec<String> = PLACES.iter().map(|place| format!("\"{place}\"")).collect();
     let places = places.join(" ");
@@ -188,10 +192,10 @@ fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
     )
 }
 
-/// Bytes that the test of free space writes at once.
+/// Block size of the test of free space, in bytes.
 const BLOCK: usize = 64 << 10;
 
-/// Why a host passed a directory over: the letter that its script says, and the words for it.
+/// Reason why a host skipped a directory: letter in the script, and words for the message.
 struct Refused(char, &'static str);
 
 /// Letter of a directory that allows no execution.
@@ -210,8 +214,8 @@ const REFUSED: [Refused; 7] = [
     Refused(FULL, "is full"),
 ];
 
-/// Returns the failure of a host without a directory for the program; `letters` are the reasons, in
-/// the order of [`PLACES`].
+/// Returns the failure of a host without a usable directory. `letters` has the reasons in the
+/// order of [`PLACES`].
 fn no_place(letters: &str) -> HostFailure {
     let why = |letter: char| REFUSED.iter().find(|refused| refused.0 == letter);
     let each: Vec<String> = PLACES
@@ -237,10 +241,10 @@ fn no_place(letters: &str) -> HostFailure {
     HostFailure::new(Reason::NoAgent, detail).fix(fix)
 }
 
-/// What the host's one line says.
+/// Result line of the host.
 struct Answer<'a> {
     word: &'a str,
-    /// The rest as it stands, and as a number.
+    /// Rest of the line, also parsed as `number`.
     rest: &'a str,
     number: usize,
 }

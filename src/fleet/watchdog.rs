@@ -1,7 +1,8 @@
-//! Deadlines that hold whatever a library does: at each one the socket is shut down.
+//! Deadlines that do not depend on a library: at the deadline, the socket is shut down.
 //!
-//! libssh2's own timeouts are no deadlines: a server that sends an endless line keeps one call
-//! busy for ever. A socket that is shut down ends every call on it, blocking or not.
+//! The timeouts of libssh2 are no deadlines: a server that sends an endless line keeps one call
+//! busy forever. A shutdown ends every call on the socket, blocking or not. All connections of
+//! `fleet` use the watchdog.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -16,15 +17,15 @@ use rustix::net::{Shutdown, shutdown};
 
 use crate::clock::{self, Deadline};
 
-/// The thread that watches all sockets of a run, and the run's own end.
+/// Handle of the thread that watches all sockets of a run and can cancel the run.
 ///
-/// Clones are the same watchdog; its thread ends with the last of them and of their guards.
+/// Clones share the thread. The thread ends when the last clone and the last guard are dropped.
 #[derive(Debug, Clone)]
 pub struct Watchdog {
     leash: Arc<Leash>,
 }
 
-/// A socket under watch until this is dropped.
+/// Socket that the watchdog watches until this is dropped.
 #[derive(Debug)]
 pub struct Guard {
     leash: Arc<Leash>,
@@ -32,7 +33,7 @@ pub struct Guard {
     expired: Arc<AtomicBool>,
 }
 
-/// What is called when the run is cancelled, until this is dropped.
+/// Callback for a cancelled run. Dropping this removes the callback.
 #[derive(Debug)]
 pub struct Alarm {
     leash: Arc<Leash>,
@@ -58,7 +59,7 @@ struct State {
 #[derive(Debug)]
 struct Watched {
     socket: OwnedFd,
-    /// `None` has no deadline: only a cancelled run shuts it down.
+    /// `None` means no deadline. Only cancelling the run shuts the socket down.
     at: Option<Instant>,
     expired: Arc<AtomicBool>,
 }
@@ -71,7 +72,7 @@ impl fmt::Debug for Call {
     }
 }
 
-/// What the owners of the thread hold; it ends with the last of them.
+/// Handle shared by all owners. The thread ends when the last owner drops it.
 #[derive(Debug)]
 struct Leash(Arc<Kennel>);
 
@@ -86,7 +87,7 @@ impl Watchdog {
     /// Starts the thread.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// This machine has no thread left.
     pub fn start() -> io::Result<Self> {
         let kennel = Arc::new(Kennel::default());
         let watching = Arc::clone(&kennel);
@@ -100,9 +101,10 @@ impl Watchdog {
     /// Shuts a socket down at the deadline, unless the guard is dropped before.
     ///
     /// # Errors
-    /// The system gives no further descriptor.
+    /// This machine has no descriptor left.
     pub fn guard(&self, socket: &impl AsFd, deadline: Deadline) -> io::Result<Guard> {
-        // A descriptor of its own: the caller's number may be closed and used again.
+        // The watchdog needs its own descriptor, because the caller's number may be closed and
+        // used again.
         let socket = socket.as_fd().try_clone_to_owned()?;
         let expired = Arc::new(AtomicBool::new(false));
         let mut state = self.leash.0.lock();
@@ -114,7 +116,7 @@ impl Watchdog {
         Ok(Guard { leash: Arc::clone(&self.leash), id, expired })
     }
 
-    /// Ends everything: every socket, those of the future too, is shut down.
+    /// Cancels the run: shuts down all current and future sockets and calls the alarms.
     pub fn cancel(&self) {
         let mut state = self.leash.0.lock();
         state.cancelled = true;
@@ -130,7 +132,8 @@ impl Watchdog {
         }
     }
 
-    /// Calls back once when the run is cancelled; at once where it is already.
+    /// Calls `call` once when the run is cancelled. Calls it immediately if the run is already
+    /// cancelled.
     pub fn when_cancelled(&self, call: impl FnOnce() + Send + 'static) -> Alarm {
         let mut state = self.leash.0.lock();
         let id = state.new_id();
@@ -143,13 +146,13 @@ impl Watchdog {
         Alarm { leash: Arc::clone(&self.leash), id }
     }
 
-    /// Whether the run was cancelled.
+    /// True if the run was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.leash.0.lock().cancelled
     }
 
-    /// Waits for a while; `true` at once when the run is cancelled.
+    /// Waits for `wait`, or until the run is cancelled. Returns true if the run is cancelled.
     #[must_use]
     pub fn wait_cancelled(&self, wait: Duration) -> bool {
         let state = self.leash.0.lock();
@@ -164,7 +167,7 @@ impl Watchdog {
 }
 
 impl Guard {
-    /// Moves the deadline, or takes it away; without effect on a socket that is shut down already.
+    /// Moves or removes the deadline. This has no effect on a socket that is already shut down.
     pub fn set(&self, deadline: impl Into<Option<Deadline>>) {
         let at = deadline.into().map(Deadline::instant);
         let mut state = self.leash.0.lock();
@@ -182,13 +185,13 @@ impl Guard {
         self.leash.0.wake_for(state, id);
     }
 
-    /// Whether the socket was shut down by its deadline or by a cancelled run.
+    /// True if the deadline or a cancelled run shut the socket down.
     #[must_use]
     pub fn is_expired(&self) -> bool {
         self.expired.load(Ordering::Acquire)
     }
 
-    /// Whether the run was cancelled.
+    /// True if the run was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.leash.0.lock().cancelled
@@ -207,7 +210,7 @@ impl Drop for Guard {
 impl Drop for Alarm {
     fn drop(&mut self) {
         let call = self.leash.0.lock().alarms.remove(&self.id);
-        // What it holds may come back here when it goes.
+        // The callback may own an object that locks the watchdog when it is dropped.
         drop(call);
     }
 }
@@ -217,8 +220,8 @@ impl Kennel {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the thread when a deadline is the next one now: for a later one it need not look again, and
-    /// waking it costs more than all else here.
+    /// Wakes the thread if the deadline of `id` is now the next one. For a later deadline the
+    /// thread need not wake, and the wakeup is the most expensive part of this function.
     fn wake_for(&self, state: MutexGuard<'_, State>, id: u64) {
         let is_next = state.deadlines.first().is_some_and(|(_, next)| *next == id);
         drop(state);
@@ -253,15 +256,15 @@ impl State {
         id
     }
 
-    /// Shuts a socket down; the entry stays until its guard goes.
+    /// Shuts a socket down. The entry stays until its guard is dropped.
     fn expire(&mut self, id: u64) {
         let Some(watched) = self.watched.get(&id) else { return };
         if let Some(at) = watched.at {
             self.deadlines.remove(&(at, id));
         }
-        // The flag first: whoever sees the socket fail asks for it.
+        // The flag is set first, because the owner of a failed socket reads the flag.
         watched.expired.store(true, Ordering::Release);
-        // Fails only when there is no connection any more.
+        // Fails only if the socket is no longer connected.
         let _ = shutdown(&watched.socket, Shutdown::Both);
     }
 }

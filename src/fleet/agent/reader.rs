@@ -16,7 +16,7 @@ use crate::source::Recording;
 use crate::wire::limits::RECORDING;
 use crate::wire::{BASE_LIMIT, FrameReader, FromAgent, Loss, Process, REPORT_LIMIT, WireError};
 
-/// Time that an agent with a worker may send nothing before it is checked.
+/// Time without a message until an agent with a worker is checked.
 pub(super) const SILENCE: Duration = Duration::from_secs(2);
 
 /// Interval at which a waiting thread checks that the agent still sends.

@@ -1,19 +1,20 @@
-//! Inventories of Ansible in INI form: `www[01:05:2] ansible_host=10.0.0.5` below `[group]`
-//! (its user guide, "How to build your inventory"; the ranges as ansible-core 2.19 reads them).
+//! Ansible inventories in INI format: `www[01:05:2] ansible_host=10.0.0.5` below `[group]` (user
+//! guide, "How to build your inventory"; ranges as in ansible-core 2.19).
 //!
-//! Every host of the file is taken: groups of groups and variables of groups name none. A host whose
-//! address is given is that address, because it is what can be connected to.
+//! All hosts of the file are returned. Sections with groups of groups and with variables have no
+//! hosts. A host with an address is returned as its address, because connections need it.
 
 use std::collections::HashMap;
 
 use super::{Entry, FormatError, quoted};
 
-/// More names of one file are refused before they are built; ranges of numbers count as one.
+/// Limit of the names in one file. It is checked before the names are built. A numeric range
+/// counts as one name.
 const MOST_NAMES: usize = 65_536;
-/// Longer patterns are refused: a name has 253 letters at most.
+/// Limit of a pattern, in bytes. A name has at most 253 characters.
 const LONGEST: usize = 1_000;
 
-/// A host as all of its lines describe it.
+/// Host with the properties from all its lines.
 #[derive(Default)]
 struct Described {
     line: usize,
@@ -23,7 +24,7 @@ struct Described {
     user: Option<String>,
 }
 
-/// Whether a line is the head of a section; an address or a set of numbers in brackets is none.
+/// True if a line is the header of a section, not an address or a numeric range in brackets.
 pub(super) fn is_section(line: &str) -> bool {
     let name = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     name.is_some_and(|name| {
@@ -32,7 +33,7 @@ pub(super) fn is_section(line: &str) -> bool {
     })
 }
 
-/// The hosts of an inventory.
+/// Returns the hosts of an inventory.
 pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
     let (mut described, mut places) = (Vec::<Described>::new(), HashMap::<String, usize>::new());
     let (mut names_hosts, mut left) = (true, MOST_NAMES);
@@ -68,7 +69,7 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
     Ok(described.into_iter().map(Described::entry).collect())
 }
 
-/// Whether the lines below the head of a section name hosts.
+/// True if the lines below a section header name hosts.
 fn section_names_hosts(line: usize, head: &str) -> Result<bool, FormatError> {
     match head.trim_matches(['[', ']']).split_once(':') {
         None => Ok(true),
@@ -123,7 +124,8 @@ impl Described {
     }
 }
 
-/// The names that a pattern of Ansible stands for, numbers still as a range of this program.
+/// Expands a pattern of Ansible to names. A numeric range stays one name, in the syntax of this
+/// program.
 fn spell_out(line: usize, pattern: &str, left: &mut usize) -> Result<Vec<String>, FormatError> {
     if pattern.len() > LONGEST {
         return Err(FormatError::new(line, "the pattern is longer than 1,000 characters"));
@@ -153,7 +155,7 @@ fn spell_out(line: usize, pattern: &str, left: &mut usize) -> Result<Vec<String>
     Ok(names.into_iter().map(|name| name + rest).collect())
 }
 
-/// `01:05:2` is one range of numbers; `a:c` is three letters.
+/// Returns the choices of a range: `01:05:2` is one numeric range, `a:c` is three letters.
 fn read_range(line: usize, range: &str) -> Result<Vec<String>, FormatError> {
     let wrong = |message: &str, fix: &str| {
         Err(FormatError::new(line, format!("[{range}] {message}")).fix(fix))

@@ -1,37 +1,38 @@
-//! `groups.conf` of `ClusterShell` (groups.conf(5)), which Python's `ConfigParser` reads: sections
-//! with `key: value` or `key = value`, continued on lines that are indented.
+//! `groups.conf` of `ClusterShell` (groups.conf(5)), in the format of Python's `ConfigParser`:
+//! sections with `key: value` or `key = value`, and indented continuation lines.
 
 use super::{FormatError, quoted};
 
-/// A setting with the line on which it begins.
+/// Setting, with the line on which it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// The section.
+    /// Name of the section.
     pub section: String,
-    /// The key, in lower case.
+    /// Key, in lower case.
     pub key: String,
-    /// The value; a continued one keeps its line breaks.
+    /// Value. A continued value keeps its line breaks.
     pub value: String,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
-/// The settings of a file, in its order.
+/// Settings of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClusterShellConf {
-    /// The settings.
+    /// Settings, in the order of the file.
     pub settings: Vec<Setting>,
 }
 
 impl ClusterShellConf {
-    /// Reads the text.
+    /// Parses the text.
     ///
     /// # Errors
-    /// A line is neither a section nor a setting of one.
+    /// A line is neither a section nor a setting in a section.
     pub fn parse(text: &str) -> Result<Self, FormatError> {
         let mut settings: Vec<Setting> = Vec::new();
         let mut section: Option<String> = None;
-        // Only behind a setting of the same section is an indented line its continuation.
+        // An indented line continues the setting above it in the same section. Elsewhere,
+        // indentation has no meaning.
         let mut is_open = false;
         for (index, whole) in text.lines().enumerate() {
             let (line, said) = (index + 1, whole.trim());

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use super::{Entry, lines};
 
-/// The names of hosts in a line, without those of the machine itself and of whole networks.
+/// Returns the host names in a line. Loopback, unspecified, multicast and broadcast addresses are
+/// skipped, and names such as `localhost` and `ip6-allnodes`.
 pub fn names_in_line(line: &str) -> impl Iterator<Item = &str> {
     let line = line.split('#').next().unwrap_or_default();
     let mut words = line.split_whitespace();
@@ -22,7 +23,7 @@ pub fn names_in_line(line: &str) -> impl Iterator<Item = &str> {
     words.filter(move |_| is_host).filter(is_name)
 }
 
-/// The first name of each address.
+/// Returns the first name of each address.
 pub(super) fn first_names(text: &str) -> Vec<Entry> {
     let entry = |(line, said)| {
         let hosts = names_in_line(said).next()?.to_owned();

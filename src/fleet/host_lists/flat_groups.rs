@@ -1,8 +1,9 @@
-//! `groups.d/local.cfg` of `ClusterShell`, and its old `groups`: `compute: n[1-16]`.
+//! Format of `groups.d/local.cfg` of `ClusterShell`, and of its older `groups`: `compute:
+//! n[1-16]`.
 
 use super::{Entry, Group, lines};
 
-/// The groups, in the order in which they are first named; lines of one group are joined.
+/// Returns the groups in the order of their first lines. Lines with the same name are merged.
 #[must_use]
 pub fn read_flat_groups(text: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();

@@ -1,15 +1,16 @@
-//! Genders: a line says what hosts are, `n[1-4] compute,ib=hdr` (libgenders, "File format").
+//! Genders file: each line has hosts and their attributes, `n[1-4] compute,ib=hdr` (libgenders,
+//! "File format").
 
 use super::{Entry, lines};
 
-/// A genders file. `%n` in values, which stands for the host, is not resolved.
+/// Parsed genders file. `%n` in values, which stands for the host, is not expanded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Genders {
     lines: Vec<(Entry, Vec<String>)>,
 }
 
 impl Genders {
-    /// Reads the text: any is one.
+    /// Parses the text. No text is invalid.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let read = |(line, said): (usize, &str)| {
@@ -21,13 +22,13 @@ impl Genders {
         Self { lines: lines(text).filter_map(read).collect() }
     }
 
-    /// Every host.
+    /// Returns all hosts.
     #[must_use]
     pub fn every_host(&self) -> Vec<Entry> {
         self.lines.iter().map(|(entry, _)| entry.clone()).collect()
     }
 
-    /// The hosts with an attribute, `compute`, or with one of this value, `ib=hdr`.
+    /// Returns the hosts with an attribute, `compute`, or with a value of an attribute, `ib=hdr`.
     #[must_use]
     pub fn hosts_with(&self, wanted: &str) -> Vec<Entry> {
         let is_wanted = |attribute: &String| {
@@ -37,7 +38,8 @@ impl Genders {
         found.map(|(entry, _)| entry.clone()).collect()
     }
 
-    /// The names of all attributes, and those with their values, each once and in order.
+    /// Returns the names of all attributes, and `NAME=VALUE` for each value, sorted and without
+    /// duplicates.
     #[must_use]
     pub fn attributes(&self) -> Vec<&str> {
         let all = self.lines.iter().flat_map(|(_, attributes)| attributes);

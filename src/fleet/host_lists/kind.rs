@@ -1,30 +1,30 @@
-//! Which format a file of hosts has, and its hosts.
+//! Formats of a file of hosts: detection of the format, and parsing.
 
 use std::net::IpAddr;
 
 use super::{Entry, FormatError, Genders, ansible, etc_hosts, launcher, lines, quoted};
 
-/// The formats of `--hosts-file`.
+/// Formats of `--hosts-file`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostsFileKind {
-    /// Host sets, one or more a line.
+    /// Host sets, one or more per line.
     List,
-    /// A hostfile of Open MPI: `n1 slots=4`.
+    /// Hostfile of Open MPI: `n1 slots=4`.
     OpenMpi,
-    /// A hostfile of MPICH's Hydra: `n1:4`.
+    /// Hostfile of MPICH's Hydra: `n1:4`.
     Mpich,
-    /// An inventory of Ansible in INI form.
+    /// Ansible inventory in INI format.
     Ansible,
     /// `/etc/hosts`: the first name of each address.
     EtcHosts,
     /// Genders: `n[1-4] compute,ib=hdr`.
     Genders,
-    /// What `PBS_NODEFILE` names: a host for each slot.
+    /// File of `PBS_NODEFILE`, with one line per slot.
     Pbs,
 }
 
 impl HostsFileKind {
-    /// Every kind with its word.
+    /// All formats, each with its name on the command line.
     pub const ALL: [(&'static str, Self); 7] = [
         ("list", Self::List),
         ("openmpi", Self::OpenMpi),
@@ -35,16 +35,16 @@ impl HostsFileKind {
         ("pbs", Self::Pbs),
     ];
 
-    /// The kind of a word.
+    /// Returns the format with a name. `None` for an unknown name.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
     }
 
-    /// The kind that a text must be of.
+    /// Returns the format of a text.
     ///
     /// # Errors
-    /// It may be of two kinds that mean different hosts, or is of one that cannot be read.
+    /// Two formats with different hosts are possible, or the format is not supported.
     pub fn of_text(text: &str) -> Result<Self, FormatError> {
         if let Some(kind) = lines(text).find_map(|(_, line)| sign(line)) {
             return Ok(kind);
@@ -69,10 +69,10 @@ impl HostsFileKind {
         }
     }
 
-    /// The hosts of a text of this kind.
+    /// Parses a text of this format.
     ///
     /// # Errors
-    /// A line is not of this kind. Whether its names are those of hosts is not looked at.
+    /// A line does not have this format. Names of hosts are not checked.
     pub fn read(self, text: &str) -> Result<Vec<Entry>, FormatError> {
         match self {
             Self::List => {
@@ -89,7 +89,7 @@ impl HostsFileKind {
     }
 }
 
-/// The kind that one line is enough to tell.
+/// Returns the format that one line identifies. `None` if the line fits several formats.
 fn sign(line: &str) -> Option<HostsFileKind> {
     if ansible::is_section(line) {
         return Some(HostsFileKind::Ansible);
@@ -123,7 +123,8 @@ fn sign(line: &str) -> Option<HostsFileKind> {
     None
 }
 
-/// The number of `n1:4`, which says two things; `u@n1:22` and `[::1]:22` say one.
+/// Returns the number of `n1:4`, which is a port or a count. `None` for `u@n1:22` and `[::1]:22`,
+/// which are not ambiguous.
 fn number_behind(word: &str) -> Option<&str> {
     let (name, number) = word.rsplit_once(':')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

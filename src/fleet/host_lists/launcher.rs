@@ -1,9 +1,9 @@
-//! Hostfiles of those that launch jobs: a host a line, and how many processes it takes, which is no
-//! matter here.
+//! Hostfiles of job launchers: one host per line, with a number of processes, which is skipped.
 
 use super::{Entry, FormatError, lines, quoted};
 
-/// Open MPI: `n1 slots=2 max_slots=4` (its manual, "Scheduling processes across hosts").
+/// Parses the format of Open MPI: `n1 slots=2 max_slots=4` (its manual, "Scheduling processes
+/// across hosts").
 pub(super) fn open_mpi(text: &str) -> Result<Vec<Entry>, FormatError> {
     let mut entries = Vec::new();
     for (line, said) in lines(text) {
@@ -23,7 +23,7 @@ pub(super) fn open_mpi(text: &str) -> Result<Vec<Entry>, FormatError> {
     Ok(entries)
 }
 
-/// MPICH's Hydra: `n1:2 ifname=ib0 user=bob`.
+/// Parses the format of MPICH's Hydra: `n1:2 ifname=ib0 user=bob`.
 pub(super) fn mpich(text: &str) -> Result<Vec<Entry>, FormatError> {
     let mut entries = Vec::new();
     for (line, said) in lines(text) {
@@ -48,7 +48,8 @@ pub(super) fn mpich(text: &str) -> Result<Vec<Entry>, FormatError> {
     Ok(entries)
 }
 
-/// `PBS_NODEFILE` has a line for each slot; TORQUE's `nodes` has properties behind the host.
+/// Parses a file of `PBS_NODEFILE` with one line per slot, or TORQUE's `nodes` with properties
+/// after the host.
 pub(super) fn pbs(text: &str) -> Vec<Entry> {
     let host = |(line, said): (usize, &str)| {
         let hosts = said.split_whitespace().next()?.to_owned();

@@ -1,15 +1,15 @@
 //! Groups of `ClusterShell` in YAML (`groups.d/*.yaml`): `source: {group: nodeset or list}`.
 //!
-//! Events are read instead of a tree: no other shape is a group, and no alias multiplies itself.
+//! The parser reads events, not a tree. It accepts no other structure, and no alias can expand.
 
 use saphyr_parser::{Event, Parser};
 
 use super::{Entry, FormatError, Group};
 
-/// The sources of a file with their groups.
+/// Returns the sources of a file with their groups.
 ///
 /// # Errors
-/// It is no YAML, or YAML of another shape.
+/// The text is no valid YAML, or has another structure.
 pub fn read_yaml_groups(text: &str) -> Result<Vec<(String, Vec<Group>)>, FormatError> {
     let mut sources: Vec<(String, Vec<Group>)> = Vec::new();
     let mut at = Place::Top;
@@ -30,7 +30,7 @@ pub fn read_yaml_groups(text: &str) -> Result<Vec<(String, Vec<Group>)>, FormatE
             (Place::Top, Event::MappingStart(..)) | (Place::Groups, Event::MappingEnd) => {
                 Place::Sources
             }
-            // An empty document is one empty value.
+            // An empty document has one empty value.
             (Place::Top, Event::Scalar(text, ..)) if is_nothing(&text) => Place::Top,
             (Place::Sources, Event::Scalar(name, ..)) => {
                 sources.push((name.into_owned(), Vec::new()));
@@ -68,7 +68,7 @@ pub fn read_yaml_groups(text: &str) -> Result<Vec<(String, Vec<Group>)>, FormatE
     Ok(sources)
 }
 
-/// Where in the file: what may come next.
+/// Position in the file, which decides what may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Top,

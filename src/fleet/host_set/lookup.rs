@@ -54,9 +54,9 @@ impl fmt::Display for GroupName {
 /// Lines that together are the hosts. A known empty group has no lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Each is a host set of its own.
+    /// Lines. Each is a separate host set.
     pub lines: Vec<Line>,
-    /// What may stand in them.
+    /// Terms that the lines may contain.
     pub within: Within,
 }
 

@@ -1,7 +1,8 @@
-//! Hosts that a command of the operator's reaches: `kubectl exec`, `docker exec` and the like.
+//! Launcher that reaches hosts through a command of the operator, such as `kubectl exec` or
+//! `docker exec`.
 //!
-//! The command is asked for nothing but `/bin/sh`, and what that is to run comes on its stdin: so
-//! nothing depends on how many shells read a command line on its way.
+//! The command starts only `/bin/sh`. The shell reads its script from stdin, so that the number
+//! of shells that parse the command line does not matter.
 
 use std::io::{self, Read as _, Write as _};
 use std::process::Command;
@@ -18,22 +19,22 @@ use crate::fleet::remote_command::{self, Privilege};
 use crate::fleet::{Access, Host, Nonce, Pipe, Uploaded, Watchdog, local};
 use crate::model::{HostFailure, Reason};
 
-/// What is to be run on the host; commands come on its stdin.
+/// Program that the command starts on the host. The script comes on its stdin.
 const SHELL: &str = "/bin/sh";
-/// How much may be said before the shell speaks.
+/// Limit of the output before the shell starts, in bytes.
 const NOISE_LIMIT: usize = 64 * 1024;
 
-/// A command for each host.
+/// Command template for each host.
 #[derive(Debug)]
 pub struct Exec {
     template: Template,
 }
 
 impl Exec {
-    /// A command line with `{host}` and `{command}` in it.
+    /// Parses a command line with `{host}` and `{command}` in it.
     ///
     /// # Errors
-    /// It is no such thing: the error points at the place.
+    /// The text is no template. The error has the position.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         Template::parse(text).map(|template| Self { template })
     }
@@ -65,7 +66,8 @@ struct ExecAccess {
 }
 
 impl ExecAccess {
-    /// Starts a command; returns what the launcher writes before each line of it.
+    /// Starts a command. Returns its pipe, and the label that the launcher writes before each
+    /// line.
     fn start(&self, command: &str, deadline: Deadline) -> Result<(Pipe, Vec<u8>), HostFailure> {
         let mut words = self.words.iter();
         let mut process = Command::new(words.next().map_or("", String::as_str));
@@ -74,21 +76,23 @@ impl ExecAccess {
             failure.fix(format!("check the program of --launcher: command -v {}", self.program))
         })?;
         self.children.adopt(&pipe, deadline)?;
-        // A shell may take in more than one line at once: the next one is sent when this one is done,
-        // and what is for the command when the shell has nothing more to take.
+        // A shell may read more than one line at once. The next line is sent when the shell has
+        // run the last one. The input of the command is sent when the shell reads no more lines.
         let label = self.say(&pipe, "", deadline)?;
         self.say(&pipe, command, deadline)?;
         Ok((pipe, label))
     }
 
-    /// Has the shell say a word, and then run the command; what stood before the word on its line.
+    /// Makes the shell print a word and then run the command. Returns the text before the word on
+    /// its line.
     fn say(&self, pipe: &Pipe, command: &str, deadline: Deadline) -> Result<Vec<u8>, HostFailure> {
-        // In two halves: a launcher that echoes its input prints something else.
+        // The nonce is sent in two halves, so that the echo of a launcher is not taken for the
+        // word.
         let nonce = fresh_nonce()?.to_string();
         let (first, second) = nonce.split_at(nonce.len() / 2);
         let line = format!("a={first}; echo RDMACTL/go ${{a}}{second}; {command}\n");
         let mut stream = pipe.stream();
-        // One that has ended already says why in other ways.
+        // If the shell has ended, the read below reports it.
         let _ = stream.write_all(line.as_bytes());
         let word = format!("RDMACTL/go {nonce}");
         let mut said = Vec::new();
@@ -131,7 +135,8 @@ impl ExecAccess {
         HostFailure::new(Reason::Timeout, detail).fix(self.by_itself())
     }
 
-    /// It ended before a shell spoke: its code and its words say why.
+    /// Returns the failure of a command that ended before the shell started, with its exit code
+    /// and last output.
     fn ended(&self, pipe: &Pipe, said: &[u8]) -> HostFailure {
         let how = pipe.last_words();
         let stdout = match last_words(&pipe.stderr()) {
@@ -180,7 +185,7 @@ impl Access for ExecAccess {
         &self.host
     }
 
-    /// The arguments of the template may be secrets and are left out.
+    /// The arguments of the template are left out, because they may be secrets.
     fn by_hand(&self, purpose: &str, command: &str) -> String {
         let (host, program) = (&self.host, &self.program);
         let command = shlex::try_quote(command).unwrap_or_default();

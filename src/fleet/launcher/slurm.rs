@@ -1,8 +1,9 @@
-//! Nodes of a Slurm job, where `srun` starts what SSH would.
+//! Launcher for the nodes of a Slurm job: `srun` starts the commands.
 //!
-//! One `srun` starts the agents of all nodes, up to [`TOGETHER`] of them. A node of which nothing comes
-//! would, after Slurm's own ten seconds, end that step for all: so it is left out of a second one, and
-//! gets an `srun` of its own, as does whatever else is run on a node.
+//! One `srun` starts the agents of all nodes, up to [`TOGETHER`] of them. After ten seconds,
+//! Slurm ends that step for all nodes if a node does not start. A second step therefore excludes
+//! nodes without output. Each excluded node, and each other command on a node, gets its own
+//! `srun`.
 
 mod srun;
 mod step;
@@ -20,27 +21,28 @@ use crate::fleet::{Access, Host, HostSet, HostSetError, Nonce, Pipe, Uploaded, W
 use crate::model::{HostFailure, Reason};
 use step::{Arrived, Step};
 
-/// How many nodes one `srun` serves: each gets every line for any of them.
+/// Number of nodes that one `srun` serves. Each node receives every line for any of them.
 const TOGETHER: usize = 128;
-/// How long nothing new may come, once something came, before nodes without output are left out.
+/// Time without output from another node, after the first one, until nodes without output are
+/// excluded.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// A job, and those of its nodes that are asked.
+/// Slurm job, and the nodes of it that are queried.
 #[derive(Debug)]
 pub struct Slurm {
     job: Arc<Job>,
     crews: BTreeMap<String, Arc<Crew>>,
 }
 
-/// What all nodes have in common.
+/// Properties of the job, shared by all nodes.
 #[derive(Debug)]
 struct Job {
     id: String,
-    /// Its nodes, as Slurm writes them.
+    /// Nodes of the job, as Slurm writes them.
     written: String,
     nodes: BTreeSet<String>,
     watchdog: Watchdog,
-    /// How long a node may take.
+    /// Time limit of one node.
     timeout: Duration,
 }
 
@@ -49,15 +51,16 @@ struct Job {
 struct Crew {
     nodes: Vec<String>,
     step: OnceLock<Option<Arc<Step>>>,
-    /// Steps that lacked somebody: they are on their way out.
+    /// Steps that lacked a node, and that are ending.
     before: Mutex<Vec<Step>>,
 }
 
 impl Slurm {
-    /// The job of a number, its nodes as Slurm writes them, and the hosts that will be asked.
+    /// Returns the launcher for a job. `written` has the nodes of the job as Slurm writes them;
+    /// `asked` has the hosts to query.
     ///
     /// # Errors
-    /// What names the job's nodes is no host set.
+    /// `written` is no valid host set.
     pub fn job(
         id: &str,
         written: &str,
@@ -97,7 +100,7 @@ impl Slurm {
 impl Drop for Slurm {
     fn drop(&mut self) {
         if self.job.watchdog.is_cancelled() {
-            // All at once, for each is waited for by itself.
+            // All steps get the signal first, because each is then waited for separately.
             for step in self.crews.values().filter_map(|crew| crew.step.get()?.as_ref()) {
                 step.begin_to_end();
             }
@@ -106,7 +109,7 @@ impl Drop for Slurm {
 }
 
 impl Job {
-    /// Why a host cannot be asked.
+    /// Returns the failure of a host that this job cannot reach. `None` for a node of the job.
     fn refusal(&self, host: &Host) -> Option<HostFailure> {
         if host.user.is_some() || host.port.is_some() {
             let detail = "--launcher slurm takes node names without a user or a port";
@@ -126,7 +129,7 @@ impl Job {
 }
 
 impl Crew {
-    /// The step of all that can be started together; `None` where that is nobody.
+    /// Returns the step of all nodes that could be started together. `None` if no node could.
     fn step(&self, job: &Job, privilege: Privilege, deadline: Deadline) -> Option<Arc<Step>> {
         self.step.get_or_init(|| self.start(job, privilege, deadline)).clone()
     }
@@ -135,11 +138,11 @@ impl Crew {
         let quiet = QUIET.min(job.timeout / 4);
         let limit = Deadline::after(deadline.remaining() / 2);
         let mut nodes = self.nodes.clone();
-        // Twice: who was there for the first one is there for the second.
+        // Two attempts: a node that started in the first step also starts in the second.
         for _ in 0..2 {
             let step = Step::start(job, &nodes, privilege).ok()?;
             let arrived = step.await_all(quiet, limit);
-            // Where nobody came yet, nobody is held up by the others.
+            // Without any node so far, no node waits for the others.
             if arrived.len() == nodes.len() || (arrived.is_empty() && !step.is_over()) {
                 return Some(Arc::new(step));
             }
@@ -162,7 +165,7 @@ struct SlurmAccess {
 }
 
 impl SlurmAccess {
-    /// An `srun` for this node alone.
+    /// Starts an `srun` for this node alone.
     fn alone(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
         let nodes = std::slice::from_ref(&self.node);
         let process = srun::command(&self.job.id, nodes, command);
@@ -181,7 +184,7 @@ impl SlurmAccess {
         }
     }
 
-    /// Slurm started nothing on the node.
+    /// Returns the failure of a node on which Slurm started no task.
     fn nothing(&self, step: &Step) -> HostFailure {
         let node = &self.node;
         let detail = match step.words_of(node) {
@@ -232,7 +235,7 @@ impl Access for SlurmAccess {
     ) -> Result<(Pipe, Nonce), HostFailure> {
         let together =
             self.crew.as_ref().and_then(|crew| crew.step(&self.job, privilege, deadline));
-        // A node that is looked for again has had its agent of the step of all.
+        // A second query of a node finds that its agent in the common step is taken.
         if let Some(step) = together.filter(|step| step.offers(&self.node)) {
             return self.agent_of(step, deadline);
         }

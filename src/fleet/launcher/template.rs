@@ -1,30 +1,31 @@
-//! A command of the operator's as a pattern: words, of which some name the host and what to run there.
+//! Command template of `--launcher exec`: words with placeholders for the host and the command.
+//! The `exec` launcher uses it.
 
 use std::fmt;
 
-/// Where the host's name goes.
+/// Placeholder for the name of the host.
 const HOST: &str = "{host}";
-/// Where the command goes that is to be run.
+/// Placeholder for the command to run on the host.
 const COMMAND: &str = "{command}";
 
-/// A command line with places for the host and what to run there.
+/// Command line with placeholders for the host and the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template {
     words: Vec<String>,
 }
 
-/// Why a text is no template: what, where in it, and what to do.
+/// Error in a template, with its position and a fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
     text: String,
-    /// Where the fault is, in characters.
+    /// Position of the error, in characters.
     at: usize,
     message: String,
     fix: String,
 }
 
 impl TemplateError {
-    /// What to type.
+    /// Returns the text of the fix.
     #[must_use]
     pub fn fix(&self) -> &str {
         &self.fix
@@ -32,7 +33,7 @@ impl TemplateError {
 }
 
 impl fmt::Display for TemplateError {
-    /// The template, and a caret under the fault.
+    /// Formats the template, with a caret under the error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown: String =
             self.text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
@@ -43,7 +44,8 @@ impl fmt::Display for TemplateError {
 impl std::error::Error for TemplateError {}
 
 impl Template {
-    /// Parts a text into words as a POSIX shell does. No shell sees it: nothing in it is expanded.
+    /// Splits a text into words as a POSIX shell does. No shell reads the text, so nothing is
+    /// expanded.
     pub(super) fn parse(text: &str) -> Result<Self, TemplateError> {
         let wrong = |at: usize, message: &str, fix: &str| TemplateError {
             text: text.to_owned(),
@@ -73,7 +75,8 @@ impl Template {
             if words.iter().any(|word| word.contains(place)) {
                 continue;
             }
-            // A misspelled placeholder is shown in its place; other braces belong to the command.
+            // A misspelled placeholder is shown with its position. Other braces belong to the
+            // command.
             return Err(match unknown_place(text) {
                 Some((at, slip)) => {
                     wrong(at, &format!("unknown placeholder {slip}"), "write {host} and {command}")
@@ -84,20 +87,21 @@ impl Template {
         Ok(Self { words })
     }
 
-    /// The program, as a sentence calls it.
+    /// Returns the name of the program, for messages.
     pub(super) fn program(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// The words for a host: where `{command}` is a word of its own it becomes as many as the command
-    /// has, within a word they stand with blanks between.
+    /// Returns the words for a host. A word `{command}` becomes one word for each part of
+    /// `command`. Within a longer word, the parts are joined with blanks.
     pub(super) fn words(&self, host: &str, command: &[&str]) -> Vec<String> {
         let mut words = Vec::new();
         for word in &self.words {
             if word == COMMAND {
                 words.extend(command.iter().map(|&part| part.to_owned()));
             } else {
-                // The command first: no host name could smuggle in a place.
+                // The command is replaced first, so that a host name cannot contain a
+                // placeholder.
                 words.push(word.replace(COMMAND, &command.join(" ")).replace(HOST, host));
             }
         }
@@ -105,7 +109,7 @@ impl Template {
     }
 }
 
-/// Where the quote stands that is not closed.
+/// Returns the byte position of a quote that is not closed.
 fn open_quote(text: &str) -> Option<usize> {
     let mut open: Option<(usize, char)> = None;
     let mut letters = text.char_indices();
@@ -121,7 +125,7 @@ fn open_quote(text: &str) -> Option<usize> {
     open.map(|(at, _)| at)
 }
 
-/// The first `{word}` that is no place, and where it stands.
+/// Returns the first `{word}` that is no placeholder, and its byte position.
 fn unknown_place(text: &str) -> Option<(usize, &str)> {
     text.match_indices('{').find_map(|(at, _)| {
         let end = text[at..].find('}')?;

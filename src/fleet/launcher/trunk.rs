@@ -1,7 +1,8 @@
-//! The streams of agents, as lines on the streams of one process of this machine.
+//! Line protocol of agents, multiplexed on stdin and stdout of one local process.
 //!
-//! The thread of a [`Trunk`] has the process's stdin and stdout. Each agent is a [`Branch`], whose other
-//! end the rest of the program holds as a plain [`Pipe`].
+//! The thread of a [`Trunk`] has the streams of the process. Each agent is a [`Branch`]; the rest
+//! of the program has the other end as a plain [`Pipe`]. The launchers
+//! `slurm` and `exec` use it.
 
 mod branch;
 
@@ -25,27 +26,28 @@ use crate::wire::LineSplitter;
 
 pub(super) use branch::{Branch, Direction};
 
-/// How much may wait to be written: beyond it nothing is taken from those who write.
+/// Limit of the data that waits to be sent, in bytes. Above it, no branch is read.
 const MOST_OUT: usize = 256 * 1024;
-/// How long what came before the end of the process's output may wait for a reader.
+/// Time in which received data must be read after the end of the process's output.
 const DELIVER: Duration = Duration::from_secs(2);
-/// How long the last words to agents may take.
+/// Time for sending the remaining data to agents.
 const SAY: Duration = Duration::from_millis(500);
 
-/// Who decides which agent a line is of.
+/// Assignment of lines to agents.
 pub(super) trait Sorter: Send {
-    /// The branch that a line belongs to, and the line without the carrier's own label.
+    /// Returns the index of the branch that a line belongs to, and the line without the label of
+    /// the launcher.
     fn sort<'line>(
         &mut self,
         line: &'line [u8],
         branches: &mut [Branch],
     ) -> Option<(usize, &'line [u8])>;
 
-    /// The process's output is over.
+    /// Handles the end of the process's output.
     fn over(&mut self, branches: &mut [Branch]);
 }
 
-/// All lines are those of the only branch.
+/// Assigns all lines to the only branch.
 struct One;
 
 impl Sorter for One {
@@ -56,13 +58,13 @@ impl Sorter for One {
     fn over(&mut self, _: &mut [Branch]) {}
 }
 
-/// The streams of a process that is one agent's carrier, as those of the agent.
+/// Converts the pipe of a process that serves one agent to the pipe of the agent.
 ///
 /// # Errors
-/// This machine gives no socket or thread.
+/// This machine has no socket or thread left.
 pub(super) fn of_one(pipe: Pipe, nonce: Nonce) -> Result<Pipe, HostFailure> {
     let (near, far) = UnixStream::pair().map_err(|error| fault::local(&error))?;
-    // Whoever read from it may have been in a hurry.
+    // The previous reader may have set a timeout.
     pipe.stream().set_read_timeout(None).map_err(|error| fault::local(&error))?;
     let (pipe, stream) = pipe.behind(near);
     let shared = Arc::clone(pipe.shared());
@@ -81,10 +83,10 @@ pub(super) struct Trunk<S> {
 }
 
 impl<S: Sorter + 'static> Trunk<S> {
-    /// Has a thread carry the branches on the streams of a process until either end is over.
+    /// Starts a thread that serves the branches until the process or all branches end.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// This machine has no thread left.
     pub(super) fn start(
         stream: UnixStream,
         branches: Vec<Branch>,
@@ -115,7 +117,7 @@ impl<S: Sorter + 'static> Trunk<S> {
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 
-    /// Between branches and the trunk, whatever moves.
+    /// Moves data between the branches and the stream.
     fn turn(&mut self) {
         for branch in &mut self.branches {
             branch.deliver();
@@ -126,7 +128,7 @@ impl<S: Sorter + 'static> Trunk<S> {
         self.send();
     }
 
-    /// With one branch the process itself is made to wait for a slow reader.
+    /// True if the only branch is full. A slow reader then stops the process itself.
     fn is_held_up(&self) -> bool {
         matches!(&*self.branches, [one] if one.is_full())
     }
@@ -172,14 +174,15 @@ impl<S: Sorter + 'static> Trunk<S> {
         match send(&self.stream, &self.out, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
             Ok(count) => drop(self.out.drain(..count)),
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // Nobody listens any more; what was said may still be on its way here.
+            // The process no longer reads, but its last output may still arrive.
             Err(_) => self.out.clear(),
         }
     }
 
-    /// Hands out what came before the end, as long as somebody reads it.
+    /// Delivers the data that came before the end, while a reader takes it.
     fn end_branches(&mut self) {
-        // Of a line without an end only its sender knows whether it is whole: it is quoted, not read.
+        // Only the sender knows if a line without an end is complete. The line is quoted, not
+        // decoded.
         let rest = self.splitter.rest().to_vec();
         if let Some((index, line)) = self.sorter.sort(&rest, &mut self.branches)
             && let Some(branch) = self.branches.get_mut(index)
@@ -199,7 +202,7 @@ impl<S: Sorter + 'static> Trunk<S> {
         self.branches.clear();
     }
 
-    /// The goodbyes of those who left.
+    /// Sends the last lines of branches that were closed.
     fn say_the_rest(&mut self) {
         let deadline = Deadline::after(SAY);
         while !self.out.is_empty() && !deadline.is_over() {

@@ -1,4 +1,4 @@
-//! Programs of this host that only look something up: `ssh -G`, `ssh-add -l`, `getent`.
+//! Short queries of local tools: `ssh -G`, `ssh-add -l`, `getent`.
 
 use std::io::Read as _;
 use std::process::Command;
@@ -10,14 +10,14 @@ use crate::clock::Deadline;
 use crate::fleet::ssh::fault;
 use crate::model::{HostFailure, Reason};
 
-/// What they say is a few kB.
+/// Limit of the output, in bytes. The output of these tools has a few kB.
 const ANSWER_LIMIT: u64 = 256 * 1024;
 
-/// Runs one to its end. It changes nothing: at the deadline, and when a signal cancels the run, it is
-/// killed.
+/// Runs a local query until its end. The query is killed at the deadline or when the run is
+/// cancelled, which is safe because it changes nothing.
 ///
 /// # Errors
-/// It cannot be started, says too much, or did not end in time.
+/// The command cannot be started, prints too much, or does not end in time.
 pub(in crate::fleet) fn look_up(
     command: Command,
     deadline: Deadline,

@@ -1,4 +1,4 @@
-//! A command run to its end: all input in, all output out, by a deadline.
+//! Runs a command to its end by a deadline: sends all input and collects all output.
 
 use std::io;
 
@@ -12,14 +12,14 @@ use crate::fleet::poll;
 use crate::fleet::ssh::fault;
 use crate::model::{HostFailure, Reason};
 
-/// What a command wrote, and how it ended.
+/// Output and exit of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// All of its stdout.
+    /// Complete stdout.
     pub stdout: Vec<u8>,
-    /// The last 64 KiB of its stderr.
+    /// Last 64 KiB of stderr.
     pub stderr: Vec<u8>,
-    /// How it ended.
+    /// Exit of the command.
     pub exit: Exit,
 }
 
@@ -57,7 +57,7 @@ impl Pipe {
         }
     }
 
-    /// Sends what fits; `None` when nothing is left or nobody reads any more.
+    /// Sends as much as fits. `None` if no input is left or the command reads no more.
     fn send_some<'a>(
         &self,
         bytes: &'a [u8],
@@ -72,13 +72,13 @@ impl Pipe {
                 Ok(bytes.get(sent..).filter(|rest| !rest.is_empty()))
             }
             Err(Errno::AGAIN | Errno::INTR) => Ok(Some(bytes)),
-            // A command may end without reading its input; its exit tells why.
+            // A command may end without reading its input. Its exit has the reason.
             Err(Errno::PIPE | Errno::CONNRESET) => Ok(None),
             Err(errno) => Err(broken(&errno.into())),
         }
     }
 
-    /// Receives what is there; `true` at the end of the command's stdout.
+    /// Receives the available data. Returns true at the end of stdout.
     fn receive_some(&self, stdout: &mut Vec<u8>, blocked: &mut bool) -> Result<bool, HostFailure> {
         let mut buffer = [0; 16 * 1024];
         match recv(self.stream(), &mut buffer, RecvFlags::DONTWAIT) {

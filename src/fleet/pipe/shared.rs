@@ -1,4 +1,4 @@
-//! What the holder of a pipe and the thread that serves it tell each other.
+//! State that the holder of a pipe shares with the thread that serves the pipe.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -39,7 +39,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Tells how it ended; the first word counts.
+    /// Stores the result of the command. Only the first call has an effect.
     pub(in crate::fleet) fn end(&self, outcome: Result<Exit, HostFailure>) {
         self.state().outcome.get_or_insert(outcome);
         self.changed.notify_all();
@@ -60,18 +60,18 @@ impl Shared {
         }
     }
 
-    /// The failure that ended it, if one is known.
+    /// Returns the failure that ended the command, if one is known.
     pub(super) fn failure(&self) -> Option<HostFailure> {
         self.state().outcome.as_ref()?.as_ref().err().cloned()
     }
 
-    /// Nobody holds the pipe any more.
+    /// Marks the pipe as dropped and wakes the thread.
     pub(super) fn abandon(&self) {
         self.state().abandoned = true;
         self.waker.wake();
     }
 
-    /// Nobody wants the command to run any longer.
+    /// Requests that the command is killed, and wakes the thread.
     pub(in crate::fleet) fn doom(&self) {
         self.state().doomed = true;
         self.waker.wake();

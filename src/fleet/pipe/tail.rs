@@ -1,11 +1,11 @@
-//! The end of a text that may be endless.
+//! End of a text that may be endless.
 
 use std::collections::VecDeque;
 
-/// Bytes kept of one command's stderr.
+/// Limit of the kept bytes of one command's stderr.
 const LIMIT: usize = 64 * 1024;
 
-/// The last 64 KiB of what was pushed.
+/// Last 64 KiB of the text.
 #[derive(Debug, Default)]
 pub(in crate::fleet) struct Tail {
     bytes: VecDeque<u8>,

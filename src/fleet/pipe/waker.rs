@@ -1,4 +1,4 @@
-//! A descriptor that makes a waiting `poll` return.
+//! Descriptor that wakes a thread in `poll`.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,11 +14,11 @@ impl Waker {
     }
 
     pub(in crate::fleet) fn wake(&self) {
-        // The only failure is a counter at its top, which wakes as well.
+        // Fails only if the counter is at its maximum, which also wakes the thread.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Makes the descriptor quiet again.
+    /// Resets the descriptor after a wakeup.
     pub(in crate::fleet) fn clear(&self) {
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }

@@ -1,17 +1,18 @@
-//! Questions as a shell takes them, and what its tools answer.
+//! Requests to the shell, and the output of `grep` and `ls` as answers.
 //!
-//! `grep` puts the path before each line, `ls` before each list: content cannot be taken for a frame. What
-//! ends with no line break gets one.
+//! `grep` prints the path before each line, and `ls` before each list, so that no content can
+//! imitate the structure of a reply. A file without a final line break gets one. `shell` uses
+//! this module.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::source::{Answer, Question, ReadError, without_secrets};
 use crate::sys::Errno;
 
-/// How many paths one command gets: some 50 kB of arguments.
+/// Limit of the paths in one request. The arguments then have about 50 kB.
 const MOST: usize = 500;
 
-/// What a shell can read.
+/// Kind of question that a shell can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
@@ -20,14 +21,14 @@ pub(super) enum Kind {
     Access,
 }
 
-/// Paths of one kind, asked for at once.
+/// Paths of one kind, requested together.
 pub(super) struct Batch<'questions> {
     kind: Kind,
     paths: Vec<&'questions str>,
 }
 
 impl Kind {
-    /// That of a question; `None` for one that needs code on the host.
+    /// Returns the kind of a question. `None` if the question needs code on the host.
     pub(super) fn of(question: &Question) -> Option<Self> {
         match question {
             Question::File(_) => Some(Self::File),
@@ -47,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// The word that has the shell answer what came before it.
+    /// Returns the word that requests the paths sent before it.
     fn word(self) -> &'static str {
         match self {
             Self::File => "F",
@@ -58,7 +59,7 @@ impl Kind {
     }
 }
 
-/// Questions in batches.
+/// Groups questions by kind.
 pub(super) fn batches(questions: &BTreeSet<Question>) -> Vec<Batch<'_>> {
     let mut all: Vec<Batch<'_>> = Vec::new();
     for question in questions {
@@ -72,7 +73,7 @@ pub(super) fn batches(questions: &BTreeSet<Question>) -> Vec<Batch<'_>> {
         else {
             continue;
         };
-        // Questions are in the order of their kinds.
+        // The set is sorted by kind.
         match all.last_mut().filter(|last| last.kind == kind && last.paths.len() < MOST) {
             Some(batch) => batch.paths.push(path),
             None => all.push(Batch { kind, paths: vec![path] }),
@@ -81,20 +82,21 @@ pub(super) fn batches(questions: &BTreeSet<Question>) -> Vec<Batch<'_>> {
     all
 }
 
-/// Whether a path is a line, and nothing but a path.
+/// True if a path is absolute and fits on one line.
 fn is_line(path: &str) -> bool {
     path.starts_with('/') && !path.contains(['\n', '\0'])
 }
 
 impl Batch<'_> {
-    /// A line for each path, and a word that has them answered.
+    /// Returns a line for each path, then the word of the request.
     pub(super) fn text(&self) -> String {
         let lines = self.paths.iter().filter(|path| is_line(path));
         let text: String = lines.flat_map(|path| ["p", path, "\n"]).collect();
         text + self.kind.word()
     }
 
-    /// An answer to each question; `separator` parts what was read from what could not be.
+    /// Returns an answer to each question. `separator` stands between the contents and the
+    /// errors.
     pub(super) fn answers(&self, text: &[u8], separator: &str) -> Vec<(Question, Answer)> {
         let at = text.windows(separator.len()).position(|part| part == separator.as_bytes());
         let (read, errors) = text.split_at(at.unwrap_or(text.len()));
@@ -111,7 +113,7 @@ impl Batch<'_> {
             let answer = match (found.remove(*path), error) {
                 (_, Some(error)) => Err(error),
                 (Some(bytes), None) => Ok(self.shown(path, bytes)),
-                // `grep` prints nothing of an empty file.
+                // `grep` prints no line for an empty file.
                 (None, None) if self.kind == Kind::File => Ok(Vec::new()),
                 (None, None) if self.kind == Kind::Dir => {
                     Err(ReadError::Errno(Errno::NOT_A_DIRECTORY))
@@ -127,13 +129,14 @@ impl Batch<'_> {
         if self.kind == Kind::File { without_secrets(path, bytes) } else { bytes }
     }
 
-    /// `/path:content`.
+    /// Parses `/path:content`.
     fn contents(&self, text: &[u8]) -> HashMap<&str, Vec<u8>> {
         let known: HashMap<&[u8], &str> =
             self.paths.iter().map(|path| (path.as_bytes(), *path)).collect();
         let mut found: HashMap<&str, Vec<u8>> = HashMap::new();
         for line in text.split_inclusive(|byte| *byte == b'\n') {
-            // Paths may hold colons, as PCI addresses do: the one that was asked for decides.
+            // A path may contain colons, as a PCI address does. The requested paths decide where
+            // the path ends.
             let mut ends =
                 line.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at);
             let path = ends.find_map(|at| Some((*known.get(&line[..at])?, at)));
@@ -144,14 +147,14 @@ impl Batch<'_> {
         found
     }
 
-    /// `/path:`, names, an empty line.
+    /// Parses `/path:`, names, an empty line.
     fn lists(&self, text: &[u8]) -> HashMap<&str, Vec<u8>> {
         let text = String::from_utf8_lossy(text);
         let known: HashMap<&str, &str> = self.paths.iter().map(|path| (*path, *path)).collect();
         let mut found: HashMap<&str, Vec<u8>> = HashMap::new();
         let mut of = None;
         for line in text.lines() {
-            // No name holds a slash.
+            // A name has no slash.
             if line.starts_with('/') {
                 of = line.strip_suffix(':').and_then(|path| known.get(path)).copied();
                 of.map(|path| found.entry(path).or_default());
@@ -165,7 +168,7 @@ impl Batch<'_> {
         found
     }
 
-    /// `lrwxrwxrwx 1 root root 0 Nov 21 10:00 /path -> target`.
+    /// Parses `lrwxrwxrwx 1 root root 0 Nov 21 10:00 /path -> target`.
     fn targets(&self, text: &[u8]) -> HashMap<&str, Vec<u8>> {
         let text = String::from_utf8_lossy(text);
         let known: HashMap<&str, &str> = self.paths.iter().map(|path| (*path, *path)).collect();
@@ -176,15 +179,18 @@ impl Batch<'_> {
         text.lines().filter_map(target).collect()
     }
 
-    /// `/path` of each device file that may be opened.
+    /// Parses `/path` of each device file that can be opened.
     fn openable(&self, text: &[u8]) -> HashMap<&str, Vec<u8>> {
         let text = String::from_utf8_lossy(text);
         let known: HashMap<&str, &str> = self.paths.iter().map(|path| (*path, *path)).collect();
         text.lines().filter_map(|line| Some((*known.get(line)?, Vec::new()))).collect()
     }
 
-    /// `grep: /path: Permission denied`, `ls: cannot access '/path': No such file or directory`, and of
-    /// the shell itself `odd: /path: not a regular file`.
+    /// Parses error messages:
+    ///
+    /// - `grep: /path: Permission denied`
+    /// - `ls: cannot access '/path': No such file or directory`
+    /// - `sh: /path: not a regular file`, from the shell itself
     fn errors(&self, text: &str) -> HashMap<&str, ReadError> {
         let known: HashMap<&str, &str> = self.paths.iter().map(|path| (*path, *path)).collect();
         let error = |line: &str| {
@@ -196,7 +202,7 @@ impl Batch<'_> {
     }
 }
 
-/// The C library's sentence, in the `C` locale, as an error.
+/// Converts a message of the C library, in the `C` locale, to an error.
 fn read_error(words: &str) -> ReadError {
     match Errno::from_text(words) {
         Some(Errno::IS_A_DIRECTORY) => ReadError::NotAFile,
@@ -206,7 +212,7 @@ fn read_error(words: &str) -> ReadError {
     }
 }
 
-/// Nanoseconds of `123.45` seconds.
+/// Parses seconds such as `123.45` and returns nanoseconds.
 pub(super) fn nanoseconds(text: &str) -> Option<u64> {
     let (seconds, hundredths) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
     let fraction: u64 = format!("{hundredths:0<9}").get(..9)?.parse().ok()?;
@@ -241,7 +247,8 @@ mod tests {
         assert_eq!(
             ask(&questions, said.as_bytes()),
             [
-                // Of two paths of which one goes on behind a colon, the shorter one has the line.
+                // If one path continues another path after a colon, the shorter path gets the
+                // line.
                 text("x\nRDMACTL/end c0ffee 1.0\n/a:b:c\nb:two\n"),
                 text(""),
                 text(""),
@@ -293,7 +300,7 @@ mod tests {
                 Ok(Vec::new()),
                 Err(ReadError::Errno(Errno::ACCESS)),
                 Err(ReadError::Errno(Errno::NO_ENTRY)),
-                // A shell that says nothing of a file refuses the question.
+                // A path without a line from the shell is an invalid question.
                 Err(ReadError::Errno(Errno::INVALID)),
             ]
         );

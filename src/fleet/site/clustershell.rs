@@ -1,8 +1,9 @@
-//! The group sources of `ClusterShell`, found as `ClusterShell` 1.9 does (`NodeUtils.py`).
+//! Group sources of `ClusterShell`, found as `ClusterShell` 1.9 does (`NodeUtils.py`).
 //!
-//! All `groups.conf` count, a setting of a later one replaces that of an earlier one. A source is a
-//! section with commands, there or in a file of `confdir`, or a part of a YAML file of `autodir`.
-//! Without any `groups.conf` the usual files beside it are read all the same.
+//! All `groups.conf` files are read, and a setting of a later file replaces the one of an earlier
+//! file. A source is a section with commands, in `groups.conf` or in a file of `confdir`, or a
+//! part of a YAML file of `autodir`. Without any `groups.conf`, the usual files beside it are
+//! read.
 
 mod source;
 mod upcall;
@@ -21,24 +22,24 @@ use upcall::substitute;
 
 const CONF: &str = "groups.conf";
 const MAIN: &str = "Main";
-/// The source that flat files are.
+/// Source for the groups of flat files.
 const LOCAL: &str = "local";
-/// Files of one directory, at most.
+/// Limit of the files read from one directory.
 const MOST_FILES: usize = 1_024;
 
-/// Every group source, and which is the usual one.
+/// All group sources, and the default source.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     sources: Vec<Source>,
-    /// The usual one, and the file that names it.
+    /// Name of the default source, and the file that sets it.
     default: Option<(String, PathBuf)>,
 }
 
-/// The settings of one section, each with the file that has it.
+/// Settings of one section, each with its file.
 type Section<'a> = BTreeMap<&'a str, (&'a Setting, &'a Origin)>;
 
 impl Sources {
-    /// Reads what is below the directories, of which the last decides.
+    /// Reads the configuration in the directories. The last directory takes precedence.
     pub(super) fn read(folders: &[PathBuf]) -> Result<Self, LookupError> {
         let mut confs = Vec::new();
         for folder in folders {
@@ -115,7 +116,7 @@ impl Sources {
 
     fn add_yaml(&mut self, folder: &Path) -> Result<(), LookupError> {
         for path in files(folder, "yaml") {
-            // What may not be read is passed over, as ClusterShell does.
+            // Unreadable files are skipped, as in `ClusterShell`.
             let Ok(file) = File::open(&path) else { continue };
             let place = path.display().to_string();
             let text = text::of(file, &place)?;
@@ -127,7 +128,7 @@ impl Sources {
         Ok(())
     }
 
-    /// The source of this name.
+    /// Returns the source with a name.
     pub(super) fn of_name(&self, name: &str) -> Result<Option<&Source>, LookupError> {
         let mut found = self.sources.iter().filter(|source| source.name == name);
         match (found.next(), found.next()) {
@@ -141,7 +142,7 @@ impl Sources {
         }
     }
 
-    /// The source of groups that are named without one.
+    /// Returns the source of group names without a source.
     pub(super) fn default_source(&self) -> Result<&Source, LookupError> {
         if let Some((name, file)) = &self.default {
             return self.of_name(name)?.ok_or_else(|| {
@@ -156,7 +157,7 @@ impl Sources {
         })
     }
 
-    /// The names of all sources.
+    /// Returns the names of all sources.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.sources.iter().map(|source| source.name.as_str())
     }
@@ -165,8 +166,8 @@ impl Sources {
         super::few(self.names().collect())
     }
 
-    /// The groups that files list, each with its place; of a source with commands those of the flat
-    /// file that such commands usually read.
+    /// Returns the groups that files list, with their places. For the `local` source with
+    /// commands, these are the groups of the flat file that the commands usually read.
     pub(super) fn listed(&self, folders: &[PathBuf]) -> Vec<ListedGroup> {
         let usual = self.default_source().map(|source| source.name.clone()).ok();
         let named = |source: &str, groups: &[Group], place: &str| {
@@ -196,8 +197,8 @@ impl Sources {
     }
 }
 
-/// The flat file with groups that decides, as the `local` source of `ClusterShell`'s own
-/// configuration finds it.
+/// Returns the flat file with groups that takes precedence, as in the `local` source of the
+/// configuration that `ClusterShell` ships.
 pub(super) fn flat_file(folders: &[PathBuf]) -> Option<PathBuf> {
     let with_conf = folders.iter().rev().find(|folder| folder.join(CONF).is_file());
     let folders: Vec<&PathBuf> =
@@ -206,8 +207,8 @@ pub(super) fn flat_file(folders: &[PathBuf]) -> Option<PathBuf> {
     folders.into_iter().flat_map(files).find(|path| path.is_file())
 }
 
-/// A configuration and who may have written it; `None` where there is none, or none that may be
-/// read, which `ClusterShell` passes over, too.
+/// Reads a configuration and its origin. `None` if the file does not exist or is unreadable, as
+/// in `ClusterShell`.
 fn read_conf(path: &Path) -> Result<Option<(ClusterShellConf, Origin)>, LookupError> {
     let Ok(file) = File::open(path) else { return Ok(None) };
     let place = path.display().to_string();
@@ -216,7 +217,7 @@ fn read_conf(path: &Path) -> Result<Option<(ClusterShellConf, Origin)>, LookupEr
     conf.map(|conf| Some((conf, origin))).map_err(|error| wrong_line(&place, error))
 }
 
-/// The sections in the order in which they first appear.
+/// Returns the sections in the order of their first appearance.
 fn sections<'a>(
     confs: impl IntoIterator<Item = &'a (ClusterShellConf, Origin)>,
 ) -> Vec<(&'a str, Section<'a>)> {
@@ -236,7 +237,7 @@ fn sections<'a>(
     sections
 }
 
-/// The directories of a setting, each once.
+/// Returns the directories of a setting, without duplicates.
 fn directories(setting: Option<String>, folder: &Path) -> Vec<PathBuf> {
     let words = setting.and_then(|words| shlex::split(&words)).unwrap_or_default();
     let folder = folder.display().to_string();
@@ -251,7 +252,7 @@ fn directories(setting: Option<String>, folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The files of a directory with this ending, in order.
+/// Returns the files of a directory with an extension, sorted.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().take(MOST_FILES).flatten();
     let mut files: Vec<PathBuf> = entries

@@ -1,4 +1,5 @@
-//! Commands that know hosts: each with a limit of time and output, all of them with one deadline.
+//! Runs commands that list hosts. Each command has limits of time and output, and all commands
+//! share a deadline. The group sources use it.
 
 use std::cell::OnceCell;
 use std::io::{self, Read};
@@ -15,36 +16,36 @@ use crate::fleet::host_set::LookupError;
 use crate::fleet::pipe::Tail;
 use crate::fleet::poll;
 
-/// How long one command may take.
+/// Timeout of one command.
 const ONE: Duration = Duration::from_secs(10);
-/// How long all of them may take.
+/// Timeout of all commands together.
 const ALL: Duration = Duration::from_secs(30);
 
-/// What to do about a command that fails.
+/// Fix for a command that fails.
 const BY_HAND: &str = "run the command by hand, or write the hosts";
 
-/// Runs commands until their common deadline, which begins with the first.
+/// Runs commands until their common deadline, which begins with the first command.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     deadline: OnceCell<Deadline>,
 }
 
-/// How a command ended.
+/// Result of a command.
 pub(super) struct Ended {
-    /// What it printed.
+    /// Output of the command.
     pub(super) text: String,
-    /// Whether it says that all went well.
+    /// True if the exit status is 0.
     pub(super) is_success: bool,
-    /// What it said last, or how it ended.
+    /// Last line of stderr, or the exit status if stderr is empty.
     pub(super) last_words: String,
 }
 
 impl Commands {
-    /// Runs a command; `name` is what errors call it.
+    /// Runs a command. `name` is its name in errors.
     pub(super) fn run(&self, mut command: Command, name: &str) -> Result<Ended, LookupError> {
         let all = *self.deadline.get_or_init(|| Deadline::after(ALL));
         let deadline = all.earlier(Deadline::after(ONE));
-        // A group of its own, so that all of a pipeline can be ended.
+        // With its own process group, a whole pipeline can be killed.
         let started = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -93,7 +94,7 @@ enum Stop {
     Broken(io::Error),
 }
 
-/// Reads stdout to its end. Who still holds stderr then is not waited for.
+/// Reads stdout to its end. A process that keeps only stderr open is not waited for.
 fn listen(child: &mut Child, tail: &mut Tail, deadline: Deadline) -> Result<Vec<u8>, Stop> {
     let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
     let mut text = Vec::new();

@@ -1,4 +1,5 @@
-//! Groups of dsh: a file for each, with a host a line and `#include GROUP` (pdsh(1), "dshgroup").
+//! Groups of dsh: one file per group, with one host per line and `#include GROUP` (pdsh(1),
+//! "dshgroup").
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use crate::fleet::host_set::{Found, GroupName, Line, LookupError, Within};
 
 const SOURCE: &str = "dsh";
 
-/// The hosts of a group.
+/// Returns the hosts of a group.
 pub(super) fn group(folders: &[PathBuf], name: &str) -> Result<Found, LookupError> {
     let within = Within::Groups(Some(SOURCE.into()));
     if name == GroupName::ALL {
@@ -35,7 +36,7 @@ pub(super) fn group(folders: &[PathBuf], name: &str) -> Result<Found, LookupErro
     Ok(Found { lines: text.lines().enumerate().filter_map(line).collect(), within })
 }
 
-/// The groups that there are, each with its file.
+/// Returns the existing groups, each with its file.
 pub(super) fn listed(folders: &[PathBuf]) -> Vec<ListedGroup> {
     const MOST: usize = 4_096;
     let files = |folder: &PathBuf| fs::read_dir(folder).into_iter().flatten().take(MOST).flatten();
@@ -51,7 +52,7 @@ pub(super) fn listed(folders: &[PathBuf]) -> Vec<ListedGroup> {
     let mut groups: Vec<_> =
         folders.iter().flat_map(files).filter_map(|entry| named(&entry.path())).collect();
     groups.sort_by(|one, other| crate::names::compare(&one.group.name, &other.group.name));
-    // A file of the first folder hides its namesakes.
+    // A file of the first folder hides files with the same name.
     groups.dedup_by(|one, other| one.group == other.group);
     groups
 }

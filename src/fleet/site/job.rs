@@ -4,7 +4,8 @@ use super::{SitePlaces, placed, text, wrong_line};
 use crate::fleet::host_lists::HostsFileKind;
 use crate::fleet::host_set::{Found, Line, LookupError, Within};
 
-/// Slurm says a host set (srun(1)), PBS names a file with a line for each slot.
+/// Returns the nodes of the job. Slurm sets a host set (srun(1)). PBS names a file with one line
+/// per slot.
 pub(super) fn nodes(places: &SitePlaces) -> Result<Found, LookupError> {
     if let Some(nodes) = &places.slurm_job {
         let line = Line { text: nodes.clone(), place: "SLURM_JOB_NODELIST".into() };

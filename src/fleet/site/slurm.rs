@@ -1,4 +1,4 @@
-//! Partitions and states of Slurm, asked of `sinfo`.
+//! Partitions and node states of Slurm, from `sinfo`.
 
 use std::process::Command;
 
@@ -6,14 +6,15 @@ use super::command::Commands;
 use super::unknown;
 use crate::fleet::host_set::{Found, GroupName, Line, LookupError, Within};
 
-/// The nodes of a partition.
+/// Returns the nodes of a partition.
 pub(super) fn partition(name: &str, commands: &Commands) -> Result<Found, LookupError> {
     let nodes = match name {
         GroupName::ALL => sinfo(&["%N"], commands)?,
         name => sinfo(&["%N", "-p", name], commands)?,
     };
     if nodes.trim().is_empty() {
-        // An unknown partition is no error to sinfo; %R is its name without the mark of the usual one.
+        // `sinfo` reports no error for an unknown partition. `%R` prints the name without the
+        // mark of the default partition.
         let partitions = sinfo(&["%R"], commands)?;
         if !partitions.split_whitespace().any(|known| known == name) {
             return Err(unknown(name, "Slurm", partitions.split_whitespace()));
@@ -22,7 +23,7 @@ pub(super) fn partition(name: &str, commands: &Commands) -> Result<Found, Lookup
     Ok(found(&nodes))
 }
 
-/// The nodes in a state, of which there may be none.
+/// Returns the nodes in a state. No node may be in the state.
 pub(super) fn state(name: &str, commands: &Commands) -> Result<Found, LookupError> {
     match name {
         GroupName::ALL => sinfo(&["%N"], commands),

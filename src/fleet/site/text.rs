@@ -1,4 +1,4 @@
-//! Text of files and of stdin, in bounds.
+//! Reads text from files and stdin, with a size limit. The modules of `site` use it.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -7,10 +7,11 @@ use std::sync::OnceLock;
 use crate::fleet::host_set::LookupError;
 use crate::input::Input;
 
-/// More than this names no hosts: 65,536 names of 60 letters.
+/// Limit of a text, in bytes. It holds 65,536 names of 60 letters.
 pub(super) const MOST_BYTES: usize = 4 << 20;
 
-/// The text of a file. A directory and what never ends are errors; a pipe of the shell is a file.
+/// Returns the text of a file. A directory or an endless file is an error; a pipe of the shell is
+/// accepted.
 pub(super) fn of_file(path: &Path) -> Result<String, LookupError> {
     let place = path.display().to_string();
     let file = Input::open(path).map_err(|error| {
@@ -23,7 +24,7 @@ pub(super) fn of_file(path: &Path) -> Result<String, LookupError> {
     of(file, &place)
 }
 
-/// What is written to stdin, which is read once.
+/// Returns the text of stdin, which is read once.
 pub(super) fn stdin() -> Result<String, LookupError> {
     static STDIN: OnceLock<Result<String, LookupError>> = OnceLock::new();
     STDIN.get_or_init(|| of(io::stdin().lock(), "stdin")).clone()
@@ -44,7 +45,7 @@ pub(super) fn of(from: impl Read, place: &str) -> Result<String, LookupError> {
     })
 }
 
-/// The error in the words of errno(3), without its number.
+/// Formats an error in the words of errno(3), without its number.
 pub(super) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()

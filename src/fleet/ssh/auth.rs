@@ -1,4 +1,5 @@
-//! Proving who we are: keys of the agent and key files, never a password.
+//! SSH authentication with keys of the agent and key files, never with a password. The login uses
+//! it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +12,10 @@ use crate::fleet::choice::{Lack, Refusal};
 use crate::fleet::known_hosts::{rsa_bits, type_of_blob};
 use crate::model::{HostFailure, Reason};
 
-/// sshd ends the connection at six.
+/// Limit of the keys to offer, because sshd closes the connection at the sixth.
 const MAX_TRIES: usize = 5;
 
-/// One key to offer.
+/// Key to offer.
 enum Offer {
     Agent(Box<ssh2::PublicKey>),
     File { key: PathBuf, public: Option<PathBuf>, certificate: Option<PathBuf> },
@@ -51,7 +52,7 @@ pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> R
         }
         match try_one(wire, target, &offer, agent.as_mut()) {
             Ok(()) => return Ok(()),
-            // The library reports a connection that ended here as a key that was refused.
+            // libssh2 reports a connection that ended here as a refused key.
             Err(error) if fault::is_closed(&error) || wire.is_ended() => {
                 let when = format!("when {} was offered", offer.name());
                 let failure = fault::closed(Reason::Auth, &when, target);
@@ -68,7 +69,7 @@ pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> R
         .map_err(|failure| Ended::For(Refusal { failure, lacks }))
 }
 
-/// What is here to log in with that the library cannot use.
+/// Returns the credentials of this machine that libssh2 cannot use.
 fn lacks(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<Lack> {
     let agent = agent_keys.iter().filter_map(foreign);
     let agent = agent.map(|what| format!("ssh-agent holds {what}"));
@@ -83,7 +84,8 @@ fn lacks(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<Lack> {
     agent.chain(files).map(Lack::Credential).collect()
 }
 
-/// What the library cannot have the agent sign with.
+/// Returns the kind of an agent key that libssh2 cannot use for a signature. `None` for other
+/// keys.
 fn foreign(key: &ssh2::PublicKey) -> Option<&'static str> {
     match type_of_blob(key.blob())? {
         kind if kind.starts_with("sk-") => Some("a security key"),
@@ -92,7 +94,8 @@ fn foreign(key: &ssh2::PublicKey) -> Option<&'static str> {
     }
 }
 
-/// The agent behind a socket, with its keys; an agent that does not answer well is no agent.
+/// Connects to an agent and lists its keys. An agent that does not respond correctly counts as
+/// absent.
 fn open_agent(wire: &Wire, socket: &Path) -> Option<(ssh2::Agent, Vec<ssh2::PublicKey>)> {
     let mut agent = wire.session.agent().ok()?;
     agent.set_identity_path(socket).ok()?;
@@ -102,7 +105,8 @@ fn open_agent(wire: &Wire, socket: &Path) -> Option<(ssh2::Agent, Vec<ssh2::Publ
     Some((agent, keys))
 }
 
-/// The agent's keys that the configuration names, then key files, then the agent's other keys.
+/// Orders the keys: first agent keys that the configuration names, then key files, then other
+/// agent keys.
 fn offers(
     identities: &[Identity],
     agent_keys: Vec<ssh2::PublicKey>,
@@ -150,7 +154,7 @@ fn try_one(
     }
 }
 
-/// Nothing was accepted: says what was tried, or what is missing here.
+/// Returns the failure after all keys were refused, with the offered keys or the missing ones.
 fn refused(
     wire: &mut Wire,
     target: &Target,

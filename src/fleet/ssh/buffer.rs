@@ -1,26 +1,26 @@
-//! Bytes on their way in one direction, never more than fit.
+//! Bounded buffer of bytes in one direction. The pump and the session buffers use it.
 
 use std::io;
 
-/// One SSH packet; more on the way gains nothing.
+/// Limit of the buffer: one SSH packet. A larger buffer gains no throughput.
 const CAPACITY: usize = 32 * 1024;
-/// What most answers need that tell only what changed.
+/// First size of the buffer, in bytes. Most delta-encoded replies fit.
 const LEAST: usize = 2 * 1024;
 
-/// What a buffer was filled from.
+/// State of the source after a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// It has nothing more, and never will.
+    /// The source has ended.
     Ended,
-    /// It gave less than there was room for: there is nothing more for now.
+    /// The source gave less than fits, so that it has no more data at the moment.
     Emptied,
     MayHaveMore,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
-    /// As much as is needed at a time, and nothing while nothing is on its way: four of them for each of a
-    /// thousand hosts would be 128 MB.
+    /// Allocated only while bytes wait, and only as large as needed. Four full buffers for each
+    /// of a thousand hosts would take 128 MB.
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -39,7 +39,7 @@ impl Buffer {
         self.end - self.start < CAPACITY
     }
 
-    /// Lets `read` add bytes at the end, up to the capacity; what that says of its source.
+    /// Adds bytes from `read` at the end, up to the capacity. Returns the state of the source.
     pub(super) fn fill(
         &mut self,
         read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
@@ -48,7 +48,7 @@ impl Buffer {
             self.bytes.resize(LEAST, 0);
         }
         if self.start > 0 {
-            // All the room that is free is one piece then.
+            // Makes the free space contiguous.
             self.bytes.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
@@ -65,7 +65,7 @@ impl Buffer {
         Ok(Source::MayHaveMore)
     }
 
-    /// Takes bytes from the front, as many as there are and fit: how many.
+    /// Moves bytes from the front into `room`. Returns the number of bytes.
     pub(super) fn pop(&mut self, room: &mut [u8]) -> usize {
         let count = room.len().min(self.end - self.start);
         room[..count].copy_from_slice(&self.bytes()[..count]);
@@ -81,7 +81,7 @@ impl Buffer {
         self.start = self.end;
     }
 
-    /// Gives its room back if it is empty, before a wait that may be long.
+    /// Frees the memory of an empty buffer, before a wait that may be long.
     pub(super) fn rest(&mut self) {
         if self.is_empty() {
             *self = Self::default();
@@ -102,7 +102,7 @@ mod tests {
                 Ok(room.len())
             }
         };
-        // What is filled grows, up to the bound.
+        // The buffer grows up to its limit.
         while buffer.has_room() {
             assert_eq!(buffer.fill(put(1)).unwrap(), Source::MayHaveMore);
         }

@@ -1,4 +1,4 @@
-//! From a name to a TCP connection.
+//! Name lookup and TCP connection of a host. The login uses it.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
@@ -15,8 +15,8 @@ use crate::fleet::target::{AddressFamily, Target};
 use crate::fleet::watchdog::Watchdog;
 use crate::model::{HostFailure, Reason};
 
-/// All addresses of a target that its configuration allows. It blocks as long as the system's
-/// resolver likes.
+/// Returns all addresses of a target that its configuration allows. The call blocks as long as
+/// the system's resolver does.
 pub(super) fn resolve(target: &Target) -> Result<Vec<SocketAddr>, HostFailure> {
     let name = target.address.as_str();
     let found = (name, target.port).to_socket_addrs().map_err(|error| {
@@ -39,7 +39,8 @@ pub(super) fn resolve(target: &Target) -> Result<Vec<SocketAddr>, HostFailure> {
     Ok(addresses)
 }
 
-/// The first connection that one of the addresses gives; they share the time fairly.
+/// Connects to the first address that accepts. The remaining time is divided evenly among the
+/// remaining addresses.
 pub(super) fn dial(
     target: &Target,
     addresses: &[SocketAddr],
@@ -80,7 +81,7 @@ fn dial_one(address: SocketAddr, watchdog: &Watchdog, deadline: Deadline) -> io:
         return Err(io::ErrorKind::TimedOut.into());
     }
     sockopt::socket_error(&socket)?.map_err(io::Error::from)?;
-    // Without this the library's two small writes wait for the peer's delayed ACK: 44 ms a login.
+    // Otherwise the two small writes of libssh2 wait for the peer's delayed ACK, 44 ms per login.
     sockopt::set_tcp_nodelay(&socket, true)?;
     Ok(TcpStream::from(socket))
 }

@@ -1,4 +1,7 @@
-//! From what the SSH library says to one of our reasons.
+//! Failures of SSH connections: conversion of libssh2 errors and system errors to a
+//! [`HostFailure`].
+//!
+//! The SSH code and the launchers use it.
 
 use std::io;
 
@@ -9,7 +12,7 @@ use crate::fleet::Target;
 use crate::fleet::time_limit::MORE_TIME;
 use crate::model::{HostFailure, Reason};
 
-// libssh2.h; the ssh2 crate keeps their names to itself.
+// Error codes of libssh2.h. The ssh2 crate does not export their names.
 const KEX: i32 = -5;
 const SOCKET_SEND: i32 = -7;
 const KEY_EXCHANGE: i32 = -8;
@@ -21,7 +24,8 @@ const CHANNEL_EOF_SENT: i32 = -27;
 const EAGAIN: i32 = -37;
 const SOCKET_RECV: i32 = -43;
 
-/// libssh2's number; 0 for an error of its SFTP part, which nothing here uses.
+/// Returns the libssh2 error code. Returns 0 for an SFTP error, which does not occur in this
+/// program.
 pub(super) fn code(error: &ssh2::Error) -> i32 {
     match error.code() {
         ErrorCode::Session(code) => code,
@@ -29,46 +33,47 @@ pub(super) fn code(error: &ssh2::Error) -> i32 {
     }
 }
 
-/// Whether the call must be repeated when the socket is ready.
+/// True if the call must be repeated when the socket is ready.
 pub(super) fn is_again(error: &ssh2::Error) -> bool {
     code(error) == EAGAIN
 }
 
-/// Whether the host closed the connection.
+/// True if the host closed the connection.
 pub(super) fn is_closed(error: &ssh2::Error) -> bool {
     matches!(code(error), DISCONNECTED | SOCKET_RECV | SOCKET_SEND)
 }
 
-/// Whether only this channel is closed.
+/// True if only this channel is closed.
 pub(super) fn is_channel_closed(error: &ssh2::Error) -> bool {
     matches!(code(error), CHANNEL_CLOSED | CHANNEL_EOF_SENT)
 }
 
-/// Whether the host refused a channel or a command on it.
+/// True if the host refused a channel or a command on a channel.
 pub(super) fn is_channel_refused(error: &ssh2::Error) -> bool {
     matches!(code(error), CHANNEL_FAILURE | REQUEST_DENIED)
 }
 
-/// The host opened a channel and started no command on it.
+/// Returns the failure of a host that opened a channel and started no command on it.
 pub(super) fn exec_refused() -> HostFailure {
     HostFailure::new(Reason::Refused, "sshd did not run the command for this user")
         .fix("on the host, check ForceCommand and the login shell: sudo sshd -T | grep -i forcecommand; getent passwd USER")
 }
 
-/// The host's `MaxSessions` is reached.
+/// Returns the failure of a host whose `MaxSessions` is reached.
 pub(in crate::fleet) fn channel_refused() -> HostFailure {
     HostFailure::new(Reason::Refused, "sshd refused another session on the connection").fix(
         "raise MaxSessions in sshd_config on the host; show it: sudo sshd -T | grep -i maxsessions",
     )
 }
 
-/// Returns the failure of a step that did not end in time; `call` is the `ssh` call to test it with.
+/// Returns the failure of a step that did not end in time. `call` is the `ssh` call to test it
+/// with.
 pub(in crate::fleet) fn timeout(step: &str, call: &str) -> HostFailure {
     HostFailure::new(Reason::Timeout, format!("{step} timed out"))
         .fix(format!("test the login: {call}; or {MORE_TIME}"))
 }
 
-/// The step after the login.
+/// Name of the step after the login.
 pub(in crate::fleet) const USE: &str = "use of the SSH connection";
 
 /// Returns the failure of a command whose output did not end in time.
@@ -83,7 +88,7 @@ pub(in crate::fleet) fn too_big(limit: impl std::fmt::Display) -> HostFailure {
     HostFailure::new(Reason::TooBig, detail)
 }
 
-/// What to do about a revoked host key.
+/// Fix for a revoked host key.
 pub(in crate::fleet) const REVOKED: &str =
     "do not connect; request the current fingerprint from the administrator of the host";
 
@@ -113,7 +118,7 @@ pub fn cancelled() -> HostFailure {
     HostFailure::new(Reason::Cancelled, "the run was canceled before this host was done")
 }
 
-/// Returns the failure of this machine to give a thread, a descriptor or a socket.
+/// Returns the failure of this machine to create a thread, a descriptor or a socket.
 pub(in crate::fleet) fn local(error: &io::Error) -> HostFailure {
     let detail = format!("cannot open a socket or start a thread on this machine: {error}");
     let failure = HostFailure::new(Reason::Transport, detail);
@@ -128,12 +133,12 @@ pub(in crate::fleet) fn local(error: &io::Error) -> HostFailure {
     }
 }
 
-/// Whether the library and the host found no way to make keys.
+/// True if libssh2 and the host have no common algorithm, or the key exchange failed.
 pub(super) fn is_no_algorithm(error: &ssh2::Error) -> bool {
     matches!(code(error), KEX | KEY_EXCHANGE)
 }
 
-/// The key exchange ended without keys.
+/// Returns the failure of an SSH handshake.
 pub(super) fn handshake(error: &ssh2::Error, call: &str) -> HostFailure {
     let detail = format!("SSH handshake failed: {}", error.message());
     let failure = HostFailure::new(Reason::Transport, detail);
@@ -153,7 +158,7 @@ pub(super) fn closed(reason: Reason, when: &str, target: &Target) -> HostFailure
     ))
 }
 
-/// Anything after the login.
+/// Returns the failure of a session after the login.
 pub(super) fn session(error: &ssh2::Error) -> HostFailure {
     if is_closed(error) {
         return HostFailure::new(Reason::Lost, "the host closed the SSH connection");

@@ -1,24 +1,24 @@
-//! What a host sends before it speaks SSH.
+//! Text that a host sends before its SSH banner. The wire passes all received bytes through it.
 //!
-//! A host may send other lines before its banner, and an endless host would keep the library,
-//! which takes them one byte a call, at work until the deadline.
+//! A host may send other lines before its banner. libssh2 takes one byte of them per call, so
+//! that endless text would keep libssh2 busy until the deadline.
 
-/// More than this before the banner is no SSH server.
+/// Limit of the text before the banner, in bytes. A server above it is no SSH server.
 const PATIENCE: usize = 64 * 1024;
-/// Bytes kept for a message.
+/// Number of bytes kept for a message.
 const KEPT: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Greeting {
     first: Vec<u8>,
-    /// The beginning of the current line, as far as it may be the banner's.
+    /// Beginning of the current line, at most as long as the beginning of a banner.
     line: Vec<u8>,
     count: usize,
     speaks_ssh: bool,
 }
 
 impl Greeting {
-    /// Looks at what has come; `false` when no SSH is to be expected any more.
+    /// Searches new bytes for the banner. Returns false if no banner is to be expected.
     pub(super) fn look(&mut self, bytes: &[u8]) -> bool {
         if self.speaks_ssh {
             return true;
@@ -40,17 +40,17 @@ impl Greeting {
         self.count <= PATIENCE
     }
 
-    /// Whether the host has begun its SSH banner.
+    /// True if the host has begun its SSH banner.
     pub(super) fn speaks_ssh(&self) -> bool {
         self.speaks_ssh
     }
 
-    /// Whether the host sent too much that is no SSH.
+    /// True if the host sent too much text without a banner.
     pub(super) fn is_garbage(&self) -> bool {
         !self.speaks_ssh && self.count > PATIENCE
     }
 
-    /// The first line, escaped.
+    /// Returns the first line, escaped.
     pub(super) fn words(&self) -> String {
         let text = String::from_utf8_lossy(&self.first);
         text.lines().next().unwrap_or_default().trim().escape_debug().to_string()

@@ -1,4 +1,5 @@
-//! The keys of the operator: files, and what can be known of them without a passphrase.
+//! Private keys of the operator: key files, and their properties that are readable without a
+//! passphrase. Authentication and the passphrase prompt use it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,32 +8,32 @@ use ssh_key::{Certificate, PrivateKey, PublicKey};
 
 use crate::fleet::Target;
 
-/// One private key file that exists.
+/// Private key file that exists, or the public key of a private key in an agent.
 #[derive(Debug)]
 pub(in crate::fleet) struct Identity {
     pub(in crate::fleet) file: PathBuf,
-    /// Certificates for this key, to be tried before the plain key.
+    /// Certificates for this key, which are offered before the plain key.
     pub(in crate::fleet) certificates: Vec<PathBuf>,
-    /// The public key in wire form, to find the key in an agent.
+    /// Public key in wire format, to find the key in an agent.
     pub(in crate::fleet) public: Option<Vec<u8>>,
-    /// A file with the public half of this very key: to derive it, the library reads the private one twice,
-    /// which is a tenth of what a login costs here.
+    /// File with the public half of this key. Without it, libssh2 reads the private key twice to
+    /// derive the public half, a tenth of the local cost of a login.
     pub(in crate::fleet) public_file: Option<PathBuf>,
-    /// Needs a passphrase, or is only a public key whose private part an agent holds.
+    /// True if the key needs a passphrase, or if only its public half is in a file.
     pub(in crate::fleet) is_locked: bool,
-    /// Needs a passphrase.
+    /// True if the key needs a passphrase.
     pub(in crate::fleet) is_encrypted: bool,
-    /// A security key (FIDO), which the library cannot sign with.
+    /// True for a security key (FIDO), which libssh2 cannot sign with.
     pub(in crate::fleet) is_security_key: bool,
 }
 
-/// The keys of a target, in the order of its configuration.
+/// Returns the keys of a target, in the order of its configuration.
 pub(in crate::fleet) fn read_all(target: &Target) -> Vec<Identity> {
     target.identity_files.iter().filter_map(|file| Identity::read(file, target)).collect()
 }
 
 impl Identity {
-    /// `None` when there is neither a key nor its public half.
+    /// Reads a key file. `None` if neither the key nor its public half exists.
     fn read(file: &Path, target: &Target) -> Option<Self> {
         let beside = with_suffix(file, ".pub");
         let text = fs::read_to_string(file).ok();
@@ -48,7 +49,7 @@ impl Identity {
         }
         let is_encrypted = match &private {
             Some(key) => key.is_encrypted(),
-            // Older formats say so in their header.
+            // Older formats have this in their header.
             None => text.as_deref().is_some_and(|text| text.contains("ENCRYPTED")),
         };
         let is_beside = private.as_ref().is_some_and(|private| {
@@ -77,7 +78,7 @@ impl Identity {
         Some(identity)
     }
 
-    /// Whether the library can sign with it.
+    /// True if libssh2 can sign with the key.
     pub(in crate::fleet) fn is_usable(&self) -> bool {
         !self.is_locked && !self.is_security_key
     }

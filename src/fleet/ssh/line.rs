@@ -1,4 +1,5 @@
-//! One channel and its pipe: two bounded buffers, moved without ever waiting.
+//! One SSH channel and its pipe, with a bounded buffer for each direction. No call waits. The
+//! pump uses it.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
@@ -28,9 +29,9 @@ pub(super) struct Line {
     from_host: Buffer,
     input: Flow,
     output: Flow,
-    /// Whether the pipe may have something to read.
+    /// True if the pipe may have data to read.
     pub(super) is_ready: bool,
-    /// How much the library had been fed when it said that there is nothing more for this channel.
+    /// Value of [`Wire::fed`] when the channel last had no more data.
     heard: Option<u64>,
 }
 
@@ -41,7 +42,7 @@ enum Stage {
     Done,
 }
 
-/// One direction: open, at its end with bytes still to move, or passed on to the other side.
+/// State of one direction: open, ended with bytes left to move, or ended on the other side, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Open,
@@ -74,7 +75,7 @@ impl Line {
         self.local.as_fd()
     }
 
-    /// What the pipe must be ready for; `None` when nothing more goes through it.
+    /// Returns the events of the pipe to wait for. `None` if the pipe carries no more data.
     pub(super) fn interest(&self) -> Option<PollFlags> {
         if !matches!(self.stage, Stage::Running) {
             return None;
@@ -90,20 +91,20 @@ impl Line {
         (!is_over).then_some(interest)
     }
 
-    /// Nobody is at the other end of the pipe.
+    /// Closes the channel of a pipe that was dropped.
     pub(super) fn hang_up(&mut self) {
         if matches!(self.stage, Stage::Running) {
             self.stage = Stage::Closing;
         }
     }
 
-    /// Gives back what it needs only while something is on its way.
+    /// Frees the memory of empty buffers.
     pub(super) fn rest(&mut self) {
         self.to_host.rest();
         self.from_host.rest();
     }
 
-    /// Moves what can be moved; whether anything was.
+    /// Moves data in both directions. Returns true if any data moved.
     pub(super) fn step(&mut self, wire: &Wire) -> Result<bool, ssh2::Error> {
         if self.shared.is_abandoned() || self.shared.is_doomed() {
             self.hang_up();
@@ -116,7 +117,7 @@ impl Line {
         }
     }
 
-    /// Ends the pipe because the session broke; closing its socket ends the reader.
+    /// Ends the pipe because the session broke. Closing the socket of the pipe ends its reader.
     pub(super) fn fail(self, failure: &HostFailure) {
         if let Stage::Starting { started, .. } = &self.stage {
             let _ = started.send(Err(failure.clone()));
@@ -162,7 +163,7 @@ impl Line {
         Ok(moved)
     }
 
-    /// From the pipe into the buffer.
+    /// Moves data from the pipe into the buffer.
     fn take_input(&mut self) -> bool {
         if self.input != Flow::Open || !self.is_ready || !self.to_host.has_room() {
             return false;
@@ -179,7 +180,7 @@ impl Line {
         true
     }
 
-    /// From the buffer to the host, and the end of input after the last byte.
+    /// Moves data from the buffer to the host. Sends the end of input after the last byte.
     fn send_input(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
         if self.to_host.is_empty() {
             return if self.input == Flow::Ended { self.send_eof() } else { Ok(false) };
@@ -187,7 +188,7 @@ impl Line {
         match self.channel.write(self.to_host.bytes()) {
             Ok(count) => {
                 self.to_host.drop_front(count);
-                // 0 is a closed window: the host must read first.
+                // A count of 0 means a closed window: the host must read first.
                 Ok(count > 0)
             }
             Err(error) if is_wait(&error) => Ok(false),
@@ -212,7 +213,8 @@ impl Line {
         Ok(true)
     }
 
-    /// Always read, whatever the pipe does: this also takes what the host sent from the socket.
+    /// Reads stderr, whatever the state of the pipe. This call also takes the packets that
+    /// libssh2 has received for other streams.
     fn receive_stderr(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
         let mut buffer = [0; 4096];
         match self.channel.stderr().read(&mut buffer) {
@@ -242,7 +244,7 @@ impl Line {
     fn give_output(&mut self) -> bool {
         if self.from_host.is_empty() {
             if self.output == Flow::Ended {
-                // Fails only when nobody reads there any more.
+                // Fails only if the reader has closed its end.
                 let _ = self.local.shutdown(Shutdown::Write);
                 self.output = Flow::Passed;
                 return true;
@@ -258,8 +260,8 @@ impl Line {
         true
     }
 
-    /// The command's output is passed on: waits for the host's close, which follows the exit
-    /// status, and answers it.
+    /// Waits for the close of the host, which follows the exit status, and replies to it. All
+    /// output was passed on before.
     fn finish(&mut self) -> Result<bool, ssh2::Error> {
         let channel = &mut self.channel;
         match channel.wait_close().and_then(|()| channel.close()) {
@@ -272,7 +274,7 @@ impl Line {
         Ok(true)
     }
 
-    /// Nobody reads any more: closes the channel, which is the end of input for the command.
+    /// Closes the channel without a reader, which ends the input of the command.
     fn close(&mut self) -> Result<bool, ssh2::Error> {
         match self.channel.close() {
             Err(error) if fault::is_again(&error) => return Ok(false),
@@ -295,7 +297,7 @@ fn is_wait(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// The library's number behind an I/O error, which has only its words.
+/// Returns the libssh2 error behind an I/O error, which has only the message.
 fn last_error(session: &Session) -> ssh2::Error {
     ssh2::Error::last_session_error(session).unwrap_or_else(ssh2::Error::unknown)
 }

@@ -1,4 +1,5 @@
-//! From a target to an authenticated session.
+//! Login to a host: from a target to an authenticated session. The thread of a connection runs
+//! it.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -19,15 +20,16 @@ use crate::fleet::watchdog::Watchdog;
 use crate::fleet::{Host, Target};
 use crate::model::{HostFailure, Reason};
 
-/// Number of further logins to a host that closes the connection before it speaks SSH: an sshd
-/// beyond its `MaxStartups` does that.
+/// Number of further logins to a host that closes the connection before its SSH banner. An sshd
+/// beyond its `MaxStartups` does so.
 pub(in crate::fleet) const RETRIES: u32 = 2;
 
-/// Number of further logins to a host that speaks SSH and closes the connection before it refuses
-/// a key. After a refused key there is no further login: some hosts block who fails often.
+/// Number of further logins to a host that closes the connection after its SSH banner, before it
+/// refuses a key. After a refused key no login follows, because some hosts block clients that
+/// fail often.
 const RETRIES_AFTER_BANNER: u32 = 1;
 
-/// The step a login is at, for whoever waits for it in vain.
+/// Current step of a login. The waiting thread reads it after a timeout.
 #[derive(Debug, Clone, Default)]
 pub(in crate::fleet) struct Stage(Arc<AtomicUsize>);
 
@@ -69,9 +71,10 @@ pub(in crate::fleet) struct Login {
     pub(in crate::fleet) stage: Stage,
 }
 
-/// Why one try ended.
+/// Reason why one attempt ended.
 pub(super) enum Ended {
-    /// The host closed the connection before it refused anything. So many further logins are made.
+    /// The host closed the connection before it refused anything. At most `retries` logins
+    /// follow.
     Closed {
         refusal: Refusal,
         retries: u32,
@@ -80,7 +83,7 @@ pub(super) enum Ended {
 }
 
 impl Ended {
-    /// The end of a connection that the host closed after its SSH banner.
+    /// Returns the end of a connection that the host closed after its SSH banner.
     pub(super) fn closed_after_banner(refusal: Refusal) -> Self {
         Self::Closed { refusal, retries: RETRIES_AFTER_BANNER }
     }
@@ -97,7 +100,7 @@ impl Login {
         self.stage.at(Step::Resolve);
         let addresses = match self.target.route {
             Route::Direct => connect::resolve(&self.target)?,
-            // The name is looked up there.
+            // The jump host or the proxy command resolves the name.
             _ => Vec::new(),
         };
         let mut done = 0;
@@ -158,7 +161,7 @@ impl Login {
             }
             if fault::is_closed(&error) && !wire.is_expired() && !greeting.speaks_ssh() {
                 return Err(match wire.helper() {
-                    // A jump host says itself what it could not do.
+                    // The jump host reports its own error.
                     Some(helper) if greeting.words().is_empty() => {
                         helper.why_closed(&self.target).into()
                     }
@@ -181,7 +184,7 @@ impl Login {
         Ok(verify::check(wire, &self.target, &lookup, &record, &self.accepted)?)
     }
 
-    /// The same failure, unless the watchdog ended the step.
+    /// Returns the failure, or a timeout if the watchdog ended the step.
     fn in_time(&self, wire: &Wire, failure: HostFailure) -> HostFailure {
         if wire.is_expired() {
             let behind = wire.helper().map_or_else(String::new, Helper::behind);
@@ -196,13 +199,15 @@ impl Login {
     }
 }
 
-/// 0.2 to 1 s: hosts that were refused together must not come back together.
+/// Returns a random pause of 0.2 s to 1 s, so that logins that were refused together do not
+/// repeat together.
 pub(in crate::fleet) fn jitter() -> Duration {
     let random = getrandom::u32().unwrap_or(0);
     Duration::from_millis(200 + u64::from(random % 800))
 }
 
-/// A host that closed before it spoke SSH, with its own words where it had some.
+/// Returns the failure of a host that closed the connection before its SSH banner, with its
+/// message if it sent one.
 fn closed(greeting: &Greeting, host: &Host) -> HostFailure {
     let words = greeting.words();
     let detail = match words.as_str() {

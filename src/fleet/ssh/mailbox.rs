@@ -1,44 +1,47 @@
-//! The bytes between the library's session and the host, in memory.
+//! Session buffers: bytes between the libssh2 session and the host, in memory.
+//!
+//! The wire between libssh2 and the socket fills and empties them.
 
 use super::buffer::Buffer;
 use crate::sys::ssh::{Carried, Carrier};
 
-/// Who sends looks whether less than this waits.
+/// Level of waiting output, in bytes, at which no more should be sent.
 const ENOUGH: usize = 32 * 1024;
-/// Only a host that asks and asks, and takes no answer, comes here.
+/// Limit of waiting output, in bytes. Only a host that sends requests and reads no replies
+/// reaches it.
 const TOO_MUCH: usize = 1024 * 1024;
 
-/// What the host sent and the library has not taken, and what it sends; both bounded.
+/// Bounded buffers for received bytes that libssh2 has not read, and for bytes to send.
 #[derive(Debug, Default)]
 pub(super) struct Mailbox {
     pub(super) inbound: Buffer,
     outbound: Vec<u8>,
-    /// Nothing more comes in, and nothing goes out any more.
+    /// True if no more bytes arrive or leave.
     is_closed: bool,
 }
 
 impl Mailbox {
-    /// For the library it is then as if the host had closed the connection.
+    /// Closes the buffers. libssh2 then behaves as if the host had closed the connection.
     pub(super) fn close(&mut self) {
         self.is_closed = true;
     }
 
-    /// What waits for the host.
+    /// Returns the bytes that wait to be sent.
     pub(super) fn outbound(&self) -> &[u8] {
         &self.outbound
     }
 
-    /// So many bytes for the host are on their way, or will never be.
+    /// Removes bytes that were sent, or that can never be sent.
     pub(super) fn drop_outbound(&mut self, count: usize) {
         self.outbound.drain(..count.min(self.outbound.len()));
     }
 
-    /// Whether more should be sent, or asked for.
+    /// True if more data may be sent or requested.
     pub(super) fn has_room(&self) -> bool {
         self.outbound.len() < ENOUGH
     }
 
-    /// Gives back what it needs only while something is on its way.
+    /// Frees the memory of empty buffers.
     pub(super) fn rest(&mut self) {
         self.inbound.rest();
         if self.outbound.is_empty() {
@@ -48,9 +51,10 @@ impl Mailbox {
 }
 
 impl Carrier for Mailbox {
-    /// Takes all. Of a packet half taken libssh2 (1.11.1 and older) makes two faults: a window that is
-    /// widened is counted by another number than the host was told, after which it cuts what comes
-    /// (`channel.c`, `packet.c`), and nothing else can be sent until the same call has come again.
+    /// Accepts all bytes, because libssh2 (1.11.1 and older) handles a partly sent packet wrongly
+    /// in two ways. It counts a window adjustment with another number than it sent to the host,
+    /// and then truncates received data (`channel.c`, `packet.c`). It also sends nothing else
+    /// until the same call is repeated.
     fn send(&mut self, bytes: &[u8]) -> Carried {
         if self.is_closed || self.outbound.len() > TOO_MUCH {
             return Carried::Over;

@@ -1,8 +1,8 @@
-//! The thread that owns a session and moves the bytes of all its channels.
+//! Channel pump: the thread that owns a session and moves the bytes of all its channels.
 //!
-//! Every call of the library is non-blocking; the thread waits in one `poll` for the SSH socket,
-//! the pipes and its own waker. A channel whose pipe is full is not read, so its window closes
-//! and the far side stops; no buffer grows.
+//! All calls of libssh2 are non-blocking. The thread waits in one `poll` for the SSH socket, the
+//! pipes and its waker. A channel whose pipe is full is not read. Its window then closes, and the
+//! host stops sending, so that no buffer grows.
 
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
@@ -18,13 +18,13 @@ use crate::fleet::pipe::{Shared, Waker};
 use crate::fleet::poll;
 use crate::model::{HostFailure, Reason};
 
-/// Rounds over all channels before the thread looks at its requests again.
+/// Number of rounds over all channels until the thread checks for requests again.
 const ROUNDS: usize = 16;
-/// What the far side may send before we have read it, per channel.
+/// Window of a channel: bytes that the host may send before this side has read them.
 const WINDOW: u32 = 512 * 1024;
 const PACKET: u32 = 32 * 1024;
 
-/// A command to start on a channel of its own.
+/// Command to start on a new channel.
 pub(super) struct Request {
     pub(super) command: String,
     pub(super) local: UnixStream,
@@ -34,7 +34,7 @@ pub(super) struct Request {
 
 pub(super) struct Pump {
     lines: Vec<Line>,
-    /// The library opens one channel at a time.
+    /// Requests without a channel. libssh2 opens one channel at a time.
     waiting: Vec<Request>,
     requests: Receiver<Request>,
     waker: Arc<Waker>,
@@ -53,7 +53,7 @@ impl Pump {
         Self { lines: Vec::new(), waiting: Vec::new(), requests, waker, call, wire }
     }
 
-    /// Serves until the session is given up or breaks.
+    /// Serves the session until it is dropped or breaks.
     pub(super) fn run(mut self) {
         let failure = match self.serve() {
             Ok(()) => HostFailure::new(Reason::Lost, "rdmactl closed the SSH connection"),
@@ -66,7 +66,7 @@ impl Pump {
         for line in self.lines.drain(..) {
             line.fail(&failure);
         }
-        // One try, without waiting for it: a polite word in sshd's log.
+        // One attempt without waiting, so that the log of sshd shows a regular disconnect.
         let _ = self.wire.session.disconnect(None, "done", None);
     }
 
@@ -77,7 +77,7 @@ impl Pump {
             if given_up && is_quiet {
                 return Ok(());
             }
-            // The last bytes of a host that closed have been read by here.
+            // The last bytes of a host that closed the connection have been read by now.
             let is_over = is_quiet && self.wire.pass_end_on() && self.is_idle();
             if is_over || (is_quiet && !self.wait()) {
                 return Ok(());
@@ -89,10 +89,11 @@ impl Pump {
         self.lines.is_empty() && self.waiting.is_empty()
     }
 
-    /// Moves until nothing moves any more; `false` when there may be more to move.
+    /// Moves data until no data moves. Returns false if there may be more data to move.
     fn move_all(&mut self) -> Result<bool, ssh2::Error> {
-        // A call for one channel takes in packets for all. So one quiet round of several proves
-        // nothing; a second one, with nothing fed in between, does.
+        // A call for one channel takes in packets for all channels. Of several channels, one
+        // round without data therefore proves nothing. A second round without data does, because
+        // nothing was fed in between.
         let enough = if self.lines.len() + self.waiting.len() > 1 { 2 } else { 1 };
         let mut quiet = 0;
         self.transfer();
@@ -111,12 +112,12 @@ impl Pump {
         Ok(false)
     }
 
-    /// Without a channel nothing reads what the host sends.
+    /// Moves data of the socket. Without a channel, no code would read the data.
     fn transfer(&mut self) -> bool {
         !self.is_idle() && self.wire.transfer()
     }
 
-    /// Whether nobody holds the session or a pipe of it any more.
+    /// Takes new requests. Returns true if the session and all its pipes were dropped.
     fn take_requests(&mut self) -> bool {
         loop {
             match self.requests.try_recv() {
@@ -147,12 +148,12 @@ impl Pump {
         }
     }
 
-    /// Waits for something to do; `false` when the host closed a connection without channels.
+    /// Waits for events. Returns false if the host closed a connection without channels.
     fn wait(&mut self) -> bool {
         self.wire.hurry_acks();
         self.wire.rest();
         self.lines.iter_mut().for_each(Line::rest);
-        // Of a host without a channel only its end matters.
+        // Without a channel, only the end of the connection matters.
         let idle = self.is_idle();
         let interest = if idle { PollFlags::RDHUP } else { self.wire.interest() };
         let mut fds = vec![
@@ -166,7 +167,7 @@ impl Pump {
                 polled.push(index);
             }
         }
-        // A failed wait leads to another round over everything, which finds what is broken.
+        // After a failed wait, another round over everything finds the broken part.
         let is_blind = poll::wait(&mut fds, None).is_err();
         let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
         drop(fds);

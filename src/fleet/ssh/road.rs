@@ -1,4 +1,6 @@
-//! The bytes' way to a host: a TCP connection, or a process that makes one elsewhere.
+//! Connection to a host: a TCP connection, or a local process that makes the connection.
+//!
+//! It does not speak SSH. The login uses it.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -15,23 +17,23 @@ use crate::fleet::watchdog::Watchdog;
 use crate::fleet::{Pipe, local};
 use crate::model::{HostFailure, Reason};
 
-/// What a process needs to end and say why, once its connection is closed.
+/// Time for a process to end and print its error, after its connection has closed.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// A way that stands, or begins to.
+/// Open connection. A process may still be connecting behind it.
 pub(super) struct Road {
     pub(super) socket: OwnedFd,
     pub(super) helper: Option<Helper>,
 }
 
-/// A process between us and the host; it ends when this is dropped.
+/// Local process between this program and the host. It ends when this is dropped.
 pub(super) struct Helper {
     pipe: Pipe,
-    /// The connection to the jump host, and how the operator calls it.
+    /// Connection to the jump host, and the name of the jump host.
     jump: Option<(Arc<Master>, String)>,
 }
 
-/// Opens the way; what a process makes of it shows only when the host speaks.
+/// Opens the connection. The failure of a process shows only when the host sends nothing.
 pub(super) fn open(
     target: &Target,
     addresses: &[SocketAddr],
@@ -78,7 +80,7 @@ impl Helper {
         }
     }
 
-    /// Why the host's first word never came, when the way closed before it.
+    /// Returns the reason why the connection closed before the SSH banner of the host.
     pub(super) fn why_closed(&self, target: &Target) -> HostFailure {
         let _ = self.pipe.wait(Deadline::after(LAST_WORDS));
         let to = format!("{}:{}", target.address, target.port);

@@ -1,4 +1,4 @@
-//! Whether the host is the one on record.
+//! Verification of the host key against the `known_hosts` files. The login uses it.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::fleet::known_hosts::{Accepted, HostKey, Lookup, Record, Taken, Verdic
 use crate::fleet::target::{HostKeyPolicy, Target};
 use crate::model::{HostFailure, Reason};
 
-/// The name that the target's key is on record under.
+/// Returns the name under which the host key is recorded.
 pub(super) fn lookup(target: &Target) -> Lookup {
     match &target.host_key_alias {
         Some(alias) => Lookup::alias(alias),
@@ -20,11 +20,11 @@ pub(super) fn lookup(target: &Target) -> Lookup {
     }
 }
 
-/// Makes the library offer the algorithms that the configuration allows, and request a host key that is on
-/// record, where the host has several.
+/// Sets the algorithms that libssh2 offers to the ones that the configuration allows. A host with
+/// several keys is requested to show a recorded key.
 ///
 /// # Errors
-/// The library has no algorithm of a setting; the error names the setting.
+/// libssh2 supports no algorithm of an option. The error is the name of the option.
 pub(super) fn offer(
     wire: &Wire,
     allowed: &Algorithms,
@@ -43,12 +43,13 @@ pub(super) fn offer(
     };
     let names = allowed.unwrap_or(supported);
     let ordered = record.order_algorithms(&names);
-    // Certificates are left out without an authority, unless nothing else is allowed.
+    // Without a certificate authority, `ordered` has no certificates. If nothing else is allowed,
+    // all names are offered.
     let list = if ordered.is_empty() { names.join(",") } else { ordered };
     session.method_pref(MethodType::HostKey, &list).map_err(|_refused| Class::HostKey.option())
 }
 
-/// Judges the key that the host has shown in the handshake.
+/// Checks the key that the host showed in the handshake.
 pub(super) fn check(
     wire: &Wire,
     target: &Target,
@@ -86,7 +87,8 @@ pub(super) fn check(
                 "sign the host key again: ssh-keygen -s CA_KEY -I {address} -h -n {address} KEY.pub"
             ))
         }
-        // The host shows a key that is on record where it has one: another type is no new host.
+        // The host was requested to show a recorded key. A host with recorded keys of other types
+        // is therefore not new.
         Verdict::Unknown { ref other_types }
             if target.host_keys == HostKeyPolicy::AcceptNew && other_types.is_empty() =>
         {
@@ -104,7 +106,7 @@ pub(super) fn check(
     Err(failure)
 }
 
-/// The failure of a host whose RSA key is smaller than the configuration allows.
+/// Returns the failure of a host whose RSA key is smaller than the configuration allows.
 fn too_small(key: &HostKey, least: usize, target: &Target) -> HostFailure {
     let bits = key.rsa_bits().unwrap_or(0);
     let detail = format!(
@@ -126,7 +128,7 @@ fn accept(
     accepted: &Accepted,
 ) -> Result<(), HostFailure> {
     let shown = show(key);
-    // None is a configuration without a known_hosts file.
+    // `None` means a configuration without a `known_hosts` file.
     let Some(file) = &target.note_in else { return Ok(()) };
     match accepted.take(file, lookup, key, target.hash_known_hosts) {
         Ok(Taken::Noted) => Ok(()),
@@ -162,7 +164,7 @@ fn accept_by(target: &Target) -> String {
     };
     let alias = target.host_key_alias.as_ref();
     let alias = alias.map_or(String::new(), |alias| format!(" -o HostKeyAlias={alias}"));
-    // The key belongs into the file in which rdmactl looks for the key.
+    // The key belongs in the file that rdmactl reads.
     let usual = |file: &Path| file.ends_with(".ssh/known_hosts");
     let file = target.note_in.as_deref().filter(|file| !usual(file)).map(Path::to_string_lossy);
     let file = file.as_deref().and_then(|file| shlex::try_quote(file).ok());

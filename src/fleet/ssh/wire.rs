@@ -1,10 +1,12 @@
-//! One SSH session of the library, which never sees the network.
+//! One libssh2 session and the socket of its host. libssh2 itself never uses the socket. The
+//! login and the pump use it.
 //!
-//! libssh2 reads and writes a [`Mailbox`]; this side moves bytes between that and the host's
-//! socket. So no call of the library ever waits or spins, whatever a host sends: it gets
-//! what was fed and no more. And between two feeds nothing new can arrive, which makes "nothing
-//! moved" exact: without that, reading one channel may take in, unseen, the last packet that
-//! another one waits for.
+//! libssh2 reads and writes a [`Mailbox`], and this module moves bytes between the mailbox and
+//! the socket. libssh2 gets only the bytes that were fed, so that no call waits or spins,
+//! whatever a host sends.
+//!
+//! Between two feeds no byte arrives, which makes "nothing moved" exact. Otherwise, reading one
+//! channel could take the last packet for another channel unnoticed.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -26,21 +28,23 @@ use crate::sys;
 pub(super) struct Wire {
     pub(super) session: ssh2::Session,
     socket: Arc<OwnedFd>,
-    /// What holds the way to the host open, if it is no plain connection.
+    /// Process that makes the connection. `None` for a plain TCP connection.
     helper: Option<Helper>,
     mailbox: Arc<Mutex<Mailbox>>,
     greeting: Greeting,
-    /// The host sends nothing more.
+    /// True if the host sends nothing more.
     ended: bool,
-    /// Whether the host may have sent something: a look in vain costs as much as one that is not.
+    /// True if the host may have sent data. A read without data costs as much as a read with
+    /// data.
     pub(super) is_host_ready: bool,
-    /// How many bytes from the host the library was given; more than before where there is news for it.
+    /// Number of bytes from the host that were fed to libssh2. It grows whenever libssh2 has
+    /// news.
     pub(super) fed: u64,
     guard: Arc<Guard>,
 }
 
 impl Wire {
-    /// A session on a non-blocking socket.
+    /// Creates a session on a non-blocking socket.
     pub(super) fn new(road: Road, guard: Guard) -> io::Result<Self> {
         let socket = Arc::new(road.socket);
         let mailbox = Arc::new(Mutex::default());
@@ -72,17 +76,17 @@ impl Wire {
         self.guard.is_expired()
     }
 
-    /// The process by which the host is reached, if there is one.
+    /// Returns the process that makes the connection, if there is one.
     pub(super) fn helper(&self) -> Option<&Helper> {
         self.helper.as_ref()
     }
 
-    /// What the host has sent before it spoke SSH.
+    /// Returns the text that the host sent before its SSH banner.
     pub(super) fn greeting(&self) -> &Greeting {
         &self.greeting
     }
 
-    /// Moves what can be moved between the library and the host; whether anything was.
+    /// Moves data between libssh2 and the host. Returns true if any data moved.
     pub(super) fn transfer(&mut self) -> bool {
         let sent = self.send();
         sent | (self.is_host_ready && !self.ended && self.receive())
@@ -90,7 +94,7 @@ impl Wire {
 
     fn receive(&mut self) -> bool {
         let mut mailbox = lock(&self.mailbox);
-        // Who takes no answers is not asked for more questions.
+        // A host that reads no replies gets no further requests read.
         if !mailbox.inbound.is_empty() || !mailbox.has_room() {
             return false;
         }
@@ -136,20 +140,21 @@ impl Wire {
         true
     }
 
-    /// Whether the host has closed and the library has taken all it sent; it learns the end by this.
+    /// Passes the end of the connection on to libssh2, after libssh2 has read all bytes. Returns
+    /// true if the end was passed on.
     pub(super) fn pass_end_on(&mut self) -> bool {
         let mut mailbox = lock(&self.mailbox);
         let all_taken = self.ended && mailbox.inbound.is_empty();
         if all_taken {
             mailbox.close();
-            // The end is something to hear of, too.
+            // The end is news for libssh2, too.
             self.fed += 1;
         }
         all_taken
     }
 
-    /// Repeats a call of the library until it is done. The watchdog ends the wait: a socket that
-    /// is shut down is at its end.
+    /// Repeats a call of libssh2 until it is done. The watchdog ends the wait, because a socket
+    /// that is shut down has reached its end.
     pub(super) fn drive<T>(
         &mut self,
         mut call: impl FnMut(&mut ssh2::Session) -> Result<T, ssh2::Error>,
@@ -159,7 +164,7 @@ impl Wire {
                 Err(error) if fault::is_again(&error) => {
                     if !self.transfer() && !self.pass_end_on() {
                         self.hurry_acks();
-                        // A failed wait makes the caller try again, as a ready socket does.
+                        // A failed wait repeats the call, as a ready socket does.
                         let _ = poll::wait(&mut [PollFd::new(&self.socket, self.interest())], None);
                         self.is_host_ready = true;
                         self.transfer();
@@ -170,12 +175,12 @@ impl Wire {
         }
     }
 
-    /// Whether the host takes what is sent.
+    /// True if little output waits for the host.
     pub(super) fn has_room(&self) -> bool {
         lock(&self.mailbox).has_room()
     }
 
-    /// What the socket must be ready for.
+    /// Returns the events of the socket to wait for.
     pub(super) fn interest(&self) -> PollFlags {
         let mailbox = lock(&self.mailbox);
         let mut interest = PollFlags::empty();
@@ -188,14 +193,15 @@ impl Wire {
         interest
     }
 
-    /// Gives back what it needs only while something is on its way.
+    /// Frees the memory of empty buffers.
     pub(super) fn rest(&mut self) {
         lock(&self.mailbox).rest();
     }
 
-    /// sshd's small packets wait for our acknowledgement; the option holds until the next wait.
+    /// Acknowledges small packets at once, because sshd waits for the acknowledgement. The option
+    /// holds until the next wait.
     pub(super) fn hurry_acks(&self) {
-        // Without it everything works, 40 ms a round trip slower.
+        // If the option fails, each round trip takes 40 ms longer.
         let _ = rustix::net::sockopt::set_tcp_quickack(&self.socket, true);
     }
 }
@@ -210,7 +216,7 @@ impl Drop for Wire {
     fn drop(&mut self) {
         self.send();
         let _ = shutdown(&self.socket, Shutdown::Both);
-        // Before the library's own clean-up, which would ask the host for answers.
+        // The cleanup of libssh2 would otherwise wait for replies of the host.
         lock(&self.mailbox).close();
     }
 }

@@ -1,34 +1,34 @@
-//! Command lines of the `ssh` program.
+//! Command lines of the `ssh` program. They start no process.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// How the `ssh` program is called so that it reaches a host as the operator means it.
+/// Arguments of the `ssh` program that reach a host as the operator requested.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SshCall {
-    /// The program, by name or path.
+    /// Name or path of the program.
     pub program: PathBuf,
-    /// The configuration file of `-F`.
+    /// Configuration file of `-F`.
     pub config: Option<PathBuf>,
     /// `KEY=VALUE`, as after `-o`.
     pub options: Vec<String>,
-    /// Where the way to it leads over other hosts: the value of `-J`.
+    /// Jump hosts: the value of `-J`.
     pub jumps: Option<String>,
-    /// The login name, where one is asked for.
+    /// Login name, if one is requested.
     pub user: Option<String>,
-    /// The port, where one is asked for.
+    /// Port, if one is requested.
     pub port: Option<u16>,
-    /// The name.
+    /// Name of the host.
     pub host: String,
-    /// The agent of this run, with keys that were opened for it.
+    /// Socket of the `ssh-agent` of this run, with unlocked keys.
     pub agent: Option<PathBuf>,
 }
 
-/// What every connection of ours has, whatever the configuration says: nobody is asked for anything,
-/// and nothing goes through it but our own commands.
+/// Options of every connection that this program opens. They replace the configuration: no
+/// prompt, and no traffic except the commands of this program.
 const OURS: [&str; 13] = [
-    // What goes wrong is told by its words.
+    // Failures are classified by the text of the messages.
     "LogLevel=INFO",
     "BatchMode=yes",
     "ControlMaster=yes",
@@ -40,7 +40,8 @@ const OURS: [&str; 13] = [
     "Tunnel=no",
     "RemoteCommand=none",
     "AddKeysToAgent=no",
-    // A host that vanishes ends it in 15 s: others may come to use it.
+    // The connection to a vanished host ends after 15 s, because other hosts may use it as a jump
+    // host.
     "ServerAliveInterval=5",
     "ServerAliveCountMax=3",
 ];
@@ -50,13 +51,13 @@ pub(super) fn log_of(socket: &Path) -> PathBuf {
     socket.with_extension("log")
 }
 
-/// The name of an option, of `KEY=VALUE`.
+/// Returns the name of an option `KEY=VALUE`.
 pub(in crate::fleet) fn key(option: &str) -> &str {
     option.split_once('=').map_or(option, |(key, _)| key)
 }
 
 impl SshCall {
-    /// Asks for the effective configuration.
+    /// Returns the command that prints the effective configuration.
     #[must_use]
     pub fn configuration(&self) -> Command {
         let mut command = Command::new(&self.program);
@@ -65,10 +66,11 @@ impl SshCall {
         command
     }
 
-    /// Opens a connection that carries the commands of [`SshCall::on`], and says a word when it
-    /// stands.
+    /// Returns the command that opens a connection for the commands of [`SshCall::on`], and
+    /// prints `word` when the connection is open.
     ///
-    /// The messages of `ssh` itself go to a file beside the socket: a host can write to stderr.
+    /// `ssh` writes its own messages to a file beside the socket, because a host can write to
+    /// stderr.
     pub(super) fn master(&self, socket: &Path, word: &str, limit: Duration) -> Command {
         let mut command = self.quiet();
         command.args(["-N", "-T", "-x", "-a"]);
@@ -76,7 +78,7 @@ impl SshCall {
         for option in OURS {
             command.args(["-o", option]);
         }
-        // Whole seconds, and 0 would mean no limit.
+        // `ssh` takes whole seconds, and 0 means no limit.
         let limit = limit.as_secs().max(1);
         command.arg("-o").arg(format!("ConnectTimeout={limit}"));
         command.arg("-o").arg(format!("LocalCommand=echo {word}"));
@@ -88,26 +90,27 @@ impl SshCall {
         command
     }
 
-    /// Does something over an open connection, which needs no configuration; without that connection
-    /// it fails.
+    /// Returns a command that uses an open connection. It needs no configuration, and fails
+    /// without the connection.
     pub(super) fn on(&self, socket: &Path, what: &[&str]) -> Command {
         let mut command = self.quiet();
         command.args(["-F", "none", "-T", "-x", "-a"]);
-        // Else a client whose master is gone would make a connection of its own.
+        // Without these options, a client whose master has ended would open a new connection.
         command.args(["-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "BatchMode=yes"]);
         command.args(["-o", "LogLevel=ERROR"]);
         command.arg("-S").arg(socket).args(what);
         command
     }
 
-    /// Whether the operator's own connection of `ControlPath` is there to be used.
+    /// Returns the command that checks if the operator's connection of `ControlPath` is usable.
     pub(in crate::fleet) fn check(&self, socket: &Path) -> Command {
         let mut command = self.on(socket, &["-O", "check", "--"]);
         command.arg(&self.host);
         command
     }
 
-    /// Returns the call as the operator would type it. Values of options may be secrets and are left out.
+    /// Returns the call as the operator would type it. Values of options are left out, because
+    /// they may be secrets.
     #[must_use]
     pub fn by_hand(&self) -> String {
         let mut words = vec!["ssh".to_owned()];

@@ -1,16 +1,16 @@
-//! Turns the messages of the `ssh` program into one of our reasons.
+//! Converts the messages of the `ssh` program to a [`HostFailure`].
 //!
-//! `ssh` writes its own messages to a log (`-E`), and hosts cannot write there. A banner of a
-//! host and the messages of a `ProxyCommand` or of `ssh -J` arrive on stderr: they explain only
-//! an end that the log does not explain, and never tell of a host key.
+//! `ssh` writes its own messages to a log (`-E`), to which hosts cannot write. The banner of a
+//! host and the messages of a `ProxyCommand` or of `ssh -J` arrive on stderr. They explain only
+//! an end that the log does not explain, and never a problem of a host key.
 
 use super::SshCall;
 use crate::fleet::last_words::{last_words, quote};
 use crate::fleet::ssh::fault;
 use crate::model::{HostFailure, Reason};
 
-/// Words of OpenSSH, the most telling first: a connection over other hosts has several that
-/// complain, and "closed" is what the others say then.
+/// Phrases of OpenSSH, the most specific first. With jump hosts, several `ssh` processes print
+/// messages, and the others print only that the connection was closed.
 const WORDS: [(&str, Reason); 24] = [
     ("REVOKED HOST KEY", Reason::HostkeyRevoked),
     ("revoked host key", Reason::HostkeyRevoked),
@@ -39,10 +39,10 @@ const WORDS: [(&str, Reason); 24] = [
 ];
 
 impl SshCall {
-    /// Returns why there is no connection, and what to type.
+    /// Returns the reason why there is no connection, and a fix.
     ///
-    /// `log` holds the messages of `ssh` itself (`-E`). Hosts and other programs write to `stderr`,
-    /// too.
+    /// `log` has the messages of `ssh` itself (`-E`). `stderr` may have text of hosts and other
+    /// programs.
     #[must_use]
     pub fn failure(&self, log: &[u8], stderr: &[u8]) -> HostFailure {
         let (log, words) = (String::from_utf8_lossy(log), String::from_utf8_lossy(stderr));
@@ -81,14 +81,13 @@ impl SshCall {
     }
 }
 
-/// Whether the host closed the connection before it spoke SSH, as an sshd beyond its `MaxStartups` does:
-/// only then may it be tried again.
+/// True if the host closed the connection before its SSH banner, as an sshd beyond its
+/// `MaxStartups` does. Only this failure allows a retry.
 pub(super) fn is_early_close(failure: &HostFailure) -> bool {
     failure.reason == Reason::Refused && failure.detail.contains("kex_exchange_identification")
 }
 
-/// Returns the reason that the log tells, else the one that stderr tells; else the last
-/// line of the log.
+/// Returns the reason found in the log, or in stderr, or the last line of the log.
 fn cause<'a>(log: &'a str, stderr: &'a str) -> (Reason, &'a str) {
     let is_of_host_key = |reason: &Reason| {
         matches!(reason, Reason::HostkeyChanged | Reason::HostkeyRevoked | Reason::HostkeyUnknown)
@@ -104,17 +103,18 @@ fn cause<'a>(log: &'a str, stderr: &'a str) -> (Reason, &'a str) {
     (if is_closed { Reason::Refused } else { Reason::Transport }, line)
 }
 
-/// Part of a line about the end of a `ProxyCommand` or of `ssh -J`, which tell why themselves.
+/// Part of a line about the end of a `ProxyCommand` or of `ssh -J`, which print the reason
+/// themselves.
 const UNKNOWN_PEER: &str = "UNKNOWN port";
 
-/// Returns true for a line that quotes the peer.
+/// True if a line quotes the peer.
 fn is_of_peer(line: &str) -> bool {
     ["Received disconnect from", "Disconnected from", "Bad remote protocol version"]
         .iter()
         .any(|start| line.starts_with(start))
 }
 
-/// Returns the first of the words that is in a wanted line, with the line.
+/// Returns the first phrase that a wanted line contains, with the line.
 fn find(text: &str, is_wanted: impl Fn(&str) -> bool) -> Option<(Reason, &str)> {
     WORDS.iter().find_map(|(word, reason)| {
         let line = text.lines().find(|line| line.contains(word) && is_wanted(line))?;
@@ -122,7 +122,8 @@ fn find(text: &str, is_wanted: impl Fn(&str) -> bool) -> Option<(Reason, &str)> 
     })
 }
 
-/// Why addresses could not be reached over an open connection, a word for each.
+/// Returns the reasons why addresses could not be reached over an open connection, one for each
+/// address.
 pub(super) fn unreached(log: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(log);
     // `channel 2: open failed: connect failed: Connection refused`
@@ -133,7 +134,7 @@ pub(super) fn unreached(log: &[u8]) -> Vec<String> {
     whys.collect()
 }
 
-/// What all of them say; `None` where they differ, for none says which address it is about.
+/// Returns the common reason. `None` if the reasons differ, because no message names its address.
 pub(super) fn agreed(whys: &[String]) -> Option<(Reason, String)> {
     let first = whys.first().filter(|first| whys.iter().all(|why| why == *first))?;
     let reason = find(first, |_| true).map_or(Reason::Unreachable, |(reason, _)| reason);
@@ -241,7 +242,7 @@ mod tests {
         }
         let quoted = told("", "boo\nssh: x\n");
         assert_eq!(quoted.detail, "ssh ended without a message; last output: \"ssh: x\"");
-        // ssh escapes the line ends of the peer.
+        // `ssh` escapes the line breaks of the peer.
         let words = changed.replace('\n', "\\n");
         let failure = told(&format!("Received disconnect from ::1 port 22:2: {words}"), "");
         assert_eq!(failure.reason, Reason::Refused);

@@ -1,4 +1,5 @@
-//! One connection by the `ssh` program, over which commands run beside each other.
+//! One connection by the `ssh` program, over which several commands can run at the same time.
+//! Sessions and jump hosts use it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +14,13 @@ use crate::fleet::ssh::fault;
 use crate::fleet::watchdog::{Guard, Watchdog};
 use crate::model::{HostFailure, Reason};
 
-/// Before the deadline of a guard is set as it is.
+/// First deadline of a guard, until the actual deadline is set.
 const SOON: Duration = Duration::from_secs(60);
 
-/// What ssh ends with when ssh itself failed; a command may do so, too.
+/// Exit status of `ssh` after a failure of `ssh` itself. A command may also exit with it.
 const FAILED: i32 = 255;
 
-/// An authenticated connection; it ends when this is dropped.
+/// Authenticated connection, which ends when this is dropped.
 #[derive(Debug)]
 pub(in crate::fleet) struct Master {
     call: SshCall,
@@ -28,12 +29,12 @@ pub(in crate::fleet) struct Master {
     holder: Holder,
 }
 
-/// Whose the connection is.
+/// Owner of the connection.
 #[derive(Debug)]
 enum Holder {
-    /// A process of ours, which is cut as a whole.
+    /// Process of this program. A deadline cuts off the whole connection.
     Own(Process),
-    /// The operator: only what we do over it is cut.
+    /// Process of the operator. A deadline cuts off only the commands of this program.
     Operator(Mutex<Borrowed>),
 }
 
@@ -53,8 +54,8 @@ impl Master {
         Self { call, socket, watchdog, holder: Holder::Own(process) }
     }
 
-    /// The operator's own open connection, of `ControlPath` in the configuration: it is not ours to
-    /// end.
+    /// Uses the operator's open connection of `ControlPath` in the configuration. This program
+    /// never ends it.
     pub(in crate::fleet) fn borrowed(
         call: SshCall,
         socket: PathBuf,
@@ -72,7 +73,7 @@ impl Master {
         let master = Arc::downgrade(self);
         let judge = move |exit, stderr: &[u8]| match master.upgrade() {
             Some(master) => master.judge(exit, stderr),
-            // Nobody waits for it any more.
+            // The connection was dropped, so that no caller waits for the result.
             None => Ok(exit),
         };
         let pipe = local::spawn_judged(client, Box::new(judge))?;
@@ -86,7 +87,7 @@ impl Master {
         Ok(pipe.keep(Arc::clone(self) as _))
     }
 
-    /// A pipe to an address that the far side of the connection reaches.
+    /// Opens a pipe to an address that the remote host can reach.
     pub(in crate::fleet) fn forward(self: &Arc<Self>, to: &str) -> Result<Pipe, HostFailure> {
         let mut client = self.call.on(&self.socket, &["-W", to, "--"]);
         client.arg(&self.call.host);
@@ -94,7 +95,7 @@ impl Master {
         Ok(pipe.keep(Arc::clone(self) as _))
     }
 
-    /// Parts an end of the connection from an end of the command.
+    /// Distinguishes the end of the connection from the end of the command.
     fn judge(&self, exit: Exit, stderr: &[u8]) -> Result<Exit, HostFailure> {
         if exit.status != Some(FAILED) && exit.signal.is_none() {
             return Ok(exit);
@@ -109,7 +110,7 @@ impl Master {
         Ok(exit)
     }
 
-    /// Why the connection ended, if it does within a while.
+    /// Returns the reason why the connection ended. Waits for the end for at most `wait`.
     pub(in crate::fleet) fn failure(&self, wait: Duration) -> Option<HostFailure> {
         match &self.holder {
             Holder::Own(process) => process.failure(wait),
@@ -117,7 +118,7 @@ impl Master {
         }
     }
 
-    /// Why an address could not be reached over the connection, where that can be told.
+    /// Returns the reason why an address was not reached over the connection, if it is known.
     pub(in crate::fleet) fn why_unreached(&self) -> Option<(Reason, String)> {
         match &self.holder {
             Holder::Own(process) => process.why_unreached(),
@@ -125,7 +126,8 @@ impl Master {
         }
     }
 
-    /// Moves the deadline at which the connection is cut; `None` leaves only a cancelled run.
+    /// Moves the deadline at which the connection is cut off. With `None`, only cancelling the
+    /// run cuts it off.
     pub(in crate::fleet) fn set_deadline(&self, deadline: Option<Deadline>) {
         match &self.holder {
             Holder::Own(process) => process.set_deadline(deadline),

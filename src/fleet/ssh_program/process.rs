@@ -1,4 +1,4 @@
-//! The process that is a connection: started, and attended until its end.
+//! Process of the `ssh` program that is a connection: start, login and end.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -22,29 +22,29 @@ use crate::fleet::{Nonce, local};
 use crate::model::{HostFailure, Reason};
 use crate::sys::child;
 
-/// The process needs a moment to die; nobody waits longer for its last words.
+/// Time for the process to end and print its last messages.
 pub(super) const END: Duration = Duration::from_millis(500);
-/// The step that a login by the program is, as a message names it.
+/// Name of the login with the `ssh` program in messages.
 pub(in crate::fleet) const PROGRAM_LOGIN: &str = "login with the ssh program";
-/// Bytes of a log that are read, from its end.
+/// Number of bytes to read from the end of a log.
 const LOG: u64 = 64 * 1024;
-/// Time between two looks at a log.
+/// Interval of the checks of a log.
 const LOOK: Duration = Duration::from_millis(10);
-/// More on stdout before our word is no `ssh`.
+/// Limit of the output before the expected word, in bytes. A program above it is not `ssh`.
 const NOISE: usize = 64 * 1024;
 
-/// The process behind a connection that is our own.
+/// Process of a connection that this program opened.
 #[derive(Debug)]
 pub(super) struct Process {
     guard: Arc<Guard>,
     pipe: Arc<Pipe>,
     log: PathBuf,
     end: Arc<End>,
-    /// How many addresses could not be reached over it.
+    /// Number of addresses that could not be reached over the connection.
     unreached: AtomicUsize,
 }
 
-/// Why the process ended.
+/// Reason why the process ended.
 #[derive(Debug, Default)]
 struct End {
     failure: Mutex<Option<HostFailure>>,
@@ -52,7 +52,7 @@ struct End {
 }
 
 impl Process {
-    /// Why it ended, if it does within a while.
+    /// Returns the reason why the process ended. Waits for the end for at most `wait`.
     pub(super) fn failure(&self, wait: Duration) -> Option<HostFailure> {
         let failure = self.end.failure.lock().unwrap_or_else(PoisonError::into_inner);
         let (failure, _) = self
@@ -63,8 +63,8 @@ impl Process {
         failure.clone()
     }
 
-    /// Why no address could be reached over it, as far as all complaints agree; the complaint about the
-    /// last one may still be on its way.
+    /// Returns the reason why addresses could not be reached, if all messages agree. Waits for
+    /// the message about the last address.
     pub(super) fn why_unreached(&self) -> Option<(Reason, String)> {
         let count = self.unreached.fetch_add(1, Ordering::Relaxed) + 1;
         let by = Deadline::after(END);
@@ -84,26 +84,27 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // This ends the wait of its thread, which ends the process.
+        // Ends the wait of the thread, which then ends the process.
         let _ = self.pipe.stream().shutdown(Shutdown::Both);
     }
 }
 
-/// How a connection is opened.
+/// Parameters of a new connection.
 pub(in crate::fleet) struct Opening {
     pub(in crate::fleet) call: SshCall,
     pub(in crate::fleet) watchdog: Watchdog,
     pub(in crate::fleet) sockets: Arc<Sockets>,
-    /// How long the TCP connection may take.
+    /// Timeout of the TCP connection.
     pub(in crate::fleet) connect: Duration,
-    /// By when it must stand.
+    /// Deadline of the login.
     pub(in crate::fleet) by: Deadline,
-    /// When it is cut, unless that is moved; `None` leaves only a cancelled run to do so.
+    /// Deadline of the open connection, until it is moved. With `None`, only cancelling the run
+    /// cuts the connection off.
     pub(in crate::fleet) until: Option<Deadline>,
 }
 
 impl Opening {
-    /// Opens the connection on a thread of its own, which says what came of it.
+    /// Opens the connection on a new thread, and calls `opened` with the result.
     pub(in crate::fleet) fn start(
         self,
         opened: impl FnOnce(Result<Master, HostFailure>) + Send + 'static,
@@ -117,7 +118,8 @@ impl Opening {
         thread::Builder::new()
             .name(format!("ssh program {}", self.call.host))
             .stack_size(128 * 1024)
-            // It stays until the process is gone, which dies with it.
+            // The thread stays until the process has ended, because the process gets the
+            // parent-death signal of its thread.
             .spawn(move || self.serve(nonce, &socket, opened))
             .map_err(|error| fault::local(&error))?;
         Ok(())
@@ -168,7 +170,7 @@ impl Opening {
 }
 
 impl Opening {
-    /// A process whose connection stands.
+    /// Starts a process and waits until its connection is open.
     fn attempt(&self, nonce: Nonce, socket: &Path) -> Result<(Arc<Pipe>, Arc<Guard>), HostFailure> {
         let mut command = self.call.master(socket, &nonce.to_string(), self.connect);
         child::die_with_thread(&mut command);
@@ -182,7 +184,7 @@ impl Opening {
     }
 }
 
-/// Waits for the word that the connection stands; the watchdog ends the wait.
+/// Waits for the word that reports the open connection. The watchdog ends the wait.
 fn stands(mut stream: &UnixStream, nonce: Nonce) -> bool {
     let (word, mut seen) = (nonce.to_string(), Vec::<u8>::new());
     let mut buffer = [0; 512];
@@ -207,14 +209,15 @@ fn why_not(pipe: &Pipe, guard: &Guard, call: &SshCall, socket: &Path) -> HostFai
         pipe.kill();
         return fault::timeout(PROGRAM_LOGIN, &call.by_hand());
     }
-    // Its output is over, and so is it, or it said far too much.
+    // The process has closed its output and ends, or it printed too much.
     if pipe.wait(Deadline::after(END)).is_err() {
         pipe.kill();
     }
     call.failure(&read_log(&log_of(socket)), &pipe.stderr())
 }
 
-/// Returns the end of a log; nothing of a log that cannot be read, because stderr tells why.
+/// Returns the end of a log. Returns no bytes if the log cannot be read, because stderr then has
+/// the reason.
 fn read_log(log: &Path) -> Vec<u8> {
     let read = || {
         let mut file = File::open(log)?;

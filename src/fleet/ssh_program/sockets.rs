@@ -1,4 +1,5 @@
-//! The private directory of the sockets by which our `ssh` processes find each other.
+//! Private directory for the control sockets of the `ssh` processes and the socket of the
+//! `ssh-agent`. The connector owns it.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -9,10 +10,11 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::fleet::Nonce;
 
-/// A name of a socket has 107 bytes, of which `ssh` needs 17 for itself, and we 30.
+/// Limit of the directory's path, in bytes. The path of a socket has at most 107 bytes. `ssh`
+/// adds 17 bytes, and this program adds 30.
 const LONGEST: usize = 107 - 17 - 30;
 
-/// Made when the first socket is asked for, removed when the run is over.
+/// Directory that is created for the first socket and removed when the run is over.
 #[derive(Debug, Default)]
 pub(in crate::fleet) struct Sockets {
     directory: Mutex<Directory>,
@@ -28,7 +30,7 @@ enum Directory {
 }
 
 impl Sockets {
-    /// A path that nothing has.
+    /// Returns a new, unused path in the directory.
     pub(in crate::fleet) fn fresh(&self) -> io::Result<PathBuf> {
         let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
         let made = match &*directory {
@@ -41,12 +43,12 @@ impl Sockets {
         Ok(socket)
     }
 
-    /// Removes the directory: threads that have not heard yet that the run is over own the sockets, too,
-    /// and may still do so when the process ends.
+    /// Removes the directory when the run is over. Dropping it is not enough, because threads
+    /// that have not noticed the end of the run own it, too.
     pub(in crate::fleet) fn remove(&self) {
         let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
         if let Directory::Made(made) = std::mem::replace(&mut *directory, Directory::Removed) {
-            // What is left there is of processes that end with this one.
+            // The remaining files belong to processes that end with this program.
             let _ = fs::remove_dir_all(made);
         }
     }
@@ -62,7 +64,7 @@ fn make() -> io::Result<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let fits = |path: &PathBuf| path.is_absolute() && path.as_os_str().len() <= LONGEST;
     let runtime = runtime.filter(fits);
-    // Half of the digits: the directory is ours alone, or it is not made.
+    // Twelve digits are enough, because `create` fails if the directory exists.
     let name = Nonce::new().map_err(io::Error::other)?.to_string();
     let name = format!(".rdmactl-ssh-{}", &name[..12]);
     let made = |base: &Path| {

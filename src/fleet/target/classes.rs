@@ -1,7 +1,8 @@
-//! One `ssh -G` for many hosts: those that the same `Host` lines of the configuration are about.
+//! Groups of hosts that share one `ssh -G`, because the same `Host` lines of the configuration
+//! match them. The resolver of `target` uses them.
 //!
-//! Only what decides which lines are about a host is read here; what the lines say is `ssh`'s matter.
-//! Where a file has anything that this does not know, every host is asked for by itself.
+//! This module only matches hosts to `Host` lines; `ssh` reads the options. If a file has a
+//! keyword that this module does not support, each host gets its own `ssh -G`.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use crate::fleet::Watchdog;
 use crate::fleet::ssh_program::key;
 use crate::model::HostFailure;
 
-/// Options that may hold the name of the host that was asked for.
+/// Options whose value may contain the name of the host.
 const TELLING: [&str; 9] = [
     "identityfile",
     "certificatefile",
@@ -26,7 +27,7 @@ const TELLING: [&str; 9] = [
     "controlpath",
 ];
 
-/// The answers of a run, by class.
+/// Replies of `ssh -G` in a run, by class.
 #[derive(Debug, Clone, Default)]
 pub struct Classes {
     shared: Arc<Shared>,
@@ -34,37 +35,37 @@ pub struct Classes {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Of the file that the first call named, as all of a run do.
+    /// `Host` lines of the file that the first call names. All calls of a run name the same file.
     lines: OnceLock<(Option<PathBuf>, Option<Lines>)>,
     answers: Mutex<HashMap<Class, Arc<OnceLock<Answer>>>>,
-    /// Whether there is an `ssh` program, of which a run has one.
+    /// True if the `ssh` program exists. A run has one `ssh` program.
     has_program: OnceLock<bool>,
 }
 
-/// What hosts with the same configuration have in common.
+/// Key of hosts with the same configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Class {
-    /// The call, without the name.
+    /// Call of `ssh`, without the name of the host.
     call: SshCall,
-    /// Which `Host` lines are about them.
+    /// One entry per `Host` line: true if the line matches the hosts.
     lines: Vec<bool>,
 }
 
-/// The first host of a class, and what `ssh` said of it.
+/// Reply of `ssh -G` for the first host of a class.
 #[derive(Debug)]
 struct Answer {
     config: Result<SshConfig, HostFailure>,
-    /// Whether it is the same for all of the class, but for the name.
+    /// True if the reply is valid for the whole class, except for the name.
     is_shared: bool,
 }
 
 impl Classes {
-    /// Whether the program is there, as `look` finds when it is asked for the first time.
+    /// True if the `ssh` program exists. Only the first call runs `look`.
     pub(super) fn has_program(&self, look: impl FnOnce() -> bool) -> bool {
         *self.shared.has_program.get_or_init(look)
     }
 
-    /// The configuration of a host, by `ask` or as it was told for another of its class.
+    /// Returns the configuration of a host, from the reply for its class or from `ask`.
     pub(super) fn config(
         &self,
         call: &SshCall,
@@ -74,7 +75,7 @@ impl Classes {
         let read = || (call.config.clone(), Lines::read(call.config.as_deref(), watchdog));
         let (config, lines) = self.shared.lines.get_or_init(read);
         let lines = lines.as_ref().filter(|_| *config == call.config);
-        // ssh itself looks at names in lower case here and as they are there.
+        // `ssh` matches names in lower case at some places and unchanged at others.
         let is_plain = !call.host.contains(|c: char| c.is_ascii_uppercase() || c == '%');
         let Some(lines) = lines.filter(|_| is_plain && has_no_token(call)) else {
             return ask(call);
@@ -103,7 +104,7 @@ impl Classes {
                 Ok(config.with("hostname", lines.host_name(&call.host)))
             }
             Err(failure) if first => Err(failure.clone()),
-            // What ssh refused for one may hold for another, and it names the host.
+            // `ssh` may accept another host of the class, and its message names the host.
             _ => ask(call),
         }
     }
@@ -113,7 +114,8 @@ fn is_nameless(config: &SshConfig, option: &str, host: &str) -> bool {
     config.all(option).iter().all(|value| !value.contains(host))
 }
 
-/// What is put into options of the command line is not read here.
+/// True if no option of the command line has a token or changes the name of the host. This module
+/// does not expand such options.
 fn has_no_token(call: &SshCall) -> bool {
     call.options.iter().all(|option| {
         let key = key(option).to_ascii_lowercase();
@@ -121,7 +123,7 @@ fn has_no_token(call: &SshCall) -> bool {
     })
 }
 
-/// Where the files of the configuration are, as `ssh` has it.
+/// Returns the configuration files of `ssh`, each with the directory of its relative includes.
 pub(super) fn files(config: Option<&std::path::Path>) -> Vec<(PathBuf, PathBuf)> {
     let user = super::tokens::home().join(".ssh");
     match config {

@@ -1,21 +1,22 @@
-//! What is on this machine to log in with.
+//! Credentials on this machine. The choice between the built-in SSH and the `ssh` program uses
+//! them.
 
 use std::env;
 use std::path::Path;
 
 use super::Target;
 
-/// Whether there is anything to prove who we are.
+/// Kinds of credentials that exist on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Here {
-    /// A key file of the configuration, or an agent.
+    /// True if a key file of the configuration or an agent exists.
     pub has_key: bool,
-    /// Tickets of Kerberos, as far as a look at names tells.
+    /// True if Kerberos tickets seem to exist. Only the names of the ticket files are checked.
     pub has_ticket: bool,
 }
 
 impl Here {
-    /// Looks; the files are those of a target.
+    /// Checks the key files and the agent of a target.
     pub(super) fn look(target: &Target) -> Self {
         let has_file = || target.identity_files.iter().any(|file| file.exists());
         let has_agent = target.agent.as_ref().is_some_and(|socket| socket.exists());
@@ -27,7 +28,7 @@ fn has_ticket() -> bool {
     let name = env::var("KRB5CCNAME").unwrap_or_default();
     match name.split_once(':') {
         Some(("FILE" | "DIR", path)) => Path::new(path).exists(),
-        // A keyring or a daemon: only Kerberos itself can tell.
+        // Only Kerberos can check a keyring or a daemon.
         Some(_) => true,
         None if !name.is_empty() => Path::new(&name).exists(),
         None => {

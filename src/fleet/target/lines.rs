@@ -1,4 +1,5 @@
-//! The lines of an SSH configuration that tell which others are about a host.
+//! `Host`, `HostName` and `Include` lines of an SSH configuration. The classes of hosts are made
+//! from them.
 
 use std::fs;
 use std::io;
@@ -9,24 +10,25 @@ use super::tokens;
 use crate::fleet::Watchdog;
 use crate::fleet::known_hosts::pattern;
 
-/// More is no configuration that somebody wrote.
+/// Limit of the size of a configuration file, in bytes. With a larger file, each host gets its
+/// own `ssh -G`.
 const MOST_BYTES: u64 = 4 << 20;
-/// As deep as `ssh` goes.
+/// Limit of nested includes, as in `ssh`.
 const DEEPEST: usize = 16;
 
-/// The `Host` lines of all files, in order, and what they say of the real name.
+/// `Host` lines of all files in their order, and the `HostName` lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// Patterns, split by blanks.
+    /// Patterns of each `Host` line.
     hosts: Vec<Vec<String>>,
-    /// `HostName` with the `Host` line above it, if there is one.
+    /// `HostName` lines, each with the index of the `Host` line above it.
     names: Vec<(Option<usize>, String)>,
-    /// The `Host` line above.
+    /// Index of the last `Host` line.
     above: Option<usize>,
 }
 
 impl Lines {
-    /// `None` where only `ssh` can tell which lines are about a host.
+    /// Reads the configuration files. `None` if only `ssh` can decide which lines match a host.
     pub(super) fn read(config: Option<&Path>, watchdog: &Watchdog) -> Option<Self> {
         let mut lines = Self::default();
         if !tokens::is_home_of_user(watchdog) {
@@ -42,12 +44,13 @@ impl Lines {
         Some(lines)
     }
 
-    /// Which `Host` lines are about a host.
+    /// Returns one entry per `Host` line: true if the line matches the host.
     pub(super) fn about(&self, host: &str) -> Vec<bool> {
         self.hosts.iter().map(|patterns| is_about(patterns, host)).collect()
     }
 
-    /// The name that the lines give a host; `ssh` has to confirm it for one of its class.
+    /// Returns the real name of a host, by these lines. `ssh` must confirm it for one host of the
+    /// class.
     pub(super) fn host_name(&self, host: &str) -> String {
         let about = self.about(host);
         let holds = |above: &Option<usize>| above.is_none_or(|line| about[line]);
@@ -57,7 +60,8 @@ impl Lines {
         }
     }
 
-    /// `None` where it holds something that only `ssh` can read; so for all of these.
+    /// Reads a file. `None` if the file, or an included file, has a line that only `ssh` can
+    /// interpret.
     fn add_file(&mut self, file: &Path, directory: &Path, depth: usize) -> Option<()> {
         let about = fs::metadata(file).ok()?;
         if depth > DEEPEST || !about.is_file() || about.len() > MOST_BYTES {
@@ -77,7 +81,8 @@ impl Lines {
         let (keyword, rest) = line.split_once([' ', '\t', '=']).unwrap_or((line, ""));
         let rest = rest.trim_start_matches([' ', '\t', '=']);
         let keyword = keyword.to_ascii_lowercase();
-        // `%C` is made of the host's name, and does not show it; a keyword may be quoted.
+        // `%C` is a hash with the name of the host, which then is not visible in the value. A
+        // keyword may be quoted.
         if rest.contains("%C") || keyword.contains(['"', '\'']) {
             return None;
         }
@@ -86,7 +91,7 @@ impl Lines {
             "host" => {
                 self.above = Some(self.hosts.len());
                 self.hosts.push(words());
-                // A comment may follow, which other versions take for patterns.
+                // A comment may follow, which some versions of `ssh` read as patterns.
                 if rest.contains(['#', '"', '\'', '\\']) { None } else { Some(()) }
             }
             "hostname" => match words().as_slice() {
@@ -109,7 +114,8 @@ impl Lines {
         }
     }
 
-    /// What is included is about the hosts of the `Host` line above it, and ends no block outside.
+    /// Reads included files. Their lines apply to the hosts of the `Host` line above, and their
+    /// `Host` lines end with the file.
     fn include(&mut self, names: &[String], directory: &Path, depth: usize) -> Option<()> {
         let above = self.above;
         for name in names {
@@ -130,7 +136,7 @@ impl Lines {
     }
 }
 
-/// `%h` and `%%` only.
+/// True if a name has a token other than `%h`, `%n` and `%%`.
 fn has_odd_token(name: &str) -> bool {
     name.replace("%%", "").replace("%h", "").replace("%n", "").contains('%')
 }
@@ -139,7 +145,8 @@ fn is_about(patterns: &[String], host: &str) -> bool {
     pattern::list_matches(&patterns.join(","), host)
 }
 
-/// The files of a name, in their order; stars only in its last part.
+/// Returns the files that a path matches, sorted. `None` if a wildcard stands before the last
+/// component.
 fn expand(path: &Path) -> Option<Vec<PathBuf>> {
     let has_star = |text: &str| text.contains(['*', '?']);
     let name = path.file_name().and_then(|name| name.to_str())?;

@@ -1,21 +1,24 @@
+//! Route to a host: direct, over jump hosts, or through a proxy command. `SshConfig` parses it.
+
 use std::path::PathBuf;
 
 use crate::fleet::SshCall;
 use crate::model::{HostFailure, Reason};
 use crate::names::shortened;
 
-/// How the bytes get to a host.
+/// Route of the bytes to a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    /// By a TCP connection of our own.
+    /// TCP connection of this program.
     Direct,
-    /// Over another host, which this call reaches (`ProxyJump`).
+    /// Connection through another host, which this call reaches (`ProxyJump`).
     Jump(SshCall),
-    /// By a command of the configuration, for a shell (`ProxyCommand`).
+    /// Shell command of the configuration (`ProxyCommand`).
     Command(String),
 }
 
-/// A name that goes into a shell's command line must hold nothing that a shell would act on.
+/// Checks a name for the command line of a shell. A name with characters that a shell interprets
+/// is refused.
 pub(super) fn check_for_shell(name: &str) -> Result<(), HostFailure> {
     let harmless = |c: char| c.is_alphanumeric() || "._-:@%+".contains(c);
     if name.chars().all(harmless) && !name.starts_with('-') {
@@ -28,7 +31,8 @@ pub(super) fn check_for_shell(name: &str) -> Result<(), HostFailure> {
     ))
 }
 
-/// `a,user@b:22`: the last is the one that reaches the host, over the others.
+/// Parses `a,user@b:22`. The last host is the one that connects to the target; the others lead to
+/// it.
 pub(super) fn jump(jumps: &str) -> SshCall {
     let (over, last) = jumps.rsplit_once(',').map_or((None, jumps), |(a, b)| (Some(a), b));
     let last = last.trim();
@@ -36,7 +40,7 @@ pub(super) fn jump(jumps: &str) -> SshCall {
     let (user, host) = last.rsplit_once('@').map_or((None, last), |(a, b)| (Some(a), b));
     let (host, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, port)) => (host, port.strip_prefix(':')),
-        // More than one colon is an address without a port.
+        // A name with more than one colon is an address without a port.
         None if host.matches(':').count() > 1 => (host, None),
         None => host.split_once(':').map_or((host, None), |(host, port)| (host, Some(port))),
     };

@@ -1,4 +1,5 @@
-//! What `ssh -G` prints: one option a line, its name in lower case.
+//! Output of `ssh -G`: one option per line, with its name in lower case. The resolver of `target`
+//! uses it.
 
 use std::collections::HashMap;
 use std::env;
@@ -12,16 +13,16 @@ use crate::fleet::algorithms::Algorithms;
 use crate::fleet::{Host, SshCall, choice};
 use crate::model::HostFailure;
 
-/// The effective options of one host, or of every host of its class.
+/// Effective options of one host, or of every host of its class.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SshConfig {
     options: HashMap<String, Vec<String>>,
 }
 
-/// A target whose transport is not chosen yet.
+/// Target whose SSH client is not chosen yet.
 struct Told {
     target: Target,
-    /// A text with a token that only `ssh` knows.
+    /// Text with a token that only `ssh` can expand.
     unknown: Option<String>,
 }
 
@@ -37,7 +38,7 @@ impl Told {
 }
 
 impl SshConfig {
-    /// Reads the text; unknown options are kept and never asked for.
+    /// Parses the output. Unknown options are kept and have no effect.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut options: HashMap<String, Vec<String>> = HashMap::new();
@@ -48,22 +49,23 @@ impl SshConfig {
         Self { options }
     }
 
-    /// The target that these options describe for a host.
+    /// Returns the target of a host with these options.
     ///
     /// # Errors
-    /// The host's name cannot be given to the configuration's `ProxyCommand`.
+    /// The name of the host is not safe in the `ProxyCommand` of the configuration.
     pub fn target(&self, host: &Host, here: Here) -> Result<Target, HostFailure> {
         Ok(self.told(host)?.choose(self, here))
     }
 
-    /// All that the options tell without a look at files.
+    /// Returns the target as far as the options define it, without checking files.
     fn told(&self, host: &Host) -> Result<Told, HostFailure> {
         let mut target = self.plain(host);
         let unknown = self.add_paths(&mut target)?;
         Ok(Told { target, unknown })
     }
 
-    /// The same, with what is on this machine to log in with.
+    /// Returns the target of a host, with the SSH client that suits the credentials of this
+    /// machine.
     pub(super) fn target_here(
         &self,
         host: &Host,
@@ -71,7 +73,7 @@ impl SshConfig {
         has_master: impl Fn(&Path) -> bool,
     ) -> Result<Target, HostFailure> {
         let told = self.told(host)?;
-        // Whatever could not be expanded is not looked at.
+        // Paths that could not be expanded are missing in the target.
         let here = Here::look(&told.target);
         let mut target = told.choose(self, here);
         if let Route::Jump(jump) = &mut target.route {
@@ -92,7 +94,7 @@ impl SshConfig {
         Ok(target)
     }
 
-    /// All that needs no look at files.
+    /// Returns the target without its files, agent and route.
     fn plain(&self, host: &Host) -> Target {
         Target {
             host: host.clone(),
@@ -126,7 +128,8 @@ impl SshConfig {
         }
     }
 
-    /// Adds files, the agent and the way; the text with a token that only `ssh` knows, if there is one.
+    /// Adds files, agent and route. Returns the text with a token that only `ssh` can expand, if
+    /// there is one.
     fn add_paths(&self, target: &mut Target) -> Result<Option<String>, HostFailure> {
         let (address, user) = (target.address.clone(), target.user.clone());
         let (named, alias) = (target.host.name.clone(), target.host_key_alias.clone());
@@ -183,7 +186,7 @@ impl SshConfig {
         self.options.get(option).map_or(&[], Vec::as_slice)
     }
 
-    /// The same with one option as it is for another host.
+    /// Returns a copy with one option replaced.
     pub(super) fn with(&self, option: &str, value: String) -> Self {
         let mut other = self.clone();
         other.options.insert(option.to_owned(), vec![value]);

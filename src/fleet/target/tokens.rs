@@ -1,4 +1,5 @@
-//! `~` and `%` tokens in the file names of an SSH configuration.
+//! Expansion of `~` and `%` tokens in the file names of an SSH configuration. `SshConfig` uses
+//! it.
 
 use std::env;
 use std::path::PathBuf;
@@ -9,11 +10,11 @@ use crate::clock::Deadline;
 use crate::fleet::Watchdog;
 use crate::fleet::local::look_up;
 
-/// A text of the configuration with a token that only `ssh` knows.
+/// Text of the configuration with a token that only `ssh` can expand.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnknownToken(pub(super) String);
 
-/// What the tokens stand for.
+/// Values of the tokens.
 pub(super) struct Tokens<'a> {
     pub(super) address: &'a str,
     pub(super) named: &'a str,
@@ -23,7 +24,7 @@ pub(super) struct Tokens<'a> {
 }
 
 impl Tokens<'_> {
-    /// The path that a text of the configuration means.
+    /// Returns the path that a text of the configuration stands for.
     pub(super) fn path(&self, text: &str) -> Result<PathBuf, UnknownToken> {
         let is_of_another = text.starts_with('~') && !text.starts_with("~/");
         if is_of_another || text.contains("${") {
@@ -36,7 +37,7 @@ impl Tokens<'_> {
         })
     }
 
-    /// The text with all tokens replaced.
+    /// Returns the text with all tokens replaced.
     pub(super) fn expand(&self, text: &str) -> Result<String, UnknownToken> {
         let mut path = String::with_capacity(text.len());
         let mut chars = text.chars();
@@ -65,12 +66,13 @@ impl Tokens<'_> {
     }
 }
 
-/// The home directory.
+/// Returns the home directory of the environment, or `/`.
 pub(super) fn home() -> PathBuf {
     env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from)
 }
 
-/// Whether `ssh`, which asks the users' database, has the same home.
+/// True if the user database has the same home directory. `ssh` uses the one of the user
+/// database.
 pub(super) fn is_home_of_user(watchdog: &Watchdog) -> bool {
     let mut getent = Command::new("getent");
     getent.arg("passwd").arg(rustix::process::getuid().as_raw().to_string());
@@ -79,7 +81,7 @@ pub(super) fn is_home_of_user(watchdog: &Watchdog) -> bool {
     entry.trim_end().split(':').nth(5).is_some_and(|path| home() == *path)
 }
 
-/// Splits at blanks outside double quotes.
+/// Splits a text at blanks outside double quotes.
 pub(super) fn split_quoted(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

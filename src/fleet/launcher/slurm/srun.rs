@@ -1,14 +1,17 @@
+//! Command line of `srun`. The steps of the Slurm launcher use it.
+
 use std::env;
 use std::process::Command;
 
-/// Variables that say which Slurm this is; all others are options, which would change what is asked.
+/// Variables that select the Slurm cluster. All others are options of `srun`, which would change
+/// the command.
 const KEPT: [&str; 5] =
     ["SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_WORKING_CLUSTER", "SLURM_JWT"];
 
-/// An `srun` that runs a command for a shell once on each of some nodes of a job.
+/// Returns an `srun` that runs a shell command once on each of the given nodes of a job.
 ///
-/// It takes nothing from the job's other steps (`--overlap`) and goes on without a task that ends or a
-/// node that fails.
+/// The `srun` takes no resources from other steps of the job (`--overlap`). It continues if a
+/// task ends or a node fails.
 pub(super) fn command(job: &str, nodes: &[String], command: &str) -> Command {
     let count = nodes.len();
     let mut srun = Command::new("srun");

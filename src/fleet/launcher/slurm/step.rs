@@ -1,3 +1,6 @@
+//! One `srun` with an agent on each of its nodes. The Slurm launcher starts it and takes the
+//! agents.
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,24 +18,24 @@ use crate::fleet::watchdog::Guard;
 use crate::fleet::{Nonce, Pipe, Watchdog};
 use crate::model::HostFailure;
 
-/// How long the last words of `srun` may come after the end of its output.
+/// Time for the stderr of `srun` after the end of its output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// One `srun`, and the agents that it starts: a task on each node.
+/// One `srun` and its agents, one task on each node.
 #[derive(Debug)]
 pub(super) struct Step {
     srun: Arc<Pipe>,
     watchdog: Watchdog,
     nonce: Nonce,
     tasks: Arc<Tasks>,
-    /// The agents that nobody has taken yet.
+    /// Agents that were not taken yet, by node.
     pipes: Mutex<HashMap<String, Pipe>>,
     nodes: HashSet<String>,
-    /// Cuts it off when the run is cancelled.
+    /// Cuts off `srun` when the run is cancelled.
     _guard: Guard,
 }
 
-/// Which task is on which node, as soon as it says so.
+/// Task numbers of the nodes, as the tasks report them.
 #[derive(Debug, Default)]
 struct Tasks {
     state: Mutex<State>,
@@ -41,19 +44,19 @@ struct Tasks {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By node.
+    /// Task numbers, by node.
     numbers: HashMap<String, u32>,
-    /// Whether `srun` says nothing more.
+    /// True if the output of `srun` is over.
     is_over: bool,
 }
 
-/// What came of a node.
+/// Agent of a node, or the reason why it is not available.
 pub(super) enum Arrived {
-    /// Its agent, and what its greeting must hold.
+    /// The agent, and the nonce that its greeting must carry.
     Here(Pipe, Nonce),
-    /// Its agent was given away before.
+    /// The agent was already taken.
     Taken,
-    /// Nothing by the deadline.
+    /// The node reported no task by the deadline.
     Nothing,
 }
 
@@ -98,18 +101,19 @@ impl Step {
         Ok(Self { srun, watchdog, nonce, tasks, pipes, nodes, _guard: guard })
     }
 
-    /// Whether the agent of a node may still be taken from it.
+    /// True if the agent of a node can still be taken.
     pub(super) fn offers(&self, node: &str) -> bool {
         let pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
         pipes.contains_key(node) && !self.is_over()
     }
 
-    /// Whether `srun` says nothing more.
+    /// True if the output of `srun` is over.
     pub(super) fn is_over(&self) -> bool {
         self.tasks.lock().is_over
     }
 
-    /// Waits until every node has said something, or nothing new came for a while; those that did.
+    /// Waits until every node has reported its task, or no further node has reported for `quiet`.
+    /// Returns the nodes that reported.
     pub(super) fn await_all(&self, quiet: Duration, limit: Deadline) -> Vec<String> {
         let mut state = self.tasks.lock();
         loop {
@@ -155,7 +159,7 @@ impl Step {
         }
     }
 
-    /// What `srun` said of a node, or of all of them.
+    /// Returns the error line of `srun` about a node, or the first error line about any node.
     pub(super) fn words_of(&self, node: &str) -> Option<String> {
         let said = self.srun.stderr();
         let said = String::from_utf8_lossy(&said);
@@ -166,14 +170,15 @@ impl Step {
         Some(line.escape_debug().to_string())
     }
 
-    /// Ends the agents that nobody has taken, by the end of their input.
+    /// Closes the input of the agents that were not taken, which ends them.
     ///
-    /// An `srun` that still waits for a node hears no signal, and one that is killed leaves its tasks.
+    /// An `srun` that still waits for a node ignores signals. An `srun` that is killed leaves its
+    /// tasks.
     pub(super) fn dismiss(&self) {
         self.pipes.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Has `srun` end all that it started, without a wait for it.
+    /// Sends the signal that makes `srun` end all its tasks, and does not wait.
     pub(super) fn begin_to_end(&self) {
         self.srun.kill();
     }
@@ -181,8 +186,8 @@ impl Step {
 
 impl Drop for Step {
     fn drop(&mut self) {
-        // Without its pipes its agents end, and with them the step; else by a signal, at which srun ends
-        // it even after the end of this process.
+        // Without its pipes the agents end, and the step ends with them. If the step does not
+        // end, a signal ends it, even after the end of this process.
         self.dismiss();
         children::end(std::iter::once(&**self.srun.shared()), self.watchdog.is_cancelled());
     }
@@ -194,22 +199,22 @@ impl Tasks {
     }
 }
 
-/// Tells tasks apart by the label that `srun` puts before each line: what a node says cannot be taken for
-/// another one's.
+/// Assigns lines to tasks by the label that `srun` puts before each line, so that a node cannot
+/// imitate another node.
 struct Labels {
     nonce: Nonce,
     is_labelled: bool,
-    /// The branches of nodes that have not said yet which task they are.
+    /// Branch indices of nodes that have not reported their task yet.
     places: HashMap<String, usize>,
-    /// The branches of tasks.
+    /// Branch indices, by task.
     indices: HashMap<u32, usize>,
     tasks: Arc<Tasks>,
-    /// That of `srun`.
+    /// Shared state of the `srun` process.
     shared: Arc<Shared>,
 }
 
 impl Labels {
-    /// `RDMACTL/at NONCE NODE`.
+    /// Returns the node of a line `RDMACTL/at NONCE NODE`.
     fn node<'line>(&self, line: &'line [u8]) -> Option<&'line str> {
         let mut words = std::str::from_utf8(line).ok()?.split_whitespace();
         let is_ours = words.next() == Some(AT) && words.next() == Some(&*self.nonce.common());
@@ -246,7 +251,7 @@ impl Sorter for Labels {
         for (index, branch) in branches.iter_mut().enumerate() {
             let task = tasks.get(&index).copied();
             for line in said.split_inclusive(|byte| *byte == b'\n') {
-                // What it says itself has no label, and is of all tasks.
+                // A line of `srun` itself has no label and goes to all tasks.
                 match label(line).filter(|_| self.is_labelled) {
                     Some((its, words)) if Some(its) == task => branch.shared.push_stderr(words),
                     Some(_) => {}
@@ -258,7 +263,7 @@ impl Sorter for Labels {
     }
 }
 
-/// `12: text`, ` 3: text`.
+/// Splits a labelled line into task and text: `12: text`, ` 3: text`.
 fn label(line: &[u8]) -> Option<(u32, &[u8])> {
     let at = line.iter().take(12).position(|byte| *byte == b':')?;
     let number = std::str::from_utf8(line.get(..at)?).ok()?.trim().parse().ok()?;

@@ -1,3 +1,6 @@
+//! Streams of one agent within a trunk: lines on the side of the process, a socket on the other
+//! side.
+
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -11,10 +14,10 @@ use crate::fleet::pipe::Shared;
 use crate::fleet::{Nonce, poll};
 use crate::wire::{Line, LineDecoder, LineEncoder, Party, REPORT_LIMIT};
 
-/// How much of an agent's may wait to be read: more than any answer of its is.
+/// Limit of the data of an agent that waits to be read, in bytes. It is more than any report has.
 const MOST_WAITING: usize = REPORT_LIMIT + (4 << 20);
 
-/// Both ways between the operator and one agent.
+/// Decoder and encoder of the lines of one agent.
 pub(in crate::fleet::launcher) struct Direction {
     from: LineDecoder,
     to: LineEncoder,
@@ -27,18 +30,19 @@ impl Direction {
     }
 }
 
-/// The streams of one agent.
+/// Streams of one agent.
 pub(in crate::fleet::launcher) struct Branch {
-    /// `None` when nobody holds the other end any more, or nothing more will come.
+    /// Socket to the holder of the pipe. `None` if the pipe was dropped or the agent sends
+    /// nothing more.
     far: Option<UnixStream>,
-    /// What tells of the agent.
+    /// State of the agent's command, shared with its pipe.
     pub(in crate::fleet::launcher) shared: Arc<Shared>,
-    /// `None` until it is known which agent this is.
+    /// `None` until the agent of this branch is known.
     direction: Option<Direction>,
     waiting: Vec<u8>,
-    /// Whether the other end may write.
+    /// True if the holder of the pipe may still write.
     is_open: bool,
-    /// Whether the agent has more to say.
+    /// True if the agent has sent its last data.
     is_ended: bool,
 }
 
@@ -52,7 +56,7 @@ impl Branch {
         Self { far, shared, direction, waiting, is_open: true, is_ended: false }
     }
 
-    /// It is known which agent this is.
+    /// Sets the decoder and encoder, when the agent of this branch is known.
     pub(in crate::fleet::launcher) fn set_direction(&mut self, direction: Direction) {
         self.direction = Some(direction);
     }
@@ -69,7 +73,7 @@ impl Branch {
         self.is_there() && !self.waiting.is_empty()
     }
 
-    /// What its descriptor is waited for, when there is a reason to.
+    /// Returns the descriptor and the events to wait for. `None` if no event is of interest.
     pub(super) fn interest(&self, may_write: bool) -> Option<PollFd<'_>> {
         let far = self.far.as_ref().filter(|_| may_write || !self.waiting.is_empty())?;
         let mut interest = PollFlags::empty();
@@ -82,7 +86,8 @@ impl Branch {
         Some(PollFd::new(far, interest))
     }
 
-    /// A line of its agent: a piece of its stream, or, before the first, what a login says.
+    /// Takes a line of the agent. Before the first line of the protocol, it takes the output of a
+    /// login as text.
     pub(super) fn take(&mut self, line: &[u8]) {
         let Some(direction) = &mut self.direction else { return };
         match direction.from.read(line) {
@@ -100,14 +105,14 @@ impl Branch {
         }
     }
 
-    /// What came behind its last line.
+    /// Takes the text after the last complete line.
     pub(super) fn take_rest(&mut self, line: &[u8]) {
         if self.direction.as_ref().is_some_and(|direction| !direction.from.has_begun()) {
             self.waiting.extend(said(line));
         }
     }
 
-    /// What waits, to whoever holds the other end.
+    /// Sends waiting data to the holder of the pipe.
     pub(super) fn deliver(&mut self) {
         let Some(far) = &self.far else { return };
         if !self.waiting.is_empty() {
@@ -122,7 +127,8 @@ impl Branch {
         }
     }
 
-    /// What the other end wrote, as lines; and its end.
+    /// Reads data from the holder of the pipe and adds it to `out` as lines. Adds the end of the
+    /// stream, too.
     pub(super) fn collect(&mut self, out: &mut Vec<u8>) {
         let Some(far) = &self.far else { return };
         let mut buffer = [0; 16 * 1024];
@@ -134,7 +140,7 @@ impl Branch {
                 return;
             }
             Err(Errno::AGAIN | Errno::INTR) => return,
-            // Nobody holds it any more, or no more is written.
+            // The holder of the pipe dropped it or closed its write side.
             _ => {}
         }
         if self.is_open {
@@ -151,7 +157,7 @@ impl Branch {
         }
     }
 
-    /// Ends it with a word.
+    /// Ends the branch with an error message in its stderr.
     fn fail(&mut self, why: &str) {
         self.shared.push_stderr(format!("{why}\n").as_bytes());
         self.waiting.clear();
@@ -163,7 +169,8 @@ impl Branch {
     }
 }
 
-/// What a line says, without what a carrier put before a word of ours.
+/// Returns a line from its first `RDMACTL/` on, without the label of a launcher. Returns other
+/// lines whole.
 fn said(line: &[u8]) -> &[u8] {
     const OURS: &[u8] = b"RDMACTL/";
     let at = line.windows(OURS.len()).position(|part| part == OURS);

@@ -1,4 +1,4 @@
-//! One group source: groups of a file, or commands that know them.
+//! One group source of `ClusterShell`: groups from a file, or from commands.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,19 +11,19 @@ use super::upcall::substitute;
 use crate::fleet::host_lists::Group;
 use crate::fleet::host_set::{Found, GroupName, Line, LookupError, Within};
 
-/// A file that has commands, and who may write to it.
+/// File with commands, and the users who can write to it.
 #[derive(Debug, Clone)]
 pub(super) struct Origin {
     pub(super) path: PathBuf,
     pub(super) metadata: Writers,
 }
 
-/// Who may write to a file.
+/// Users who can write to a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Writers {
-    /// Nobody but root and this user.
+    /// Only root and this user.
     Trusted,
-    /// Others, too; or nobody knows.
+    /// Other users, too, or unknown.
     Others,
 }
 
@@ -43,14 +43,14 @@ impl From<Option<Metadata>> for Writers {
     }
 }
 
-/// A source by its name.
+/// Source with its name.
 #[derive(Debug)]
 pub(in super::super) struct Source {
     pub(super) name: String,
     kind: Kind,
 }
 
-/// A command for the shell, and the file that has it.
+/// Shell command, and the file that has it.
 type Upcall = (String, Origin);
 
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Source {
         }
     }
 
-    /// The file that has it.
+    /// Returns the path of the file that has the source.
     pub(super) fn place(&self) -> String {
         match &self.kind {
             Kind::Listed { path, .. } => path.display().to_string(),
@@ -85,7 +85,7 @@ impl Source {
         }
     }
 
-    /// Its groups, where no command is needed for them.
+    /// Returns the groups of a file. `None` for a source with commands.
     pub(super) fn groups(&self) -> Option<&[Group]> {
         match &self.kind {
             Kind::Listed { groups, .. } => Some(groups),
@@ -93,7 +93,7 @@ impl Source {
         }
     }
 
-    /// The hosts of a group.
+    /// Returns the hosts of a group.
     pub(in super::super) fn group(
         &self,
         name: &str,
@@ -159,7 +159,7 @@ impl Source {
         Found { lines: names.map(line).collect(), within: Within::Groups(Some(self.name.clone())) }
     }
 
-    /// Nothing is an answer only for a group that is known.
+    /// Refuses an unknown group. An empty reply is valid only for a known group.
     fn refuse_unknown(
         &self,
         name: &str,
@@ -181,7 +181,7 @@ impl Source {
         Err(unknown(name, &place, known.split_whitespace()))
     }
 
-    /// Has the shell run a command of the configuration.
+    /// Runs a command of the configuration in a shell.
     fn ask(
         &self,
         (template, origin): &Upcall,
@@ -196,7 +196,8 @@ impl Source {
             ))
             .fix(format!("restrict the file: sudo chown root {path}; sudo chmod go-w {path}")));
         }
-        // What a name may hold is harmless in a shell, and a slash would end an expression of sed.
+        // The characters of a group name are harmless in a shell, but a slash would end an
+        // expression of sed.
         if group.contains('/') {
             return Err(LookupError::new(format!(
                 "group names of source {} cannot contain `/`",
@@ -216,7 +217,7 @@ impl Source {
             .fix("check the group name, or run the command by hand"))
     }
 
-    /// Each line of an answer is a host set of its own, as for `ClusterShell`.
+    /// Returns the lines of a reply. Each line is one host set, as in `ClusterShell`.
     fn found(&self, answer: &str, origin: &Origin) -> Found {
         let place = format!("the output of group source {} ({})", self.name, origin.path.display());
         let lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());

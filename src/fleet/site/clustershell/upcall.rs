@@ -1,7 +1,7 @@
-//! The variables of commands in `groups.conf`, which Python's `string.Template` replaces.
+//! Variables of commands in `groups.conf`, as Python's `string.Template` replaces them.
 
-/// The text with its variables replaced: `$NAME` and `${NAME}`, `$$` is one dollar. What is no known
-/// variable stays, for the shell.
+/// Replaces the variables `$NAME` and `${NAME}` in a text. `$$` becomes one dollar sign. Unknown
+/// variables stay, for the shell.
 pub(super) fn substitute(text: &str, values: &[(&str, &str)]) -> String {
     let is_of_name = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '_';
     let mut made = String::with_capacity(text.len());
