@@ -1,5 +1,5 @@
-//! Capabilities of a management class on a node (specification 13.4.8.1). Used by `collect` and
-//! `compat`.
+//! Declares the capabilities of a management class on a node (specification 13.4.8.1). `collect`
+//! and `compat` use it.
 
 use super::attribute::attributes;
 

@@ -1,4 +1,4 @@
-//! Copies completions, each of which reports the result of one posted request.
+//! Copies completions of posted requests.
 
 use std::fmt;
 
