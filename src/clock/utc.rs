@@ -1,3 +1,5 @@
+//! Formats nanoseconds since 1970 as UTC, without the time zone of this machine.
+
 /// Returns nanoseconds since 1970 as `20261122-080240Z`. The text sorts by time and is valid in a
 /// file name.
 #[must_use]

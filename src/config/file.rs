@@ -16,8 +16,8 @@ const MOST_BYTES: u64 = 64 << 10;
 /// Reads a configuration file. Returns `None` if a file in a default place does not exist.
 ///
 /// # Errors
-/// The file cannot be read, is larger than 64 KiB, is no regular file or not UTF-8, or other
-/// users can change it.
+/// The file cannot be read, is larger than 64 KiB, is no regular file or is not UTF-8. Or other
+/// users can change the file.
 pub(super) fn read(path: &Path, is_named: bool) -> Result<Option<String>, ConfigError> {
     let place = path.display();
     let invalid = |what: String, fix: String| ConfigError { what: format!("{place}: {what}"), fix };

@@ -29,7 +29,7 @@ pub enum Key {
     Hosts,
     /// Time limit for one host.
     Timeout,
-    /// Number of hosts at the same time.
+    /// Number of hosts that are queried in parallel.
     Fanout,
     /// Upload policy.
     Upload,
@@ -351,7 +351,7 @@ mod tests {
         let tree = Cli::command();
         let commands = tree.get_subcommands().map(clap::Command::get_name);
         let listings = commands.filter(|name| *name != "top").flat_map(listings_of);
-        // A view of a subnet answers one question; a user chooses its columns with -o.
+        // Each view of a subnet shows one aspect, so a user chooses its columns with -o.
         let is_view = |name: &&str| name.contains("fabric");
         let listings: BTreeSet<&str> =
             listings.map(|(name, _)| name).filter(|name| !is_view(name)).collect();

@@ -1,9 +1,9 @@
 //! Encodes and decodes vendor MADs of `ibping`: a request, and a reply with the name of the host.
 //! `ping` uses it.
 //!
-//! A vendor MAD of classes 0x30 to 0x4f has an RMPP header at byte 24, a reserved byte, the OUI
-//! at byte 37 and 216 bytes of data (specification 16.5). The layout of the data is that of
-//! `ibping` in infiniband-diags.
+//! A vendor MAD of classes 0x30 to 0x4f has an RMPP header at byte 24 and a reserved byte. The
+//! OUI follows at byte 37, then 216 bytes of data (specification 16.5). The layout of the data is
+//! that of `ibping` in infiniband-diags.
 
 use super::{Class, Header, MAD_BYTES, Method, Status};
 

@@ -1,4 +1,4 @@
-//! Compares the positions of all fields with those of libibmad, which `libibmad.tsv` contains.
+//! Compares the positions of all fields with the positions in libibmad, from `libibmad.tsv`.
 //! Encodes and decodes every attribute.
 
 use proptest::prelude::*;

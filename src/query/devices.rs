@@ -328,8 +328,8 @@ fn system(row: &DeviceRow<'_>, get: impl Fn(&RdmaSystem) -> Value) -> Value {
     row.report.rdma_system.as_ref().map_or(Value::Absent, get)
 }
 
-/// Returns one speed of the PCIe link. The current speed is marked if card and slot support a
-/// higher one.
+/// Returns one speed of the PCI Express link. The current speed is marked if adapter and slot
+/// support a higher one.
 fn pci_link(row: &DeviceRow<'_>, get: impl Fn(&PciLink) -> Option<PciSpeed>) -> Value {
     if row.is_unreadable("device.pci_link") {
         return Value::Failed;

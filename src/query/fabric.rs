@@ -103,7 +103,8 @@ fn name(fabric: &Fabric, node: usize) -> Option<String> {
     fabric.nodes.get(node).map(FabricNode::title)
 }
 
-/// Returns the leaf switch of the first port of a channel adapter, with the port of the switch.
+/// Returns the leaf switch and its port for the first port of a channel adapter that has a leaf
+/// switch.
 fn leaf_of(fabric: &Fabric, node: usize) -> Option<FabricEnd> {
     let found = fabric.nodes.get(node).filter(|node| !node.is_switch())?;
     found.ports.iter().find_map(|port| fabric.leaf(FabricEnd { node, port: port.number }))

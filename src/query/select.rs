@@ -1,4 +1,4 @@
-//! Selects the columns of a listing: the default columns, or those that `-o` names.
+//! Selects the columns of a listing: the default columns, or the columns that `-o` names.
 
 use super::{Column, Listing, Shown, Value};
 
@@ -39,9 +39,9 @@ pub enum ColumnError {
     },
 }
 
-/// Returns the columns to show: the default columns, or those in `asked`. A word is an id, the
-/// last part of an id, or a heading in lower case. A list whose words all start with `+` adds to
-/// the default columns.
+/// Returns the columns to show: the default columns, or the columns in `asked`. A word is an id,
+/// the last part of an id, or a heading in lower case. A list whose words all start with `+` adds
+/// to the default columns.
 ///
 /// # Errors
 /// A word names no column, or several columns.

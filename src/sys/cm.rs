@@ -2,8 +2,8 @@
 //! `RoCE`.
 //!
 //! Each connection has its own event channel, and each wait has a deadline. The result is a
-//! [`QueuePair`](super::verbs::QueuePair), as if it had been moved by hand. librdmacm needs the
-//! kernel module `rdma_ucm` and the device file `/dev/infiniband/rdma_cm`.
+//! [`QueuePair`](super::verbs::QueuePair) in state RTS. librdmacm needs the kernel module
+//! `rdma_ucm` and the device file `/dev/infiniband/rdma_cm`.
 
 mod address;
 mod calls;

@@ -37,11 +37,12 @@ pub fn check_access(path: &Path) -> Result<(), Errno> {
     Ok(access(path, Access::READ_OK | Access::WRITE_OK)?)
 }
 
-/// Returns a number that identifies a device of the kernel until the device is removed; `None` if
-/// there is no device of that name.
+/// Returns a number that identifies a device of the kernel until the device is removed. Returns
+/// `None` if no device has this name.
 ///
-/// A device that is removed and added again under the same name has another number: the inode of
-/// its directory in sysfs (fs/kernfs/dir.c never reuses a number on a 64-bit kernel).
+/// A device that is removed and added again under its old name gets another number. The number is
+/// the inode of its directory in sysfs (fs/kernfs/dir.c never reuses a number on a 64-bit
+/// kernel).
 #[must_use]
 pub fn device_identity(name: &str) -> Option<u64> {
     identity_below(Path::new("/sys/class/infiniband"), name)

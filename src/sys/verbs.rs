@@ -1,9 +1,9 @@
 //! Calls verbs of libibverbs, which is opened when it is first needed.
 //!
-//! Two modules use it: the inventory (`source`) reads devices, ports and tables, and the ping
-//! engine (`ping`) owns one buffer per queue pair. This is no general verbs interface. A queue
-//! pair sends from and receives into its own buffer only, so no safe call can make the device
-//! access other memory.
+//! Two modules use it. The inventory (`source`) reads devices, ports and tables; the ping engine
+//! (`ping`) owns one buffer per queue pair. This is no general verbs interface. A queue pair
+//! sends from and receives into its own buffer only, so no safe call can make the device access
+//! other memory.
 //!
 //! libibverbs writes to stderr, and a call can hang on a faulty adapter. Call this module in a
 //! separate process.
