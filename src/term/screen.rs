@@ -1,7 +1,7 @@
-//! Full-screen mode of the terminal for `top`: one owner at a time.
+//! Controls the full-screen mode of the terminal for `top`, with one owner at a time.
 //!
-//! The terminal is restored on every exit: return, panic and signal. Drawing and key parsing are
-//! elsewhere.
+//! The terminal is restored on every exit: return, panic and signal. This module does not draw or
+//! parse keys; `tui` does.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -190,7 +190,7 @@ unsafe impl Send for Handle {}
 unsafe impl Sync for Handle {}
 
 impl Device {
-    /// Opens a device by the kernel's name.
+    /// Opens a device by its name in the kernel.
     pub fn open(name: &str) -> Result<Self, VerbsError> {
         DeviceList::get()?.open(name)
     }
