@@ -1,9 +1,11 @@
-//! What asking many hosts costs at least: a bare loop over ssh2 that runs the same agent with the same
-//! question as `rdmactl devices -H`, and does nothing else. `packaging/bench fleet` holds it against that.
+//! Measures the minimum cost of querying many hosts. It is a plain loop over ssh2 that starts the
+//! agent with the query of `rdmactl devices -H`. `packaging/bench fleet` compares rdmactl with
+//! it.
 //!
 //!     fleet_floor KEY FANOUT PART,... ADDRESS...
 //!
-//! No configuration, no proof of the host's key, no deadline, no report made of the answer.
+//! It reads no configuration, verifies no host key, has no deadline and does not parse the
+//! report.
 #![expect(clippy::print_stdout, reason = "a maintainer's tool prints its findings")]
 
 use std::io::{BufReader, Read as _, Write as _};
@@ -46,14 +48,15 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Says something, without a flush: that of a channel forgets what has come and was not read.
+/// Sends a message without a flush. A flush of the channel would discard received bytes that were
+/// not yet read.
 fn tell(channel: &mut Channel, message: &ToAgent) -> Result<()> {
     let mut frame = Vec::new();
     FrameWriter::new(&mut frame).write(message)?;
     Ok(channel.write_all(&frame)?)
 }
 
-/// How many bytes the report of one host has.
+/// Requests the report of one host and returns its size, in bytes.
 fn ask(address: &str, key: &Path, parts: &Parts) -> Result<usize> {
     let socket = TcpStream::connect((address, 22))?;
     socket.set_nodelay(true)?;

@@ -1,11 +1,11 @@
-//! As many agents as connect, all in this process: what `packaging/bench live` has logins run, where a
-//! thousand hosts would each run one.
+//! Runs the agent of every connected login in one process. `packaging/bench live` uses it in
+//! place of a thousand hosts with one agent each.
 //!
 //!     many_agents SOCKET REPORTS
 //!
-//! Each connection to the socket hands over a login's stdin and stdout, and brings the nonce that the agent
-//! there greets with. REPORTS is JSON of rdmactl: its first host is what each agent tells of itself, with
-//! counters, where they are asked for, that move.
+//! A login connects to SOCKET, and passes its stdin and stdout and the nonce for the agent's
+//! greeting. REPORTS is JSON of rdmactl. Each agent reports its first host. Counters are included
+//! if they are requested, and they increase.
 
 #![expect(clippy::expect_used, reason = "a maintainer's tool without what it is given must end")]
 
@@ -26,7 +26,7 @@ use rdmactl::model::{Counter, HostReport, Part, Parts};
 use rdmactl::source::Recording;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-/// What each agent tells, but for its counters.
+/// Report of each agent, before its counters are changed.
 static TOLD: OnceLock<HostReport> = OnceLock::new();
 
 fn main() -> Result<()> {
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The login lasts as long as its connection.
+/// Runs the agent of a login until its connection ends.
 fn serve(login: &UnixStream) -> Result<()> {
     let (nonce, input, output) = handed_over(login).context("no login's stdin and stdout")?;
     let recording = |_: &Parts, _| Recording::default();

@@ -1,10 +1,14 @@
-//! What `rdmactl top` takes for each picture and each frame of many hosts, without a terminal.
+//! Measures the time of `rdmactl top` for each sample and each frame of many hosts, without a
+//! terminal.
 //!
 //!     top_frames REPORTS HOSTS PORTS PICTURES
 //!
-//! REPORTS is JSON of rdmactl: its first host, with so many ports, is each host, with counters that move.
-//! Prints the times of making a picture and of preparing it, which threads beside the screen do; of taking it
-//! in, of answering a key, and of drawing a frame: median, 99th percentile, and the longest.
+//! REPORTS is JSON of rdmactl. Each host is a copy of its first host with PORTS ports, whose
+//! counters increase. PICTURES is the number of samples.
+//!
+//! Prints median, 99th percentile and maximum, in milliseconds. `gather` and `prepare` run on
+//! other threads than the screen in `rdmactl top`. `picture` takes a sample in, `key` handles a
+//! key and `frame` draws a frame.
 
 #![expect(clippy::print_stdout, reason = "a maintainer's tool prints its findings")]
 
@@ -24,7 +28,7 @@ use rdmactl::tui::{
     Event, Glyphs, Prepared, Sample, Seen, Settings, Snapshots, State, Theme, Timeline, draw,
 };
 
-/// Keys that an operator presses, again and again: through views, down, and to another order.
+/// Keys to repeat: they change the view, move down and change the order.
 const KEYS: &str = "1jjj2jjjr3jj5jjx6jx2jj";
 
 fn main() -> Result<()> {
@@ -81,7 +85,7 @@ fn timed<T>(times: &mut Vec<Duration>, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// In milliseconds.
+/// Formats median, 99th percentile and maximum, in milliseconds.
 fn summary(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
     let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
@@ -106,7 +110,7 @@ fn hosts_like(report: &HostReport, count: usize) -> Vec<HostReport> {
         .collect()
 }
 
-/// What the hosts say at the so-manieth second, as the gatherer has it.
+/// Returns the sample of all hosts at a second, with rates since the sample before.
 fn picture(hosts: &[HostReport], second: u64, before: &Counted) -> (Arc<Sample>, Counted) {
     let mut reports = hosts.to_vec();
     for (place, report) in reports.iter_mut().enumerate() {
@@ -125,7 +129,7 @@ fn picture(hosts: &[HostReport], second: u64, before: &Counted) -> (Arc<Sample>,
     (Arc::new(Sample { at, taken_ns, reports, seen, connections }), counted)
 }
 
-/// Errors are as rare as they are: what moves is traffic.
+/// Increases traffic counters; error counters keep their values.
 fn move_on(counter: &mut Counter, second: u64, step: u64) {
     if counter.name.ends_with("_data") || counter.name.ends_with("_packets") {
         counter.value = counter.value.map(|value| value.wrapping_add(second * step));

@@ -1,9 +1,9 @@
-//! Proves `rdmactl::sys` on a real kernel, without anything above it.
+//! Tests `rdmactl::sys` on a real kernel, without the modules above it.
 //!
 //!     verbs_probe inventory
 //!     verbs_probe rc DEVICE GID_INDEX [ROUNDS]     two RC queue pairs of one process
 //!     verbs_probe ud DEVICE GID_INDEX [ROUNDS]     two UD queue pairs of one process
-//!     verbs_probe dead DEVICE GID_INDEX            a send to a queue pair that is not there
+//!     verbs_probe dead DEVICE GID_INDEX            a send to a queue pair that does not exist
 //!     verbs_probe cm-server ADDRESS [ROUNDS]       prints its port, serves one client
 //!     verbs_probe cm-client ADDRESS:PORT [ROUNDS]
 #![expect(clippy::print_stdout, reason = "a maintainer's tool prints its findings")]
@@ -70,7 +70,7 @@ fn parts(device: &Device, notify: Notify) -> Result<Parts> {
     Ok(Parts { send_queue: queue.clone(), receive_queue: queue, buffer })
 }
 
-/// The way from a port to itself.
+/// Returns the path from port 1 to itself, with its MTU.
 fn to_self(device: &Device, gid: u16) -> Result<(Path, Mtu)> {
     let port = device.port(1)?;
     let remote = device.gid(1, gid)?;
@@ -105,9 +105,10 @@ fn connect(qp: &mut QueuePair<Reliable>, remote_qp: u32, path: Path, mtu: Mtu) -
     Ok(qp.to_send(send)?)
 }
 
-/// Waits for a completion of each kind in `want`: ids are 1 for sends and 2 for receives.
+/// Waits for a completion of each kind in `want`, and returns the received length. Ids are 1 for
+/// sends and 2 for receives.
 ///
-/// What comes besides, such as the peer's next message, is kept in `seen`. The length received.
+/// `seen` keeps other completions, for example of the peer's next message.
 fn complete<T: Transport>(qp: &QueuePair<T>, want: u64, seen: &mut Seen) -> Result<usize> {
     let deadline = Deadline::after(Duration::from_secs(5));
     while seen.ids & want != want {
@@ -127,7 +128,7 @@ fn complete<T: Transport>(qp: &QueuePair<T>, want: u64, seen: &mut Seen) -> Resu
     Ok(seen.length)
 }
 
-/// Completions of one queue that nobody has waited for yet.
+/// Completions of one queue that no call has waited for.
 #[derive(Default)]
 struct Seen {
     batch: Batch,
@@ -167,7 +168,7 @@ fn rc(name: &str, gid: u16, rounds: u32) -> Result<()> {
     Ok(())
 }
 
-/// One send that is waited for through the completion channel.
+/// Sends a message and waits for it through the completion channel.
 fn wait_for_event(
     one: &mut QueuePair<Reliable>,
     two: &mut QueuePair<Reliable>,

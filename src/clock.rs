@@ -1,4 +1,5 @@
-//! The one place that reads time, so that everything else can be driven by a made-up clock.
+//! Reads the clocks of this machine and formats times. No other module reads a clock, so tests
+//! can pass simulated times.
 
 mod pulse;
 mod utc;
@@ -8,13 +9,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub use pulse::{silence_since, stood_still_since};
 pub use utc::{utc_stamp, utc_text, utc_time};
 
-/// Returns a time as flags take it: `20s`, or `1500ms` where it is no whole second.
+/// Returns a time in the form of flags: `20s`, or `1500ms` if it is no whole number of seconds.
 #[must_use]
 pub fn flag_time(time: Duration) -> String {
     time_text(time).replace(' ', "")
 }
 
-/// Returns a time as messages have it: `20 s`, or `1500 ms` where it is no whole second.
+/// Returns a time in the form of messages: `20 s`, or `1500 ms` if it is no whole number of
+/// seconds.
 #[must_use]
 pub fn time_text(time: Duration) -> String {
     match time.as_millis() {
@@ -23,50 +25,51 @@ pub fn time_text(time: Duration) -> String {
     }
 }
 
-/// A point in time from which something may no longer wait.
+/// Point in time at which a wait ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(Instant);
 
 impl Deadline {
-    /// The point `wait` from now.
+    /// Returns the deadline that is `wait` from now.
     #[must_use]
     pub fn after(wait: Duration) -> Self {
         Self(now() + wait)
     }
 
-    /// What is left until the deadline; zero when it has passed.
+    /// Returns the time until the deadline; zero if it has passed.
     #[must_use]
     pub fn remaining(self) -> Duration {
         self.0.saturating_duration_since(now())
     }
 
-    /// Whether the deadline has passed.
+    /// True if the deadline has passed.
     #[must_use]
     pub fn is_over(self) -> bool {
         self.remaining().is_zero()
     }
 
-    /// The same point as an [`Instant`], for heaps of deadlines.
+    /// Returns the deadline as an [`Instant`], for heaps of deadlines.
     #[must_use]
     pub fn instant(self) -> Instant {
         self.0
     }
 
-    /// The earlier of two deadlines.
+    /// Returns the earlier of two deadlines.
     #[must_use]
     pub fn earlier(self, other: Self) -> Self {
         self.min(other)
     }
 }
 
-/// A monotonic time stamp of this machine.
+/// Returns the monotonic time of this machine.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the monotonic clock")]
 pub fn now() -> Instant {
     Instant::now()
 }
 
-/// Nanoseconds since 1970-01-01 UTC by this machine's clock; 0 when the clock stands before that.
+/// Returns nanoseconds since 1970-01-01 UTC by this machine's clock; 0 if the clock is set
+/// earlier.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
 pub fn wall_ns() -> u64 {

@@ -1,7 +1,8 @@
-//! The configuration: what stands in files and variables for flags that are not given.
+//! Reads the configuration: values from files and environment variables for flags that are not
+//! given.
 //!
-//! Reads and checks values, and writes an example file. It acts on no value and expands no host
-//! group. `cmd` puts the values in the place of flags; `rdmactl config` lists the values.
+//! Checks values, and writes an example file. It does not act on a value and expands no host
+//! group. `cmd` uses the values in place of flags; `rdmactl config` lists them.
 
 mod check;
 mod example;
@@ -22,41 +23,41 @@ pub use example::{EXAMPLE_LINE, example, init};
 pub use schema::schema;
 pub use setting::{Key, Kind, SETTINGS, Setting};
 
-/// Variable that names the file to read instead of both files.
+/// Environment variable with the file to read instead of the system's and the user's file.
 pub const FILE_VARIABLE: &str = "RDMACTL_CONFIG";
 
-/// File of the system.
+/// Configuration file of the system.
 pub const SYSTEM_FILE: &str = "/etc/rdmactl/config.toml";
 
-/// Path of the user's file below the configuration directory.
+/// Configuration file of the user, below the configuration directory.
 const USER_FILE: &str = "rdmactl/config.toml";
 
-/// Returns a variable of the environment, if it is set.
+/// Returns the value of an environment variable; `None` if it is not set.
 pub type Variables<'variables> = &'variables dyn Fn(&str) -> Option<OsString>;
 
 /// An invalid configuration, with the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct ConfigError {
-    /// Where it stands and what is wrong.
+    /// Place and description of the mistake.
     pub what: String,
-    /// What to type.
+    /// Command or change that fixes the mistake.
     pub fix: String,
 }
 
-/// Place that a value comes from.
+/// Origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// The program itself.
+    /// Default of the program.
     Default,
     /// A line of a file.
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, counted from 1.
+        /// Line, from 1.
         line: usize,
     },
-    /// A variable.
+    /// An environment variable.
     Variable(&'static str),
     /// A flag, with its dashes.
     Flag(&'static str),
@@ -72,10 +73,10 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Value of every setting, with its origin.
+/// Values of all settings, with their origins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// One entry for each of [`SETTINGS`], in their order.
+    /// One entry for each of [`SETTINGS`], in its order.
     values: Vec<(Option<Value>, Origin)>,
 }
 
@@ -90,7 +91,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads the files and variables of this process.
+    /// Reads the configuration files and environment variables of this process.
     ///
     /// # Errors
     /// A file cannot be read, or a value is invalid.
@@ -98,10 +99,11 @@ impl Config {
         Self::read(&|name| env::var_os(name))
     }
 
-    /// Reads the files that these variables name, then the variables.
+    /// Reads the configuration files, then the values in environment variables. A variable can
+    /// name the files.
     ///
     /// # Errors
-    /// As for [`here`](Self::here).
+    /// Fails as [`here`](Self::here) does.
     pub fn read(variables: Variables<'_>) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         for path in files(variables) {
@@ -113,7 +115,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Adds the text of a file; its values replace those before it.
+    /// Adds the values of a file, which replace earlier values.
     ///
     /// # Errors
     /// The text is not TOML, a key is unknown, or a value is invalid.
@@ -125,9 +127,9 @@ impl Config {
         Ok(())
     }
 
-    /// Adds the variables that are set and not empty.
+    /// Adds the environment variables that are set and not empty.
     ///
-    /// `NO_COLOR` is a variable, too: it weighs more than a file and less than `RDMACTL_COLOR`.
+    /// `NO_COLOR` also counts: it takes precedence over a file, but not over `RDMACTL_COLOR`.
     ///
     /// # Errors
     /// A value is invalid.
@@ -150,7 +152,7 @@ impl Config {
         Ok(())
     }
 
-    /// Replaces a value.
+    /// Replaces a value. An empty list removes it.
     pub fn set(&mut self, key: Key, value: Value, origin: Origin) {
         let is_nothing = matches!(&value, Value::List(items) if items.is_empty());
         if let Some(place) = place_of(key).and_then(|place| self.values.get_mut(place)) {
@@ -158,7 +160,7 @@ impl Config {
         }
     }
 
-    /// Returns a value that does not come from the program itself, with its origin.
+    /// Returns a value that is not a default, with its origin; `None` for a default or no value.
     #[must_use]
     pub fn configured(&self, key: Key) -> Option<(&Value, &Origin)> {
         let (value, origin) = self.values.get(place_of(key)?)?;
@@ -166,7 +168,7 @@ impl Config {
         Some((value.as_ref()?, origin))
     }
 
-    /// Returns every setting with its value, as `rdmactl config` lists them.
+    /// Returns all settings with their values, in the form of `rdmactl config`.
     #[must_use]
     pub fn entries(&self) -> Vec<SettingEntry> {
         let entry = |(setting, (value, origin)): (&Setting, &(Option<Value>, Origin))| {
@@ -190,7 +192,7 @@ fn place_of(key: Key) -> Option<usize> {
     SETTINGS.iter().position(|setting| setting.key == key)
 }
 
-/// Returns the files to read, the one that weighs least first.
+/// Returns the configuration files to read, in ascending order of precedence.
 #[must_use]
 pub fn files(variables: Variables<'_>) -> Vec<PathBuf> {
     if let Some(file) = variables(FILE_VARIABLE) {

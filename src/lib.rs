@@ -1,7 +1,7 @@
-//! rdmactl: see, prove and mend RDMA on one host or a whole cluster.
+//! rdmactl: inspect, test and diagnose RDMA on one host or a whole cluster.
 //!
-//! ARCHITECTURE.md tells which module does what; `src/layers.txt` holds the allowed edges between
-//! them. A value flows one way: source, collect, model, analyse, query, render.
+//! ARCHITECTURE.md describes each module; `src/layers.txt` lists the allowed dependencies. A
+//! value flows one way: source, collect, model, analyse, query, render.
 
 pub mod agent;
 pub mod analyse;

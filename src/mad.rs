@@ -1,6 +1,7 @@
-//! Codecs of management datagrams (MADs): headers and attributes as bytes and back.
+//! Encodes and decodes management datagrams (MADs): headers and attributes. `source`, `collect`,
+//! `ping` and `compat` use it.
 //!
-//! This module opens no device and sends nothing. A decoder accepts every value: unknown codes
+//! This module opens no device and sends nothing. A decoder accepts every value, so unknown codes
 //! stay numbers. It rejects only bytes that are too short.
 //!
 //! Layouts: InfiniBand Architecture Specification, volume 1, chapters 13 to 16. A test compares
@@ -39,5 +40,5 @@ pub use table::{RecordTable, RecordTableError};
 #[cfg(test)]
 mod tests;
 
-/// Size of a MAD in bytes. Omni-Path has MADs of 2,048 bytes, which these codecs do not read.
+/// Size of a MAD, in bytes. Omni-Path has MADs of 2,048 bytes, which these codecs do not decode.
 pub const MAD_BYTES: usize = 256;

@@ -1,4 +1,4 @@
-//! The `rdmactl` program: parses, runs, and maps the outcome to an exit code.
+//! The `rdmactl` program: calls [`rdmactl::cmd::main`], which returns the exit code.
 
 use std::process::ExitCode;
 

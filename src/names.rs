@@ -1,7 +1,7 @@
-//! Names of hosts and devices as people count and write them: their order, and many as one
-//! expression; and the parts of long expressions that errors repeat.
+//! Orders, folds and replaces names of hosts and devices, and shortens long expressions for error
+//! messages.
 //!
-//! It knows nothing of what the names are of.
+//! The module does not interpret the names. Most other modules use it.
 
 mod excerpt;
 mod fold;

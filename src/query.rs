@@ -1,7 +1,9 @@
-//! The column registry: what each column of a listing is called, what it shows, and when.
+//! Contains the column registry: the names, values and default visibility of the columns of each
+//! listing.
 //!
-//! It works on the model only. Table, plain text, conditions and order read the same columns, and
-//! the form of a value is made here once. It never escapes: `render` does.
+//! This module reads only the model, and does not escape text; `render` does. Tables, plain text,
+//! filters and sorting share the columns, so a value has one form in all of them. `cmd`, `cli`
+//! and `tui` use it.
 
 mod column;
 mod connections;

@@ -1,7 +1,7 @@
-//! All `unsafe` code: owned handles over C libraries and device files.
+//! Contains all `unsafe` code: owned handles of C libraries, device files and process calls.
 //!
-//! Nothing outside sees a pointer, a C enum or an errno number. An absent library, module or
-//! device node is an ordinary answer at run time.
+//! Other modules see no pointer, no C enum and no errno number. An absent library, kernel module
+//! or device node is an ordinary error value at run time.
 #![allow(
     clippy::missing_errors_doc,
     reason = "the error types of this module tell operation, object and cause"

@@ -1,6 +1,6 @@
-//! Writes to stdout and stderr, and checks whether they are terminals. No other module does.
+//! Writes to stdout and stderr, and checks if they are terminals. No other module does.
 //!
-//! It does not interpret the text.
+//! This module does not interpret the text.
 
 pub mod screen;
 
@@ -32,7 +32,7 @@ pub enum OutputError {
     Failed(io::Error),
 }
 
-/// Style by meaning.
+/// Style of a text, by its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// Failure.

@@ -1,14 +1,15 @@
-//! Work side by side.
+//! Runs work on several threads at once; `cmd` and `ping` use it.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does the same with each of the items, all at once, and returns when it is done with the last one.
+/// Calls `each` with every item, on one thread per item, and returns after the last call has
+/// ended.
 ///
-/// A system that gives fewer threads gets the rest done one by one.
+/// If the system cannot start that many threads, the calling thread does the rest in sequence.
 ///
 /// # Panics
-/// Where `each` panics.
+/// Panics if `each` panics.
 pub fn at_once<T: Send>(items: Vec<T>, each: impl Fn(T) + Sync) {
     let count = items.len();
     let left = Mutex::new(items.into_iter());

@@ -1,7 +1,8 @@
-//! Leaf switch of each host, from a file of Slurm, from a list, or from a sweep of an InfiniBand subnet.
+//! Finds the leaf switch of each host: in a file of Slurm, in a list, or in a sweep of an
+//! InfiniBand subnet.
 //!
-//! This module opens no file and knows no grammar of host sets; its user passes both. `cmd::ping` makes a
-//! [`Topology`] of the result, by which `ping` plans and judges a run.
+//! This module opens no file and does not parse host sets; the caller passes both. `cmd::ping`
+//! makes a [`Topology`] of the result, and `ping` plans and judges a run by it.
 
 mod error;
 mod fabric;
@@ -19,10 +20,10 @@ pub use error::TopologyError;
 
 use crate::model::ping::{Leaf, Topology};
 
-/// Reads a host set; for an invalid one, returns the place of the mistake.
+/// Expands a host set. Returns the place of the mistake if the set is invalid.
 pub type Expand<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
 
-/// Name of the leaf switch of hosts that have none in the file.
+/// Name of the leaf switch of hosts that are not in the file.
 pub const UNKNOWN: &str = "unknown";
 
 /// Leaf switches and the hosts that are connected to them.
@@ -36,23 +37,24 @@ pub struct LeafSwitches {
 /// Leaf switches of the hosts of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunTopology {
-    /// Leaf switch of each host. Leaf switches without a host of the run are left out.
+    /// Leaf switch of each host. Leaf switches without a host of the run are omitted.
     pub topology: Topology,
-    /// Indices of the hosts whose leaf switch is not known. Their leaf switch is [`UNKNOWN`].
+    /// Indices of the hosts without a known leaf switch. Their leaf switch is [`UNKNOWN`].
     pub unknown: Vec<usize>,
 }
 
 impl LeafSwitches {
-    /// Most bytes of a file: 65,536 lines with one host each have about half of them.
+    /// Maximum size of a file, in bytes. 65,536 lines with one host each are half as large.
     pub const MAX_BYTES: u64 = 4 << 20;
 
-    /// Most hosts of a file, and most switches.
+    /// Maximum number of hosts in a file, and of switches.
     pub const MAX_NAMES: usize = 65_536;
 
-    /// Parses Slurm's `topology.conf` or a list of `leaf NAME SET` lines; the first line decides which of them.
+    /// Parses Slurm's `topology.conf` or a list of `leaf NAME SET` lines. The first line decides
+    /// the format.
     ///
     /// # Errors
-    /// The first invalid line with its fix. A host on two leaf switches is an error.
+    /// Returns the first invalid line with its fix. A host on two leaf switches is an error.
     pub fn parse(text: &str, expand: Expand<'_>) -> Result<Self, TopologyError> {
         file::parse(text, expand)
     }
@@ -65,7 +67,8 @@ impl LeafSwitches {
 
     /// Returns the topology of a run of these hosts.
     ///
-    /// A name with a domain is looked up whole, then without the domain: Slurm writes short names.
+    /// Looks up a name with a domain as it is, then without the domain, because Slurm writes
+    /// short names.
     #[must_use]
     pub fn of_run<S: AsRef<str>>(&self, hosts: impl IntoIterator<Item = S>) -> RunTopology {
         let found: Vec<Option<usize>> =

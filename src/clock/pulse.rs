@@ -1,6 +1,8 @@
-//! Whether this process itself stood still: stopped, starved of CPU, or its machine suspended.
+//! Detects that this process did not run: it was stopped, got no CPU, or the machine was
+//! suspended.
 //!
-//! After a standstill nothing has been heard for long, though it may lie unread in every socket.
+//! After such a pause no peer has been heard for long, although its data can wait unread in a
+//! socket.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -8,39 +10,40 @@ use std::time::{Duration, Instant};
 
 use super::now;
 
-/// How often the pulse beats.
+/// Time between two beats of the thread.
 const BEAT: Duration = Duration::from_millis(250);
 
-/// A beat this much too late tells that the process stood still.
+/// A beat that is later by more than this means that the process did not run.
 const LATE: Duration = Duration::from_millis(500);
 
-/// How long there has been nothing from somebody who was heard last at `heard`, not counting what
-/// came before this process last stood still.
+/// Returns how long a peer has not responded that was last heard at `heard`. Time before the end
+/// of this process's last pause is not counted.
 #[must_use]
 pub fn silence_since(heard: Instant) -> Duration {
     let silence = now().saturating_duration_since(heard);
     match pulse() {
         Some(pulse) => silence.min(lock(pulse).awake_for(now())),
-        // Without the thread a standstill is not noticed, and everything else goes on.
+        // Without the thread pauses are not detected; everything else works.
         None => silence,
     }
 }
 
-/// Returns whether this process stood still at some time since `start`. The first call of this
-/// module starts the observation: before it, no standstill is noticed.
+/// True if this process paused at some time after `start`.
+///
+/// The first call of this module starts the observation. Pauses before it are not detected.
 #[must_use]
 pub fn stood_still_since(start: Instant) -> bool {
     pulse().is_some_and(|pulse| lock(pulse).stood_still_since(start, now()))
 }
 
-/// The pulse of this process; `None` if the system gives no thread for it.
+/// Returns the pulse of this process; `None` if the system cannot start its thread.
 fn pulse() -> Option<&'static Mutex<Pulse>> {
     static PULSE: OnceLock<Option<&'static Mutex<Pulse>>> = OnceLock::new();
     *PULSE.get_or_init(start_pulse)
 }
 
 fn start_pulse() -> Option<&'static Mutex<Pulse>> {
-    // One for the whole process, to its end.
+    // One for the whole process; it is never freed.
     let pulse: &'static Mutex<Pulse> = Box::leak(Box::new(Mutex::new(Pulse::new(now()))));
     let beat = move || {
         loop {
@@ -59,7 +62,7 @@ fn lock(pulse: &Mutex<Pulse>) -> std::sync::MutexGuard<'_, Pulse> {
 #[derive(Debug)]
 struct Pulse {
     awake_since: Instant,
-    /// True if `awake_since` is the end of a standstill, and not the start of the observation.
+    /// True if `awake_since` is the end of a pause, and not the start of the observation.
     has_stood_still: bool,
     last_beat: Instant,
 }
@@ -77,7 +80,8 @@ impl Pulse {
         self.last_beat = now;
     }
 
-    /// Whoever asks first after a standstill, even before the pulse beats, learns of it.
+    /// Returns the time since the last pause; zero if a pause has ended and its beat is still
+    /// due.
     fn awake_for(&self, now: Instant) -> Duration {
         if self.is_late(now) {
             Duration::ZERO
@@ -110,7 +114,7 @@ mod tests {
         assert_eq!(pulse.awake_for(at(1_200)), Duration::from_millis(1_200));
         let before = start.checked_sub(Duration::from_secs(1)).unwrap();
         assert!(!pulse.stood_still_since(before, at(1_200)), "the observation began later");
-        // It stands still for five seconds: first the judge wakes, then the pulse.
+        // The process pauses for five seconds. Then the caller runs before the pulse.
         assert_eq!(pulse.awake_for(at(6_100)), Duration::ZERO);
         pulse.beat(at(6_101));
         assert_eq!(pulse.awake_for(at(6_101)), Duration::ZERO);

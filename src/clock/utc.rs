@@ -1,4 +1,7 @@
-/// A moment as `20261122-080240Z`, from nanoseconds since 1970: it sorts, and may stand in a file's name.
+//! Formats nanoseconds since 1970 as UTC, without the time zone of this machine.
+
+/// Returns nanoseconds since 1970 as `20261122-080240Z`. The text sorts by time and is valid in a
+/// file name.
 #[must_use]
 pub fn utc_stamp(wall_ns: u64) -> String {
     let seconds = wall_ns / 1_000_000_000;
@@ -7,14 +10,14 @@ pub fn utc_stamp(wall_ns: u64) -> String {
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}Z")
 }
 
-/// A moment as `2026-11-22 08:02:40Z`, to be read.
+/// Returns nanoseconds since 1970 as `2026-11-22 08:02:40Z`, for readers.
 #[must_use]
 pub fn utc_text(wall_ns: u64) -> String {
     let (year, month, day) = date(wall_ns / 1_000_000_000 / 86_400);
     format!("{year:04}-{month:02}-{day:02} {}", utc_time(wall_ns))
 }
 
-/// The time of day of a moment, as `08:02:40Z`.
+/// Returns the time of day of nanoseconds since 1970 as `08:02:40Z`.
 #[must_use]
 pub fn utc_time(wall_ns: u64) -> String {
     let seconds = wall_ns / 1_000_000_000;
@@ -22,12 +25,12 @@ pub fn utc_time(wall_ns: u64) -> String {
     format!("{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// The Gregorian date of a day since 1970.
+/// Returns year, month and day (Gregorian) of a day that is counted from 1970-01-01.
 ///
-/// Years are counted from March, so that a leap day is the last one, and in eras of 400 years, which all
-/// have the same days.
+/// Years start in March, so that a leap day is the last day of its year. Eras have 400 years and
+/// an equal number of days.
 fn date(day: u64) -> (u64, u64, u64) {
-    // 1970-01-01 is day 719,468 of an era that began on 0000-03-01.
+    // 1970-01-01 is day 719,468 of the era that began on 0000-03-01.
     let day = day + 719_468;
     let (era, of_era) = (day / 146_097, day % 146_097);
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;

@@ -1,4 +1,4 @@
-//! Values of settings, and what is wrong with one.
+//! Checks values of settings, for files and environment variables.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::query::listings_of;
 pub enum Value {
     /// A word, a name or a path.
     Text(String),
-    /// A time, with its text.
+    /// A time, with the text from which it was parsed.
     Time(String, Duration),
     /// A number.
     Number(u16),
@@ -23,7 +23,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the value as JSON has it: a time is its text.
+    /// Returns the value as JSON. A time is a string.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         match self {
@@ -35,10 +35,10 @@ impl Value {
     }
 }
 
-/// What is wrong with a value.
+/// Mistake in a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// One sentence.
+    /// Description, in one sentence.
     pub(super) what: String,
     /// Number of characters before the mistake.
     pub(super) offset: usize,
@@ -51,7 +51,7 @@ impl Fault {
 }
 
 impl Kind {
-    /// Reads the text of a variable.
+    /// Parses the text of an environment variable.
     pub(super) fn of_text(self, text: &str) -> Result<Value, Fault> {
         let items = match self {
             Self::SshOptions => shlex::split(text)
@@ -66,7 +66,7 @@ impl Kind {
         items.map(Value::List)
     }
 
-    /// Reads the text of a value that is no list.
+    /// Parses a value that is no list.
     pub(super) fn one(self, text: &str) -> Result<Value, Fault> {
         let invalid = || Fault::new(format!("expected {}, found {}", self.expects(), quoted(text)));
         let time = |parse: fn(&str) -> Result<Duration, String>| {
@@ -85,7 +85,7 @@ impl Kind {
                 _ => Err(invalid()),
             },
             Self::Word(words) if !words.contains(&text) => Err(invalid()),
-            // A user name becomes an argument of ssh.
+            // The user name becomes an argument of ssh.
             Self::User
                 if text.is_empty() || text.starts_with('-') || text.chars().any(is_separator) =>
             {
@@ -96,7 +96,7 @@ impl Kind {
         }
     }
 
-    /// Reads an item of a list; `None` for an item that names nothing.
+    /// Parses an item of a list; `None` for an empty item.
     pub(super) fn item(self, text: &str) -> Result<Option<String>, Fault> {
         if text.trim().is_empty() {
             return Ok(None);
@@ -113,7 +113,7 @@ impl Kind {
         Ok(Some(text.to_owned()))
     }
 
-    /// Reads a comma list of columns.
+    /// Parses a list of columns that are separated by commas.
     pub(super) fn columns(self, text: &str) -> Result<Vec<String>, Fault> {
         let mut offset = 0;
         let mut columns = Vec::new();
@@ -125,7 +125,7 @@ impl Kind {
         Ok(columns)
     }
 
-    /// Returns the values that the setting takes, with an article.
+    /// Returns a description of the valid values, with an article.
     #[must_use]
     pub fn expects(self) -> String {
         match self {
@@ -146,7 +146,7 @@ impl Kind {
     }
 }
 
-/// Returns the begin of a text in quotes: an error repeats no long text.
+/// Returns the start of a text in quotes, so that an error does not repeat a long text.
 pub(super) fn quoted(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {
@@ -159,7 +159,7 @@ fn is_separator(letter: char) -> bool {
     letter.is_whitespace() || letter.is_control()
 }
 
-/// Checks that a listing has a column.
+/// Checks that a listing has a column of this name.
 fn is_column(listing: &'static str, word: &str) -> Result<(), Fault> {
     let command = listing.split(' ').next().unwrap_or(listing);
     let listings = listings_of(command);
@@ -173,8 +173,8 @@ fn is_column(listing: &'static str, word: &str) -> Result<(), Fault> {
     Err(Fault::new(what))
 }
 
-/// Has every group and file: only the form of a host set is checked, and its hosts are looked up when
-/// they are queried.
+/// Lookup with one host in every group and file. Only the syntax of a host set is checked here;
+/// hosts are looked up when they are queried.
 struct Anything;
 
 impl Anything {

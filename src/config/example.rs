@@ -1,7 +1,7 @@
-//! The commented example file that `rdmactl config --init` writes.
+//! Writes the example file of `rdmactl config --init`, for `cmd::config`.
 //!
-//! Every setting stands in a comment, so that the file changes nothing until the user removes a
-//! `#`. It never replaces a file. `cmd::config` calls it.
+//! Every setting is a comment. So the file has no effect until the user removes a `#`. An
+//! existing file is never replaced.
 
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File};
@@ -14,8 +14,7 @@ use super::{ConfigError, FILE_VARIABLE, SETTINGS, SYSTEM_FILE, Variables, files}
 /// A line of the file, for help texts.
 pub const EXAMPLE_LINE: &str = r#"hosts = "n[1-4]""#;
 
-/// Returns the text of the file: each setting with its help, its default and an example, as
-/// comments.
+/// Returns the text of the file: the help, default and example of each setting, as comments.
 #[must_use]
 pub fn example() -> String {
     let mut text = String::from(
@@ -36,10 +35,10 @@ pub fn example() -> String {
     text
 }
 
-/// Writes the example to the file of the user and returns its path.
+/// Writes the example to the configuration file of the user, and returns its path.
 ///
 /// # Errors
-/// No variable names a file of the user, the file exists, or it cannot be written.
+/// No environment variable determines the path, the file exists, or it cannot be written.
 pub fn init(variables: Variables<'_>) -> Result<PathBuf, ConfigError> {
     let of_user = files(variables).pop().filter(|path| path != Path::new(SYSTEM_FILE));
     let path = of_user.ok_or_else(|| ConfigError {
@@ -66,11 +65,11 @@ pub fn init(variables: Variables<'_>) -> Result<PathBuf, ConfigError> {
 
 fn create(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(parent(path))?;
-    // create_new follows no symbolic link to a file that is missing.
+    // `create_new` does not follow a symbolic link to a missing file.
     let mut file = File::options().write(true).create_new(true).mode(0o644).open(path)?;
     let written = file.write_all(example().as_bytes());
     if written.is_err() {
-        // Half a file would be in the way of the next attempt.
+        // An incomplete file would make the next attempt fail.
         let _ = fs::remove_file(path);
     }
     written

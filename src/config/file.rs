@@ -1,3 +1,6 @@
+//! Reads a configuration file, and rejects a file that other users can change. It does not parse
+//! the text.
+
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -7,13 +10,14 @@ use rustix::fs::OFlags;
 
 use super::{ConfigError, FILE_VARIABLE};
 
-/// Largest file that is read.
+/// Maximum size of a file, in bytes.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Reads a file of the configuration; `None` if a file that nothing names does not exist.
+/// Reads a configuration file. Returns `None` if a file in a default place does not exist.
 ///
 /// # Errors
-/// The file cannot be read, is larger than 64 KiB, is not a regular file, or other users can write to it.
+/// The file cannot be read, is larger than 64 KiB, is no regular file or is not UTF-8. Or other
+/// users can change the file.
 pub(super) fn read(path: &Path, is_named: bool) -> Result<Option<String>, ConfigError> {
     let place = path.display();
     let invalid = |what: String, fix: String| ConfigError { what: format!("{place}: {what}"), fix };
@@ -25,7 +29,7 @@ pub(super) fn read(path: &Path, is_named: bool) -> Result<Option<String>, Config
         };
         ConfigError { what: format!("cannot {what} {place}: {error}"), fix }
     };
-    // A FIFO would wait for a writer, a terminal would become the controlling one.
+    // A FIFO would wait for a writer, and a terminal would become the controlling terminal.
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file = match File::options().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -54,7 +58,8 @@ pub(super) fn read(path: &Path, is_named: bool) -> Result<Option<String>, Config
     })
 }
 
-/// Returns why `user` does not trust a file of this owner and mode, and the command that changes it.
+/// Returns the reason why `user` cannot trust a file with this owner and mode, and the command
+/// that fixes it.
 fn distrust(owner: u32, mode: u32, user: u32) -> Option<(String, String)> {
     const GROUP_OR_OTHERS_WRITE: u32 = 0o022;
     if owner != 0 && owner != user {

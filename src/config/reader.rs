@@ -1,4 +1,4 @@
-//! The text of a file: TOML into values with their lines.
+//! Parses the TOML text of a configuration file into values with their lines.
 
 use std::ops::Range;
 use std::path::Path;
@@ -14,22 +14,22 @@ use super::setting::{Key, Kind, SETTINGS, Setting};
 pub(super) struct Found {
     pub(super) key: Key,
     pub(super) value: Value,
-    /// The line of the key, counted from 1.
+    /// Line of the key, from 1.
     pub(super) line: usize,
 }
 
-/// What is wrong, and where.
+/// A mistake with its place and fix.
 struct Mistake {
-    /// Byte at which it begins.
+    /// First byte of the mistake.
     at: usize,
     what: String,
     fix: String,
 }
 
-/// Reads the text of a file.
+/// Parses the text of a configuration file.
 ///
 /// # Errors
-/// The first mistake, with its line and column.
+/// Returns the first mistake, with its line and column.
 pub(super) fn read(path: &Path, text: &str) -> Result<Vec<Found>, ConfigError> {
     let mut found = Vec::new();
     let table = DeTable::parse(text).map_err(|error| Mistake {
@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Vec<Found>, ConfigError> {
     })
 }
 
-/// Returns line and column of a byte, each counted from 1, the column in characters.
+/// Returns the line and column of a byte, from 1. Columns count characters.
 fn place_of(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -52,14 +52,14 @@ fn place_of(text: &str, at: usize) -> (usize, usize) {
     (line, before.get(start..).unwrap_or_default().chars().count() + 1)
 }
 
-/// Reads a table whose keys begin with `prefix`.
+/// Parses a table whose keys start with `prefix`.
 fn read_table(
     text: &str,
     prefix: &str,
     table: &DeTable<'_>,
     found: &mut Vec<Found>,
 ) -> Result<(), Mistake> {
-    // A map has lost the order of the file, in which mistakes are reported.
+    // The map does not keep the order of the file, in which mistakes are reported.
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     for (key, value) in entries {
@@ -84,7 +84,7 @@ fn read_table(
     Ok(())
 }
 
-/// Returns the mistake of a key that no setting has.
+/// Returns the mistake for an unknown key.
 fn unknown(name: &str, span: Range<usize>) -> Mistake {
     let what = format!("unknown key {}", quoted(name));
     let Some(meant) = nearest(name) else {
@@ -98,7 +98,7 @@ fn unknown(name: &str, span: Range<usize>) -> Mistake {
     }
 }
 
-/// Returns a fix with an example of a setting.
+/// Returns a fix that shows an example of the setting.
 fn example_of(setting: &Setting) -> String {
     let Setting { name, example, .. } = setting;
     match name.split_once('.') {
@@ -107,7 +107,8 @@ fn example_of(setting: &Setting) -> String {
     }
 }
 
-/// Returns the setting that an unknown key resembles most, with or without the name of its table.
+/// Returns the setting that is most similar to an unknown key, with or without the table name;
+/// `None` if no setting is similar.
 fn nearest(name: &str) -> Option<&'static Setting> {
     const CLOSE: f64 = 0.8;
     let likeness = |known: &str| {
@@ -122,7 +123,7 @@ fn nearest(name: &str) -> Option<&'static Setting> {
         .map(|(_, setting)| setting)
 }
 
-/// Reads the value of a setting.
+/// Parses the value of a setting.
 fn value_of(text: &str, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Result<Value, Mistake> {
     let kind = setting.kind;
     let mistake = |span: Range<usize>, word: &str, fault: Fault| Mistake {
@@ -171,7 +172,8 @@ fn value_of(text: &str, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Resu
     }
 }
 
-/// Returns the bytes between the begin of a string and a character of it: none for a string with escapes.
+/// Returns the byte offset of a character from the start of a quoted string; 0 for a string with
+/// escapes.
 fn offset(text: &str, span: &Range<usize>, word: &str, characters: usize) -> usize {
     const QUOTE: usize = 1;
     let inner = text.get(span.start + QUOTE..).filter(|inner| inner.starts_with(word));
@@ -179,7 +181,7 @@ fn offset(text: &str, span: &Range<usize>, word: &str, characters: usize) -> usi
     if characters == 0 { 0 } else { inner.and(before).unwrap_or_default() }
 }
 
-/// Expands `~/`, and refuses a path that depends on the working directory.
+/// Expands `~/`, and rejects a path that is relative to the working directory.
 fn absolute(kind: Kind, value: Value) -> Result<Value, Fault> {
     let Value::Text(path) = &value else { return Ok(value) };
     if Path::new(path).is_absolute() {

@@ -1,3 +1,5 @@
+//! Makes the JSON Schema of a configuration file, for editors. `cmd::config` prints it.
+
 use serde_json::{Map, Value, json};
 
 use super::setting::{Kind, SETTINGS, Setting};

@@ -1,32 +1,35 @@
-/// A setting: one row of the table that everything else is made from.
+//! Contains the table of all settings. The reader, the checks, the example file and the schema
+//! use it.
+
+/// A setting, which is one row of [`SETTINGS`].
 #[derive(Debug)]
 pub struct Setting {
-    /// The setting.
+    /// Key in the program.
     pub key: Key,
-    /// Its key in the file, with dots between tables.
+    /// Key in the file, with dots between tables.
     pub name: &'static str,
-    /// The variable.
+    /// Name of the environment variable.
     pub variable: &'static str,
-    /// The values that it takes.
+    /// Kind of the values.
     pub kind: Kind,
-    /// The default, as a variable would have it; `None` for no value.
+    /// Default in the form of the environment variable; `None` for no default.
     pub default: Option<&'static str>,
-    /// An example, as the file has it.
+    /// Example value in the form of the file.
     pub example: &'static str,
-    /// The flags that it stands for, with their dashes.
+    /// Flags that the setting replaces, with their dashes.
     pub flags: &'static [&'static str],
-    /// One sentence.
+    /// Help text, one sentence.
     pub help: &'static str,
 }
 
-/// The settings.
+/// Identifies a setting in the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     /// Hosts to query.
     Hosts,
     /// Time limit for one host.
     Timeout,
-    /// Number of hosts at the same time.
+    /// Number of hosts that are queried in parallel.
     Fanout,
     /// Upload policy.
     Upload,
@@ -48,16 +51,16 @@ pub enum Key {
     Columns(&'static str),
 }
 
-/// The values that a setting takes.
+/// Kind of the values of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A host set, or a list of them.
     Hosts,
     /// A time.
     Time,
-    /// A time between samples.
+    /// Interval between samples.
     Interval,
-    /// A number within bounds.
+    /// A number between the two limits, which are included.
     Number(u16, u16),
     /// A user name.
     User,
@@ -76,7 +79,7 @@ pub enum Kind {
 /// Words of `upload`.
 pub(super) const UPLOAD: &[&str] = &["never", "ping", "always"];
 
-/// The table of settings.
+/// Table of all settings.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         key: Key::Hosts,
@@ -273,7 +276,7 @@ const fn columns(
 }
 
 impl Setting {
-    /// Returns the setting with this key in the file.
+    /// Returns the setting with this key in the file; `None` for an unknown key.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         SETTINGS.iter().find(|setting| setting.name == name)
@@ -348,7 +351,7 @@ mod tests {
         let tree = Cli::command();
         let commands = tree.get_subcommands().map(clap::Command::get_name);
         let listings = commands.filter(|name| *name != "top").flat_map(listings_of);
-        // Each view of a subnet answers one question, and its columns are chosen with -o.
+        // Each view of a subnet shows one aspect, so a user chooses its columns with -o.
         let is_view = |name: &&str| name.contains("fabric");
         let listings: BTreeSet<&str> =
             listings.map(|(name, _)| name).filter(|name| !is_view(name)).collect();

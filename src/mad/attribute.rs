@@ -1,7 +1,7 @@
-//! Attributes as tables of fields: one declaration defines the type, its codec and its field
-//! list.
+//! Declares attributes as tables of fields. One declaration defines the type, its codec and its
+//! list of fields.
 
-/// Bytes that are too short for an attribute.
+/// Error for bytes that are too short for an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{name} has {needed} bytes, and {found} arrived")]
 pub struct Short {
@@ -36,17 +36,17 @@ pub trait Attribute: Sized {
     /// Decodes the attribute from the start of the bytes.
     ///
     /// # Errors
-    /// There are fewer than [`Self::BYTES`] bytes.
+    /// `bytes` is shorter than [`Self::BYTES`].
     fn decode(bytes: &[u8]) -> Result<Self, Short>;
 
     /// Writes the fields to the start of the bytes. Reserved bits keep their values.
     ///
     /// # Errors
-    /// There are fewer than [`Self::BYTES`] bytes.
+    /// `bytes` is shorter than [`Self::BYTES`].
     fn encode(&self, bytes: &mut [u8]) -> Result<(), Short>;
 }
 
-/// Returns the first bytes of an attribute.
+/// Returns the bytes of an attribute, from the start of `bytes`.
 pub(super) fn whole<A: Attribute>(bytes: &[u8]) -> Result<&[u8], Short> {
     let short = Short { name: A::NAME, needed: A::BYTES, found: bytes.len() };
     bytes.get(..A::BYTES).ok_or(short)

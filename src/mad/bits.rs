@@ -1,6 +1,6 @@
-//! Bit fields in big-endian bytes: bit 0 is the most significant bit of byte 0.
+//! Reads and writes bit fields in big-endian bytes. Bit 0 is the most significant bit of byte 0.
 
-/// Returns a field of at most 64 bits; bits beyond the bytes are 0.
+/// Returns a field of at most 64 bits. Bits after the end of `bytes` are 0.
 #[inline]
 #[must_use]
 pub fn read(bytes: &[u8], offset: usize, width: usize) -> u64 {
@@ -10,7 +10,7 @@ pub fn read(bytes: &[u8], offset: usize, width: usize) -> u64 {
     u64::try_from((whole & field.mask) >> field.shift).unwrap_or(u64::MAX)
 }
 
-/// Writes the low `width` bits of a value; bits beyond the bytes are dropped.
+/// Writes the low `width` bits of a value. Bits after the end of `bytes` are dropped.
 #[inline]
 pub(super) fn write(bytes: &mut [u8], offset: usize, width: usize, value: u64) {
     let field = Place::of(offset, width);

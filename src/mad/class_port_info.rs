@@ -1,5 +1,5 @@
-//! Capabilities of a management class on a node (specification 13.4.8.1). Used by `collect` and
-//! `compat`.
+//! Declares the capabilities of a management class on a node (specification 13.4.8.1). `collect`
+//! and `compat` use it.
 
 use super::attribute::attributes;
 
@@ -32,8 +32,8 @@ impl ClassPortInfo {
     pub const ALL_PORTS: u16 = 1 << 8;
     /// Bit of the capabilities: 64-bit counters exist.
     pub const EXTENDED_WIDTH: u16 = 1 << 9;
-    /// Bit of the capabilities: 64-bit counters exist, except those of unicast and multicast
-    /// packets.
+    /// Bit of the capabilities: 64-bit counters exist, except the counters of unicast and
+    /// multicast packets.
     pub const EXTENDED_WIDTH_WITHOUT_CASTS: u16 = 1 << 10;
     /// Bit of the capabilities: the wait counter exists.
     pub const TRANSMIT_WAIT: u16 = 1 << 12;
@@ -52,8 +52,8 @@ impl ClassPortInfo {
         self.capabilities & Self::EXTENDED_WIDTH != 0
     }
 
-    /// True if the 64-bit counters of the performance class exist, except those of unicast and
-    /// multicast packets.
+    /// True if the 64-bit counters of the performance class exist, except the counters of unicast
+    /// and multicast packets.
     #[must_use]
     pub fn has_extended_width_without_casts(&self) -> bool {
         self.capabilities & Self::EXTENDED_WIDTH_WITHOUT_CASTS != 0

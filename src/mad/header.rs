@@ -1,4 +1,4 @@
-//! The common header of every MAD: 24 bytes (specification 13.4.3).
+//! Encodes and decodes the common header of every MAD, which has 24 bytes (specification 13.4.3).
 
 use super::MAD_BYTES;
 
@@ -50,7 +50,7 @@ impl Method {
     const RESPONSE: u8 = 0x80;
 }
 
-/// Status of a response; in directed routes the top bit is the direction.
+/// Status of a response. In directed routes the top bit is the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Status(pub u16);
 
@@ -58,11 +58,11 @@ impl Status {
     /// True if the request succeeded.
     #[must_use]
     pub fn is_ok(self) -> bool {
-        // Directed routes have their direction in the top bit.
+        // In directed routes the top bit is the direction.
         self.0 << 1 == 0
     }
 
-    /// Returns the cause in the words of the specification; a number for an unknown code.
+    /// Returns the cause in the terms of the specification; a number for an unknown code.
     #[must_use]
     pub fn text(self) -> String {
         let class = self.0 >> 8 & 0x7f;
@@ -108,16 +108,16 @@ pub struct Header {
     pub modifier: u32,
 }
 
-/// Bytes that are no MAD of this version.
+/// Reason why bytes are not an InfiniBand MAD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// Fewer bytes than a MAD has.
+    /// The bytes are fewer than a MAD has.
     #[error("a MAD has {MAD_BYTES} bytes, and {0} arrived")]
     Short(usize),
-    /// Fewer bytes than the header has.
+    /// The bytes are fewer than the header has.
     #[error("the header of a MAD has 24 bytes, and {0} arrived")]
     ShortHeader(usize),
-    /// Another base version: 0x80 is Omni-Path.
+    /// The base version is not 1; 0x80 is Omni-Path.
     #[error("a MAD of base version {0:#04x}, and 0x01 is InfiniBand")]
     BaseVersion(u8),
 }
@@ -148,7 +148,7 @@ impl Header {
     /// Decodes the header of a whole MAD.
     ///
     /// # Errors
-    /// There are fewer bytes than a MAD has, or the base version is not that of InfiniBand.
+    /// `mad` is shorter than a MAD, or the base version is not that of InfiniBand.
     pub fn decode(mad: &[u8]) -> Result<Self, HeaderError> {
         if mad.len() < MAD_BYTES {
             return Err(HeaderError::Short(mad.len()));
@@ -156,11 +156,12 @@ impl Header {
         Self::decode_start(mad)
     }
 
-    /// Decodes the header from bytes that may be shorter than a MAD: a joined table without the
-    /// padding of its last segment, or a request that the kernel gave up.
+    /// Decodes the header from bytes that can be shorter than a MAD. Examples are a joined table
+    /// without the padding of its last segment, and a request that the kernel returns after its
+    /// timeout.
     ///
     /// # Errors
-    /// There are fewer bytes than the header has, or the base version is not that of InfiniBand.
+    /// `answer` is shorter than the header, or the base version is not that of InfiniBand.
     pub fn decode_start(answer: &[u8]) -> Result<Self, HeaderError> {
         let Some(mad) = answer.first_chunk::<{ Self::BYTES }>() else {
             return Err(HeaderError::ShortHeader(answer.len()));
@@ -204,8 +205,8 @@ impl Header {
         u32::try_from(self.transaction & 0xffff_ffff).unwrap_or(0)
     }
 
-    /// True if this is the response to the request. Only the low 32 bits of the transaction ID
-    /// are compared.
+    /// True if this header is the response to the request. Compares only the low 32 bits of the
+    /// transaction ID.
     #[must_use]
     pub fn answers(&self, request: &Self) -> bool {
         let is_same = self.low_transaction() == request.low_transaction();

@@ -1,5 +1,5 @@
-//! Counters of performance management (specification 16.1.3.5 and 16.1.4.11). Used by `collect`
-//! and `compat`.
+//! Declares the counters of performance management (specification 16.1.3.5 and 16.1.4.11), and
+//! builds requests for them. `collect` and `compat` use it.
 
 use super::attribute::{Attribute, attributes};
 use super::{Class, Header, MAD_BYTES, Method};
@@ -8,7 +8,7 @@ use super::{Class, Header, MAD_BYTES, Method};
 const DATA: usize = 64;
 
 /// Error counters of `PortCounters`, in the order of the bits of `CounterSelect` (specification
-/// 16.1.3.5). The bits of traffic follow.
+/// 16.1.3.5). In `CounterSelect` the bits of traffic counters follow.
 pub const ERROR_COUNTERS: [&str; 12] = [
     "SymbolErrorCounter",
     "LinkErrorRecoveryCounter",
@@ -33,8 +33,8 @@ pub fn performance_request<A: Attribute>(port: u8) -> [u8; MAD_BYTES] {
     mad
 }
 
-/// Returns the request that sets counters of a port to zero. The attribute has the port and the
-/// select bits; its counters are the new values.
+/// Returns the request that sets counters of a port to zero. The attribute contains the port and
+/// the select bits. Its counters are the new values.
 #[must_use]
 pub fn performance_clear<A: Attribute>(attribute: &A) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
@@ -51,29 +51,29 @@ pub fn performance_attribute<A: Attribute>(mad: &[u8]) -> Option<A> {
 }
 
 attributes! {
-    /// Counters of a port, 4 to 32 bits wide. A counter stops at its largest value.
+    /// Counters of a port, 4 to 32 bits wide. A counter stops at its maximum.
     PortCounters("PortCounters", 0x12, 44 bytes) {
         /// Port of the counters; 255 for the sum of all ports.
         port: u8 = 1, 0 / 8;
         /// Counters to set to zero, in a request.
         select: u16 = 2, 0 / 16;
-        /// Minor link errors.
+        /// Number of minor link errors.
         symbol_errors: u16 = 4, 0 / 16;
         /// Number of link recoveries without a link down.
         link_error_recovery: u8 = 6, 0 / 8;
         /// Number of times that the link went down.
         link_downed: u8 = 7, 0 / 8;
-        /// Packets received with an error.
+        /// Number of packets received with an error.
         receive_errors: u16 = 8, 0 / 16;
-        /// Received packets that another port had marked as bad.
+        /// Number of received packets that another port had marked as bad.
         receive_remote_physical_errors: u16 = 10, 0 / 16;
-        /// Packets that a switch could not forward.
+        /// Number of packets that a switch could not forward.
         receive_switch_relay_errors: u16 = 12, 0 / 16;
-        /// Packets that were not sent because the port was down or congested.
+        /// Number of packets that were not sent because the port was down or congested.
         transmit_discards: u16 = 14, 0 / 16;
-        /// Packets that were not sent because of a constraint.
+        /// Number of packets that were not sent because of a constraint.
         transmit_constraint_errors: u8 = 16, 0 / 8;
-        /// Packets that were dropped because of a constraint.
+        /// Number of packets that were dropped because of a constraint.
         receive_constraint_errors: u8 = 17, 0 / 8;
         /// More counters to set to zero, in a request.
         select_2: u8 = 18, 0 / 8;
@@ -81,19 +81,19 @@ attributes! {
         local_link_integrity_errors: u8 = 19, 0 / 4;
         /// Number of long buffer overruns.
         excessive_buffer_overruns: u8 = 19, 4 / 4;
-        /// Dropped packets to queue pair 1.
+        /// Number of dropped packets to queue pair 1.
         qp1_dropped: u16 = 20, 0 / 16;
-        /// Management packets that were dropped because of missing buffers.
+        /// Number of management packets that were dropped because of missing buffers.
         vl15_dropped: u16 = 22, 0 / 16;
-        /// Sent data in words of 4 bytes.
+        /// Sent data, in words of 4 bytes.
         transmit_words: u32 = 24, 0 / 32;
-        /// Received data in words of 4 bytes.
+        /// Received data, in words of 4 bytes.
         receive_words: u32 = 28, 0 / 32;
-        /// Sent packets.
+        /// Number of sent packets.
         transmit_packets: u32 = 32, 0 / 32;
-        /// Received packets.
+        /// Number of received packets.
         receive_packets: u32 = 36, 0 / 32;
-        /// Ticks in which data waited for credits or bandwidth.
+        /// Number of ticks in which data waited for credits or bandwidth.
         transmit_wait: u32 = 40, 0 / 32;
     }
 
@@ -103,17 +103,17 @@ attributes! {
         port: u8 = 1, 0 / 8;
         /// Counters to set to zero, in a request.
         select: u16 = 2, 0 / 16;
-        /// Packets with a physical error.
+        /// Number of packets with a physical error.
         local_physical_errors: u16 = 4, 0 / 16;
-        /// Packets with a malformed header.
+        /// Number of packets with a malformed header.
         malformed_packet_errors: u16 = 6, 0 / 16;
-        /// Packets dropped because a buffer overran.
+        /// Number of packets dropped because a buffer overran.
         buffer_overrun_errors: u16 = 8, 0 / 16;
-        /// Packets without a route for their DLID.
+        /// Number of packets without a route for their DLID.
         dlid_mapping_errors: u16 = 10, 0 / 16;
-        /// Packets without a virtual lane.
+        /// Number of packets without a virtual lane.
         vl_mapping_errors: u16 = 12, 0 / 16;
-        /// Packets with the same port for input and output.
+        /// Number of packets with one port for input and output.
         looping_errors: u16 = 14, 0 / 16;
     }
 
@@ -123,13 +123,13 @@ attributes! {
         port: u8 = 1, 0 / 8;
         /// Counters to set to zero, in a request.
         select: u16 = 2, 0 / 16;
-        /// Packets dropped because the port was not active.
+        /// Number of packets dropped because the port was not active.
         inactive_discards: u16 = 4, 0 / 16;
-        /// Packets longer than the MTU of the neighbor.
+        /// Number of packets longer than the MTU of the neighbor.
         neighbor_mtu_discards: u16 = 6, 0 / 16;
-        /// Packets older than the lifetime limit of the switch.
+        /// Number of packets older than the lifetime limit of the switch.
         switch_lifetime_limit_discards: u16 = 8, 0 / 16;
-        /// Packets that waited too long at the head of a queue.
+        /// Number of packets that waited too long at the head of a queue.
         switch_head_of_queue_discards: u16 = 10, 0 / 16;
     }
 
@@ -142,49 +142,49 @@ attributes! {
         select: u16 = 2, 0 / 16;
         /// More counters to set to zero, in a request.
         select_2: u32 = 4, 0 / 32;
-        /// Sent data in words of 4 bytes.
+        /// Sent data, in words of 4 bytes.
         transmit_words: u64 = 8, 0 / 64;
-        /// Received data in words of 4 bytes.
+        /// Received data, in words of 4 bytes.
         receive_words: u64 = 16, 0 / 64;
-        /// Sent packets.
+        /// Number of sent packets.
         transmit_packets: u64 = 24, 0 / 64;
-        /// Received packets.
+        /// Number of received packets.
         receive_packets: u64 = 32, 0 / 64;
-        /// Sent unicast packets.
+        /// Number of sent unicast packets.
         unicast_transmit_packets: u64 = 40, 0 / 64;
-        /// Received unicast packets.
+        /// Number of received unicast packets.
         unicast_receive_packets: u64 = 48, 0 / 64;
-        /// Sent multicast packets.
+        /// Number of sent multicast packets.
         multicast_transmit_packets: u64 = 56, 0 / 64;
-        /// Received multicast packets.
+        /// Number of received multicast packets.
         multicast_receive_packets: u64 = 64, 0 / 64;
-        /// Minor link errors.
+        /// Number of minor link errors.
         symbol_errors: u64 = 72, 0 / 64;
         /// Number of link recoveries without a link down.
         link_error_recovery: u64 = 80, 0 / 64;
         /// Number of times that the link went down.
         link_downed: u64 = 88, 0 / 64;
-        /// Packets received with an error.
+        /// Number of packets received with an error.
         receive_errors: u64 = 96, 0 / 64;
-        /// Received packets that another port had marked as bad.
+        /// Number of received packets that another port had marked as bad.
         receive_remote_physical_errors: u64 = 104, 0 / 64;
-        /// Packets that a switch could not forward.
+        /// Number of packets that a switch could not forward.
         receive_switch_relay_errors: u64 = 112, 0 / 64;
-        /// Packets that were not sent because the port was down or congested.
+        /// Number of packets that were not sent because the port was down or congested.
         transmit_discards: u64 = 120, 0 / 64;
-        /// Packets that were not sent because of a constraint.
+        /// Number of packets that were not sent because of a constraint.
         transmit_constraint_errors: u64 = 128, 0 / 64;
-        /// Packets that were dropped because of a constraint.
+        /// Number of packets that were dropped because of a constraint.
         receive_constraint_errors: u64 = 136, 0 / 64;
         /// Number of times that link errors exceeded their threshold.
         local_link_integrity_errors: u64 = 144, 0 / 64;
         /// Number of long buffer overruns.
         excessive_buffer_overruns: u64 = 152, 0 / 64;
-        /// Management packets that were dropped because of missing buffers.
+        /// Number of management packets that were dropped because of missing buffers.
         vl15_dropped: u64 = 160, 0 / 64;
-        /// Ticks in which data waited for credits or bandwidth.
+        /// Number of ticks in which data waited for credits or bandwidth.
         transmit_wait: u64 = 168, 0 / 64;
-        /// Dropped packets to queue pair 1.
+        /// Number of dropped packets to queue pair 1.
         qp1_dropped: u64 = 176, 0 / 64;
     }
 }

@@ -1,8 +1,9 @@
-//! Vendor MADs of `ibping`: a request, and a reply with the name of the host.
+//! Encodes and decodes vendor MADs of `ibping`: a request, and a reply with the name of the host.
+//! `ping` uses it.
 //!
-//! A vendor MAD of classes 0x30 to 0x4f has an RMPP header at byte 24, a reserved byte, the OUI
-//! at byte 37 and 216 bytes of data (specification 16.5). The layout of the data is that of
-//! `ibping` in infiniband-diags.
+//! A vendor MAD of classes 0x30 to 0x4f has an RMPP header at byte 24 and a reserved byte. The
+//! OUI follows at byte 37, then 216 bytes of data (specification 16.5). The layout of the data is
+//! that of `ibping` in infiniband-diags.
 
 use super::{Class, Header, MAD_BYTES, Method, Status};
 
@@ -20,12 +21,13 @@ const WANTS_SEND: u32 = 1;
 /// Method of the reply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PingReplyBy {
-    /// `GetResp`, which the kernel matches with the request. `ibping` uses it.
+    /// `GetResp`, which the kernel matches with the request; the method of `ibping`.
     #[default]
     Response,
-    /// Send, which the kernel does not match with a request. On RoCE with IPv4 GIDs the kernel
-    /// drops responses, because it compares the destination of the reply with that of the
-    /// request.
+    /// Send, which the kernel does not match with a request.
+    ///
+    /// On RoCE with IPv4 GIDs the kernel drops responses, because it compares the destination of
+    /// the reply with the destination of the request.
     Send,
 }
 
@@ -42,8 +44,8 @@ pub fn ping_request(transaction: u32, reply_by: PingReplyBy) -> [u8; MAD_BYTES] 
 
 /// Returns the reply to a request; `None` if the bytes are no request of this class and OUI.
 ///
-/// The reply has all 64 bits of the transaction ID of the request: the kernel of the requester
-/// finds its agent by the upper half. A name that is too long is truncated.
+/// The reply has all 64 bits of the transaction ID of the request, because the kernel of the
+/// requester finds its agent by the upper half. A name that is too long is truncated.
 #[must_use]
 pub fn ping_reply(request: &[u8], host: &str) -> Option<[u8; MAD_BYTES]> {
     let header = Header::decode(request).ok().filter(|header| is_ping(header, request))?;
@@ -65,11 +67,12 @@ pub fn ping_reply(request: &[u8], host: &str) -> Option<[u8; MAD_BYTES]> {
     Some(mad)
 }
 
-/// Returns the name of the replying host, or the status of a refusal. `None` if the bytes are no
-/// reply to the request with this transaction ID. Invalid UTF-8 is replaced.
+/// Returns the name of the replying host, or the status of a refusal. Returns `None` if the bytes
+/// are no reply to the request with this transaction ID. Replaces invalid UTF-8.
 ///
-/// If no process serves the class, the Linux kernel returns the request as a response with the
-/// status of an unsupported attribute (`generate_unmatched_resp`, drivers/infiniband/core/mad.c).
+/// If no process serves the class, the Linux kernel returns the request as a response. Its status
+/// is that of an unsupported attribute (`generate_unmatched_resp`,
+/// drivers/infiniband/core/mad.c).
 #[must_use]
 pub fn ping_replied(mad: &[u8], transaction: u32) -> Option<Result<String, Status>> {
     let header = Header::decode(mad).ok().filter(|header| is_ping(header, mad))?;
@@ -95,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a request as `ibping` of infiniband-diags 44.0 sends it.
+    /// Returns a request of `ibping` from infiniband-diags 44.0.
     fn of_ibping() -> [u8; MAD_BYTES] {
         let mut mad = [0; MAD_BYTES];
         mad[..4].copy_from_slice(&[1, 0x32, 1, 1]);

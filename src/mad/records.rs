@@ -1,5 +1,5 @@
-//! Records of subnet administration (specification 15.2.5), the header of their tables, and the
-//! request for a table. `table` decodes the reply.
+//! Declares records of subnet administration (specification 15.2.5) and the header of their
+//! tables, and builds the request for a table. `table` decodes the reply.
 
 use super::MAD_BYTES;
 use super::attribute::{Attribute, Short, attributes};
@@ -31,13 +31,14 @@ attributes! {
         rmpp_status: u8 = 3, 0 / 8;
         /// Number of the segment.
         segment: u32 = 4, 0 / 32;
-        /// Bytes of all segments in the first segment; bytes of its own in the last segment.
+        /// Payload in bytes. In the first segment it counts all segments, in the last segment
+        /// only that segment.
         payload_bytes: u32 = 8, 0 / 32;
         /// Key of the subnet manager.
         sm_key: u64 = 12, 0 / 64;
-        /// Distance of two records in units of 8 bytes; 0 for a single record.
+        /// Distance of two records, in units of 8 bytes; 0 for a single record.
         record_words: u16 = 20, 0 / 16;
-        /// Fields of a request that must match.
+        /// Mask of the fields of a request that must match.
         component_mask: u64 = 24, 0 / 64;
     }
 }

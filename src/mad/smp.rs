@@ -1,4 +1,4 @@
-//! Requests of subnet management: by LID, or along a directed route (specification 14.2.1).
+//! Builds requests of subnet management, by LID or along a directed route (specification 14.2.1).
 
 use super::{Attribute, Class, Header, MAD_BYTES, Method};
 
@@ -9,14 +9,14 @@ pub const LONGEST_PATH: usize = 63;
 const DATA: usize = 64;
 /// Offset of the outgoing ports in a directed route. Entry 0 is not used.
 const INITIAL_PATH: usize = 128;
-/// LID that means "routed by the list of ports alone".
+/// LID of a packet that is routed only by the list of ports.
 const PERMISSIVE_LID: u16 = 0xffff;
 
-/// Outgoing ports of a directed route, from the local port on.
+/// Outgoing ports of a directed route, starting at the local port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct DirectedPath(Vec<u8>);
 
-/// Error for a directed route that is too long for a MAD.
+/// Error for a directed route that does not fit into a MAD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a directed route has at most {LONGEST_PATH} hops")]
 pub struct PathError;
@@ -46,7 +46,7 @@ impl DirectedPath {
     }
 }
 
-/// Formats `0,1,23`, the argument of `-D` of infiniband-diags.
+/// Formats `0,1,23`, the argument of `-D` in infiniband-diags.
 impl std::fmt::Display for DirectedPath {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("0")?;
@@ -60,7 +60,7 @@ pub fn smp<A: Attribute>(modifier: u32) -> [u8; MAD_BYTES] {
     smp_by_id(A::ID, modifier)
 }
 
-/// Returns the request by LID for an attribute without a codec.
+/// Returns the request for an attribute without a codec by LID.
 #[must_use]
 pub fn smp_by_id(attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
@@ -74,7 +74,7 @@ pub fn directed_smp<A: Attribute>(path: &DirectedPath, modifier: u32) -> [u8; MA
     directed_smp_by_id(path, A::ID, modifier)
 }
 
-/// Returns the request along a directed route for an attribute without a codec.
+/// Returns the request for an attribute without a codec along a directed route.
 #[must_use]
 pub fn directed_smp_by_id(path: &DirectedPath, attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];

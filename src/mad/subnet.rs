@@ -1,5 +1,5 @@
-//! Attributes of subnet management (specification 14.2.5): nodes, ports, switches, subnet
-//! manager.
+//! Declares attributes of subnet management (specification 14.2.5): nodes, ports, switches and
+//! subnet managers.
 
 use super::attribute::{Attribute, Short, attributes, whole};
 
@@ -10,17 +10,17 @@ attributes! {
         base_version: u8 = 0, 0 / 8;
         /// Version of the subnet management class.
         class_version: u8 = 1, 0 / 8;
-        /// 1 channel adapter, 2 switch, 3 router.
+        /// Type of the node: 1 channel adapter, 2 switch, 3 router.
         node_type: u8 = 2, 0 / 8;
         /// Number of physical ports.
         ports: u8 = 3, 0 / 8;
-        /// GUID of the system; several nodes may share it.
+        /// GUID of the system, which several nodes can share.
         system_image_guid: u64 = 4, 0 / 64;
         /// GUID of the node.
         node_guid: u64 = 12, 0 / 64;
         /// GUID of the replying port; for a switch the GUID of port 0.
         port_guid: u64 = 20, 0 / 64;
-        /// Entries of the partition table.
+        /// Number of entries of the partition table.
         partition_entries: u16 = 28, 0 / 16;
         /// Device ID assigned by the vendor.
         device_id: u16 = 30, 0 / 16;
@@ -32,7 +32,7 @@ attributes! {
         vendor_id: u32 = 37, 0 / 24;
     }
 
-    /// Forwarding of a switch (14.2.5.4).
+    /// Forwarding attributes of a switch (14.2.5.4).
     SwitchInfo("SwitchInfo", 0x12, 20 bytes) {
         /// Number of entries in the linear forwarding table.
         linear_entries: u16 = 0, 0 / 16;
@@ -54,9 +54,9 @@ attributes! {
         port_state_change: u8 = 11, 5 / 1;
         /// Addressing mode of the SL to VL tables.
         sl_to_vl_mapping: u8 = 11, 6 / 2;
-        /// LIDs for each port with the random forwarding table.
+        /// Number of LIDs for each port with the random forwarding table.
         lids_per_port: u16 = 12, 0 / 16;
-        /// Entries of the partition enforcement table.
+        /// Number of entries of the partition enforcement table.
         partition_enforcement_entries: u16 = 14, 0 / 16;
         /// 1 if partitions of incoming packets can be enforced.
         inbound_enforcement: u8 = 16, 0 / 1;
@@ -72,8 +72,8 @@ attributes! {
         multicast_top: u16 = 18, 0 / 16;
     }
 
-    /// A port (14.2.5.6). Port 0 of a switch has the capability masks and the LIDs of all its
-    /// ports.
+    /// A port (14.2.5.6). Port 0 of a switch has the capability masks and the LIDs of all ports
+    /// of the switch.
     PortInfo("PortInfo", 0x15, 64 bytes) {
         /// Management key; 0 unless the request contains the key.
         m_key: u64 = 0, 0 / 64;
@@ -87,7 +87,7 @@ attributes! {
         capabilities: u32 = 20, 0 / 32;
         /// Diagnostic code of the vendor.
         diagnostic_code: u16 = 24, 0 / 16;
-        /// Seconds until the protection by the management key ends.
+        /// Time until the protection by the management key ends, in seconds.
         m_key_lease_s: u16 = 26, 0 / 16;
         /// Number of the port that received the request.
         local_port: u8 = 28, 0 / 8;
@@ -123,17 +123,17 @@ attributes! {
         init_type: u8 = 37, 4 / 4;
         /// Limit of high priority packets.
         vl_high_limit: u8 = 38, 0 / 8;
-        /// Entries of the table of high priority virtual lanes.
+        /// Number of entries of the table of high priority virtual lanes.
         vl_arbitration_high_entries: u8 = 39, 0 / 8;
-        /// Entries of the table of low priority virtual lanes.
+        /// Number of entries of the table of low priority virtual lanes.
         vl_arbitration_low_entries: u8 = 40, 0 / 8;
         /// Initialization that the subnet manager performed.
         init_type_reply: u8 = 41, 0 / 4;
-        /// Largest MTU as a code.
+        /// Maximum MTU as a code.
         mtu_capability: u8 = 41, 4 / 4;
-        /// Number of packets that may be dropped before a virtual lane is stalled.
+        /// Number of packets that can be dropped before a virtual lane is stalled.
         vl_stall_count: u8 = 42, 0 / 3;
-        /// Time that a packet may wait at the head of a queue, as an exponent.
+        /// Time that a packet can wait at the head of a queue, as an exponent.
         head_of_queue_life: u8 = 42, 3 / 5;
         /// Virtual lanes in use, as a code.
         operational_vls: u8 = 43, 0 / 4;
@@ -145,13 +145,13 @@ attributes! {
         filter_raw_inbound: u8 = 43, 6 / 1;
         /// 1 if outgoing raw packets are filtered.
         filter_raw_outbound: u8 = 43, 7 / 1;
-        /// Packets with a wrong management key.
+        /// Number of packets with a wrong management key.
         m_key_violations: u16 = 44, 0 / 16;
-        /// Packets with a wrong P_Key.
+        /// Number of packets with a wrong P_Key.
         p_key_violations: u16 = 46, 0 / 16;
-        /// Packets with a wrong Q_Key.
+        /// Number of packets with a wrong Q_Key.
         q_key_violations: u16 = 48, 0 / 16;
-        /// Entries of the GUID table.
+        /// Number of entries of the GUID table.
         guid_entries: u8 = 50, 0 / 8;
         /// 1 if clients must register again.
         client_reregister: u8 = 51, 0 / 1;
@@ -195,13 +195,13 @@ attributes! {
         activity: u32 = 16, 0 / 32;
         /// Priority; the subnet manager with the highest priority becomes master.
         priority: u8 = 20, 0 / 4;
-        /// 0 not active, 1 discovering, 2 standby, 3 master.
+        /// State: 0 not active, 1 discovering, 2 standby, 3 master.
         state: u8 = 20, 4 / 4;
     }
 }
 
-/// 64 entries of the linear forwarding table of a switch (14.2.5.10): the port for each LID. The
-/// modifier is the number of the block.
+/// 64 entries of the linear forwarding table of a switch (14.2.5.10). An entry is the port for a
+/// LID. The modifier is the number of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ForwardingBlock(pub [u8; Self::ENTRIES]);
 
@@ -228,8 +228,9 @@ impl Attribute for ForwardingBlock {
     }
 }
 
-/// 32 entries of the partition table of a port (14.2.5.7); 0 is an empty entry. The modifier is
-/// the number of the block; for a switch its upper half is the number of the port.
+/// 32 entries of the partition table of a port (14.2.5.7). An entry with the value 0 is empty.
+/// The modifier is the number of the block; for a switch its upper half is the number of the
+/// port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PartitionBlock(pub [u16; Self::KEYS]);
 
@@ -260,7 +261,7 @@ impl Attribute for PartitionBlock {
     }
 }
 
-/// Name of a node (14.2.5.2): 64 bytes of text that the administrator of the node chose.
+/// Name of a node (14.2.5.2), 64 bytes of text that the administrator of the node chose.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct NodeDescription(pub String);
 
@@ -290,7 +291,7 @@ mod tests {
 
     use super::*;
 
-    /// Decodes any bytes and encodes them again: every field must keep its value.
+    /// Decodes any bytes and encodes them again. Every field must keep its value.
     fn is_read_back<A: Attribute + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
         let decoded = A::decode(bytes).unwrap();
         let mut written = vec![0; A::BYTES];

@@ -1,24 +1,24 @@
-//! Tables of subnet administration: the records of one reply, which the kernel joins from its
-//! segments (RMPP, specification 13.6 and 15.2.1).
+//! Decodes tables of subnet administration. A table is the records of one reply, which the kernel
+//! joins from its segments (RMPP, specification 13.6 and 15.2.1).
 //!
-//! The header of a joined reply is that of the first segment. The kernel acknowledges segments,
-//! orders them and requests lost segments again (`drivers/infiniband/core/mad_rmpp.c`), so this
+//! The header of a joined reply is that of the first segment. The kernel acknowledges and orders
+//! segments, and requests lost segments again (`drivers/infiniband/core/mad_rmpp.c`). So this
 //! module receives no segments. It rejects replies that cannot be a whole table.
 
 use super::attribute::Attribute;
 use super::header::Status;
 use super::records::SaHeader;
 
-/// A reply that is no table of the requested records.
+/// Reason why a reply is not a table of the requested records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecordTableError {
     /// The reply is shorter than its headers.
     #[error("an answer of subnet administration has 56 bytes at least, and {0} arrived")]
     Short(usize),
-    /// Subnet administration refused the request.
+    /// Subnet administration rejected the request.
     #[error("subnet administration replied: {}", .0.text())]
     Refused(Status),
-    /// The records have another type.
+    /// The records are of another attribute.
     #[error("attribute {found:#06x} arrived, and {needed:#06x} was requested")]
     Attribute {
         /// Requested attribute ID.
@@ -54,12 +54,12 @@ pub enum RecordTableError {
         /// Bytes of records that arrived.
         found: usize,
     },
-    /// The distance of records is smaller than a record, or implausibly large.
+    /// The distance of records is smaller than a record, or larger than 1,024 bytes.
     #[error("records of {needed} bytes lie {distance} bytes apart")]
     Distance {
-        /// Size of a record in bytes.
+        /// Size of a record, in bytes.
         needed: usize,
-        /// Distance of two records in bytes.
+        /// Distance of two records, in bytes.
         distance: usize,
     },
 }
@@ -95,12 +95,12 @@ fn reason(status: u8) -> &'static str {
     }
 }
 
-/// Records of a reply.
+/// Records of a reply, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordTable<A> {
     /// Whole records.
     pub records: Vec<A>,
-    /// Number of bytes after the last whole record: 0, unless the reply was truncated.
+    /// Number of bytes after the last whole record; 0 unless the reply was truncated or padded.
     pub left_bytes: usize,
 }
 
@@ -109,15 +109,15 @@ impl<A: Attribute> RecordTable<A> {
     const HEADER: usize = 24;
     const RECORDS: usize = Self::HEADER + SaHeader::BYTES;
 
-    /// Maximum distance of two records in bytes. The largest record has 108 bytes; later versions
-    /// of the specification may add fields.
+    /// Maximum distance of two records, in bytes. The largest record has 108 bytes. Later
+    /// versions of the specification can add fields.
     const LARGEST_DISTANCE: usize = 1024;
 
     /// Decodes a whole reply: headers, then records at the distance in the header.
     ///
     /// # Errors
-    /// The reply is shorter than its headers or than the announced length, is a refusal or has no
-    /// data, or its records have another type or an impossible distance.
+    /// The reply is shorter than its headers or than the announced length, rejects the request,
+    /// or has no data. Or its records have another type or an impossible distance.
     pub fn decode(answer: &[u8]) -> Result<Self, RecordTableError> {
         let short = RecordTableError::Short(answer.len());
         let (common, rest) = answer.split_first_chunk::<24>().ok_or(short)?;
@@ -147,14 +147,15 @@ impl<A: Attribute> RecordTable<A> {
     }
 }
 
-/// Number of bytes of RMPP data in a segment, and of the part before the records.
+/// Size of the RMPP data in a segment, in bytes. `SA_HEADER` is the part before the records.
 const SEGMENT: usize = 220;
 const SA_HEADER: usize = 20;
 
 /// Returns the bytes of records without the padding of the last segment.
 ///
-/// A length of 0 is unknown, so nothing is removed. The length in the first of several segments
-/// covers all segments. A manager may set a smaller length, so a long table is returned whole.
+/// A length of 0 means unknown, so nothing is removed. The length in the first of several
+/// segments covers all segments. Some subnet managers set a smaller length, so a long table is
+/// returned whole.
 fn payload<'bytes>(
     header: &SaHeader,
     bytes: &'bytes [u8],
@@ -166,7 +167,7 @@ fn payload<'bytes>(
     if header.rmpp_version > 1 {
         return Err(RecordTableError::Version(header.rmpp_version));
     }
-    // A reply of one segment may have no RMPP header.
+    // A reply of one segment can lack the RMPP header.
     if header.rmpp_type != DATA && (is_active || header.rmpp_type != 0) {
         let (kind, status) = (header.rmpp_type, header.rmpp_status);
         return Err(RecordTableError::NoData { kind, status });

@@ -1,11 +1,11 @@
-//! Compares the positions of all fields with those of libibmad, which `libibmad.tsv` contains.
+//! Compares the positions of all fields with the positions in libibmad, from `libibmad.tsv`.
 //! Encodes and decodes every attribute.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Returns the positions of the fields of an attribute, found by setting one bit after the other.
+/// Returns the positions of the fields of an attribute, found by setting one bit at a time.
 fn places<A: Attribute>(fields: impl Fn(&A) -> Vec<FieldValue>) -> Vec<(&'static str, String)> {
     let mut places: Vec<(&'static str, usize, usize)> = Vec::new();
     for bit in 0..A::BYTES * 8 {
@@ -61,7 +61,7 @@ fn fields_lie_where_libibmad_reads_them() {
     }
 }
 
-/// Size of the longest attribute in bytes.
+/// Size of the longest attribute, in bytes.
 const LONGEST: usize = 184;
 
 /// Decodes an attribute and encodes it over zeros, over ones and over its own bytes.
@@ -78,7 +78,7 @@ fn is_read_back<A: Attribute + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
     assert_eq!(kept, bytes, "{} changes reserved bits", A::NAME);
 }
 
-/// Decodes and encodes with each number of bytes that is too small, and with enough bytes.
+/// Decodes and encodes with every number of bytes up to the size of the attribute.
 fn needs_its_bytes<A: Attribute + std::fmt::Debug>() {
     let whole = A::decode(&[0; LONGEST]).unwrap();
     for length in 0..=A::BYTES {
@@ -128,7 +128,7 @@ proptest! {
         let mut written = bytes;
         NodeDescription(name.clone()).encode(&mut written).unwrap();
         let read = NodeDescription::decode(&written).unwrap().0;
-        // A longer name is truncated, perhaps within a letter.
+        // A longer name is truncated, possibly within a character.
         if name.len() <= 64 {
             prop_assert_eq!(read, name);
         } else {

@@ -1,20 +1,21 @@
-//! Parts of long texts, for error messages that repeat an argument.
+//! Shortens long texts, for error messages that repeat an argument.
 
 use std::ops::Range;
 
 /// Limit of an excerpt, in characters.
 const MOST: usize = 80;
 
-/// Characters of an expression between two gaps.
+/// Number of characters of an expression between two gaps.
 const WINDOW: usize = MOST - 2 * GAP.len();
 
-/// Characters before a fault.
+/// Number of characters before the fault.
 const BEFORE: usize = 40;
 
-/// Mark of a part that was left out.
+/// Replaces an omitted part.
 const GAP: &str = "...";
 
-/// Returns the part of an expression around a fault, and the place and width of the fault in it.
+/// Returns the part of an expression around a fault, and the position and width of the fault in
+/// this part.
 #[must_use]
 pub fn around(expression: &[char], fault: Range<usize>) -> (String, usize, usize) {
     let start = fault.start.min(expression.len());
@@ -27,8 +28,8 @@ pub fn around(expression: &[char], fault: Range<usize>) -> (String, usize, usize
     (format!("{lead}{shown}{tail}"), lead.len() + start - from, width)
 }
 
-/// Returns a text of at most 80 characters: the start and the end of a longer one, so that the
-/// name of a file stays readable.
+/// Shortens a text to 80 characters. Keeps the start and the end, so that a file name stays
+/// readable.
 #[must_use]
 pub fn shortened(text: &str) -> String {
     let count = text.chars().count();

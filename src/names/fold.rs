@@ -1,17 +1,17 @@
-//! Many names as one short expression: `n[01-16,18-64]`.
+//! Folds many names into one short expression, for example `n[01-16,18-64]`.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::natural;
 
-/// A digit run longer than this stays text; it is no counter.
+/// Maximum length of a number. A longer run of digits is text.
 const MAX_DIGITS: usize = 18;
 
-/// The digit runs of one name: value, and the width that its padding asks for.
+/// Runs of digits of one name.
 type Digits<'a> = Vec<&'a str>;
 
-/// Consecutive numbers of one width, 0 for unpadded ones.
+/// Consecutive numbers of one width; the width is 0 for numbers without padding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Run {
     width: usize,
@@ -19,13 +19,14 @@ struct Run {
     high: u64,
 }
 
-/// One product of runs: a run list for each digit run of the names.
+/// A product of runs: one list of runs for each number in the names.
 type Product = Vec<Vec<Run>>;
 
-/// Folds names into an expression that `fleet`'s host sets read back.
+/// Folds names into an expression that the host sets of `fleet` can parse.
 ///
-/// Names that differ in their numbers only share one term. The search is greedy, last number
-/// first, so the time is bounded and a ragged set may get more terms than the shortest cover.
+/// Names that differ only in their numbers share one term. The search is greedy and starts with
+/// the last number. So its time is bounded, but an irregular set can have more terms than the
+/// minimum.
 pub fn fold<I>(names: I) -> String
 where
     I: IntoIterator,
@@ -43,18 +44,18 @@ where
     terms.join(",")
 }
 
-/// Texts and digit runs by turns, beginning and ending with a text.
+/// Splits a name into texts and numbers in turn. The first and the last part are texts.
 fn split_digits(name: &str) -> (Vec<&str>, Digits<'_>) {
     let host = name.rfind('@').map_or(0, |at| at + 1);
     let rest = name.get(host..).unwrap_or_default();
     let foldable = match rest.matches(':').count() {
         0 => name.len(),
         1 => host + rest.find(':').unwrap_or(rest.len()),
-        // An IPv6 address counts in hex.
+        // An IPv6 address has hexadecimal numbers.
         _ => host,
     };
     let (mut texts, mut digits, mut text_start, mut at) = (Vec::new(), Vec::new(), 0, host);
-    // Both kinds of runs end before or after an ASCII digit, so every cut is between characters.
+    // Each run ends before or after an ASCII digit, so every cut is at a character boundary.
     while let Some(tail) = name.get(at..foldable).filter(|tail| !tail.is_empty()) {
         let run = tail.bytes().take_while(u8::is_ascii_digit).count();
         if (1..=MAX_DIGITS).contains(&run) {
@@ -93,7 +94,7 @@ fn fold_pattern(texts: &[&str], members: &[Digits<'_>]) -> Vec<String> {
     products.iter().map(|product| spell(texts, product)).collect()
 }
 
-/// The widths at which this number is written with leading zeros somewhere.
+/// Returns the widths in which some name has this number with leading zeros.
 fn padded_widths(members: &[Digits<'_>], dimension: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = members
         .iter()
@@ -112,7 +113,7 @@ fn single(digits: &str, padded: &[usize]) -> Run {
     Run { width, low: value, high: value }
 }
 
-/// Joins the products that are equal in every dimension but this one.
+/// Joins the products that differ only in this dimension.
 fn merge(products: Vec<Product>, dimension: usize) -> Vec<Product> {
     let mut groups: BTreeMap<Product, Vec<Run>> = BTreeMap::new();
     for mut product in products {

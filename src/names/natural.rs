@@ -1,8 +1,9 @@
-//! The order in which people count: `n2` before `n10`, `n1` before `n01`.
+//! Compares names in natural order: `n2` before `n10`, `n1` before `n01`.
 
 use std::cmp::Ordering;
 
-/// Compares digit runs as numbers of any length, all else by bytes; equal only for equal texts.
+/// Compares two texts: numbers of any length by value, other characters by byte. Only identical
+/// texts are equal.
 #[must_use]
 pub fn compare(a: &str, b: &str) -> Ordering {
     let (mut rest_a, mut rest_b) = (a.as_bytes(), b.as_bytes());
@@ -22,7 +23,7 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     rest_a.len().cmp(&rest_b.len()).then_with(|| a.len().cmp(&b.len())).then_with(|| a.cmp(b))
 }
 
-/// Cuts the digit run off the front.
+/// Removes the digits at the start of the text, and returns them.
 fn take_number<'a>(text: &mut &'a [u8]) -> &'a [u8] {
     let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = text.split_at(length);

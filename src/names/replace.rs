@@ -1,7 +1,7 @@
-//! Names inside of texts.
+//! Replaces names in texts.
 
-/// Returns the text with `by` for each whole occurrence of a name: `n1` is in `on n1: n1.a`, and
-/// neither in `n12` nor in `gn1`.
+/// Returns the text with each whole occurrence of a name replaced by `by`. The name `n1` occurs
+/// in `on n1:`, but not in `n12`, `gn1` or `n1.a`.
 #[must_use]
 pub fn replace(text: &str, name: &str, by: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
@@ -27,7 +27,8 @@ fn ends_in_name(text: &str) -> bool {
     text.chars().next_back().is_some_and(|letter| is_of_name(letter) || letter == '.')
 }
 
-/// A dot is of the name in `n1.cluster`, and not at the end of a sentence.
+/// True if a name continues at the start of `text`. A dot continues a name in `n1.cluster`, but
+/// not at the end of a sentence.
 fn begins_in_name(text: &str) -> bool {
     let mut letters = text.chars();
     match letters.next() {

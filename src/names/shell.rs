@@ -1,6 +1,7 @@
-//! Host sets in printed commands.
+//! Quotes host sets in printed commands.
 
-/// Returns a host set as a shell takes it: in quotes if the shell would expand its brackets.
+/// Returns a host set as an argument of a shell command, in quotes if the shell would expand its
+/// brackets.
 #[must_use]
 pub fn in_shell(set: &str) -> String {
     if set.contains(['[', '*', '?', '!', '{']) { format!("'{set}'") } else { set.to_owned() }

@@ -1,65 +1,67 @@
+//! Defines listings and their columns. Each listing of this module implements [`Listing`].
+
 use super::{Key, Value};
 use crate::model::Part;
 
-/// A listing: its type of row and its columns.
+/// A listing: the type of its rows, and its columns.
 pub trait Listing: Sized + 'static {
     /// Data of one row.
     type Row<'report>;
 
-    /// The command that lists them.
+    /// Command that prints the listing.
     const NAME: &'static str;
 
     /// Example of a filter expression, for error messages.
     const EXAMPLE: &'static str;
 
-    /// True if equal rows of several hosts are one row in a table. False for counters and numbers of
-    /// objects: their rows differ in meaning even if the numbers are equal.
+    /// True if a table shows equal rows of several hosts as one row. False for counters and
+    /// numbers of objects, whose rows differ in meaning even if the numbers are equal.
     const FOLDS: bool = true;
 
     /// Keys that identify a row, from the host down.
     const KEYS: &'static [Key];
 
-    /// The columns, in their order.
+    /// Columns, in their order.
     const COLUMNS: &'static [Column<Self>];
 
-    /// Returns true if a source of a cell exists but could not be read.
+    /// True if a source of a cell exists but could not be read.
     fn is_unreadable(row: &Self::Row<'_>, source: &str) -> bool;
 }
 
-/// Which side of its column a cell keeps to.
+/// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
+    /// Left, for words.
     Left,
-    /// Numbers.
+    /// Right, for numbers.
     Right,
 }
 
-/// When a column is shown without being asked for.
+/// Condition for a column to be shown without being requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     /// Always.
     Always,
-    /// Unless equal hosts are folded, without `-v`: it is another for each thing in the world, and
-    /// would keep all rows apart.
+    /// If rows are not folded, or with `-v`. The column has another value in each row, which
+    /// would prevent folding.
     Unfolded,
-    /// When hosts are named.
+    /// If hosts are named.
     WithHosts,
-    /// When it is printed again and again.
+    /// If the listing repeats (`--watch`).
     Watched,
     /// With `-v`.
     Verbose,
-    /// With `-v`, when hosts are named.
+    /// With `-v`, if hosts are named.
     VerboseWithHosts,
-    /// In a table, where a row has a value.
+    /// In a table, if a row has a value.
     Known,
-    /// In a table, where rows have different values; in every other format always.
+    /// In a table, if rows have different values; in every other format always.
     Different,
-    /// Only by its name.
+    /// Never; the column must be requested by name.
     Asked,
 }
 
-/// Meaning of the values of a column. Their color may depend on it, their text does not.
+/// Meaning of the values of a column. It can change their color, but not their text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     /// No special meaning.
@@ -68,9 +70,9 @@ pub enum Meaning {
     Received,
     /// Sent traffic.
     Sent,
-    /// Errors: zero is best.
+    /// Errors; zero is best.
     Unwanted,
-    /// State; some of its words mean that all is well.
+    /// State; some words of it mean that nothing is wrong.
     State,
     /// Severity of a finding.
     Severity,
@@ -81,17 +83,17 @@ pub enum Meaning {
 /// One column of a listing.
 #[derive(Debug)]
 pub struct Column<L: Listing> {
-    /// The path of the value in JSON; also the word for `-o`.
+    /// Path of the value in JSON, and the word for `-o`.
     pub id: &'static str,
-    /// The heading; in small letters it is a short word for `-o`.
+    /// Heading. In lower case it is also a word for `-o`.
     pub title: &'static str,
-    /// Side of the cell.
+    /// Alignment of the cells.
     pub align: Align,
-    /// When it is shown by itself.
+    /// Condition for showing the column by default.
     pub shown: Shown,
     /// Meaning of the values.
     pub meaning: Meaning,
-    /// One sentence for `-o help`.
+    /// Help text for `-o help`, one sentence.
     pub help: &'static str,
     /// Sources of the value. An absent value with an unreadable source is shown as unreadable.
     pub(super) sources: &'static [&'static [&'static str]],
@@ -99,7 +101,7 @@ pub struct Column<L: Listing> {
 }
 
 impl<L: Listing> Column<L> {
-    /// The value of this column in a row.
+    /// Returns the value of the column in a row.
     #[must_use]
     pub fn value(&self, row: &L::Row<'_>) -> Value {
         match (self.get)(row) {
@@ -110,7 +112,7 @@ impl<L: Listing> Column<L> {
         }
     }
 
-    /// Returns the column with another rule for when it is shown.
+    /// Returns the column with another condition for showing it.
     pub(super) const fn shown(self, shown: Shown) -> Self {
         Self { shown, ..self }
     }
@@ -125,7 +127,7 @@ impl<L: Listing> Column<L> {
         Self { help, ..self }
     }
 
-    /// The parts of a report that the column is made from.
+    /// Returns the parts of a report that the column needs.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         self.sources().filter_map(Part::named)
     }
@@ -135,8 +137,9 @@ impl<L: Listing> Column<L> {
     }
 }
 
-/// Declares the columns of a listing in their order: shared columns in brackets, own columns as
-/// one line each. `+ GROUP` adds shared sources, `: MEANING` sets the meaning of the values.
+/// Declares the columns of a listing in their order. Shared columns stand in brackets; own
+/// columns have one entry each. `+ GROUP` adds shared sources, and `: MEANING` sets the meaning
+/// of the values.
 macro_rules! columns {
     (@meaning) => { $crate::query::Meaning::Plain };
     (@meaning $meaning:ident) => { $crate::query::Meaning::$meaning };

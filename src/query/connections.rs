@@ -1,3 +1,5 @@
+//! Lists the connections of hosts, for `rdmactl connections` and `rdmactl top`.
+
 use std::borrow::Cow;
 
 use super::column::columns;
@@ -8,18 +10,18 @@ use crate::model::{
     PinnedMemory, Protocol, RdmaChannel, TcpChannel, Transport,
 };
 
-/// The listing of `rdmactl connections`: one row for each.
+/// Listing of `rdmactl connections`, one row for each connection.
 #[derive(Debug)]
 pub enum Connections {}
 
-/// One row: a connection, or a host without connections.
+/// One row: a connection, or a host that did not respond.
 #[derive(Debug, Clone)]
 pub struct ConnectionRow<'report> {
-    /// The host.
+    /// Report of the host.
     pub report: &'report HostReport,
-    /// The connection; `None` for a host without an answer.
+    /// Connection; `None` for a host that did not respond.
     pub connection: Option<Cow<'report, Connection>>,
-    /// Change since the previous sample: `new`, `was RDMA, ok`.
+    /// Change since the previous sample, for example `new` or `was RDMA, ok`.
     pub change: Option<String>,
 }
 
@@ -131,20 +133,22 @@ impl Listing for Connections {
         if source != "resources" {
             return problems.touch(&key);
         }
-        // Without a list of devices none is asked, and whose the objects are is another question.
+        // Without a list of devices, no objects are queried. The owners of objects are another
+        // source.
         let mut of_devices = problems.within(source).iter();
         row.report.rdma_core.is_none() || of_devices.any(|one| one.key != "resources/owner")
     }
 }
 
-/// The key of the problem by which a source has left out something of a connection; `None` for a
-/// source that has nothing to say of it: what other consumers tell is nothing to it.
+/// Returns the model key of the problem that hides facts of a connection if the source cannot be
+/// read. Returns `None` if the source has no facts of this connection, for example a source of
+/// another consumer.
 fn key_of(one: &Connection, source: &str) -> Option<String> {
     use ConsumerKind::{Beegfs, Iscsi, Lustre, Nfs, Nvmeof, P9, Process, Smb, Smc};
 
     let (kind, instance) = (one.consumer.kind, &one.consumer.instance);
     let is_meant = match source {
-        // Processes alone do not say what carries them.
+        // Process names alone do not reveal the transport of a process.
         "resources" => kind == Process || !matches!(one.transport, Transport::Tcp | Transport::Udp),
         "consumers/sockets" => kind == Process || !one.transport.is_rdma() || !one.tcp.is_empty(),
         "consumers/holders" => matches!(kind, Process | Smc) && one.consumer.pid.is_none(),
@@ -154,7 +158,7 @@ fn key_of(one: &Connection, source: &str) -> Option<String> {
         "consumers/nvme" | "consumers/nvme_intents" => kind == Nvmeof,
         "consumers/iscsi" | "consumers/iscsi_nodes" => kind == Iscsi,
         "consumers/beegfs" | "consumers/memory" => kind == Beegfs,
-        // There is a connection: they were read.
+        // The other sources were read, because the connection exists.
         _ => false,
     };
     let is_by_instance = matches!(source, "consumers/nvme" | "consumers/iscsi");
@@ -170,16 +174,16 @@ fn memory(row: &ConnectionRow<'_>, get: impl Fn(&PinnedMemory) -> Value) -> Valu
     of(row, |one| one.memory.as_ref().map_or(Value::Absent, &get))
 }
 
-/// `8192 x 70`
+/// Formats the buffers as `8192 x 70`.
 fn buffers(bytes: Option<u64>, count: Option<u64>) -> Value {
     Value::text(bytes.zip(count).map(|(bytes, count)| format!("{bytes} x {count}")))
 }
 
-/// `n4`, `node_storage_02 (10.10.1.2)`, `10.10.1.2`
+/// Formats the peer as `n4`, `node_storage_02 (10.10.1.2)` or `10.10.1.2`.
 fn peer(one: &Connection) -> Value {
     let Peer { host, address, name, gid, .. } = &one.peer;
     let address = address.map(|address| address.to_string());
-    // An NQN or an IQN names a target, not a server, and is longer than a column.
+    // An NQN or an IQN names a target, not a server, and is too long for a column.
     let is_target = |name: &str| name.starts_with("nqn.") || name.starts_with("iqn.");
     let server = name.as_ref().filter(|name| !is_target(name) && address.as_ref() != Some(name));
     let text = match (host, server, address) {
@@ -201,7 +205,7 @@ fn state(one: &Connection) -> Value {
     if one.state == ConnectionState::Down { Value::Bad(word) } else { Value::Text(word) }
 }
 
-/// `2 RDMA, 1 TCP`, `2 RDMA busy`
+/// Formats the numbers of channels as `2 RDMA, 1 TCP` or `2 RDMA busy`.
 fn channels(one: &Connection) -> Value {
     let counts = [(one.channels.rdma, "RDMA"), (one.channels.tcp, "TCP")];
     let some = counts.iter().filter_map(|(count, word)| {
@@ -222,7 +226,7 @@ fn unique<'one>(
     Value::list(Some(&all))
 }
 
-/// Returns a fact of each other end of the links of the devices that carry a connection.
+/// Returns a value of each node at the other end of the links of the connection's devices.
 fn of_peers(row: &ConnectionRow<'_>, get: impl Fn(&LinkPeer) -> Option<String>) -> Value {
     of(row, |one| {
         let carries = |device: &&Device| one.rdma.iter().any(|rdma| rdma.device == device.name);
@@ -240,7 +244,7 @@ fn uses_infiniband(report: &HostReport, connection: &Connection) -> bool {
     ports.any(|port| port.protocol == Some(Protocol::Ib))
 }
 
-/// The first of many, and how many more there are.
+/// Returns the first numbers, and the count of the others.
 fn numbers(channels: &[RdmaChannel]) -> Value {
     const SHOWN: usize = 4;
     let all: Vec<u32> = channels.iter().filter_map(|channel| channel.lqpn).collect();
@@ -265,7 +269,7 @@ fn evidence(one: &Connection) -> Value {
     Value::text(Some(words.join("; ")).filter(|text| !text.is_empty()))
 }
 
-/// One row for each connection; a host without an answer has a row that says so.
+/// Returns a row for each connection, and for each host that did not respond.
 #[must_use]
 pub fn connection_rows(
     reports: &[HostReport],
@@ -290,7 +294,7 @@ pub fn connection_rows(
 mod tests {
     use super::*;
 
-    /// The cell of a peer with this host, name and address.
+    /// Returns the cell of a peer with this host, name and address.
     fn cell(host: Option<&str>, name: Option<&str>, address: Option<&str>) -> String {
         let json = serde_json::json!({
             "id": "", "consumer": {"kind": "beegfs", "instance": "/mnt", "role": "client", "pid": null},
@@ -309,7 +313,7 @@ mod tests {
         assert_eq!(cell(None, None, ip), "10.0.0.2");
         assert_eq!(cell(None, storage, None), "node_storage_02");
         assert_eq!(cell(Some("n4"), storage, ip), "n4");
-        // A mount by address has it as its name, too.
+        // A mount by address also has the address as its name.
         assert_eq!(cell(None, ip, ip), "10.0.0.2");
         assert_eq!(cell(None, Some("nqn.2014-08.org:disk"), ip), "10.0.0.2");
         assert_eq!(cell(None, Some("iqn.2026-01.t:1"), None), "iqn.2026-01.t:1");

@@ -1,18 +1,20 @@
+//! Lists the counters of devices and ports, for `rdmactl counters`.
+
 use super::column::columns;
 use super::place::{OfPort, device, host, port, via};
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::model::{Counter, CounterChange, CounterRate, HostReport};
 
-/// The listing of `rdmactl counters`: one row for each counter.
+/// Listing of `rdmactl counters`, one row for each counter.
 #[derive(Debug)]
 pub enum Counters {}
 
-/// One row: a counter, or a port, device or host without counters.
+/// One row: a counter, a host without devices, or a place whose counters could not be read.
 #[derive(Debug, Clone, Copy)]
 pub struct CounterRow<'report> {
-    /// The port, or the device alone, and what it belongs to.
+    /// Port, or the device alone for a counter of the device.
     pub place: DeviceRow<'report>,
-    /// The counter; `None` where none could be read.
+    /// Counter; `None` if no counter could be read.
     pub counter: Option<&'report Counter>,
 }
 
@@ -86,17 +88,18 @@ pub(super) fn delta(counter: Option<&Counter>) -> Value {
     })
 }
 
-/// Returns the value of a counter; one that is full is marked.
+/// Returns the value of a counter. A saturated value is marked.
 pub(super) fn value(counter: &Counter) -> Value {
     match counter.value {
-        // It is listed, so that it is there.
+        // The kernel lists the counter, so it exists.
         None => Value::Failed,
         Some(number) => Value::Count { number, unit: counter.unit, is_full: counter.saturated },
     }
 }
 
-/// One row for each counter, those of whole devices before those of their ports; what could not be
-/// read has a row that says so.
+/// Returns a row for each counter, device counters before port counters. Also returns a row for
+/// each place whose counters could not be read, and for hosts without devices as in
+/// [`super::device_rows`].
 #[must_use]
 pub fn counter_rows(reports: &[HostReport], hosts_named: bool) -> Vec<CounterRow<'_>> {
     let mut rows = Vec::new();

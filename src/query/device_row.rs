@@ -1,3 +1,5 @@
+//! Computes cells of devices and ports, which several listings share.
+
 use super::{Key, Value};
 use crate::model::{
     Device, HostReport, LinkLayer, Netdev, NodeType, Part, Port, PortState, Protocol, VerbsState,
@@ -12,10 +14,10 @@ pub(super) const DRIVER: &[&str] =
 pub(super) const PROTOCOL: &[&str] =
     &["port.link_layer", "device.node_type", "device.driver", "device.pci"];
 
-/// Sources that show whether a port has LIDs.
+/// Sources that decide if a port has LIDs.
 pub(super) const LIDS: &[&str] = &["port.link_layer", "device.node_type", "device.driver"];
 
-/// Part of a report that holds the other ends of links.
+/// Part of a report with the other ends of links.
 pub(super) const PEER: &[&str] = &["fabric_peers"];
 
 /// Sources of the network interface of a port.
@@ -35,22 +37,23 @@ pub(super) const PORT_KEYS: &[Key] = &[
     Key::new("port", "port", "port.number"),
 ];
 
-/// State of a port whose device was removed.
+/// Word for the state of a port whose device was removed.
 pub(super) const GONE: &str = "gone";
 
 /// One row: a port, or a device or host without ports.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceRow<'report> {
-    /// The host.
+    /// Report of the host.
     pub report: &'report HostReport,
-    /// The device; `None` for a host without devices or without an answer.
+    /// Device; `None` for a host without devices, or for a host that did not respond.
     pub device: Option<&'report Device>,
-    /// The port; `None` for a device without ports.
+    /// Port; `None` for a device without ports.
     pub port: Option<&'report Port>,
 }
 
 impl DeviceRow<'_> {
-    /// Returns true if a source of a cell could not be read: `port.lid`, `device.driver`, `verbs`.
+    /// True if a source of a cell could not be read, for example `port.lid`, `device.driver` or
+    /// `verbs`.
     #[must_use]
     pub fn is_unreadable(&self, source: &str) -> bool {
         let asked = self.device.is_some() || self.report.failure.is_none();
@@ -58,31 +61,31 @@ impl DeviceRow<'_> {
         if source == "verbs" && verbs_missing && asked && self.device.is_some() {
             return true;
         }
-        // Most hosts have none, and nothing is to be looked for.
+        // Most hosts have no problem, so the search ends here.
         if self.report.problems.is_empty() {
             return false;
         }
-        // All of a part may be missing, or that of a device.
+        // The problem concerns a whole part, or one device.
         (Part::named(source).is_some() && self.report.problems.has(source))
             || self.key(source).is_some_and(|key| self.is_key_unreadable(&key))
     }
 
-    /// Returns true if a problem has exactly this model key.
+    /// True if a problem has exactly this model key.
     pub(super) fn has_problem(&self, key: &str) -> bool {
         self.report.problems.has(key)
     }
 
-    /// A cell of the device.
+    /// Returns a cell of the device; `Absent` without a device.
     pub(super) fn of_device(&self, get: impl Fn(&Device) -> Value) -> Value {
         self.device.map_or(Value::Absent, get)
     }
 
-    /// A cell of the port.
+    /// Returns a cell of the port; `Absent` without a port.
     pub(super) fn of_port(&self, get: impl Fn(&Port) -> Value) -> Value {
         self.port.map_or(Value::Absent, get)
     }
 
-    /// The logical state of the port, or why the host gave no answer.
+    /// Returns the logical state of the port, or the reason why the host did not respond.
     pub(super) fn state(&self) -> Value {
         let is_gone = self.device.is_some_and(|device| device.gone_since_ns.is_some());
         if is_gone {
@@ -96,8 +99,9 @@ impl DeviceRow<'_> {
         Value::or_failure(self.report, || self.of_port(of_port))
     }
 
-    /// A cell of the port's interface. On RoCE the GIDs name the interface, on others RDMA netlink
-    /// may: without them, nothing is known of it.
+    /// Returns a cell of the port's network interface. On RoCE the GIDs name the interface. On
+    /// other protocols RDMA netlink can name it. If none of them could be read, the cell is
+    /// unreadable.
     pub(super) fn of_netdev(&self, get: impl Fn(&Port) -> Value) -> Value {
         let sources: &[&str] = match self.port.map(|port| (&port.netdev, port.protocol)) {
             Some((None, Some(Protocol::Roce | Protocol::Iwarp) | None)) => {
@@ -110,7 +114,7 @@ impl DeviceRow<'_> {
     }
 
     /// Returns the protocol of the port. Without the name of the driver, InfiniBand and Omni-Path
-    /// look alike: the link layer of the kernel stands for both.
+    /// cannot be distinguished; the cell is then the kernel's link layer.
     pub(super) fn link(&self) -> Value {
         let is_ca = self.device.is_some_and(|device| device.node_type == Some(NodeType::Ca));
         self.of_port(|port| match (port.protocol, port.link_layer) {
@@ -124,7 +128,7 @@ impl DeviceRow<'_> {
         })
     }
 
-    /// Returns the rate of the port. A rate that is known does not need the interface.
+    /// Returns the rate of the port. If the rate is known, the network interface is not needed.
     pub(super) fn rate(&self) -> Value {
         match self.port.and_then(|port| port.rate_bps) {
             Some(rate_bps) => Value::Bits(rate_bps),
@@ -132,18 +136,18 @@ impl DeviceRow<'_> {
         }
     }
 
-    /// The interface of the port, where it was read.
+    /// Returns the network interface of the port; `None` if it was not read.
     pub(super) fn netdev(&self) -> Option<&Netdev> {
         self.report.netdev(self.port?.netdev.as_deref()?)
     }
 
-    /// A cell of the port's interface, as it was read.
+    /// Returns a cell of the port's network interface, from its report.
     pub(super) fn in_netdev(&self, get: impl Fn(&Netdev) -> Value) -> Value {
         self.of_netdev(|_| self.netdev().map_or(Value::Absent, &get))
     }
 
-    /// Returns true if an interface, or one of these parts of an interface, could not be read. A
-    /// value made of several interfaces may then be incomplete.
+    /// True if a network interface, or one of these parts of it, could not be read. A value from
+    /// several interfaces can then be incomplete.
     pub(super) fn is_netdev_part_unreadable(&self, parts: &[&str]) -> bool {
         self.report
             .problems
@@ -152,12 +156,12 @@ impl DeviceRow<'_> {
             .any(|problem| problem.key.split('/').nth(2).is_none_or(|part| parts.contains(&part)))
     }
 
-    /// Returns true if a problem concerns this model key.
+    /// True if a problem concerns this model key.
     pub(super) fn is_key_unreadable(&self, key: &str) -> bool {
         self.report.problems.touch(key)
     }
 
-    /// The model key of a source, as problems spell it.
+    /// Returns the model key of a source, in the form that problems use.
     fn key(&self, source: &str) -> Option<String> {
         let device = self.device.map(|device| device.name.as_str());
         match (source.split_once('.'), device, self.port) {
@@ -165,12 +169,12 @@ impl DeviceRow<'_> {
             (Some(("port", field)), Some(device), Some(port)) => {
                 Some(key::port(device, port.number, field))
             }
-            // An interface without a name is the port's own cell.
+            // An interface without a name is the cell of the port itself.
             (Some(("netdev", field)), _, Some(port)) => {
                 let name = port.netdev.as_deref()?;
                 Some(key::netdev(name, &field.replace('.', "/")))
             }
-            // Without ports, what is known of them hangs on their directory.
+            // Without ports, every source of a port depends on their directory.
             (Some(("port", _)), Some(device), None) => Some(key::device(device, "ports")),
             (None, Some(device), _) if source == "verbs" => Some(key::device(device, "verbs")),
             (None, _, _) => Some(source.to_owned()),
@@ -179,8 +183,8 @@ impl DeviceRow<'_> {
     }
 }
 
-/// One row for each port; a device without ports has one, and so has a host without devices, when
-/// hosts are named.
+/// Returns a row for each port and for each device without ports. A host without devices has a
+/// row if `hosts_named`, or if the host did not respond.
 #[must_use]
 pub fn device_rows(reports: &[HostReport], hosts_named: bool) -> Vec<DeviceRow<'_>> {
     let mut rows = Vec::new();

@@ -1,3 +1,5 @@
+//! Lists RDMA devices with their ports, for `rdmactl devices`.
+
 use super::column::columns;
 use super::device_row::{DRIVER, NETDEV, PORT_KEYS, PROTOCOL};
 use super::place::{
@@ -10,7 +12,7 @@ use crate::model::{
     VerbsDevice, VerbsExtended,
 };
 
-/// The listing of `rdmactl devices`: one row for each port.
+/// Listing of `rdmactl devices`, one row for each port.
 #[derive(Debug)]
 pub enum Devices {}
 
@@ -302,7 +304,8 @@ fn extra_mask(row: &DeviceRow<'_>, get: impl Fn(&VerbsExtended) -> u64) -> Value
     mask(row, |verbs| verbs.extended.as_ref().map(&get))
 }
 
-/// The name of the file is enough: the directory is the distribution's.
+/// Returns the file name of the provider, without the directory, which depends on the
+/// distribution.
 fn provider(row: &DeviceRow<'_>) -> Value {
     if row.device.is_some() && row.is_unreadable("provider") {
         return Value::Failed;
@@ -325,7 +328,8 @@ fn system(row: &DeviceRow<'_>, get: impl Fn(&RdmaSystem) -> Value) -> Value {
     row.report.rdma_system.as_ref().map_or(Value::Absent, get)
 }
 
-/// One side of the link; the running one is bad where the others promise more.
+/// Returns one speed of the PCI Express link. The current speed is marked if adapter and slot
+/// support a higher one.
 fn pci_link(row: &DeviceRow<'_>, get: impl Fn(&PciLink) -> Option<PciSpeed>) -> Value {
     if row.is_unreadable("device.pci_link") {
         return Value::Failed;
@@ -341,7 +345,7 @@ fn pci_link(row: &DeviceRow<'_>, get: impl Fn(&PciLink) -> Option<PciSpeed>) -> 
     })
 }
 
-/// The near ones by address, the others as a number.
+/// Returns the near GPUs by address, and the number of the others.
 fn gpus(row: &DeviceRow<'_>) -> Value {
     let sources = ["gpus", "device.pci", "device.numa_node"];
     if row.device.is_some() && sources.iter().any(|source| row.is_unreadable(source)) {
@@ -361,7 +365,8 @@ fn gpus(row: &DeviceRow<'_>) -> Value {
     })
 }
 
-/// With an entry unreadable, another may look like the best and be the wrong one.
+/// Returns the address of the port's best GID. If an entry of the table is unreadable, it could
+/// be the best one, so the cell is unreadable.
 fn address(row: &DeviceRow<'_>) -> Value {
     row.of_port(|port| match port.protocol {
         Some(Protocol::Roce) | None if row.is_unreadable("port.gids") => Value::Failed,

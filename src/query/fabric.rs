@@ -1,7 +1,7 @@
-//! The listings of `rdmactl fabric`: subnets, nodes, links, switches, routes, partitions, subnet
-//! managers, problems and errors.
+//! Lists InfiniBand subnets, for `rdmactl fabric`: subnets, nodes, links, switches, routes,
+//! partitions, subnet managers, problems and errors.
 //!
-//! A subnet that several hosts swept is shown once, as the host saw it that found most nodes.
+//! A subnet that several hosts swept is listed once, from the host that found most nodes.
 
 mod counters;
 mod errors;
@@ -30,16 +30,16 @@ pub use problems::{FabricProblemRow, FabricProblems, fabric_problem_rows};
 pub use routes::{FabricRoutes, HopRow, hop_rows};
 pub use subnets::{FabricSubnets, SubnetRow, subnet_rows};
 
-/// A subnet and the host that swept it; a host without an answer has no subnet.
+/// A subnet, and the host that swept it. A host that did not respond has no subnet.
 #[derive(Debug, Clone, Copy)]
 pub struct FabricPlace<'report> {
-    /// The host.
+    /// Report of the host.
     pub report: &'report HostReport,
-    /// The subnet.
+    /// Subnet; `None` for a host that did not respond.
     pub fabric: Option<&'report Fabric>,
 }
 
-/// Returns each subnet once, and the hosts without an answer.
+/// Returns each subnet once, and each host that did not respond.
 #[must_use]
 pub fn subnets(reports: &[HostReport]) -> Vec<FabricPlace<'_>> {
     let places = reports.iter().flat_map(|report| {
@@ -53,7 +53,7 @@ pub fn subnets(reports: &[HostReport]) -> Vec<FabricPlace<'_>> {
     order.sort_by_key(|at| Reverse(size(&places[*at])));
     let (mut known, mut kept) = (HashSet::new(), HashSet::new());
     for at in order {
-        // The ports of one adapter may be in several subnets.
+        // The ports of one adapter can be in several subnets.
         let nodes = places[at].fabric.iter().flat_map(|fabric| &fabric.nodes);
         let ports = nodes.flat_map(|node| &node.ports);
         let guids: Vec<u64> = ports.filter_map(|port| Some(port.guid?.0)).collect();
@@ -68,16 +68,16 @@ pub fn subnets(reports: &[HostReport]) -> Vec<FabricPlace<'_>> {
 
 /// A row that belongs to a subnet.
 pub(super) trait OfFabric {
-    /// The subnet.
+    /// Returns the subnet of the row.
     fn place(&self) -> FabricPlace<'_>;
 }
 
 /// A row that belongs to a node of a subnet.
 pub(super) trait OfNode: OfFabric {
-    /// Index of the node; `None` for a host without an answer.
+    /// Returns the index of the node; `None` for a host that did not respond.
     fn node_index(&self) -> Option<usize>;
 
-    /// The node.
+    /// Returns the node; `None` for a host that did not respond.
     fn node(&self) -> Option<&FabricNode> {
         self.place().fabric?.nodes.get(self.node_index()?)
     }
@@ -103,13 +103,14 @@ fn name(fabric: &Fabric, node: usize) -> Option<String> {
     fabric.nodes.get(node).map(FabricNode::title)
 }
 
-/// Returns the leaf switch and its port of the first port of a channel adapter.
+/// Returns the leaf switch and its port for the first port of a channel adapter that has a leaf
+/// switch.
 fn leaf_of(fabric: &Fabric, node: usize) -> Option<FabricEnd> {
     let found = fabric.nodes.get(node).filter(|node| !node.is_switch())?;
     found.ports.iter().find_map(|port| fabric.leaf(FabricEnd { node, port: port.number }))
 }
 
-/// True if the subnet or a part of it could not be read.
+/// True if the sweep of the subnet could not be read.
 fn is_unreadable(place: FabricPlace<'_>, source: &str) -> bool {
     source == "fabric" && place.report.problems.has(source)
 }

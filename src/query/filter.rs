@@ -1,7 +1,7 @@
-//! Which rows are wanted: `--where 'state!=active and rate<400G'`.
+//! Filters rows by an expression: `--where 'state!=active and rate<400G'`.
 //!
-//! Words name columns as `-o` does; values are compared as what they are, numbers by size and text
-//! without regard to case. A word alone is looked for in every cell.
+//! Words name columns as in `-o`. Numbers are compared by size, text without regard to case. A
+//! word without a comparison is searched in every cell. `cmd` and `tui` use this module.
 
 mod error;
 mod parse;
@@ -14,7 +14,7 @@ use crate::model::Parts;
 use crate::names;
 use quantity::Quantity;
 
-/// A condition on rows of a listing.
+/// A filter expression for rows of a listing.
 pub struct Filter<L: Listing>(Condition<L>);
 
 enum Condition<L: Listing> {
@@ -22,11 +22,11 @@ enum Condition<L: Listing> {
     Any(Vec<Condition<L>>),
     Not(Box<Condition<L>>),
     Cell(&'static Column<L>, Relation, Operand),
-    /// A word somewhere in the row.
+    /// A word that some cell of the row contains.
     Somewhere(String),
 }
 
-/// How a cell is compared.
+/// Comparison of a cell with an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Relation {
     Equal,
@@ -37,24 +37,25 @@ enum Relation {
     Contains,
 }
 
-/// Value that a cell is compared with.
+/// Operand of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Operand {
-    /// In lower case.
+    /// Text in lower case.
     text: String,
     quantity: Option<Quantity>,
 }
 
 impl<L: Listing> Filter<L> {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// It is wrong: the error points at the place.
+    /// The expression is invalid. The error contains the position.
     pub fn parse(expression: &str) -> Result<Self, FilterError> {
         parse::parse(expression, |_| true).map(Self)
     }
 
-    /// Reads an expression for `rdmactl top`, which reads fewer parts of a report than a listing.
+    /// Parses an expression for `rdmactl top`, which reads fewer parts of a report than a
+    /// listing.
     ///
     /// # Errors
     /// The expression is invalid, or names a column that `top` cannot fill.
@@ -62,13 +63,13 @@ impl<L: Listing> Filter<L> {
         parse::parse(expression, is_live).map(Self)
     }
 
-    /// Returns true if a row matches.
+    /// True if a row matches.
     #[must_use]
     pub fn matches(&self, row: &L::Row<'_>) -> bool {
         self.0.holds(row)
     }
 
-    /// Returns the word, if the whole expression is a word that is searched for in every cell.
+    /// Returns the word if the whole expression is one word, which is searched in every cell.
     #[must_use]
     pub fn word(&self) -> Option<&str> {
         match &self.0 {
@@ -77,7 +78,7 @@ impl<L: Listing> Filter<L> {
         }
     }
 
-    /// The parts of a report that its columns are made from.
+    /// Returns the parts of a report that the columns of the expression need.
     #[must_use]
     pub fn parts(&self) -> Parts {
         let mut parts = Parts::default();
@@ -108,15 +109,15 @@ impl<L: Listing> Condition<L> {
             }
             Self::Not(part) => part.each_column(visit),
             Self::Cell(column, ..) => visit(column),
-            // What is shown anyway.
+            // A word is searched in all columns, but requests no part of a report.
             Self::Somewhere(_) => {}
         }
     }
 }
 
 impl Operand {
-    /// Only equality holds for what is absent (`-`) or unreadable (`?`): a size that is not known
-    /// is neither small nor large.
+    /// True if the comparison holds. An absent (`-`) or unreadable (`?`) value has no order,
+    /// because an unknown size is neither small nor large.
     fn accepts(&self, relation: Relation, value: &Value) -> bool {
         if let Some((mine, quantity)) = value.thousandths().zip(self.quantity) {
             let theirs = quantity.thousandths_for(value);
@@ -136,7 +137,7 @@ impl Operand {
         match relation {
             Relation::Equal => text == self.text,
             Relation::Contains => text.contains(&self.text),
-            // A size that is compared with a word has no order.
+            // A number that is compared with a word has no order.
             _ if value.is_unknown() || value.number().is_some() => false,
             Relation::Less => names::compare(&text, &self.text).is_lt(),
             Relation::LessOrEqual => names::compare(&text, &self.text).is_le(),

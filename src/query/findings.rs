@@ -1,18 +1,21 @@
+//! Lists the findings of all hosts, for `rdmactl top problems`.
+
 use super::column::columns;
 use super::{Column, Key, Listing, Value};
 use crate::model::{Finding, Severity};
 use crate::names;
 
-/// The findings of `rdmactl top`: one row for each, of however many hosts.
+/// Listing of the findings in `rdmactl top`, one row for each finding. A finding can have several
+/// hosts.
 #[derive(Debug)]
 pub enum Findings {}
 
 /// One row: a finding.
 #[derive(Debug, Clone, Copy)]
 pub struct FindingRow<'report> {
-    /// The finding.
+    /// Finding of the row.
     pub finding: &'report Finding,
-    /// Which it is of those with the same code, subject and first host; 0 for the first.
+    /// Index among findings with equal code, subject and first host, from 0.
     pub nth: u32,
 }
 
@@ -23,7 +26,7 @@ impl Listing for Findings {
 
     const EXAMPLE: &'static str = "severity==fail";
 
-    /// Counts and hosts are no keys: both can grow while the finding stays the same.
+    /// Counts and hosts are not keys, because both can grow while the finding continues.
     const KEYS: &'static [Key] = &[
         Key::new("finding", "code", "finding.code"),
         Key::new("finding", "subject", "finding.subject"),
@@ -56,7 +59,7 @@ impl Listing for Findings {
             |row| Value::Id(row.nth);
     };
 
-    /// A finding is all there is to know of it.
+    /// Returns false: a finding has no unreadable values.
     fn is_unreadable(_: &FindingRow<'_>, _: &str) -> bool {
         false
     }

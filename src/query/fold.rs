@@ -1,11 +1,11 @@
-//! Equal hosts as one row: `n[01-16,18-64]`.
+//! Folds equal rows of several hosts into one row: `n[01-16,18-64]`. `render` prints the rows.
 
 use std::collections::HashMap;
 
 use super::{Column, Listing, Value};
 use crate::names;
 
-/// The cells of rows, one row after the other.
+/// Returns the cells of each row.
 pub fn cells<'row, L: Listing>(
     columns: &'row [&Column<L>],
     rows: &'row [L::Row<'_>],
@@ -13,11 +13,12 @@ pub fn cells<'row, L: Listing>(
     rows.iter().map(|row| columns.iter().map(|column| column.value(row)).collect())
 }
 
-/// Rows of several hosts that are equal in every cell but the host's, as one row each, in the
-/// order in which they are first met.
+/// Folds rows that are equal in every cell except the host. The folded rows keep the order of
+/// their first rows.
 ///
-/// Equal rows of one host stay as many as they are: the second of a host only goes with the second
-/// ones of others. Of many hosts with the same rows only the names are kept.
+/// Several equal rows of one host stay separate: the second row of a host is folded only with the
+/// second rows of other hosts. For many hosts with equal rows, only their names are kept in
+/// memory.
 #[must_use]
 pub fn fold<L: Listing>(
     columns: &[&Column<L>],
@@ -27,8 +28,8 @@ pub fn fold<L: Listing>(
         return cells.collect();
     };
     let mut groups: Vec<(Vec<Value>, Vec<String>)> = Vec::new();
-    // Rows but for their host, numbered; how many of a number a host has; which group the nth ones
-    // are.
+    // `kinds` numbers the rows without their host. `met` counts the rows of a kind of a host.
+    // `known` is the group of the nth row of a kind.
     let mut kinds: HashMap<Vec<Value>, usize> = HashMap::new();
     let mut met: HashMap<(usize, String), usize> = HashMap::new();
     let mut known: HashMap<(usize, usize), usize> = HashMap::new();

@@ -1,3 +1,5 @@
+//! Lists the GIDs of ports, for `rdmactl gids`.
+
 use std::net::IpAddr;
 
 use super::column::columns;
@@ -5,23 +7,23 @@ use super::place::{OfPort, device, host, port, via};
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::model::{Gid, GidKind, HostReport, key};
 
-/// The listing of `rdmactl gids`: one row for each entry of a GID table that is in use.
+/// Listing of `rdmactl gids`, one row for each used entry of a GID table.
 #[derive(Debug)]
 pub enum Gids {}
 
-/// One row: a GID, or a port, device or host without GIDs.
+/// One row: a GID, or a port, device or host without readable GIDs.
 #[derive(Debug, Clone, Copy)]
 pub struct GidRow<'report> {
-    /// The port and what it belongs to.
+    /// Port of the row, with its device and host.
     pub place: DeviceRow<'report>,
-    /// The entry; `None` where it or the table is unreadable, or the host gave no answer.
+    /// Entry; `None` if the entry or the table is unreadable, or the host did not respond.
     pub gid: Option<&'report Gid>,
-    /// Its index; `None` where not even that is known.
+    /// Index of the entry; `None` if the index is unknown.
     pub index: Option<u32>,
 }
 
 impl GidRow<'_> {
-    /// The model key of the entry or a field of it, as problems spell it.
+    /// Returns the model key of the entry or of one of its fields, in the form that problems use.
     fn key(&self, field: &str) -> Option<String> {
         let (device, port) = (self.place.device?, self.place.port?);
         Some(key::port(&device.name, port.number, &format!("gids/{}{field}", self.index?)))
@@ -76,7 +78,9 @@ impl Listing for Gids {
     }
 }
 
-/// One row for each entry; a host without an answer, and a table that could not be read, has one.
+/// Returns a row for each entry, readable or not. A table that could not be read, a device
+/// without ports and a host without devices each have one row; hosts as in
+/// [`super::device_rows`].
 #[must_use]
 pub fn gid_rows(reports: &[HostReport], hosts_named: bool) -> Vec<GidRow<'_>> {
     let mut rows = Vec::new();
@@ -100,7 +104,7 @@ pub fn gid_rows(reports: &[HostReport], hosts_named: bool) -> Vec<GidRow<'_>> {
     rows
 }
 
-/// The entries of a port that are there, but could not be read.
+/// Returns the indices of entries that exist but could not be read.
 fn unreadable(place: DeviceRow<'_>) -> impl Iterator<Item = u32> {
     let ends = place.device.zip(place.port);
     let table = ends.map(|(device, port)| key::port(&device.name, port.number, "gids"));
@@ -112,7 +116,7 @@ fn is_table_unreadable(place: DeviceRow<'_>) -> bool {
     ["gids", "port.gids"].iter().any(|source| place.is_unreadable(source))
 }
 
-/// IPv6 addresses are the GID itself.
+/// Returns the IPv4 address of a GID; `None` for IPv6, where the GID is the address.
 fn address(gid: &Gid) -> Option<IpAddr> {
     Some(gid.value.ip()).filter(IpAddr::is_ipv4)
 }

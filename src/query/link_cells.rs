@@ -1,11 +1,12 @@
-//! Cells of the links below a port: its interface, or the members of its bond.
+//! Computes cells of the Ethernet links below a port: its interface, or the members of its bond.
+//! `ports` uses it.
 
 use super::{DeviceRow, Value};
 use crate::analyse::congestion::Congestion;
 use crate::model::{Dcb, DcbSelector, Ethernet, Ets, Pause, Pfc, key};
 
-/// A cell from parts of each link, `100 / -` where they differ; one that could not be read makes
-/// all of it unknown.
+/// Returns a cell from parts of each link, as `100 / -` if the links differ. The cell is
+/// unreadable if the parts of one link are.
 pub(super) fn of_links(
     row: &DeviceRow<'_>,
     parts: &[&str],
@@ -18,7 +19,8 @@ pub(super) fn of_links(
         }
         let names: Vec<&String> =
             bond.map_or(vec![&netdev.name], |bond| bond.members.iter().collect());
-        // Whether it is Ethernet at all, and no VLAN, decides on asking.
+        // These two parts decide if the kernel is queried at all: only an Ethernet interface that
+        // is no VLAN is.
         let of_ethernet = parts.iter().map(|part| format!("ethernet/{part}"));
         let parts: Vec<String> = of_ethernet.chain(["kind".into(), "vlan".into()]).collect();
         let is_hidden = |name: &&String| {
@@ -45,14 +47,14 @@ fn join(values: &[Value]) -> Value {
     }
 }
 
-/// A cell of the priorities of each link.
+/// Returns a cell from the DCB settings of each link.
 pub(super) fn of_dcb(row: &DeviceRow<'_>, part: &str, get: impl Fn(&Dcb) -> Value) -> Value {
     of_links(row, &[&format!("dcb/{part}")], |ethernet| {
         ethernet.dcb.as_ref().map_or(Value::Absent, &get)
     })
 }
 
-/// `rx tx`, `rx`, `off`; an agreement with the other end that is still open is marked.
+/// Formats flow control as `rx tx`, `auto rx` or `off`. `auto` means that it is negotiated.
 pub(super) fn pause(pause: &Pause) -> Value {
     let words: Vec<&str> = [(pause.autoneg, "auto"), (pause.rx, "rx"), (pause.tx, "tx")]
         .into_iter()
@@ -65,7 +67,7 @@ pub(super) fn pause(pause: &Pause) -> Value {
     }
 }
 
-/// The priorities that lose nothing.
+/// Formats the priorities with priority flow control.
 pub(super) fn pfc(pfc: &Pfc) -> Value {
     match pfc.enabled.as_slice() {
         [] => Value::Text("off".into()),
@@ -73,7 +75,7 @@ pub(super) fn pfc(pfc: &Pfc) -> Value {
     }
 }
 
-/// `26:3 48:6`, DSCP and priority.
+/// Formats the map of DSCP to priority as `26:3 48:6`.
 pub(super) fn dscp_map(dcb: &Dcb) -> Value {
     let rules: Vec<String> = dcb
         .apps
@@ -84,7 +86,7 @@ pub(super) fn dscp_map(dcb: &Dcb) -> Value {
     Value::text(Some(rules.join(" ")).filter(|text| !text.is_empty()))
 }
 
-/// `0:ets/50 3:ets/50 6:strict`: the traffic classes in use, and how each gets its turn.
+/// Formats the used traffic classes and their scheduling as `0:ets/50 3:ets/50 6:strict`.
 pub(super) fn classes(ets: &Ets) -> Value {
     let mut classes = ets.priority_class;
     classes.sort_unstable();
@@ -103,13 +105,13 @@ pub(super) fn classes(ets: &Ets) -> Value {
     Value::Text(words.join(" "))
 }
 
-/// The driver's count of something, under whatever name.
+/// Returns the value of a driver counter of congestion, whose name depends on the driver.
 pub(super) fn congestion(row: &DeviceRow<'_>, what: Congestion) -> Value {
     let (Some(device), Some(port)) = (row.device, row.port) else { return Value::Absent };
     let found = port.counters.as_deref().and_then(|counters| what.find(counters));
     match found {
         Some(counter) => counter.value.map_or(Value::Failed, |value| Value::count(Some(value))),
-        // Which counters there are is not known.
+        // The list of counters could not be read.
         None if row.has_problem(&key::port(&device.name, port.number, "counters")) => Value::Failed,
         None => Value::Absent,
     }

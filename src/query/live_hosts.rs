@@ -1,3 +1,5 @@
+//! Lists all hosts with their state and traffic, for `rdmactl top hosts`.
+
 use std::time::Duration;
 
 use super::column::columns;
@@ -7,27 +9,28 @@ use crate::analyse::share::Share;
 use crate::analyse::traffic::Traffic;
 use crate::model::{HostFailure, HostReport, PortState};
 
-/// The hosts of `rdmactl top`: one row for each, whether it is there or not.
+/// Listing of the hosts in `rdmactl top`, one row for each host, also if the host does not
+/// respond.
 #[derive(Debug)]
 pub enum LiveHosts {}
 
-/// State of a host that responds and has lost a device.
+/// Word for the state of a host that responds but lost a device.
 pub(super) const DEVICE_GONE: &str = "device_gone";
 
-/// One row: a host with values computed from its report.
+/// One row: a host, with values computed from its report.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveHostRow<'report> {
     /// Last report of the host.
     pub report: &'report HostReport,
-    /// Why it is silent since then; `None` for one that is there.
+    /// Reason why the host does not respond since then; `None` for a host that responds.
     pub failure: Option<&'report HostFailure>,
-    /// How old the answer is; `None` for a host that never answered.
+    /// Time since the last reply; `None` for a host that never replied.
     pub age: Option<Duration>,
     /// Traffic of all ports of the host.
     pub traffic: Traffic,
     /// Transports of the connections of the host.
     pub share: Share,
-    /// Number of findings that name the host.
+    /// Number of findings with this host.
     pub findings: u32,
 }
 
@@ -86,7 +89,7 @@ impl Listing for LiveHosts {
 
     fn is_unreadable(row: &LiveHostRow<'_>, source: &str) -> bool {
         let problems = &row.report.problems;
-        // Something of some port is enough: the sum would lack it.
+        // One unreadable port is enough, because the sum would not include it.
         let part = source.rsplit('.').next().unwrap_or(source);
         problems.has(source) || problems.iter().any(|one| one.key.split('/').any(|it| it == part))
     }
@@ -105,7 +108,7 @@ fn ports<'row>(row: &'row LiveHostRow<'_>) -> impl Iterator<Item = Option<PortSt
     row.report.devices.iter().flat_map(|device| &device.ports).map(|port| port.state)
 }
 
-/// `7/8 !`
+/// Formats the active and all ports as `7/8`; marked if a port is not active.
 fn ports_up(row: &LiveHostRow<'_>) -> Value {
     of_answer(row, || {
         let (all, up) = ports(row).fold((0_u32, 0_u32), |(all, up), state| {

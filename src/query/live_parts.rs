@@ -1,9 +1,9 @@
-//! The parts of a report that `rdmactl top` reads for each sample, and the columns made from
-//! these parts.
+//! Selects the columns that `rdmactl top` can fill from the parts of a report that it reads for
+//! each sample.
 //!
-//! A listing of another command may have more columns: they need requests that are too slow for a
-//! sample each second. `tui` offers, and filters of `top` accept, only the columns that are
-//! returned here.
+//! Listings of other commands can have more columns, which need requests that are too slow for
+//! one sample per second. `tui` offers only the columns of this module, and filters of `top`
+//! accept only them.
 
 use super::{Column, Listing};
 use crate::model::Part;
@@ -17,7 +17,7 @@ pub fn live_columns<L: Listing>() -> impl Iterator<Item = &'static Column<L>> {
     L::COLUMNS.iter().filter(|column| is_live(column))
 }
 
-/// Returns true for a column that is made from parts that `rdmactl top` reads.
+/// True if `rdmactl top` reads all parts that the column needs.
 #[must_use]
 pub fn is_live<L: Listing>(column: &Column<L>) -> bool {
     column.parts().all(|part| LIVE_PARTS.contains(&part))

@@ -1,3 +1,5 @@
+//! Lists all ports with their traffic, for `rdmactl top ports`.
+
 use super::column::columns;
 use super::device_row::PORT_KEYS;
 use super::place::{
@@ -11,14 +13,14 @@ use crate::analyse::operations::Operation;
 use crate::analyse::traffic::Traffic;
 use crate::model::{Counter, PerSecond, Port, PortState};
 
-/// The ports of `rdmactl top`: one row for each, with what goes through it.
+/// Listing of the ports in `rdmactl top`, one row for each port with its traffic.
 #[derive(Debug)]
 pub enum LivePorts {}
 
 /// One row: a port, or a device or host without ports.
 #[derive(Debug, Clone, Copy)]
 pub struct LivePortRow<'report> {
-    /// The port and what it belongs to.
+    /// Port of the row, with its device and host.
     pub place: DeviceRow<'report>,
     /// Traffic of the port.
     pub traffic: Traffic,
@@ -81,13 +83,13 @@ impl Listing for LivePorts {
     }
 }
 
-/// The rate of an active port.
+/// Returns the rate of the port; `None` if the port is not active.
 fn rate_bps(row: &LivePortRow<'_>) -> Option<u64> {
     let port = row.place.port.filter(|port| port.state.is_some_and(PortState::is_active))?;
     port.rate_bps
 }
 
-/// `symbol_error +12, link_downed +1`; `None` where nothing was counted.
+/// Formats the counters that increased as `symbol_error +12, link_downed +1`; `None` if none did.
 fn errors_text(port: &Port) -> Option<String> {
     let words: Vec<String> = errors(port)
         .filter_map(|one| Some(format!("{} +{}", one.name, one.rate?.delta?)))

@@ -1,3 +1,5 @@
+//! Lists the lossless verdict of each port, for `rdmactl ports --lossless`.
+
 use super::column::columns;
 use super::device_row::PORT_KEYS;
 use super::place::{OfPort, device, host, netdev, port, protocol, state, via};
@@ -5,14 +7,14 @@ use super::{Column, DeviceRow, Key, Listing, Shown, Value};
 use crate::analyse::lossless::{Judgement, judge};
 use crate::model::HostReport;
 
-/// The listing of `rdmactl ports --lossless`: one row for each port.
+/// Listing of `rdmactl ports --lossless`, one row for each port.
 #[derive(Debug)]
 pub enum Lossless {}
 
 /// One row: a port and its judgement.
 #[derive(Debug, Clone)]
 pub struct LosslessRow<'report> {
-    /// The port and what it belongs to.
+    /// Port of the row, with its device and host.
     pub place: DeviceRow<'report>,
     /// Judgement of the port; `None` for a row without a port.
     pub judgement: Option<Judgement>,
@@ -62,7 +64,7 @@ fn number(row: &LosslessRow<'_>, get: impl Fn(&Judgement) -> Option<u32>) -> Val
     row.judgement.as_ref().map_or(Value::Absent, |judgement| Value::int(get(judgement)))
 }
 
-/// One row for each port, judged.
+/// Returns a row for each port with its judgement.
 #[must_use]
 pub fn lossless_rows(reports: &[HostReport], hosts_named: bool) -> Vec<LosslessRow<'_>> {
     let judged = |place: DeviceRow<'_>| {

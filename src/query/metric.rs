@@ -1,4 +1,4 @@
-//! Names and units of columns as metrics (Prometheus).
+//! Names columns as Prometheus metrics with base units. `render` prints them.
 
 use super::Value;
 use crate::model::CounterUnit;
@@ -6,20 +6,20 @@ use crate::model::CounterUnit;
 /// Kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It goes up and down.
+    /// The value can increase and decrease.
     Gauge,
-    /// It grows until it is cleared.
+    /// The value increases until it is cleared.
     Counter,
 }
 
 /// Label that identifies an object of a listing.
 #[derive(Debug)]
 pub struct Key {
-    /// Object that the label identifies: the first part of the ids of its columns.
+    /// Object that the label identifies, which is the first part of the ids of its columns.
     pub noun: &'static str,
-    /// The name of the label; empty where the metric's own name tells it.
+    /// Name of the label; empty if the name of the metric contains it.
     pub label: &'static str,
-    /// The id of the column.
+    /// Id of the column.
     pub column: &'static str,
 }
 
@@ -36,24 +36,25 @@ pub struct Amount {
     pub metric: String,
     /// Kind of the metric.
     pub kind: Kind,
-    /// The number in its base unit: bytes, seconds.
+    /// Number in the base unit, for example bytes or seconds.
     pub number: String,
 }
 
-/// Returns the object of a column: the first part of its id, or the host.
+/// Returns the object of a column, which is the first part of its id; `host` for an id of one
+/// part.
 #[must_use]
 pub fn noun(id: &str) -> &str {
     id.split_once('.').map_or("host", |(noun, _)| noun)
 }
 
-/// A value as a number of a metric; `None` for words, for numbers that are names, and for what is
-/// not known.
+/// Returns a value as a number of a metric. Returns `None` for words, for numbers that are names,
+/// and for unknown values.
 #[must_use]
 pub fn amount(id: &str, value: &Value) -> Option<Amount> {
     let (unit, kind, number) = match value {
         Value::Int(number) => ("", Kind::Gauge, number.to_string()),
         Value::Bytes(number) | Value::Size(number) => ("_bytes", Kind::Gauge, number.to_string()),
-        // Whole eighths of a byte: no rounding.
+        // An eighth has three decimals, so the number is exact.
         Value::Bits(bits) => {
             ("_bytes_per_second", Kind::Gauge, decimal(bits / 8, bits % 8 * 125, 3))
         }
@@ -88,7 +89,7 @@ pub fn amount(id: &str, value: &Value) -> Option<Amount> {
     Some(Amount { metric, kind, number })
 }
 
-/// `0.000001629`: a whole number and so many digits behind the point, without zeros at the end.
+/// Formats a number with `digits` decimals as `0.000001629`, without zeros at the end.
 fn decimal(whole: u64, fraction: u64, digits: usize) -> String {
     let text = format!("{whole}.{fraction:0digits$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

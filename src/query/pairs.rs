@@ -1,3 +1,5 @@
+//! Lists the pairs of a ping run, for `rdmactl ping`.
+
 use super::column::columns;
 use super::{Column, Key, Listing, Value};
 use crate::model::ping::{
@@ -6,22 +8,22 @@ use crate::model::ping::{
 };
 use crate::model::probe::Stage;
 
-/// The listing of `rdmactl ping`: one row for each ordered pair.
+/// Listing of `rdmactl ping`, one row for each ordered pair.
 #[derive(Debug)]
 pub enum Pairs {}
 
 /// A pair with its two hosts.
 #[derive(Debug, Clone, Copy)]
 pub struct PairRow<'report> {
-    /// The host that asks; `None` only in a report that does not fit together.
+    /// Host that sends the requests; `None` only in an inconsistent report.
     pub source: Option<&'report PingHost>,
-    /// The host that answers.
+    /// Host that replies; `None` only in an inconsistent report.
     pub target: Option<&'report PingHost>,
     /// Result of the pair.
     pub pair: &'report Pair,
 }
 
-/// One row for each pair of a run.
+/// Returns a row for each pair of a run.
 #[must_use]
 pub fn pair_rows(report: &PingReport) -> Vec<PairRow<'_>> {
     let host = |index: usize| report.hosts.get(index);
@@ -182,7 +184,7 @@ impl Listing for Pairs {
             |row| half_rtt(row.pair.tcp, |half| Some(half.max));
     };
 
-    /// Returns false: a run has no unreadable values.
+    /// Returns false: a ping report has no unreadable values.
     fn is_unreadable(_: &PairRow<'_>, _: &str) -> bool {
         false
     }
@@ -206,7 +208,8 @@ fn target(row: &PairRow<'_>, get: impl Fn(&RoutePort) -> Value) -> Value {
     route(row, |route| get(&route.target))
 }
 
-/// The latency of software says nothing of hardware, so that the reader is told.
+/// Formats the protocol. A software device is marked, because its latency differs from that of an
+/// adapter.
 fn link(route: &Route) -> Value {
     let word = route.protocol.word();
     let is_software = route.source.is_software() || route.target.is_software();
@@ -218,7 +221,7 @@ fn end(port: &RoutePort) -> Value {
 }
 
 fn count(latency: Option<Latency>) -> Value {
-    // A count beyond i64 takes longer than any run.
+    // Only a run of many years could exceed i64.
     let count = |latency: Latency| i64::try_from(latency.count).ok();
     latency.and_then(count).map_or(Value::Absent, Value::Int)
 }

@@ -1,4 +1,4 @@
-//! Columns that several listings share: the host, the device, the port, and what the port is like.
+//! Declares columns that several listings share: host, device, port and attributes of the port.
 
 use super::column::Listing;
 use super::device_row::{LIDS, NETDEV, PEER, PROTOCOL};
@@ -7,13 +7,13 @@ use crate::model::{HostReport, LinkPeer, Port};
 
 /// A row that belongs to a host.
 pub(super) trait OfHost {
-    /// The host's report.
+    /// Returns the report of the host.
     fn report(&self) -> &HostReport;
 }
 
-/// A row that belongs to a device or port, where the host has any.
+/// A row that belongs to a device or port, if the host has any.
 pub(super) trait OfPort {
-    /// The port, and what it belongs to.
+    /// Returns the port, with its device and host.
     fn place(&self) -> &DeviceRow<'_>;
 }
 
@@ -29,7 +29,8 @@ impl OfPort for DeviceRow<'_> {
     }
 }
 
-/// Writes functions that make a shared column, each for a listing whose rows are such.
+/// Declares functions that return a shared column. Each needs a listing whose rows implement the
+/// trait.
 macro_rules! shared {
     ($($rows:ident $name:ident: $id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $(+ $group:ident)? $help:literal $get:expr;)*) => {$(
         #[doc = $help]

@@ -1,3 +1,5 @@
+//! Lists RDMA ports with their links and network interfaces, for `rdmactl ports`.
+
 use std::collections::BTreeSet;
 
 use super::column::columns;
@@ -14,7 +16,7 @@ use crate::model::{
     VerbsPort,
 };
 
-/// The listing of `rdmactl ports`: one row for each port, with all that is known of its link.
+/// Listing of `rdmactl ports`, one row for each port with the attributes of its link.
 #[derive(Debug)]
 pub enum Ports {}
 
@@ -232,8 +234,8 @@ impl Listing for Ports {
     }
 }
 
-/// Returns the text in brackets after the rate: `4X NDR`. On Ethernet the kernel invents it, and
-/// so do drivers while a port is down.
+/// Returns the text in parentheses after the rate: `4X NDR`. On Ethernet the kernel derives it
+/// from the speed. While a port is down, drivers report a value that is not real.
 fn lanes(port: &Port) -> Option<&str> {
     let is_real =
         port.rate_bps.is_some() && matches!(port.protocol, Some(Protocol::Ib | Protocol::Opa));
@@ -241,7 +243,8 @@ fn lanes(port: &Port) -> Option<&str> {
     Some(words.trim_end_matches(')')).filter(|words| !words.is_empty())
 }
 
-/// With an entry unreadable, the port may be in more partitions than are known.
+/// Returns the partitions of the port. The cell is unreadable if an entry is, because the port
+/// could be in more partitions.
 fn pkeys(row: &DeviceRow<'_>) -> Value {
     if row.is_unreadable("port.pkeys") {
         return Value::Failed;
@@ -249,7 +252,8 @@ fn pkeys(row: &DeviceRow<'_>) -> Value {
     row.of_port(|port| Value::list(port.pkeys.as_deref()))
 }
 
-/// Anything but up is marked; tunnels and dummies have no state, which is no fault.
+/// Returns the state of the interface. Any state but up is marked. Tunnels and dummy interfaces
+/// have the state unknown, which is no fault.
 fn operstate(netdev: &Netdev) -> Value {
     match netdev.operstate.as_deref() {
         None => Value::Absent,
@@ -274,7 +278,7 @@ fn words(words: &[String]) -> Value {
     Value::text(Some(words.join(" ")).filter(|text| !text.is_empty()))
 }
 
-/// `bond0.100=100`
+/// Formats the VLANs as `bond0.100=100`.
 fn vlans(row: &DeviceRow<'_>) -> Value {
     let Some(port) = row.port else { return Value::Absent };
     if row.is_unreadable("port.gids") || row.is_netdev_part_unreadable(&["vlan"]) {
@@ -293,7 +297,7 @@ fn vlans(row: &DeviceRow<'_>) -> Value {
     words(&above.into_iter().filter_map(|place| name(&all[place])).collect::<Vec<_>>())
 }
 
-/// `ib0.8001=0x8001/2044`
+/// Formats IPoIB interfaces of other partitions as `ib0.8001=0x8001/2044`.
 fn partitions(row: &DeviceRow<'_>) -> Value {
     if row.is_netdev_part_unreadable(&["ipoib", "kind", "mtu"]) {
         return Value::Failed;

@@ -1,3 +1,6 @@
+//! Lists the holders of RDMA resources, for `rdmactl top resources` and `rdmactl resources --by
+//! process`.
+
 use std::borrow::Cow;
 
 use super::column::columns;
@@ -6,17 +9,17 @@ use super::{Column, Key, Listing, Value};
 use crate::analyse::holding::Holding;
 use crate::model::{HostReport, Owner};
 
-/// Holders of resources in `rdmactl top` and `rdmactl resources --by process`: one row for each
-/// process or kernel module.
+/// Listing of the holders of resources, one row for each process or kernel module.
 #[derive(Debug)]
 pub enum Processes {}
 
-/// One row: a holder of resources, or a host without holders.
+/// One row: a holder of resources, or a host whose objects could not be listed.
 #[derive(Debug, Clone)]
 pub struct ProcessRow<'report> {
-    /// The host.
+    /// Report of the host.
     pub report: &'report HostReport,
-    /// Holder and the number of its objects; `None` for a host that did not respond.
+    /// Holder with the number of its objects; `None` if the objects of the host could not be
+    /// listed.
     pub holding: Option<Cow<'report, Holding>>,
 }
 
@@ -86,8 +89,8 @@ fn of(row: &ProcessRow<'_>, get: impl Fn(&Holding) -> Value) -> Value {
     row.holding.as_deref().map_or(Value::Absent, get)
 }
 
-/// Returns one row for each holder of each host. A host whose objects could not be listed has a
-/// row.
+/// Returns a row for each holder of each host, and for each host whose objects could not be
+/// listed.
 #[must_use]
 pub fn process_rows(reports: &[HostReport]) -> Vec<ProcessRow<'_>> {
     let mut rows = Vec::new();

@@ -1,5 +1,5 @@
-//! The columns of all listings by the names of their commands: for what is said about columns, as
-//! completions and man pages do.
+//! Describes the columns of all listings by the names of their commands, for completions, man
+//! pages and the configuration.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -14,37 +14,37 @@ use super::{
 /// Description of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Described {
-    /// The word for `-o`.
+    /// Word for `-o`.
     pub id: &'static str,
-    /// The heading.
+    /// Heading.
     pub title: &'static str,
     /// True if the column holds numbers.
     pub is_number: bool,
-    /// One sentence.
+    /// Help text, one sentence.
     pub help: &'static str,
 }
 
 impl Described {
-    /// True if `-o` takes this word for the column.
+    /// True if `-o` accepts this word for the column.
     #[must_use]
     pub fn is_called(&self, word: &str) -> bool {
         let word = &word.to_lowercase();
         self.id == *word || self.title.to_lowercase() == *word || self.last_part() == word
     }
 
-    /// `state` of `port.state`.
+    /// Returns the last part of the id, for example `state` of `port.state`.
     #[must_use]
     pub fn last_part(&self) -> &'static str {
         self.id.rsplit('.').next().unwrap_or(self.id)
     }
 }
 
-/// The columns of a listing.
+/// Describes the columns of a listing.
 pub fn describe<L: Listing>() -> impl Iterator<Item = Described> {
     L::COLUMNS.iter().map(described)
 }
 
-/// The columns of a listing that `rdmactl top` can fill.
+/// Describes the columns of a listing that `rdmactl top` can fill.
 pub fn describe_live<L: Listing>() -> impl Iterator<Item = Described> {
     live_columns::<L>().map(described)
 }
@@ -58,14 +58,14 @@ fn described<L: Listing>(column: &Column<L>) -> Described {
     }
 }
 
-/// A listing by its name, which is the command and the flag that asks for it.
+/// A listing by its name, which is its command with flags.
 pub type Named = (&'static str, Vec<Described>);
 
-/// Name of the listing of `rdmactl top connections`, which has the columns of `rdmactl
-/// connections` that `top` reads.
+/// Name of the listing of `rdmactl top connections`. It has the columns of `rdmactl connections`
+/// that `top` can fill.
 const TOP_CONNECTIONS: &str = "top connections";
 
-/// Every listing.
+/// All listings.
 const ALL: [fn() -> Named; 24] = [
     named::<Devices>,
     named::<Ports>,
@@ -97,15 +97,16 @@ fn named<L: Listing>() -> Named {
     (L::NAME, describe::<L>().collect())
 }
 
-/// The listings of a command, the usual one first; none for one that lists nothing.
+/// Returns the listings of a command, the default one first; empty for a command without a
+/// listing.
 #[must_use]
 pub fn listings_of(command: &str) -> Vec<Named> {
     let is_of = |(name, _): &Named| name.split(' ').next() == Some(command);
     ALL.iter().map(|named| named()).filter(is_of).collect()
 }
 
-/// Returns the help of the first listing that has a column of this id. A metric needs the same
-/// help in every listing, because Prometheus rejects a second one.
+/// Returns the help of the first listing that has a column of this id. All listings use one help
+/// for a metric, because Prometheus rejects a second one.
 #[must_use]
 pub fn help_of(id: &str) -> Option<&'static str> {
     static KNOWN: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {

@@ -1,23 +1,25 @@
+//! Lists RDMA objects of the kernel, for `rdmactl resources`.
+
 use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
 use crate::analyse::qp_owner::ConnectionIds;
 use crate::model::{CmAddress, CmId, HostReport, Object, Owner, Resource};
 
-/// The listing of `rdmactl resources`: one row for each object.
+/// Listing of `rdmactl resources`, one row for each object.
 #[derive(Debug)]
 pub enum Resources {}
 
-/// One row: an object, or a host without objects.
+/// One row: an object, or a host or device whose objects could not be listed.
 #[derive(Debug, Clone, Copy)]
 pub struct ResourceRow<'report> {
-    /// The host.
+    /// Report of the host.
     pub report: &'report HostReport,
-    /// The object; `None` for a host without an answer, and for objects that could not be listed.
+    /// Object; `None` for a host that did not respond, and for objects that could not be listed.
     pub resource: Option<&'report Resource>,
-    /// The device whose objects could not be listed.
+    /// Device whose objects could not be listed.
     pub unlisted: Option<&'report str>,
-    /// Connection identifier of a queue pair: it has the addresses.
+    /// Connection identifier of a queue pair, which has the addresses.
     pub cm_id: Option<&'report CmId>,
 }
 
@@ -123,7 +125,7 @@ impl Listing for Resources {
 
     fn is_unreadable(row: &ResourceRow<'_>, source: &str) -> bool {
         if source == "keys" {
-            // Only some kinds of objects have keys: their cells tell.
+            // Only some kinds of objects have keys; `key` decides for each cell.
             return false;
         }
         let is_told = row.report.problems.has(source);
@@ -131,7 +133,7 @@ impl Listing for Resources {
     }
 }
 
-/// One row for each object; a host without an answer has a row that says so.
+/// Returns a row for each object, and for each host or device whose objects could not be listed.
 #[must_use]
 pub fn resource_rows(reports: &[HostReport]) -> Vec<ResourceRow<'_>> {
     let mut rows = Vec::new();
@@ -155,7 +157,7 @@ pub fn resource_rows(reports: &[HostReport]) -> Vec<ResourceRow<'_>> {
     rows
 }
 
-/// Returns the devices for which a list of objects is missing, each once.
+/// Returns each device for which a list of objects is missing.
 fn unlisted(report: &HostReport) -> impl Iterator<Item = &str> {
     let device = |name: &&str| report.problems.has(&format!("resources/{name}"));
     report.devices.iter().map(|device| device.name.as_str()).filter(device)
@@ -165,11 +167,11 @@ fn owner<T>(row: &ResourceRow<'_>, get: impl Fn(&Owner) -> Option<T>) -> Option<
     get(row.resource?.owner.as_ref()?)
 }
 
-/// A key of an object that has such keys; `None` where the kernel does not tell it.
+/// Key of an object that has this kind of key; `None` if the kernel does not return it.
 #[derive(Clone, Copy)]
 struct MemoryKey(Option<u32>);
 
-/// A key, hidden where the kernel hides it from the reader.
+/// Returns the cell of a key. The cell is unreadable if the kernel hides the key from the user.
 fn key(row: &ResourceRow<'_>, key: Option<MemoryKey>) -> Value {
     let is_hidden = || row.report.problems.has("keys");
     match key {
@@ -184,7 +186,7 @@ fn kind(row: &ResourceRow<'_>) -> Value {
     Value::or_failure(row.report, word)
 }
 
-/// Values of an object; each kind of object has some of them.
+/// Values of an object. Each kind of object has only some of them.
 #[derive(Default)]
 struct Facts<'report> {
     number: Option<u32>,

@@ -1,47 +1,50 @@
+//! Selects the columns of a listing: the default columns, or the columns that `-o` names.
+
 use super::{Column, Listing, Shown, Value};
 
 /// Conditions that decide which columns are shown by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each holds or not by itself")]
 pub struct Defaults {
-    /// Hosts were named.
+    /// True if hosts are named.
     pub hosts_named: bool,
-    /// `-v`.
+    /// True with `-v`.
     pub verbose: bool,
-    /// It is printed again and again.
+    /// True if the listing repeats (`--watch`).
     pub watched: bool,
-    /// Equal hosts are one row.
+    /// True if equal rows of several hosts are folded.
     pub folded: bool,
-    /// It is a table for people: what programs read has always the same columns.
+    /// True for a table. Formats for programs always have the same columns.
     pub is_table: bool,
 }
 
-/// A word that names no column, or more than one.
+/// Error of a word that names no column, or several columns.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnError {
     /// The listing has no column of this name.
     #[error("no column {word}")]
     Unknown {
-        /// The word.
+        /// Word for a column.
         word: String,
-        /// The ids of all columns.
+        /// Ids of all columns.
         known: Vec<&'static str>,
     },
     /// The ids of several columns end with this word.
     #[error("{word} is ambiguous: {}", .ids.join(", "))]
     Ambiguous {
-        /// The word.
+        /// Word for a column.
         word: String,
-        /// The ids of these columns.
+        /// Ids of the columns that end with the word.
         ids: Vec<&'static str>,
     },
 }
 
-/// The columns to show: the default ones, or those named by id, by its last part or by their
-/// heading in lower case. A list that starts with `+` adds to the default ones.
+/// Returns the columns to show: the default columns, or the columns in `asked`. A word is an id,
+/// the last part of an id, or a heading in lower case. A list whose words all start with `+` adds
+/// to the default columns.
 ///
 /// # Errors
-/// A word names no column.
+/// A word names no column, or several columns.
 pub fn select<L: Listing>(
     asked: &[String],
     defaults: Defaults,
@@ -69,8 +72,8 @@ pub fn select<L: Listing>(
     Ok(chosen)
 }
 
-/// Removes from a table the columns that all rows have in common and that are shown only where rows differ, except
-/// columns that were named.
+/// Removes columns from a table that are shown only if rows differ, and whose values are equal in
+/// all rows. Columns in `asked` stay.
 pub fn drop_common<L: Listing>(
     columns: &mut Vec<&'static Column<L>>,
     asked: &[String],
@@ -86,7 +89,8 @@ pub fn drop_common<L: Listing>(
     });
 }
 
-/// Removes the columns without a value in any row, except columns that were named.
+/// Removes columns that are shown only if a row has a value, and have none. Columns in `asked`
+/// stay.
 pub fn drop_unknown<L: Listing>(
     columns: &mut Vec<&'static Column<L>>,
     asked: &[String],
@@ -105,10 +109,11 @@ fn is_asked<L: Listing>(id: &str, asked: &[String]) -> bool {
     names.filter_map(|name| find::<L>(name).ok()).any(|column| column.id == id)
 }
 
-/// Unit at the end of a heading, which a word for the column may omit.
+/// Unit at the end of a heading, which a word can omit.
 const UNIT: &str = " us";
 
-/// Finds the column with this id, else with this heading, else the only one whose id ends so.
+/// Finds the column with this id, else with this heading, else the only column whose id ends with
+/// the word.
 ///
 /// # Errors
 /// The word names no column, or several ids end with it.

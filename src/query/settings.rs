@@ -1,8 +1,10 @@
+//! Lists the settings of the program, for `rdmactl config`.
+
 use super::column::columns;
 use super::{Column, Key, Listing, Value};
 use crate::model::SettingEntry;
 
-/// Settings of the program: one row for each.
+/// Listing of `rdmactl config`, one row for each setting.
 #[derive(Debug)]
 pub enum Settings {}
 

@@ -1,3 +1,5 @@
+//! Sorts rows by a column, for `--sort` and `rdmactl top`.
+
 use std::cmp::Ordering;
 
 use super::select::find;
@@ -5,40 +7,40 @@ use super::{Column, ColumnError, Listing, Value};
 use crate::model::Part;
 use crate::names;
 
-/// The order of rows: `--sort rate`, `--sort -rate` for the largest first.
+/// Order of rows: `--sort rate`, or `--sort -rate` for the largest first.
 pub struct Order<L: Listing> {
     column: &'static Column<L>,
     is_reversed: bool,
 }
 
 impl<L: Listing> Order<L> {
-    /// Reads a column's name, with a minus before it for the other way round.
+    /// Parses the name of a column. A minus before the name reverses the order.
     ///
     /// # Errors
-    /// The word names no column, or more than one.
+    /// The word names no column, or several columns.
     pub fn parse(word: &str) -> Result<Self, ColumnError> {
         let (name, is_reversed) = word.strip_prefix('-').map_or((word, false), |rest| (rest, true));
         let column = find::<L>(name)?;
         Ok(Self { column, is_reversed })
     }
 
-    /// The order of a column.
+    /// Returns the order by a column.
     #[must_use]
     pub fn by(column: &'static Column<L>, is_reversed: bool) -> Self {
         Self { column, is_reversed }
     }
 
-    /// The parts of a report that the column is made from.
+    /// Returns the parts of a report that the column needs.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         self.column.parts()
     }
 
-    /// Puts rows in order; equal ones stay as they were.
+    /// Sorts rows. Equal rows keep their order.
     pub fn sort(&self, rows: &mut [L::Row<'_>]) {
         rows.sort_by_cached_key(|row| self.key(row));
     }
 
-    /// Puts things in the order of their rows; what has none comes last.
+    /// Sorts items by their rows. Items without a row come last.
     pub fn sort_by_row<'report, T>(
         &self,
         things: &mut [T],
@@ -48,7 +50,7 @@ impl<L: Listing> Order<L> {
         things.sort_by_cached_key(|thing| row(thing).map_or_else(none, |row| self.key(&row)));
     }
 
-    /// The column that decides, and whether the largest come first.
+    /// Returns the column, and true if the order is reversed.
     #[must_use]
     pub fn column(&self) -> (&'static Column<L>, bool) {
         (self.column, self.is_reversed)
@@ -82,7 +84,7 @@ impl PartialOrd for Key {
     }
 }
 
-/// Numbers by size, everything else as text in which digits count as numbers.
+/// Compares numbers by size, and other values as text in natural order.
 fn compare(one: &Value, other: &Value) -> Ordering {
     match one.thousandths().zip(other.thousandths()) {
         Some((one, other)) => one.cmp(&other),

@@ -1,28 +1,30 @@
+//! Defines the value of a cell and its text. Every format of a listing uses this text.
+
 use std::fmt;
 
 use crate::model::{CounterUnit, HostFailure, HostReport, PerSecond, Reason};
 
-/// Value of a cell; its type has the unit.
+/// Value of a cell. The variant defines the unit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Value {
     /// A word or a name.
     Text(String),
-    /// A word that tells of something bad: it is marked with `!`.
+    /// A word for something bad, which is marked with `!`.
     Bad(String),
     /// A plain number.
     Int(i64),
-    /// A number that is a name: of a process, a queue pair.
+    /// A number that is a name, for example of a process or a queue pair.
     Id(u32),
     /// Value of a counter.
     Count {
-        /// How much.
+        /// Number.
         number: u64,
         /// Unit.
         unit: CounterUnit,
-        /// It stopped at its largest value: it is marked with `!`.
+        /// True if the counter stopped at its maximum, which is marked with `!`.
         is_full: bool,
     },
-    /// A count for each second.
+    /// A rate per second.
     PerSecond(PerSecond),
     /// Bits per second.
     Bits(u64),
@@ -30,20 +32,21 @@ pub enum Value {
     Bytes(u64),
     /// A time in nanoseconds, shown in microseconds.
     Nanoseconds(u64),
-    /// A time in nanoseconds, shown as people say how old something is.
+    /// A time in nanoseconds, displayed as an age: `5 min`.
     Age(u64),
-    /// Bytes, shown in binary units.
+    /// A number of bytes, displayed in binary units.
     Size(u64),
-    /// A number that is written in hexadecimal.
+    /// A number that is displayed in hexadecimal.
     Hex(u64),
-    /// Not there on this kernel or driver.
+    /// The value does not exist on this kernel or driver; displayed as `-`.
     Absent,
-    /// There, but unreadable.
+    /// The value exists but could not be read; displayed as `?`.
     Failed,
 }
 
 impl Value {
-    /// The number in its base unit: bits per second, bytes, nanoseconds.
+    /// Returns the number in its base unit: bits per second, bytes or nanoseconds. `None` for
+    /// other values.
     #[must_use]
     pub fn number(&self) -> Option<i128> {
         match self {
@@ -56,13 +59,13 @@ impl Value {
             | Self::Age(number)
             | Self::Size(number)
             | Self::Hex(number) => Some((*number).into()),
-            // Less than one is not nothing.
+            // A rate below 1 must not become 0.
             Self::PerSecond(PerSecond(thousandths)) => Some(thousandths.div_ceil(1_000).into()),
             Self::Text(_) | Self::Bad(_) | Self::Absent | Self::Failed => None,
         }
     }
 
-    /// A thousand times the number.
+    /// Returns the number times 1,000; `None` for a value without a number.
     pub(super) fn thousandths(&self) -> Option<i128> {
         match self {
             Self::PerSecond(PerSecond(thousandths)) => Some((*thousandths).into()),
@@ -70,7 +73,7 @@ impl Value {
         }
     }
 
-    /// Returns a word, or a number that is a name, without marks; `None` for amounts and unknown
+    /// Returns a word, or a number that is a name, without marks. `None` for amounts and unknown
     /// values.
     #[must_use]
     pub fn name(&self) -> Option<String> {
@@ -81,7 +84,7 @@ impl Value {
         }
     }
 
-    /// A word as one that tells of something bad.
+    /// Marks a text as bad. Other values stay unchanged.
     pub(super) fn marked(self) -> Self {
         match self {
             Self::Text(text) => Self::Bad(text),
@@ -89,61 +92,62 @@ impl Value {
         }
     }
 
-    /// Returns true for `-` and `?`.
+    /// True for `-` and `?`.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Absent | Self::Failed)
     }
 
-    /// How a host's answer came.
+    /// Returns the method by which the host was read, or `Absent`.
     pub(super) fn via(report: &HostReport) -> Self {
         Self::text(Some(report.via.word()).filter(|word| *word != "-"))
     }
 
-    /// Why a host gave no answer, in the column that is there for it; `value` where it gave one.
+    /// Returns the reason why a host did not respond; otherwise `value`.
     pub(super) fn or_failure(report: &HostReport, value: impl FnOnce() -> Self) -> Self {
         report.failure.as_ref().map_or_else(value, Self::of_failure)
     }
 
-    /// Why a host gave no answer, in a word: who is still being connected is no bad one.
+    /// Returns the reason why a host did not respond, as a word. Only `connecting` is not marked
+    /// as bad.
     pub(super) fn of_failure(failure: &HostFailure) -> Self {
         let word = failure.reason.word().to_owned();
         if failure.reason == Reason::Connecting { Self::Text(word) } else { Self::Bad(word) }
     }
 
-    /// The number, or `Absent`.
+    /// Returns the number, or `Absent`.
     pub(super) fn int(number: Option<u32>) -> Self {
         number.map_or(Self::Absent, |number| Self::Int(number.into()))
     }
 
-    /// The count, or `Absent`.
+    /// Returns the count, or `Absent`.
     pub(super) fn count(count: Option<u64>) -> Self {
         count.map_or(Self::Absent, |count| {
             i64::try_from(count).map_or_else(|_| Self::Text(count.to_string()), Self::Int)
         })
     }
 
-    /// The number that is a name, or `Absent`.
+    /// Returns the number that is a name, or `Absent`.
     pub(super) fn id(number: Option<u32>) -> Self {
         number.map_or(Self::Absent, Self::Id)
     }
 
-    /// The number in hexadecimal, or `Absent`.
+    /// Returns the number in hexadecimal, or `Absent`.
     pub(super) fn hex(number: Option<u32>) -> Self {
         number.map_or(Self::Absent, |number| Self::Hex(number.into()))
     }
 
-    /// The number of bytes, or `Absent`.
+    /// Returns the number of bytes, or `Absent`.
     pub(super) fn bytes(number: Option<u32>) -> Self {
         number.map_or(Self::Absent, |number| Self::Bytes(number.into()))
     }
 
-    /// `on`, `off`, or `Absent`.
+    /// Returns `on`, `off`, or `Absent`.
     pub(super) fn switch(is_on: Option<bool>) -> Self {
         Self::text(is_on.map(|is_on| if is_on { "on" } else { "off" }))
     }
 
-    /// The parts of a list, or `Absent` where there are none.
+    /// Returns the items of a list separated by commas, or `Absent` for no items.
     pub(super) fn list(parts: Option<&[impl fmt::Display]>) -> Self {
         match parts {
             None | Some([]) => Self::Absent,
@@ -154,7 +158,7 @@ impl Value {
         }
     }
 
-    /// The text, or `Absent`.
+    /// Returns the text, or `Absent`.
     pub(super) fn text(text: Option<impl fmt::Display>) -> Self {
         text.map_or(Self::Absent, |text| Self::Text(text.to_string()))
     }
@@ -181,10 +185,10 @@ impl fmt::Display for Value {
     }
 }
 
-/// `400 Gb/s`, `2.5 Gb/s`: at most one decimal, in whole numbers.
+/// Writes a rate with at most one decimal, computed in integers: `400 Gb/s`, `2.5 Gb/s`.
 fn write_bits(out: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
     let units = [("Tb/s", 1_000_000_000_000), ("Gb/s", 1_000_000_000), ("Mb/s", 1_000_000)];
-    // Rates are compared with each other: 1600 Gb/s stays in the unit of the others.
+    // Rates are compared with each other, so 1600 Gb/s stays in the unit of the others.
     let (unit, size) = match bits {
         10_000_000_000_000.. => units[0],
         1_000_000_000.. => units[1],
@@ -197,7 +201,7 @@ fn write_bits(out: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
     }
 }
 
-/// Two decimals below 100 microseconds, as latency tools print them.
+/// Writes microseconds, with two decimals below 100 microseconds, as other latency tools do.
 fn write_microseconds(out: &mut fmt::Formatter<'_>, ns: u64) -> fmt::Result {
     if ns < 100_000 {
         write!(out, "{}.{:02}", ns / 1_000, ns % 1_000 / 10)
@@ -206,7 +210,7 @@ fn write_microseconds(out: &mut fmt::Formatter<'_>, ns: u64) -> fmt::Result {
     }
 }
 
-/// `3 s`, `5 min`, `2 h`, `4 d`.
+/// Writes an age: `3 s`, `5 min`, `2 h` or `4 d`.
 fn write_age(out: &mut fmt::Formatter<'_>, ns: u64) -> fmt::Result {
     let seconds = ns / 1_000_000_000;
     match seconds {

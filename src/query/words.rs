@@ -1,6 +1,8 @@
-//! Words that a column with few values can have, so that a filter with any other word is an
-//! error.  The filter and the completion of filters use this module. It does not know which
-//! words occur on a host.
+//! Lists the words that a column with few values can have, so that a filter with another word is
+//! an error.
+//!
+//! The filter and the completion of filters use this module. It does not read which words occur
+//! on a host.
 
 use super::device_row::GONE;
 use super::live_hosts::DEVICE_GONE;
@@ -11,7 +13,7 @@ use crate::model::{ConnectionVerdict, LinkLayer, Object, PortState, Protocol, Re
 /// Columns of numbers that also show words.
 const MIXED: [(&str, &[&str]); 1] = [("counter.rate.delta", &["reset", "saturated"])];
 
-/// Right-aligned columns that do not hold one number: `7/8`, `1, 2`.
+/// Right-aligned columns whose cells are not one number: `7/8` or `1, 2`.
 const NO_NUMBER: [&str; 2] = ["live.ports_up", "rdma.remote_port"];
 
 /// Values of a column.
@@ -31,7 +33,7 @@ pub enum Words {
 }
 
 impl Words {
-    /// Returns all words, those of hosts that did not respond last; nothing for any text.
+    /// Returns all words, reasons of hosts that did not respond last. Empty for any text.
     #[must_use]
     pub fn all(&self) -> Vec<&'static str> {
         match self {
@@ -46,7 +48,7 @@ impl Words {
 }
 
 impl<L: Listing> Column<L> {
-    /// Returns what the column can hold.
+    /// Returns the values that the column can have.
     #[must_use]
     pub fn words(&self) -> Words {
         if let Some((_, words)) = MIXED.iter().find(|(id, _)| *id == self.id) {
@@ -61,7 +63,7 @@ impl<L: Listing> Column<L> {
     }
 }
 
-/// Returns the words that the column of this id can hold, if they are few.
+/// Returns the words that the column of this id can have; [`Words::Any`] for any text.
 #[must_use]
 pub fn words_of(id: &str) -> Words {
     let few = |words: &[&'static str]| Words::Few { words: words.to_vec(), has_reasons: false };

@@ -1,4 +1,4 @@
-//! What a child process is told between its fork and its program.
+//! Sets properties of a child process between its fork and its exec; `fleet` uses it.
 #![expect(unsafe_code, reason = "code between fork and exec")]
 
 use std::os::unix::process::CommandExt as _;
@@ -6,8 +6,10 @@ use std::process::Command;
 
 use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 
-/// Has the child lead a session of its own: it has no terminal to ask on, no Ctrl-C reaches it, and
-/// one signal to its group ends it with all that it has started.
+/// Makes the child the leader of a new session.
+///
+/// The child then has no terminal to prompt on, and Ctrl-C does not reach it. One signal to its
+/// process group ends the child and every process that it started.
 pub fn lead_session(command: &mut Command) {
     // SAFETY: `setsid` is one system call, which takes no lock and allocates nothing.
     unsafe {
@@ -18,7 +20,8 @@ pub fn lead_session(command: &mut Command) {
     }
 }
 
-/// Has the child killed when the thread that starts it ends, however this process ends.
+/// Sets SIGKILL as the parent-death signal of the child. The kernel sends it when the thread that
+/// starts the child ends, for whatever reason.
 pub fn die_with_thread(command: &mut Command) {
     // SAFETY: `prctl` is one system call, which takes no lock and allocates nothing.
     unsafe {

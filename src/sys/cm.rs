@@ -1,9 +1,9 @@
-//! Connections by librdmacm: the only way on iWARP, and another way to the same queue pair
-//! elsewhere.
+//! Makes connections with librdmacm: the only way on iWARP, and an alternative on InfiniBand and
+//! `RoCE`.
 //!
-//! Each connection has an event channel of its own, every wait has a deadline, and what comes out
-//! is a [`QueuePair`](super::verbs::QueuePair) like one that was moved by hand. librdmacm needs
-//! the module `rdma_ucm` and the device file `/dev/infiniband/rdma_cm`.
+//! Each connection has its own event channel, and each wait has a deadline. The result is a
+//! [`QueuePair`](super::verbs::QueuePair) in state RTS. librdmacm needs the kernel module
+//! `rdma_ucm` and the device file `/dev/infiniband/rdma_cm`.
 
 mod address;
 mod calls;

@@ -1,4 +1,5 @@
-//! Why a device of RDMA could not be opened: the device, its file or the access is missing.
+//! Finds out why an RDMA device cannot be opened: the device, its device file or the permission
+//! is missing.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,10 +9,11 @@ use rustix::fs::{Access, FileType, access, stat};
 
 use super::errno::Errno;
 
-/// The code to report when a library could not open `/dev/infiniband/NAME` and said `told`.
+/// Returns the error to report when a library could not open `/dev/infiniband/NAME`; `told` is
+/// the library's error.
 ///
-/// rdma-core looks for the file by its number when opening it fails, and so says ENOENT where
-/// EACCES is the cause (seen with v44).
+/// If `open` fails, rdma-core searches for the file by its device number. It then returns ENOENT
+/// where EACCES is the cause (seen with v44).
 pub(super) fn open_error(name: &str, told: Errno) -> Errno {
     let path = Path::new("/dev/infiniband").join(name);
     match access(path, Access::READ_OK | Access::WRITE_OK).map_err(Errno::from) {
@@ -28,17 +30,19 @@ pub(super) fn open_error(name: &str, told: Errno) -> Errno {
 pub fn check_access(path: &Path) -> Result<(), Errno> {
     let mode = stat(path)?.st_mode;
     if FileType::from_raw_mode(mode) != FileType::CharacterDevice {
-        // A container without the device can have a directory in its place. libibverbs refuses both.
+        // A container without the device can have a directory in its place. libibverbs refuses
+        // both.
         return Err(Errno::NO_SUCH_ADDRESS);
     }
     Ok(access(path, Access::READ_OK | Access::WRITE_OK)?)
 }
 
-/// Returns a number that identifies a device of the kernel until the device is removed; `None` if
-/// there is no device of that name.
+/// Returns a number that identifies a device of the kernel until the device is removed. Returns
+/// `None` if no device has this name.
 ///
-/// A device that is removed and added again under the same name has another number: the inode of
-/// its directory in sysfs (fs/kernfs/dir.c never reuses a number on a 64-bit kernel).
+/// A device that is removed and added again under its old name gets another number. The number is
+/// the inode of its directory in sysfs (fs/kernfs/dir.c never reuses a number on a 64-bit
+/// kernel).
 #[must_use]
 pub fn device_identity(name: &str) -> Option<u64> {
     identity_below(Path::new("/sys/class/infiniband"), name)

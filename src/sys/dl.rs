@@ -1,4 +1,5 @@
-//! C libraries opened when they are first needed, never before, and never closed.
+//! Opens C libraries when they are first needed; never closes them. The functions of `verbs` and
+//! `cm` are looked up here.
 #![expect(unsafe_code, reason = "dlopen and dlsym")]
 
 use std::env;
@@ -8,42 +9,43 @@ use std::ptr::NonNull;
 
 use thiserror::Error;
 
-/// Why a library cannot be used on this machine: an ordinary answer, not a fault of this program.
+/// Reason why a library cannot be used on this machine. This is an ordinary result, no fault of
+/// this program.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LoadError {
-    /// The library is not there.
+    /// The library is not installed.
     #[error("{soname} is not installed: {text}")]
     Missing {
-        /// The name it was asked for by.
+        /// Name with which the library was opened.
         soname: String,
-        /// The dynamic loader's words.
+        /// Error text of the dynamic loader.
         text: String,
     },
-    /// The library is there, and the dynamic loader refuses it.
+    /// The library exists, but the dynamic loader cannot load it.
     #[error("{soname} cannot be loaded: {text}")]
     Broken {
-        /// The name it was asked for by.
+        /// Name with which the library was opened.
         soname: String,
-        /// The dynamic loader's words.
+        /// Error text of the dynamic loader.
         text: String,
     },
     /// The library lacks a function that every release since 2018 has.
     #[error("{soname} has no function {symbol}: {text}")]
     Symbol {
-        /// The name it was asked for by.
+        /// Name of the library.
         soname: String,
-        /// The function.
+        /// Name of the function.
         symbol: String,
-        /// The dynamic loader's words.
+        /// Error text of the dynamic loader.
         text: String,
     },
 }
 
 impl LoadError {
-    /// Sorts the dynamic loader's words about `soname`.
+    /// Classifies the dynamic loader's error text about `soname`.
     fn from_open(soname: String, text: String) -> Self {
-        // Anything else, such as a version that is not found, is not mended by an installation; and
-        // so isn't a library that is there, but needs another one that is not.
+        // Installing the package does not fix other errors, for example a missing symbol version.
+        // Nor does it fix a library that exists but depends on a library that does not.
         if text.starts_with(&soname) && text.contains("cannot open shared object file: No such") {
             Self::Missing { soname, text }
         } else {
@@ -60,15 +62,17 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// Opens `soname`. A build with debug assertions opens the file that the environment variable
-    /// `instead` names, for tests. Other builds can have the rights of root, for whom no caller
-    /// may choose a library.
+    /// Opens `soname`.
+    ///
+    /// A build with debug assertions opens the file that the environment variable `instead`
+    /// names, for tests. Other builds ignore the variable: they can run with root rights, and a
+    /// caller must not choose the library.
     pub(super) fn open(soname: &'static CStr, instead: &str) -> Result<Self, LoadError> {
         let path = env::var_os(instead).filter(|_| cfg!(debug_assertions));
         let path = path.and_then(|path| CString::new(path.into_vec()).ok());
         let path = path.as_deref().unwrap_or(soname);
         clear_error();
-        // SAFETY: the name is a C string. The library's constructors run: that is the purpose.
+        // SAFETY: the name is a C string. The library's constructors run, as intended.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         let handle = NonNull::new(handle).ok_or_else(|| {
             LoadError::from_open(path.to_string_lossy().into_owned(), last_error())
@@ -76,10 +80,10 @@ impl Library {
         Ok(Self { handle, soname })
     }
 
-    /// The address of a function in its default version.
+    /// Returns the address of a function in its default version.
     pub(super) fn symbol(self, name: &CStr) -> Result<NonNull<c_void>, LoadError> {
         clear_error();
-        // SAFETY: the handle is open for good, and the name is a C string.
+        // SAFETY: the handle is never closed, and the name is a C string.
         let address = unsafe { libc::dlsym(self.handle.as_ptr(), name.as_ptr()) };
         NonNull::new(address).ok_or_else(|| LoadError::Symbol {
             soname: self.soname.to_string_lossy().into_owned(),
@@ -89,31 +93,33 @@ impl Library {
     }
 }
 
-/// Forgets what an earlier call left.
+/// Discards the error of an earlier call.
 fn clear_error() {
     let _ = error_pointer();
 }
 
-/// The dynamic loader's words about this thread's last failure.
+/// Returns the dynamic loader's text about this thread's last failure.
 fn last_error() -> String {
     let text = error_pointer();
     if text.is_null() {
         return "no reason given".to_owned();
     }
-    // SAFETY: not null, so a C string that holds until this thread's next call of the loader.
+    // SAFETY: the pointer is not null, so it is a C string that is valid until this thread's next
+    // call of the loader.
     let text = unsafe { CStr::from_ptr(text) };
     text.to_string_lossy().into_owned()
 }
 
-/// The raw text of this thread's last failure, null when there was none.
+/// Returns the raw text of this thread's last failure; null if there was none.
 fn error_pointer() -> *const c_char {
-    // SAFETY: has no precondition; the answer belongs to the calling thread.
+    // SAFETY: `dlerror` has no precondition; the returned text belongs to the calling thread.
     unsafe { libc::dlerror() }
 }
 
-/// Declares a table of C functions and how it is filled from a [`Library`].
+/// Declares a table of C functions and fills it from a [`Library`].
 ///
-/// A required function that is missing makes the whole library unusable; an optional one is `None`.
+/// Without a required function, the whole library is unusable. A missing optional function is
+/// `None`.
 macro_rules! functions {
     (
         $(#[$doc:meta])*
@@ -129,7 +135,7 @@ macro_rules! functions {
         }
 
         impl $table {
-            /// Looks every function up once.
+            /// Looks up each function once.
             fn load(library: $crate::sys::dl::Library) -> Result<Self, $crate::sys::dl::LoadError> {
                 Ok(Self {
                     $($name: {
@@ -145,7 +151,7 @@ macro_rules! functions {
                     },)*
                     $($may: {
                         let address = library.symbol($crate::sys::dl::c_name!($may)).ok();
-                        // SAFETY: as above; both sides have the null pointer as `None`.
+                        // SAFETY: as above; the null pointer is `None` on both sides.
                         unsafe {
                             std::mem::transmute::<
                                 Option<std::ptr::NonNull<std::ffi::c_void>>,
@@ -159,7 +165,7 @@ macro_rules! functions {
     };
 }
 
-/// An identifier as a C string.
+/// Turns an identifier into a C string.
 macro_rules! c_name {
     ($name:ident) => {
         const {

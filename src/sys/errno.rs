@@ -1,14 +1,14 @@
-//! A kernel or library error code under its symbolic name.
+//! Names the error codes of the kernel and of C libraries.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-/// An errno value: compared and shown by name.
+/// An errno value, compared and printed by its symbolic name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Errno(i32);
 
-/// Declares the codes this program meets, each once, for the constants and for the names.
+/// Declares each known code once, as a constant and with its name.
 macro_rules! codes {
     ($($name:ident = $code:ident,)*) => {
         impl Errno {
@@ -17,7 +17,7 @@ macro_rules! codes {
                 pub const $name: Self = Self(libc::$code);
             )*
 
-            /// The codes with a name here.
+            /// Codes that have a name here.
             const NAMES: &[(i32, &str)] = &[$((libc::$code, stringify!($code)),)*];
         }
     };
@@ -80,24 +80,26 @@ codes! {
 }
 
 impl Errno {
-    /// Takes a code of either sign: verbs calls return positive ones, netlink negative ones.
+    /// Makes a value from a code of either sign: verbs calls return positive codes, netlink
+    /// negative ones.
     #[must_use]
     pub fn from_code(code: i32) -> Self {
         Self(code.saturating_abs())
     }
 
-    /// The number, for those that put it into an exit code.
+    /// Returns the positive number, for example for an exit code.
     #[must_use]
     pub fn code(self) -> i32 {
         self.0
     }
 
-    /// The calling thread's last error.
+    /// Returns the last error of the calling thread.
     pub(in crate::sys) fn last() -> Self {
         Self(io::Error::last_os_error().raw_os_error().unwrap_or(0))
     }
 
-    /// What a call that answers 0, a positive code, or -1 with errno has said.
+    /// Turns the result of a call into an error. The call returns 0, a positive code, or -1 and
+    /// errno.
     pub(in crate::sys) fn check(answer: i32) -> Result<(), Self> {
         match answer {
             0 => Ok(()),
@@ -106,7 +108,8 @@ impl Errno {
         }
     }
 
-    /// The symbolic name, as in `ETIMEDOUT`; `errno 200` for a code without one here.
+    /// Returns the symbolic name, for example `ETIMEDOUT`; `errno 200` for a code that has no
+    /// name here.
     #[must_use]
     pub fn name(self) -> Cow<'static, str> {
         Self::NAMES.iter().find(|(code, _)| *code == self.0).map_or_else(
@@ -115,7 +118,8 @@ impl Errno {
         )
     }
 
-    /// The code of a symbolic name, in either form of [`Errno::name`].
+    /// Returns the code of a symbolic name, in either form of [`Errno::name`]; `None` for other
+    /// text.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name.strip_prefix("errno ") {
@@ -126,7 +130,8 @@ impl Errno {
         }
     }
 
-    /// The C library's sentence for it, as in `connection timed out`.
+    /// Returns the C library's text for the code, with a small first letter: `connection timed
+    /// out`.
     #[must_use]
     pub fn text(self) -> String {
         let full = io::Error::from_raw_os_error(self.0).to_string();
@@ -137,14 +142,15 @@ impl Errno {
             .map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
     }
 
-    /// The code that the C library has this sentence for, among those with a name here.
+    /// Returns the code whose text in the C library is `text`, in upper or lower case; `None` if
+    /// no code that has a name here has this text.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let mut known = Self::NAMES.iter().map(|(code, _)| Self(*code));
         known.find(|errno| errno.text().eq_ignore_ascii_case(text))
     }
 
-    /// Whether the library, the driver or the device lacks the operation as such.
+    /// True if the library, the driver or the device does not support the operation at all.
     #[must_use]
     pub fn is_unsupported(self) -> bool {
         self == Self::NOT_SUPPORTED || self == Self::NO_SYSTEM_CALL

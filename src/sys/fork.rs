@@ -1,5 +1,6 @@
-//! A copy of this process, for work that may hang or crash: it costs a quarter of starting the
-//! program anew, whose tables have to be put in place first.
+//! Forks this process for work that can hang or crash; `source::verbs_child` uses it.
+//!
+//! A fork costs a quarter of starting the program again, which first has to build its tables.
 #![expect(unsafe_code, reason = "fork and _exit")]
 
 use std::fs;
@@ -8,28 +9,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustix::process::Pid;
 
-/// What the copy ends with when its work panics, as a process does.
+/// Exit code of the child when its work panics, as of any Rust process.
 const PANICKED: u8 = 101;
 
-/// Starts a copy that does some work and ends with the code that comes of it. It never returns from
-/// here, and nothing of this process ends with it.
+/// Forks a child that does `work` and exits with the code that `work` returns.
 ///
-/// `None` where there are other threads: the copy would have their locks, and nobody to open them.
+/// In the child this function never returns, and the exit handlers of this process do not run.
+/// Returns `None` if this process has several threads: the child could inherit a lock of another
+/// thread, which no thread would release.
 ///
 /// # Errors
-/// The system gives no process.
+/// The system cannot start a process, or `/proc/self/task` cannot be read.
 pub fn copy(work: impl FnOnce() -> u8) -> io::Result<Option<Pid>> {
     if fs::read_dir("/proc/self/task")?.count() != 1 {
         return Ok(None);
     }
-    // SAFETY: this is the only thread, and no other can start one, so that the copy is as whole as
-    // this process: no lock is held by a thread that it lacks.
+    // SAFETY: this is the only thread, and no other thread can start one. So the child lacks no
+    // thread that could hold a lock.
     let pid = unsafe { libc::fork() };
     match pid {
         0 => {
             let code = catch_unwind(AssertUnwindSafe(work)).unwrap_or(PANICKED);
-            // SAFETY: it takes a number and does not return; what this process would do at its end,
-            // as writing out buffers, is left to this process.
+            // SAFETY: `_exit` takes a number and does not return. The parent does the work of a
+            // normal exit, for example flushing buffers.
             unsafe { libc::_exit(code.into()) }
         }
         pid => {
@@ -40,6 +42,6 @@ pub fn copy(work: impl FnOnce() -> u8) -> io::Result<Option<Pid>> {
 
 #[test]
 fn a_copy_is_made_of_a_process_with_one_thread_only() {
-    // The harness has threads of its own.
+    // The test harness has several threads.
     assert!(copy(|| 0).unwrap().is_none());
 }

@@ -1,4 +1,4 @@
-//! The addresses of this host's network interfaces, as getifaddrs(3) lists them.
+//! Lists the addresses of this host's network interfaces, with getifaddrs(3); `ping` uses it.
 #![expect(unsafe_code, reason = "walks a list that libc owns")]
 
 use std::ffi::CStr;
@@ -11,13 +11,13 @@ use std::ptr;
 pub struct InterfaceAddress {
     /// Name of the interface.
     pub interface: String,
-    /// The address itself.
+    /// Address.
     pub address: Address,
-    /// Length of the subnet prefix of an IP address.
+    /// Length of the subnet prefix; `None` for a hardware address or without a netmask.
     pub prefix_bits: Option<u32>,
 }
 
-/// What kind of address it is.
+/// Address of an interface, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Address {
     /// IPv4 or IPv6.
@@ -29,13 +29,14 @@ pub enum Address {
 /// Lists the IP and Ethernet addresses of all interfaces.
 pub fn interface_addresses() -> io::Result<Vec<InterfaceAddress>> {
     let mut first = ptr::null_mut();
-    // SAFETY: getifaddrs writes the head of a list to the pointer it is given.
+    // SAFETY: getifaddrs writes the head of a list to this pointer.
     if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
         return Err(io::Error::last_os_error());
     }
     let mut found = Vec::new();
     let mut next = first;
-    // SAFETY: every node of the list stays valid until freeifaddrs; the last one's next is null.
+    // SAFETY: every node of the list stays valid until freeifaddrs; the last node's `next` is
+    // null.
     while let Some(node) = unsafe { next.as_ref() } {
         next = node.ifa_next;
         if node.ifa_addr.is_null() || node.ifa_name.is_null() {
@@ -55,7 +56,7 @@ pub fn interface_addresses() -> io::Result<Vec<InterfaceAddress>> {
             found.push(InterfaceAddress { interface, address, prefix_bits });
         }
     }
-    // SAFETY: the list came from getifaddrs and nothing refers to it any more.
+    // SAFETY: the list came from getifaddrs, and nothing refers to it anymore.
     unsafe { libc::freeifaddrs(first) };
     Ok(found)
 }
@@ -65,17 +66,17 @@ fn read_address(address: *const libc::sockaddr) -> Option<Address> {
     let family = unsafe { (*address).sa_family };
     match i32::from(family) {
         libc::AF_INET => {
-            // SAFETY: family AF_INET says that a sockaddr_in is there; libc aligns it.
+            // SAFETY: family AF_INET means that this is a sockaddr_in; libc aligns it.
             let inet = unsafe { ptr::read_unaligned(address.cast::<libc::sockaddr_in>()) };
             Some(Address::Ip(Ipv4Addr::from(u32::from_be(inet.sin_addr.s_addr)).into()))
         }
         libc::AF_INET6 => {
-            // SAFETY: family AF_INET6 says that a sockaddr_in6 is there.
+            // SAFETY: family AF_INET6 means that this is a sockaddr_in6.
             let inet = unsafe { ptr::read_unaligned(address.cast::<libc::sockaddr_in6>()) };
             Some(Address::Ip(Ipv6Addr::from(inet.sin6_addr.s6_addr).into()))
         }
         libc::AF_PACKET => {
-            // SAFETY: family AF_PACKET says that a sockaddr_ll is there.
+            // SAFETY: family AF_PACKET means that this is a sockaddr_ll.
             let link = unsafe { ptr::read_unaligned(address.cast::<libc::sockaddr_ll>()) };
             let mac = link.sll_addr.get(..6)?.try_into().ok()?;
             (link.sll_halen == 6).then_some(Address::Mac(mac))

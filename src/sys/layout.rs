@@ -1,5 +1,6 @@
-//! Sizes and offsets that are the same in rdma-core v17 (2018), v28, v44 and v64 (2026), on
-//! `x86_64` and aarch64: measured by compiling C against the headers of each.
+//! Tests sizes and offsets of C structures. rdma-core v17 (2018), v28, v44 and v64 (2026) have
+//! equal values, on `x86_64` and aarch64. The values were measured by compiling C against the
+//! headers of each release.
 
 use std::mem::{offset_of, size_of};
 
@@ -26,7 +27,7 @@ fn structures_have_the_sizes_of_the_binary_interface() {
         ("ib_user_mad_hdr", size_of::<ffi::ib_user_mad_hdr>(), 64),
     ];
     for (name, ours, measured) in sizes {
-        // The mutex inside these has 8 bytes more on aarch64.
+        // The mutex inside these structures is 8 bytes larger on aarch64.
         let held = matches!(name, "ibv_context" | "ibv_qp" | "ibv_cq");
         let more = if held && cfg!(target_arch = "aarch64") { 8 } else { 0 };
         assert_eq!(ours, measured + more, "{name}");
@@ -38,7 +39,7 @@ fn operations_lie_where_providers_put_them() {
     let ops = offset_of!(ffi::ibv_context, ops);
     assert_eq!(ops + offset_of!(ffi::ibv_context_ops, poll_cq), 96);
     assert_eq!(ops + offset_of!(ffi::ibv_context_ops, post_send), 208);
-    // The table around a context grows at its head: what counts is the distance from its end.
+    // The table around a context grows at its start, so the distance from its end is fixed.
     let from_end = |offset| size_of::<verbs_context>() - size_of::<ffi::ibv_context>() - offset;
     assert_eq!(from_end(offset_of!(verbs_context, query_port)), 648 - 328);
     assert_eq!(from_end(offset_of!(verbs_context, query_device_ex)), 432 - 328);

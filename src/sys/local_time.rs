@@ -1,13 +1,13 @@
-//! The local time of this machine, as the C library computes it from the time zone.
+//! Returns the local time of this machine, as the C library computes it from the time zone.
 //!
-//! Formats nothing. Used by `compat`, whose originals print `ctime`.
+//! Formats nothing. `compat` uses it, because the original tools print `ctime`.
 
 #![expect(unsafe_code, reason = "the C library is called")]
 
-/// A moment as a calendar of the local time zone has it.
+/// Calendar time in the local time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalTime {
-    /// Years of the common era.
+    /// Year of the common era.
     pub year: i64,
     /// Month from 0 (January) to 11.
     pub month: usize,
@@ -23,18 +23,18 @@ pub struct LocalTime {
     pub second: i32,
 }
 
-/// Returns the local time of a moment in seconds since 1970 UTC; `None` if the year has no
-/// number.
+/// Returns the local time of `seconds` since 1970 UTC; `None` if the year does not fit into a C
+/// int.
 #[must_use]
 pub fn local_time(seconds: i64) -> Option<LocalTime> {
     let mut calendar = std::mem::MaybeUninit::<libc::tm>::zeroed();
     let moment: libc::time_t = seconds;
-    // SAFETY: both pointers are to values that live until the call returns.
+    // SAFETY: both pointers refer to values that live until the call returns.
     let result = unsafe { libc::localtime_r(&raw const moment, calendar.as_mut_ptr()) };
     if result.is_null() {
         return None;
     }
-    // SAFETY: all zeros are a valid value, and the call has filled it.
+    // SAFETY: a `tm` of zero bytes is valid, and the call has filled it.
     let calendar = unsafe { calendar.assume_init() };
     Some(LocalTime {
         year: i64::from(calendar.tm_year) + 1900,
@@ -49,7 +49,7 @@ pub fn local_time(seconds: i64) -> Option<LocalTime> {
 
 #[test]
 fn a_moment_is_in_its_year() {
-    // 2 July 2021, noon UTC: the same year and month in every time zone.
+    // 2 July 2021, noon UTC: year and month are equal in every time zone.
     let found = local_time(1_625_227_200).map(|time| (time.year, time.month));
     assert_eq!(found, Some((2021, 6)));
     assert_eq!(local_time(i64::MAX), None);

@@ -1,26 +1,26 @@
-//! C structures that start as zeros.
+//! Makes C structures that start as zero bytes, for `umad`, `verbs` and `cm`.
 #![expect(unsafe_code, reason = "which C structures may be all zeros is said here")]
 
 use std::mem::MaybeUninit;
 
 use super::ffi;
 
-/// A C structure for which all bytes zero is a valid value.
+/// A C structure that is valid if every byte is zero.
 ///
 /// # Safety
 ///
-/// Every field must be valid as zero bytes: integers, raw pointers, optional functions, and
-/// structures and unions of these; no reference, no Rust enum, no bare function pointer.
+/// Every field must be valid as zero bytes: an integer, a raw pointer, an optional function, or a
+/// structure or union of these. A reference, a Rust enum or a bare function pointer is not.
 pub(super) unsafe trait Plain: Sized {
-    /// The value of which every byte is zero.
+    /// Returns a value whose bytes are all zero.
     fn zeroed() -> Self {
         let zeros = MaybeUninit::zeroed();
-        // SAFETY: the implementor promises that zero bytes are a valid value.
+        // SAFETY: the implementer promises that zero bytes are a valid value.
         unsafe { zeros.assume_init() }
     }
 }
 
-/// Promises [`Plain`] for structures of the generated file.
+/// Implements [`Plain`] for generated structures.
 macro_rules! plain {
     ($($name:ident)*) => {$(
         // SAFETY: a `repr(C)` structure of integers, raw pointers and unions of these; see `ffi`.

@@ -1,14 +1,17 @@
-//! The counters that the driver of a port has, read without a `Source`: a worker reads them beside
-//! its queue pairs.
+//! Reads the driver's counters of a port. It needs no `Source`: a ping worker reads the counters
+//! next to its queue pairs.
 
 use std::fs;
 use std::path::Path;
 
-/// Counters that are read of one port. The drivers that we know have fewer than 100.
+/// Maximum number of counters of one port. The drivers that we know have fewer than 100.
 const MOST: usize = 512;
 
-/// Returns names and values of the files in `/sys/class/infiniband/DEVICE/ports/PORT/hw_counters`.
-/// Files that are no number are left out; without such a directory, nothing is returned.
+/// Returns names and values of the files in
+/// `/sys/class/infiniband/DEVICE/ports/PORT/hw_counters`.
+///
+/// Skips files that contain no number, and `lifespan`. Returns nothing if the directory does not
+/// exist.
 #[must_use]
 pub fn hardware_counters(device: &str, port: u8) -> Vec<(String, u64)> {
     if device.is_empty() || device.starts_with('.') || device.contains('/') {

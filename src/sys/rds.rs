@@ -1,4 +1,5 @@
-//! What the kernel's reliable datagram sockets tell of themselves (`include/uapi/linux/rds.h`).
+//! Reads the lists that the kernel has about its reliable datagram sockets
+//! (`include/uapi/linux/rds.h`), for `source::rds`.
 #![expect(unsafe_code, reason = "getsockopt with options that no crate knows")]
 
 use std::io;
@@ -9,23 +10,24 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::Errno;
 
-/// `AF_RDS`, and the level of its options.
+/// Address family `AF_RDS`; the option level `SOL_RDS` follows.
 const AF_RDS: u16 = 21;
 const SOL_RDS: c_int = 276;
 
-/// The most bytes of one list: a hundred thousand connections have less.
+/// Maximum size of one list, in bytes. A list of a hundred thousand connections is smaller.
 const LIMIT: usize = 8 * 1024 * 1024;
 
-/// How often a list that grows under way is asked for again.
+/// Maximum number of requests for a list that grows in between.
 const ATTEMPTS: u32 = 4;
 
-/// One list of `enum rds_info`, `RDS_INFO_CONNECTIONS` for one: its items, each of the size that
-/// comes with them.
+/// Returns one list of `enum rds_info`, for example `RDS_INFO_CONNECTIONS`: its bytes, and the
+/// size of one item.
 ///
-/// Making the socket loads the module where it is not: whoever asks has seen it.
+/// Opening the socket loads the kernel module `rds` if it is not loaded. The caller checks for
+/// the module first.
 ///
 /// # Errors
-/// The kernel has no such sockets or no such list, or the list is beyond all bounds.
+/// The kernel has no RDS sockets or no such list, or the list is larger than 8 MiB.
 pub fn list(option: c_int) -> Result<(Vec<u8>, usize), Errno> {
     let family = AddressFamily::from_raw(AF_RDS);
     let socket = socket_with(family, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -33,8 +35,8 @@ pub fn list(option: c_int) -> Result<(Vec<u8>, usize), Errno> {
     let mut items: Vec<u8> = Vec::new();
     for _ in 0..ATTEMPTS {
         let mut length = socklen_t::try_from(items.len()).unwrap_or(socklen_t::MAX);
-        // SAFETY: the pointer and the length are those of one buffer that lives through the call, and
-        // of which the kernel writes no more than that length; the length is a socklen_t of ours.
+        // SAFETY: pointer and length belong to one buffer that lives through the call. The kernel
+        // writes at most `length` bytes to it. `length` is our own socklen_t.
         let size = unsafe {
             libc::getsockopt(
                 socket.as_raw_fd(),
@@ -50,7 +52,7 @@ pub fn list(option: c_int) -> Result<(Vec<u8>, usize), Errno> {
             return Ok((items, size));
         }
         let error = io::Error::last_os_error().raw_os_error().unwrap_or(0);
-        // The length is then what would have been enough a moment ago.
+        // `length` is then the size that the list had a moment ago.
         if error != libc::ENOSPC || length > LIMIT {
             return Err(Errno::from_code(error));
         }

@@ -1,4 +1,4 @@
-//! Waiting for a descriptor with a deadline.
+//! Waits for a file descriptor until a deadline, for `verbs` and `cm`.
 
 use std::os::fd::BorrowedFd;
 
@@ -8,7 +8,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use super::errno::Errno;
 use crate::clock::Deadline;
 
-/// Waits until `fd` can be read or is broken; false when the deadline passes first.
+/// Waits until `fd` is readable or broken. Returns false if the deadline passes first.
 pub(super) fn until(fd: BorrowedFd<'_>, deadline: Deadline) -> Result<bool, Errno> {
     loop {
         let left = Timespec::try_from(deadline.remaining()).or(Err(Errno::OVERFLOW))?;
@@ -20,7 +20,7 @@ pub(super) fn until(fd: BorrowedFd<'_>, deadline: Deadline) -> Result<bool, Errn
     }
 }
 
-/// Makes reads from `fd` answer EAGAIN rather than wait.
+/// Makes reads from `fd` fail with EAGAIN instead of waiting.
 pub(super) fn never_block(fd: BorrowedFd<'_>) -> Result<(), Errno> {
     let flags = fcntl_getfl(fd)?;
     fcntl_setfl(fd, flags | OFlags::NONBLOCK)?;

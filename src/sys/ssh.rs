@@ -1,6 +1,7 @@
-//! A session of libssh2 that has no socket: what it sends and receives goes through memory of ours.
+//! Makes a session of libssh2 without a socket: the session sends and receives through memory of
+//! this program. `fleet::ssh` uses it.
 //!
-//! `ssh2` has no word for the library's two callbacks, `LIBSSH2_CALLBACK_SEND` and
+//! `ssh2` has no binding for the two callbacks, `LIBSSH2_CALLBACK_SEND` and
 //! `LIBSSH2_CALLBACK_RECV` of `libssh2.h`.
 #![expect(unsafe_code, reason = "callbacks of a C library")]
 
@@ -16,7 +17,7 @@ const LIBSSH2_CALLBACK_SEND: c_int = 5;
 const LIBSSH2_CALLBACK_RECV: c_int = 6;
 
 unsafe extern "C" {
-    /// Its successor of libssh2 1.11.1 is not in the libraries of older systems.
+    /// libssh2 1.11.1 has a successor of this function; libraries of older systems have not.
     fn libssh2_session_callback_set(
         session: *mut LIBSSH2_SESSION,
         kind: c_int,
@@ -24,27 +25,27 @@ unsafe extern "C" {
     ) -> *mut c_void;
 }
 
-/// What a session has in place of its socket. Neither call may panic or wait.
+/// Transport of a session in place of its socket. No method may panic or wait.
 pub(crate) trait Carrier: Send + 'static {
-    /// Takes bytes for the host: those of one packet.
+    /// Takes the bytes of one packet for the host.
     fn send(&mut self, bytes: &[u8]) -> Carried;
 
-    /// Gives bytes of the host.
+    /// Fills `room` with bytes from the host.
     fn receive(&mut self, room: &mut [u8]) -> Carried;
 }
 
-/// What became of bytes on their way.
+/// Result of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carried {
-    /// So many of them moved, one at least.
+    /// Number of bytes that were transferred, at least 1.
     Bytes(usize),
-    /// None can move for now.
+    /// No byte can be transferred at this time.
     NotNow,
-    /// None will ever move again.
+    /// No byte can be transferred anymore.
     Over,
 }
 
-/// What the library knows as the session's socket, and its callbacks as their argument.
+/// Stream that libssh2 takes for the session's socket, and argument of its callbacks.
 struct Carriage<C> {
     socket: Arc<OwnedFd>,
     carrier: Arc<Mutex<C>>,
@@ -62,13 +63,14 @@ impl<C> Carriage<C> {
     }
 }
 
-/// A session whose bytes go by the carrier and never by the socket, which only lends it its number.
+/// Makes a session that transfers its bytes through the carrier. The socket only lends its
+/// number.
 ///
-/// It keeps both, and must not be given another stream: the callbacks would lose what they point to. That
-/// is why nobody outside of this crate has it.
+/// The session owns both. It must not get another stream, because its callbacks would then use a
+/// freed one. Therefore the function is private to this crate.
 ///
 /// # Errors
-/// The library has no memory for one.
+/// The library has no memory for a session.
 pub(crate) fn session<C: Carrier>(
     socket: Arc<OwnedFd>,
     carrier: Arc<Mutex<C>>,
@@ -80,34 +82,38 @@ pub(crate) fn session<C: Carrier>(
     {
         let mut session = session.raw();
         let session = &raw mut *session;
-        // SAFETY: the session is a live one, locked by the guard, and has this place as long as it lives.
+        // SAFETY: the session is alive and locked by the guard, and its abstract pointer lives as
+        // long.
         let known = unsafe { libssh2_session_abstract(session) };
-        // SAFETY: the place is that of a box which the session owns as its stream and drops after
-        // `libssh2_session_free`, so that it outlives every callback.
+        // SAFETY: the session owns the box as its stream and drops it after
+        // `libssh2_session_free`. So the box outlives every callback.
         unsafe { *known = place.cast_mut().cast() };
         for (kind, callback) in [
             (LIBSSH2_CALLBACK_SEND, send::<C> as *mut c_void),
             (LIBSSH2_CALLBACK_RECV, receive::<C> as *mut c_void),
         ] {
-            // SAFETY: both callbacks have the types of `libssh2.h`, and know the place by the type of the box.
+            // SAFETY: both callbacks have the types of `libssh2.h`, and cast the abstract pointer
+            // to the type of the box.
             unsafe { libssh2_session_callback_set(session, kind, callback) };
         }
     }
     Ok(session)
 }
 
-/// What `session` stored.
+/// Returns the stream that `session` stored.
 ///
 /// # Safety
-/// The place must hold what `session` stored for a carrier of this type, and its session must live.
+/// `place` must point to the pointer that `session` stored for a carrier of type `C`, and its
+/// session must be alive.
 unsafe fn carriage<'session, C>(place: *const *mut c_void) -> &'session Carriage<C> {
-    // SAFETY: whoever calls says so; the library lends its own place.
+    // SAFETY: the caller promises it; libssh2 passes its own abstract pointer.
     let stored = unsafe { *place };
-    // SAFETY: it is the place of a box that lives as long as the session, and is only read.
+    // SAFETY: the pointer is that of a box that lives as long as the session, and the box is only
+    // read.
     unsafe { &*stored.cast::<Carriage<C>>() }
 }
 
-/// `LIBSSH2_SEND_FUNC`: how many bytes were taken, or an errno below zero.
+/// Implements `LIBSSH2_SEND_FUNC`: returns the number of bytes taken, or a negative errno.
 unsafe extern "C" fn send<C: Carrier>(
     socket: RawFd,
     bytes: *const c_void,
@@ -115,18 +121,19 @@ unsafe extern "C" fn send<C: Carrier>(
     flags: c_int,
     place: *mut *mut c_void,
 ) -> ssize_t {
-    // SAFETY: the library gives back what `session` stored for this kind of carrier.
+    // SAFETY: libssh2 passes the pointer that `session` stored for this type of carrier.
     let carriage = unsafe { carriage::<C>(place) };
     if socket != carriage.as_raw_fd() {
-        // SAFETY: the library's own arguments for a call of this kind, of an agent's socket.
+        // SAFETY: these are libssh2's arguments for a send to the socket of an SSH agent.
         return answer(|| unsafe { libc::send(socket, bytes, length, flags | libc::MSG_NOSIGNAL) });
     }
-    // SAFETY: so many bytes of the library's are there while this call lasts.
+    // SAFETY: libssh2 keeps `length` bytes during this call.
     let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), length) };
     told(carriage.carrier().send(bytes), below_zero(libc::EPIPE))
 }
 
-/// `LIBSSH2_RECV_FUNC`: how many bytes were given, 0 at their end, or an errno below zero.
+/// Implements `LIBSSH2_RECV_FUNC`: returns the number of bytes given, 0 at the end of the stream,
+/// or a negative errno.
 unsafe extern "C" fn receive<C: Carrier>(
     socket: RawFd,
     room: *mut c_void,
@@ -140,13 +147,13 @@ unsafe extern "C" fn receive<C: Carrier>(
         // SAFETY: as in `send`.
         return answer(|| unsafe { libc::recv(socket, room, length, flags) });
     }
-    // SAFETY: the library lends so many bytes while this call lasts, and has put something into them
-    // before or takes them for numbers of any value.
+    // SAFETY: libssh2 lends `length` bytes during this call. It has initialized them, or accepts
+    // bytes of any value.
     let room = unsafe { slice::from_raw_parts_mut(room.cast::<u8>(), length) };
     told(carriage.carrier().receive(room), 0)
 }
 
-/// What became of bytes, as the library wants to hear it.
+/// Returns the result of a transfer in the form of a libssh2 callback.
 fn told(carried: Carried, over: ssize_t) -> ssize_t {
     match carried {
         Carried::Bytes(count) => count.try_into().unwrap_or(ssize_t::MAX),
@@ -155,7 +162,8 @@ fn told(carried: Carried, over: ssize_t) -> ssize_t {
     }
 }
 
-/// What a call on a real socket answered, in the library's own way.
+/// Returns the result of a call on a real socket in the form of a libssh2 callback. Repeats the
+/// call after EINTR.
 fn answer(call: impl Fn() -> ssize_t) -> ssize_t {
     loop {
         let count = call();

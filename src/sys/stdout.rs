@@ -1,7 +1,7 @@
-//! Tells whether standard output was closed when the program started.
+//! Finds out if standard output was closed when the program started; `term` uses it.
 //!
 //! The Rust runtime opens `/dev/null` in place of a closed standard output before `main`
-//! (library/std/src/sys/pal/unix, `sanitize_standard_fds`). An answer would be lost without an
+//! (library/std/src/sys/pal/unix, `sanitize_standard_fds`). Output would then be lost without an
 //! error.
 #![expect(unsafe_code, reason = "code that runs before main, and fcntl")]
 
@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Entry of the dynamic loader that calls `look` before `main` and the Rust runtime.
+/// Entry of the dynamic loader, which calls `look` before `main` and the Rust runtime.
 // SAFETY: the section holds pointers to functions of the C ABI, and this is one. glibc passes
 // three arguments, which the C ABI lets a function ignore.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
 
-/// Notes a closed standard output with an atomic and one system call, and without the Rust
+/// Records a closed standard output. Uses one atomic and one system call, and not the Rust
 /// runtime.
 extern "C" fn look() {
     // SAFETY: F_GETFD takes a number and changes nothing.

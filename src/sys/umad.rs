@@ -1,8 +1,9 @@
-//! `/dev/infiniband/umadN`: management datagrams (MADs) of one port, without a library.
+//! Sends and receives management datagrams (MADs) of one port through `/dev/infiniband/umadN`,
+//! without a library. `source` uses it. The module does not interpret the bytes of a MAD.
 //!
-//! Kernel: `drivers/infiniband/core/user_mad.c`. Every call is one of `open`, `ioctl`, `read`,
-//! `write`, `poll` and `close` of the C library, by these names: the simulator ibsim replaces
-//! them, and knows no others. This module knows nothing of the bytes of a MAD.
+//! Kernel: `drivers/infiniband/core/user_mad.c`. This module calls only `open`, `ioctl`, `read`,
+//! `write`, `poll` and `close` of the C library, by these names. The simulator ibsim replaces
+//! them, and no others.
 #![expect(unsafe_code, reason = "calls the C library with descriptors and buffers")]
 
 use std::ffi::{CString, c_int, c_ulong};
@@ -20,65 +21,67 @@ const REGISTER_AGENT: c_ulong = 0xc01c_1b01;
 /// `IB_USER_MAD_ENABLE_PKEY`: `_IO(0x1b, 3)`.
 const ENABLE_PKEY: c_ulong = 0x1b03;
 
-/// Bytes of the header before each MAD.
+/// Size of the header before each MAD, in bytes.
 const HEADER: usize = mem::size_of::<ffi::ib_user_mad_hdr>();
-/// Bytes of the header without a P_Key index, which the kernel uses unless asked.
+/// Size of the header without a P_Key index, in bytes. The kernel uses this header unless a
+/// program requests the other.
 const OLD_HEADER: usize = 56;
 
-/// Largest answer of several segments: a million records of a node have less.
+/// Maximum size of a reply of several segments, in bytes. A million node records are smaller.
 pub const LARGEST_ANSWER: usize = 128 * 1024 * 1024;
 
 /// Header that the kernel puts before each MAD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HeaderSize {
-    /// With a P_Key index where the kernel has it (since Linux 2.6.24).
+    /// With a P_Key index if the kernel supports it (since Linux 2.6.24).
     #[default]
     Negotiated,
-    /// Without a P_Key index. ibsim has only this header, but accepts the request for the other.
+    /// Without a P_Key index. ibsim has only this header, although it accepts the request for the
+    /// other.
     Old,
 }
 
-/// Why a device file of MADs cannot be used.
+/// Reason why a device file for MADs cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UmadError {
-    /// The device file cannot be opened.
+    /// Opening the device file failed.
     #[error("cannot open {}: {errno}", path.display())]
     Open {
-        /// The device file.
+        /// Path of the device file.
         path: PathBuf,
-        /// The kernel's answer.
+        /// Error of the kernel.
         errno: Errno,
     },
     /// The port does not support the management class.
     #[error("{} does not support management class {class:#04x}: {errno}", path.display())]
     Register {
-        /// The device file.
+        /// Path of the device file.
         path: PathBuf,
-        /// The management class.
+        /// Management class.
         class: u8,
-        /// The kernel's answer; `EPROTONOSUPPORT` for subnet management of an Ethernet port.
+        /// Error of the kernel; `EPROTONOSUPPORT` for subnet management on an Ethernet port.
         errno: Errno,
     },
-    /// A MAD cannot be sent.
+    /// Sending a MAD failed.
     #[error("cannot send a MAD on {}: {errno}", path.display())]
     Send {
-        /// The device file.
+        /// Path of the device file.
         path: PathBuf,
-        /// The kernel's answer.
+        /// Error of the kernel.
         errno: Errno,
     },
-    /// No MAD can be received.
+    /// Receiving a MAD failed.
     #[error("cannot receive MADs from {}: {errno}", path.display())]
     Receive {
-        /// The device file.
+        /// Path of the device file.
         path: PathBuf,
-        /// The kernel's answer.
+        /// Error of the kernel.
         errno: Errno,
     },
 }
 
 impl UmadError {
-    /// Returns the kernel's answer.
+    /// Returns the error of the kernel.
     #[must_use]
     pub fn errno(&self) -> Errno {
         match self {
@@ -122,34 +125,34 @@ pub struct MadGrh {
     pub flow_label: u32,
 }
 
-/// How the kernel sends a MAD.
+/// Destination, timeout and retries of a MAD to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
     /// Agent of the class, from [`UmadPort::register`].
     pub agent: u32,
     /// Destination.
     pub address: MadAddress,
-    /// Time for one attempt, in milliseconds; 0 for a MAD without an answer.
+    /// Timeout of one attempt, in milliseconds; 0 for a MAD without a reply.
     pub timeout_ms: u32,
-    /// Attempts after the first one.
+    /// Number of attempts after the first one.
     pub retries: u32,
 }
 
-/// A MAD that arrived, or a sent one without an answer.
+/// A MAD that arrived, or a sent MAD that got no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// Agent that it is for.
+    /// Agent that the MAD belongs to.
     pub agent: u32,
-    /// Cause of a missing answer, for example `ETIMEDOUT`: the bytes are then those of the request.
-    /// `None` for a MAD that arrived.
+    /// Reason for a missing reply, for example `ETIMEDOUT`; `mad` is then the request. `None` for
+    /// a MAD that arrived.
     pub failure: Option<Errno>,
     /// Source.
     pub address: MadAddress,
-    /// The MAD; longer than 256 bytes if the kernel joined several segments.
+    /// Bytes of the MAD; more than 256 if the kernel joined several segments.
     pub mad: Vec<u8>,
 }
 
-/// A class that a port answers and asks in.
+/// Management class in which a program sends and receives MADs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registration {
     /// Management class.
@@ -158,24 +161,24 @@ pub struct Registration {
     pub version: u8,
     /// Queue pair: 0 for subnet management, else 1.
     pub queue_pair: u8,
-    /// 1 if the kernel shall join segments, else 0.
+    /// 1 if the kernel joins segments, else 0.
     pub rmpp_version: u8,
-    /// Vendor of the class, and the requests to receive; `None` for a class without a vendor, in
-    /// which only replies are received.
+    /// Vendor of the class, and the requests to receive. `None` for a class without a vendor, in
+    /// which this program receives only replies.
     pub vendor: Option<Vendor>,
 }
 
-/// Part of a registration that vendor classes 0x30 to 0x4f have.
+/// Vendor part of a registration, for vendor classes 0x30 to 0x4f.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vendor {
-    /// Organizationally unique identifier (OUI). The kernel refuses zeros.
+    /// Organizationally unique identifier (OUI). The kernel rejects zeros.
     pub oui: [u8; 3],
-    /// Methods of which this agent receives the MADs that are no replies: bit N for method N. Only
-    /// one agent of a port can have a method.
+    /// Methods whose requests this agent receives: bit N for method N. Only one agent of a port
+    /// can register a method.
     pub methods: u128,
 }
 
-/// An open device file.
+/// An open device file of a port.
 #[derive(Debug)]
 pub struct UmadPort {
     path: PathBuf,
@@ -187,7 +190,7 @@ impl UmadPort {
     /// Opens a device file.
     ///
     /// # Errors
-    /// The file does not exist, or the user may not open it.
+    /// The file does not exist, or the user has no permission.
     pub fn open(path: &Path, header: HeaderSize) -> Result<Self, UmadError> {
         let error = |errno| UmadError::Open { path: path.to_owned(), errno };
         let name =
@@ -208,10 +211,10 @@ impl UmadPort {
         Ok(port)
     }
 
-    /// Registers a class; returns the agent for [`Sending`].
+    /// Registers a class, and returns the agent for [`Sending`].
     ///
     /// # Errors
-    /// The port does not have the class: an Ethernet port has no subnet management.
+    /// The port does not support the class, for example subnet management on an Ethernet port.
     pub fn register(&self, wanted: Registration) -> Result<u32, UmadError> {
         let mut request = ffi::ib_user_mad_reg_req::zeroed();
         request.qpn = wanted.queue_pair;
@@ -222,7 +225,7 @@ impl UmadPort {
             request.oui = vendor.oui;
             request.method_mask = method_mask(vendor.methods);
         }
-        // SAFETY: the request is the structure that this call takes, and lives through it.
+        // SAFETY: the request is the structure of this call, and lives through the call.
         let done = unsafe { libc::ioctl(self.descriptor, REGISTER_AGENT, &raw mut request) };
         if done != 0 {
             let path = self.path.clone();
@@ -234,19 +237,18 @@ impl UmadPort {
     /// Sends a MAD.
     ///
     /// # Errors
-    /// The kernel does not take it.
+    /// The kernel rejects the MAD.
     pub fn send(&self, how: &Sending, mad: &[u8]) -> Result<(), UmadError> {
         let header = header_to_send(how);
         let mut packet = vec![0; self.header + mad.len()];
-        // SAFETY: the header is a C structure of integers without padding, and the packet is at
-        // least as long as the part of the header that is copied: `self.header` is at most its
-        // size.
+        // SAFETY: the header is a C structure of integers without padding. `self.header` bytes
+        // are copied, which is at most the size of the header. The packet is at least that long.
         unsafe {
             let source = (&raw const header).cast::<u8>();
             std::ptr::copy_nonoverlapping(source, packet.as_mut_ptr(), self.header);
         }
         packet[self.header..].copy_from_slice(mad);
-        // SAFETY: pointer and length are those of the packet.
+        // SAFETY: pointer and length belong to the packet.
         let sent = unsafe { libc::write(self.descriptor, packet.as_ptr().cast(), packet.len()) };
         if usize::try_from(sent) == Ok(packet.len()) {
             return Ok(());
@@ -255,15 +257,15 @@ impl UmadPort {
         Err(UmadError::Send { path: self.path.clone(), errno })
     }
 
-    /// Waits for the next MAD; `None` if none comes in time.
+    /// Waits for the next MAD; returns `None` after the timeout or a signal.
     ///
     /// # Errors
-    /// The device is gone, or an answer is beyond all bounds.
+    /// The device is gone, or a reply is larger than [`LARGEST_ANSWER`].
     pub fn receive(&self, wait: Duration) -> Result<Option<Received>, UmadError> {
         let error = |errno| UmadError::Receive { path: self.path.clone(), errno };
         let mut poll = libc::pollfd { fd: self.descriptor, events: libc::POLLIN, revents: 0 };
         let wait_ms = c_int::try_from(wait.as_millis()).unwrap_or(c_int::MAX);
-        // SAFETY: the pointer is to one structure, as the count says.
+        // SAFETY: the pointer refers to one structure, as the count states.
         match unsafe { libc::poll(&raw mut poll, 1, wait_ms) } {
             0 => return Ok(None),
             1.. => {}
@@ -274,7 +276,7 @@ impl UmadPort {
         }
         let mut packet = vec![0; self.header + 256];
         loop {
-            // SAFETY: pointer and length are those of the packet.
+            // SAFETY: pointer and length belong to the packet.
             let read =
                 unsafe { libc::read(self.descriptor, packet.as_mut_ptr().cast(), packet.len()) };
             if let Ok(count) = usize::try_from(read) {
@@ -282,7 +284,8 @@ impl UmadPort {
                 return self.received(&packet).map(Some).ok_or_else(|| error(Errno::BAD_MESSAGE));
             }
             let errno = last_errno();
-            // The header of an answer that is too long is there, and tells its length.
+            // If a reply is too long, the kernel still writes its header, which contains the
+            // length.
             let needed = self.header_of(&packet).map_or(0, |header| header.length as usize);
             if errno != Errno::NO_SPACE || needed <= packet.len() || needed > LARGEST_ANSWER {
                 return Err(error(errno));
@@ -294,8 +297,8 @@ impl UmadPort {
     fn header_of(&self, packet: &[u8]) -> Option<ffi::ib_user_mad_hdr> {
         let bytes = packet.get(..self.header)?;
         let mut header = ffi::ib_user_mad_hdr::zeroed();
-        // SAFETY: the bytes are as many as are copied, at most the size of the structure, which is
-        // one of integers without padding.
+        // SAFETY: `bytes` is at most as long as the structure, which has integers without
+        // padding.
         unsafe {
             let target = (&raw mut header).cast::<u8>();
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
@@ -330,12 +333,12 @@ impl UmadPort {
 
 impl Drop for UmadPort {
     fn drop(&mut self) {
-        // SAFETY: the descriptor is ours, and nothing uses it after this.
+        // SAFETY: this value owns the descriptor, and no code uses it afterwards.
         unsafe { libc::close(self.descriptor) };
     }
 }
 
-/// Returns the header that the kernel takes before a MAD.
+/// Returns the header for a MAD to send.
 fn header_to_send(how: &Sending) -> ffi::ib_user_mad_hdr {
     let mut header = ffi::ib_user_mad_hdr::zeroed();
     header.id = how.agent;
@@ -357,14 +360,14 @@ fn header_to_send(how: &Sending) -> ffi::ib_user_mad_hdr {
     header
 }
 
-/// Returns a mask of methods as the kernel's array of `unsigned long`, the low bits first.
+/// Returns a mask of methods as the kernel's array of `unsigned long`, low bits first.
 fn method_mask(methods: u128) -> [c_ulong; 2] {
-    // The generated structure has two elements: it is that of a 64-bit kernel.
+    // The generated structure has two elements, as on a 64-bit kernel.
     let half = |shift: u32| c_ulong::try_from(methods >> shift & u128::from(u64::MAX));
     [half(0).unwrap_or(0), half(64).unwrap_or(0)]
 }
 
-/// Returns the start of a small file, for sysfs files of MAD ports.
+/// Returns the first 4096 bytes of a file, for sysfs files of MAD ports.
 ///
 /// # Errors
 /// The file cannot be opened or read.
@@ -376,10 +379,10 @@ pub fn read_start(path: &Path) -> Result<Vec<u8>, Errno> {
         return Err(last_errno());
     }
     let mut content = vec![0; 4096];
-    // SAFETY: pointer and length are those of the buffer.
+    // SAFETY: pointer and length belong to the buffer.
     let read = unsafe { libc::read(descriptor, content.as_mut_ptr().cast(), content.len()) };
     let errno = last_errno();
-    // SAFETY: the descriptor is ours, and nothing uses it after this.
+    // SAFETY: this function owns the descriptor, and no code uses it afterwards.
     unsafe { libc::close(descriptor) };
     content.truncate(usize::try_from(read).map_err(|_negative| errno)?);
     Ok(content)
@@ -446,7 +449,8 @@ mod tests {
             let mut port = UmadPort::open(Path::new("/dev/null"), HeaderSize::Old).unwrap();
             port.header = HEADER;
             let mut packet = vec![0; HEADER];
-            // SAFETY: the header is a C structure of integers without padding, as long as the packet.
+            // SAFETY: the header is a C structure of integers without padding, and as long as the
+            // packet.
             unsafe {
                 let source = (&raw const header).cast::<u8>();
                 std::ptr::copy_nonoverlapping(source, packet.as_mut_ptr(), HEADER);

@@ -1,10 +1,12 @@
-//! Verbs over a libibverbs that is opened when it is first needed.
+//! Calls verbs of libibverbs, which is opened when it is first needed.
 //!
-//! For two users: the inventory, which reads devices, ports and tables, and the ping engine, which
-//! owns one buffer per queue pair. Nothing here is a general verbs interface: a queue pair sends
-//! from and receives into its own buffer and nothing else, so no safe call can make the device
-//! touch other memory. libibverbs writes to stderr by itself, and a call may hang on a sick card:
-//! run this in a process of its own.
+//! Two modules use it. The inventory (`source`) reads devices, ports and tables; the ping engine
+//! (`ping`) owns one buffer per queue pair. This is no general verbs interface. A queue pair
+//! sends from and receives into its own buffer only, so no safe call can make the device access
+//! other memory.
+//!
+//! libibverbs writes to stderr, and a call can hang on a faulty adapter. Call this module in a
+//! separate process.
 
 mod address;
 mod attr;

@@ -1,7 +1,7 @@
-//! Full-screen mode of the terminal for `top`: one owner at a time.
+//! Controls the full-screen mode of the terminal for `top`, with one owner at a time.
 //!
-//! The terminal is restored on every exit: return, panic and signal. Drawing and key parsing are
-//! elsewhere.
+//! The terminal is restored on every exit: return, panic and signal. This module does not draw or
+//! parse keys; `tui` does.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,7 +21,7 @@ const LEAVE: &[u8] =
 const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
-/// Maximum of columns and of rows; larger sizes that a terminal reports are cut.
+/// Maximum number of columns and of rows. Larger sizes are cut.
 pub const MOST: u16 = 1_000;
 
 /// State of the terminal before full-screen mode, while a [`Screen`] exists.
@@ -40,7 +40,7 @@ struct Held {
 /// Error of entering full-screen mode.
 #[derive(Debug, thiserror::Error)]
 pub enum ScreenError {
-    /// Stdout is no terminal, or no terminal for keys exists.
+    /// Stdout is no terminal, or no terminal for keyboard input exists.
     #[error("{0} is not a terminal")]
     NoTerminal(&'static str),
     /// The terminal cannot move its cursor.
@@ -61,8 +61,8 @@ impl Screen {
     /// Enters full-screen mode.
     ///
     /// # Errors
-    /// Stdout or the keyboard is no terminal, or the terminal lacks a function. The terminal is
-    /// then unchanged.
+    /// Stdout or the keyboard is no terminal, or the terminal cannot move its cursor. The
+    /// terminal is then unchanged.
     pub fn enter() -> Result<Self, ScreenError> {
         Self::check()?;
         let screen = Self(());
@@ -77,7 +77,7 @@ impl Screen {
     pub fn reclaim(&self) -> Result<(), ScreenError> {
         let keys = Keys::open()?;
         let mut modes = tcgetattr(&keys).map_err(io::Error::from)?;
-        // Saved before the first change, so that every later exit can restore it.
+        // The modes are saved before the first change, so that every later exit can restore them.
         let before = modes.clone();
         held().get_or_insert(Held { keys: Keys::open()?, before });
         modes.make_raw();
@@ -111,7 +111,7 @@ impl Screen {
     /// Writes to the screen.
     ///
     /// # Errors
-    /// The terminal was closed, or it was restored: output would overwrite the shell's text.
+    /// The terminal was closed, or it was restored. Output would then overwrite the shell's text.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         if held().is_none() {
             return Err(io::Error::other("the screen is closed"));
@@ -134,10 +134,11 @@ impl Drop for Screen {
     }
 }
 
-/// Restores the terminal to its state before [`Screen::enter`]; does nothing without a
+/// Restores the terminal to its state before [`Screen::enter`]. Does nothing without a
 /// [`Screen`].
 ///
-/// It does not block. A terminal that accepts no output at the moment keeps its content.
+/// Waits at most 200 ms for the terminal to accept output. After this time the terminal keeps its
+/// content.
 pub fn give_back() {
     let Some(Held { keys, before }) = held().take() else { return };
     GIVEN_BACK.notify_all();
@@ -155,7 +156,8 @@ pub fn await_given_back(patience: Duration) -> bool {
     waited.unwrap_or_else(PoisonError::into_inner).0.is_none()
 }
 
-/// Installs a panic hook that restores the terminal, calls `tell`, then prints the panic message.
+/// Installs a panic hook, which restores the terminal, calls `tell` and then prints the panic
+/// message.
 pub fn give_back_on_panic(tell: impl Fn() + Send + Sync + 'static) {
     let say = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -165,7 +167,7 @@ pub fn give_back_on_panic(tell: impl Fn() + Send + Sync + 'static) {
     }));
 }
 
-/// Waits until the terminal that keys come from is closed.
+/// Waits until the terminal of the keyboard is closed.
 pub fn await_hangup() {
     let Ok(keys) = Keys::open() else { return };
     loop {
@@ -184,14 +186,15 @@ fn held() -> MutexGuard<'static, Option<Held>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns true if the terminal accepts output within 200 ms; after Ctrl-S it does not.
+/// True if the terminal accepts output within 200 ms. After Ctrl-S it does not.
 fn takes_output() -> bool {
     let stdout = rustix::stdio::stdout();
     let moment = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
     poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&moment)) == Ok(1)
 }
 
-/// Writes to stdout without the lock of `std`: a thread that waits for the terminal may hold it.
+/// Writes to stdout without the lock of `std`, because a thread that waits for the terminal can
+/// hold it.
 fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::write(rustix::stdio::stdout(), bytes) {
@@ -209,8 +212,8 @@ fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Source of keys: stdin, or `/dev/tty` if stdin is no terminal. crossterm, which reads the keys,
-/// chooses in the same way.
+/// Source of keyboard input: stdin, or `/dev/tty` if stdin is no terminal. crossterm, which reads
+/// the keys, chooses by the same rule.
 enum Keys {
     Stdin,
     Terminal(OwnedFd),

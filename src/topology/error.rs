@@ -1,4 +1,6 @@
-/// Reason why a text is no topology.
+//! Defines the error of an invalid topology, for the parsers of this module.
+
+/// Reason why a text is not a valid topology.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct TopologyError {
@@ -6,17 +8,17 @@ pub struct TopologyError {
     pub line: Option<usize>,
     /// Description of the mistake.
     pub what: String,
-    /// Text to write instead.
+    /// Correct text, or the change to make.
     pub fix: String,
 }
 
-/// Mistake in a line whose number the caller adds.
+/// Mistake in a line, before the caller adds the line number.
 pub(super) struct Wrong {
     pub(super) what: String,
     pub(super) fix: String,
 }
 
-/// Value of a line, or the mistake in it.
+/// Result of parsing a part of a line.
 pub(super) type Read<T> = Result<T, Wrong>;
 
 pub(super) fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> Read<T> {

@@ -1,5 +1,5 @@
-//! Reads leaf switches from a sweep of an InfiniBand subnet: a host is connected to the switch at the other end of the
-//! link of its port.
+//! Reads leaf switches from a sweep of an InfiniBand subnet. The leaf switch of a host is the
+//! switch at the other end of the link of its port.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,9 +11,9 @@ use crate::names;
 impl LeafSwitches {
     /// Returns the leaf switch of each host that has a port in the subnet.
     ///
-    /// A port is found by its GUID, which is the second half of its GIDs. Without a GID that the subnet knows, the
-    /// ports of channel adapters count whose node description starts with the name of the host. A host whose ports
-    /// are on several leaf switches is on the switch of the first of these ports.
+    /// Finds a port by its GUID, which is the second half of its GIDs. If the subnet has none of
+    /// these GUIDs, finds a channel adapter whose node description starts with the name of the
+    /// host. If the ports of a host are on several leaf switches, the first port decides.
     #[must_use]
     pub fn of_fabric(fabric: &Fabric, hosts: &[HostReport]) -> Self {
         let ports = Ports::of(fabric);
@@ -35,10 +35,10 @@ impl LeafSwitches {
     }
 }
 
-/// Ports of channel adapters that have a link to a switch, with the index of the switch.
+/// Ports of channel adapters that are linked to a switch, with the index of the switch.
 struct Ports<'a> {
     of_guid: HashMap<Guid, usize>,
-    /// First such port of each first word of a node description.
+    /// Switch of the first port for each first word of a node description.
     of_word: HashMap<&'a str, usize>,
 }
 
@@ -82,13 +82,13 @@ impl<'a> Ports<'a> {
     }
 }
 
-/// Returns the first word of a node description: the kernel starts it with the name of the host.
+/// Returns the first word of a node description. The kernel puts the host name there.
 fn first_word(node: &FabricNode) -> Option<&str> {
     description(node).split_whitespace().next()
 }
 
-/// Returns the name of each switch: its node description, with the GUID if several switches have the same
-/// description; without a description, the GUID.
+/// Returns the name of each switch: its node description. Several switches with one description
+/// also have their GUID in the name. Without a description, the name is the GUID.
 fn names_of(fabric: &Fabric, switches: &BTreeSet<usize>) -> Vec<(usize, String)> {
     let nodes = || switches.iter().filter_map(|&at| Some((at, fabric.nodes.get(at)?)));
     let mut counts: HashMap<&str, usize> = HashMap::new();

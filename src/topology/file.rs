@@ -1,4 +1,4 @@
-//! Reads a file of either kind, and refuses names that contradict each other.
+//! Parses a file of either format, and rejects contradictions between its lines.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,11 +8,11 @@ use super::lines::{Line, logical};
 use super::{Expand, LeafSwitches, TopologyError, list, slurm};
 use crate::model::ping::Leaf;
 
-/// Fix of a file of neither kind.
+/// Fix for a file of neither format.
 const KINDS: &str =
     "write one line for each leaf switch: leaf leaf1 n[01-16], or SwitchName=leaf1 Nodes=n[01-16]";
 
-/// Leaf switches of the lines that are read.
+/// Leaf switches of the lines that were parsed.
 pub(super) struct Draft<'a> {
     expand: Expand<'a>,
     /// Index of each leaf switch.
@@ -23,10 +23,10 @@ pub(super) struct Draft<'a> {
     hosts: BTreeMap<String, (usize, usize)>,
     /// Pod of each switch that has a switch above it.
     pods: BTreeMap<String, usize>,
-    /// Number of pods; leaf switches outside of all pods have the number 0.
+    /// Number of pods. Leaf switches outside of all pods have pod 0.
     pod_count: usize,
-    /// Names of hosts and of switches below others that were read, with repeated ones: a short file can repeat a
-    /// large set many times.
+    /// Number of host names that were parsed, including repeated names: a short file can repeat a
+    /// large set many times. `below_read` counts switches below others in this way.
     hosts_read: usize,
     below_read: usize,
 }
@@ -56,7 +56,7 @@ pub(super) fn parse(text: &str, expand: Expand<'_>) -> Result<LeafSwitches, Topo
 }
 
 impl Draft<'_> {
-    /// Connects the hosts of a set to a leaf switch, which may be known or new.
+    /// Adds the hosts of a set to a known or new leaf switch.
     pub(super) fn add(&mut self, name: &str, set: &str, line: usize) -> Read<()> {
         let hosts = self.set(set)?;
         self.hosts_read += hosts.len();
@@ -93,12 +93,12 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// True if a leaf switch of this name has a line.
+    /// True if a line defines a leaf switch of this name.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.leaves.contains_key(name)
     }
 
-    /// Notes that the switches of a set have a switch above them: they form a pod.
+    /// Records that the switches of a set are below one switch, so that they form a pod.
     pub(super) fn join(&mut self, set: &str) -> Read<()> {
         let names = self.set(set)?;
         self.below_read += names.len();

@@ -1,13 +1,15 @@
-//! Logical lines of a file: continued lines joined, comments removed.
+//! Splits a file into logical lines: joins continued lines and removes comments.
 
-/// A line with the number of its first line in the file.
+/// A logical line, with the number of its first line in the file.
 pub(super) struct Line {
     pub(super) number: usize,
     pub(super) text: String,
 }
 
-/// Returns the lines that are not empty. A `\` at the end continues a line, also in a comment; `#` starts a comment
-/// unless `\` stands before it. Slurm reads its files in this order.
+/// Returns the lines that are not empty.
+///
+/// A `\` at the end continues a line, also in a comment. `#` starts a comment unless `\` precedes
+/// it. Slurm applies the two rules in this order.
 pub(super) fn logical(text: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut open: Option<Line> = None;
@@ -24,7 +26,7 @@ pub(super) fn logical(text: &str) -> Vec<Line> {
         line.text.push_str(raw);
         lines.push(line);
     }
-    // The last line of a file has nothing that continues it.
+    // The last line of a file cannot be continued.
     lines.extend(open);
     lines.into_iter().filter_map(without_comment).collect()
 }

@@ -1,4 +1,4 @@
-//! Reads a list: `leaf NAME SET` lines. A leaf switch may have several lines.
+//! Parses a list of `leaf NAME SET` lines. A leaf switch can have several lines.
 
 use super::error::{Read, wrong};
 use super::file::Draft;
@@ -7,7 +7,7 @@ use super::lines::Line;
 /// First word of each line.
 const WORD: &str = "leaf";
 
-/// Fix of an invalid line.
+/// Fix for an invalid line.
 const FORM: &str = "write: leaf NAME SET, for example: leaf leaf1 n[01-16]";
 
 pub(super) fn is_line(text: &str) -> bool {

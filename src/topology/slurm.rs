@@ -1,17 +1,18 @@
-//! Reads Slurm's `topology.conf` of the plugin topology/tree (`man topology.conf`).
+//! Parses Slurm's `topology.conf` for the plugin topology/tree (`man topology.conf`).
 //!
-//! A line is a list of `KEY=VALUE`; upper and lower case of a key are the same, and a value may be quoted. A switch with
-//! `Nodes=` is a leaf switch. A switch with `Switches=` is above other switches, which it joins to a pod.
+//! A line is a list of `KEY=VALUE`. Keys ignore case, and a value can be quoted. A switch with
+//! `Nodes=` is a leaf switch. A switch with `Switches=` is above other switches, which form a
+//! pod.
 
 use super::error::{Read, wrong};
 use super::file::Draft;
 use super::lines::Line;
 
-/// Fix of an invalid line.
+/// Fix for an invalid line.
 const FORM: &str =
     "write: SwitchName=leaf1 Nodes=n[01-16], or SwitchName=spine1 Switches=leaf[1-4]";
 
-/// Fix of a file that another plugin of Slurm uses.
+/// Fix for a file of another Slurm plugin.
 const LIST: &str = "list the leaf switches in another file, one per line: leaf leaf1 n[01-16]";
 
 pub(super) fn is_line(text: &str) -> bool {
@@ -31,7 +32,7 @@ pub(super) fn read(draft: &mut Draft<'_>, line: &Line) -> Read<()> {
             "switchname" => &mut name,
             "nodes" => &mut nodes,
             "switches" => &mut switches,
-            // Slurm does not use it either.
+            // Slurm ignores it too.
             "linkspeed" => continue,
             "blockname" | "blocksizes" => {
                 return wrong(format!("{key}: block topology has no leaf switches"), LIST);
@@ -65,14 +66,14 @@ fn is_include(text: &str) -> bool {
     text.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("include"))
 }
 
-/// Returns the letters of a key at the start of a text.
+/// Returns the key at the start of a text; empty if the text does not start with a key.
 fn key(text: &str) -> &str {
     let is_of_key = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let end = text.find(|letter| !is_of_key(letter)).unwrap_or(text.len());
     &text[..end]
 }
 
-/// Splits a line into keys and values; spaces may stand beside `=`.
+/// Splits a line into keys and values. Spaces around `=` are allowed.
 fn fields(text: &str) -> Read<Vec<(&str, &str)>> {
     let mut fields = Vec::new();
     let mut rest = text.trim_start();

@@ -8,7 +8,7 @@ use crate::model::{
     HostReport, Protocol, SweepMethod, Via,
 };
 
-/// Reads sets such as `n[1-3],gpu1`; the grammar of host sets has its own tests.
+/// Expands sets such as `n[1-3],gpu1`. The real parser of host sets has its own tests.
 fn expand(set: &str) -> Result<Vec<String>, String> {
     let terms = set.split(',').map(|term| match term.split_once('[') {
         None if term.contains(']') => Err("no [".to_owned()),
@@ -34,7 +34,7 @@ fn error(text: &str) -> (Option<usize>, String) {
     (error.line, error.what)
 }
 
-/// `n1=leaf1 n2=leaf2`
+/// Returns the leaf switch of each host as `n1=leaf1 n2=leaf2`.
 fn told(leaves: &LeafSwitches, hosts: &[&str]) -> String {
     let topology = leaves.of_run(hosts).topology;
     let told = |(at, host): (usize, &&str)| format!("{host}={}", topology.name_of(at).unwrap());
@@ -149,7 +149,7 @@ fn node(kind: FabricNodeKind, guid: u64, name: &str, ports: Vec<FabricPort>) -> 
     }
 }
 
-/// Port of a channel adapter, with a link to this node.
+/// Returns a port of a channel adapter that is linked to a node.
 fn port(number: u8, guid: u64, peer: usize) -> FabricPort {
     FabricPort {
         number,
@@ -160,7 +160,8 @@ fn port(number: u8, guid: u64, peer: usize) -> FabricPort {
     }
 }
 
-/// Two leaf switches with one description, one without a description; five adapters.
+/// Returns a subnet with two leaf switches of one description, one without a description, and
+/// five adapters.
 fn fabric() -> Fabric {
     use FabricNodeKind::{Ca, Switch};
     let nodes = vec![
@@ -176,7 +177,7 @@ fn fabric() -> Fabric {
     Fabric { nodes, ..Fabric::empty("mlx5_0", 1, SweepMethod::Smp) }
 }
 
-/// Report of a host with one InfiniBand port of this GUID.
+/// Returns the report of a host with one InfiniBand port, which has this GUID.
 fn host(name: &str, guid: Option<u16>) -> HostReport {
     let mut report = HostReport::empty(name, Via::File);
     let json = serde_json::json!({"name": "mlx5_0", "ports": [{"number": 1, "gids": []}]});

@@ -1,4 +1,4 @@
-//! Tables as bytes: whole, truncated, padded, refused, and with impossible headers.
+//! Tests tables that are whole, truncated, padded or refused, and impossible headers.
 
 use proptest::prelude::*;
 
@@ -59,7 +59,7 @@ fn every_record_of_a_table_is_read() {
 fn a_table_without_records_is_empty() {
     let header = SaHeader { record_words: 0, ..DATA };
     assert_eq!(decode(&answer(header, &[])).records, []);
-    // A MAD that the kernel did not shorten.
+    // A MAD that the kernel did not shorten has padding.
     let mut padded = answer(header, &[]);
     padded.resize(MAD_BYTES, 0);
     assert_eq!(decode(&padded).records, []);
@@ -87,7 +87,7 @@ fn a_table_that_was_cut_between_records_is_refused() {
 
 #[test]
 fn padding_of_the_last_segment_is_no_record() {
-    // One record in a MAD with 88 bytes of padding: two more records would fit if they were
+    // One record in a MAD with 88 bytes of padding. Two more records would fit if they were
     // short.
     let header = SaHeader { payload_bytes: 20 + 112, ..DATA };
     let mut bytes = answer(header, &[record(1)]);
@@ -97,7 +97,7 @@ fn padding_of_the_last_segment_is_no_record() {
     links[16..18].copy_from_slice(&LinkRecord::ID.to_be_bytes());
     SaHeader { payload_bytes: 20 + 16, record_words: 1, ..DATA }.encode(&mut links[24..]).unwrap();
     assert_eq!(RecordTable::<LinkRecord>::decode(&links).unwrap().records.len(), 2);
-    // Padding after several segments is reported: no header contains its start.
+    // Padding after several segments is reported, because no header contains its start.
     let mut long = answer(DATA, &[record(1), record(2)]);
     long.extend([0; 7]);
     assert_eq!((decode(&long).records.len(), decode(&long).left_bytes), (2, 7));
@@ -158,7 +158,7 @@ fn a_wrong_distance_is_refused() {
     assert_eq!(with(0), "records of 108 bytes lie 0 bytes apart");
     assert_eq!(with(13), "records of 108 bytes lie 104 bytes apart");
     assert_eq!(with(0xffff), "records of 108 bytes lie 524280 bytes apart");
-    // A later version of the specification may have longer records.
+    // A later version of the specification can have longer records.
     let mut bytes =
         answer(SaHeader { record_words: 28, ..DATA }, &[record(1), record(9), record(2)]);
     bytes.truncate(56 + 3 * 112);

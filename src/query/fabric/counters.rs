@@ -1,3 +1,5 @@
+//! Lists the counters of all ports of a subnet, for `rdmactl counters --fabric`.
+
 use super::super::column::columns;
 use super::super::counters::{delta, rate, value};
 use super::super::{Column, Key, Listing, Value};
@@ -7,16 +9,16 @@ use super::{
 };
 use crate::model::{Counter, FabricEnd, HostReport};
 
-/// The listing of `rdmactl counters --fabric`: one row for each counter of each port.
+/// Listing of `rdmactl counters --fabric`, one row for each counter of each port.
 #[derive(Debug)]
 pub enum FabricCounters {}
 
-/// One row: a counter, or a host without an answer.
+/// One row: a counter, or a host that did not respond.
 #[derive(Debug, Clone, Copy)]
 pub struct FabricCounterRow<'report> {
-    /// The subnet.
+    /// Subnet of the row.
     pub place: FabricPlace<'report>,
-    /// The port and its counter.
+    /// Port and its counter; `None` for a host that did not respond.
     pub counter: Option<(FabricEnd, &'report Counter)>,
 }
 
@@ -86,7 +88,7 @@ impl Listing for FabricCounters {
     }
 }
 
-/// Returns a row for each counter, and for each host without an answer.
+/// Returns a row for each counter, and for each host that did not respond.
 #[must_use]
 pub fn fabric_counter_rows(reports: &[HostReport]) -> Vec<FabricCounterRow<'_>> {
     let mut rows = Vec::new();

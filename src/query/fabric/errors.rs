@@ -1,3 +1,5 @@
+//! Lists the error counters above their thresholds, for `rdmactl fabric errors`.
+
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{
@@ -7,18 +9,18 @@ use super::{
 use crate::analyse::fabric::errors::{Thresholds, above};
 use crate::model::{Counter, FabricEnd, HostReport};
 
-/// The listing of `rdmactl fabric errors`: one row for each counter above its threshold.
+/// Listing of `rdmactl fabric errors`, one row for each counter above its threshold.
 #[derive(Debug)]
 pub enum FabricErrors {}
 
-/// One row: a counter, or a host without an answer.
+/// One row: a counter, or a host that did not respond.
 #[derive(Debug, Clone, Copy)]
 pub struct FabricErrorRow<'report> {
-    /// The subnet.
+    /// Subnet of the row.
     pub place: FabricPlace<'report>,
-    /// The port and its counter.
+    /// Port and its counter; `None` for a host that did not respond.
     pub counter: Option<(FabricEnd, &'report Counter)>,
-    /// Largest value that is no finding.
+    /// Maximum value that is not a finding.
     pub threshold: u64,
 }
 
@@ -77,7 +79,7 @@ impl Listing for FabricErrors {
     }
 }
 
-/// Returns a row for each counter above its threshold, and for each host without an answer.
+/// Returns a row for each counter above its threshold, and for each host that did not respond.
 #[must_use]
 pub fn fabric_error_rows<'report>(
     reports: &'report [HostReport],

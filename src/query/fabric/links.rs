@@ -1,3 +1,5 @@
+//! Lists the links of a subnet, for `rdmactl fabric links`.
+
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{
@@ -6,19 +8,19 @@ use super::{
 };
 use crate::model::{FabricEnd, FabricPort, HostReport, speed_word, width_word};
 
-/// The listing of `rdmactl fabric links`: one row for each link, and for each port whose other end
-/// is unknown although the link is up.
+/// Listing of `rdmactl fabric links`. It has one row for each link, and for each port whose link
+/// is up although the other end is unknown.
 #[derive(Debug)]
 pub enum FabricLinks {}
 
-/// One row: a link, or a host without an answer.
+/// One row: a link, or a host that did not respond.
 #[derive(Debug, Clone, Copy)]
 pub struct FabricLinkRow<'report> {
-    /// The subnet.
+    /// Subnet of the row.
     pub place: FabricPlace<'report>,
-    /// One end.
+    /// Near end; `None` for a host that did not respond.
     pub near: Option<FabricEnd>,
-    /// The other end; `None` if it is unknown.
+    /// Far end; `None` if it is unknown.
     pub far: Option<FabricEnd>,
 }
 
@@ -96,7 +98,8 @@ impl Listing for FabricLinks {
     }
 }
 
-/// Returns a row for each link, and for each host without an answer.
+/// Returns a row for each link or port with an unknown other end, and for each host that did not
+/// respond.
 #[must_use]
 pub fn fabric_link_rows(reports: &[HostReport]) -> Vec<FabricLinkRow<'_>> {
     let of_place = |place: FabricPlace<'_>| -> Vec<(Option<FabricEnd>, Option<FabricEnd>)> {
@@ -122,7 +125,7 @@ pub fn fabric_link_rows(reports: &[HostReport]) -> Vec<FabricLinkRow<'_>> {
         .collect()
 }
 
-/// Anything but active is marked.
+/// Returns the state of a port. Any state but active is marked.
 fn state(port: Option<&FabricPort>) -> Value {
     match port {
         None => Value::Absent,
@@ -135,7 +138,7 @@ fn both(row: &FabricLinkRow<'_>, of: fn(&FabricPort) -> u16) -> Option<u16> {
     Some(of(row.port()?) & of(row.far_port()?)).filter(|bits| *bits != 0)
 }
 
-/// Returns the widest of some widths. The code of 2X is larger than that of 12X.
+/// Returns the widest link in a mask of widths. The code of 2X is larger than the code of 12X.
 fn widest(bits: u16) -> String {
     let best = [8, 4, 2, 16, 1].into_iter().find(|width| bits & u16::from(*width) != 0);
     width_word(best.unwrap_or(0))

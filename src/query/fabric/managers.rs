@@ -1,3 +1,5 @@
+//! Lists the subnet managers of a subnet, for `rdmactl fabric sm`.
+
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{
@@ -7,16 +9,16 @@ use super::{
 use crate::analyse::fabric::subnet_managers;
 use crate::model::{FabricEnd, HostReport, SubnetManager};
 
-/// The listing of `rdmactl fabric sm`: one row for each subnet manager.
+/// Listing of `rdmactl fabric sm`, one row for each subnet manager.
 #[derive(Debug)]
 pub enum FabricManagers {}
 
-/// One row: a subnet manager, or a host without an answer.
+/// One row: a subnet manager, or a host that did not respond.
 #[derive(Debug, Clone, Copy)]
 pub struct ManagerRow<'report> {
-    /// The subnet.
+    /// Subnet of the row.
     pub place: FabricPlace<'report>,
-    /// The port of the subnet manager, and its state.
+    /// Port of the subnet manager, and its state; `None` for a host that did not respond.
     pub manager: Option<(FabricEnd, &'report SubnetManager)>,
 }
 
@@ -65,7 +67,7 @@ impl Listing for FabricManagers {
     }
 }
 
-/// Returns a row for each subnet manager, and for each host without an answer.
+/// Returns a row for each subnet manager, and for each host that did not respond.
 #[must_use]
 pub fn manager_rows(reports: &[HostReport]) -> Vec<ManagerRow<'_>> {
     let mut rows = Vec::new();

@@ -1,3 +1,6 @@
+//! Lists the nodes and the switches of a subnet, for `rdmactl fabric nodes` and `rdmactl fabric
+//! switches`.
+
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{
@@ -6,20 +9,20 @@ use super::{
 };
 use crate::model::{Fabric, FabricNode, FabricPort, HostReport};
 
-/// The listing of `rdmactl fabric nodes`: one row for each node.
+/// Listing of `rdmactl fabric nodes`, one row for each node.
 #[derive(Debug)]
 pub enum FabricNodes {}
 
-/// The listing of `rdmactl fabric switches`: one row for each switch.
+/// Listing of `rdmactl fabric switches`, one row for each switch.
 #[derive(Debug)]
 pub enum FabricSwitches {}
 
-/// One row: a node, or a host without an answer.
+/// One row: a node, or a host that did not respond.
 #[derive(Debug, Clone, Copy)]
 pub struct FabricNodeRow<'report> {
-    /// The subnet.
+    /// Subnet of the row.
     pub place: FabricPlace<'report>,
-    /// Index of the node in [`Fabric::nodes`].
+    /// Index of the node in [`Fabric::nodes`]; `None` for a host that did not respond.
     pub node: Option<usize>,
 }
 
@@ -116,13 +119,13 @@ impl Listing for FabricSwitches {
     }
 }
 
-/// Returns a row for each node, and for each host without an answer.
+/// Returns a row for each node, and for each host that did not respond.
 #[must_use]
 pub fn fabric_node_rows(reports: &[HostReport]) -> Vec<FabricNodeRow<'_>> {
     rows(reports, |_| true)
 }
 
-/// Returns a row for each switch, and for each host without an answer.
+/// Returns a row for each switch, and for each host that did not respond.
 #[must_use]
 pub fn fabric_switch_rows(reports: &[HostReport]) -> Vec<FabricNodeRow<'_>> {
     rows(reports, FabricNode::is_switch)
@@ -171,7 +174,7 @@ fn of_leaf(row: &FabricNodeRow<'_>, get: impl Fn(&Fabric, usize, u8) -> Value) -
     leaf.map_or(Value::Absent, |(fabric, leaf)| get(fabric, leaf.node, leaf.port))
 }
 
-/// `0,1,23`
+/// Formats a directed route as `0,1,23`.
 fn route(ports: &[u8]) -> String {
     ports.iter().fold("0".to_owned(), |text, port| format!("{text},{port}"))
 }

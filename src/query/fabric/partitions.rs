@@ -1,3 +1,5 @@
+//! Lists the partitions of a subnet, for `rdmactl fabric partitions`.
+
 use std::collections::BTreeMap;
 
 use super::super::column::columns;
@@ -6,20 +8,22 @@ use super::{FabricPlace, OfFabric, fabric_host, is_unreadable, subnet, subnets};
 use crate::model::{FabricNode, HostReport};
 use crate::names;
 
-/// The listing of `rdmactl fabric partitions`: one row for each partition.
+/// Listing of `rdmactl fabric partitions`, one row for each partition.
 #[derive(Debug)]
 pub enum FabricPartitions {}
 
-/// One row: a partition, or a host without an answer.
+/// One row: a partition, or a host that did not respond.
 #[derive(Debug, Clone)]
 pub struct PartitionRow<'report> {
-    /// The subnet.
+    /// Subnet of the row.
     pub place: FabricPlace<'report>,
-    /// Number of the partition: the `P_Key` without the bit of membership.
+    /// Number of the partition, which is the `P_Key` without the membership bit. `None` for a
+    /// host that did not respond.
     pub key: Option<u16>,
-    /// Names of the nodes with full membership.
+    /// Names of the nodes with full membership, one for each port.
     pub full: Vec<String>,
-    /// Names of the nodes with limited membership, which do not reach each other.
+    /// Names of the nodes with limited membership, one for each port. These ports cannot reach
+    /// each other.
     pub limited: Vec<String>,
 }
 
@@ -61,7 +65,7 @@ impl Listing for FabricPartitions {
     }
 }
 
-/// Returns a row for each partition, and for each host without an answer.
+/// Returns a row for each partition, and for each host that did not respond.
 #[must_use]
 pub fn partition_rows(reports: &[HostReport]) -> Vec<PartitionRow<'_>> {
     subnets(reports).into_iter().flat_map(of_place).collect()
@@ -80,7 +84,7 @@ fn of_place(place: FabricPlace<'_>) -> Vec<PartitionRow<'_>> {
     members.into_iter().map(|(key, [full, limited])| row(Some(key), full, limited)).collect()
 }
 
-/// Returns the first word of a node description, which is the host as a rule.
+/// Returns the first word of a node description, which is usually the host name.
 fn short(node: &FabricNode) -> String {
     let title = node.title();
     title.split_whitespace().next().unwrap_or(&title).to_owned()

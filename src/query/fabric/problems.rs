@@ -1,19 +1,21 @@
+//! Lists the findings of a subnet, for `rdmactl fabric problems`.
+
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{FabricPlace, OfFabric, fabric_host, is_unreadable, subnet, subnets};
 use crate::analyse::fabric::findings;
 use crate::model::{Finding, HostReport, Severity};
 
-/// The listing of `rdmactl fabric problems`: one row for each finding.
+/// Listing of `rdmactl fabric problems`, one row for each finding.
 #[derive(Debug)]
 pub enum FabricProblems {}
 
-/// One row: a finding, or a host without an answer.
+/// One row: a finding, or a host that did not respond.
 #[derive(Debug, Clone)]
 pub struct FabricProblemRow<'report> {
-    /// The subnet.
+    /// Subnet of the row.
     pub place: FabricPlace<'report>,
-    /// The finding.
+    /// Finding; `None` for a host that did not respond.
     pub finding: Option<Finding>,
 }
 
@@ -60,7 +62,7 @@ impl Listing for FabricProblems {
     }
 }
 
-/// Returns a row for each finding, and for each host without an answer.
+/// Returns a row for each finding, and for each host that did not respond.
 #[must_use]
 pub fn fabric_problem_rows(reports: &[HostReport]) -> Vec<FabricProblemRow<'_>> {
     let of_place = |place: FabricPlace<'_>| -> Vec<Option<Finding>> {

@@ -1,3 +1,5 @@
+//! Lists the nodes on routes between two nodes of a subnet, for `rdmactl fabric routes A B`.
+
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{
@@ -7,22 +9,22 @@ use super::{
 use crate::analyse::fabric::routes::{Hop, Route, RouteFailure};
 use crate::model::{FabricEnd, FabricPort};
 
-/// The listing of `rdmactl fabric routes A B`: one row for each node on each route.
+/// Listing of `rdmactl fabric routes A B`, one row for each node on each route.
 #[derive(Debug)]
 pub enum FabricRoutes {}
 
 /// One row: a node on a route.
 #[derive(Debug, Clone, Copy)]
 pub struct HopRow<'report> {
-    /// The subnet.
+    /// Subnet of the row.
     pub place: FabricPlace<'report>,
-    /// LID that packets are sent to.
+    /// Destination LID of the packets.
     pub lid: u16,
     /// Number of the node on the route, from 0.
     pub number: u32,
-    /// The node and its ports.
+    /// Node, with the ports on the route.
     pub hop: Hop,
-    /// Why the route ends here before its target.
+    /// Reason why the route ends here before its target; `None` on every other row.
     pub failure: Option<RouteFailure>,
 }
 

@@ -1,17 +1,19 @@
+//! Lists the subnets that were swept, for `rdmactl fabric`.
+
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{FabricPlace, OfFabric, fabric_host, is_unreadable, subnet, subnets};
 use crate::analyse::fabric::{findings, subnet_managers};
 use crate::model::{Fabric, FabricNodeKind, HostReport};
 
-/// The listing of `rdmactl fabric`: one row for each subnet.
+/// Listing of `rdmactl fabric`, one row for each subnet.
 #[derive(Debug)]
 pub enum FabricSubnets {}
 
-/// One row: a subnet, or a host without an answer.
+/// One row: a subnet, or a host that did not respond.
 #[derive(Debug, Clone, Copy)]
 pub struct SubnetRow<'report> {
-    /// The subnet.
+    /// Subnet of the row.
     pub place: FabricPlace<'report>,
     /// Number of findings.
     pub problems: usize,
@@ -69,7 +71,7 @@ impl Listing for FabricSubnets {
     }
 }
 
-/// Returns a row for each subnet, and for each host without an answer.
+/// Returns a row for each subnet, and for each host that did not respond.
 #[must_use]
 pub fn subnet_rows(reports: &[HostReport]) -> Vec<SubnetRow<'_>> {
     let row = |place: FabricPlace<'_>| {

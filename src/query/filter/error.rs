@@ -1,3 +1,5 @@
+//! Formats the error of an invalid filter expression, with a caret at the position.
+
 use std::fmt;
 
 use crate::names;
@@ -16,7 +18,7 @@ pub struct FilterError {
 impl std::error::Error for FilterError {}
 
 impl fmt::Display for FilterError {
-    /// The expression, a caret under the fault, and what is wrong.
+    /// Formats the expression, a caret under the position, and the description.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let expression: Vec<char> = self.expression.chars().collect();
         let (shown, at, _) = names::around(&expression, self.at..self.at + 1);

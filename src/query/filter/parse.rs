@@ -1,11 +1,13 @@
+//! Parses filter expressions by recursive descent, and rejects comparisons that can never hold.
+
 use super::super::select::find;
 use super::super::{Column, Listing, Words};
 use super::{Condition, FilterError, Operand, Relation, quantity};
 
-/// How deep brackets and negations may stand in each other.
+/// Maximum depth of nested parentheses and negations.
 const DEEPEST: usize = 64;
 
-/// The longest first: `<=` is not `<` and something else.
+/// Signs of the relations, the longest first, because `<=` starts with `<`.
 const RELATIONS: [(&str, Relation, bool); 10] = [
     ("==", Relation::Equal, true),
     ("!=", Relation::Equal, false),
@@ -19,7 +21,7 @@ const RELATIONS: [(&str, Relation, bool); 10] = [
     ("~", Relation::Contains, true),
 ];
 
-/// Parses an expression whose columns `is_read` accepts.
+/// Parses an expression. `is_read` is true for columns that it may name.
 pub(super) fn parse<L: Listing>(
     expression: &str,
     is_read: fn(&Column<L>) -> bool,
@@ -34,7 +36,7 @@ pub(super) fn parse<L: Listing>(
 
 struct Parser<'text, L: Listing> {
     expression: &'text str,
-    /// In bytes.
+    /// Offset of the next character, in bytes.
     at: usize,
     depth: usize,
     is_read: fn(&Column<L>) -> bool,
@@ -62,7 +64,7 @@ impl<'text, L: Listing> Parser<'text, L> {
         self.at = self.expression.len() - self.rest().trim_start().len();
     }
 
-    /// Takes a sign if it comes next.
+    /// Consumes a sign, if it comes next.
     fn takes(&mut self, sign: &str) -> bool {
         self.skip_blanks();
         let is_next = self.rest().starts_with(sign);
@@ -70,7 +72,7 @@ impl<'text, L: Listing> Parser<'text, L> {
         is_next
     }
 
-    /// Takes a word of its own, in letters of either case.
+    /// Consumes a whole word in upper or lower case, if it comes next.
     fn takes_word(&mut self, word: &str) -> bool {
         self.skip_blanks();
         let rest = self.rest();
@@ -99,7 +101,7 @@ impl<'text, L: Listing> Parser<'text, L> {
             if !is_joined && is_over {
                 return Ok(single(parts, Condition::All));
             }
-            // Conditions side by side all have to hold.
+            // Adjacent conditions must all hold.
             parts.push(self.one()?);
         }
     }
@@ -158,7 +160,8 @@ impl<'text, L: Listing> Parser<'text, L> {
         Ok(if *is_wanted { cell } else { Condition::Not(Box::new(cell)) })
     }
 
-    /// A word up to a blank or sign, or anything in quotes.
+    /// Consumes a word up to a blank or sign, or any text in quotes. Returns `None` if there is
+    /// no word.
     fn word(&mut self) -> Result<Option<String>, FilterError> {
         let rest = self.rest();
         if let Some(quote) = rest.chars().next().filter(|letter| matches!(letter, '\'' | '"')) {
@@ -175,7 +178,7 @@ impl<'text, L: Listing> Parser<'text, L> {
     }
 }
 
-/// Says why no value of the column can hold for the comparison; `None` if one can.
+/// Returns the reason why no value of the column can match; `None` if a value can.
 fn impossible<L: Listing>(
     column: &Column<L>,
     relation: Relation,
@@ -206,7 +209,7 @@ fn impossible<L: Listing>(
                 format!("{title} is one of: {}{more}", few.join(", "))
             })
         }
-        // A part of a number is a text.
+        // A part of a number is text.
         (Words::Number(_), Relation::Contains) => None,
         (Words::Number(_), relation) => {
             let is_word = relation == Relation::Equal && is_known(&|word| word == text);

@@ -1,16 +1,18 @@
+//! Parses numbers with units in filter expressions.
+
 use super::super::Value;
 
-/// A number that a person typed.
+/// A number in a filter expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quantity {
-    /// A thousand times the number, in the base unit where there was one.
+    /// Number times 1,000, in the base unit if it has a unit.
     thousandths: i128,
     has_unit: bool,
 }
 
 impl Quantity {
-    /// A thousand times the number, in the base unit of the value it is compared with: without a
-    /// unit of its own it has the one in which such values are shown.
+    /// Returns the number times 1,000, in the base unit of `value`. A number without a unit has
+    /// the unit in which such values are displayed.
     pub(super) fn thousandths_for(self, value: &Value) -> i128 {
         let scale = match value {
             _ if self.has_unit => 1,
@@ -22,8 +24,8 @@ impl Quantity {
     }
 }
 
-/// `4096`, `0x3a4`, `400G`, `2.5Gb/s`, `4KiB`, `2us`. Small letters only; digits beyond a
-/// thousandth are left out.
+/// Parses `4096`, `0x3a4`, `400g`, `2.5gb/s`, `4kib` or `2us`, in lower case. Drops digits after
+/// the third decimal. Returns `None` for other text.
 pub(super) fn parse(text: &str) -> Option<Quantity> {
     if let Some(digits) = text.strip_prefix("0x") {
         let number = u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;

@@ -1,10 +1,10 @@
-//! Internet addresses in the form of C.
+//! Converts internet addresses to C structures.
 
 use std::net::SocketAddr;
 
 use rustix::net::AddressFamily;
 
-/// An address that librdmacm can point at.
+/// Socket address in a form that librdmacm can take a pointer to.
 pub(super) enum CAddress {
     V4(libc::sockaddr_in),
     V6(libc::sockaddr_in6),
@@ -31,7 +31,8 @@ impl From<SocketAddr> for CAddress {
 }
 
 impl CAddress {
-    /// A pointer to it, for as long as it is borrowed. The family says what is behind it.
+    /// Returns a pointer to the address, valid while it is borrowed. The family field identifies
+    /// the structure.
     pub(super) fn as_mut_ptr(&mut self) -> *mut libc::sockaddr {
         match self {
             Self::V4(v4) => (&raw mut *v4).cast(),

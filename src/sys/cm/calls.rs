@@ -1,4 +1,4 @@
-//! The functions of librdmacm.
+//! Declares the functions of librdmacm.
 #![expect(unsafe_code, reason = "addresses become typed functions")]
 
 use std::ffi::{c_int, c_void};
@@ -13,7 +13,7 @@ use crate::sys::ffi::{
 };
 
 dl::functions! {
-    /// What this program calls of librdmacm.
+    /// Functions of librdmacm that this program calls.
     pub(super) struct Calls;
     required {
         fn rdma_create_event_channel() -> *mut rdma_event_channel;
@@ -40,7 +40,7 @@ dl::functions! {
 }
 
 impl Calls {
-    /// The table, looked up when it is first asked for.
+    /// Returns the table. The first call opens the library and looks up the functions.
     pub(super) fn get() -> Result<&'static Self, LoadError> {
         static CALLS: OnceLock<Result<Calls, LoadError>> = OnceLock::new();
         CALLS

@@ -1,4 +1,4 @@
-//! Event channels, which never block.
+//! Receives events of librdmacm on channels that never block.
 #![expect(unsafe_code, reason = "calls librdmacm")]
 
 use std::os::fd::BorrowedFd;
@@ -14,19 +14,19 @@ use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::readable;
 
-/// An event channel of one id.
+/// Event channel of one id.
 pub(super) struct Channel {
     calls: &'static Calls,
     raw: NonNull<ffi::rdma_event_channel>,
 }
 
-/// An event that was taken and acknowledged.
+/// An event after it was taken and acknowledged.
 pub(super) struct Taken {
     pub(super) event: Event,
-    /// The id of a peer's request: not owned by anybody yet. Null for every other event.
+    /// Id of a peer's request, which no value owns yet. Null for every other event.
     pub(super) request: *mut ffi::rdma_cm_id,
-    /// Private data of the peer: of its request, or of its reply to ours. On InfiniBand and RoCE,
-    /// zeros follow what the peer sent.
+    /// Private data of the peer: of its request, or of its reply to our request. On InfiniBand
+    /// and RoCE, zeros follow the bytes that the peer sent.
     pub(super) private_data: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ impl Channel {
         let calls = Calls::get()?;
         let failed =
             |errno| CmError::Call { step: Step::Start, object: "of the kernel".to_owned(), errno };
-        // SAFETY: has no precondition.
+        // SAFETY: the function has no precondition.
         let raw = unsafe { (calls.rdma_create_event_channel)() };
         let raw = NonNull::new(raw)
             .ok_or_else(|| failed(device_file::open_error("rdma_cm", Errno::last())))?;
@@ -55,13 +55,13 @@ impl Channel {
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the channel is alive, and its descriptor does not change.
         let fd = unsafe { (*self.raw()).fd };
-        // SAFETY: the descriptor is open for as long as the channel, and so for the borrow.
+        // SAFETY: the descriptor is open as long as the channel, and so for the borrow.
         unsafe { BorrowedFd::borrow_raw(fd) }
     }
 
-    /// Waits for the next event; `None` when the deadline passes first.
+    /// Waits for the next event; returns `None` if the deadline passes first.
     ///
-    /// `lock` is held while the event is taken, as that may change the id's queue pair.
+    /// Holds `lock` while it takes the event, because that can change the id's queue pair.
     pub(super) fn next(
         &self,
         deadline: Deadline,
@@ -80,10 +80,11 @@ impl Channel {
         }
     }
 
-    /// Takes an event that is there, and acknowledges it: ending an id waits for that.
+    /// Takes and acknowledges an event that has arrived; `None` if none has. Destroying an id
+    /// waits for the acknowledgement of its events.
     fn take(&self) -> Result<Option<Taken>, Errno> {
         let mut raw = ptr::null_mut();
-        // SAFETY: the channel is alive and does not block; the other is a pointer to fill in.
+        // SAFETY: the channel is alive and does not block; the call fills in the pointer.
         let answer = unsafe { (self.calls.rdma_get_cm_event)(self.raw(), &raw mut raw) };
         match Errno::check(answer) {
             Err(Errno::AGAIN) => return Ok(None),
@@ -101,26 +102,26 @@ impl Channel {
             }
             _ => Vec::new(),
         };
-        // SAFETY: taken above, acknowledged once.
+        // SAFETY: the event was taken above and is acknowledged once.
         let _ = unsafe { (self.calls.rdma_ack_cm_event)(raw) };
         let request = if kind == EventKind::ConnectRequest { fields.id } else { ptr::null_mut() };
         Ok(Some(Taken { event, request, private_data }))
     }
 }
 
-/// Copies the private data of an event that is not acknowledged yet.
+/// Copies the private data of an event that is not yet acknowledged.
 fn private_data(of_peer: &ffi::rdma_conn_param) -> Vec<u8> {
     let length = usize::from(of_peer.private_data_len);
     if of_peer.private_data.is_null() || length == 0 {
         return Vec::new();
     }
-    // SAFETY: librdmacm keeps the bytes within the event, which is not acknowledged yet.
+    // SAFETY: librdmacm keeps the bytes within the event, which is not yet acknowledged.
     unsafe { std::slice::from_raw_parts(of_peer.private_data.cast::<u8>(), length) }.to_vec()
 }
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        // SAFETY: made by this value, ended once, after its id.
+        // SAFETY: this value made the channel, and destroys it once, after its id.
         unsafe { (self.calls.rdma_destroy_event_channel)(self.raw()) }
     }
 }

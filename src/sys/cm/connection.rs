@@ -1,4 +1,4 @@
-//! A connection that is made.
+//! Holds an established connection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use super::id::Id;
 use crate::clock::Deadline;
 use crate::sys::verbs::{QueuePair, Reliable};
 
-/// A connection with its queue pair. Dropped without a disconnect, the kernel tells the peer.
+/// A connection with its queue pair. If it is dropped without [`Connection::disconnect`], the
+/// kernel notifies the peer.
 pub struct Connection {
     qp: QueuePair<Reliable>,
     id: Arc<Id>,
@@ -20,18 +21,18 @@ impl Connection {
         Self { qp, id }
     }
 
-    /// The queue pair, in state RTS.
+    /// Returns the queue pair, in state RTS.
     pub fn qp(&mut self) -> &mut QueuePair<Reliable> {
         &mut self.qp
     }
 
-    /// Looks for an event, such as the end of the connection; `None` when the deadline passes
-    /// first.
+    /// Waits for an event, for example the end of the connection. Returns `None` if the deadline
+    /// passes first.
     pub fn event(&mut self, deadline: Deadline) -> Result<Option<Event>, CmError> {
         Ok(self.id.next(Step::Watch, deadline)?.map(|taken| taken.event))
     }
 
-    /// Ends the connection, and waits until the kernel says so.
+    /// Ends the connection, and waits for the kernel's confirmation.
     pub fn disconnect(self, deadline: Deadline) -> Result<(), CmError> {
         self.id.disconnect()?;
         self.id.expect(Step::Disconnect, EventKind::Disconnected, deadline).map(drop)

@@ -1,4 +1,4 @@
-//! One end of a connection that is not made yet.
+//! Prepares one end of a connection, and establishes it.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -12,7 +12,8 @@ use crate::clock::Deadline;
 use crate::sys::errno::Errno;
 use crate::sys::verbs::{Capacity, Device, Maker, Parts, QueuePair, Reliable};
 
-/// One end of a connection that is not made yet: it has a device, and can be given a queue pair.
+/// One end of a connection that is not yet established. It has a device, and can get a queue
+/// pair.
 pub struct Endpoint {
     id: Arc<Id>,
     device: Device,
@@ -20,41 +21,41 @@ pub struct Endpoint {
     qp: Option<QueuePair<Reliable>>,
 }
 
-/// Who began.
+/// End that requested the connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Here,
     Peer,
 }
 
-/// Bytes of a proof.
+/// Size of a proof, in bytes.
 pub(super) const PROOF: u8 = 8;
 
-/// Private data by which one end of a connection proves that it is the requested peer.
+/// Private data with which one end of a connection proves that it is the requested peer.
 pub type Proof = [u8; PROOF as usize];
 
 /// Options of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectOptions {
-    /// Retries without an acknowledgement; 7 never ends on soft-RoCE. Without meaning on iWARP.
+    /// Retries without an acknowledgement; with 7, soft-RoCE retries forever. iWARP ignores it.
     pub retry_count: u8,
-    /// Retries after "receiver not ready"; 7 is for ever. Without meaning on iWARP.
+    /// Retries after "receiver not ready"; 7 means forever. iWARP ignores it.
     pub rnr_retry: u8,
     /// Proof that this end sends.
     pub proof: Proof,
-    /// Proof of the listening end: without it, no connection. The listening end compares the
-    /// proof of its peer before (`Listener::next`).
+    /// Proof that the listening end must send. The listening end compares the proof of its peer
+    /// earlier, in `Listener::next`.
     pub proof_of_peer: Proof,
 }
 
-/// True if private data begin with a proof.
+/// True if the private data begin with the proof.
 pub(super) fn proves(private_data: &[u8], proof: Proof) -> bool {
     private_data.starts_with(&proof)
 }
 
 impl Endpoint {
-    /// Finds the device and the way to a listening peer, from `local` or from where the kernel's
-    /// routes say.
+    /// Resolves the device and the route to a listening peer. Uses the address `local`, or the
+    /// one that the kernel's routes choose.
     pub fn resolve(
         local: Option<SocketAddr>,
         remote: SocketAddr,
@@ -75,20 +76,22 @@ impl Endpoint {
         Ok(Self { id, device, side, qp: None })
     }
 
-    /// The device: domain, queues and buffer of the queue pair must be made on it.
+    /// Returns the device. Domain, queues and buffer of the queue pair must be made on it.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The device's port.
+    /// Returns the port of the device, from 1.
     #[must_use]
     pub fn device_port(&self) -> u8 {
         self.id.device_port()
     }
 
-    /// Makes the queue pair, in state INIT: receives are posted to it before the connection is
-    /// made, or the peer's first message finds none.
+    /// Makes the queue pair, in state INIT.
+    ///
+    /// Post receives before the connection is established. Otherwise the peer's first message
+    /// finds none.
     pub fn queue_pair(
         &mut self,
         parts: Parts,
@@ -104,10 +107,10 @@ impl Endpoint {
         Ok(self.qp.insert(QueuePair::made_by(maker, parts, capacity)?))
     }
 
-    /// Connects to the peer, or accepts the peer's request, whichever this end is for.
+    /// Connects to the peer, or accepts the request of the peer.
     ///
-    /// EINVAL when it has no queue pair yet. A connection with a listener that does not send the
-    /// proof of the peer is ended, before any message.
+    /// Fails with EINVAL if this end has no queue pair. If the listener does not send the proof
+    /// of the peer, ends the connection before any message.
     pub fn establish(
         self,
         options: ConnectOptions,

@@ -1,4 +1,4 @@
-//! What can go wrong while connecting, by step.
+//! Defines the errors of connecting, by step.
 
 use thiserror::Error;
 
@@ -7,33 +7,33 @@ use crate::sys::dl::LoadError;
 use crate::sys::errno::Errno;
 use crate::sys::verbs::VerbsError;
 
-/// Why a step towards a connection was not made.
+/// Reason why a step of a connection failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CmError {
     /// librdmacm cannot be used.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The device refused something on the way.
+    /// The device refused an operation.
     #[error(transparent)]
     Verbs(#[from] VerbsError),
-    /// A call failed at once.
+    /// A call failed immediately.
     #[error("cannot {step} {object}: {errno}")]
     Call {
-        /// What was tried.
+        /// Failed step.
         step: Step,
-        /// With whom, or on what.
+        /// Address or object of the step.
         object: String,
-        /// The library's or the kernel's answer.
+        /// Error of the library or the kernel.
         errno: Errno,
     },
-    /// The kernel or the peer answered with something else than was hoped for.
+    /// The kernel or the peer sent another event than the expected one.
     #[error("cannot {step} {object}: {event}")]
     Event {
-        /// What was tried.
+        /// Failed step.
         step: Step,
-        /// With whom, or on what.
+        /// Address or object of the step.
         object: String,
-        /// The answer.
+        /// Event that arrived.
         event: Event,
     },
     /// The program that listens at the address does not send the proof of the peer.
@@ -41,32 +41,33 @@ pub enum CmError {
         "cannot connect to {object}: the listener is not the peer: it sent no number of this run"
     )]
     NotThePeer {
-        /// The address.
+        /// Address.
         object: String,
     },
-    /// No answer came in time.
+    /// No event arrived before the deadline.
     #[error("cannot {step} {object}: timed out")]
     TimedOut {
-        /// What was tried.
+        /// Failed step.
         step: Step,
-        /// With whom, or on what.
+        /// Address or object of the step.
         object: String,
     },
 }
 
 impl CmError {
-    /// Whether the peer's host is alive and refuses, as when nobody listens there.
+    /// True if the peer's host is alive and rejects the connection, for example because no
+    /// program listens at the port.
     #[must_use]
     pub fn is_rejected(&self) -> bool {
         match self {
             Self::Event { event, .. } => event.kind == EventKind::Rejected,
-            // On iWARP the refusal of the TCP connection is the answer of `rdma_connect` itself.
+            // On iWARP, `rdma_connect` itself returns the refusal of the TCP connection.
             Self::Call { step: Step::Connect, errno, .. } => *errno == Errno::REFUSED,
             _ => false,
         }
     }
 
-    /// The step that was not made; `None` when it did not come to that.
+    /// Returns the failed step; `None` for an error of the library or of a verbs call.
     #[must_use]
     pub fn step(&self) -> Option<Step> {
         match self {
@@ -79,22 +80,22 @@ impl CmError {
     }
 }
 
-/// What was tried.
+/// Step of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     /// Opening the connection manager.
     Start,
     /// Making an identifier.
     Create,
-    /// Taking a local address.
+    /// Binding to a local address.
     Bind,
     /// Listening.
     Listen,
-    /// Taking a request of a peer.
+    /// Receiving the request of a peer.
     Receive,
-    /// Finding the device and the neighbour.
+    /// Resolving the device and the neighbor.
     ResolveAddress,
-    /// Finding the way; on InfiniBand the subnet manager is asked.
+    /// Resolving the route; on InfiniBand the kernel queries the subnet manager.
     ResolveRoute,
     /// Connecting.
     Connect,

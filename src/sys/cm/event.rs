@@ -1,4 +1,4 @@
-//! Events of the connection manager.
+//! Defines the events of the connection manager.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use crate::sys::ffi;
 /// An event with its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// What has happened.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// The code that came with it.
+    /// Status code of the event.
     pub status: EventStatus,
 }
 
-/// The code of an event.
+/// Status code of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventStatus {
-    /// None.
+    /// Success.
     Good,
     /// An error code.
     Failed(Errno),
-    /// A reason of the InfiniBand connection manager: 8 is that nobody listens, 28 that the
-    /// program over there refuses.
+    /// Reject reason of the InfiniBand connection manager. 8: no program listens; 28: the program
+    /// on the peer rejects.
     Reason(u32),
 }
 
@@ -36,14 +36,14 @@ impl EventStatus {
     }
 }
 
-/// Declares the kinds of events with their C names and words.
+/// Declares the kinds of events with their C names and texts.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $code:ident, $text:literal;)*) => {
-        /// What has happened.
+        /// Kind of an event.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum EventKind {
             $($(#[$doc])* $name,)*
-            /// An event that this program does not know, by its number.
+            /// Event that has no name here, by its number.
             Other(u32),
         }
 
@@ -55,7 +55,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The event in words.
+            /// Returns the text for the kind.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self {
@@ -68,33 +68,33 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Device and neighbour are found.
+    /// Device and neighbor are resolved.
     AddressResolved = RDMA_CM_EVENT_ADDR_RESOLVED, "address resolved";
-    /// Device or neighbour is not found.
+    /// Device or neighbor cannot be resolved.
     AddressError = RDMA_CM_EVENT_ADDR_ERROR, "address not resolved";
-    /// The way is found.
+    /// The route is resolved.
     RouteResolved = RDMA_CM_EVENT_ROUTE_RESOLVED, "route resolved";
-    /// The way is not found.
+    /// The route cannot be resolved.
     RouteError = RDMA_CM_EVENT_ROUTE_ERROR, "route not resolved";
-    /// A peer wants to connect.
+    /// A peer requests a connection.
     ConnectRequest = RDMA_CM_EVENT_CONNECT_REQUEST, "connection request";
-    /// The peer has answered, and there is no queue pair yet.
+    /// The peer has replied, and the id has no queue pair yet.
     ConnectResponse = RDMA_CM_EVENT_CONNECT_RESPONSE, "connection response";
     /// Connecting failed at one end.
     ConnectError = RDMA_CM_EVENT_CONNECT_ERROR, "connection error";
-    /// The peer's host does not answer.
+    /// The peer's host does not respond.
     Unreachable = RDMA_CM_EVENT_UNREACHABLE, "unreachable";
-    /// The peer's host refuses.
+    /// The peer's host rejects the connection.
     Rejected = RDMA_CM_EVENT_REJECTED, "rejected";
-    /// Connected.
+    /// The connection is established.
     Established = RDMA_CM_EVENT_ESTABLISHED, "established";
     /// One end has ended the connection.
     Disconnected = RDMA_CM_EVENT_DISCONNECTED, "disconnected";
-    /// The device is being taken away.
+    /// The device is being removed.
     DeviceRemoval = RDMA_CM_EVENT_DEVICE_REMOVAL, "device removed";
     /// The address has moved to another device.
     AddressChange = RDMA_CM_EVENT_ADDR_CHANGE, "address changed";
-    /// The queue pair's number may be used again.
+    /// The number of the queue pair can be used again.
     TimewaitExit = RDMA_CM_EVENT_TIMEWAIT_EXIT, "time-wait ended";
 }
 

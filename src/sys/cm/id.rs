@@ -1,4 +1,4 @@
-//! Communication identifiers, each with a channel of its own.
+//! Wraps communication identifiers of librdmacm. Each has its own event channel.
 #![expect(unsafe_code, reason = "calls librdmacm")]
 
 use std::net::SocketAddr;
@@ -17,28 +17,30 @@ use crate::sys::ffi;
 use crate::sys::plain::Plain;
 use crate::sys::verbs::{CmMaker, Device, Domain};
 
-/// An id with its channel; ended after its queue pair, and before its channel.
+/// An id with its channel. The queue pair is destroyed before the id, and the id before its
+/// channel.
 pub(super) struct Id {
     raw: NonNull<ffi::rdma_cm_id>,
     channel: Channel,
-    /// Held around every call that may use the id's queue pair, which can be dropped elsewhere.
+    /// Locked around every call that can use the id's queue pair, because another thread can drop
+    /// the queue pair.
     qp_in_use: Mutex<()>,
-    /// The address that errors name.
+    /// Address for error messages.
     pub(super) object: String,
 }
 
-// SAFETY: librdmacm allows calls from any thread; those that use an id's queue pair hold a lock.
+// SAFETY: librdmacm allows calls from any thread. Calls that use the id's queue pair hold a lock.
 unsafe impl Send for Id {}
 // SAFETY: as above.
 unsafe impl Sync for Id {}
 
 impl Id {
-    /// Makes an id; errors will name `address`.
+    /// Makes an id. Its errors name `address`.
     pub(super) fn new(address: SocketAddr) -> Result<Self, CmError> {
         let channel = Channel::new()?;
         let mut raw = ptr::null_mut();
         let create = channel.calls().rdma_create_id;
-        // SAFETY: the channel is alive, and the second argument is a pointer to fill in.
+        // SAFETY: the channel is alive, and the call fills in the pointer.
         let answer =
             unsafe { create(channel.raw(), &raw mut raw, ptr::null_mut(), ffi::RDMA_PS_TCP) };
         let object = address.to_string();
@@ -49,22 +51,22 @@ impl Id {
         }
     }
 
-    /// Takes the id of a peer's request, and moves it to a channel of its own.
+    /// Takes the id of a peer's request, and moves it to its own channel.
     pub(super) fn from_request(listener: &Self, taken: &Taken) -> Result<Self, CmError> {
         let failed = |errno| listener.error(Step::Receive, errno);
         let raw = NonNull::new(taken.request).ok_or_else(|| failed(Errno::IO))?;
-        // The channel is made with the id in hand: whatever fails from here on ends the id.
+        // This function owns the id from here on, so it destroys the id on every error.
         let channel = match Channel::new() {
             Ok(channel) => channel,
             Err(error) => {
-                // SAFETY: a request's id belongs to who takes the event.
+                // SAFETY: the id of a request belongs to the caller that took the event.
                 let _ = unsafe { (listener.calls().rdma_destroy_id)(raw.as_ptr()) };
                 return Err(error);
             }
         };
         let object = format!("a peer of {}", listener.object);
         let id = Self { raw, channel, qp_in_use: Mutex::new(()), object };
-        // SAFETY: both are alive, and the id's only event is acknowledged.
+        // SAFETY: id and channel are alive, and the id's only event is acknowledged.
         let answer = unsafe { (id.calls().rdma_migrate_id)(id.raw(), id.channel.raw()) };
         Errno::check(answer).map_err(failed)?;
         Ok(id)
@@ -78,20 +80,20 @@ impl Id {
         Errno::check(answer).map_err(|errno| self.error(Step::Bind, errno))
     }
 
-    /// Lets peers connect.
+    /// Starts to listen for peers.
     pub(super) fn listen(&self, backlog: i32) -> Result<(), CmError> {
         // SAFETY: the id is alive.
         let answer = unsafe { (self.calls().rdma_listen)(self.raw(), backlog) };
         Errno::check(answer).map_err(|errno| self.error(Step::Listen, errno))
     }
 
-    /// The local port, 0 before it is bound.
+    /// Returns the local port; 0 before the id is bound.
     pub(super) fn local_port(&self) -> u16 {
         // SAFETY: the id is alive.
         u16::from_be(unsafe { (self.calls().rdma_get_src_port)(self.raw()) })
     }
 
-    /// Finds device and neighbour, then the way.
+    /// Resolves the device and the neighbor, then the route.
     pub(super) fn resolve(
         &self,
         local: Option<SocketAddr>,
@@ -114,23 +116,23 @@ impl Id {
         self.expect(Step::ResolveRoute, EventKind::RouteResolved, deadline).map(drop)
     }
 
-    /// The device that the id has come to, kept open by the id.
+    /// Returns the device of the id. The id keeps it open.
     pub(super) fn device(self: &Arc<Self>) -> Result<Device, CmError> {
         // SAFETY: the id is alive.
         let context = unsafe { (*self.raw()).verbs };
         let context =
             NonNull::new(context).ok_or_else(|| self.error(Step::Create, Errno::NO_DEVICE))?;
-        // SAFETY: librdmacm keeps the context open for as long as an id is on it.
+        // SAFETY: librdmacm keeps the context open as long as an id uses it.
         Ok(unsafe { Device::lent(context, Arc::<Self>::clone(self)) }?)
     }
 
-    /// The device's port that the id has come to, 0 when there is none yet.
+    /// Returns the port of the id's device; 0 if the id has no device yet.
     pub(super) fn device_port(&self) -> u8 {
         // SAFETY: the id is alive.
         unsafe { (*self.raw()).port_num }
     }
 
-    /// Starts to connect.
+    /// Requests the connection; does not wait for the reply.
     pub(super) fn connect(&self, options: &ConnectOptions) -> Result<(), CmError> {
         let _guard = self.qp_guard();
         let mut parameters = parameters(options);
@@ -139,7 +141,7 @@ impl Id {
         Errno::check(answer).map_err(|errno| self.error(Step::Connect, errno))
     }
 
-    /// Starts to accept.
+    /// Accepts the request of the peer; does not wait for the connection.
     pub(super) fn accept(&self, options: &ConnectOptions) -> Result<(), CmError> {
         let _guard = self.qp_guard();
         let mut parameters = parameters(options);
@@ -148,7 +150,7 @@ impl Id {
         Errno::check(answer).map_err(|errno| self.error(Step::Accept, errno))
     }
 
-    /// Starts to disconnect.
+    /// Requests the end of the connection; does not wait for it.
     pub(super) fn disconnect(&self) -> Result<(), CmError> {
         let _guard = self.qp_guard();
         // SAFETY: the id is alive.
@@ -156,14 +158,14 @@ impl Id {
         Errno::check(answer).map_err(|errno| self.error(Step::Disconnect, errno))
     }
 
-    /// Waits for the next event; `None` when the deadline passes first.
+    /// Waits for the next event; returns `None` if the deadline passes first.
     pub(super) fn next(&self, step: Step, deadline: Deadline) -> Result<Option<Taken>, CmError> {
         self.channel.next(deadline, &self.qp_in_use).map_err(|errno| self.error(step, errno))
     }
 
-    /// Waits for one event; any other but a change of address is an error.
+    /// Waits for an event of a kind, and returns the private data of the peer.
     ///
-    /// Returns the private data of the peer.
+    /// Skips a change of address. Any other event is an error.
     pub(super) fn expect(
         &self,
         step: Step,
@@ -203,16 +205,17 @@ impl Id {
 
 impl Drop for Id {
     fn drop(&mut self) {
-        // SAFETY: made or taken by this value, ended once; its queue pair held a clone.
+        // SAFETY: this value made or took the id, and destroys it once. Its queue pair held a
+        // clone, so it is gone.
         let _ = unsafe { (self.calls().rdma_destroy_id)(self.raw()) };
     }
 }
 
-/// The id as the maker of its queue pair.
+/// Makes and destroys the queue pair of an id.
 pub(super) struct QueuePairOf(pub(super) Arc<Id>);
 
-// SAFETY: `rdma_create_qp` makes an initialised queue pair of the domain, or fails, also when the
-// id has one already or is on another device; `rdma_destroy_qp` ends it.
+// SAFETY: `rdma_create_qp` makes an initialized queue pair of the domain, or fails. It also fails
+// if the id has a queue pair or is on another device. `rdma_destroy_qp` destroys the queue pair.
 unsafe impl CmMaker for QueuePairOf {
     fn create(
         &self,
@@ -231,12 +234,12 @@ unsafe impl CmMaker for QueuePairOf {
 
     fn destroy(&self) {
         let _guard = self.0.qp_guard();
-        // SAFETY: the id has the queue pair that `create` has made.
+        // SAFETY: the id has the queue pair that `create` made.
         unsafe { (self.0.calls().rdma_destroy_qp)(self.0.raw()) }
     }
 }
 
-/// What is left until a deadline, rounded up.
+/// Returns the milliseconds until a deadline, rounded up.
 fn milliseconds(deadline: Deadline) -> i32 {
     let left = deadline.remaining().as_nanos().div_ceil(1_000_000);
     i32::try_from(left).unwrap_or(i32::MAX)

@@ -1,4 +1,4 @@
-//! The end that waits for peers.
+//! Waits for connection requests of peers.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,13 +23,13 @@ impl Listener {
         Ok(Self { id })
     }
 
-    /// The port that peers connect to.
+    /// Returns the port that peers connect to.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.id.local_port()
     }
 
-    /// Waits for the request of the peer that sends `proof`; requests without it are rejected.
+    /// Waits for the request of the peer that sends `proof`. Rejects requests without it.
     pub fn next(&self, proof: Proof, deadline: Deadline) -> Result<Endpoint, CmError> {
         loop {
             let object = || self.id.object.clone();
@@ -42,7 +42,7 @@ impl Listener {
                     if proves(&taken.private_data, proof) {
                         return Endpoint::requested(id);
                     }
-                    // The end of the identifier rejects the request.
+                    // Dropping the id rejects the request.
                 }
                 EventKind::DeviceRemoval => {
                     let (step, event) = (Step::Receive, taken.event);

@@ -1,4 +1,4 @@
-//! Where packets go: address vectors, and address handles for datagrams.
+//! Describes the destination of packets: address vectors, and address handles for datagrams.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
 use std::fmt;
@@ -10,49 +10,49 @@ use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
 
-/// The way from a local port to a remote one.
+/// Path from a local port to a remote port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Path {
-    /// The local port, from 1.
+    /// Local port, from 1.
     pub port: u8,
     /// Service level; on `RoCE` its low three bits become the priority of the VLAN tag.
     pub service_level: u8,
-    /// How the remote port is named.
+    /// Address of the remote port.
     pub target: Target,
 }
 
-/// How a remote port is named.
+/// Address of a remote port, by the kind of network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// InfiniBand within the subnet.
     Lid(LocalRoute),
-    /// InfiniBand through a router, or where the port demands a GRH.
+    /// InfiniBand through a router, or with a port that requires a GRH.
     LidWithGrh(LocalRoute, Grh),
-    /// `RoCE`: there is no LID, and a GRH is always needed.
+    /// `RoCE`: no LID, and a GRH in every packet.
     Grh(Grh),
 }
 
-/// The InfiniBand addresses of a packet.
+/// InfiniBand addresses of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalRoute {
-    /// The LID of the remote port or of the router.
+    /// LID of the remote port or of the router.
     pub lid: u16,
-    /// The low bits of the local LID, for a port with several.
+    /// Low bits of the local LID, for a port with several LIDs.
     pub source_path_bits: u8,
 }
 
-/// A global route header.
+/// Global route header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grh {
     /// GID of the remote port, in network byte order.
     pub remote: [u8; 16],
-    /// Slot of the local GID; its kind decides over the version of `RoCE`.
+    /// Index of the local GID; the type of this GID selects the version of `RoCE`.
     pub local_index: u8,
-    /// Routers that may be passed; 1 keeps a datagram from being routed at all.
+    /// Maximum number of hops. With 1, no router forwards the datagram.
     pub hop_limit: u8,
-    /// Traffic class; on `RoCE` version 2 the DSCP is in its upper six bits.
+    /// Traffic class; on `RoCE` version 2 its upper six bits are the DSCP.
     pub traffic_class: u8,
-    /// Flow label; on `RoCE` version 2 the UDP source port comes from it.
+    /// Flow label; `RoCE` version 2 computes the UDP source port from it.
     pub flow_label: u32,
 }
 
@@ -84,9 +84,9 @@ impl Path {
     }
 }
 
-/// The address of a remote port for datagrams.
+/// Address of a remote port for datagrams.
 ///
-/// Keep it until what was sent to it has completed, or that may be lost.
+/// Keep it until all datagrams to the address have completed. Otherwise they can be lost.
 pub struct AddressHandle {
     raw: NonNull<ffi::ibv_ah>,
     domain: Domain,
@@ -100,12 +100,12 @@ unsafe impl Sync for AddressHandle {}
 impl AddressHandle {
     /// Makes an address handle.
     ///
-    /// On `RoCE` the kernel looks for the neighbour here: about one second for one that does not
-    /// answer, and then ETIMEDOUT.
+    /// On `RoCE` the kernel resolves the neighbor in this call. If the neighbor does not respond,
+    /// the call fails with ETIMEDOUT after about one second.
     pub fn new(domain: &Domain, path: &Path) -> Result<Self, VerbsError> {
         let device = domain.device();
         let mut attr = path.attr();
-        // SAFETY: the domain lives, and the attributes are complete.
+        // SAFETY: the domain is alive, and the attributes are complete.
         let raw = unsafe { (device.calls().ibv_create_ah)(domain.raw(), &raw mut attr) };
         let raw = NonNull::new(raw)
             .ok_or_else(|| device.port_error(Operation::CreateAddress, path.port, Errno::last()))?;
@@ -131,7 +131,7 @@ impl fmt::Debug for AddressHandle {
 
 impl Drop for AddressHandle {
     fn drop(&mut self) {
-        // SAFETY: made by this value, ended once.
+        // SAFETY: this value made the handle, and destroys it once.
         let _ = unsafe { (self.domain.device().calls().ibv_destroy_ah)(self.raw.as_ptr()) };
     }
 }

@@ -1,4 +1,4 @@
-//! What a device says about itself, as plain numbers.
+//! Copies the attributes of a device from C structures to plain numbers.
 
 use std::ffi::{c_char, c_int};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sys::ffi;
 
-/// Declares the plain structure and its copy from the C one, field by field under one name.
+/// Declares a plain structure, and its copy from the C structure, field by field.
 macro_rules! plain_copy {
     (
         $(#[$doc:meta])*
@@ -29,184 +29,189 @@ macro_rules! plain_copy {
 }
 
 plain_copy! {
-    /// `ibv_device_attr`: limits and identity, in the numbers of `infiniband/verbs.h`.
+    /// Limits and identity of a device (`ibv_device_attr`), with the numbers of
+    /// `infiniband/verbs.h`.
     BasicAttr from attr: ibv_device_attr {
-        /// Firmware version, as the driver spells it.
+        /// Firmware version in the driver's format.
         fw_ver: String = text(&attr.fw_ver),
         /// GUID of the node, in host byte order.
         node_guid: u64 = u64::from_be(attr.node_guid),
         /// GUID of the system image, in host byte order.
         sys_image_guid: u64 = u64::from_be(attr.sys_image_guid),
-        /// Largest memory region in bytes.
+        /// Maximum size of a memory region, in bytes.
         max_mr_size: u64 = attr.max_mr_size,
         /// Memory page sizes, as a bit mask.
         page_size_cap: u64 = attr.page_size_cap,
-        /// Vendor (an IEEE OUI).
+        /// Vendor ID (an IEEE OUI).
         vendor_id: u32 = attr.vendor_id,
-        /// The vendor's number of the part.
+        /// Part number of the vendor.
         vendor_part_id: u32 = attr.vendor_part_id,
         /// Hardware version.
         hw_ver: u32 = attr.hw_ver,
-        /// Most queue pairs.
+        /// Maximum number of queue pairs.
         max_qp: i64 = number(attr.max_qp),
-        /// Most outstanding requests of a work queue.
+        /// Maximum number of outstanding requests of a work queue.
         max_qp_wr: i64 = number(attr.max_qp_wr),
-        /// Capabilities, the low 32 bits.
+        /// Capability flags, low 32 bits.
         device_cap_flags: u32 = attr.device_cap_flags,
-        /// Most scatter/gather entries of a request.
+        /// Maximum number of scatter/gather entries of a request.
         max_sge: i64 = number(attr.max_sge),
-        /// Most scatter/gather entries of an RDMA read.
+        /// Maximum number of scatter/gather entries of an RDMA read.
         max_sge_rd: i64 = number(attr.max_sge_rd),
-        /// Most completion queues.
+        /// Maximum number of completion queues.
         max_cq: i64 = number(attr.max_cq),
-        /// Most entries of a completion queue.
+        /// Maximum number of entries of a completion queue.
         max_cqe: i64 = number(attr.max_cqe),
-        /// Most memory regions.
+        /// Maximum number of memory regions.
         max_mr: i64 = number(attr.max_mr),
-        /// Most protection domains.
+        /// Maximum number of protection domains.
         max_pd: i64 = number(attr.max_pd),
-        /// Most RDMA reads and atomics outstanding at a queue pair as target.
+        /// Maximum number of outstanding RDMA reads and atomics per queue pair, as the target.
         max_qp_rd_atom: i64 = number(attr.max_qp_rd_atom),
-        /// The same for an end-to-end context.
+        /// Maximum number of outstanding RDMA reads and atomics per end-to-end context, as the
+        /// target.
         max_ee_rd_atom: i64 = number(attr.max_ee_rd_atom),
-        /// The same for the device as a whole.
+        /// Maximum number of outstanding RDMA reads and atomics of the device, as the target.
         max_res_rd_atom: i64 = number(attr.max_res_rd_atom),
-        /// Depth per queue pair when starting RDMA reads and atomics.
+        /// Maximum number of outstanding RDMA reads and atomics per queue pair, as the initiator.
         max_qp_init_rd_atom: i64 = number(attr.max_qp_init_rd_atom),
-        /// The same for an end-to-end context.
+        /// Maximum number of outstanding RDMA reads and atomics per end-to-end context, as the
+        /// initiator.
         max_ee_init_rd_atom: i64 = number(attr.max_ee_init_rd_atom),
-        /// Atomics: 0 none, 1 within the device, 2 global.
+        /// Scope of atomics: 0 none, 1 within the device, 2 global.
         atomic_cap: u32 = attr.atomic_cap,
-        /// Most end-to-end contexts.
+        /// Maximum number of end-to-end contexts.
         max_ee: i64 = number(attr.max_ee),
-        /// Most reliable datagram domains.
+        /// Maximum number of reliable datagram domains.
         max_rdd: i64 = number(attr.max_rdd),
-        /// Most memory windows.
+        /// Maximum number of memory windows.
         max_mw: i64 = number(attr.max_mw),
-        /// Most raw IPv6 queue pairs.
+        /// Maximum number of raw IPv6 queue pairs.
         max_raw_ipv6_qp: i64 = number(attr.max_raw_ipv6_qp),
-        /// Most raw Ethertype queue pairs.
+        /// Maximum number of raw Ethertype queue pairs.
         max_raw_ethy_qp: i64 = number(attr.max_raw_ethy_qp),
-        /// Most multicast groups.
+        /// Maximum number of multicast groups.
         max_mcast_grp: i64 = number(attr.max_mcast_grp),
-        /// Most queue pairs in one multicast group.
+        /// Maximum number of queue pairs in one multicast group.
         max_mcast_qp_attach: i64 = number(attr.max_mcast_qp_attach),
-        /// Most queue pairs in all multicast groups.
+        /// Maximum number of queue pairs in all multicast groups.
         max_total_mcast_qp_attach: i64 = number(attr.max_total_mcast_qp_attach),
-        /// Most address handles.
+        /// Maximum number of address handles.
         max_ah: i64 = number(attr.max_ah),
-        /// Most fast memory regions.
+        /// Maximum number of fast memory regions.
         max_fmr: i64 = number(attr.max_fmr),
-        /// Most mappings of a fast memory region.
+        /// Maximum number of mappings of a fast memory region.
         max_map_per_fmr: i64 = number(attr.max_map_per_fmr),
-        /// Most shared receive queues.
+        /// Maximum number of shared receive queues.
         max_srq: i64 = number(attr.max_srq),
-        /// Most requests in a shared receive queue.
+        /// Maximum number of requests in a shared receive queue.
         max_srq_wr: i64 = number(attr.max_srq_wr),
-        /// Most scatter entries of a request in a shared receive queue.
+        /// Maximum number of scatter entries of a request in a shared receive queue.
         max_srq_sge: i64 = number(attr.max_srq_sge),
-        /// Most partitions.
+        /// Maximum number of partitions.
         max_pkeys: u16 = attr.max_pkeys,
         /// Local acknowledgement delay, as an exponent of 4.096 µs.
         local_ca_ack_delay: u8 = attr.local_ca_ack_delay,
-        /// Number of ports, 255 at most.
+        /// Number of ports; at most 255.
         phys_port_cnt: u8 = attr.phys_port_cnt,
     }
 }
 
 plain_copy! {
-    /// What `ibv_device_attr_ex` adds; a field that the driver does not know is zero.
+    /// Attributes that only `ibv_device_attr_ex` has. A field that the driver does not support is
+    /// zero.
     ExtendedAttr from attr: ibv_device_attr_ex {
-        /// On-demand paging in general.
+        /// General on-demand paging capabilities.
         odp_general_caps: u64 = attr.odp_caps.general_caps,
-        /// On-demand paging on RC queue pairs.
+        /// On-demand paging capabilities of RC queue pairs.
         odp_rc_caps: u32 = attr.odp_caps.per_transport_caps.rc_odp_caps,
-        /// On-demand paging on UC queue pairs.
+        /// On-demand paging capabilities of UC queue pairs.
         odp_uc_caps: u32 = attr.odp_caps.per_transport_caps.uc_odp_caps,
-        /// On-demand paging on UD queue pairs.
+        /// On-demand paging capabilities of UD queue pairs.
         odp_ud_caps: u32 = attr.odp_caps.per_transport_caps.ud_odp_caps,
-        /// On-demand paging on XRC queue pairs.
+        /// On-demand paging capabilities of XRC queue pairs.
         odp_xrc_caps: u32 = attr.xrc_odp_caps,
-        /// Valid bits of a completion's time stamp.
+        /// Valid bits of the time stamp of a completion.
         completion_timestamp_mask: u64 = attr.completion_timestamp_mask,
         /// Frequency of the device's clock in kHz.
         hca_core_clock_khz: u64 = attr.hca_core_clock,
-        /// Capabilities, all 64 bits.
+        /// Capability flags, all 64 bits.
         device_cap_flags: u64 = attr.device_cap_flags_ex,
-        /// Largest payload of segmentation offload in bytes.
+        /// Maximum payload of segmentation offload, in bytes.
         max_tso: u32 = attr.tso_caps.max_tso,
-        /// Queue pair types with segmentation offload.
+        /// Queue pair types that support segmentation offload, as a mask.
         tso_supported_qpts: u32 = attr.tso_caps.supported_qpts,
-        /// Queue pair types with receive side scaling.
+        /// Queue pair types that support receive side scaling, as a mask.
         rss_supported_qpts: u32 = attr.rss_caps.supported_qpts,
-        /// Most indirection tables of receive side scaling.
+        /// Maximum number of indirection tables of receive side scaling.
         rss_max_rwq_indirection_tables: u32 =
             attr.rss_caps.max_rwq_indirection_tables,
-        /// Largest indirection table of receive side scaling.
+        /// Maximum size of an indirection table of receive side scaling.
         rss_max_rwq_indirection_table_size: u32 =
             attr.rss_caps.max_rwq_indirection_table_size,
-        /// Fields that the receive hash can take.
+        /// Fields that the receive hash can include, as a mask.
         rss_rx_hash_fields_mask: u64 = attr.rss_caps.rx_hash_fields_mask,
-        /// Functions that the receive hash can be.
+        /// Functions that the receive hash can use, as a mask.
         rss_rx_hash_function: u8 = attr.rss_caps.rx_hash_function,
-        /// Most receive work queues.
+        /// Maximum number of receive work queues.
         max_wq_type_rq: u32 = attr.max_wq_type_rq,
-        /// Lowest pace in kb/s.
+        /// Minimum rate of packet pacing, in kb/s.
         qp_rate_limit_min: u32 = attr.packet_pacing_caps.qp_rate_limit_min,
-        /// Highest pace in kb/s.
+        /// Maximum rate of packet pacing, in kb/s.
         qp_rate_limit_max: u32 = attr.packet_pacing_caps.qp_rate_limit_max,
-        /// Queue pair types that can be paced.
+        /// Queue pair types that support packet pacing, as a mask.
         pacing_supported_qpts: u32 = attr.packet_pacing_caps.supported_qpts,
         /// Capabilities of raw packet queue pairs.
         raw_packet_caps: u32 = attr.raw_packet_caps,
-        /// Largest rendezvous header of tag matching.
+        /// Maximum size of the rendezvous header of tag matching, in bytes.
         tm_max_rndv_hdr_size: u32 = attr.tm_caps.max_rndv_hdr_size,
-        /// Most tags.
+        /// Maximum number of tags.
         tm_max_num_tags: u32 = attr.tm_caps.max_num_tags,
         /// Tag matching flags.
         tm_flags: u32 = attr.tm_caps.flags,
-        /// Most outstanding tag operations.
+        /// Maximum number of outstanding tag operations.
         tm_max_ops: u32 = attr.tm_caps.max_ops,
-        /// Most scatter entries of a tagged receive.
+        /// Maximum number of scatter entries of a tagged receive.
         tm_max_sge: u32 = attr.tm_caps.max_sge,
-        /// Most completions that moderation can gather.
+        /// Maximum number of completions that moderation combines.
         max_cq_count: u16 = attr.cq_mod_caps.max_cq_count,
-        /// Longest wait of completion moderation in µs.
+        /// Maximum delay of completion moderation, in µs.
         max_cq_period: u16 = attr.cq_mod_caps.max_cq_period,
-        /// Bytes of device memory.
+        /// Size of the device memory, in bytes.
         max_dm_size: u64 = attr.max_dm_size,
-        /// Sizes of fetch-and-add over PCI.
+        /// Supported sizes of fetch-and-add over PCI, as a mask.
         pci_atomic_fetch_add: u16 = attr.pci_atomic_caps.fetch_add,
-        /// Sizes of swap over PCI.
+        /// Supported sizes of swap over PCI, as a mask.
         pci_atomic_swap: u16 = attr.pci_atomic_caps.swap,
-        /// Sizes of compare-and-swap over PCI.
+        /// Supported sizes of compare-and-swap over PCI, as a mask.
         pci_atomic_compare_swap: u16 = attr.pci_atomic_caps.compare_swap,
-        /// Number of ports, also above 255; 0 from a library before v33.
+        /// Number of ports, also above 255; 0 with a library before v33.
         phys_port_cnt: u32 = attr.phys_port_cnt_ex,
     }
 }
 
-/// The whole answer of a device about itself.
+/// All attributes of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeviceAttr {
-    /// What every library and driver answers.
+    /// Attributes that every library and driver reports.
     pub basic: BasicAttr,
-    /// What the extended query adds; `None` when library or driver has no such query.
+    /// Attributes of the extended query; `None` if the library or the driver does not support
+    /// this query.
     pub extended: Option<ExtendedAttr>,
-    /// Interrupt vectors for completions.
+    /// Number of interrupt vectors for completions.
     pub num_comp_vectors: i64,
-    /// Completion counters; `None` from a library before v65 or a driver without them.
+    /// Completion counters; `None` with a library before v65 or a driver without them.
     pub completion_counters: Option<CompletionCounters>,
 }
 
-/// `ibv_comp_cntr_caps`: counters of completions that need no completion queue.
+/// Capabilities of completion counters (`ibv_comp_cntr_caps`), which need no completion queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CompletionCounters {
-    /// Highest value of a counter.
+    /// Maximum value of a counter.
     pub max_value: u64,
-    /// Most counters.
+    /// Maximum number of counters.
     pub max_counters: u32,
-    /// What they can count, as a mask.
+    /// Operations that a counter can count, as a mask.
     pub supported_qp_attach_ops: u32,
 }
 
@@ -229,7 +234,7 @@ impl DeviceAttr {
         }
     }
 
-    /// Number of ports.
+    /// Returns the number of ports.
     #[must_use]
     pub fn port_count(&self) -> u32 {
         let wide = self.extended.as_ref().map_or(0, |attr| attr.phys_port_cnt);
@@ -237,12 +242,12 @@ impl DeviceAttr {
     }
 }
 
-/// A C int; kept with its sign, as drivers let `max_mr` and the like run over.
+/// Converts a C int. The sign is kept, because some drivers overflow `max_mr` and other limits.
 fn number(value: c_int) -> i64 {
     i64::from(value)
 }
 
-/// A C string that may fill its field to the end.
+/// Converts a C string, which ends at a zero byte or at the end of its field.
 pub(super) fn text(field: &[c_char]) -> String {
     let bytes: Vec<u8> =
         field.iter().take_while(|byte| **byte != 0).map(|byte| byte.to_ne_bytes()[0]).collect();

@@ -1,4 +1,5 @@
-//! Registered memory, which the device reads and writes behind the compiler's back.
+//! Registers memory with a device. The device reads and writes this memory without the compiler
+//! seeing it.
 #![expect(unsafe_code, reason = "memory shared with a device")]
 
 use std::alloc::{self, Layout};
@@ -12,8 +13,8 @@ use crate::sys::ffi;
 
 /// A zeroed, page-aligned buffer registered with a device.
 ///
-/// No reference into it is ever made: the device may change it at any time. Bytes go in and out by
-/// copy; what a copy sees of a transfer that is still under way is unspecified.
+/// The buffer never lends a reference, because the device can change the memory at any time.
+/// Callers copy bytes in and out. A copy during a transfer has unspecified content.
 pub struct Buffer {
     memory: NonNull<u8>,
     layout: Layout,
@@ -22,20 +23,21 @@ pub struct Buffer {
     domain: Domain,
 }
 
-// SAFETY: the memory and the region belong to this value alone, and libibverbs has no thread ties.
+// SAFETY: this value alone owns the memory and the region, and libibverbs does not tie them to a
+// thread.
 unsafe impl Send for Buffer {}
 
-/// What the peer may do with registered memory, besides sending into posted receives.
+/// Rights of the peer on registered memory. The peer can always send into posted receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Access {
-    /// The peer may read it by RDMA.
+    /// True if the peer may read the memory with RDMA.
     pub remote_read: bool,
-    /// The peer may write it by RDMA.
+    /// True if the peer may write the memory with RDMA.
     pub remote_write: bool,
 }
 
 impl Access {
-    /// The flags of `enum ibv_access_flags`, with local writing.
+    /// Returns the flags of `enum ibv_access_flags`; local writes are always allowed.
     pub(super) fn flags(self) -> ffi::ibv_access_flags {
         let mut flags = ffi::IBV_ACCESS_LOCAL_WRITE;
         if self.remote_read {
@@ -48,20 +50,20 @@ impl Access {
     }
 }
 
-/// Memory of a peer, as that peer names it: its adapter holds every write against what it has
-/// registered.
+/// Memory of a peer, by the peer's address and key. The peer's adapter checks every access
+/// against its registered memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remote {
-    /// Where it starts, in the peer's process.
+    /// First byte, as an address in the peer's process.
     pub address: u64,
-    /// The key that the peer's adapter demands.
+    /// Key that the peer's adapter requires.
     pub key: u32,
 }
 
 impl Buffer {
     /// Allocates and registers `size` bytes.
     ///
-    /// ENOMEM most often means that the limit of locked memory is too low.
+    /// The most frequent cause of ENOMEM is a low limit of locked memory.
     pub fn new(domain: &Domain, size: usize, access: Access) -> Result<Self, VerbsError> {
         let device = domain.device();
         let failed = |errno| device.error(Operation::RegisterMemory, errno);
@@ -74,11 +76,12 @@ impl Buffer {
         let memory = NonNull::new(memory).ok_or_else(|| failed(Errno::NO_MEMORY))?;
         let flags = access.flags().cast_signed();
         let register = device.calls().ibv_reg_mr;
-        // SAFETY: the domain lives, and the memory is ours for as long as the region.
+        // SAFETY: the domain is alive, and this function owns the memory as long as the region
+        // exists.
         let region = unsafe { register(domain.raw(), memory.as_ptr().cast(), size, flags) };
         let Some(region) = NonNull::new(region) else {
             let errno = Errno::last();
-            // SAFETY: allocated above with this layout, and no region knows it.
+            // SAFETY: the memory was allocated above with this layout, and no region uses it.
             unsafe { alloc::dealloc(memory.as_ptr(), layout) };
             return Err(failed(errno));
         };
@@ -87,13 +90,13 @@ impl Buffer {
         Ok(Self { memory, layout, region, key, domain: domain.clone() })
     }
 
-    /// Its bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.layout.size()
     }
 
-    /// Its first byte as a peer must name it, to whom [`Access`] was given.
+    /// Returns the address and the key that a peer with [`Access`] uses.
     #[must_use]
     pub fn remote(&self) -> Remote {
         // SAFETY: the region is alive; its keys do not change.
@@ -101,24 +104,24 @@ impl Buffer {
         Remote { address: self.memory.as_ptr().expose_provenance() as u64, key }
     }
 
-    /// Copies bytes in.
+    /// Copies bytes into the buffer.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), VerbsError> {
         let to = self.at(offset, bytes.len())?;
-        // SAFETY: the range lies within the buffer, and a borrowed slice cannot lie in it.
+        // SAFETY: the range lies within the buffer, and a borrowed slice cannot overlap it.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
     }
 
-    /// Copies bytes out.
+    /// Copies bytes out of the buffer.
     pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<(), VerbsError> {
         let from = self.at(offset, bytes.len())?;
-        // SAFETY: as in `write`. The compiler cannot keep an older value of memory whose address
-        // a foreign function has: between two reads there is a call of the poll function.
+        // SAFETY: as in `write`. The compiler cannot reuse an older value of memory whose address
+        // a foreign function has: between two reads the program calls the poll function.
         unsafe { from.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
     }
 
-    /// The scatter/gather entry of a range, checked.
+    /// Checks a range and returns its scatter/gather entry.
     #[inline]
     pub(super) fn entry(&self, offset: usize, length: usize) -> Result<ffi::ibv_sge, VerbsError> {
         let start = self.at(offset, length)?;
@@ -128,13 +131,13 @@ impl Buffer {
         Ok(ffi::ibv_sge { addr: start.expose_provenance() as u64, length, lkey: self.key })
     }
 
-    /// The domain it is registered in.
+    /// Returns the domain in which the buffer is registered.
     #[must_use]
     pub fn domain(&self) -> &Domain {
         &self.domain
     }
 
-    /// The first byte of a range, checked.
+    /// Checks a range and returns a pointer to its first byte.
     #[inline]
     fn at(&self, offset: usize, length: usize) -> Result<*mut u8, VerbsError> {
         let end = offset.checked_add(length);
@@ -158,19 +161,21 @@ impl fmt::Debug for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: registered by this value, ended once.
+        // SAFETY: this value registered the region, and deregisters it once.
         let answer = unsafe { (self.domain.device().calls().ibv_dereg_mr)(self.region.as_ptr()) };
         if answer == 0 {
-            // SAFETY: allocated with this layout; the device can no longer reach it.
+            // SAFETY: the memory was allocated with this layout, and the device cannot access it
+            // anymore.
             unsafe { alloc::dealloc(self.memory.as_ptr(), self.layout) };
         }
-        // Else the device may still write there: the memory is given up, not given back.
+        // Otherwise the device can still write to the memory, so the memory is leaked.
     }
 }
 
-/// Bytes of a page: small buffers must not share pages, for the sake of `fork` on old kernels.
+/// Returns the page size. Small buffers must not share a page, because `fork` on old kernels
+/// would break them.
 fn page_size() -> usize {
-    // SAFETY: has no precondition.
+    // SAFETY: the call has no precondition.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(size).ok().filter(|size| size.is_power_of_two()).unwrap_or(4096)
 }

@@ -1,4 +1,4 @@
-//! The functions of libibverbs that are real symbols.
+//! Declares the functions of libibverbs that are exported symbols.
 #![expect(unsafe_code, reason = "addresses become typed functions")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -11,7 +11,7 @@ use crate::sys::ffi::{
     ibv_qp_attr, ibv_qp_init_attr,
 };
 
-/// `struct ibv_comp_cntr_caps`, new in v65: younger than the generated types.
+/// `struct ibv_comp_cntr_caps` of v65, which the generated types do not have.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::sys) struct CompletionCounterCaps {
@@ -21,7 +21,7 @@ pub(in crate::sys) struct CompletionCounterCaps {
 }
 
 dl::functions! {
-    /// What this program calls of libibverbs, in its default symbol versions.
+    /// Functions of libibverbs that this program calls, in their default symbol versions.
     pub(in crate::sys) struct Calls;
     required {
         fn ibv_get_device_list(*mut c_int) -> *mut *mut ibv_device;
@@ -64,7 +64,7 @@ dl::functions! {
 }
 
 impl Calls {
-    /// The table, looked up when it is first asked for.
+    /// Returns the table. The first call opens the library and looks up the functions.
     pub(in crate::sys) fn get() -> Result<&'static Self, LoadError> {
         static CALLS: OnceLock<Result<Calls, LoadError>> = OnceLock::new();
         CALLS

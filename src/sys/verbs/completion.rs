@@ -1,18 +1,18 @@
-//! Completions: what became of a posted request.
+//! Copies completions of posted requests.
 
 use std::fmt;
 
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
 
-/// Declares the outcomes with their C names and the words of `ibv_wc_status_str`.
+/// Declares the statuses with their C names and the texts of `ibv_wc_status_str`.
 macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident = $code:ident, $text:literal;)*) => {
-        /// The outcome of a request.
+        /// Status of a completed request.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Status {
             $($(#[$doc])* $name,)*
-            /// An outcome that this program does not know, by its number.
+            /// Status that has no name here, by its number.
             Other(u32),
         }
 
@@ -24,7 +24,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// The name of the C library, as in `IBV_WC_RETRY_EXC_ERR`.
+            /// Returns the C name, for example `IBV_WC_RETRY_EXC_ERR`.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -33,7 +33,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// The words of the C library, as in `transport retry counter exceeded`.
+            /// Returns the text of the C library, for example `transport retry counter exceeded`.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self {
@@ -46,53 +46,53 @@ macro_rules! statuses {
 }
 
 statuses! {
-    /// Done.
+    /// Success.
     Success = IBV_WC_SUCCESS, "success";
-    /// A length does not fit: on RC, often the two path MTUs.
+    /// A length does not match: on RC, often the path MTUs of the two ends differ.
     LocalLength = IBV_WC_LOC_LEN_ERR, "local length error";
-    /// The queue pair or the local port is not in order.
+    /// The queue pair or the local port is in a wrong state.
     LocalQueuePair = IBV_WC_LOC_QP_OP_ERR, "local QP operation error";
-    /// End-to-end context in disorder (RD only).
+    /// The end-to-end context is inconsistent (RD only).
     LocalEndToEnd = IBV_WC_LOC_EEC_OP_ERR, "local EE context operation error";
-    /// Memory is not registered for this.
+    /// The local memory is not registered for the operation.
     LocalProtection = IBV_WC_LOC_PROT_ERR, "local protection error";
-    /// Flushed after another failure: never the first cause.
+    /// The request was flushed after another failure. It is never the first failure.
     Flushed = IBV_WC_WR_FLUSH_ERR, "Work Request Flushed Error";
     /// A memory window was not bound.
     WindowBind = IBV_WC_MW_BIND_ERR, "memory management operation error";
-    /// The responder sent something that makes no sense.
+    /// The responder sent an invalid response.
     BadResponse = IBV_WC_BAD_RESP_ERR, "bad response error";
-    /// Memory at this end does not allow the access.
+    /// The memory at this end does not allow the access.
     LocalAccess = IBV_WC_LOC_ACCESS_ERR, "local access error";
-    /// The responder refuses the request: too long for it, or not allowed.
+    /// The responder rejects the request: it is too long or not allowed.
     RemoteInvalidRequest = IBV_WC_REM_INV_REQ_ERR, "remote invalid request error";
-    /// Memory at the other end does not allow the access.
+    /// The memory at the other end does not allow the access.
     RemoteAccess = IBV_WC_REM_ACCESS_ERR, "remote access error";
-    /// The responder could not finish the request.
+    /// The responder could not complete the request.
     RemoteOperation = IBV_WC_REM_OP_ERR, "remote operation error";
-    /// Nobody acknowledged, after all retries.
+    /// The peer did not acknowledge, after all retries.
     RetryExceeded = IBV_WC_RETRY_EXC_ERR, "transport retry counter exceeded";
     /// The peer had no receive posted, after all retries.
     ReceiverNotReady = IBV_WC_RNR_RETRY_EXC_ERR, "RNR retry counter exceeded";
-    /// Reliable datagram domains do not fit (RD only).
+    /// The reliable datagram domains do not match (RD only).
     LocalDomain = IBV_WC_LOC_RDD_VIOL_ERR, "local RDD violation error";
-    /// The responder refuses a reliable datagram (RD only).
+    /// The responder rejects a reliable datagram (RD only).
     RemoteInvalidDatagram = IBV_WC_REM_INV_RD_REQ_ERR, "remote invalid RD request";
-    /// The responder gave up.
+    /// The responder aborted the operation.
     RemoteAbort = IBV_WC_REM_ABORT_ERR, "aborted error";
-    /// No such end-to-end context (RD only).
+    /// The end-to-end context does not exist (RD only).
     EndToEndNumber = IBV_WC_INV_EECN_ERR, "invalid EE context number";
     /// The end-to-end context is in the wrong state (RD only).
     EndToEndState = IBV_WC_INV_EEC_STATE_ERR, "invalid EE context state";
-    /// The transport is beyond repair.
+    /// The transport cannot recover.
     Fatal = IBV_WC_FATAL_ERR, "fatal error";
     /// The peer did not respond (EFA).
     ResponseTimeout = IBV_WC_RESP_TIMEOUT_ERR, "response timeout error";
-    /// Something else.
+    /// Any other error.
     General = IBV_WC_GENERAL_ERR, "general error";
     /// Tag matching failed.
     TagMatching = IBV_WC_TM_ERR, "TM error";
-    /// Tag matching needs software to finish a rendezvous.
+    /// Software must finish a rendezvous of tag matching.
     TagRendezvous = IBV_WC_TM_RNDV_INCOMPLETE, "TM software rendezvous";
 }
 
@@ -105,35 +105,36 @@ impl fmt::Display for Status {
     }
 }
 
-/// What kind of request has ended.
+/// Kind of a completed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Opcode {
     /// A send.
     Send,
     /// A receive.
     Receive,
-    /// Any other.
+    /// Any other request, by the number of its opcode.
     Other(u32),
 }
 
-/// The end of one request.
+/// Completion of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// The id that the request was posted with.
+    /// Id with which the request was posted.
     pub id: u64,
-    /// What became of it.
+    /// Result of the request.
     pub status: Status,
-    /// What kind of request it was; `None` when it failed, as the device need not tell then.
+    /// Kind of the request; `None` if the request failed, because the device need not set it
+    /// then.
     pub opcode: Option<Opcode>,
-    /// Bytes received, with the 40 bytes of the GRH on UD; 0 when it failed.
+    /// Received bytes; on UD they include the 40 bytes of the GRH. 0 if the request failed.
     pub length: u32,
-    /// The device's own code; means nothing unless the request failed.
+    /// Error code of the device; undefined unless the request failed.
     pub vendor_err: u32,
-    /// The local queue pair.
+    /// Number of the local queue pair.
     pub qp_num: u32,
-    /// The sender's queue pair (UD); 0 when it failed.
+    /// Number of the sender's queue pair (UD); 0 if the request failed.
     pub source_qp: u32,
-    /// Whether the first 40 bytes of the receive hold a GRH (UD).
+    /// True if the first 40 bytes of the received data hold a GRH (UD).
     pub has_grh: bool,
 }
 
@@ -141,7 +142,7 @@ impl Completion {
     #[inline]
     fn copy(raw: &ffi::ibv_wc) -> Self {
         let status = Status::from_code(raw.status);
-        // Only id, status, queue pair and vendor code are set when a request failed.
+        // If a request failed, only id, status, queue pair and vendor code are set.
         let good = status == Status::Success;
         Self {
             id: raw.wr_id,
@@ -160,29 +161,29 @@ impl Completion {
     }
 }
 
-/// Room for the completions of one poll, made once and used again.
+/// Reusable buffer for the completions of one poll.
 pub struct Batch {
     raw: [ffi::ibv_wc; Self::ROOM],
     used: usize,
 }
 
 impl Batch {
-    /// Completions that one poll can bring at most.
+    /// Maximum number of completions of one poll.
     pub const ROOM: usize = 32;
 
-    /// An empty batch.
+    /// Makes an empty batch.
     #[must_use]
     pub fn new() -> Self {
         Self { raw: [ffi::ibv_wc::zeroed(); Self::ROOM], used: 0 }
     }
 
-    /// The completions of the last poll, in the device's order.
+    /// Returns the completions of the last poll, in the device's order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Completion> {
         let used = self.raw.get(..self.used).unwrap_or_default();
         used.iter().map(Completion::copy)
     }
 
-    /// Lets `fill` set the room, and notes how much of it is used.
+    /// Calls `fill` with the whole buffer, and stores the number of completions that it returns.
     #[inline]
     pub(super) fn refill<E>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Completion queues: polled, or waited for through a channel.
+//! Wraps completion queues. A caller polls a queue, or waits for it through a channel.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
 use std::fmt;
@@ -15,7 +15,8 @@ use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::readable;
 
-/// A completion queue. Clones share it; it ends with the last of them and of its queue pairs.
+/// A completion queue. Clones share it. It is destroyed after the last clone and the last of its
+/// queue pairs.
 #[derive(Clone)]
 pub struct CompletionQueue(Arc<Handle>);
 
@@ -30,12 +31,12 @@ unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
 
-/// Whether a completion queue can be waited for.
+/// Kind of access to a completion queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notify {
-    /// It can only be polled.
+    /// The queue can only be polled.
     Never,
-    /// It has a channel of its own for [`CompletionQueue::arm`] and [`CompletionQueue::wait`].
+    /// The queue has its own channel for [`CompletionQueue::arm`] and [`CompletionQueue::wait`].
     Channel,
 }
 
@@ -50,13 +51,13 @@ impl CompletionQueue {
         };
         let raw_channel = channel.as_ref().map_or(ptr::null_mut(), |channel| channel.raw.as_ptr());
         let create = device.calls().ibv_create_cq;
-        // SAFETY: context and channel are alive, and vector 0 is always there.
+        // SAFETY: context and channel are alive, and vector 0 always exists.
         let raw = unsafe { create(device.context(), depth, ptr::null_mut(), raw_channel, 0) };
         let raw = NonNull::new(raw).ok_or_else(|| failed(Errno::last()))?;
         Ok(Self(Arc::new(Handle { raw, channel, device: device.clone() })))
     }
 
-    /// Fetches what has completed, without waiting; the number fetched.
+    /// Fetches completions without waiting, and returns their number.
     #[inline]
     pub fn poll(&self, batch: &mut Batch) -> Result<usize, VerbsError> {
         batch.refill(|room| {
@@ -66,10 +67,10 @@ impl CompletionQueue {
         })
     }
 
-    /// Asks for one event at the next completion.
+    /// Requests one event at the next completion.
     ///
-    /// Poll once more after this and before [`wait`](Self::wait): a completion that came in
-    /// between makes no event.
+    /// Poll once more after this call and before [`wait`](Self::wait). A completion that arrives
+    /// before this call causes no event.
     #[inline]
     pub fn arm(&self) -> Result<(), VerbsError> {
         // SAFETY: the queue is alive.
@@ -77,7 +78,8 @@ impl CompletionQueue {
         answer.map_err(|errno| self.0.device.error(Operation::Arm, errno))
     }
 
-    /// Waits for the event; false when the deadline passes first.
+    /// Waits for the event. Returns false if the deadline passes first. Fails with EINVAL if the
+    /// queue has no channel.
     pub fn wait(&self, deadline: Deadline) -> Result<bool, VerbsError> {
         let failed = |errno| self.0.device.error(Operation::Wait, errno);
         let channel = self.0.channel.as_ref().ok_or_else(|| failed(Errno::INVALID))?;
@@ -91,28 +93,29 @@ impl CompletionQueue {
         }
     }
 
-    /// The channel's descriptor for a poll loop over several queues; `None` without a channel.
+    /// Returns the channel's descriptor, for a poll loop over several queues; `None` without a
+    /// channel.
     ///
-    /// When it is readable, [`wait`](Self::wait) takes the event without waiting.
+    /// If the descriptor is readable, [`wait`](Self::wait) takes the event without waiting.
     #[must_use]
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.0.channel.as_ref().map(Channel::fd)
     }
 
-    /// Takes and acknowledges one event; false when there is none.
+    /// Takes and acknowledges one event; false if none has arrived.
     fn take_event(&self, channel: &Channel) -> Result<bool, Errno> {
         let calls = self.0.device.calls();
         let mut queue = ptr::null_mut();
         let mut context = ptr::null_mut();
         let raw = channel.raw.as_ptr();
-        // SAFETY: the channel is alive and does not block; the others are pointers to fill in.
+        // SAFETY: the channel is alive and does not block; the call fills in the other pointers.
         let answer = unsafe { (calls.ibv_get_cq_event)(raw, &raw mut queue, &raw mut context) };
         match Errno::check(answer) {
             Err(Errno::AGAIN) => return Ok(false),
             answer => answer?,
         }
-        // Destroying the queue waits for the acknowledgement of every event taken.
-        // SAFETY: the channel serves this queue alone, so the event is the queue's.
+        // Destroying the queue waits for the acknowledgement of every event that was taken.
+        // SAFETY: the channel serves only this queue, so the event belongs to the queue.
         unsafe { (calls.ibv_ack_cq_events)(queue, 1) };
         Ok(true)
     }
@@ -134,12 +137,13 @@ impl fmt::Debug for CompletionQueue {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: made by this handle, ended once; its queue pairs held a clone, so are gone.
+        // SAFETY: this handle made the queue, and destroys it once. Its queue pairs held a clone,
+        // so they are gone.
         let _ = unsafe { (self.device.calls().ibv_destroy_cq)(self.raw.as_ptr()) };
     }
 }
 
-/// A completion channel of one queue, never blocking; dropped after the queue.
+/// Completion channel of one queue. It never blocks, and is dropped after the queue.
 struct Channel {
     raw: NonNull<ffi::ibv_comp_channel>,
     device: Device,
@@ -159,14 +163,15 @@ impl Channel {
     fn fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the channel is alive, and its descriptor does not change.
         let fd = unsafe { (*self.raw.as_ptr()).fd };
-        // SAFETY: the descriptor is open for as long as the channel, which the borrow outlives not.
+        // SAFETY: the descriptor is open as long as the channel, and the borrow does not outlive
+        // the channel.
         unsafe { BorrowedFd::borrow_raw(fd) }
     }
 }
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        // SAFETY: made by this value, ended once, after its only queue.
+        // SAFETY: this value made the channel, and destroys it once, after its only queue.
         let _ = unsafe { (self.device.calls().ibv_destroy_comp_channel)(self.raw.as_ptr()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Devices: listing, opening, and what they say about themselves.
+//! Lists and opens devices, and reads their attributes.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
 use std::any::Any;
@@ -18,30 +18,32 @@ use crate::sys::device_file;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 
-/// A device that libibverbs has a driver for.
+/// A device for which libibverbs has a driver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceEntry {
-    /// The kernel's name, as in `mlx5_0`.
+    /// Name in the kernel, for example `mlx5_0`.
     pub name: String,
-    /// `node_type` as in `enum ibv_node_type`: 1 channel adapter, 4 iWARP card; -1 unknown.
+    /// Value of `enum ibv_node_type`: 1 channel adapter, 4 iWARP adapter; -1 unknown.
     pub node_type: i32,
-    /// `transport_type` as in `enum ibv_transport_type`: 0 InfiniBand and RoCE, 1 iWARP; -1 unknown.
+    /// Value of `enum ibv_transport_type`: 0 InfiniBand and RoCE, 1 iWARP; -1 unknown.
     pub transport_type: i32,
-    /// The node GUID, as a number in host byte order.
+    /// Node GUID, in host byte order.
     pub guid: u64,
 }
 
 impl DeviceEntry {
-    /// Whether connections must be made by `rdma_cm`, because queue pairs cannot be moved by hand.
+    /// True for an iWARP device. Only `rdma_cm` can connect its queue pairs; `ibv_modify_qp`
+    /// cannot.
     #[must_use]
     pub fn is_iwarp(&self) -> bool {
         self.transport_type == ffi::IBV_TRANSPORT_IWARP
     }
 }
 
-/// The devices that libibverbs lists at one moment.
+/// Devices that libibverbs lists at one moment.
 ///
-/// The library looks through the whole machine for each list: whoever opens all devices takes one.
+/// The library searches the whole machine for each list. A caller that opens several devices
+/// should make one list.
 pub struct DeviceList {
     calls: &'static Calls,
     first: NonNull<*mut ffi::ibv_device>,
@@ -49,12 +51,11 @@ pub struct DeviceList {
 }
 
 impl DeviceList {
-    /// Asks for the list. The first call loads libibverbs, which may write warnings to stderr by
-    /// itself.
+    /// Requests the list. The first call loads libibverbs, which can write warnings to stderr.
     pub fn get() -> Result<Self, VerbsError> {
         let calls = Calls::get()?;
         let mut count: c_int = 0;
-        // SAFETY: the argument is an integer to fill in.
+        // SAFETY: the call fills in the integer.
         let first = unsafe { (calls.ibv_get_device_list)(&raw mut count) };
         let Some(first) = NonNull::new(first) else {
             return Err(match Errno::last() {
@@ -65,13 +66,14 @@ impl DeviceList {
         Ok(Self { calls, first, count: usize::try_from(count).unwrap_or(0) })
     }
 
-    /// The devices, in the library's order; empty when the kernel has support and no device.
+    /// Returns the devices in the library's order; empty if the kernel supports RDMA but has no
+    /// device.
     #[must_use]
     pub fn entries(&self) -> Vec<DeviceEntry> {
         self.iter().map(|device| device.describe()).collect()
     }
 
-    /// Opens a device by the kernel's name.
+    /// Opens a device by its name in the kernel.
     pub fn open(&self, name: &str) -> Result<Device, VerbsError> {
         let device =
             self.iter().find(|device| device.name() == name).ok_or_else(|| absent(name))?;
@@ -85,19 +87,21 @@ impl DeviceList {
         (0..self.count).map_while(|index| {
             // SAFETY: the list has `count` entries.
             let entry = unsafe { self.first.add(index) };
-            // SAFETY: an entry within the list.
+            // SAFETY: the entry is within the list.
             let raw = NonNull::new(unsafe { entry.read() })?;
             Some(Listed { raw, list: self })
         })
     }
 }
 
-/// Returns why libibverbs does not list a device. The library leaves out a device whose file is
-/// missing (`try_access_device`, libibverbs/init.c) and a device without a driver of the library.
+/// Returns the reason why libibverbs does not list a device. The library omits a device whose
+/// file is missing (`try_access_device`, libibverbs/init.c), and a device for which it has no
+/// driver.
 fn absent(name: &str) -> VerbsError {
     let device = name.to_owned();
-    // The kernel removes the verbs device first: it waits there for the processes that use the
-    // device (`ib_uverbs_remove_one`, drivers/infiniband/core/uverbs_main.c).
+    // The kernel removes the verbs device before the RDMA device. In between it waits for the
+    // processes that use the device (`ib_uverbs_remove_one`,
+    // drivers/infiniband/core/uverbs_main.c).
     let Some(file) = device_file::verbs_file(name) else {
         return VerbsError::NoSuchDevice { device };
     };
@@ -109,7 +113,7 @@ fn absent(name: &str) -> VerbsError {
     }
 }
 
-/// A device of a list that lives.
+/// A device of a list that is alive.
 struct Listed<'list> {
     raw: NonNull<ffi::ibv_device>,
     list: &'list DeviceList,
@@ -117,23 +121,23 @@ struct Listed<'list> {
 
 impl Listed<'_> {
     fn name(&self) -> String {
-        // SAFETY: the device is of a list that lives.
+        // SAFETY: the device belongs to a list that is alive.
         let name = unsafe { (self.list.calls.ibv_get_device_name)(self.raw.as_ptr()) };
         if name.is_null() {
             return String::new();
         }
-        // SAFETY: not null, so a C string that lives as long as the list.
+        // SAFETY: the name is not null, so it is a C string that lives as long as the list.
         let name = unsafe { CStr::from_ptr(name) };
         name.to_string_lossy().into_owned()
     }
 
     fn fields(&self) -> &ffi::ibv_device {
-        // SAFETY: the device is of a list that lives, and nobody writes to it.
+        // SAFETY: the device belongs to a list that is alive, and no code writes to the device.
         unsafe { self.raw.as_ref() }
     }
 
     fn describe(&self) -> DeviceEntry {
-        // SAFETY: the device is of a list that lives.
+        // SAFETY: the device belongs to a list that is alive.
         let guid = unsafe { (self.list.calls.ibv_get_device_guid)(self.raw.as_ptr()) };
         DeviceEntry {
             name: self.name(),
@@ -144,7 +148,7 @@ impl Listed<'_> {
     }
 
     fn open(&self) -> Result<NonNull<ffi::ibv_context>, Errno> {
-        // SAFETY: the device is of a list that lives.
+        // SAFETY: the device belongs to a list that is alive.
         let context = unsafe { (self.list.calls.ibv_open_device)(self.raw.as_ptr()) };
         NonNull::new(context).ok_or_else(|| {
             let told = Errno::last();
@@ -166,7 +170,8 @@ impl Drop for DeviceList {
     }
 }
 
-/// An open device. Clones share it; it is closed with the last of them and of what was made on it.
+/// An open device. Clones share it. It is closed after the last clone and the last object that
+/// was made on it.
 #[derive(Clone)]
 pub struct Device(Arc<Handle>);
 
@@ -174,52 +179,53 @@ struct Handle {
     calls: &'static Calls,
     context: NonNull<ffi::ibv_context>,
     name: String,
-    /// Who closes the context: this handle when `None`, else what is kept alive here.
+    /// Owner that keeps the context open; `None` if this handle closes the context.
     lender: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-// SAFETY: libibverbs allows calls on one context from any thread (its Documentation/libibverbs.md).
+// SAFETY: libibverbs allows calls on one context from any thread (Documentation/libibverbs.md of
+// rdma-core).
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
 
 impl Device {
-    /// Opens a device by the kernel's name.
+    /// Opens a device by its name in the kernel.
     pub fn open(name: &str) -> Result<Self, VerbsError> {
         DeviceList::get()?.open(name)
     }
 
-    /// Takes a context that `lender` keeps open.
+    /// Wraps a context that `lender` keeps open.
     ///
     /// # Safety
     ///
-    /// `context` must be open for as long as `lender` lives.
+    /// `context` must be open as long as `lender` lives.
     pub(in crate::sys) unsafe fn lent(
         context: NonNull<ffi::ibv_context>,
         lender: Arc<dyn Any + Send + Sync>,
     ) -> Result<Self, VerbsError> {
         let calls = Calls::get()?;
-        // SAFETY: an open context has the device it was opened from.
+        // SAFETY: an open context has the device from which it was opened.
         let device = unsafe { (*context.as_ptr()).device };
         // SAFETY: as above.
         let name = unsafe { (calls.ibv_get_device_name)(device) };
-        // SAFETY: the name is part of the device, which is kept while the context is open.
+        // SAFETY: the name is part of the device, which lives while the context is open.
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
         Ok(Self(Arc::new(Handle { calls, context, name, lender: Some(lender) })))
     }
 
-    /// The kernel's name.
+    /// Returns the name in the kernel.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// What the device says about itself and its limits.
+    /// Queries the attributes and limits of the device.
     pub fn attr(&self) -> Result<DeviceAttr, VerbsError> {
         // SAFETY: the context is open.
         let answer = unsafe { inline::query_device(self.calls(), self.context()) }
             .map_err(|errno| self.error(Operation::QueryDevice, errno))?;
-        // SAFETY: as above; the number is set when the device is opened.
+        // SAFETY: as above; the number was set when the device was opened.
         let vectors = unsafe { (*self.context()).num_comp_vectors };
         let attr = match answer {
             DeviceAnswer::Extended(attr) => DeviceAttr::extended(&attr, vectors),
@@ -231,9 +237,10 @@ impl Device {
     fn completion_counters(&self) -> Option<CompletionCounters> {
         let query = self.calls()._ibv_query_comp_cntr_caps?;
         let mut caps = CompletionCounterCaps::default();
-        // SAFETY: the context is open, and the size is that of the structure to fill in.
+        // SAFETY: the context is open, and the size is that of the structure that the call fills
+        // in.
         let answer = unsafe { query(self.context(), &raw mut caps, size_of_val(&caps)) };
-        // An extra, as the rate of a port is: whatever keeps it away is no reason to lose the rest.
+        // The counters are optional: a failure of this query must not hide the other attributes.
         (answer == 0).then_some(CompletionCounters {
             max_value: caps.max_value,
             max_counters: caps.max_counters,
@@ -249,17 +256,16 @@ impl Device {
         self.0.context.as_ptr()
     }
 
-    /// Whether it is neither InfiniBand nor iWARP nor any other transport that verbs have a word
-    /// for, as EFA's cards are not.
+    /// True if the device has an unspecified transport, which EFA adapters have.
     pub(super) fn may_be_efa(&self) -> bool {
-        // SAFETY: an open context has the device it was opened from.
+        // SAFETY: an open context has the device from which it was opened.
         let device = unsafe { (*self.context()).device };
-        // SAFETY: the device is kept while the context is open, and nobody writes to it.
+        // SAFETY: the device lives while the context is open, and no code writes to the device.
         let kind = unsafe { (*device).transport_type };
         kind == ffi::IBV_TRANSPORT_UNSPECIFIED
     }
 
-    /// Whether both are the same open context, so that objects of one may be used with the other.
+    /// True if both have one open context. Only then can objects of one be used with the other.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.0.context == other.0.context
     }
@@ -278,7 +284,8 @@ impl fmt::Debug for Device {
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.lender.is_none() {
-            // SAFETY: opened by this handle, closed once; all that was made on it held a clone.
+            // SAFETY: this handle opened the context, and closes it once. Every object made on it
+            // held a clone.
             let _ = unsafe { (self.calls.ibv_close_device)(self.context.as_ptr()) };
         }
     }

@@ -1,4 +1,4 @@
-//! Protection domains: what may be used together.
+//! Wraps protection domains. Only objects of one domain can be used together.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
 use std::fmt;
@@ -10,7 +10,8 @@ use super::error::{Operation, VerbsError};
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 
-/// A protection domain. Clones share it; it ends with the last of them and of what was made in it.
+/// A protection domain. Clones share it. It is destroyed after the last clone and the last object
+/// that was made in it.
 #[derive(Clone)]
 pub struct Domain(Arc<Handle>);
 
@@ -34,7 +35,7 @@ impl Domain {
         Ok(Self(Arc::new(Handle { raw, device: device.clone() })))
     }
 
-    /// The device it is on.
+    /// Returns the device of the domain.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.0.device
@@ -44,7 +45,7 @@ impl Domain {
         self.0.raw.as_ptr()
     }
 
-    /// Whether both are the same domain.
+    /// True if both are one domain.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -58,7 +59,8 @@ impl fmt::Debug for Domain {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: made by this handle, ended once; all that was made in it held a clone.
+        // SAFETY: this handle made the domain, and destroys it once. Every object made in it held
+        // a clone.
         let _ = unsafe { (self.device.calls().ibv_dealloc_pd)(self.raw.as_ptr()) };
     }
 }

@@ -1,4 +1,4 @@
-//! The reliable datagrams of EFA (SRD), which only libefa can make.
+//! Makes queue pairs for the reliable datagrams of EFA (SRD), which only libefa can make.
 #![expect(unsafe_code, reason = "calls libefa")]
 
 use std::ptr::NonNull;
@@ -13,7 +13,7 @@ use crate::sys::ffi::{ibv_pd, ibv_qp, ibv_qp_init_attr};
 const SRD: u32 = 0;
 
 dl::functions! {
-    /// What this program calls of libefa.
+    /// Functions of libefa that this program calls.
     pub(in crate::sys) struct Calls;
     required {
         fn efadv_create_driver_qp(*mut ibv_pd, *mut ibv_qp_init_attr, u32) -> *mut ibv_qp;
@@ -22,7 +22,7 @@ dl::functions! {
 }
 
 impl Calls {
-    /// The table, looked up when it is first asked for; most hosts have no such library.
+    /// Returns the table. The first call opens the library, which most hosts do not have.
     pub(super) fn get() -> Result<&'static Self, LoadError> {
         static CALLS: OnceLock<Result<Calls, LoadError>> = OnceLock::new();
         CALLS
@@ -33,7 +33,8 @@ impl Calls {
             .map_err(Clone::clone)
     }
 
-    /// Makes a queue pair of reliable datagrams; EOPNOTSUPP on every other card.
+    /// Makes a queue pair of reliable datagrams. Fails with EOPNOTSUPP on any adapter that is no
+    /// EFA.
     pub(super) fn create(
         &self,
         domain: &Domain,
@@ -43,8 +44,8 @@ impl Calls {
             return Err(Errno::NOT_SUPPORTED);
         }
         let create = self.efadv_create_driver_qp;
-        // SAFETY: the domain lives and is of a card without a standard transport, which libefa
-        // holds against its own driver; the attributes are complete.
+        // SAFETY: the domain is alive, and its device has no standard transport. libefa checks
+        // that the device has its own driver. The attributes are complete.
         let raw = unsafe { create(domain.raw(), init, SRD) };
         NonNull::new(raw).ok_or_else(Errno::last)
     }

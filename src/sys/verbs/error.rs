@@ -1,4 +1,4 @@
-//! What can go wrong with verbs, with the operation and the object in it.
+//! Defines the errors of verbs, with operation and object.
 
 use std::fmt;
 
@@ -7,22 +7,23 @@ use thiserror::Error;
 use crate::sys::dl::LoadError;
 use crate::sys::errno::Errno;
 
-/// Why a verbs operation gave no answer.
+/// Reason why a verbs operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum VerbsError {
     /// libibverbs cannot be used.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The kernel has no RDMA support loaded; other than a kernel with support and no device.
+    /// The kernel has loaded no RDMA support. A kernel that has support but no device is no
+    /// error.
     #[error("the kernel has no RDMA support loaded (ib_uverbs)")]
     NoKernelSupport,
-    /// There is no device of that name.
+    /// No device has this name.
     #[error("RDMA device {device} does not exist")]
     NoSuchDevice {
-        /// The name that was asked for.
+        /// Requested name.
         device: String,
     },
-    /// The device exists, and its file does not, as in a container.
+    /// The device exists, but its file does not, for example in a container.
     #[error("the file {file} of {device} does not exist")]
     NoFile {
         /// Name of the device.
@@ -30,7 +31,7 @@ pub enum VerbsError {
         /// Path of the file.
         file: String,
     },
-    /// The device and its file exist, and libibverbs has no driver for the device.
+    /// The device and its file exist, but libibverbs has no driver for the device.
     #[error("libibverbs has no driver for {device}")]
     NoProvider {
         /// Name of the device.
@@ -39,33 +40,33 @@ pub enum VerbsError {
     /// The range does not lie within the queue pair's buffer.
     #[error("bytes {offset} to {offset}+{length} are outside a buffer of {size} bytes")]
     OutOfBuffer {
-        /// Where the range starts.
+        /// First byte of the range.
         offset: usize,
-        /// Its bytes.
+        /// Length of the range, in bytes.
         length: usize,
-        /// The bytes of the buffer.
+        /// Size of the buffer, in bytes.
         size: usize,
     },
     /// A call failed.
     #[error("cannot {}: {errno}", operation.on(object))]
     Call {
-        /// What was tried.
+        /// Failed operation.
         operation: Operation,
-        /// On what, as in `rxe0` or `rxe0/1`.
+        /// Object of the operation, for example `rxe0` or `rxe0/1`.
         object: String,
-        /// The library's or the kernel's answer.
+        /// Error of the library or the kernel.
         errno: Errno,
     },
 }
 
 impl VerbsError {
-    /// A failed call.
+    /// Makes the error of a failed call.
     #[cold]
     pub(super) fn call(operation: Operation, object: impl fmt::Display, errno: Errno) -> Self {
         Self::Call { operation, object: object.to_string(), errno }
     }
 
-    /// The code of a failed call.
+    /// Returns the code of a failed call, ENOENT for a missing device file, else `None`.
     #[must_use]
     pub fn errno(&self) -> Option<Errno> {
         match self {
@@ -75,8 +76,8 @@ impl VerbsError {
         }
     }
 
-    /// True if the limit of locked memory can be the cause: a call that pins memory failed with
-    /// ENOMEM, or with EPERM, which the kernel returns for a limit of 0 (`ib_umem_get`,
+    /// True if a low limit of locked memory is a possible cause: a call that pins memory failed
+    /// with ENOMEM or EPERM. The kernel returns EPERM for a limit of 0 (`ib_umem_get`,
     /// drivers/infiniband/core/umem.c).
     #[must_use]
     pub fn is_memory_limit(&self) -> bool {
@@ -84,14 +85,15 @@ impl VerbsError {
         matches!(*errno, Errno::NO_MEMORY | Errno::NOT_PERMITTED) && operation.pins_memory()
     }
 
-    /// Whether the device or driver lacks the operation, so that another transport may do.
+    /// True if the device or driver does not support the operation. Another transport can still
+    /// work.
     #[must_use]
     pub fn is_unsupported(&self) -> bool {
         self.errno().is_some_and(Errno::is_unsupported)
     }
 }
 
-/// What was tried.
+/// Operation of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Listing the devices.
@@ -116,13 +118,13 @@ pub enum Operation {
     CreateCompletionQueue,
     /// Making a queue pair.
     CreateQueuePair,
-    /// Making an address handle; on `RoCE` the kernel looks for the neighbour here.
+    /// Making an address handle; on `RoCE` the kernel resolves the neighbor here.
     CreateAddress,
     /// Moving a queue pair to RESET.
     ToReset,
     /// Moving a queue pair to INIT.
     ToInit,
-    /// Moving a queue pair to RTR; on `RoCE` the kernel looks for the neighbour here.
+    /// Moving a queue pair to RTR; on `RoCE` the kernel resolves the neighbor here.
     ToReceive,
     /// Moving a queue pair to RTS.
     ToSend,
@@ -134,7 +136,7 @@ pub enum Operation {
     PostReceive,
     /// Polling a completion queue.
     Poll,
-    /// Asking for a completion event.
+    /// Requesting a completion event.
     Arm,
     /// Waiting for a completion event.
     Wait,
@@ -146,7 +148,7 @@ impl Operation {
         matches!(self, Self::RegisterMemory | Self::CreateCompletionQueue | Self::CreateQueuePair)
     }
 
-    /// The words of the operation, with its object at the right place.
+    /// Returns the text of the operation, with its object at the right place.
     fn on(self, object: &str) -> String {
         let (before, after) = match self {
             Self::List => ("list the RDMA devices", ""),

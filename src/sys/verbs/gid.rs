@@ -1,35 +1,35 @@
-//! Entries of the GID table.
+//! Copies entries of the GID table.
 #![expect(unsafe_code, reason = "a GID is a C union")]
 
 use serde::{Deserialize, Serialize};
 
 use crate::sys::ffi;
 
-/// A used slot of a port's GID table.
+/// A used entry of a port's GID table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GidEntry {
-    /// The port, from 1.
+    /// Port, from 1.
     pub port: u32,
-    /// The slot.
+    /// Index in the table.
     pub index: u32,
-    /// The GID, in network byte order.
+    /// GID, in network byte order.
     pub gid: [u8; 16],
-    /// What goes on the wire with it.
+    /// Protocol of packets with this GID.
     pub kind: GidKind,
     /// Index of the network device; `None` on InfiniBand and iWARP.
     pub ndev_ifindex: Option<u32>,
 }
 
-/// What goes on the wire with a GID.
+/// Protocol of packets with a GID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GidKind {
-    /// InfiniBand, and iWARP for want of its own kind.
+    /// InfiniBand, and also iWARP, which has no GID type.
     InfiniBand,
-    /// `RoCE` version 1: its own Ethertype, no router.
+    /// `RoCE` version 1: its own Ethertype, not routable.
     RoceV1,
     /// `RoCE` version 2: UDP port 4791.
     RoceV2,
-    /// A kind that this program does not know, by its number.
+    /// GID type that has no name here, by its number.
     Other(u32),
 }
 
@@ -50,7 +50,7 @@ impl GidEntry {
     }
 }
 
-/// The bytes of a GID.
+/// Returns the bytes of a GID.
 pub(super) fn bytes(gid: ffi::ibv_gid) -> [u8; 16] {
     // SAFETY: both members of the union are 16 bytes of plain numbers.
     unsafe { gid.raw }

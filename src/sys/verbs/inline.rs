@@ -1,6 +1,7 @@
-//! The functions of `infiniband/verbs.h` that are `static inline`, and so in no library.
+//! Implements the functions of `infiniband/verbs.h` that are `static inline`, and so in no
+//! library.
 //!
-//! Each does what rdma-core's header does, step by step.
+//! Each function follows rdma-core's header step by step.
 #![expect(unsafe_code, reason = "reads tables of functions that the provider filled")]
 
 use std::ffi::c_int;
@@ -11,7 +12,7 @@ use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
 
-/// `verbs_get_ctx`: whether a `verbs_context` lies around the context.
+/// True if the context is part of a `verbs_context` (`verbs_get_ctx` of the header).
 ///
 /// # Safety
 ///
@@ -23,10 +24,10 @@ unsafe fn is_extended(context: *mut ffi::ibv_context) -> bool {
     mark.addr() == usize::MAX
 }
 
-/// The operation of an extended context that lies `offset` into a `verbs_context`.
+/// Returns the operation of an extended context at `offset` in a `verbs_context`.
 ///
-/// `verbs_get_ctx_op` of the header: an older library has a shorter `verbs_context`, which misses
-/// the first fields and says so in `sz`.
+/// Follows `verbs_get_ctx_op` of the header. An older library has a shorter `verbs_context`,
+/// whose first fields are missing; `sz` is its size.
 ///
 /// # Safety
 ///
@@ -36,7 +37,8 @@ unsafe fn extended_op<T: Copy>(context: *mut ffi::ibv_context, offset: usize) ->
     if !unsafe { is_extended(context) } {
         return None;
     }
-    // By address alone: of an older library's table the first fields are not there.
+    // These steps compute addresses only, because the first fields do not exist with an older
+    // library.
     let before =
         |offset| context.wrapping_byte_sub(offset_of!(ffi::verbs_context, context) - offset);
     let size = before(offset_of!(ffi::verbs_context, sz)).cast::<usize>();
@@ -46,7 +48,7 @@ unsafe fn extended_op<T: Copy>(context: *mut ffi::ibv_context, offset: usize) ->
         return None;
     }
     let op = before(offset).cast::<Option<T>>();
-    // SAFETY: `sz` says that the field is there, and the caller vouches for its type.
+    // SAFETY: `sz` proves that the field exists, and the caller promises its type.
     unsafe { op.read() }
 }
 
@@ -54,7 +56,7 @@ unsafe fn extended_op<T: Copy>(context: *mut ffi::ibv_context, offset: usize) ->
 macro_rules! extended_op {
     ($context:expr, $field:ident: $signature:ty) => {{
         const OFFSET: usize = offset_of!(ffi::verbs_context, $field);
-        // Fails to compile when the signature is not the field's.
+        // This line does not compile if the signature is not that of the field.
         const _: fn(&ffi::verbs_context) -> &Option<$signature> = |table| &table.$field;
         // SAFETY: the caller promises an open context; the line above proves the type.
         unsafe { extended_op::<$signature>($context, OFFSET) }
@@ -71,7 +73,7 @@ type QueryDeviceEx = unsafe extern "C" fn(
     usize,
 ) -> c_int;
 
-/// `ibv_query_port`.
+/// Queries the attributes of a port (`ibv_query_port`).
 ///
 /// # Safety
 ///
@@ -83,24 +85,24 @@ pub(super) unsafe fn query_port(
 ) -> Result<ffi::ibv_port_attr, Errno> {
     let mut attr = ffi::ibv_port_attr::zeroed();
     let answer = if let Some(op) = extended_op!(context, query_port: QueryPort) {
-        // SAFETY: the context is open, and the size is that of the structure pointed to.
+        // SAFETY: the context is open, and the size is that of the structure.
         unsafe { op(context, port, &raw mut attr, size_of_val(&attr)) }
     } else {
-        // SAFETY: the symbol writes the first part of the structure, as in the header.
+        // SAFETY: the function writes the first part of the structure, as in the header.
         unsafe { (calls.ibv_query_port)(context, port, (&raw mut attr).cast()) }
     };
     Errno::check(answer).map(|()| attr)
 }
 
-/// What [`query_device`] has got.
+/// Attributes that [`query_device`] read.
 pub(super) enum DeviceAnswer {
-    /// From `query_device_ex`; fields that the driver does not know are zero.
+    /// Result of `query_device_ex`; a field that the driver does not support is zero.
     Extended(ffi::ibv_device_attr_ex),
-    /// From `query_device`, as there is no extended query.
+    /// Result of `query_device`, if the extended query does not exist.
     Legacy(ffi::ibv_device_attr),
 }
 
-/// `ibv_query_device_ex`.
+/// Queries the attributes of a device (`ibv_query_device_ex`).
 ///
 /// # Safety
 ///
@@ -111,7 +113,8 @@ pub(super) unsafe fn query_device(
 ) -> Result<DeviceAnswer, Errno> {
     if let Some(op) = extended_op!(context, query_device_ex: QueryDeviceEx) {
         let mut attr = ffi::ibv_device_attr_ex::zeroed();
-        // SAFETY: the context is open, no input is allowed, and the size is that of the structure.
+        // SAFETY: the context is open, the input may be null, and the size is that of the
+        // structure.
         let answer = unsafe { op(context, std::ptr::null(), &raw mut attr, size_of_val(&attr)) };
         match Errno::check(answer) {
             Ok(()) => return Ok(DeviceAnswer::Extended(attr)),
@@ -125,50 +128,51 @@ pub(super) unsafe fn query_device(
     Errno::check(answer).map(|()| DeviceAnswer::Legacy(attr))
 }
 
-/// `ibv_post_send`.
+/// Posts a send request (`ibv_post_send`).
 ///
 /// # Safety
 ///
-/// `qp` must be alive, and `request` complete for its transport; the memory it names must be
-/// registered and stay so until its completion.
+/// `qp` must be alive, and `request` complete for its transport. The memory that `request` names
+/// must be registered until the request completes.
 #[inline]
 pub(super) unsafe fn post_send(
     qp: *mut ffi::ibv_qp,
     request: &mut ffi::ibv_send_wr,
 ) -> Result<(), Errno> {
-    // SAFETY: the caller promises a living queue pair.
+    // SAFETY: the caller promises a queue pair that is alive.
     let context = unsafe { (*qp).context };
-    // SAFETY: a queue pair has the open context it was made in.
+    // SAFETY: a queue pair has the open context in which it was made.
     let op = unsafe { (*context).ops.post_send };
     let mut bad = std::ptr::null_mut();
     let Some(op) = op else { return Err(Errno::NOT_SUPPORTED) };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a complete request and registered memory.
     let answer = unsafe { op(qp, request, &raw mut bad) };
     Errno::check(answer)
 }
 
-/// `ibv_post_recv`.
+/// Posts a receive request (`ibv_post_recv`).
 ///
 /// # Safety
 ///
-/// As for [`post_send`].
+/// `qp` must be alive. The memory that `request` names must be registered until the request
+/// completes.
 #[inline]
 pub(super) unsafe fn post_recv(
     qp: *mut ffi::ibv_qp,
     request: &mut ffi::ibv_recv_wr,
 ) -> Result<(), Errno> {
-    // SAFETY: the caller promises a living queue pair.
+    // SAFETY: the caller promises a queue pair that is alive.
     let context = unsafe { (*qp).context };
-    // SAFETY: a queue pair has the open context it was made in.
+    // SAFETY: a queue pair has the open context in which it was made.
     let op = unsafe { (*context).ops.post_recv };
     let mut bad = std::ptr::null_mut();
     let Some(op) = op else { return Err(Errno::NOT_SUPPORTED) };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises registered memory.
     let answer = unsafe { op(qp, request, &raw mut bad) };
     Errno::check(answer)
 }
 
-/// `ibv_poll_cq`: how many of `room` were filled.
+/// Fills `room` with completions, and returns their number (`ibv_poll_cq`).
 ///
 /// # Safety
 ///
@@ -178,28 +182,28 @@ pub(super) unsafe fn poll_cq(
     cq: *mut ffi::ibv_cq,
     room: &mut [ffi::ibv_wc],
 ) -> Result<usize, Errno> {
-    // SAFETY: the caller promises a living completion queue.
+    // SAFETY: the caller promises a completion queue that is alive.
     let context = unsafe { (*cq).context };
-    // SAFETY: a completion queue has the open context it was made in.
+    // SAFETY: a completion queue has the open context in which it was made.
     let op = unsafe { (*context).ops.poll_cq };
     let Some(op) = op else { return Err(Errno::NOT_SUPPORTED) };
     let most = c_int::try_from(room.len()).unwrap_or(c_int::MAX);
-    // SAFETY: the queue is alive, and there is room for that many completions.
+    // SAFETY: the queue is alive, and `room` has space for that many completions.
     let answer = unsafe { op(cq, most, room.as_mut_ptr()) };
-    // A negative answer is the provider's own number, no errno.
+    // A negative result is a number of the provider, no errno.
     usize::try_from(answer).map(|count| count.min(room.len())).or(Err(Errno::IO))
 }
 
-/// `ibv_req_notify_cq`, for the next completion of any kind.
+/// Requests an event for the next completion of any kind (`ibv_req_notify_cq`).
 ///
 /// # Safety
 ///
 /// `cq` must be alive.
 #[inline]
 pub(super) unsafe fn req_notify_cq(cq: *mut ffi::ibv_cq) -> Result<(), Errno> {
-    // SAFETY: the caller promises a living completion queue.
+    // SAFETY: the caller promises a completion queue that is alive.
     let context = unsafe { (*cq).context };
-    // SAFETY: a completion queue has the open context it was made in.
+    // SAFETY: a completion queue has the open context in which it was made.
     let op = unsafe { (*context).ops.req_notify_cq };
     let Some(op) = op else { return Err(Errno::NOT_SUPPORTED) };
     // SAFETY: the queue is alive.

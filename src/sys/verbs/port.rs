@@ -1,4 +1,4 @@
-//! Ports: state, speed, tables.
+//! Reads the attributes and tables of ports.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
 use serde::{Deserialize, Serialize};
@@ -11,56 +11,57 @@ use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
 
-/// `ibv_port_attr` in the numbers of `infiniband/verbs.h` and the InfiniBand specification.
+/// Attributes of a port (`ibv_port_attr`), with the numbers of `infiniband/verbs.h` and the
+/// InfiniBand specification.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PortAttr {
-    /// Logical state: 1 down, 2 initialise, 3 armed, 4 active, 5 active defer.
+    /// Logical state: 1 down, 2 initialize, 3 armed, 4 active, 5 active defer.
     pub state: u32,
-    /// Largest MTU as a code: 1 is 256 bytes, 5 is 4096.
+    /// Maximum MTU as a code: 1 is 256 bytes, 5 is 4096.
     pub max_mtu: u32,
-    /// MTU in force as a code.
+    /// MTU in use, as a code.
     pub active_mtu: u32,
-    /// Slots of the GID table, used or not.
+    /// Number of entries of the GID table, used or not.
     pub gid_tbl_len: i64,
-    /// Capabilities of the port.
+    /// Capability flags of the port.
     pub port_cap_flags: u32,
-    /// Largest message in bytes.
+    /// Maximum size of a message, in bytes.
     pub max_msg_sz: u32,
-    /// Packets with a wrong `P_Key`, as far as the driver counts them.
+    /// Number of packets with a wrong `P_Key`, if the driver counts them.
     pub bad_pkey_cntr: u32,
-    /// Packets with a wrong `Q_Key`, as far as the driver counts them.
+    /// Number of packets with a wrong `Q_Key`, if the driver counts them.
     pub qkey_viol_cntr: u32,
-    /// Slots of the `P_Key` table.
+    /// Number of entries of the `P_Key` table.
     pub pkey_tbl_len: u16,
-    /// Local identifier; 0 on Ethernet.
+    /// LID; 0 on Ethernet.
     pub lid: u16,
-    /// Local identifier of the subnet manager.
+    /// LID of the subnet manager.
     pub sm_lid: u16,
-    /// Low bits of the LID that are ignored.
+    /// LID mask control: number of low LID bits that are ignored.
     pub lmc: u8,
-    /// Virtual lanes as a code.
+    /// Number of virtual lanes as a code.
     pub max_vl_num: u8,
     /// Service level of the subnet manager.
     pub sm_sl: u8,
-    /// Delay of the subnet as an exponent of 4.096 µs.
+    /// Delay of the subnet, as an exponent of 4.096 µs.
     pub subnet_timeout: u8,
-    /// What the subnet manager has initialised.
+    /// Type of initialization that the subnet manager performed.
     pub init_type_reply: u8,
-    /// Width as a code: 1 is 1X, 2 is 4X, 4 is 8X, 8 is 12X, 16 is 2X.
+    /// Link width as a code: 1 is 1X, 2 is 4X, 4 is 8X, 8 is 12X, 16 is 2X.
     pub active_width: u8,
-    /// Speed per lane as a code of 8 bits.
+    /// Speed per lane, as a code of 8 bits.
     pub active_speed: u8,
     /// Physical state: 2 polling, 3 disabled, 5 link up.
     pub phys_state: u8,
     /// Link layer: 1 InfiniBand, 2 Ethernet, 0 unspecified (InfiniBand, from old drivers).
     pub link_layer: u8,
-    /// Flags: bit 0 says that a GRH is required.
+    /// Flags; bit 0 means that a GRH is required.
     pub flags: u8,
-    /// Further capabilities of the port.
+    /// More capability flags of the port.
     pub port_cap_flags2: u16,
-    /// Speed per lane as a code of more than 8 bits (XDR); 0 from a library before v50.
+    /// Speed per lane, as a code of more than 8 bits (XDR); 0 with a library before v50.
     pub active_speed_ex: u32,
-    /// Rate of the link in units of 100 Mb/s; `None` from a library before v62 or a driver
+    /// Rate of the link, in units of 100 Mb/s. `None` with a library before v62 or a driver
     /// without the query.
     pub speed_100mbps: Option<u64>,
 }
@@ -95,25 +96,26 @@ impl PortAttr {
         }
     }
 
-    /// Whether data can flow.
+    /// True if the port can transfer data.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.state == ffi::IBV_PORT_ACTIVE
     }
 
-    /// Whether the link is Ethernet, so that every address needs a GID.
+    /// True if the link is Ethernet. Every address then needs a GID.
     #[must_use]
     pub fn is_ethernet(&self) -> bool {
         u32::from(self.link_layer) == ffi::IBV_LINK_LAYER_ETHERNET
     }
 
-    /// Whether the port takes no packet without a global route header.
+    /// True if the port accepts only packets with a global route header.
     #[must_use]
     pub fn needs_grh(&self) -> bool {
         u32::from(self.flags) & ffi::IB_UVERBS_QPF_GRH_REQUIRED != 0
     }
 
-    /// The MTU in force; `None` when the driver gives no code of the specification.
+    /// Returns the MTU in use; `None` if the driver reports a code that is not in the
+    /// specification.
     #[must_use]
     pub fn active_mtu(&self) -> Option<Mtu> {
         Mtu::from_code(self.active_mtu)
@@ -144,19 +146,19 @@ impl Mtu {
         (Self::B4096, ffi::IBV_MTU_4096, 4096),
     ];
 
-    /// The MTU of a code of the specification.
+    /// Returns the MTU of a code of the specification; `None` for another code.
     #[must_use]
     pub fn from_code(code: u32) -> Option<Self> {
         Self::ALL.iter().find(|(_, known, _)| *known == code).map(|(mtu, ..)| *mtu)
     }
 
-    /// The MTU of so many bytes.
+    /// Returns the MTU of this number of bytes; `None` if no MTU has it.
     #[must_use]
     pub fn from_bytes(bytes: u32) -> Option<Self> {
         Self::ALL.iter().find(|(.., known)| *known == bytes).map(|(mtu, ..)| *mtu)
     }
 
-    /// Bytes of payload per packet.
+    /// Returns the bytes of payload per packet.
     #[must_use]
     pub fn bytes(self) -> u32 {
         256 << (self.code() - ffi::IBV_MTU_256)
@@ -174,7 +176,7 @@ impl Mtu {
 }
 
 impl Device {
-    /// What a port says about itself; ports count from 1.
+    /// Queries the attributes of a port. Ports start at 1.
     pub fn port(&self, port: u8) -> Result<PortAttr, VerbsError> {
         // SAFETY: the context is open.
         let attr = unsafe { inline::query_port(self.calls(), self.context(), port) }
@@ -185,30 +187,30 @@ impl Device {
     fn port_speed(&self, port: u8) -> Option<u64> {
         let query = self.calls().ibv_query_port_speed?;
         let mut speed = 0;
-        // SAFETY: the context is open, and the last argument is a number to fill in.
+        // SAFETY: the context is open, and the call fills in the last argument.
         let answer = unsafe { query(self.context(), u32::from(port), &raw mut speed) };
-        // The rate is an extra: whatever keeps it away is no reason to lose the port.
+        // The rate is optional: a failure of this query must not hide the port.
         (answer == 0).then_some(speed)
     }
 
-    /// One GID of a port, all zeros when the slot is empty.
+    /// Reads one GID of a port; all bytes are zero if the entry is empty.
     pub fn gid(&self, port: u8, index: u16) -> Result<[u8; 16], VerbsError> {
         let mut gid = ffi::ibv_gid::zeroed();
         let query = self.calls().ibv_query_gid;
-        // SAFETY: the context is open, and the last argument is a GID to fill in.
+        // SAFETY: the context is open, and the call fills in the last argument.
         let answer = unsafe { query(self.context(), port, i32::from(index), &raw mut gid) };
         Errno::check(answer).map_err(|errno| self.port_error(Operation::QueryGid, port, errno))?;
         Ok(gid::bytes(gid))
     }
 
-    /// All used GIDs of all ports with their kind and network device, at most `slots` of them.
+    /// Reads the used GIDs of all ports with type and network device, at most `slots` of them.
     ///
-    /// `None` when the library is older than v30 and has no such query.
+    /// Returns `None` if the library is older than v30, which does not have the query.
     pub fn gid_table(&self, slots: usize) -> Result<Option<Vec<GidEntry>>, VerbsError> {
         let Some(query) = self.calls()._ibv_query_gid_table else { return Ok(None) };
         let mut entries = vec![ffi::ibv_gid_entry::zeroed(); slots];
         let size = size_of::<ffi::ibv_gid_entry>();
-        // SAFETY: the context is open, and there is room for that many entries of that size.
+        // SAFETY: the context is open, and `entries` has `slots` entries of this size.
         let answer = unsafe { query(self.context(), entries.as_mut_ptr(), slots, 0, size) };
         let Ok(count) = usize::try_from(answer) else {
             let errno = Errno::from_code(i32::try_from(answer).unwrap_or(i32::MIN));
@@ -217,11 +219,11 @@ impl Device {
         Ok(Some(entries.iter().take(count).map(GidEntry::copy).collect()))
     }
 
-    /// One `P_Key` of a port in host byte order; bit 15 is full membership.
+    /// Reads one `P_Key` of a port, in host byte order; bit 15 means full membership.
     pub fn pkey(&self, port: u8, index: u16) -> Result<u16, VerbsError> {
         let mut pkey = 0;
         let query = self.calls().ibv_query_pkey;
-        // SAFETY: the context is open, and the last argument is a number to fill in.
+        // SAFETY: the context is open, and the call fills in the last argument.
         let answer = unsafe { query(self.context(), port, i32::from(index), &raw mut pkey) };
         Errno::check(answer).map_err(|errno| self.port_error(Operation::QueryPkey, port, errno))?;
         Ok(u16::from_be(pkey))

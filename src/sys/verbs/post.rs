@@ -1,4 +1,4 @@
-//! Posting requests: the hot path, without allocation, lock or look-up.
+//! Posts requests. This is the hot path: it does not allocate, lock or look up.
 #![expect(unsafe_code, reason = "hands requests to the device")]
 
 use std::ptr;
@@ -12,39 +12,41 @@ use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
 
-/// A request: a range of the queue pair's buffer, and the id that its completion will carry.
+/// A request: a range of the queue pair's buffer, and an id for its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Comes back in the completion.
+    /// Id that the completion returns.
     pub id: u64,
-    /// First byte of the range.
+    /// First byte of the range, from the start of the buffer.
     pub offset: usize,
-    /// Bytes of the range.
+    /// Length of the range, in bytes.
     pub length: usize,
 }
 
-/// Whether a send that succeeds makes a completion; one that fails always does.
+/// Condition for a completion of a send. A failed send always has a completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// It makes one.
+    /// A successful send has a completion.
     Always,
-    /// It makes none. Every now and then one must, or the send queue fills up.
+    /// A successful send has no completion. The send queue fills up unless some sends are
+    /// `Always`.
     OnFailure,
 }
 
-/// A queue pair to send a datagram to.
+/// Queue pair that a datagram is sent to.
 #[derive(Debug, Clone, Copy)]
 pub struct Destination<'a> {
-    /// The remote port, of the same protection domain as the sender.
+    /// Address of the remote port, made in the protection domain of the sender.
     pub address: &'a AddressHandle,
-    /// The queue pair there.
+    /// Number of the remote queue pair.
     pub qp_num: u32,
-    /// The key that it demands.
+    /// Q_Key that the remote queue pair requires.
     pub qkey: u32,
 }
 
 impl<T: Transport> QueuePair<T> {
-    /// Posts a receive into a range of the buffer; on UD the first 40 bytes are for the GRH.
+    /// Posts a receive into a range of the buffer. On UD the first 40 bytes are reserved for the
+    /// GRH.
     #[inline]
     pub fn post_receive(&mut self, request: Request) -> Result<(), VerbsError> {
         let mut entry = self.buffer().entry(request.offset, request.length)?;
@@ -52,15 +54,16 @@ impl<T: Transport> QueuePair<T> {
             wr_id: request.id,
             next: ptr::null_mut(),
             sg_list: &raw mut entry,
-            // mlx5 takes an entry of length 0 for one of 2 GiB.
+            // mlx5 reads an entry of length 0 as 2 GiB.
             num_sge: i32::from(request.length != 0),
         };
-        // SAFETY: the range lies in the registered buffer, which the queue pair does not outlive.
+        // SAFETY: the range lies in the registered buffer, and the buffer outlives the queue
+        // pair.
         let answer = unsafe { inline::post_recv(self.raw(), &mut work) };
         answer.map_err(|errno| self.error(Operation::PostReceive, errno))
     }
 
-    /// Fills a send request, and hands it over after `finish` has completed it.
+    /// Fills in a send request, lets `finish` complete it, and posts it.
     #[inline]
     fn send(
         &mut self,
@@ -72,7 +75,7 @@ impl<T: Transport> QueuePair<T> {
         let mut work = ffi::ibv_send_wr::zeroed();
         work.wr_id = request.id;
         work.sg_list = &raw mut entry;
-        // mlx5 takes an entry of length 0 for one of 2 GiB.
+        // mlx5 reads an entry of length 0 as 2 GiB.
         work.num_sge = i32::from(request.length != 0);
         work.opcode = ffi::IBV_WR_SEND;
         if signal == Signal::Always {
@@ -82,22 +85,22 @@ impl<T: Transport> QueuePair<T> {
             work.send_flags |= ffi::IBV_SEND_INLINE;
         }
         finish(&mut work);
-        // SAFETY: the range lies in the registered buffer, which the queue pair does not outlive;
-        // the callers below complete what their transport needs.
+        // SAFETY: the range lies in the registered buffer, and the buffer outlives the queue
+        // pair. The callers below set all fields that their transport needs.
         let answer = unsafe { inline::post_send(self.raw(), &mut work) };
         answer.map_err(|errno| self.error(Operation::PostSend, errno))
     }
 }
 
 impl<T: Connected> QueuePair<T> {
-    /// Posts a send of a range of the buffer; ENOMEM when the send queue is full.
+    /// Posts a send of a range of the buffer. Fails with ENOMEM if the send queue is full.
     #[inline]
     pub fn post_send(&mut self, request: Request, signal: Signal) -> Result<(), VerbsError> {
         self.send(request, signal, |_| {})
     }
 
-    /// Posts an RDMA write of a range of the buffer to the peer's memory, whose process does not
-    /// notice; ENOMEM when the send queue is full.
+    /// Posts an RDMA write of a range of the buffer to the peer's memory. The peer's process gets
+    /// no completion. Fails with ENOMEM if the send queue is full.
     #[inline]
     pub fn post_write(
         &mut self,
@@ -116,7 +119,7 @@ impl<T: Connected> QueuePair<T> {
 }
 
 impl<T: Addressed> QueuePair<T> {
-    /// Posts a datagram of a range of the buffer; ENOMEM when the send queue is full.
+    /// Posts a datagram with a range of the buffer. Fails with ENOMEM if the send queue is full.
     #[inline]
     pub fn post_datagram(
         &mut self,
@@ -124,7 +127,7 @@ impl<T: Addressed> QueuePair<T> {
         signal: Signal,
         to: &Destination<'_>,
     ) -> Result<(), VerbsError> {
-        // A provider takes every address for one of its own.
+        // A provider casts every address to its own type without a check.
         if !to.address.domain().is(self.domain()) {
             return Err(self.error(Operation::PostSend, Errno::INVALID));
         }

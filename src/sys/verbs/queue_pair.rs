@@ -1,5 +1,5 @@
-//! Queue pairs: one connection or one datagram endpoint, with the buffer it sends from and
-//! receives into.
+//! Wraps queue pairs. A queue pair is one connection or one datagram endpoint. It sends from and
+//! receives into its own buffer.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
 use std::fmt;
@@ -19,35 +19,35 @@ use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
 
-/// Marks a reliable connection (RC).
+/// Type parameter for a reliable connection (RC).
 #[derive(Debug)]
 pub enum Reliable {}
 
-/// Marks an unreliable connection (UC).
+/// Type parameter for an unreliable connection (UC).
 #[derive(Debug)]
 pub enum Unreliable {}
 
-/// Marks unreliable datagrams (UD).
+/// Type parameter for unreliable datagrams (UD).
 #[derive(Debug)]
 pub enum Datagram {}
 
-/// Marks the reliable datagrams of EFA (SRD).
+/// Type parameter for the reliable datagrams of EFA (SRD).
 #[derive(Debug)]
 pub enum ReliableDatagram {}
 
-/// A transport that a queue pair can have.
+/// Transport of a queue pair.
 pub trait Transport: sealed::Sealed {}
 impl Transport for Reliable {}
 impl Transport for Unreliable {}
 impl Transport for Datagram {}
 impl Transport for ReliableDatagram {}
 
-/// A transport whose requests each name a peer.
+/// Transport with a destination in each request.
 pub trait Addressed: Transport {}
 impl Addressed for Datagram {}
 impl Addressed for ReliableDatagram {}
 
-/// A transport with one peer, which is not named again in each request.
+/// Transport with one peer, which requests do not name.
 pub trait Connected: Transport {}
 impl Connected for Reliable {}
 impl Connected for Unreliable {}
@@ -72,30 +72,32 @@ mod sealed {
     }
 }
 
-/// Room that a queue pair is to have.
+/// Requested capacity of a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
-    /// Outstanding sends.
+    /// Maximum number of outstanding sends.
     pub sends: u32,
-    /// Posted receives.
+    /// Maximum number of posted receives.
     pub receives: u32,
-    /// Bytes that are copied into the request itself instead of read by the device.
+    /// Maximum number of bytes that are copied into a send request, so that the device does not
+    /// read them from memory.
     pub inline_bytes: u32,
 }
 
-/// What a queue pair is made of besides its capacity.
+/// Objects that a queue pair uses.
 #[derive(Debug)]
 pub struct Parts {
-    /// Where its sends complete.
+    /// Completion queue of sends.
     pub send_queue: CompletionQueue,
-    /// Where its receives complete; may be the same.
+    /// Completion queue of receives; it can be the queue of the sends.
     pub receive_queue: CompletionQueue,
-    /// The memory that its requests refer to.
+    /// Memory that the requests refer to.
     pub buffer: Buffer,
 }
 
 impl Parts {
-    /// Whether all parts are on one device: a provider takes every object for one of its own.
+    /// True if all parts are on `device`. A provider casts every object to its own type without a
+    /// check.
     pub(in crate::sys) fn is_on(&self, device: &Device) -> bool {
         self.buffer.domain().device().is(device)
             && self.send_queue.device().is(device)
@@ -103,53 +105,54 @@ impl Parts {
     }
 }
 
-/// A queue pair with its buffer. One thread at a time uses it; it ends before its buffer.
+/// A queue pair with its buffer. One thread at a time uses it. It is destroyed before its buffer.
 pub struct QueuePair<T: Transport> {
     raw: NonNull<ffi::ibv_qp>,
-    /// How it is ended: by libibverbs, or by who made it.
+    /// Functions that made the queue pair and destroy it.
     maker: Maker,
     inline_bytes: u32,
-    /// The port, 0 while it is not known.
+    /// Port, from 1; 0 before the queue pair is in INIT.
     port: u8,
     parts: Parts,
     transport: PhantomData<T>,
 }
 
-/// Who makes and ends a queue pair.
+/// Functions that make and destroy a queue pair.
 pub(in crate::sys) enum Maker {
     /// `ibv_create_qp` and `ibv_destroy_qp`.
     Verbs,
     /// `efadv_create_driver_qp`, and `ibv_destroy_qp`.
     Efa(&'static efa::Calls),
-    /// A connection manager's id.
+    /// Id of a connection manager.
     Cm(Box<dyn CmMaker>),
 }
 
-/// Makes and ends the queue pair of a connection manager's id.
+/// Makes and destroys the queue pair of a connection manager's id.
 ///
 /// # Safety
 ///
-/// `create` must answer an initialised queue pair of that domain or fail; `destroy` must end it.
+/// `create` must return an initialized queue pair of that domain, or fail. `destroy` must destroy
+/// it.
 pub(in crate::sys) unsafe trait CmMaker: Send {
-    /// `rdma_create_qp`.
+    /// Makes the queue pair (`rdma_create_qp`).
     fn create(
         &self,
         domain: &Domain,
         init: &mut ffi::ibv_qp_init_attr,
     ) -> Result<NonNull<ffi::ibv_qp>, Errno>;
 
-    /// `rdma_destroy_qp`, called once.
+    /// Destroys the queue pair (`rdma_destroy_qp`). Called once.
     fn destroy(&self);
 }
 
-// SAFETY: libibverbs has no thread ties, and all parts may move to another thread.
+// SAFETY: libibverbs does not tie objects to a thread, and all parts can move to another thread.
 unsafe impl<T: Transport> Send for QueuePair<T> {}
 
 impl<T: Transport> QueuePair<T> {
     /// Makes a queue pair in the domain of the buffer, in state RESET.
     ///
-    /// An error for which [`VerbsError::is_unsupported`] holds means that the device lacks the
-    /// transport, as iWARP cards lack datagrams.
+    /// [`VerbsError::is_unsupported`] is true for the error if the device does not have the
+    /// transport. For example, iWARP adapters have no datagrams.
     pub fn new(parts: Parts, capacity: Capacity) -> Result<Self, VerbsError> {
         Self::made_by(Maker::Verbs, parts, capacity)
     }
@@ -179,7 +182,7 @@ impl<T: Transport> QueuePair<T> {
         let raw = match &maker {
             Maker::Verbs => {
                 let create = device.calls().ibv_create_qp;
-                // SAFETY: domain and queues live and are of one device.
+                // SAFETY: domain and queues are alive and on one device.
                 let raw = unsafe { create(domain.raw(), &raw mut init) };
                 NonNull::new(raw).ok_or_else(Errno::last)
             }
@@ -187,54 +190,55 @@ impl<T: Transport> QueuePair<T> {
             Maker::Cm(id) => id.create(domain, &mut init),
         };
         let raw = raw.map_err(failed)?;
-        // The library has written back what it has really made.
+        // The library has replaced the requested capacity with the actual one.
         let inline_bytes = init.cap.max_inline_data;
         Ok(Self { raw, maker, inline_bytes, port: 0, parts, transport: PhantomData })
     }
 
-    /// Its number, which peers send to.
+    /// Returns the number of the queue pair, which peers send to.
     #[must_use]
     pub fn number(&self) -> u32 {
         // SAFETY: the queue pair is alive; its number does not change.
         unsafe { (*self.raw()).qp_num }
     }
 
-    /// The queue where its sends complete.
+    /// Returns the completion queue of sends.
     #[must_use]
     pub fn send_queue(&self) -> &CompletionQueue {
         &self.parts.send_queue
     }
 
-    /// The queue where its receives complete.
+    /// Returns the completion queue of receives.
     #[must_use]
     pub fn receive_queue(&self) -> &CompletionQueue {
         &self.parts.receive_queue
     }
 
-    /// Its buffer, for reading.
+    /// Returns the buffer, for reading.
     #[must_use]
     pub fn buffer(&self) -> &Buffer {
         &self.parts.buffer
     }
 
-    /// Copies bytes into its buffer.
-    // No `&mut Buffer` is given out: it could be swapped for one of another domain.
+    /// Copies bytes into the buffer.
+    // This type lends no `&mut Buffer`, because a caller could swap it with a buffer of another
+    // domain.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), VerbsError> {
         self.parts.buffer.write(offset, bytes)
     }
 
-    /// The most bytes that are copied into a send request itself.
+    /// Returns the maximum number of bytes that are copied into a send request.
     #[must_use]
     pub fn inline_bytes(&self) -> u32 {
         self.inline_bytes
     }
 
-    /// Moves it back to RESET, which forgets what was posted.
+    /// Moves the queue pair to RESET, which discards posted requests.
     pub fn to_reset(&mut self) -> Result<(), VerbsError> {
         self.change(Operation::ToReset, Change::to(ffi::IBV_QPS_RESET))
     }
 
-    /// Moves it to ERR, which flushes what was posted into the completion queues.
+    /// Moves the queue pair to ERR, which flushes posted requests to the completion queues.
     pub fn to_error(&mut self) -> Result<(), VerbsError> {
         self.change(Operation::ToError, Change::to(ffi::IBV_QPS_ERR))
     }
@@ -242,7 +246,7 @@ impl<T: Transport> QueuePair<T> {
     fn change(&mut self, operation: Operation, mut change: Change) -> Result<(), VerbsError> {
         let modify = self.device().calls().ibv_modify_qp;
         let mask = change.mask.cast_signed();
-        // SAFETY: the queue pair is alive, and the mask names fields that are set.
+        // SAFETY: the queue pair is alive, and the mask names only fields that are set.
         let answer = unsafe { modify(self.raw(), &raw mut change.attr, mask) };
         Errno::check(answer).map_err(|errno| self.error(operation, errno))
     }
@@ -269,7 +273,7 @@ impl<T: Transport> QueuePair<T> {
 }
 
 impl<T: Connected> QueuePair<T> {
-    /// Moves it from RESET to INIT: receives can be posted.
+    /// Moves the queue pair from RESET to INIT. Receives can then be posted.
     pub fn to_init(&mut self, init: ConnectedInit) -> Result<(), VerbsError> {
         self.port = init.port;
         self.change(Operation::ToInit, init.into())
@@ -277,55 +281,56 @@ impl<T: Connected> QueuePair<T> {
 }
 
 impl QueuePair<Unreliable> {
-    /// Moves it from INIT to RTR; on `RoCE` it takes as long as on RC.
+    /// Moves the queue pair from INIT to RTR. On `RoCE` the call takes as long as on RC.
     pub fn to_receive(&mut self, ready: &UnreliableReady) -> Result<(), VerbsError> {
         self.change(Operation::ToReceive, ready.into())
     }
 
-    /// Moves it from RTR to RTS.
+    /// Moves the queue pair from RTR to RTS.
     pub fn to_send(&mut self, send_psn: u32) -> Result<(), VerbsError> {
         self.change(Operation::ToSend, Change::to_send(send_psn))
     }
 }
 
 impl QueuePair<Reliable> {
-    /// Moves it from INIT to RTR.
+    /// Moves the queue pair from INIT to RTR.
     ///
-    /// On `RoCE` the kernel looks for the neighbour here: about one second for one that does not
-    /// answer, and then ETIMEDOUT.
+    /// On `RoCE` the kernel resolves the neighbor in this call. If the neighbor does not respond,
+    /// the call fails with ETIMEDOUT after about one second.
     pub fn to_receive(&mut self, ready: &ReadyToReceive) -> Result<(), VerbsError> {
         self.change(Operation::ToReceive, ready.into())
     }
 
-    /// Moves it from RTR to RTS; EINVAL on iWARP, which needs a connection manager.
+    /// Moves the queue pair from RTR to RTS. Fails with EINVAL on iWARP, which needs a connection
+    /// manager.
     pub fn to_send(&mut self, ready: ReadyToSend) -> Result<(), VerbsError> {
         self.change(Operation::ToSend, ready.into())
     }
 }
 
 impl QueuePair<ReliableDatagram> {
-    /// Makes a queue pair on a card of EFA, in state RESET.
+    /// Makes a queue pair on an EFA adapter, in state RESET.
     ///
-    /// [`VerbsError::Load`] where there is no libefa; an error for which
-    /// [`VerbsError::is_unsupported`] holds on every other card.
+    /// Fails with [`VerbsError::Load`] if libefa is not installed. On any other adapter,
+    /// [`VerbsError::is_unsupported`] is true for the error.
     pub fn on_efa(parts: Parts, capacity: Capacity) -> Result<Self, VerbsError> {
         Self::made_by(Maker::Efa(efa::Calls::get()?), parts, capacity)
     }
 }
 
 impl<T: Addressed> QueuePair<T> {
-    /// Moves it from RESET to INIT: receives can be posted.
+    /// Moves the queue pair from RESET to INIT. Receives can then be posted.
     pub fn to_datagram_init(&mut self, init: DatagramInit) -> Result<(), VerbsError> {
         self.port = init.port;
         self.change(Operation::ToInit, init.into())
     }
 
-    /// Moves it from INIT to RTR.
+    /// Moves the queue pair from INIT to RTR.
     pub fn to_receive(&mut self) -> Result<(), VerbsError> {
         self.change(Operation::ToReceive, Change::to(ffi::IBV_QPS_RTR))
     }
 
-    /// Moves it from RTR to RTS.
+    /// Moves the queue pair from RTR to RTS.
     pub fn to_send(&mut self, send_psn: u32) -> Result<(), VerbsError> {
         self.change(Operation::ToSend, Change::to_send(send_psn))
     }
@@ -341,7 +346,8 @@ impl<T: Transport> Drop for QueuePair<T> {
     fn drop(&mut self) {
         match &self.maker {
             Maker::Verbs | Maker::Efa(_) => {
-                // SAFETY: made by libibverbs, ended once, before its buffer and queues.
+                // SAFETY: libibverbs made the queue pair. It is destroyed once, before its buffer
+                // and queues.
                 let _ = unsafe { (self.device().calls().ibv_destroy_qp)(self.raw()) };
             }
             Maker::Cm(id) => id.destroy(),

@@ -1,4 +1,4 @@
-//! The attributes with which a queue pair moves from state to state.
+//! Builds the attributes for state changes of a queue pair.
 
 use super::address::Path;
 use super::buffer::Access;
@@ -6,85 +6,85 @@ use super::port::Mtu;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
 
-/// Sequence numbers have 24 bits.
+/// Mask of a sequence number (PSN), which has 24 bits.
 const PSN_MASK: u32 = 0xff_ffff;
 
-/// From RESET to INIT, on RC and UC.
+/// Attributes from RESET to INIT, on RC and UC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectedInit {
-    /// The local port, from 1.
+    /// Local port, from 1.
     pub port: u8,
-    /// Slot of the `P_Key`.
+    /// Index in the `P_Key` table.
     pub pkey_index: u16,
-    /// What the peer may do.
+    /// Rights of the peer on the buffer.
     pub access: Access,
 }
 
-/// From RESET to INIT, on UD.
+/// Attributes from RESET to INIT, on UD and SRD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DatagramInit {
-    /// The local port, from 1.
+    /// Local port, from 1.
     pub port: u8,
-    /// Slot of the `P_Key`.
+    /// Index in the `P_Key` table.
     pub pkey_index: u16,
-    /// The key that senders must show; with its high bit set it takes a privilege.
+    /// Q_Key that senders must use. A Q_Key with the high bit set requires a privilege.
     pub qkey: u32,
 }
 
-/// From INIT to RTR, on RC.
+/// Attributes from INIT to RTR, on RC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadyToReceive {
-    /// The way to the peer.
+    /// Path to the peer.
     pub path: Path,
-    /// MTU of the path: no larger than the MTU in force at either port, which the kernel does not
-    /// check.
+    /// MTU of the path. It must not exceed the MTU in use at either port; the kernel does not
+    /// check it.
     pub mtu: Mtu,
-    /// The peer's queue pair.
+    /// Number of the peer's queue pair.
     pub remote_qp: u32,
-    /// The peer's first sequence number.
+    /// First sequence number of the peer.
     pub receive_psn: u32,
-    /// RDMA reads and atomics of the peer at a time.
+    /// Maximum number of outstanding RDMA reads and atomics from the peer.
     pub max_dest_rd_atomic: u8,
-    /// How long a peer waits after "receiver not ready", as a code: 12 is 0.64 ms.
+    /// Time that a peer waits after "receiver not ready", as a code: 12 is 0.64 ms.
     pub min_rnr_timer: u8,
 }
 
-/// From INIT to RTR, on UC, which acknowledges nothing and so has no timers.
+/// Attributes from INIT to RTR, on UC, which has no acknowledgements and so no timers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnreliableReady {
-    /// The way to the peer.
+    /// Path to the peer.
     pub path: Path,
-    /// MTU of the path, as on RC.
+    /// MTU of the path, as in [`ReadyToReceive`].
     pub mtu: Mtu,
-    /// The peer's queue pair.
+    /// Number of the peer's queue pair.
     pub remote_qp: u32,
-    /// The peer's first sequence number.
+    /// First sequence number of the peer.
     pub receive_psn: u32,
 }
 
-/// From RTR to RTS, on RC.
+/// Attributes from RTR to RTS, on RC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadyToSend {
-    /// How long to wait for an acknowledgement, as an exponent of 4.096 µs: 14 is 67 ms.
+    /// Timeout of an acknowledgement, as an exponent of 4.096 µs: 14 is 67 ms.
     pub timeout: u8,
-    /// Retries without an acknowledgement; 7 never ends on soft-RoCE.
+    /// Retries without an acknowledgement; with 7, soft-RoCE retries forever.
     pub retry_count: u8,
-    /// Retries after "receiver not ready"; 7 is for ever.
+    /// Retries after "receiver not ready"; 7 means forever.
     pub rnr_retry: u8,
-    /// The first sequence number.
+    /// First sequence number of this end.
     pub send_psn: u32,
-    /// Own RDMA reads and atomics at a time.
+    /// Maximum number of outstanding RDMA reads and atomics from this end.
     pub max_rd_atomic: u8,
 }
 
-/// Attributes and the mask that says which of them count.
+/// Attributes, and the mask of the attributes that are set.
 pub(super) struct Change {
     pub(super) attr: ffi::ibv_qp_attr,
     pub(super) mask: ffi::ibv_qp_attr_mask,
 }
 
 impl Change {
-    /// A change of state and nothing else.
+    /// Changes only the state.
     pub(super) fn to(state: ffi::ibv_qp_state) -> Self {
         let mut attr = ffi::ibv_qp_attr::zeroed();
         attr.qp_state = state;
@@ -154,7 +154,7 @@ impl From<ReadyToSend> for Change {
 }
 
 impl Change {
-    /// From RTR to RTS, on UC and UD.
+    /// Changes the state from RTR to RTS, on UC, UD and SRD.
     pub(super) fn to_send(psn: u32) -> Self {
         let mut change = Self::to(ffi::IBV_QPS_RTS);
         change.attr.sq_psn = psn & PSN_MASK;
