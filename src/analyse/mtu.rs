@@ -177,7 +177,7 @@ impl Rail<'_> {
         let hosts = self.groups.values().flatten().copied().collect::<BTreeSet<_>>();
         self.warning(
             hosts.into_iter().collect(),
-            format!("most of {all} hosts do not share one MTU: {}", clauses.join("; ")),
+            format!("{all} hosts have different MTUs: {}", clauses.join("; ")),
             fixes.join("; "),
         )
     }
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(one.hosts, [0, 1, 2, 3]);
         assert_eq!(
             one.detail,
-            "most of 4 hosts do not share one MTU: n[3-4] (mlx5_1/1 on eth1): MTU 1500 (RDMA path MTU \
+            "4 hosts have different MTUs: n[3-4] (mlx5_1/1 on eth1): MTU 1500 (RDMA path MTU \
              1024); n[1-2] (mlx5_1/1 on eth1): MTU 9000 (RDMA path MTU 4096)"
         );
         assert!(one.hint.ends_with("on n[3-4]: ip link set eth1 mtu 9000"), "{}", one.hint);

@@ -41,7 +41,7 @@ impl Listing for Gids {
 
     const NAME: &'static str = "gids";
 
-    const EXAMPLE: &'static str = "netdev==eth1";
+    const EXAMPLE: &'static str = "kind==\"RoCE v2\"";
 
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),

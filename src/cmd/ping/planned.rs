@@ -79,6 +79,7 @@ fn told(
         },
         time_ms: args.budget.map_or(time_ms, |budget| time_ms.min(ms(budget))),
         relay_bytes: part(estimate.relay_bytes),
+        relay_messages: part(estimate.relay_messages),
         memory_bytes: estimate.memory_bytes,
         simulated,
         coverage,

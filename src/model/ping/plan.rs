@@ -62,6 +62,8 @@ pub struct PlannedRun {
     pub time_ms: u64,
     /// Bytes of messages between this host and the agents: each end's answers are relayed, pair by pair.
     pub relay_bytes: u64,
+    /// Number of these messages.
+    pub relay_messages: u64,
     /// Estimated memory of rdmactl on this host at the end of the run, in bytes.
     pub memory_bytes: u64,
     /// The file with the fabric; `null` for hosts that are there.

@@ -21,6 +21,8 @@ pub struct Estimate {
     pub time: Duration,
     /// Bytes of messages between the operator and the agents, before SSH encrypts them.
     pub relay_bytes: u64,
+    /// Number of these messages.
+    pub relay_messages: u64,
     /// Memory of the operator at the end of the run.
     pub memory_bytes: u64,
 }
@@ -76,6 +78,7 @@ impl Plan {
         Estimate {
             time: measuring.max(talking),
             relay_bytes: pairs.saturating_mul(relayed(load.tests)),
+            relay_messages: pairs.saturating_mul(messages(load.tests)),
             memory_bytes: base
                 .saturating_add(hosts.saturating_mul(of_host))
                 .saturating_add(pairs.saturating_mul(of_pair)),
@@ -135,6 +138,12 @@ fn relayed(tests: &[Test]) -> u64 {
         length(serde_json::to_vec(&ask)) + answer.map_or(0, |it| length(serde_json::to_vec(&it)))
     };
     talk(connection, tests).into_iter().map(message).sum::<usize>() as u64
+}
+
+/// Returns the number of messages of one ordered pair.
+fn messages(tests: &[Test]) -> u64 {
+    let count = |(_, answer): Message| 1 + u64::from(answer.is_some());
+    talk(1, tests).into_iter().map(count).sum()
 }
 
 /// Request to an end, and its reply.
@@ -348,6 +357,7 @@ mod tests {
         let estimate = plan.estimate(load(8, Test::USUAL));
         assert_eq!(plan.count(), 160_000);
         assert_eq!(estimate.relay_bytes, 160_000 * 8 * relayed(Test::USUAL));
+        assert_eq!(estimate.relay_messages, 160_000 * 8 * messages(Test::USUAL));
         assert_eq!(estimate.memory_bytes, (12 << 20) + 10_000 * (48 << 10) + 1_280_000 * 36);
         // 1.28 million pairs keep the operator busy for longer than 16 rounds take.
         assert_eq!(estimate.time, Duration::from_secs(640));

@@ -75,8 +75,11 @@ pub fn render_plan(plan: &PlannedRun) -> String {
         let _ = write!(data, "; a bandwidth test fills the link for {} ms", plan.stream_ms);
     }
     let _ = writeln!(text, "data   {data}");
-    let relayed = Value::Size(plan.relay_bytes);
-    let _ = writeln!(text, "SSH    {relayed} in all between this host and the agents");
+    let (messages, bytes) = (plan.relay_messages, Value::Size(plan.relay_bytes));
+    let _ = writeln!(
+        text,
+        "SSH    {messages} messages between this host and the agents, {bytes} in all"
+    );
     let _ = writeln!(text, "memory about {} on this host", Value::Size(plan.memory_bytes));
     text
 }
