@@ -438,7 +438,7 @@ fn hints_of_filters_and_columns_are_about_pairs() {
         assert!(code == 2 && stderr.contains(fix), "{flags:?}: {stderr}");
     }
     let (_, _, stderr) = rdmactl(folder.path(), &["gids", "-w", "state!=up"]);
-    assert!(stderr.contains("-w 'netdev==eth1'"), "each listing has its own: {stderr}");
+    assert!(stderr.contains("-w 'kind==\"RoCE v2\"'"), "each listing has its own: {stderr}");
 }
 
 #[test]
