@@ -2,24 +2,24 @@
 //! The modules here judge what `collect` and `capture` read. Rendering belongs to other modules.
 
 pub mod congestion;
+pub mod connection_state;
 pub mod connections;
-pub mod culprit;
 pub mod duplicates;
 pub mod errors;
 pub mod fabric;
 pub mod findings;
+mod greedy_cover;
 pub mod hidden_faults;
 pub mod holding;
 pub mod lossless;
 pub mod mtu;
 pub mod operations;
 pub mod outliers;
-mod peel;
 pub mod qp_owner;
 pub mod rate;
 pub mod regression;
+pub mod root_cause;
 pub mod share;
-pub mod standing;
 pub mod traffic;
 pub mod vanished;
 pub mod verdict;

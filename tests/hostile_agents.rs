@@ -32,10 +32,10 @@ use tempfile::TempDir;
 const MARK: &str = "hOsTiLe";
 
 /// Memory that the operator may use for the agents of one run, in KiB.
-const MOST_MEMORY: u64 = 512 * 1024;
+const MAX_MEMORY: u64 = 512 * 1024;
 
 /// Time that one run may take, with a time limit for hosts of a second.
-const MOST_TIME: Duration = Duration::from_secs(90);
+const MAX_TIME: Duration = Duration::from_secs(90);
 
 /// Agents of one run.
 const HOSTS: u64 = 20;
@@ -453,9 +453,9 @@ impl Bed {
             let _ = write_stderr(&format!("{}{}", said.stdout, said.stderr));
         }
         let place = format!("RDMACTL_HOSTILE_SEED={seed}: rdmactl {}", arguments.join(" "));
-        assert!(begin.elapsed() < MOST_TIME, "{place}: took {:?}", begin.elapsed());
+        assert!(begin.elapsed() < MAX_TIME, "{place}: took {:?}", begin.elapsed());
         assert!(matches!(said.code, Some(0..=3)), "{place}: {:?}\n{}", said.code, said.stderr);
-        assert!(peak < MOST_MEMORY, "{place}: used {peak} KiB");
+        assert!(peak < MAX_MEMORY, "{place}: used {peak} KiB");
         for (stream, text) in [("stdout", &said.stdout), ("stderr", &said.stderr)] {
             let acts = text.chars().find(|letter| acts_on_a_terminal(*letter));
             assert_eq!(acts, None, "{place}: {stream}\n{text}");
@@ -486,7 +486,7 @@ fn watch(pid: u32, is_over: &AtomicBool, peak: &AtomicU64, begin: Instant) {
             let size = line.trim().trim_end_matches(" kB").parse().unwrap_or(0);
             peak.fetch_max(size, Ordering::Relaxed);
         }
-        if begin.elapsed() > MOST_TIME {
+        if begin.elapsed() > MAX_TIME {
             let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
             return;

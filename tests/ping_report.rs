@@ -5,7 +5,7 @@
 mod committed;
 
 use committed::{compare, package};
-use rdmactl::analyse::culprit::findings;
+use rdmactl::analyse::root_cause::findings;
 use rdmactl::analyse::verdict::not_tested;
 use rdmactl::model::ping::{
     Code, Finding, Latency, Measured, Metric, Outlier, OutlierKind, Pair, PairTransport, PingHost,

@@ -26,7 +26,7 @@ const ATTRIBUTES: [(Class, u16); 15] = [
 ];
 
 /// Requests after which a port is stopped, as by a signal: few bytes can describe a large subnet.
-const MOST: usize = 3_000;
+const MAX: usize = 3_000;
 
 /// A machine whose only RDMA port answers with the fuzzer's bytes.
 ///
@@ -134,6 +134,6 @@ impl Mads for Port<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.given.get() >= MOST
+        self.given.get() >= MAX
     }
 }

@@ -1,7 +1,7 @@
 //! What two workers say of a pair, of any content.
 
-use rdmactl::analyse::culprit::findings;
 use rdmactl::analyse::outliers::judge as judge_all;
+use rdmactl::analyse::root_cause::findings;
 use rdmactl::analyse::verdict::{Ends, judge};
 use rdmactl::model::Protocol;
 use rdmactl::model::ping::{

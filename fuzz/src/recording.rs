@@ -6,7 +6,7 @@ use std::path::Path;
 use rdmactl::capture::{Recording, RecordingWriter, Sighting, SightingRef};
 
 /// No input needs more moments to be tried.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// Plays a file from its beginning and backwards, writes what was seen, and plays that.
 pub fn run(data: &[u8]) {
@@ -38,7 +38,7 @@ fn played(data: &[u8]) -> Option<(Vec<String>, Vec<Vec<Sighting>>)> {
     };
     assert!(recording.count() > 0);
     let mut moments = Vec::new();
-    for place in 0..recording.count().min(MOST) {
+    for place in 0..recording.count().min(MAX) {
         let Ok(moment) = recording.at(place) else { break };
         moments.push(moment.to_vec());
     }

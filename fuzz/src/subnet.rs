@@ -15,7 +15,7 @@ use rdmactl::topology::LeafSwitches;
 use super::shown::{is_harmless, rows};
 
 /// Most switches and ports of a route, with its ends.
-const MOST_HOPS: usize = 65;
+const MAX_HOPS: usize = 65;
 
 /// Checks that the subnets of a report hold together, then judges and prints them. Returns the
 /// length of the JSON.
@@ -95,7 +95,7 @@ fn routes_of_first_nodes(fabric: &Fabric) -> Vec<routes::Route> {
     let found = port(&first.title()).zip(port(&second.title()));
     let found = found.map(|(from, to)| routes::routes(fabric, from, to)).unwrap_or_default();
     for route in &found {
-        assert!(!route.hops.is_empty() && route.hops.len() <= MOST_HOPS, "{route:?}");
+        assert!(!route.hops.is_empty() && route.hops.len() <= MAX_HOPS, "{route:?}");
         for hop in &route.hops {
             assert!(hop.node < fabric.nodes.len());
         }

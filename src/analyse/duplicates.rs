@@ -12,7 +12,7 @@ use crate::model::{GidValue, HostReport, Protocol};
 use crate::names;
 
 /// Maximum number of warnings of one kind; the last one has the number of the others.
-const MOST: usize = 20;
+const MAX: usize = 20;
 
 /// Duplicate values of the hosts of a run.
 #[derive(Debug, Clone, Default)]
@@ -233,11 +233,11 @@ fn told(names: &[&str], places: &BTreeSet<Place>) -> String {
     let name = |host: usize| names.get(host).copied().unwrap_or("?");
     let mut told: Vec<String> = places
         .iter()
-        .take(MOST)
+        .take(MAX)
         .map(|(host, place)| format!("{place} on {}", name(*host)))
         .collect();
-    if places.len() > MOST {
-        told.push(format!("{} more", places.len() - MOST));
+    if places.len() > MAX {
+        told.push(format!("{} more", places.len() - MAX));
     }
     told.join(" and ")
 }
@@ -254,8 +254,8 @@ fn warning(code: WarningCode, places: &BTreeSet<Place>, detail: String, hint: St
 /// Returns the first warnings of a kind; the last one has the number of the others.
 fn limited(warnings: impl Iterator<Item = Warning>) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = warnings.collect();
-    let more = warnings.len().saturating_sub(MOST);
-    warnings.truncate(MOST);
+    let more = warnings.len().saturating_sub(MAX);
+    warnings.truncate(MAX);
     if let Some(last) = warnings.last_mut().filter(|_| more > 0) {
         last.detail = format!("{}; and {more} more of this kind", last.detail);
     }

@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use super::duplicates::Duplicates;
-use super::peel::Peel;
+use super::greedy_cover::GreedyCover;
 use super::verdict::plain_or;
 use crate::model::ping::{Code, Packets, Pair, PairTransport, RoutePort, Warning, WarningCode};
 use crate::names;
 
 /// Maximum number of names in a warning.
-const MOST_PAIRS: usize = 4;
+const MAX_PAIRS: usize = 4;
 
 /// Returns the warnings of a run; `names` has the names of all hosts. TCP between hosts with a
 /// duplicate address may go to the wrong host. TCP of hosts that lose packets may only be too
@@ -40,15 +40,15 @@ fn places(pairs: &[Pair], has_fault: impl Fn(&Pair) -> bool) -> Vec<Place<'_>> {
     let passed: Vec<&Pair> = pairs.iter().filter(|pair| pair.verdict.code == Code::Ok).collect();
     let hosts = passed.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0);
     let links = passed.iter().map(|pair| (pair.source, pair.target, has_fault(pair)));
-    let mut peel = Peel::new(hosts, links);
+    let mut greedy_cover = GreedyCover::new(hosts, links);
     let mut open: Vec<&Pair> = passed.iter().copied().filter(|pair| has_fault(pair)).collect();
     let mut places = Vec::new();
-    while let Some(host) = peel.worst() {
+    while let Some(host) = greedy_cover.worst() {
         let (mine, others) =
             open.into_iter().partition(|pair| pair.source == host || pair.target == host);
         places.push(Place::Host(host, mine));
         open = others;
-        peel.name(host);
+        greedy_cover.name(host);
     }
     if !open.is_empty() {
         places.push(Place::Pairs(open));
@@ -96,7 +96,7 @@ fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
                     listed(names, pairs)
                 ),
                 format!(
-                    "find the port whose error counters grow: rdmactl counters -H {} --errors --watch 10 -w 'delta>0'",
+                    "find the port whose error counters grow: rdmactl counters -H {} --errors --watch 10 --count 1 -w 'delta>0'",
                     names::in_shell(&set)
                 ),
             )
@@ -187,10 +187,10 @@ fn listed(names: &[&str], pairs: &[&Pair]) -> String {
         .iter()
         .map(|pair| (pair.source.min(pair.target), pair.source.max(pair.target)))
         .collect();
-    let more = ends.len().saturating_sub(MOST_PAIRS);
+    let more = ends.len().saturating_sub(MAX_PAIRS);
     let mut told: Vec<String> = ends
         .into_iter()
-        .take(MOST_PAIRS)
+        .take(MAX_PAIRS)
         .map(|(a, b)| format!("{} and {}", name(a), name(b)))
         .collect();
     if more > 0 {

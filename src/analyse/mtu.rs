@@ -16,7 +16,7 @@ use crate::names;
 pub const ROCE_HEADERS: u32 = 96;
 
 /// Maximum number of port groups in a warning.
-const MOST_GROUPS: usize = 4;
+const MAX_GROUPS: usize = 4;
 
 /// A port that a pair used.
 #[derive(Debug, Clone, Copy)]
@@ -166,14 +166,14 @@ impl Rail<'_> {
                 format!("{} ({}): {}", self.set(hosts), group.place(), group.mtus())
             })
             .collect();
-        let more = clauses.len().saturating_sub(MOST_GROUPS);
-        clauses.truncate(MOST_GROUPS);
+        let more = clauses.len().saturating_sub(MAX_GROUPS);
+        clauses.truncate(MAX_GROUPS);
         if more > 0 {
             clauses.push(format!("{more} more"));
         }
         let small = self.groups.iter().filter(|(group, _)| group.active_mtu < largest);
         let fixes: Vec<String> =
-            small.take(MOST_GROUPS).map(|(group, hosts)| self.fix(group, hosts, normal)).collect();
+            small.take(MAX_GROUPS).map(|(group, hosts)| self.fix(group, hosts, normal)).collect();
         let hosts = self.groups.values().flatten().copied().collect::<BTreeSet<_>>();
         self.warning(
             hosts.into_iter().collect(),

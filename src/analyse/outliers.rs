@@ -26,7 +26,7 @@ use self::robust::median;
 use crate::model::ping::{Grid, Metric, Outlier, OutlierKind, Topology};
 
 /// Minimum number of hosts; with fewer, a host cannot be compared with its peers.
-const FEWEST_HOSTS: usize = 4;
+const MIN_HOSTS: usize = 4;
 
 /// Outliers of a grid, and the expected latencies.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,7 @@ pub struct Judgement {
 /// Judges the medians of all pairs of a run: leaf switches, then paths, hosts and pairs.
 #[must_use]
 pub fn judge(grid: &Grid) -> Judgement {
-    if grid.hosts() < FEWEST_HOSTS {
+    if grid.hosts() < MIN_HOSTS {
         return Judgement::default();
     }
     let topology = grid.topology().filter(|topology| tells_something(topology));

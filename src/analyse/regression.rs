@@ -8,17 +8,17 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::outliers::excess::{Floor, Likes};
+use super::outliers::excess::{Baseline, Floor};
 use super::outliers::robust::median;
 use crate::model::ping::{
     Cell, Code, Grid, HostChange, PairChange, PingDiff, PingReport, RunFacts,
 };
 
 /// Minimum number of pairs; with fewer, the variation between pairs is unknown.
-const FEWEST_PAIRS: usize = 8;
+const MIN_PAIRS: usize = 8;
 
 /// Minimum number of hosts; with fewer, a host cannot be compared with the others.
-const FEWEST_HOSTS: usize = 4;
+const MIN_HOSTS: usize = 4;
 
 /// Logarithm of the usual variation (5 %) of the median of a thousand round trips between runs.
 /// Used if there are too few pairs to measure the variation.
@@ -31,7 +31,7 @@ const FINEST: f32 = 0.002;
 const MEDIAN_ERROR: f32 = 1.2533;
 
 /// Maximum number of reported changes of each kind; the counts include all.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 
 /// Compares two runs.
 #[must_use]
@@ -121,14 +121,14 @@ impl Both<'_> {
                 }
                 (true, false) => {
                     diff.mended_pairs += 1;
-                    if diff.mended.len() < MOST {
+                    if diff.mended.len() < MAX {
                         diff.mended.push(self.change(cell, was, is));
                     }
                 }
                 (false, false) => self.shifts.extend(self.shift(cell, later)),
                 (true, true) => {
                     diff.still_failing_pairs += 1;
-                    if was != is && diff.still_failing.len() < MOST {
+                    if was != is && diff.still_failing.len() < MAX {
                         diff.still_failing.push(self.change(cell, was, is));
                     }
                 }
@@ -136,7 +136,7 @@ impl Both<'_> {
         }
         diff.broken_pairs = broken.len() as u64;
         diff.broken =
-            broken.iter().take(MOST).map(|&(cell, was, is)| self.change(cell, was, is)).collect();
+            broken.iter().take(MAX).map(|&(cell, was, is)| self.change(cell, was, is)).collect();
         diff.hosts_broken = self.hosts_broken(&worked, &broke, &broken);
     }
 
@@ -186,16 +186,16 @@ impl Both<'_> {
         diff.drift_permille = permille(drift);
         let hosts = self.compare_hosts(drift, diff);
         let own = |cell: Cell, shift: f32| shift - drift - hosts[cell.source] - hosts[cell.target];
-        let likes = if self.shifts.len() < FEWEST_PAIRS {
-            Some(Likes::exactly(-drift))
+        let baseline = if self.shifts.len() < MIN_PAIRS {
+            Some(Baseline::exactly(-drift))
         } else {
-            Likes::of(self.shifts.iter().map(|&(cell, shift)| own(cell, shift)))
+            Baseline::of(self.shifts.iter().map(|&(cell, shift)| own(cell, shift)))
         };
-        let Some(likes) = likes else { return };
-        let noise = if self.shifts.len() < FEWEST_PAIRS { USUAL_NOISE } else { FINEST };
+        let Some(baseline) = baseline else { return };
+        let noise = if self.shifts.len() < MIN_PAIRS { USUAL_NOISE } else { FINEST };
         let mut changed: Vec<(i64, bool, Cell)> = Vec::new();
         for &(cell, shift) in &self.shifts {
-            let excess = likes.excess(own(cell, shift), noise);
+            let excess = baseline.excess(own(cell, shift), noise);
             let usual = self.before.half_rtt_ns(cell).map_or(0.0, as_ns);
             let is_slower = excess.stands_out(Floor::SINGLE, usual);
             // A decrease is judged like the equal increase in the opposite direction.
@@ -208,7 +208,7 @@ impl Both<'_> {
         changed.sort_by_key(|(permille, ..)| Reverse(permille.unsigned_abs()));
         for (permille, is_slower, cell) in changed {
             let kind = if is_slower { &mut diff.slower } else { &mut diff.faster };
-            if kind.len() < MOST {
+            if kind.len() < MAX {
                 let slower_permille = Some(permille);
                 kind.push(PairChange { slower_permille, ..self.change(cell, Code::Ok, Code::Ok) });
             }
@@ -225,14 +225,16 @@ impl Both<'_> {
             }
         }
         let mut changes = vec![0.0; hosts];
-        if parts.iter().filter(|parts| !parts.is_empty()).count() < FEWEST_HOSTS {
+        if parts.iter().filter(|parts| !parts.is_empty()).count() < MIN_HOSTS {
             return changes;
         }
         let mut single: Vec<f32> = parts.iter().flatten().copied().collect();
         let noise = super::outliers::robust::spread(&mut single, 0.0);
         let medians: Vec<Option<f32>> =
             parts.iter_mut().map(|parts| median(parts.as_mut_slice())).collect();
-        let Some(likes) = Likes::of(medians.iter().flatten().copied()) else { return changes };
+        let Some(baseline) = Baseline::of(medians.iter().flatten().copied()) else {
+            return changes;
+        };
         let mut usual: Vec<f32> = self
             .shifts
             .iter()
@@ -243,7 +245,7 @@ impl Both<'_> {
             let Some(value) = medians[host] else { continue };
             #[expect(clippy::cast_precision_loss, reason = "a root needs no more digits")]
             let root = (parts[host].len() as f32).sqrt();
-            let excess = likes.excess(value, (MEDIAN_ERROR * noise / root).max(FINEST));
+            let excess = baseline.excess(value, (MEDIAN_ERROR * noise / root).max(FINEST));
             let is_slower = excess.stands_out(Floor::MANY, usual);
             if !is_slower && !excess.reversed().stands_out(Floor::MANY, usual) {
                 continue;

@@ -15,7 +15,7 @@ use crate::names;
 use super::findings::folded;
 
 /// Maximum number of removed devices of one host.
-const MOST: usize = 256;
+const MAX: usize = 256;
 
 /// Devices of a fixed list of hosts, by index of the host.
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ impl Vanished {
         if !gone.is_empty() {
             // Keeps the last removals of a host that renames its devices in each report.
             gone.sort_by_key(|device| std::cmp::Reverse(device.gone_since_ns));
-            for left_out in gone.drain(MOST.min(gone.len())..) {
+            for left_out in gone.drain(MAX.min(gone.len())..) {
                 known.remove(&left_out.name);
             }
             report.devices.extend(gone);
@@ -215,9 +215,9 @@ mod tests {
         for second in 0..1_000 {
             let name = format!("d{second}");
             let (devices, _) = noted(&mut vanished, report(&[&name]), second);
-            assert!(devices.len() <= MOST + 1, "{}", devices.len());
+            assert!(devices.len() <= MAX + 1, "{}", devices.len());
         }
-        assert!(vanished.0[0].len() <= MOST + 1);
+        assert!(vanished.0[0].len() <= MAX + 1);
     }
 
     #[test]

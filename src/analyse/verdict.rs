@@ -1,6 +1,6 @@
 //! Verdict on one pair from its evidence.
 //!
-//! The texts come from the table of verdicts ([`Code`]). [`super::culprit`] finds the hosts that
+//! The texts come from the table of verdicts ([`Code`]). [`super::root_cause`] finds the hosts that
 //! explain many failed pairs.
 
 mod fix;

@@ -16,19 +16,19 @@ const KIND: &str = "rdmactl.ping/";
 
 /// Maximum size in bytes: a thousand hosts have a million pairs per rail, of about 1,500 bytes
 /// each.
-const MOST: u64 = 16 << 30;
+const MAX: u64 = 16 << 30;
 
 /// Maximum length of a schema name in bytes.
 const LONGEST: usize = 100;
 
 /// Maximum number of hosts: with more, one column of pairs takes gigabytes.
-const MOST_HOSTS: usize = 16_384;
+const MAX_HOSTS: usize = 16_384;
 
 /// Maximum number of rails of a host.
-const MOST_RAILS: usize = 256;
+const MAX_RAILS: usize = 256;
 
 /// Maximum number of pairs over all hosts and rails: 1.6 GB as columns.
-const MOST_CELLS: usize = 1 << 28;
+const MAX_CELLS: usize = 1 << 28;
 
 /// A run from a file.
 #[derive(Debug, Clone)]
@@ -108,7 +108,7 @@ impl PingRun {
             let written = file.metadata().and_then(|data| data.modified());
             let written = written.ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
             let written_ns = written.and_then(|since| u64::try_from(since.as_nanos()).ok());
-            let report = parse(BufReader::new(file.take(MOST)))?;
+            let report = parse(BufReader::new(file.take(MAX)))?;
             Ok(Self { report, written_ns })
         };
         read().map_err(|cause| PingRunError { path: path.to_owned(), cause })
@@ -165,8 +165,8 @@ fn parse(mut input: impl BufRead) -> Result<PingReport, Cause> {
 /// rely on them.
 fn check(report: &PingReport) -> Result<(), Cause> {
     let hosts = report.hosts.len();
-    if hosts > MOST_HOSTS {
-        return Err(Cause::TooMany(format!("{MOST_HOSTS} hosts")));
+    if hosts > MAX_HOSTS {
+        return Err(Cause::TooMany(format!("{MAX_HOSTS} hosts")));
     }
     let known = |host: usize| host < hosts;
     let pairs = report.pairs.iter().map(|pair| (pair.source, pair.target));
@@ -180,8 +180,8 @@ fn check(report: &PingReport) -> Result<(), Cause> {
     }
     let of_pairs = report.pairs.iter().map(|pair| pair.rail.saturating_add(1)).max().unwrap_or(0);
     let rails = of_pairs.max(report.cells.as_ref().map_or(0, Vec::len));
-    if rails > MOST_RAILS || hosts * hosts * rails > MOST_CELLS {
-        return Err(Cause::TooMany(format!("{MOST_RAILS} rails, or {MOST_CELLS} pairs")));
+    if rails > MAX_RAILS || hosts * hosts * rails > MAX_CELLS {
+        return Err(Cause::TooMany(format!("{MAX_RAILS} rails, or {MAX_CELLS} pairs")));
     }
     Ok(())
 }

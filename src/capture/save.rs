@@ -15,7 +15,7 @@ use tempfile::NamedTempFile;
 use super::Capture;
 
 /// Maximum number of consecutive links that the kernel follows (`path_resolution(7)`).
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 /// Write permissions of the group and of others on a directory.
 const OTHERS_MAY_WRITE: u32 = 0o022;
 
@@ -102,7 +102,7 @@ fn part_beside(path: &Path) -> io::Result<NamedTempFile<File>> {
 /// The path has too many links, or [`is_redirected`] is true.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = std::path::absolute(path)?;
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(there) = fs::symlink_metadata(&path) else { return Ok(path) };
         let parent = path.parent().unwrap_or(Path::new("/"));
         let is_ordinary = there.is_file() || there.is_dir();

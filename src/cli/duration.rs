@@ -27,7 +27,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
 
 /// The least time between two readings: drivers keep their counters for 10 ms, and what is read
 /// twice of one keeping seems to stand still.
-const LEAST: Duration = Duration::from_millis(100);
+const MIN: Duration = Duration::from_millis(100);
 
 /// Parses a time between samples.
 ///
@@ -35,7 +35,7 @@ const LEAST: Duration = Duration::from_millis(100);
 /// As for [`parse`], or the time is shorter than 100 ms.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
     let interval = parse(text)?;
-    if interval < LEAST { Err("the interval must be at least 100ms".into()) } else { Ok(interval) }
+    if interval < MIN { Err("the interval must be at least 100ms".into()) } else { Ok(interval) }
 }
 
 #[test]

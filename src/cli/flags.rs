@@ -158,7 +158,7 @@ const GENERATED: &[(&[Group], &str)] = &[(
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
     /// The command does not support the flag.
-    #[error("{command} does not support --{flag}")]
+    #[error("{command} does not support --{flag}{}", short(flag))]
     Useless {
         /// The command.
         command: &'static str,
@@ -177,6 +177,19 @@ pub enum FlagError {
         /// Fix: a command or a change of the command line.
         fix: &'static str,
     },
+}
+
+/// Returns the short form of a flag, in parentheses after its name; nothing without a short form.
+fn short(flag: &str) -> &'static str {
+    match flag {
+        "hosts" => " (-H)",
+        "where" => " (-w)",
+        "columns" => " (-o)",
+        "sort" => " (-s)",
+        "format" => " (-f)",
+        "json" => " (-j)",
+        _ => "",
+    }
 }
 
 /// Looks at what was given to a command: flags that all commands have, by their long names, and
@@ -276,7 +289,7 @@ mod tests {
     fn a_flag_without_effect_is_refused() {
         assert!(takes("devices", "save") && !takes("ping", "root") && takes("ping", "color"));
         let error = check("capture", &["color", "sort"], &[]).unwrap_err();
-        assert_eq!(error.to_string(), "capture does not support --sort");
+        assert_eq!(error.to_string(), "capture does not support --sort (-s)");
         let error = check("devices", &["root", "from"], &[]).unwrap_err();
         assert_eq!(error.to_string(), "--from contradicts --root");
     }
@@ -286,7 +299,7 @@ mod tests {
         let plan = |given: &[&str]| check("ping", given, &["--plan".to_owned()]);
         assert_eq!(plan(&["hosts", "format"]), Ok(()));
         let error = plan(&["sort"]).unwrap_err();
-        assert_eq!(error.to_string(), "ping --plan does not support --sort");
+        assert_eq!(error.to_string(), "ping --plan does not support --sort (-s)");
         assert_eq!(check("ping", &["sort"], &["--quick".to_owned()]), Ok(()));
     }
 

@@ -209,6 +209,7 @@ pub fn rows_of(command: &str) -> &'static [(&'static str, &'static str)] {
         ],
         "connections" => &[
             ("kind fallback", "confirmed or suspected fallback, mixed, degraded, down"),
+            ("level fallback_confirmed", "fallback_confirmed alone"),
             ("level fail", "fallback_confirmed, degraded, down"),
             ("level warn", "as fail, plus mixed and rdma_available"),
             ("level suspected", "as warn, plus suspected"),

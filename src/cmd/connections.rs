@@ -4,8 +4,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use crate::analyse::connection_state::ConnectionState;
 use crate::analyse::connections::connections;
-use crate::analyse::standing::Standing;
 use crate::cli::{ConnectionsArgs, Global};
 use crate::model::{Connection, ConsumerKind, HostReport, Part, Parts};
 use crate::query::{ConnectionRow, Connections, connection_rows};
@@ -64,8 +64,8 @@ fn refuse_consumer(global: &Global) -> anyhow::Result<()> {
 struct Reading<'args> {
     args: &'args ConnectionsArgs,
     is_problem: Cell<bool>,
-    /// Standing of each connection of each host that has responded.
-    before: RefCell<HashMap<String, HashMap<String, Standing>>>,
+    /// State of each connection of each host that has responded.
+    before: RefCell<HashMap<String, HashMap<String, ConnectionState>>>,
 }
 
 impl Reading<'_> {
@@ -93,13 +93,13 @@ impl Reading<'_> {
     fn rows<'report>(&self, reports: &'report [HostReport]) -> Vec<ConnectionRow<'report>> {
         let mut rows = connection_rows(reports, connections(reports));
         let mut before = self.before.borrow_mut();
-        let mut now: HashMap<&str, HashMap<String, Standing>> = HashMap::new();
+        let mut now: HashMap<&str, HashMap<String, ConnectionState>> = HashMap::new();
         for report in reports.iter().filter(|report| report.failure.is_none()) {
             now.entry(&report.host).or_default();
         }
         for row in &mut rows {
             let Some(connection) = &row.connection else { continue };
-            let state = Standing::of(connection);
+            let state = ConnectionState::of(connection);
             row.change = before.get(&row.report.host).and_then(|known| change(known, connection));
             now.entry(&row.report.host).or_default().insert(connection.id.clone(), state);
         }
@@ -111,10 +111,10 @@ impl Reading<'_> {
 }
 
 /// Returns the change since the last report of the host.
-fn change(known: &HashMap<String, Standing>, connection: &Connection) -> Option<String> {
+fn change(known: &HashMap<String, ConnectionState>, connection: &Connection) -> Option<String> {
     match known.get(&connection.id) {
         None => Some("new".to_owned()),
-        Some(before) if *before == Standing::of(connection) => None,
+        Some(before) if *before == ConnectionState::of(connection) => None,
         Some(before) => Some(format!("was {before}")),
     }
 }

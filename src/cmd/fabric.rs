@@ -201,7 +201,7 @@ impl Fabric<'_> {
             None => Thresholds::default(),
             Some(path) => {
                 let place = || format!("cannot read the thresholds in {}", path.display());
-                let text = read_text(path, MOST_OF_TEXT).with_context(place)?;
+                let text = read_text(path, MAX_OF_TEXT).with_context(place)?;
                 Thresholds::parse(&text).map_err(|error| {
                     let what = format!("{}: {error}", path.display());
                     Advice::error(what, "write lines such as SymbolErrorCounter=10")
@@ -307,11 +307,11 @@ impl Fabric<'_> {
 
 /// Maximum size of a file of node names or thresholds, in bytes; enough for 100,000 names of 64
 /// characters.
-const MOST_OF_TEXT: u64 = 16 << 20;
+const MAX_OF_TEXT: u64 = 16 << 20;
 
 /// Reads a file of node names: lines with a GUID and a quoted name.
 fn read_names(path: &Path) -> anyhow::Result<HashMap<u64, String>> {
-    let text = read_text(path, MOST_OF_TEXT)
+    let text = read_text(path, MAX_OF_TEXT)
         .with_context(|| format!("cannot read the node names in {}", path.display()))?;
     parse_node_names(&text).map_err(|error| {
         let what = format!("{}: {error}", path.display());

@@ -22,7 +22,7 @@ use connecting::{Arrival, Connecting};
 pub(super) const WORD: Duration = Duration::from_secs(20);
 
 /// Minimum time in which a connected host may respond, if the interval is shorter.
-const LEAST_PATIENCE: Duration = Duration::from_secs(1);
+const MIN_WAIT: Duration = Duration::from_secs(1);
 
 /// Shortest and longest pause before the next attempt to connect to a failed host.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
@@ -108,7 +108,7 @@ impl LiveHosts {
     /// # Errors
     /// The system starts no thread.
     pub(super) fn read(&self, every: Duration) -> anyhow::Result<Vec<Dated>> {
-        let reading = every.max(LEAST_PATIENCE).min(self.all.reach.timeout);
+        let reading = every.max(MIN_WAIT).min(self.all.reach.timeout);
         let patience = Deadline::after(reading);
         // Reports that arrived since the last sample are old: their hosts are queried again.
         while self.arrivals.try_recv().is_ok() {}

@@ -21,7 +21,7 @@ use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 use super::{Advice, asked};
 
 /// Maximum of bytes that are read from a file of another tool.
-const MOST_IMPORTED: u64 = 256 << 20;
+const MAX_IMPORTED: u64 = 256 << 20;
 
 /// Reports with the context that a listing needs.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
         return Err(Advice::error(what, "save the data in a file first"));
     }
     let file = fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
-    file.take(MOST_IMPORTED)
+    file.take(MAX_IMPORTED)
         .read_to_end(&mut text)
         .with_context(|| format!("cannot read {name}"))?;
     let text = String::from_utf8_lossy(&text);

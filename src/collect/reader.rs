@@ -5,7 +5,7 @@ use crate::source::{Question, ReadError, Source};
 
 /// Most names that are read from one directory. A host has 4,094 VLANs and some thousand devices;
 /// a hostile host lists millions, and each would be asked for its files.
-const MOST_NAMES: usize = 131_072;
+const MAX_NAMES: usize = 131_072;
 
 /// The longest text that is taken for a value; `node_desc`, the longest known, has 64 characters.
 const MAX_TEXT: usize = 256;
@@ -132,9 +132,9 @@ impl<'source> Reader<'source> {
         let names = String::from_utf8_lossy(&bytes);
         let mut listed = names.lines().filter(|name| !name.is_empty());
         let (good, bad): (Vec<&str>, Vec<&str>) =
-            listed.by_ref().take(MOST_NAMES).partition(|name| is_name(name));
+            listed.by_ref().take(MAX_NAMES).partition(|name| is_name(name));
         if listed.next().is_some() {
-            self.too_long(key, path, MOST_NAMES);
+            self.too_long(key, path, MAX_NAMES);
         }
         // No kernel lists such a name: the rest may be as wrong.
         if let Some(name) = bad.first() {

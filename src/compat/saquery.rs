@@ -155,7 +155,7 @@ impl PathQuery {
             options::SOURCE_TO_DESTINATION => {
                 let ends = value.split_once(':');
                 self.ends = ends.map(|(from, to)| (from.to_owned(), to.to_owned()));
-                self.paths = Some(options::MOST_PATHS);
+                self.paths = Some(options::MAX_PATHS);
                 self.ends.is_some()
             }
             options::GIDS => {
@@ -165,7 +165,7 @@ impl PathQuery {
                 });
                 let Some((from, to)) = gids else { return false };
                 (self.from_gid, self.to_gid) = (from.into(), to.into());
-                self.paths = Some(options::MOST_PATHS);
+                self.paths = Some(options::MAX_PATHS);
                 true
             }
             options::FROM_GID => gid().map(|gid| self.from_gid = gid).is_some(),

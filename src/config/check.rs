@@ -148,8 +148,8 @@ impl Kind {
 
 /// Returns the start of a text in quotes, so that an error does not repeat a long text.
 pub(super) fn quoted(text: &str) -> String {
-    const MOST: usize = 60;
-    match text.char_indices().nth(MOST) {
+    const MAX: usize = 60;
+    match text.char_indices().nth(MAX) {
         Some((end, _)) => format!("{:?}...", &text[..end]),
         None => format!("{text:?}"),
     }

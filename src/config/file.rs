@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use super::{ConfigError, FILE_VARIABLE};
 
 /// Maximum size of a file, in bytes.
-const MOST_BYTES: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
 
 /// Reads a configuration file. Returns `None` if a file in a default place does not exist.
 ///
@@ -47,8 +47,8 @@ pub(super) fn read(path: &Path, is_named: bool) -> Result<Option<String>, Config
         return Err(invalid(what, fix));
     }
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed("read", &error))?;
-    if bytes.len() as u64 > MOST_BYTES {
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed("read", &error))?;
+    if bytes.len() as u64 > MAX_BYTES {
         let fix = format!("remove everything that is not a setting: wc -c {place}");
         return Err(invalid("larger than 64 KiB".into(), fix));
     }

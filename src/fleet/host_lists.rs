@@ -76,8 +76,8 @@ fn yaml(line: usize) -> FormatError {
 
 /// Quotes a word of a file for an error.
 fn quoted(word: &str) -> String {
-    const MOST: usize = 60;
-    match word.char_indices().nth(MOST) {
+    const MAX: usize = 60;
+    match word.char_indices().nth(MAX) {
         Some((end, _)) => format!("`{}…`", &word[..end]),
         None => format!("`{word}`"),
     }

@@ -29,13 +29,13 @@ use batch::{Batch, Kind};
 
 /// Limit of the memory for the replies of one shell, in bytes. It is four times the limit of an
 /// agent's recording.
-const MOST_MEMORY: usize = 4 * REPORT_LIMIT;
+const MAX_MEMORY: usize = 4 * REPORT_LIMIT;
 
 /// Estimated memory of a question and an answer without its bytes.
 const ENTRY_BYTES: usize = 384;
 
 /// Limit of the rounds of one report. It is more than the directory levels that any path has.
-const MOST_ROUNDS: usize = 64;
+const MAX_ROUNDS: usize = 64;
 /// Limit of the output of a login before the shell starts, in bytes.
 const NOISE_LIMIT: u64 = 64 * 1024;
 
@@ -152,8 +152,8 @@ impl Shell {
             for batch in batch::batches(&questions) {
                 let entries = state.ask(&batch, deadline)?;
                 bytes += entries.iter().map(memory).sum::<usize>();
-                if bytes > MOST_MEMORY {
-                    return Err(fault::too_big(MOST_MEMORY));
+                if bytes > MAX_MEMORY {
+                    return Err(fault::too_big(MAX_MEMORY));
                 }
                 share.resize(bytes)?;
                 for Entry { question, answer, at_ns } in entries {
@@ -162,7 +162,7 @@ impl Shell {
             }
             let report = host_report(&known, parts, "", Via::Shell);
             rounds += 1;
-            if rounds == MOST_ROUNDS || known.unknown.borrow().is_empty() {
+            if rounds == MAX_ROUNDS || known.unknown.borrow().is_empty() {
                 break report;
             }
         };

@@ -269,8 +269,8 @@ fn unknown<'a>(name: &str, place: &str, known: impl IntoIterator<Item = &'a str>
 
 /// Joins the first names, and adds the number of the others.
 fn few(names: Vec<&str>) -> String {
-    const MOST: usize = 20;
-    let over = names.len().saturating_sub(MOST);
-    let shown = names.into_iter().take(MOST).collect::<Vec<_>>().join(", ");
+    const MAX: usize = 20;
+    let over = names.len().saturating_sub(MAX);
+    let shown = names.into_iter().take(MAX).collect::<Vec<_>>().join(", ");
     if over == 0 { shown } else { format!("{shown} and {over} more") }
 }

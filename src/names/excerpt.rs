@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 /// Limit of an excerpt, in characters.
-const MOST: usize = 80;
+const MAX: usize = 80;
 
 /// Number of characters of an expression between two gaps.
-const WINDOW: usize = MOST - 2 * GAP.len();
+const WINDOW: usize = MAX - 2 * GAP.len();
 
 /// Number of characters before the fault.
 const BEFORE: usize = 40;
@@ -33,10 +33,10 @@ pub fn around(expression: &[char], fault: Range<usize>) -> (String, usize, usize
 #[must_use]
 pub fn shortened(text: &str) -> String {
     let count = text.chars().count();
-    if count <= MOST {
+    if count <= MAX {
         return text.to_owned();
     }
-    let kept = (MOST - GAP.len()) / 2;
+    let kept = (MAX - GAP.len()) / 2;
     let start = text.chars().take(kept);
     start.chain(GAP.chars()).chain(text.chars().skip(count - kept)).collect()
 }
@@ -55,7 +55,7 @@ mod tests {
         {
             let text = "x".repeat(length);
             let (shown, at, width) = around(&chars(&text), fault.clone());
-            assert!(shown.chars().count() <= MOST, "{shown}");
+            assert!(shown.chars().count() <= MAX, "{shown}");
             assert!(at + width <= shown.len() + 1, "{fault:?}: {at} {width} in {}", shown.len());
         }
     }
@@ -66,7 +66,7 @@ mod tests {
         let path = format!("/{}/capture.ndjson", "x".repeat(300));
         let short = shortened(&path);
         assert!(short.starts_with("/xxx") && short.ends_with("/capture.ndjson"), "{short}");
-        assert!(short.chars().count() <= MOST);
+        assert!(short.chars().count() <= MAX);
         assert_eq!(shortened(&"\u{e4}".repeat(80)).chars().count(), 80);
     }
 }

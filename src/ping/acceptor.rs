@@ -23,7 +23,7 @@ pub(super) const LOOK: Duration = Duration::from_millis(100);
 const PROOF: Duration = Duration::from_millis(1_500);
 
 /// Largest number of connections at the same time. A further connection is closed at once.
-const MOST: usize = 16;
+const MAX: usize = 16;
 
 /// Size of a number on the wire, in bytes.
 const BYTES: usize = 8;
@@ -115,7 +115,7 @@ impl Acceptor {
             while !watched.load(Ordering::Relaxed) {
                 if is_readable(&listener)
                     && let Ok((stream, _)) = listener.accept()
-                    && busy.load(Ordering::Relaxed) < MOST
+                    && busy.load(Ordering::Relaxed) < MAX
                 {
                     busy.fetch_add(1, Ordering::Relaxed);
                     let (stop, left) = (Arc::clone(&watched), Arc::clone(&busy));
@@ -191,7 +191,7 @@ mod tests {
     fn a_client_without_the_number_gets_no_reply_and_holds_nobody_up() {
         let listener = start();
         let began = crate::clock::now();
-        let silent: Vec<TcpStream> = (0..MOST - 2).map(|_| connect(&listener)).collect();
+        let silent: Vec<TcpStream> = (0..MAX - 2).map(|_| connect(&listener)).collect();
         let mut wrong = connect(&listener);
         wrong.write_all(&[7; 64]).unwrap();
         let stream = connect(&listener);

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::error::{cm_error, verbs_error};
 use super::exchange::{self, Exchange};
-use super::halt::Halt;
 use super::neighbour::explained;
 use super::own_firewall;
+use super::stop_flag::StopFlag;
 use super::stream::{self, Stream};
 use crate::clock::Deadline;
 use crate::model::probe::{
@@ -219,12 +219,12 @@ impl ConnectedEnd {
     }
 
     /// Serves the peer until a stop; returns the number of replies.
-    pub(super) fn serve(&mut self, halt: &Halt<'_>) -> Result<u64, StepError> {
+    pub(super) fn serve(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, StepError> {
         let purpose = self.purpose;
         match &mut self.way {
-            Way::Relay(qp) => serve(qp, purpose, halt),
-            Way::Unreliable(qp) => serve(qp, purpose, halt),
-            Way::Cm(connection) => serve(connection.qp(), purpose, halt),
+            Way::Relay(qp) => serve(qp, purpose, stop_flag),
+            Way::Unreliable(qp) => serve(qp, purpose, stop_flag),
+            Way::Cm(connection) => serve(connection.qp(), purpose, stop_flag),
         }
     }
 
@@ -237,11 +237,11 @@ impl ConnectedEnd {
 fn serve<T: Connected>(
     qp: &mut QueuePair<T>,
     purpose: Purpose,
-    halt: &Halt<'_>,
+    stop_flag: &StopFlag<'_>,
 ) -> Result<u64, StepError> {
     match purpose {
-        Purpose::Stream => Stream::new(qp).serve(halt),
-        Purpose::Messages | Purpose::UnreliableMessages => Exchange::new(qp).serve(halt),
+        Purpose::Stream => Stream::new(qp).serve(stop_flag),
+        Purpose::Messages | Purpose::UnreliableMessages => Exchange::new(qp).serve(stop_flag),
     }
 }
 

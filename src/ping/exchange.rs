@@ -2,18 +2,18 @@
 //! replies. [`super::end`] uses it.
 
 mod failure;
-mod patience;
+mod poll_wait;
 
 use std::time::Duration;
 
-use super::halt::Halt;
 use super::message::{HEADER, Kind, LARGEST, difference, fill, parse_header};
 use super::statistics::{Samples, WarmUp};
+use super::stop_flag::StopFlag;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, Probing, RoundTrips, Stage, StepError};
 use crate::sys::verbs::{Batch, Connected, QueuePair, Request, Signal, Status, VerbsError};
 pub(super) use failure::{Failure, Position};
-pub(super) use patience::Patience;
+pub(super) use poll_wait::PollWait;
 
 /// Number of posted receives. The peer never has more than one message in flight.
 const RECEIVES: usize = 2;
@@ -93,7 +93,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         let kind = self.at.kind;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, false);
         self.qp.write(0, &self.scratch)?;
-        self.send(size, self.patience(longest(ask)))?;
+        self.send(size, self.poll_wait(longest(ask)))?;
         let (slot, length) = self.answer(ask)?;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, true);
         let mut got = vec![0; length];
@@ -124,7 +124,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
             sequence = sequence.wrapping_add(1);
             header[8..12].copy_from_slice(&sequence.to_le_bytes());
             self.qp.write(0, &header)?;
-            self.send(size, self.patience(longest(ask)))?;
+            self.send(size, self.poll_wait(longest(ask)))?;
             let (slot, length) = self.answer(ask)?;
             let mut got = [0; HEADER];
             self.qp.buffer().read(slot_offset(slot), &mut got)?;
@@ -149,34 +149,42 @@ impl<'a, T: Connected> Exchange<'a, T> {
     }
 
     /// Replies until a stop; returns the number of replies.
-    pub(super) fn serve(&mut self, halt: &Halt<'_>) -> Result<u64, StepError> {
+    pub(super) fn serve(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, StepError> {
         let mut answered = 0;
         // A peer that never stops sending must not keep this end in the loop.
-        while !halt.is_asked() {
-            let message = self.next_message(halt).map_err(|why| why.at(self.at))?;
+        while !stop_flag.is_asked() {
+            let message = self.next_message(stop_flag).map_err(|why| why.at(self.at))?;
             let Some((slot, length)) = message else { break };
-            self.reply(slot, length, halt).map_err(|why| why.at(self.at))?;
+            self.reply(slot, length, stop_flag).map_err(|why| why.at(self.at))?;
             answered += 1;
         }
         Ok(answered)
     }
 
-    fn next_message(&mut self, halt: &Halt<'_>) -> Result<Option<(usize, usize)>, Failure> {
-        self.patience(Duration::MAX).unless(halt).until(|_| {
+    fn next_message(
+        &mut self,
+        stop_flag: &StopFlag<'_>,
+    ) -> Result<Option<(usize, usize)>, Failure> {
+        self.poll_wait(Duration::MAX).unless(stop_flag).until(|_| {
             self.poll()?;
             Ok(self.received.take())
         })
     }
 
     /// Returns the wait for a message: without pauses at both ends of a measurement.
-    fn patience<'h>(&self, limit: Duration) -> Patience<'h> {
+    fn poll_wait<'h>(&self, limit: Duration) -> PollWait<'h> {
         match self.at.kind {
-            Kind::Measure => Patience::exact(limit),
-            _ => Patience::new(limit),
+            Kind::Measure => PollWait::exact(limit),
+            _ => PollWait::new(limit),
         }
     }
 
-    fn reply(&mut self, slot: usize, length: usize, halt: &Halt<'_>) -> Result<(), Failure> {
+    fn reply(
+        &mut self,
+        slot: usize,
+        length: usize,
+        stop_flag: &StopFlag<'_>,
+    ) -> Result<(), Failure> {
         let offset = slot_offset(slot);
         let mut header = [0; HEADER];
         if length < HEADER {
@@ -206,13 +214,13 @@ impl<'a, T: Connected> Exchange<'a, T> {
             self.qp.write(0, &self.scratch)?;
         }
         post_receive(self.qp, slot)?;
-        self.send(length, self.patience(Duration::MAX).unless(halt))
+        self.send(length, self.poll_wait(Duration::MAX).unless(stop_flag))
     }
 
     /// Posts the message at the start of the buffer after the message before it has left.
-    fn send(&mut self, length: usize, patience: Patience<'_>) -> Result<(), Failure> {
+    fn send(&mut self, length: usize, poll_wait: PollWait<'_>) -> Result<(), Failure> {
         if !self.sent {
-            let has_left = patience.until(|_| {
+            let has_left = poll_wait.until(|_| {
                 self.poll()?;
                 Ok(self.sent.then_some(()))
             })?;
@@ -225,7 +233,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
     /// Waits for the reply of the peer. If none arrives, waits for the status of the request.
     fn answer(&mut self, ask: &Probing) -> Result<(usize, usize), Failure> {
         let reply = milliseconds(ask.reply_ms);
-        let answer = self.patience(longest(ask)).until(|waited| {
+        let answer = self.poll_wait(longest(ask)).until(|waited| {
             self.poll()?;
             match self.received.take() {
                 None if self.sent && waited >= reply => Err(Failure::NoReply),

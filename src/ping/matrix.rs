@@ -20,10 +20,10 @@ use super::pair;
 pub use super::pair::Effort;
 use super::plan::{Plan, Turn};
 use super::worker::BEGINNING;
-use crate::analyse::culprit::second_attempt;
 use crate::analyse::duplicates::Duplicates;
 use crate::analyse::hidden_faults;
 use crate::analyse::mtu;
+use crate::analyse::root_cause::second_attempt;
 use crate::analyse::verdict::{self, Ends};
 use crate::clock::{self, Deadline};
 use crate::model::ping::{

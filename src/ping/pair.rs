@@ -2,10 +2,10 @@
 //! It makes no verdict: the matrix judges the evidence.
 
 mod ack_timeout;
-mod belief;
 mod extras;
 mod mad;
 mod messages;
+mod peer_values;
 #[cfg(test)]
 mod tests;
 
@@ -246,8 +246,8 @@ impl Talk<'_> {
         let (source, target) = self.opening(purpose);
         match self.both(source, target, Stage::Open, OPEN)? {
             (StepResult::Opened(here), StepResult::Opened(there)) => {
-                match belief::believe(here, &self.route.source)
-                    .zip(belief::believe(there, &self.route.target))
+                match peer_values::checked_values(here, &self.route.source)
+                    .zip(peer_values::checked_values(there, &self.route.target))
                 {
                     Some(ends) => Some(ends),
                     None => self.confused(Stage::Open),

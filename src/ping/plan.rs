@@ -4,9 +4,9 @@
 //! A list of all pairs of ten thousand hosts would take a gigabyte, so a round is computed when
 //! it is needed. A plan lists its pairs only if they were chosen one by one.
 
-mod chance;
 mod cost;
 mod pairs;
+mod random;
 mod sample;
 mod tally;
 
@@ -16,7 +16,7 @@ pub use tally::Tally;
 
 use std::collections::BTreeSet;
 
-use chance::Chance;
+use random::Random;
 
 use crate::model::ping::{Coverage, Schedule, Topology};
 
@@ -25,7 +25,7 @@ use crate::model::ping::{Coverage, Schedule, Topology};
 pub const MAX_HOSTS: usize = 16_384;
 
 /// Smallest number of peers with which a host must be tested before it is judged.
-const FEWEST_PEERS: u64 = 3;
+const MIN_PEERS: u64 = 3;
 
 /// Two hosts of a round: one is the source first, then perhaps the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,9 +132,9 @@ impl Plan {
             }
         }
         let mut order: Vec<u32> = (0..u32::try_from(hosts).unwrap_or(u32::MAX)).collect();
-        let mut chance = Chance::new(choice.seed);
+        let mut random = Random::new(choice.seed);
         if schedule == Schedule::Random {
-            chance.shuffle(&mut order);
+            random.shuffle(&mut order);
         }
         let mut plan = Self { pairs, choice, schedule, order, rounds: Rounds::Circle };
         plan.rounds = match (schedule, choice.peers) {
@@ -273,7 +273,7 @@ impl Plan {
     /// example, a slow source cannot be distinguished from slow targets.
     #[must_use]
     pub fn tells_hosts_apart(&self, tally: &Tally) -> bool {
-        self.least_peers(tally) >= FEWEST_PEERS
+        self.least_peers(tally) >= MIN_PEERS
     }
 
     /// Returns the tally of a plan whose rounds are all done.

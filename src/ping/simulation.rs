@@ -6,9 +6,9 @@ use std::net::Ipv4Addr;
 
 use super::fabric::{Fabric, Pass, Symptom};
 use super::plan::{Plan, Tally};
-use crate::analyse::culprit::{Trial, findings_of_rail, findings_over, second_attempt_of};
 use crate::analyse::mtu::{self, UsedPort};
 use crate::analyse::outliers;
+use crate::analyse::root_cause::{Trial, findings_of_rail, findings_over, second_attempt_of};
 use crate::analyse::verdict::{self, Ends};
 use crate::model::ping::{
     Cell, Code, Finding, Grid, Measured, Outlier, Pair, PairTransport, PingHost, PingReport,
@@ -18,13 +18,13 @@ use crate::model::probe::{Method, RoundTrips};
 use crate::model::{GidKind, GidValue, Protocol};
 
 /// Largest number of hosts for which a report has an object for each pair.
-const MOST_HOSTS_TOLD: usize = 40;
+const MAX_HOSTS_TOLD: usize = 40;
 
 /// Largest number of pairs that are measured again because of suspects.
-const MOST_RETESTED: usize = 16_384;
+const MAX_RETESTED: usize = 16_384;
 
 /// Largest number of hosts for which a report has columns of all pairs.
-const MOST_HOSTS_IN_CELLS: usize = 1_024;
+const MAX_HOSTS_IN_CELLS: usize = 1_024;
 
 /// Run over a fabric that a file describes.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl<'a> Run<'a> {
             self.name_hosts(finding);
         }
         let outliers = self.outliers(run.plan, &tally);
-        let told: BTreeSet<Cell> = if hosts <= MOST_HOSTS_TOLD {
+        let told: BTreeSet<Cell> = if hosts <= MAX_HOSTS_TOLD {
             (0..rails).flat_map(|rail| self.grid.told(rail)).map(|told| told.0).collect()
         } else {
             let cell = |rail: &[usize], source, target| Cell {
@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
             findings.iter().flat_map(both).flatten().collect()
         };
         let has_cells =
-            run.with_cells && (MOST_HOSTS_TOLD + 1..=MOST_HOSTS_IN_CELLS).contains(&hosts);
+            run.with_cells && (MAX_HOSTS_TOLD + 1..=MAX_HOSTS_IN_CELLS).contains(&hosts);
         let host = |(at, name): (usize, &String)| {
             let leaf = topology.and_then(|topology| topology.name_of(at)).map(str::to_owned);
             PingHost { name: name.clone(), kernel: None, failure: None, leaf }
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
         }
         let judgement = outliers::judge(&self.grid);
         let wants = |source, target| plan.pairs().wants(source, target);
-        let wanted = judgement.retest(MOST_RETESTED, &wants).into_iter();
+        let wanted = judgement.retest(MAX_RETESTED, &wants).into_iter();
         let again = wanted.filter_map(|cell| {
             let ns = self.fabric.probe(cell, Pass::Retest).ok()?;
             Some((cell, u32::try_from(ns).unwrap_or(u32::MAX)))

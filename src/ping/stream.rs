@@ -8,9 +8,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::exchange::{Failure, Patience};
-use super::halt::Halt;
+use super::exchange::{Failure, PollWait};
 use super::message::{Kind, fill, next_word};
+use super::stop_flag::StopFlag;
 use super::throughput::Marks;
 use crate::clock;
 use crate::model::probe::{Cause, Stage, StepError, Streaming, Throughput};
@@ -161,7 +161,7 @@ impl<'a, T: Connected> Stream<'a, T> {
             self.poll()?;
         }
         let limit = marks.limit().saturating_duration_since(clock::now());
-        let drained = Patience::new(limit).until(|_| {
+        let drained = PollWait::new(limit).until(|_| {
             self.poll()?;
             Ok((self.writes == 0).then_some(()))
         })?;
@@ -179,15 +179,15 @@ impl<'a, T: Connected> Stream<'a, T> {
     }
 
     /// Lets the peer write until a stop; returns the number of checks that the peer requested.
-    pub(super) fn serve(&mut self, halt: &Halt<'_>) -> Result<u64, StepError> {
-        self.attend(halt).map_err(|failure| self.told(failure))
+    pub(super) fn serve(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, StepError> {
+        self.attend(stop_flag).map_err(|failure| self.told(failure))
     }
 
-    fn attend(&mut self, halt: &Halt<'_>) -> Result<u64, Failure> {
+    fn attend(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, Failure> {
         let mut answered = 0;
         // A peer that never stops sending must not keep this end in the loop.
-        while !halt.is_asked() {
-            let waits = Patience::new(Duration::MAX).unless(halt);
+        while !stop_flag.is_asked() {
+            let waits = PollWait::new(Duration::MAX).unless(stop_flag);
             let Some(slot) = self.await_note(waits)? else { break };
             let nonce = match self.read(slot)? {
                 Note::Begin(_) => {
@@ -213,12 +213,12 @@ impl<'a, T: Connected> Stream<'a, T> {
 
     /// Waits for a note from the peer.
     fn note(&mut self, limit: Duration) -> Result<Note, Failure> {
-        let slot = self.await_note(Patience::new(limit))?.ok_or(Failure::NoReply)?;
+        let slot = self.await_note(PollWait::new(limit))?.ok_or(Failure::NoReply)?;
         self.read(slot)
     }
 
-    fn await_note(&mut self, patience: Patience<'_>) -> Result<Option<usize>, Failure> {
-        patience.until(|_| {
+    fn await_note(&mut self, poll_wait: PollWait<'_>) -> Result<Option<usize>, Failure> {
+        poll_wait.until(|_| {
             if self.received.is_none() {
                 self.poll()?;
             }
@@ -235,7 +235,7 @@ impl<'a, T: Connected> Stream<'a, T> {
 
     fn send(&mut self, note: Note) -> Result<(), Failure> {
         if self.notes > 0 {
-            let has_left = Patience::new(LEAVE).until(|_| {
+            let has_left = PollWait::new(LEAVE).until(|_| {
                 self.poll()?;
                 Ok((self.notes == 0).then_some(()))
             })?;

@@ -15,7 +15,7 @@ pub struct Note {
 }
 
 /// Largest number of notes on a terminal.
-const MOST: usize = 100;
+const MAX: usize = 100;
 
 /// Longest set of hosts before a note or in its text, in bytes. For a longer set, the note names
 /// the first host.
@@ -104,8 +104,8 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
             fix: fact.fix.map(|fix| escape(&fix).into_owned()),
         }
     };
-    let rest = order.len().saturating_sub(MOST);
-    let mut notes: Vec<Note> = order.into_iter().take(MOST).map(note).collect();
+    let rest = order.len().saturating_sub(MAX);
+    let mut notes: Vec<Note> = order.into_iter().take(MAX).map(note).collect();
     if rest > 0 {
         notes.push(Note {
             text: format!("{rest} more problems"),
@@ -436,7 +436,7 @@ fn a_host_without_devices_misses_no_library() {
 fn a_flood_of_problems_ends_with_their_number() {
     let mut report = HostReport::empty("n1", crate::model::Via::Local);
     report.rdma_core = None;
-    report.problems = (0..MOST + 5)
+    report.problems = (0..MAX + 5)
         .map(|number| crate::model::Problem {
             key: format!("mlx5_0/1/gids/{number}"),
             source: String::new(),
@@ -447,6 +447,6 @@ fn a_flood_of_problems_ends_with_their_number() {
         })
         .collect();
     let notes = notes(&[report], false, false);
-    assert_eq!(notes.len(), MOST + 1);
-    assert_eq!(notes[MOST].text, "5 more problems");
+    assert_eq!(notes.len(), MAX + 1);
+    assert_eq!(notes[MAX].text, "5 more problems");
 }

@@ -32,7 +32,7 @@ const WIDEST: usize = 40;
 const SHORT_STARTUP_MS: u64 = 1_000;
 
 /// Largest number of single pairs with a line each; the others are counted.
-const MOST_PAIRS: usize = 10;
+const MAX_PAIRS: usize = 10;
 
 /// Formats a run over a whole set as matrices of medians, one row per source. If they do not fit
 /// a screen, one line replaces them. Hosts of one leaf switch are next to each other.
@@ -138,7 +138,7 @@ pub fn render_findings(report: &PingReport) -> String {
     // A fabric on which all pairs fail may have as many bad paths as pairs.
     let (hosts, pairs): (Vec<_>, Vec<_>) =
         report.findings.iter().partition(|one| one.host.is_some() || one.leaves.len() == 1);
-    let (told, counted) = pairs.split_at(pairs.len().min(MOST_PAIRS));
+    let (told, counted) = pairs.split_at(pairs.len().min(MAX_PAIRS));
     for alike in folded::fold(report, &hosts) {
         match alike.as_slice() {
             [one] => write_finding(&mut text, report, one),
@@ -245,7 +245,7 @@ fn name_rails(rails: &[usize]) -> String {
 fn write_recovered(text: &mut String, report: &PingReport) {
     let recovered: Vec<(&Pair, &Verdict)> =
         report.pairs.iter().filter_map(|pair| Some((pair, pair.failed_first()?))).collect();
-    for (pair, first) in recovered.iter().take(MOST_PAIRS) {
+    for (pair, first) in recovered.iter().take(MAX_PAIRS) {
         let (source, target) = (name(report, pair.source), name(report, pair.target));
         let code = first.code.word();
         let _ = writeln!(
@@ -254,7 +254,7 @@ fn write_recovered(text: &mut String, report: &PingReport) {
         );
         let _ = writeln!(text, "    {}", escape(&first.detail));
     }
-    if let Some(more) = recovered.len().checked_sub(MOST_PAIRS).filter(|&more| more > 0) {
+    if let Some(more) = recovered.len().checked_sub(MAX_PAIRS).filter(|&more| more > 0) {
         let _ = writeln!(text, "{more} more pairs: ok at the second attempt");
     }
 }

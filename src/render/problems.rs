@@ -7,7 +7,7 @@ use crate::model::{Finding, Severity};
 use crate::names;
 
 /// Limit of the findings below a listing.
-const MOST: usize = 20;
+const MAX: usize = 20;
 
 /// Formats findings, the first ones in full; `all` is the command that lists all.
 ///
@@ -15,7 +15,7 @@ const MOST: usize = 20;
 #[must_use]
 pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> String {
     let mut text = String::new();
-    for finding in findings.iter().take(MOST) {
+    for finding in findings.iter().take(MAX) {
         let mark = match finding.severity {
             Severity::Fail => "!",
             Severity::Unknown => "?",
@@ -35,8 +35,8 @@ pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> St
             let _ = writeln!(text, "    fix: {}", escape(fix));
         }
     }
-    if findings.len() > MOST {
-        let _ = writeln!(text, "{} more findings: {all}", findings.len() - MOST);
+    if findings.len() > MAX {
+        let _ = writeln!(text, "{} more findings: {all}", findings.len() - MAX);
     }
     text
 }

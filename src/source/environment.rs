@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const LIMIT: u64 = 256 * 1024;
 
 /// How many threads may be left behind: with so many no further process is looked at.
-const MOST_LEFT: usize = 3;
+const MAX_LEFT: usize = 3;
 
 /// The threads of this program that were left behind, by whom they wait for. They are of all readings: a
 /// watch makes thousands, and the dead mount stays.
@@ -52,7 +52,7 @@ impl Left {
         {
             let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             left.retain(|(_, thread)| !thread.is_finished());
-            if left.len() >= MOST_LEFT || left.iter().any(|(known, _)| *known == pid) {
+            if left.len() >= MAX_LEFT || left.iter().any(|(known, _)| *known == pid) {
                 return hangs();
             }
         }
@@ -127,7 +127,7 @@ fn readings_leave_few_threads_behind() {
     for pid in 2..20 {
         assert!(left.ask(pid, patience, read).is_err());
     }
-    assert_eq!(threads(), MOST_LEFT);
+    assert_eq!(threads(), MAX_LEFT);
     drop(dead);
     // They end, and none is left.
     while left.ask(1, long, read) != Err(ReadError::NotRecorded) || threads() > 0 {

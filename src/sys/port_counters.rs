@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Maximum number of counters of one port. The drivers that we know have fewer than 100.
-const MOST: usize = 512;
+const MAX: usize = 512;
 
 /// Returns names and values of the files in
 /// `/sys/class/infiniband/DEVICE/ports/PORT/hw_counters`.
@@ -24,7 +24,7 @@ pub fn hardware_counters(device: &str, port: u8) -> Vec<(String, u64)> {
 fn counters_in(directory: &Path) -> Vec<(String, u64)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let counters = names.filter(|name| name != "lifespan").take(MOST).filter_map(|name| {
+    let counters = names.filter(|name| name != "lifespan").take(MAX).filter_map(|name| {
         let text = fs::read_to_string(directory.join(&name)).ok()?;
         Some((name, text.trim().parse().ok()?))
     });

@@ -22,7 +22,7 @@ const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 /// Maximum number of columns and of rows. Larger sizes are cut.
-pub const MOST: u16 = 1_000;
+pub const MAX: u16 = 1_000;
 
 /// State of the terminal before full-screen mode, while a [`Screen`] exists.
 ///
@@ -100,12 +100,12 @@ impl Screen {
         Keys::open().map(drop)
     }
 
-    /// Returns columns and rows, at most [`MOST`] each; 0 if the terminal does not report its
+    /// Returns columns and rows, at most [`MAX`] each; 0 if the terminal does not report its
     /// size.
     #[must_use]
     pub fn size(&self) -> (u16, u16) {
         let size = tcgetwinsize(rustix::stdio::stdout());
-        size.map_or((0, 0), |size| (size.ws_col.min(MOST), size.ws_row.min(MOST)))
+        size.map_or((0, 0), |size| (size.ws_col.min(MAX), size.ws_row.min(MAX)))
     }
 
     /// Writes to the screen.

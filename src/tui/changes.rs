@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::Sample;
 use super::errors::Errors;
 use super::troubles::Troubles;
+use crate::analyse::connection_state::ConnectionState;
 use crate::analyse::findings::{Changed, changes};
-use crate::analyse::standing::Standing;
 use crate::analyse::traffic::Traffic;
 use crate::model::{Connection, Finding};
 
@@ -22,7 +22,7 @@ pub(super) const FLASH: Duration = Duration::from_secs(10);
 const TOLD: Duration = Duration::from_secs(300);
 
 /// Maximum of changes.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 
 /// Maximum of removed connections per host, and maximum length of their ids.
 const GONE: (usize, usize) = (256, 512);
@@ -40,33 +40,35 @@ pub(super) struct Changes {
     troubles: Troubles,
 }
 
-/// Connections of a host by id, with the standing of each. A clone shares the maps until a
-/// standing changes.
+/// Connections of a host by id, with the state of each. A clone shares the maps until a
+/// state changes.
 #[derive(Debug, Clone, Default)]
 struct Known {
-    here: Arc<HashMap<String, Standing>>,
-    /// Standing of each removed connection, and the time of its removal. After an unmount and a
+    here: Arc<HashMap<String, ConnectionState>>,
+    /// State of each removed connection, and the time of its removal. After an unmount and a
     /// mount, the new connection is compared with the old one.
-    gone: Arc<HashMap<String, (Standing, Instant)>>,
+    gone: Arc<HashMap<String, (ConnectionState, Instant)>>,
 }
 
 impl Known {
     /// Returns true if these connections equal the known ones.
     fn is_of(&self, connections: &[Connection]) -> bool {
         connections.len() == self.here.len()
-            && connections.iter().all(|one| self.here.get(&one.id) == Some(&Standing::of(one)))
+            && connections
+                .iter()
+                .all(|one| self.here.get(&one.id) == Some(&ConnectionState::of(one)))
     }
 
-    /// Returns the last known standing of a connection.
-    fn was(&self, id: &str, at: Instant) -> Option<Standing> {
+    /// Returns the last known state of a connection.
+    fn was(&self, id: &str, at: Instant) -> Option<ConnectionState> {
         let gone = || self.gone.get(id).filter(|(_, when)| is_told(at, *when)).map(|(was, _)| *was);
         self.here.get(id).copied().or_else(gone)
     }
 
     /// Returns the connections to remember once these are known.
     fn next(&self, connections: &[Connection], at: Instant) -> Self {
-        let here: HashMap<String, Standing> =
-            connections.iter().map(|one| (one.id.clone(), Standing::of(one))).collect();
+        let here: HashMap<String, ConnectionState> =
+            connections.iter().map(|one| (one.id.clone(), ConnectionState::of(one))).collect();
         let (most, longest) = GONE;
         let went = self.here.iter().map(|(id, was)| (id, (*was, at)));
         let gone = self.gone.iter().map(|(id, gone)| (id, *gone)).chain(went);
@@ -86,19 +88,19 @@ fn is_told(at: Instant, then: Instant) -> bool {
     at.saturating_duration_since(then) < TOLD
 }
 
-/// Connection whose standing changed.
+/// Connection whose state changed.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
     /// Time at which the change was seen.
     pub(super) at: Instant,
     /// Kind and instance of the consumer of the connection.
     consumer: (&'static str, String),
-    was: Standing,
-    is: Standing,
+    was: ConnectionState,
+    is: ConnectionState,
 }
 
 impl Change {
-    /// Formats the old standing: `was RDMA, ok`.
+    /// Formats the old state: `was RDMA, ok`.
     pub(super) fn was(&self) -> String {
         format!("was {}", self.was)
     }
@@ -130,9 +132,9 @@ impl Changes {
             return;
         }
         for one in connections {
-            let is = Standing::of(one);
+            let is = ConnectionState::of(one);
             if let Some(was) = known.was(&one.id, at).filter(|was| *was != is)
-                && self.connections.len() < MOST
+                && self.connections.len() < MAX
             {
                 let consumer = (one.consumer.kind.word(), one.consumer.instance.clone());
                 let change = Change { at, consumer, was, is };

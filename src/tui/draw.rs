@@ -13,7 +13,7 @@ mod table;
 use ratatui::Frame;
 
 use super::help;
-use super::layout::{LEAST, Layout};
+use super::layout::{Layout, MIN};
 use super::mode::{Help, Mode, Page, Prompt, PromptKind};
 use super::state::State;
 use super::table_view::TableView;
@@ -25,8 +25,8 @@ use canvas::Canvas;
 pub fn draw(state: &State, frame: &mut Frame<'_>) {
     let area = frame.area();
     let mut canvas = Canvas::new(frame.buffer_mut(), &state.settings);
-    if area.width < LEAST.0 || area.height < LEAST.1 {
-        let text = format!("need {}x{}, have {}x{}", LEAST.0, LEAST.1, area.width, area.height);
+    if area.width < MIN.0 || area.height < MIN.1 {
+        let text = format!("need {}x{}, have {}x{}", MIN.0, MIN.1, area.width, area.height);
         canvas.put(area, 0, 0, &text, Token::Plain);
         return;
     }

@@ -13,10 +13,10 @@ use crate::model::HostReport;
 const FRESH: Duration = Duration::from_secs(60);
 
 /// Maximum of ports that are kept.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 
 /// Maximum of error counters per port; no driver has more.
-const MOST_COUNTERS: usize = 128;
+const MAX_COUNTERS: usize = 128;
 
 /// Errors of all ports that counted any. A clone shares the hosts without new errors.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ impl Errors {
             for port in &device.ports {
                 let mut more = errors(port)
                     .filter_map(|one| Some((one.name.as_str(), one.rate?.delta?)))
-                    .take(MOST_COUNTERS)
+                    .take(MAX_COUNTERS)
                     .peekable();
                 if more.peek().is_none() {
                     continue;
@@ -53,7 +53,7 @@ impl Errors {
                 let known = of_host.iter_mut().find(is_it);
                 if let Some(known) = known {
                     known.add(at, more);
-                } else if self.ports < MOST {
+                } else if self.ports < MAX {
                     let (device, counted) = (device.name.as_str().into(), Vec::new());
                     let mut new = OfPort { device, port: port.number, at, counted };
                     new.add(at, more);
@@ -94,7 +94,7 @@ impl OfPort {
             if let Some(known) = self.counted.iter_mut().find(|known| *known.name == *name) {
                 known.last = count;
                 known.sum = known.sum.saturating_add(count);
-            } else if self.counted.len() < MOST_COUNTERS {
+            } else if self.counted.len() < MAX_COUNTERS {
                 self.counted.push(Counted { name: name.into(), last: count, sum: count });
             }
         }

@@ -13,7 +13,7 @@ pub(super) const KEPT: usize = 120;
 
 /// Maximum of ports of one host, including removed ports, and maximum length of a device name.
 /// The kernel limits device names to 63 bytes.
-const MOST: usize = 1_024;
+const MAX: usize = 1_024;
 const LONGEST: usize = 64;
 
 /// Samples of all ports. Every reading adds one sample to each port, or a gap.
@@ -144,7 +144,7 @@ impl History {
             let ports = report.devices.iter().flat_map(|device| {
                 device.ports.iter().map(move |port| (device.name.as_str(), port.number))
             });
-            let ports: Vec<(&str, u32)> = ports.filter(|_| is_there).take(MOST).collect();
+            let ports: Vec<(&str, u32)> = ports.filter(|_| is_there).take(MAX).collect();
             let places = self.places(host, &ports);
             let begin = reading.samples.len();
             reading.starts.push(begin);
@@ -208,7 +208,7 @@ impl History {
         }
         let left = self.left(host, &places);
         // The slots are shared with the screen; they are copied only if a new port gets a slot.
-        if self.hosts[host].len() < MOST || !left.is_empty() {
+        if self.hosts[host].len() < MAX || !left.is_empty() {
             let mut left = left.into_iter();
             let slots = &mut Arc::make_mut(&mut self.hosts)[host];
             let new = places.iter_mut().zip(ports);
@@ -220,7 +220,7 @@ impl History {
                     unit: Unit::Kilobits,
                     since: self.count,
                 };
-                if slots.len() < MOST {
+                if slots.len() < MAX {
                     *place = Some(slots.len());
                     slots.push(slot);
                 } else if let Some(at) = left.next() {
@@ -236,7 +236,7 @@ impl History {
     /// sample.
     fn left(&self, host: usize, taken: &[Option<usize>]) -> Vec<usize> {
         let slots = self.hosts[host].len();
-        if slots < MOST {
+        if slots < MAX {
             return Vec::new();
         }
         let mut is_left = vec![true; slots];
@@ -352,7 +352,7 @@ mod tests {
             say(0..600);
         }
         say(9_000..9_500);
-        assert_eq!(history.hosts[0].len(), MOST);
+        assert_eq!(history.hosts[0].len(), MAX);
         assert_eq!(rx(&history, "d599").len(), KEPT);
         assert!(history.of(0, "d9423", 1).is_none());
         push(&mut history, &[("d9423", bits(6_000))]);
@@ -362,7 +362,7 @@ mod tests {
         }
         push(&mut history, &[("d9423", bits(6_000))]);
         assert_eq!(rx(&history, "d9423"), [Some(6)]);
-        assert_eq!(history.hosts[0].len(), MOST);
+        assert_eq!(history.hosts[0].len(), MAX);
     }
 
     #[test]

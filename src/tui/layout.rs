@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::mode::Mode;
 
 /// Smallest terminal with the full layout: columns and rows.
-pub(super) const LEAST: (u16, u16) = (40, 8);
+pub(super) const MIN: (u16, u16) = (40, 8);
 
 /// Areas of the screen, from the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,10 +52,10 @@ impl Layout {
 
     /// Returns the area of the note, with the lines that a table of `rows` rows leaves empty.
     pub(super) fn note_over(&self, rows: Option<usize>) -> Rect {
-        const MOST: u16 = 6;
+        const MAX: u16 = 6;
         let used = rows.map_or(usize::MAX, |rows| rows.saturating_add(2));
         let free = self.body_lines().saturating_sub(used);
-        let more = MOST.saturating_sub(self.note.height).min(u16::try_from(free).unwrap_or(0));
+        let more = MAX.saturating_sub(self.note.height).min(u16::try_from(free).unwrap_or(0));
         if self.note.height == 0 {
             return self.note;
         }

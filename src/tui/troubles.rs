@@ -16,8 +16,8 @@ use crate::model::{PortState, Reason, Subject};
 const TOLD: Duration = Duration::from_secs(3_600);
 
 /// Maximum of lasting states and of past states.
-const MOST: usize = 10_000;
-const MOST_PAST: usize = 1_000;
+const MAX: usize = 10_000;
+const MAX_PAST: usize = 1_000;
 
 /// States by host and subject.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +79,7 @@ impl Troubles {
                 }
             }
             for (subject, code, what) in now {
-                if self.now.len() < MOST {
+                if self.now.len() < MAX {
                     let since_ns = sample.taken_ns;
                     let new = Trouble { code, what, since_ns };
                     self.now.entry((host, subject)).or_insert(new);
@@ -108,7 +108,7 @@ impl Troubles {
         let often = if count == 1 { String::new() } else { format!(" (occurred {count} times)") };
         let lasted = if lasted == 0 { "less than 1 s".to_owned() } else { format!("{lasted} s") };
         let what = format!("{} for {lasted}, until {until}{often}", was.what);
-        if self.past.len() == MOST_PAST {
+        if self.past.len() == MAX_PAST {
             self.past.pop_front();
         }
         self.past.push_back(Past { host, subject, code: was.code, what, count, at: sample.at });

@@ -7,7 +7,7 @@ use crate::model::{Fabric, FabricEnd, FabricNodeKind, FabricPort, Severity};
 use crate::names;
 
 /// Maximum number of switches on a route (specification: a directed route has 64 ports).
-const MOST_HOPS: usize = 64;
+const MAX_HOPS: usize = 64;
 
 /// One node on a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn routes(fabric: &Fabric, from: FabricEnd, to: FabricEnd) -> Vec<Route> {
 fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
     let mut route = Route { lid, hops: Vec::new(), failure: None };
     let (mut node, mut enters) = (from.node, None);
-    for _ in 0..=MOST_HOPS {
+    for _ in 0..=MAX_HOPS {
         if node == to.node
             && (fabric.nodes[node].is_switch() || enters.is_none_or(|port| port == to.port))
         {

@@ -1,8 +1,8 @@
 //! Findings of changes between consecutive samples. `top` uses this module.
 
 use super::{Folded, Found};
+use crate::analyse::connection_state::ConnectionState;
 use crate::analyse::errors::{Counted, ErrorKind};
-use crate::analyse::standing::Standing;
 use crate::model::{Finding, Severity, Subject};
 
 /// A change on a host.
@@ -13,9 +13,9 @@ pub enum Changed<'facts> {
         /// Consumer and instance.
         consumer: (&'facts str, &'facts str),
         /// State before the change.
-        was: Standing,
+        was: ConnectionState,
         /// State after the change.
-        is: Standing,
+        is: ConnectionState,
     },
     /// Error counters of a port increased.
     Errors {
@@ -88,9 +88,12 @@ mod tests {
     use super::*;
     use crate::model::{ConnectionVerdict, Transport};
 
-    const RDMA: Standing = Standing { transport: Transport::Rdma, verdict: ConnectionVerdict::Ok };
-    const TCP: Standing =
-        Standing { transport: Transport::Tcp, verdict: ConnectionVerdict::FallbackConfirmed };
+    const RDMA: ConnectionState =
+        ConnectionState { transport: Transport::Rdma, verdict: ConnectionVerdict::Ok };
+    const TCP: ConnectionState = ConnectionState {
+        transport: Transport::Tcp,
+        verdict: ConnectionVerdict::FallbackConfirmed,
+    };
 
     #[test]
     fn a_mount_that_changes_on_many_hosts_is_one_finding() {

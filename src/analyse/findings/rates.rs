@@ -33,14 +33,14 @@ impl<'report> Rates<'report> {
     /// Returns the usual rate if the port is slower. A rate is usual if at least three ports and
     /// more than half of the ports of the kind have it.
     pub(super) fn usual_beyond(&self, device: &Device, port: &Port) -> Option<Usual> {
-        const LEAST: usize = 3;
+        const MIN: usize = 3;
         let rates = self.0.get(&kind(device, port)?)?;
         let all: usize = rates.values().sum();
         let (rate_bps, ports) = rates
             .iter()
             .max_by_key(|(rate, count)| (**count, **rate))
             .map(|(rate, count)| (*rate, *count))?;
-        let is_usual = ports >= LEAST && ports * 2 > all;
+        let is_usual = ports >= MIN && ports * 2 > all;
         (is_usual && port.rate_bps? < rate_bps).then_some(Usual { rate_bps, ports })
     }
 }

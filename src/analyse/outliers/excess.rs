@@ -4,11 +4,11 @@ use super::robust::{median, spread};
 
 /// Minimum modified z-score of an outlier, `0.6745 * (x - median) / MAD`; 3.5 is the usual bound
 /// of Iglewicz and Hoaglin.
-const LEAST_Z: f32 = 3.5;
+const MIN_Z: f32 = 3.5;
 
 /// Minimum excess in nanoseconds; a smaller excess is not worth a report. Light travels 40 m of
 /// fiber in 200 ns.
-const LEAST_NS: f32 = 200.0;
+const MIN_NS: f32 = 200.0;
 
 /// Minimum excess of an outlier, as a fraction of the usual value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,18 +23,18 @@ impl Floor {
     /// True if the excess (a logarithm) exceeds the floor at this usual latency.
     fn is_passed(self, log: f32, usual_ns: f32) -> bool {
         let slower = log.exp_m1();
-        slower > self.0 && slower * usual_ns > LEAST_NS
+        slower > self.0 && slower * usual_ns > MIN_NS
     }
 }
 
 /// Center and spread of comparable parts.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::analyse) struct Likes {
+pub(in crate::analyse) struct Baseline {
     pub(in crate::analyse) center: f32,
     spread: f32,
 }
 
-impl Likes {
+impl Baseline {
     /// Returns center and spread of the values; `None` without values.
     pub(in crate::analyse) fn of(values: impl Iterator<Item = f32>) -> Option<Self> {
         let mut values: Vec<f32> = values.collect();
@@ -74,7 +74,7 @@ impl Excess {
 
     /// True if the part is an outlier.
     pub(in crate::analyse) fn stands_out(self, floor: Floor, usual_ns: f32) -> bool {
-        self.z > LEAST_Z && floor.is_passed(self.log, usual_ns)
+        self.z > MIN_Z && floor.is_passed(self.log, usual_ns)
     }
 }
 
@@ -84,12 +84,12 @@ mod tests {
 
     #[test]
     fn both_bounds_must_be_passed() {
-        let likes = Likes::of([-0.01, 0.0, 0.01, 0.01, -0.01].into_iter()).unwrap();
-        let excess = |value| likes.excess(value, 0.002);
+        let baseline = Baseline::of([-0.01, 0.0, 0.01, 0.01, -0.01].into_iter()).unwrap();
+        let excess = |value| baseline.excess(value, 0.002);
         assert!(excess(0.06).stands_out(Floor::MANY, 5_000.0));
         assert!(!excess(0.045).stands_out(Floor::MANY, 5_000.0), "less than 5 %");
         assert!(!excess(0.06).stands_out(Floor::MANY, 1_500.0), "less than 0.2 us");
-        assert!(!likes.excess(0.06, 0.02).stands_out(Floor::MANY, 5_000.0), "z is 3");
+        assert!(!baseline.excess(0.06, 0.02).stands_out(Floor::MANY, 5_000.0), "z is 3");
         assert!(!excess(0.06).stands_out(Floor::SINGLE, 5_000.0));
     }
 
@@ -99,6 +99,6 @@ mod tests {
             let excess = Excess { log: value, z: value };
             assert!(!excess.stands_out(Floor::MANY, 5_000.0));
         }
-        assert!(Likes::of(std::iter::empty()).is_none());
+        assert!(Baseline::of(std::iter::empty()).is_none());
     }
 }

@@ -13,7 +13,7 @@ const PASSES: usize = 5;
 const SETTLED: f32 = 1e-4;
 
 /// Minimum number of peers for the share of a host in a direction.
-const FEWEST_PEERS: usize = 3;
+const MIN_PEERS: usize = 3;
 
 /// The standard error of a median of n normal values is 1.2533 / sqrt(n) standard deviations.
 const MEDIAN_ERROR: f32 = 1.2533;
@@ -47,7 +47,7 @@ pub(super) struct Own {
 impl Own {
     /// True if the host was measured with enough peers.
     pub(super) fn is_known(self) -> bool {
-        self.peers >= FEWEST_PEERS
+        self.peers >= MIN_PEERS
     }
 }
 

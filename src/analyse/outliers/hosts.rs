@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Slow;
-use super::excess::{Excess, Floor, Likes};
+use super::excess::{Baseline, Excess, Floor};
 use super::fit::{Fit, Logs, Own};
 use super::robust::median;
 use crate::model::ping::{Outlier, OutlierKind};
@@ -61,8 +61,8 @@ impl Seen {
 
 fn excesses(fit: &Fit, own: &[Own]) -> Vec<Option<Excess>> {
     let known = own.iter().filter(|own| own.is_known()).map(|own| own.log);
-    let Some(likes) = Likes::of(known) else { return vec![None; own.len()] };
-    let excess = |own: &Own| likes.excess(own.log, fit.error_of(own.peers));
+    let Some(baseline) = Baseline::of(known) else { return vec![None; own.len()] };
+    let excess = |own: &Own| baseline.excess(own.log, fit.error_of(own.peers));
     own.iter().map(|own| own.is_known().then(|| excess(own))).collect()
 }
 

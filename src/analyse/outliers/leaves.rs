@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Slow;
-use super::excess::{Excess, Floor, Likes};
+use super::excess::{Baseline, Excess, Floor};
 use super::fit::Fit;
 use super::robust::median;
 use crate::model::ping::{Outlier, OutlierKind, Topology};
@@ -82,19 +82,19 @@ fn slow_leaves(fit: &Fit, ways: &BTreeMap<(usize, usize), f32>) -> BTreeMap<usiz
     if parts.len() < 3 {
         return BTreeMap::new();
     }
-    let likes = if parts.len() <= FEW {
-        parts.values().copied().min_by(f32::total_cmp).map(Likes::exactly)
+    let baseline = if parts.len() <= FEW {
+        parts.values().copied().min_by(f32::total_cmp).map(Baseline::exactly)
     } else {
-        Likes::of(parts.values().copied())
+        Baseline::of(parts.values().copied())
     };
-    let Some(likes) = likes else { return BTreeMap::new() };
+    let Some(baseline) = baseline else { return BTreeMap::new() };
     let mut slow = BTreeMap::new();
     for (&leaf, &part) in &parts {
         let others = with[leaf].iter().map(|&(_, other)| other);
         let fewest = others.map(|other| pairs(fit, leaf, other)).min().unwrap_or(0);
-        let excess = likes.excess(part, fit.error_of(fewest));
+        let excess = baseline.excess(part, fit.error_of(fewest));
         if excess.stands_out(Floor::MANY, fit.typical_ns) {
-            let is_slow = |(way, _): &&(f32, usize)| way - likes.center > excess.log / 2.0;
+            let is_slow = |(way, _): &&(f32, usize)| way - baseline.center > excess.log / 2.0;
             let seen = with[leaf].iter().filter(is_slow).count();
             let (typical_ns, of) = (fit.typical_ns, with[leaf].len());
             slow.insert(leaf, Apart { excess, typical_ns, slow: seen, of });
@@ -113,10 +113,10 @@ fn slow_paths(
             *way -= leaves.get(leaf).map_or(0.0, |apart| apart.excess.log);
         }
     }
-    let likes = Likes::of(ways.values().copied()).filter(|_| ways.len() >= 3);
-    let Some(likes) = likes else { return BTreeMap::new() };
+    let baseline = Baseline::of(ways.values().copied()).filter(|_| ways.len() >= 3);
+    let Some(baseline) = baseline else { return BTreeMap::new() };
     let slow = ways.into_iter().filter_map(|((a, b), way)| {
-        let excess = likes.excess(way, fit.error_of(pairs(fit, a, b)));
+        let excess = baseline.excess(way, fit.error_of(pairs(fit, a, b)));
         let typical_ns = fit.typical_ns;
         let apart = Apart { excess, typical_ns, slow: 1, of: 1 };
         excess.stands_out(Floor::MANY, typical_ns).then_some(((a, b), apart))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Slow;
-use super::excess::{Excess, Floor, Likes};
+use super::excess::{Baseline, Excess, Floor};
 use super::fit::{Fit, Logs};
 use crate::model::ping::{Outlier, OutlierKind};
 
@@ -16,17 +16,17 @@ pub(super) struct Seen {
 
 /// Maximum number of slow pairs of a rail, per host. More slow pairs mean that the real topology
 /// differs from the known one.
-const MOST_PER_HOST: usize = 4;
+const MAX_PER_HOST: usize = 4;
 
 impl Seen {
     /// Finds the slow pairs of a rail.
     pub(super) fn on_rail(fit: &Fit, logs: &Logs, hosts: usize) -> Vec<Self> {
         let uncertain = fit.error_of_one();
-        let likes = Likes::exactly(0.0);
+        let baseline = Baseline::exactly(0.0);
         let mut slow: Vec<Self> = fit
             .rests(logs)
             .filter_map(|(ends, rest)| {
-                let excess = likes.excess(rest, uncertain);
+                let excess = baseline.excess(rest, uncertain);
                 let usual_ns = fit.expected(ends.0, ends.1).exp();
                 excess.stands_out(Floor::SINGLE, usual_ns).then_some(Self {
                     ends,
@@ -36,7 +36,7 @@ impl Seen {
             })
             .collect();
         slow.sort_by(|one, other| other.excess.log.total_cmp(&one.excess.log));
-        slow.truncate(hosts * MOST_PER_HOST);
+        slow.truncate(hosts * MAX_PER_HOST);
         slow
     }
 }

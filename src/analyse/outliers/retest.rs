@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::excess::{Floor, Likes};
+use super::excess::{Baseline, Floor};
 use super::robust::median;
 use super::{Judgement, slower};
 use crate::model::ping::{Cell, Outlier, OutlierKind};
@@ -142,7 +142,7 @@ impl Judgement {
         // fault.
         let is_slow = |&(part, pairs): &(f32, usize)| {
             let uncertain = self.fits.get(rail).map_or(f32::INFINITY, |fit| fit.error_of(pairs));
-            let excess = Likes::exactly(0.0).excess(part, uncertain);
+            let excess = Baseline::exactly(0.0).excess(part, uncertain);
             excess.stands_out(floor, usual_ns) && part > before / 2.0
         };
         if !parts.iter().all(is_slow) {

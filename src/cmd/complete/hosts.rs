@@ -9,7 +9,7 @@ use clap_complete::engine::CompletionCandidate;
 use crate::fleet::{Site, named_hosts};
 
 /// Maximum of candidates: a longer menu is not useful.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 
 /// Completes the last term of a host set.
 pub(super) fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
@@ -19,7 +19,7 @@ pub(super) fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
     named_hosts(&Site::here(), home.as_deref())
         .into_iter()
         .filter(|host| host.name.starts_with(name))
-        .take(MOST)
+        .take(MAX)
         .map(|host| {
             let value = format!("{before}{}", host.name);
             CompletionCandidate::new(value).help(Some(host.place.into()))

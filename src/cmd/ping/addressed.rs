@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::real::{Reached, Real, leave, ping_host};
-use crate::analyse::culprit::findings;
+use crate::analyse::root_cause::findings;
 use crate::cli::PingArgs;
 use crate::clock;
 use crate::cmd::Advice;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::party::{self, Place, file_name};
+use super::selection::{self, Place, file_name};
 use crate::cli::PingArgs;
 use crate::cmd::outcome::say;
 use crate::cmd::{Advice, local};
@@ -51,9 +51,9 @@ fn of_fabrics(fabrics: &[Fabric], places: &[Place]) -> LeafSwitches {
 
 fn read(file: &Path) -> anyhow::Result<LeafSwitches> {
     let fix = "keep only the lines of leaf switches";
-    let text = party::text_of(file, LeafSwitches::MAX_BYTES, fix)?;
-    LeafSwitches::parse(&text, &party::expand)
-        .map_err(|error| party::error_at(file, error.line, &error.what, error.fix))
+    let text = selection::text_of(file, LeafSwitches::MAX_BYTES, fix)?;
+    LeafSwitches::parse(&text, &selection::expand)
+        .map_err(|error| selection::error_at(file, error.line, &error.what, error.fix))
 }
 
 fn note<'a>(file: &Path, places: impl Iterator<Item = &'a Place>) -> Note {

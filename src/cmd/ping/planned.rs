@@ -8,7 +8,7 @@ use crate::ping::plan::Plan;
 use crate::render::{PingPlanDocument, render_plan, to_json, to_json_lines};
 use crate::term::Term;
 
-use super::{leaves, party, simulated};
+use super::{leaves, selection, simulated};
 
 /// Plans the run of the flags and prints the plan.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -18,10 +18,10 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         let file = Some(file.display().to_string());
         told(args, &plan, fabric.rails(), fabric.topology(), file)
     } else {
-        let (places, pairs) = party::places(global, args)?;
+        let (places, pairs) = selection::places(global, args)?;
         let topology = leaves::topology(args, &places, term)?;
-        let plan = party::plan(args, pairs, topology.as_ref(), party::any_seed()?)?;
-        let from = party::single_set_source(global, args)?;
+        let plan = selection::plan(args, pairs, topology.as_ref(), selection::any_seed()?)?;
+        let from = selection::single_set_source(global, args)?;
         let agents = places.len() as u64;
         let is_remote = places.iter().any(|place| place.host().is_some());
         let own_bytes = || Some(std::fs::metadata("/proc/self/exe").ok()?.len());
@@ -48,7 +48,7 @@ fn told(
     topology: Option<&Topology>,
     simulated: Option<String>,
 ) -> PlannedRun {
-    let load = party::load(args, rails);
+    let load = selection::load(args, rails);
     let estimate = plan.estimate(load);
     let begun = args.budget.map(|time| plan.rounds_within(time, load));
     let tally = plan.tally_of(begun.unwrap_or(plan.rounds()), rails, topology);
@@ -73,7 +73,7 @@ fn told(
         slot_ms: ms(slot),
         pair_bytes: u64::from(round_trips).saturating_mul(2 * u64::from(args.size)),
         stream_ms: if args.test.iter().any(|test| test.fills_links()) {
-            ms(party::STREAM)
+            ms(selection::STREAM)
         } else {
             0
         },

@@ -12,9 +12,9 @@ use anyhow::Context as _;
 use super::addressed;
 use super::leaves;
 use super::notes;
-use super::party::{self, Place};
+use super::selection::{self, Place};
 use super::watcher::{Listener, Watcher};
-use crate::analyse::culprit::findings;
+use crate::analyse::root_cause::findings;
 use crate::cli::{Global, PingArgs, RailsAsked};
 use crate::clock::{self, Deadline, time_text};
 use crate::cmd::Advice;
@@ -68,13 +68,13 @@ impl Real {
         if addressed::to(args).is_some() {
             return Self::to_address(global, args);
         }
-        let (places, pairs) = party::places(global, args)?;
+        let (places, pairs) = selection::places(global, args)?;
         if let Some(note) = notes::two_sets(args, places.len()) {
             say(term, &note);
         }
         let topology = leaves::topology(args, &places, term)?;
-        let plan = party::plan(args, pairs, topology.as_ref(), party::any_seed()?)?;
-        party::refuse_too_much(args, &plan)?;
+        let plan = selection::plan(args, pairs, topology.as_ref(), selection::any_seed()?)?;
+        selection::refuse_too_much(args, &plan)?;
         let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
         let (reach, watchdog) = reach(global, upload(global), &hosts)?;
         let fanout = usize::from(global.fanout);
@@ -83,7 +83,7 @@ impl Real {
 
     /// Prepares a run from each source to one address.
     fn to_address(global: &Global, args: &PingArgs) -> anyhow::Result<Self> {
-        let places = party::sources(global)?;
+        let places = selection::sources(global)?;
         let plan = Plan::all(places.len());
         let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
         let (reach, watchdog) = reach(global, upload(global), &hosts)?;
@@ -245,8 +245,8 @@ pub(in crate::cmd) fn all_pairs(
 ) -> anyhow::Result<PingReport> {
     let places: Vec<Place> = hosts.iter().cloned().map(Place::There).collect();
     let (args, watchdog) = (PingArgs::default(), watchdog.clone());
-    let plan = party::plan(&args, Pairs::all(places.len()), None, 0)?;
-    party::refuse_too_much(&args, &plan)?;
+    let plan = selection::plan(&args, Pairs::all(places.len()), None, 0)?;
+    selection::refuse_too_much(&args, &plan)?;
     let reach = reach_beside_screen(&watchdog, global, upload(global), hosts, tell)?;
     let fanout = usize::from(global.fanout);
     Real { places, plan, topology: None, args, reach, watchdog, fanout }.run(&Listener::default())
@@ -323,7 +323,7 @@ fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
         tests: args.test.clone(),
         rounds,
         slot,
-        stream_slot: party::STREAM,
+        stream_slot: selection::STREAM,
         reply: REPLY,
         mad_interval: args.mads.interval.unwrap_or_default(),
         latency_bytes: args.size,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::party;
+use super::selection;
 use crate::cli::{Format, Global, PingArgs};
 use crate::cmd::Advice;
 use crate::model::ping::PingReport;
@@ -11,7 +11,7 @@ use crate::ping::plan::Plan;
 use crate::ping::simulation::Simulation;
 
 /// Maximum size of a fabric file, in bytes; users write these files.
-const MOST_OF_FABRIC: u64 = 4 << 20;
+const MAX_OF_FABRIC: u64 = 4 << 20;
 
 /// Default random seed, so that a simulation gives the same result each time.
 const SEED: u32 = 1;
@@ -22,7 +22,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Resu
     let plan = plan(args, &fabric)?;
     let rounds = match args.budget {
         None => plan.rounds(),
-        Some(time) => plan.rounds_within(time, party::load(args, fabric.rails())),
+        Some(time) => plan.rounds_within(time, selection::load(args, fabric.rails())),
     };
     let is_whole = matches!(global.output(), Format::Json | Format::Html | Format::Svg);
     let with_cells = is_whole || global.save.is_some() || global.watch.is_some();
@@ -32,8 +32,8 @@ pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Resu
 
 /// Returns the plan for a fabric.
 pub(super) fn plan(args: &PingArgs, fabric: &Fabric) -> anyhow::Result<Plan> {
-    let pairs = party::pairs_among(args, fabric.hosts())?;
-    party::plan(args, pairs, fabric.topology(), SEED)
+    let pairs = selection::pairs_among(args, fabric.hosts())?;
+    selection::plan(args, pairs, fabric.topology(), SEED)
 }
 
 pub(super) fn read(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Result<Fabric> {
@@ -44,8 +44,8 @@ pub(super) fn read(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Res
         ));
     }
     let fix = "use host sets in faults: fault host n[001-100] slow 1.2";
-    let text = party::text_of(file, MOST_OF_FABRIC, fix)?;
+    let text = selection::text_of(file, MAX_OF_FABRIC, fix)?;
     let parse = if args.plan { Fabric::parse_to_plan } else { Fabric::parse };
-    parse(&text, &party::expand)
-        .map_err(|error| party::error_at(file, error.line, &error.what, error.fix))
+    parse(&text, &selection::expand)
+        .map_err(|error| selection::error_at(file, error.line, &error.what, error.fix))
 }

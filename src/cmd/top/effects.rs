@@ -21,7 +21,7 @@ use crate::render::PingDocument;
 use crate::tui::Effect;
 
 /// Maximum of bytes for the clipboard: terminals ignore longer sequences.
-const MOST_COPIED: usize = 50_000;
+const MAX_COPIED: usize = 50_000;
 
 const NO_HOSTS: &str = "a matrix needs a host set: start rdmactl top with -H";
 
@@ -71,7 +71,7 @@ impl Session<'_> {
 
     /// Copies a text to the clipboard of the terminal with OSC 52, which also works over SSH.
     fn copy(&self, text: &str) {
-        if text.len() > MOST_COPIED {
+        if text.len() > MAX_COPIED {
             self.teller().complain("too much text for the clipboard of a terminal: save it with W");
             return;
         }

@@ -10,7 +10,7 @@ use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 
-use crate::term::screen::{MOST, Screen};
+use crate::term::screen::{MAX, Screen};
 
 /// Start and end of a synchronized update (mode 2026): the terminal shows the frame when it is
 /// complete.
@@ -58,7 +58,7 @@ impl FrameBackend {
 /// Returns a size from the environment.
 fn said(variable: &str) -> Option<u16> {
     let count: u16 = env::var(variable).ok()?.parse().ok()?;
-    Some(count.min(MOST)).filter(|count| *count > 0)
+    Some(count.min(MAX)).filter(|count| *count > 0)
 }
 
 impl Write for Frame {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::clock;
 
 /// Maximum of files with the same stem and second.
-const MOST: u32 = 100;
+const MAX: u32 = 100;
 
 /// Creates a file in the working directory, named after the current time. Only its owner can read
 /// it, because it describes other hosts.
@@ -47,7 +47,7 @@ fn create_in(folder: &Path, stem: &str, extension: &str) -> io::Result<(File, Pa
         let path = folder.join(name);
         // Existing files are never overwritten.
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST => {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MAX => {
                 number += 1;
             }
             made => return made.map(|file| (file, path)),

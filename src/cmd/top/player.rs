@@ -25,7 +25,7 @@ const LOOK_BACK: Duration = Duration::from_millis(500);
 
 /// Maximum of earlier samples that are read after a jump. At one sample per second, this covers
 /// the 300 s for which a change is a finding.
-const MOST_BACK: usize = 300;
+const MAX_BACK: usize = 300;
 
 /// Player of a recording.
 pub(super) struct Player {
@@ -170,7 +170,7 @@ impl Player {
     /// Returns the number of earlier samples to read after a jump; rates need at least one.
     fn reach(&self) -> usize {
         let count = LOOK_BACK.as_nanos().checked_div(self.cost.as_nanos());
-        count.and_then(|count| usize::try_from(count).ok()).unwrap_or(MOST_BACK).clamp(1, MOST_BACK)
+        count.and_then(|count| usize::try_from(count).ok()).unwrap_or(MAX_BACK).clamp(1, MAX_BACK)
     }
 
     /// Returns the sample of a place, if the previous place was read before.

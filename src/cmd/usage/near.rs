@@ -3,7 +3,7 @@
 //! A wrong suggestion is worse than none, so only a few letters may differ.
 
 /// Maximum distance of two words, in edits.
-const MOST: usize = 2;
+const MAX: usize = 2;
 /// Minimum of common letters.
 const COMMON: usize = 4;
 
@@ -12,7 +12,7 @@ pub(super) fn nearest<'known>(
     word: &str,
     known: impl Iterator<Item = &'known str>,
 ) -> Option<&'known str> {
-    let near = |one: &&str| distance(word, one) <= MOST && common(word, one) >= COMMON;
+    let near = |one: &&str| distance(word, one) <= MAX && common(word, one) >= COMMON;
     known.filter(near).min_by_key(|one| distance(word, one))
 }
 
@@ -32,11 +32,11 @@ fn common(one: &str, other: &str) -> usize {
 /// Returns the number of edits between two words: insert, delete, replace, or swap with a
 /// neighbor.
 ///
-/// If the lengths differ by more than [`MOST`], it returns `MOST + 1`.
+/// If the lengths differ by more than [`MAX`], it returns `MAX + 1`.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    if one.len().abs_diff(other.len()) > MOST {
-        return MOST + 1;
+    if one.len().abs_diff(other.len()) > MAX {
+        return MAX + 1;
     }
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
     for (i, letter) in one.iter().enumerate() {
@@ -65,5 +65,5 @@ fn only_a_word_with_few_other_letters_is_near() {
         assert_eq!(near(far), None, "{far}");
     }
     assert_eq!(distance("ab", "ba"), 1);
-    assert_eq!(distance(&"x".repeat(100_000), "hosts"), MOST + 1);
+    assert_eq!(distance(&"x".repeat(100_000), "hosts"), MAX + 1);
 }

@@ -8,7 +8,7 @@ use crate::model::{Fabric, FabricEnd};
 use crate::source::{Mads, ReadError};
 
 /// Most blocks of 32 keys of a port: the modifier has 16 bits, and devices have up to 4 blocks.
-const MOST_BLOCKS: usize = 64;
+const MAX_BLOCKS: usize = 64;
 
 /// Reads the first block of each table, and the next one while a block is full.
 pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadError> {
@@ -28,7 +28,7 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 let keys: Vec<u16> = keys.filter(|key| *key & 0x7fff != 0).collect();
                 let is_full = keys.len() == PartitionBlock::KEYS;
                 port_mut(node, end.port).p_keys.get_or_insert_default().extend(keys);
-                if is_full && block + 1 < MOST_BLOCKS {
+                if is_full && block + 1 < MAX_BLOCKS {
                     let next = u32::try_from(block + 1).unwrap_or(u32::MAX);
                     if let Some((lid, mad)) = to_port::<PartitionBlock>(node, end.port, next) {
                         requests.ask(lid, mad, (end, block + 1))?;

@@ -14,7 +14,7 @@ use crate::model::{Fabric, FabricEnd, FabricPort, HostReport, KnownFix, Protocol
 use crate::source::{MadError, MadPortFacts, Mads, Question, ReadError};
 
 /// Most ports of a machine from which sweeps begin.
-const MOST_PORTS: usize = 64;
+const MAX_PORTS: usize = 64;
 
 /// A port from which a sweep can begin.
 pub(super) struct SweepPort<'source> {
@@ -41,7 +41,7 @@ pub(super) fn open<'source>(
         note_omni_path(reader, port);
     }
     let (mut usable, others): (Vec<_>, Vec<_>) =
-        ports.into_iter().take(MOST_PORTS).partition(MadPortFacts::is_infiniband);
+        ports.into_iter().take(MAX_PORTS).partition(MadPortFacts::is_infiniband);
     if usable.is_empty() {
         let why = match others.first() {
             Some(port) => format!(

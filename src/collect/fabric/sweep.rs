@@ -19,7 +19,7 @@ use crate::model::{
 use crate::source::{MadError, Mads, ReadError};
 
 /// Most nodes of a subnet: there are 49,151 unicast LIDs.
-const MOST_NODES: usize = 49_151;
+const MAX_NODES: usize = 49_151;
 
 /// Sweeps the subnet of a port.
 ///
@@ -144,7 +144,7 @@ impl Sweep<'_> {
         info: &NodeInfo,
     ) -> Result<(), ReadError> {
         let known = self.nodes.get(&info.node_guid).copied();
-        if known.is_none() && self.fabric.nodes.len() >= MOST_NODES {
+        if known.is_none() && self.fabric.nodes.len() >= MAX_NODES {
             self.fabric.is_partial = true;
             return Ok(());
         }

@@ -6,7 +6,7 @@ use crate::model::{Device, key};
 use crate::source::{Question, ReadError};
 
 /// More than the kernel makes (`IB_UVERBS_MAX_DEVICES`, `IB_UMAD_MAX_PORTS`: 1024 each).
-const MOST: usize = 4096;
+const MAX: usize = 4096;
 
 /// Class of the character devices of verbs.
 const VERBS: &str = "/sys/class/infiniband_verbs";
@@ -72,9 +72,9 @@ fn of_class(
     mut names: Vec<String>,
 ) -> Vec<(String, String)> {
     names.retain(|name| name.strip_prefix(stem).and_then(parse_index).is_some());
-    if names.len() > MOST {
-        reader.too_long(key, class, MOST);
-        names.truncate(MOST);
+    if names.len() > MAX {
+        reader.too_long(key, class, MAX);
+        names.truncate(MAX);
     }
     let folder = |name: String| (format!("{class}/{name}"), name);
     names.into_iter().map(folder).map(|(folder, name)| (name, folder)).collect()

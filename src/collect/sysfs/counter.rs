@@ -9,7 +9,7 @@ use crate::model::{Counter, CounterGroup, CounterUnit};
 use crate::source::{Question, ReadError};
 
 /// More than any driver has: hfi1 shows some hundreds.
-const MOST: usize = 4096;
+const MAX: usize = 4096;
 
 /// The largest values of the counters that stop instead of wrapping (IBA 16.1.3.5), by their names
 /// in `core/sysfs.c`. Those of traffic have 32 bits on old cards (qib, mthca), 64 on all others.
@@ -62,9 +62,9 @@ fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGrou
     let mut names = reader.names(&key, &folder).unwrap_or_default();
     // How long the values are kept, which is no counter.
     names.retain(|name| name != "lifespan");
-    if names.len() > MOST {
-        reader.too_long(&key, &folder, MOST);
-        names.truncate(MOST);
+    if names.len() > MAX {
+        reader.too_long(&key, &folder, MAX);
+        names.truncate(MAX);
     }
     let read = |name: String| {
         let key = format!("{key}/{name}");

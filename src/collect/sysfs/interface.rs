@@ -11,7 +11,7 @@ use crate::model::{LinkLayer, Port};
 use crate::source::{Question, ReadError};
 
 /// More than this are refused: a host with 512 virtual functions has as many interfaces.
-const MOST: usize = 4096;
+const MAX: usize = 4096;
 
 /// Gives active Ethernet ports the speed of their interface. What the kernel says of the port itself
 /// is made up: InfiniBand's widths and speeds have no number for most of Ethernet's.
@@ -48,8 +48,8 @@ pub(in crate::collect) fn read_all(reader: &mut Reader<'_>, report: &mut HostRep
         if known.contains_key(&name) {
             continue;
         }
-        if known.len() == MOST {
-            reader.too_long("netdevs", "/sys/class/net", MOST);
+        if known.len() == MAX {
+            reader.too_long("netdevs", "/sys/class/net", MAX);
             break;
         }
         let read = read(reader, &name, &mut wanted);

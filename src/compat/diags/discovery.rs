@@ -23,7 +23,7 @@ const LINK_UP: u8 = 5;
 /// Bit of the capability mask: extended speeds.
 const EXTENDED_SPEEDS: u32 = 1 << 14;
 /// Maximum number of nodes of a subnet: there are 49,151 unicast LIDs.
-const MOST_NODES: usize = 49_151;
+const MAX_NODES: usize = 49_151;
 
 /// A port.
 #[derive(Debug, Clone, Default)]
@@ -224,7 +224,7 @@ impl Discovery<'_, '_> {
     fn node(&mut self, asked: &Asked, from: Option<(usize, u8)>, data: &[u8]) {
         let Ok(info) = NodeInfo::decode(data) else { return };
         let known = self.by_guid.get(&info.node_guid).copied();
-        if known.is_none() && self.net.nodes.len() >= MOST_NODES {
+        if known.is_none() && self.net.nodes.len() >= MAX_NODES {
             return;
         }
         let node = known.unwrap_or(self.net.nodes.len());

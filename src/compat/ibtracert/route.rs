@@ -9,7 +9,7 @@ use crate::mad::{
 };
 
 /// Maximum number of steps.
-const MOST_HOPS: u32 = 63;
+const MAX_HOPS: u32 = 63;
 /// Node type of a switch, and code of the active state.
 const SWITCH: u8 = 2;
 const ACTIVE: u8 = 4;
@@ -103,7 +103,7 @@ impl Tracer<'_> {
         if at.node.node_type == SWITCH {
             forwarding = self.forwarding(from, &at.node, lid)?;
         }
-        for _ in 0..MOST_HOPS {
+        for _ in 0..MAX_HOPS {
             if is_inactive(at, &forwarding) {
                 return Err(Lost::Port(at.number));
             }
@@ -156,7 +156,7 @@ impl Tracer<'_> {
             }
             self.print_step(format, out, at);
         }
-        self.warn(&format!("no route found after {MOST_HOPS} hops"));
+        self.warn(&format!("no route found after {MAX_HOPS} hops"));
         Err(Lost::Said)
     }
 

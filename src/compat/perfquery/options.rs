@@ -10,7 +10,7 @@ use super::details::{self, Detail};
 /// Port number for "all ports".
 pub(super) const ALL_PORTS: i32 = 255;
 /// Maximum number of ports in a list; the original has no limit and overruns its buffer.
-const MOST_PORTS: usize = 255;
+const MAX_PORTS: usize = 255;
 
 /// Alternative for options that reset counters: the only command that changes counters of a
 /// subnet.
@@ -101,11 +101,11 @@ impl Asked {
                 if first >= last {
                     return Err("max port must be greater than min port in range");
                 }
-                ports = (first..=last).take(MOST_PORTS).collect();
+                ports = (first..=last).take(MAX_PORTS).collect();
             } else {
                 port = number(text);
             }
-            ports.truncate(MOST_PORTS);
+            ports.truncate(MAX_PORTS);
             if text.contains([',', '-']) {
                 port = ports.first().copied().unwrap_or(0);
             }

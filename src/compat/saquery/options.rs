@@ -15,7 +15,7 @@ pub(super) const TO_GID: char = '\u{f}';
 pub(super) const P_KEY: char = '\u{12}';
 pub(super) const SERVICE_LEVEL: char = '\u{13}';
 /// Number of paths that requests all of them.
-pub(super) const MOST_PATHS: u8 = 0x7f;
+pub(super) const MAX_PATHS: u8 = 0x7f;
 
 /// Kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

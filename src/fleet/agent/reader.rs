@@ -23,7 +23,7 @@ pub(super) const SILENCE: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// Minimum time limit of a read, so that data that arrived before the deadline is still read.
-const LEAST: Duration = Duration::from_millis(5);
+const MIN: Duration = Duration::from_millis(5);
 
 /// Frames of an agent.
 type Reader = FrameReader<BufReader<Timed>>;
@@ -151,7 +151,7 @@ impl Inbox {
     ) -> Option<T> {
         let mut state = self.lock();
         let deadline =
-            if state.listens { deadline } else { Deadline::after(deadline.remaining().max(LEAST)) };
+            if state.listens { deadline } else { Deadline::after(deadline.remaining().max(MIN)) };
         loop {
             if let Some(found) = look(&mut state) {
                 return Some(found);

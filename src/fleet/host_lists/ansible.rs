@@ -10,7 +10,7 @@ use super::{Entry, FormatError, quoted};
 
 /// Limit of the names in one file. It is checked before the names are built. A numeric range
 /// counts as one name.
-const MOST_NAMES: usize = 65_536;
+const MAX_NAMES: usize = 65_536;
 /// Limit of a pattern, in bytes. A name has at most 253 characters.
 const LONGEST: usize = 1_000;
 
@@ -36,7 +36,7 @@ pub(super) fn is_section(line: &str) -> bool {
 /// Returns the hosts of an inventory.
 pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
     let (mut described, mut places) = (Vec::<Described>::new(), HashMap::<String, usize>::new());
-    let (mut names_hosts, mut left) = (true, MOST_NAMES);
+    let (mut names_hosts, mut left) = (true, MAX_NAMES);
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());
         if line.is_empty() || line.starts_with(['#', ';']) {

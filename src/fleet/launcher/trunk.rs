@@ -27,7 +27,7 @@ use crate::wire::LineSplitter;
 pub(super) use branch::{Branch, Direction};
 
 /// Limit of the data that waits to be sent, in bytes. Above it, no branch is read.
-const MOST_OUT: usize = 256 * 1024;
+const MAX_OUT: usize = 256 * 1024;
 /// Time in which received data must be read after the end of the process's output.
 const DELIVER: Duration = Duration::from_secs(2);
 /// Time for sending the remaining data to agents.
@@ -121,7 +121,7 @@ impl<S: Sorter + 'static> Trunk<S> {
     fn turn(&mut self) {
         for branch in &mut self.branches {
             branch.deliver();
-            if self.out.len() < MOST_OUT {
+            if self.out.len() < MAX_OUT {
                 branch.collect(&mut self.out);
             }
         }
@@ -142,7 +142,7 @@ impl<S: Sorter + 'static> Trunk<S> {
             interest |= PollFlags::OUT;
         }
         let mut fds = vec![PollFd::new(&self.stream, interest)];
-        let has_room = self.out.len() < MOST_OUT;
+        let has_room = self.out.len() < MAX_OUT;
         fds.extend(self.branches.iter().filter_map(|branch| branch.interest(has_room)));
         poll::wait(&mut fds, None)
     }

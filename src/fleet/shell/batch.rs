@@ -10,7 +10,7 @@ use crate::source::{Answer, Question, ReadError, without_secrets};
 use crate::sys::Errno;
 
 /// Limit of the paths in one request. The arguments then have about 50 kB.
-const MOST: usize = 500;
+const MAX: usize = 500;
 
 /// Kind of question that a shell can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(super) fn batches(questions: &BTreeSet<Question>) -> Vec<Batch<'_>> {
             continue;
         };
         // The set is sorted by kind.
-        match all.last_mut().filter(|last| last.kind == kind && last.paths.len() < MOST) {
+        match all.last_mut().filter(|last| last.kind == kind && last.paths.len() < MAX) {
             Some(batch) => batch.paths.push(path),
             None => all.push(Batch { kind, paths: vec![path] }),
         }

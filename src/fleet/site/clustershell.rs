@@ -25,7 +25,7 @@ const MAIN: &str = "Main";
 /// Source for the groups of flat files.
 const LOCAL: &str = "local";
 /// Limit of the files read from one directory.
-const MOST_FILES: usize = 1_024;
+const MAX_FILES: usize = 1_024;
 
 /// All group sources, and the default source.
 #[derive(Debug, Default)]
@@ -254,7 +254,7 @@ fn directories(setting: Option<String>, folder: &Path) -> Vec<PathBuf> {
 
 /// Returns the files of a directory with an extension, sorted.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().take(MOST_FILES).flatten();
+    let entries = fs::read_dir(folder).into_iter().flatten().take(MAX_FILES).flatten();
     let mut files: Vec<PathBuf> = entries
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|one| one == ending))

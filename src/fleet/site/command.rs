@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::text::{MOST_BYTES, plain};
+use super::text::{MAX_BYTES, plain};
 use crate::clock::Deadline;
 use crate::fleet::host_set::LookupError;
 use crate::fleet::pipe::Tail;
@@ -122,7 +122,7 @@ fn listen(child: &mut Child, tail: &mut Tail, deadline: Deadline) -> Result<Vec<
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Stop::Broken(error)),
             }
-            if text.len() > MOST_BYTES {
+            if text.len() > MAX_BYTES {
                 return Err(Stop::Long);
             }
         }

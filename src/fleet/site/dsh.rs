@@ -38,8 +38,8 @@ pub(super) fn group(folders: &[PathBuf], name: &str) -> Result<Found, LookupErro
 
 /// Returns the existing groups, each with its file.
 pub(super) fn listed(folders: &[PathBuf]) -> Vec<ListedGroup> {
-    const MOST: usize = 4_096;
-    let files = |folder: &PathBuf| fs::read_dir(folder).into_iter().flatten().take(MOST).flatten();
+    const MAX: usize = 4_096;
+    let files = |folder: &PathBuf| fs::read_dir(folder).into_iter().flatten().take(MAX).flatten();
     let named = |path: &Path| {
         let name = path.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
         let group = GroupName { source: Some(SOURCE.into()), name };

@@ -8,7 +8,7 @@ use crate::fleet::host_set::LookupError;
 use crate::input::Input;
 
 /// Limit of a text, in bytes. It holds 65,536 names of 60 letters.
-pub(super) const MOST_BYTES: usize = 4 << 20;
+pub(super) const MAX_BYTES: usize = 4 << 20;
 
 /// Returns the text of a file. A directory or an endless file is an error; a pipe of the shell is
 /// accepted.
@@ -32,11 +32,11 @@ pub(super) fn stdin() -> Result<String, LookupError> {
 
 pub(super) fn of(from: impl Read, place: &str) -> Result<String, LookupError> {
     let mut bytes = Vec::new();
-    from.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| {
+    from.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| {
         LookupError::new(format!("cannot read {place}: {}", plain(&error)))
             .fix(format!("check the file: ls -l {place}"))
     })?;
-    if bytes.len() > MOST_BYTES {
+    if bytes.len() > MAX_BYTES {
         return Err(LookupError::new(format!("{place} is larger than 4 MiB"))
             .fix("split the file, and name each part with its own -H ^FILE"));
     }

@@ -5,7 +5,7 @@ use std::io;
 /// Limit of the buffer: one SSH packet. A larger buffer gains no throughput.
 const CAPACITY: usize = 32 * 1024;
 /// First size of the buffer, in bytes. Most delta-encoded replies fit.
-const LEAST: usize = 2 * 1024;
+const MIN: usize = 2 * 1024;
 
 /// State of the source after a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Buffer {
         read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
     ) -> io::Result<Source> {
         if self.bytes.is_empty() {
-            self.bytes.resize(LEAST, 0);
+            self.bytes.resize(MIN, 0);
         }
         if self.start > 0 {
             // Makes the free space contiguous.
@@ -116,10 +116,10 @@ mod tests {
         buffer.rest();
         assert_eq!(buffer.fill(put(3)).unwrap(), Source::MayHaveMore);
         buffer.rest();
-        assert_eq!(buffer.bytes().len(), LEAST);
+        assert_eq!(buffer.bytes().len(), MIN);
         assert_eq!(buffer.fill(|_| Ok(1)).unwrap(), Source::Emptied);
         assert_eq!(buffer.fill(|_| Ok(0)).unwrap(), Source::Ended);
-        assert_eq!(buffer.bytes().len(), LEAST + 1);
+        assert_eq!(buffer.bytes().len(), MIN + 1);
     }
 
     #[test]

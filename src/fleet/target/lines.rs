@@ -12,7 +12,7 @@ use crate::fleet::known_hosts::pattern;
 
 /// Limit of the size of a configuration file, in bytes. With a larger file, each host gets its
 /// own `ssh -G`.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// Limit of nested includes, as in `ssh`.
 const DEEPEST: usize = 16;
 
@@ -64,7 +64,7 @@ impl Lines {
     /// interpret.
     fn add_file(&mut self, file: &Path, directory: &Path, depth: usize) -> Option<()> {
         let about = fs::metadata(file).ok()?;
-        if depth > DEEPEST || !about.is_file() || about.len() > MOST_BYTES {
+        if depth > DEEPEST || !about.is_file() || about.len() > MAX_BYTES {
             return None;
         }
         let text = fs::read_to_string(file).ok()?;

@@ -7,11 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Fix for [`Code::Udp4791Blocked`] if a host's own firewall drops the packets.
-pub const FIX_OWN_FIREWALL: &str = "on {host}, allow UDP port 4791 (RoCE) in and out: firewall-cmd \
-                                    --add-port=4791/udp (firewalld) or ufw allow 4791/udp (ufw); without firewalld \
-                                    and ufw, find the rule that drops the packets: nft list ruleset; iptables -L; \
-                                    ip6tables -L; tc filter show dev {netdev} egress; tc filter show dev {netdev} \
-                                    ingress";
+pub const FIX_OWN_FIREWALL: &str = "on {host}, allow UDP port 4791 (RoCE) in and out; with \
+                                    firewalld: firewall-cmd --add-port=4791/udp; with ufw: ufw allow 4791/udp; \
+                                    else find the rule and delete it: nft list ruleset; iptables -S; ip6tables -S; \
+                                    tc filter show dev {netdev} egress (delete: tc filter del dev {netdev} egress)";
 
 /// Fix for [`Code::NoAck`] on EFA, which is neither TCP nor UDP.
 pub const FIX_EFA: &str = "allow all traffic within the security group of {source} and {target}, both inbound and \

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{BYTES, Datagram, Meet};
 use crate::model::probe::{Method, Opening, Stage, StepError};
 use crate::ping::error::verbs_error;
-use crate::ping::exchange::{Failure, Patience};
+use crate::ping::exchange::{Failure, PollWait};
 use crate::sys::verbs::{
     self, Access, AddressHandle, Addressed, Batch, Buffer, Capacity, CompletionQueue, DatagramInit,
     Destination, Device, Domain, Notify, Parts, Path, QueuePair, Request, Signal, Status,
@@ -131,7 +131,7 @@ impl<T: Addressed> Endpoint<T> {
         hear: &mut dyn FnMut(Datagram),
     ) -> Result<(), Failure> {
         if !self.has_room() {
-            let room = Patience::new(LEAVE).until(|_| {
+            let room = PollWait::new(LEAVE).until(|_| {
                 self.poll(hear)?;
                 Ok(self.has_room().then_some(()))
             })?;

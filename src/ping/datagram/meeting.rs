@@ -7,9 +7,9 @@ use super::{Datagram, Endpoint, Kind};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, Meeting, Met, RoundTrips, Stage, StepError};
 use crate::ping::error::verbs_error;
-use crate::ping::exchange::{Failure, Patience};
-use crate::ping::halt::Halt;
+use crate::ping::exchange::{Failure, PollWait};
 use crate::ping::statistics::{Samples, WarmUp};
+use crate::ping::stop_flag::StopFlag;
 use crate::sys::verbs::{AddressHandle, Addressed, Path};
 
 /// Times at which an end sends its first datagrams, as long as no reply arrives.
@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 
 /// Number of datagrams that are handled before anything else is checked. Further datagrams are
 /// dropped, as the network may do.
-const MOST_AT_ONCE: u32 = 64;
+const MAX_AT_ONCE: u32 = 64;
 
 /// Duration of a round trip beyond which a path is not measured again: the samples would be few.
 const SLOW: Duration = Duration::from_millis(150);
@@ -43,7 +43,12 @@ pub(in crate::ping) trait Meet: Send {
     /// replies until it is stopped.
     ///
     /// Missing replies are a result and no error.
-    fn meet(&mut self, path: &Path, ask: &Meeting, halt: &Halt<'_>) -> Result<Met, StepError>;
+    fn meet(
+        &mut self,
+        path: &Path,
+        ask: &Meeting,
+        stop_flag: &StopFlag<'_>,
+    ) -> Result<Met, StepError>;
 }
 
 impl<T: Addressed> Meet for Endpoint<T> {
@@ -55,7 +60,12 @@ impl<T: Addressed> Meet for Endpoint<T> {
         self.has_failed()
     }
 
-    fn meet(&mut self, path: &Path, ask: &Meeting, halt: &Halt<'_>) -> Result<Met, StepError> {
+    fn meet(
+        &mut self,
+        path: &Path,
+        ask: &Meeting,
+        stop_flag: &StopFlag<'_>,
+    ) -> Result<Met, StepError> {
         let address = self.address(path).map_err(|error| verbs_error(Stage::Connect, &error))?;
         let talk = Talk {
             endpoint: self,
@@ -66,7 +76,7 @@ impl<T: Addressed> Meet for Endpoint<T> {
             sequence: 0,
             met: Met::default(),
         };
-        talk.run(halt).map_err(|failure| told(failure, ask))
+        talk.run(stop_flag).map_err(|failure| told(failure, ask))
     }
 }
 
@@ -91,8 +101,8 @@ struct Talk<'a, T: Addressed> {
 }
 
 impl<T: Addressed> Talk<'_, T> {
-    fn run(mut self, halt: &Halt<'_>) -> Result<Met, Failure> {
-        match self.exchange(halt) {
+    fn run(mut self, stop_flag: &StopFlag<'_>) -> Result<Met, Failure> {
+        match self.exchange(stop_flag) {
             Ok(trips) => self.met.trips = trips,
             // A firewall of this host can make the request itself fail, as with soft-RoCE of
             // 6.12. The counts up to then are reported, as for datagrams that were lost on the
@@ -103,17 +113,17 @@ impl<T: Addressed> Talk<'_, T> {
         Ok(self.met)
     }
 
-    fn exchange(&mut self, halt: &Halt<'_>) -> Result<Option<RoundTrips>, Failure> {
+    fn exchange(&mut self, stop_flag: &StopFlag<'_>) -> Result<Option<RoundTrips>, Failure> {
         if self.ask.rounds == 0 {
-            self.stay(halt)?;
+            self.stay(stop_flag)?;
             return Ok(None);
         }
         let mut found = Samples::new();
-        let first = self.find(halt, &mut found)?;
+        let first = self.find(stop_flag, &mut found)?;
         let measured = match first {
             // The first reply includes the startup of the other end. On a slow path it is the
             // only result.
-            Some(took) if took < self.slot().max(SLOW) => self.measure(took, halt)?,
+            Some(took) if took < self.slot().max(SLOW) => self.measure(took, stop_flag)?,
             _ => None,
         };
         Ok(measured.or_else(|| found.summary()))
@@ -124,13 +134,13 @@ impl<T: Addressed> Talk<'_, T> {
     }
 
     /// Replies until it is stopped, and sends requests until the peer is heard.
-    fn stay(&mut self, halt: &Halt<'_>) -> Result<(), Failure> {
+    fn stay(&mut self, stop_flag: &StopFlag<'_>) -> Result<(), Failure> {
         let since = clock::now();
         let end = Deadline::after(LONGEST + self.slot() * 2);
         let mut tries = TRIES.iter().peekable();
         loop {
             // A new wait for each datagram: the next one may arrive at any moment.
-            Patience::exact(end.remaining()).unless(halt).until(|_| {
+            PollWait::exact(end.remaining()).unless(stop_flag).until(|_| {
                 if self.met.heard == 0 && tries.next_if(|&&at| since.elapsed() >= at).is_some() {
                     self.question()?;
                 }
@@ -139,18 +149,22 @@ impl<T: Addressed> Talk<'_, T> {
                 Ok((before != self.met).then_some(()))
             })?;
             // A peer that never stops sending must not keep this end in the loop.
-            if halt.is_asked() || end.is_over() {
+            if stop_flag.is_asked() || end.is_over() {
                 return Ok(());
             }
         }
     }
 
     /// Sends requests until the peer replies; returns the time that the first reply took.
-    fn find(&mut self, halt: &Halt<'_>, found: &mut Samples) -> Result<Option<Duration>, Failure> {
+    fn find(
+        &mut self,
+        stop_flag: &StopFlag<'_>,
+        found: &mut Samples,
+    ) -> Result<Option<Duration>, Failure> {
         let since = clock::now();
         let reply = Duration::from_millis(u64::from(self.ask.reply_ms));
         let mut tries = TRIES.iter().peekable();
-        let first = Patience::exact(reply).unless(halt).until(|_| {
+        let first = PollWait::exact(reply).unless(stop_flag).until(|_| {
             if tries.next_if(|&&at| since.elapsed() >= at).is_some() {
                 self.question()?;
             }
@@ -163,7 +177,7 @@ impl<T: Addressed> Talk<'_, T> {
         })?;
         if let Some(took) = first {
             // Replies that are only late are not lost.
-            Patience::exact(took * 2 + SHORTEST_WAIT).until(|_| {
+            PollWait::exact(took * 2 + SHORTEST_WAIT).until(|_| {
                 self.hear(&mut |took| found.add(nanoseconds(took)))?;
                 Ok(self.open.is_empty().then_some(()))
             })?;
@@ -172,17 +186,21 @@ impl<T: Addressed> Talk<'_, T> {
     }
 
     /// Measures one round trip after the other. Each waits until its reply arrives or is overdue.
-    fn measure(&mut self, usual: Duration, halt: &Halt<'_>) -> Result<Option<RoundTrips>, Failure> {
+    fn measure(
+        &mut self,
+        usual: Duration,
+        stop_flag: &StopFlag<'_>,
+    ) -> Result<Option<RoundTrips>, Failure> {
         let mut samples = Samples::new();
         let mut start = clock::now();
         let mut warm_up = WarmUp::from(start);
         let mut end = start + self.slot();
         let mut rounds = 0;
-        while rounds < self.ask.rounds && start < end && !halt.is_asked() {
+        while rounds < self.ask.rounds && start < end && !stop_flag.is_asked() {
             self.open.clear();
             let is_warm_up = warm_up.has(start);
             self.question()?;
-            let answer = Patience::exact((usual * 4).max(SHORTEST_WAIT)).until(|_| {
+            let answer = PollWait::exact((usual * 4).max(SHORTEST_WAIT)).until(|_| {
                 let mut answer = None;
                 self.hear(&mut |took| answer = Some(took))?;
                 Ok(answer)
@@ -223,7 +241,7 @@ impl<T: Addressed> Talk<'_, T> {
         self.endpoint.poll(&mut |one| heard.push(one))?;
         let now = clock::now();
         // Sending a reply may receive more datagrams, without end if a peer floods this host.
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MAX_AT_ONCE {
             let Some(Datagram { nonce, connection, sequence, kind }) = self.heard.pop() else {
                 return Ok(());
             };

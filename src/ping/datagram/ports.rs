@@ -30,7 +30,7 @@ struct Key {
 }
 
 /// Largest number of endpoints, more than any host has ports.
-const MOST: usize = 256;
+const MAX: usize = 256;
 
 /// Longest wait for the exchange of another connection. Pairs on one port take turns.
 const TURN: Duration = Duration::from_millis(500);
@@ -51,10 +51,10 @@ impl Ports {
             // The lock is held for the lookup only: creating an endpoint takes time in the
             // kernel.
             let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if slots.len() >= MOST && !slots.contains_key(&key) {
+            if slots.len() >= MAX && !slots.contains_key(&key) {
                 return Err(StepError {
                     detail: format!(
-                        "the worker already has datagram queue pairs on {MOST} ports, the limit"
+                        "the worker already has datagram queue pairs on {MAX} ports, the limit"
                     ),
                     ..StepError::new(Stage::Open, Cause::Order)
                 });

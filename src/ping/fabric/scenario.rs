@@ -47,11 +47,11 @@ impl std::error::Error for ScenarioError {}
 type Expand<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
 
 /// Largest number of lines. A person writes no longer scenario.
-const MOST_LINES: usize = 100_000;
+const MAX_LINES: usize = 100_000;
 
 /// Largest number of faults; a set of hosts counts as one fault. A search through more faults
 /// would take longer than the simulation.
-const MOST_FAULTS: usize = 10_000;
+const MAX_FAULTS: usize = 10_000;
 
 /// Error in a line whose number is not known yet.
 struct Wrong {
@@ -120,9 +120,9 @@ impl Fabric {
             |line: usize| move |Wrong { what, fix }| ScenarioError { line: Some(line), what, fix };
         for (index, line) in text.lines().enumerate() {
             let number = index + 1;
-            if number > MOST_LINES {
+            if number > MAX_LINES {
                 return wrong(
-                    format!("more than {MOST_LINES} lines"),
+                    format!("more than {MAX_LINES} lines"),
                     "name several hosts in one line, for example: fault host n[001-100] slow 1.2",
                 )
                 .map_err(at(number));
@@ -196,9 +196,9 @@ impl<'a> Text<'a> {
                 let fix = "write an integer, for example: seed 7";
                 self.seed = seed.parse().or_else(|_| wrong(format!("seed {seed}"), fix))?;
             }
-            ("fault", _) if self.faults.len() >= MOST_FAULTS => {
+            ("fault", _) if self.faults.len() >= MAX_FAULTS => {
                 return wrong(
-                    format!("more than {MOST_FAULTS} faults"),
+                    format!("more than {MAX_FAULTS} faults"),
                     "name several hosts in one line, for example: fault host n[001-100] slow 1.2",
                 );
             }

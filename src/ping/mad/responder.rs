@@ -10,7 +10,7 @@ use crate::model::probe::{MadRoute, StepError};
 use crate::sys::umad::{MadAddress, MadGrh, Received, Sending};
 
 /// Largest number of replies per [`WINDOW`]. Further requests get no reply.
-const MOST_REPLIES: u32 = 10_000;
+const MAX_REPLIES: u32 = 10_000;
 /// Duration of the window in which replies are counted.
 const WINDOW: Duration = Duration::from_millis(100);
 /// Longest wait before the next check of the stop flag.
@@ -88,7 +88,7 @@ impl Rate {
             *self = Self::from(now);
         }
         self.count = self.count.saturating_add(1);
-        self.count <= MOST_REPLIES
+        self.count <= MAX_REPLIES
     }
 }
 
@@ -128,8 +128,8 @@ mod tests {
     fn a_flood_gets_no_more_replies_than_the_limit() {
         let start = clock::now();
         let mut rate = Rate::from(start);
-        let allowed = (0..3 * MOST_REPLIES).filter(|_| rate.allows(start)).count();
-        assert_eq!(allowed, MOST_REPLIES as usize);
+        let allowed = (0..3 * MAX_REPLIES).filter(|_| rate.allows(start)).count();
+        assert_eq!(allowed, MAX_REPLIES as usize);
         assert!(rate.allows(start + WINDOW), "a new window begins");
     }
 }

@@ -14,7 +14,7 @@ use crate::ping::pair::Effort;
 use crate::ping::plan::Plan;
 use crate::threads::at_once;
 
-/// Number of peers after which a host without any response counts as unresponsive. `FEWEST_PEERS`
+/// Number of peers after which a host without any response counts as unresponsive. `MIN_PEERS`
 /// of `ping/plan.rs` has the same value: fewer peers are no evidence against a host.
 const FEW: usize = 3;
 
@@ -23,7 +23,7 @@ const WAVE: usize = 32;
 
 /// Largest number of unresponsive hosts on a rail whose pairs are postponed. With more such
 /// hosts, rounds test them side by side, which is as quick.
-const MOST: usize = WAVE / 2;
+const MAX: usize = WAVE / 2;
 
 /// Responses of the hosts of a run, and the postponed pairs.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl Silence {
         let rails = self.rails.lock().unwrap_or_else(PoisonError::into_inner);
         let silent = rails.get(&cell.rail).map(|rail| &rail.silent);
         let waits = silent.is_some_and(|silent| {
-            silent.len() <= MOST && (silent.contains(&cell.source) || silent.contains(&cell.target))
+            silent.len() <= MAX && (silent.contains(&cell.source) || silent.contains(&cell.target))
         });
         if waits {
             self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(cell);

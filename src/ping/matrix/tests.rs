@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::*;
-use crate::analyse::culprit::findings;
+use crate::analyse::root_cause::findings;
 use crate::clock::Deadline;
 use crate::model::ping::{Leaf, Life, Metric, OutlierKind, Test};
 use crate::model::probe::{

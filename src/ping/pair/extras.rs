@@ -36,8 +36,8 @@ impl Talk<'_> {
             (Err(error), _) | (_, Err(error)) => return Err(error),
             _ => return Err(confused(Stage::Open)),
         };
-        let believed = super::belief::believe(here, &self.route.source)
-            .zip(super::belief::believe(there, &self.route.target));
+        let believed = super::peer_values::checked_values(here, &self.route.source)
+            .zip(super::peer_values::checked_values(there, &self.route.target));
         let (here, there) = believed.ok_or_else(|| confused(Stage::Open))?;
         let mtu = self.mtu(&here, &there);
         // Unreliable connections have no acknowledgements: timeout and retries have no effect.

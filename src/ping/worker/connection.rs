@@ -15,9 +15,9 @@ use crate::ping::address;
 use crate::ping::datagram::{Ports, Slot};
 use crate::ping::device_presence::DevicePresence;
 use crate::ping::end::{ConnectedEnd, OpenEnd};
-use crate::ping::halt::Halt;
 use crate::ping::neighbour::explained;
 use crate::ping::port_traffic::PortTraffic;
+use crate::ping::stop_flag::StopFlag;
 use crate::ping::tcp::{self, From};
 use crate::ping::tcp_stream;
 
@@ -121,7 +121,7 @@ fn attend<W: Write>(
     };
     reply(id, result);
     for (id, act) in todo {
-        let halt = Halt { stopped, question: id };
+        let stop_flag = StopFlag { stopped, question: id };
         match act {
             Act::Close => {
                 drop(state);
@@ -129,9 +129,9 @@ fn attend<W: Write>(
                 reply(id, Ok(StepResult::Closed(traffic.since())));
                 return;
             }
-            Act::Meet(ask) => reply(id, meet(&state, slot.as_deref(), &ask, &halt)),
+            Act::Meet(ask) => reply(id, meet(&state, slot.as_deref(), &ask, &stop_flag)),
             act => {
-                let (next, result) = perform(state, act, &from, &halt);
+                let (next, result) = perform(state, act, &from, &stop_flag);
                 state = next;
                 reply(id, result);
             }
@@ -143,7 +143,7 @@ fn meet(
     state: &State,
     slot: Option<&Slot>,
     ask: &Meeting,
-    halt: &Halt<'_>,
+    stop_flag: &StopFlag<'_>,
 ) -> Result<StepResult, StepError> {
     let (State::Open(end), Some(slot)) = (state, slot) else {
         return Err(out_of_order("the connection has no datagram queue pair"));
@@ -154,7 +154,7 @@ fn meet(
         detail: "the datagram queue pair was destroyed".into(),
         ..StepError::new(Stage::Open, Cause::Order)
     })?;
-    let met = endpoint.meet(&path, ask, halt);
+    let met = endpoint.meet(&path, ask, stop_flag);
     if endpoint.is_broken() {
         // The next pair gets a new queue pair.
         *place = None;
@@ -166,7 +166,7 @@ fn perform(
     state: State,
     act: Act,
     from: &From,
-    halt: &Halt<'_>,
+    stop_flag: &StopFlag<'_>,
 ) -> (State, Result<StepResult, StepError>) {
     match (state, act) {
         (state, Act::Tcp(ask)) => (state, tcp::probe(from, &ask).map(StepResult::Tcp)),
@@ -189,7 +189,7 @@ fn perform(
             Err(error) => (State::Broken, Err(error)),
         },
         (State::Connected(mut end), Act::Serve) => {
-            let served = end.serve(halt);
+            let served = end.serve(stop_flag);
             (State::Connected(end), served.map(|messages| StepResult::Served { messages }))
         }
         (State::Connected(mut end), Act::Probe(ask)) if end.purpose() != Purpose::Stream => {

@@ -9,8 +9,8 @@ use std::thread;
 use super::connection::Handle;
 use super::{Answers, out_of_order};
 use crate::model::probe::{Act, MadOpening, StepError, StepResult};
-use crate::ping::halt::Halt;
 use crate::ping::mad::{MadEnd, device_file};
+use crate::ping::stop_flag::StopFlag;
 use crate::sys::umad::HeaderSize;
 
 impl Handle {
@@ -49,19 +49,23 @@ fn attend<W: Write>(
             answers.reply(id, Ok(StepResult::Done));
             return;
         }
-        let halt = Halt { stopped, question: id };
-        answers.reply(id, perform(end.as_ref(), act, &halt));
+        let stop_flag = StopFlag { stopped, question: id };
+        answers.reply(id, perform(end.as_ref(), act, &stop_flag));
     }
 }
 
-fn perform(end: Option<&MadEnd>, act: Act, halt: &Halt<'_>) -> Result<StepResult, StepError> {
+fn perform(
+    end: Option<&MadEnd>,
+    act: Act,
+    stop_flag: &StopFlag<'_>,
+) -> Result<StepResult, StepError> {
     let end = end.ok_or_else(|| out_of_order("the port for MADs is not open"))?;
     match act {
-        Act::PingMad(ask) => end.ping(&ask, &|| halt.is_asked()).map(StepResult::MadPinged),
+        Act::PingMad(ask) => end.ping(&ask, &|| stop_flag.is_asked()).map(StepResult::MadPinged),
         Act::ServeMad(route) => {
             let system = rustix::system::uname();
             let host = system.nodename().to_string_lossy();
-            let served = end.serve(&route, &host, &|| halt.is_asked());
+            let served = end.serve(&route, &host, &|| stop_flag.is_asked());
             served.map(|messages| StepResult::Served { messages })
         }
         _ => Err(out_of_order("a port for MADs does not allow this step")),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::MOST_PAIRS;
+use super::MAX_PAIRS;
 use super::json::schema_of;
 use crate::clock::{utc_text, utc_time};
 use crate::model::ping::{HostChange, PairChange, PingDiff, RunFacts};
@@ -91,8 +91,8 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
     for (mark, what, hosts) in [("!", "missing", &diff.hosts_gone), ("+", "new", &diff.hosts_come)]
     {
         if !hosts.is_empty() {
-            let names: Vec<_> = hosts.iter().take(MOST_PAIRS).map(|host| escape(host)).collect();
-            let more = match hosts.len().saturating_sub(MOST_PAIRS) {
+            let names: Vec<_> = hosts.iter().take(MAX_PAIRS).map(|host| escape(host)).collect();
+            let more = match hosts.len().saturating_sub(MAX_PAIRS) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
@@ -161,10 +161,10 @@ fn write_some(
     noun: &str,
     line: &dyn Fn(&PairChange) -> String,
 ) {
-    for change in changes.iter().take(MOST_PAIRS) {
+    for change in changes.iter().take(MAX_PAIRS) {
         let _ = writeln!(text, "{}", line(change));
     }
-    if let Some(more) = changes.len().checked_sub(MOST_PAIRS).filter(|&more| more > 0) {
+    if let Some(more) = changes.len().checked_sub(MAX_PAIRS).filter(|&more| more > 0) {
         let _ = writeln!(text, "{mark}{more} more {noun}");
     }
 }

@@ -13,7 +13,7 @@ use crate::names;
 
 /// Key of findings that are combined.
 #[derive(PartialEq, Eq, Hash)]
-struct Alike<'report> {
+struct FoldKey<'report> {
     code: Code,
     stage: Option<&'static str>,
     rails: &'report [usize],
@@ -24,7 +24,7 @@ struct Alike<'report> {
     text: String,
 }
 
-impl<'report> Alike<'report> {
+impl<'report> FoldKey<'report> {
     /// Returns the key of a finding; `None` for a finding without a host.
     fn of(report: &'report PingReport, finding: &'report Finding) -> Option<Self> {
         let host = finding.host?;
@@ -64,10 +64,10 @@ pub(super) fn fold<'report>(
     findings: &[&'report Finding],
 ) -> Vec<Vec<&'report Finding>> {
     let mut order: Vec<Vec<&Finding>> = Vec::new();
-    let mut known: HashMap<Alike<'_>, usize> = HashMap::new();
+    let mut known: HashMap<FoldKey<'_>, usize> = HashMap::new();
     for &finding in findings {
         let next = order.len();
-        let at = Alike::of(report, finding).map_or(next, |key| *known.entry(key).or_insert(next));
+        let at = FoldKey::of(report, finding).map_or(next, |key| *known.entry(key).or_insert(next));
         match order.get_mut(at) {
             Some(alike) => alike.push(finding),
             None => order.push(vec![finding]),

@@ -14,27 +14,27 @@ use crate::render::escape;
 use crate::render::escape::acts_on_terminal;
 
 /// Largest number of hosts of a heat map.
-const MOST_HOSTS: usize = 1_024;
+const MAX_HOSTS: usize = 1_024;
 
 /// Largest number of squares in a row. With more hosts, each square stands for several pairs.
-const MOST_SQUARES: usize = 320;
+const MAX_SQUARES: usize = 320;
 
 /// Largest number of hosts for which squares have a title; the titles of more would take
 /// megabytes.
-const MOST_TOLD: usize = 64;
+const MAX_TOLD: usize = 64;
 
 /// Largest number of characters of a name that are shown.
 const LONGEST_NAME: usize = 24;
 
 /// Smallest height of the rows of a leaf switch with its name beside them.
-const LEAST_NAMED: usize = 12;
+const MIN_NAMED: usize = 12;
 
 /// Thresholds of slow pairs, in percent of the median.
 const SLOWER: [u64; 4] = [110, 150, 200, 400];
 
 /// Appearance of a square. A later variant is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Look {
+pub(super) enum Appearance {
     /// The pair was not requested.
     Nothing,
     NotApplicable,
@@ -46,7 +46,7 @@ pub(super) enum Look {
     Fails,
 }
 
-impl Look {
+impl Appearance {
     /// Variants in the legend.
     const TOLD: [Self; 9] = [
         Self::Works(0),
@@ -154,9 +154,9 @@ impl<'a> HeatMap<'a> {
     /// The reason why there is no map.
     pub(super) fn new(report: &'a PingReport) -> Result<Self, String> {
         let hosts = report.hosts.len();
-        if hosts > MOST_HOSTS {
+        if hosts > MAX_HOSTS {
             return Err(format!(
-                "{hosts} hosts are too many for a heat map; the limit is {MOST_HOSTS}"
+                "{hosts} hosts are too many for a heat map; the limit is {MAX_HOSTS}"
             ));
         }
         let grid = report.grid();
@@ -176,7 +176,7 @@ impl<'a> HeatMap<'a> {
             target: pair.target,
         });
         let fall_back = fall_back.collect();
-        let fold = hosts.div_ceil(MOST_SQUARES).max(1);
+        let fold = hosts.div_ceil(MAX_SQUARES).max(1);
         let squares = hosts.div_ceil(fold);
         let side = (900 / squares.max(1)).clamp(3, 24);
         let order = report.by_leaf();
@@ -218,21 +218,21 @@ impl<'a> HeatMap<'a> {
         Some(u64::from(*all.select_nth_unstable(middle).1))
     }
 
-    fn look(&self, cell: Cell, median: Option<u64>) -> Look {
-        let Some(code) = self.grid.code(cell) else { return Look::Nothing };
+    fn look(&self, cell: Cell, median: Option<u64>) -> Appearance {
+        let Some(code) = self.grid.code(cell) else { return Appearance::Nothing };
         match code {
-            Code::NoTransport => Look::NotApplicable,
-            Code::NotTested => Look::NotTested,
+            Code::NoTransport => Appearance::NotApplicable,
+            Code::NotTested => Appearance::NotTested,
             // This verdict is only made if TCP passes.
-            Code::Udp4791Blocked => Look::FallsBack,
-            code if code.is_failure() && self.fall_back.contains(&cell) => Look::FallsBack,
-            code if code.is_failure() => Look::Fails,
+            Code::Udp4791Blocked => Appearance::FallsBack,
+            code if code.is_failure() && self.fall_back.contains(&cell) => Appearance::FallsBack,
+            code if code.is_failure() => Appearance::Fails,
             _ => {
                 let mine = self.grid.half_rtt_ns(cell).map(u128::from);
                 let percent =
                     mine.zip(median).map(|(mine, median)| mine * 100 / u128::from(median.max(1)));
                 let slower = |least: &&u64| percent.is_some_and(|it| it >= u128::from(**least));
-                Look::Works(SLOWER.iter().filter(slower).count())
+                Appearance::Works(SLOWER.iter().filter(slower).count())
             }
         }
     }
@@ -243,14 +243,14 @@ impl<'a> HeatMap<'a> {
     }
 
     /// Returns the worst appearance of the pairs of a square.
-    fn square(&self, rail: usize, row: usize, column: usize, median: Option<u64>) -> Look {
+    fn square(&self, rail: usize, row: usize, column: usize, median: Option<u64>) -> Appearance {
         let hosts = self.grid.hosts();
         let within = |square: usize| square * self.fold..((square + 1) * self.fold).min(hosts);
         within(row)
             .flat_map(|row| within(column).map(move |column| self.cell(rail, row, column)))
             .map(|cell| self.look(cell, median))
             .max()
-            .unwrap_or(Look::Nothing)
+            .unwrap_or(Appearance::Nothing)
     }
 
     /// Draws a rail: sources down, targets across, with their names.
@@ -271,9 +271,9 @@ impl<'a> HeatMap<'a> {
             whole + 2
         );
         self.write_names(&mut body, &names, margin, top);
-        let is_told = self.fold == 1 && self.squares <= MOST_TOLD;
+        let is_told = self.fold == 1 && self.squares <= MAX_TOLD;
         for row in 0..self.squares {
-            let looks: Vec<Look> =
+            let looks: Vec<Appearance> =
                 (0..self.squares).map(|column| self.square(rail, row, column, median)).collect();
             let y = top + row * side;
             if is_told {
@@ -308,7 +308,7 @@ impl<'a> HeatMap<'a> {
             }
             // Names that would touch each other are left out; the titles of the squares have
             // them.
-            if end - start >= LEAST_NAMED {
+            if end - start >= MIN_NAMED {
                 let (x, y) = (left + whole + 6, top + start.midpoint(end) + 4);
                 let _ = write!(body, r#"<text class="dim" x="{x}" y="{y}">{}</text>"#, xml(name));
                 longest = longest.max(name.chars().count());
@@ -343,11 +343,11 @@ impl<'a> HeatMap<'a> {
         &self,
         body: &mut String,
         (x, y): (usize, usize),
-        look: Look,
+        look: Appearance,
         names: &[String],
         cell: Cell,
     ) {
-        if look == Look::Nothing {
+        if look == Appearance::Nothing {
             return;
         }
         let name = |host: usize| names.get(host).map_or("?", String::as_str);
@@ -374,19 +374,19 @@ impl<'a> HeatMap<'a> {
     }
 
     /// Writes a row. Equal squares next to each other are one rectangle.
-    fn write_row(&self, body: &mut String, (left, y): (usize, usize), looks: &[Look]) {
+    fn write_row(&self, body: &mut String, (left, y): (usize, usize), looks: &[Appearance]) {
         let side = self.side;
         let mut start = 0;
         while start < looks.len() {
             let look = looks[start];
             let run = looks[start..].iter().take_while(|&&next| next == look).count();
-            if look != Look::Nothing {
+            if look != Appearance::Nothing {
                 let (x, width, class) = (left + start * side, run * side, look.class());
                 let _ = write!(
                     body,
                     r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{side}"/>"#
                 );
-                if look >= Look::FallsBack {
+                if look >= Appearance::FallsBack {
                     for square in start..start + run {
                         body.push_str(&mark(look, (left + square * side, y), side));
                     }
@@ -398,12 +398,12 @@ impl<'a> HeatMap<'a> {
 }
 
 /// Returns the mark of a square: a letter if it is readable, a cross for a failure.
-fn mark(look: Look, (x, y): (usize, usize), side: usize) -> String {
+fn mark(look: Appearance, (x, y): (usize, usize), side: usize) -> String {
     let (class, letter) = (look.class(), look.mark());
     if letter.is_empty() {
         return String::new();
     }
-    if look == Look::Fails {
+    if look == Appearance::Fails {
         let inset = side / 4;
         let (left, top) = (x + inset, y + inset);
         let (right, bottom) = (x + side - inset, y + side - inset);
@@ -424,7 +424,7 @@ pub(super) fn legend(width: usize) -> Drawing {
     let (side, line) = (14, 22);
     let (mut x, mut y) = (0, 0);
     let mut body = String::new();
-    for look in Look::TOLD {
+    for look in Appearance::TOLD {
         let wide = side + 6 + look.word().chars().count() * LETTER_TENTHS / 10 + 16;
         if x > 0 && x + wide > width {
             (x, y) = (0, y + line);
@@ -488,9 +488,9 @@ pub(super) fn xml(text: &str) -> String {
 
 #[test]
 fn a_digit_as_a_mark_is_the_factor() {
-    let marks = [1, 2, 3, 4].map(|at| Look::Works(at).mark());
+    let marks = [1, 2, 3, 4].map(|at| Appearance::Works(at).mark());
     assert_eq!((marks, SLOWER), (["+", "*", "2", "4"], [110, 150, 200, 400]));
-    let words = [1, 2, 3, 4].map(|at| Look::Works(at).word());
+    let words = [1, 2, 3, 4].map(|at| Appearance::Works(at).word());
     assert_eq!(words, ["from 1.1x the median", "from 1.5x", "from 2x", "from 4x"]);
 }
 

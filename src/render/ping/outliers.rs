@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::{MOST_PAIRS, name, name_leaves, name_rails};
+use super::{MAX_PAIRS, name, name_leaves, name_rails};
 use crate::model::ping::{Metric, Outlier, OutlierKind, PingReport};
 
 /// Writes all leaf switches and hosts, and the slowest pairs.
 pub(super) fn write(text: &mut String, report: &PingReport) {
     let (pairs, others): (Vec<&Outlier>, Vec<_>) =
         report.outliers.iter().partition(|outlier| outlier.kind == OutlierKind::Pair);
-    let (told, counted) = pairs.split_at(pairs.len().min(MOST_PAIRS));
+    let (told, counted) = pairs.split_at(pairs.len().min(MAX_PAIRS));
     for outlier in others.iter().chain(told) {
         let _ = writeln!(text, "~ {}", line(report, outlier));
     }

@@ -8,7 +8,7 @@ use crate::clock::utc_text;
 use crate::model::ping::PingReport;
 
 /// Largest number of lines of findings in an image; a page has all lines.
-const MOST_LINES: usize = 24;
+const MAX_LINES: usize = 24;
 
 /// Height of a line of text.
 const LINE: usize = 16;
@@ -17,7 +17,7 @@ const LINE: usize = 16;
 const BORDER: usize = 16;
 
 /// Smallest width, with which the lines of the legend are readable.
-const LEAST_WIDTH: usize = 640;
+const MIN_WIDTH: usize = 640;
 
 /// Largest width to which findings widen an image, so that commands are not truncated.
 const TEXT_WIDTH: usize = 1_200;
@@ -31,9 +31,9 @@ pub fn render_svg(report: &PingReport) -> Result<String, String> {
     let drawings: Vec<Drawing> = (0..map.rails()).map(|rail| map.draw(rail)).collect();
     let widest = drawings.iter().map(|drawing| drawing.width).max().unwrap_or(0);
     let findings = render_findings(report);
-    let longest = findings.lines().take(MOST_LINES).map(|line| line.chars().count()).max();
+    let longest = findings.lines().take(MAX_LINES).map(|line| line.chars().count()).max();
     let text = (longest.unwrap_or(0) * LETTER_TENTHS).div_ceil(10);
-    let width = widest.max(LEAST_WIDTH).max(text.min(TEXT_WIDTH));
+    let width = widest.max(MIN_WIDTH).max(text.min(TEXT_WIDTH));
     let mut y = BORDER;
     let mut body = String::new();
     let line = |body: &mut String, y: &mut usize, class: &str, text: &str| {
@@ -69,15 +69,15 @@ pub fn render_svg(report: &PingReport) -> Result<String, String> {
         y += drawing.height + LINE;
     }
     let told = findings.lines().count();
-    for text in findings.lines().take(MOST_LINES) {
+    for text in findings.lines().take(MAX_LINES) {
         line(&mut body, &mut y, "ink", text);
     }
-    if told > MOST_LINES {
+    if told > MAX_LINES {
         line(
             &mut body,
             &mut y,
             "dim",
-            &format!("{} more lines: --format html has all", told - MOST_LINES),
+            &format!("{} more lines: --format html has all", told - MAX_LINES),
         );
     }
     let (width, height) = (width + 2 * BORDER, y + BORDER);

@@ -20,7 +20,7 @@ const LIMIT: usize = 32 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a datagram may take when nearly no time is left: no wait would be one for ever.
-const LEAST: Duration = Duration::from_millis(1);
+const MIN: Duration = Duration::from_millis(1);
 
 /// How often a dump that changed under way is asked for again.
 const ATTEMPTS: u32 = 3;
@@ -58,7 +58,7 @@ impl Exchange {
         let mut answer = Vec::new();
         for _ in 0..ATTEMPTS {
             answer.clear();
-            match self.attempt(&mut answer, patience.clamp(LEAST, PATIENCE))? {
+            match self.attempt(&mut answer, patience.clamp(MIN, PATIENCE))? {
                 End::Complete => break,
                 End::Interrupted => {}
             }

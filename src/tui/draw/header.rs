@@ -16,7 +16,7 @@ use crate::tui::timeline::{Place, Timeline};
 const WIDE: u16 = 100;
 
 /// Minimum age of a sample that is shown as old.
-const LEAST_AGE: Duration = Duration::from_secs(2);
+const MIN_AGE: Duration = Duration::from_secs(2);
 
 /// Text and its style.
 type Word = (String, Token);
@@ -122,7 +122,7 @@ fn right(state: &State) -> Vec<Word> {
     words.push((utc_time(taken_ns), Token::Plain));
     let age = state.moment().saturating_duration_since(snapshot.sample.at);
     // Between two samples, the age grows anyway.
-    if age >= LEAST_AGE.max(every * 2) {
+    if age >= MIN_AGE.max(every * 2) {
         let ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
         words.push((format!("{} old", Value::Age(ns)), Token::Warn));
     }

@@ -5,7 +5,7 @@ use crate::tui::state::State;
 use crate::tui::view::View;
 
 /// Maximum of suggestions.
-const MOST: usize = 8;
+const MAX: usize = 8;
 
 impl State {
     /// Returns the matching views, hosts and columns. Equal names come first, then names that
@@ -27,7 +27,7 @@ impl State {
             let fitting = all.iter().filter(|(word, _)| is_it(&word.to_lowercase()));
             let candidate =
                 |(word, kind): &(&str, Goal)| Candidate { word: (*word).to_owned(), kind: *kind };
-            fitting.take(MOST).map(candidate).collect::<Vec<_>>()
+            fitting.take(MAX).map(candidate).collect::<Vec<_>>()
         };
         let mut found = fits(&|word| word == text);
         for more in [fits(&|word| word.starts_with(&text)), fits(&|word| word.contains(&text))] {
@@ -37,7 +37,7 @@ impl State {
                 }
             }
         }
-        found.truncate(MOST);
+        found.truncate(MAX);
         found
     }
 

@@ -15,7 +15,7 @@ use crate::fleet::{Nonce, poll};
 use crate::wire::{Line, LineDecoder, LineEncoder, Party, REPORT_LIMIT};
 
 /// Limit of the data of an agent that waits to be read, in bytes. It is more than any report has.
-const MOST_WAITING: usize = REPORT_LIMIT + (4 << 20);
+const MAX_WAITING: usize = REPORT_LIMIT + (4 << 20);
 
 /// Decoder and encoder of the lines of one agent.
 pub(in crate::fleet::launcher) struct Direction {
@@ -66,7 +66,7 @@ impl Branch {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.waiting.len() >= MOST_WAITING / 16
+        self.waiting.len() >= MAX_WAITING / 16
     }
 
     pub(super) fn has_more(&self) -> bool {
@@ -100,7 +100,7 @@ impl Branch {
             Ok(Line::End) => self.is_ended = true,
             Err(error) => self.fail(&format!("damaged data from the agent: {error}")),
         }
-        if self.waiting.len() > MOST_WAITING {
+        if self.waiting.len() > MAX_WAITING {
             self.fail("the agent sent more data than a report may have");
         }
     }

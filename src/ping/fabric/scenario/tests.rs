@@ -125,8 +125,8 @@ fn a_fault_that_is_none_is_named() {
 
 #[test]
 fn a_text_without_end_is_refused() {
-    let (line, what) = error(&"\n".repeat(MOST_LINES + 1));
-    assert_eq!((line, what.as_str()), (Some(MOST_LINES + 1), "more than 100000 lines"));
-    let faults = "fault host n1 slow 1.1\n".repeat(MOST_FAULTS + 1);
+    let (line, what) = error(&"\n".repeat(MAX_LINES + 1));
+    assert_eq!((line, what.as_str()), (Some(MAX_LINES + 1), "more than 100000 lines"));
+    let faults = "fault host n1 slow 1.1\n".repeat(MAX_FAULTS + 1);
     assert_eq!(error(&faults).1, "more than 10000 faults");
 }

@@ -22,11 +22,11 @@ use crate::query::Value;
 use crate::render::escape;
 
 /// Maximum of message bytes that one run relays; beyond it, the run would measure this host.
-const MOST_RELAYED: u64 = 8 << 30;
+const MAX_RELAYED: u64 = 8 << 30;
 
 /// Maximum of hosts whose links are filled at once without a time limit: others may use the
 /// fabric.
-const MOST_FILLED: usize = 64;
+const MAX_FILLED: usize = 64;
 
 /// Duration of one bandwidth measurement.
 pub(super) const STREAM: Duration = Duration::from_millis(250);
@@ -270,25 +270,25 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
     let turns = if plan.rounds() > 0 { plan.round(0).len() } else { 0 };
     let hosts = (2 * turns).min(plan.pairs().hosts());
     if let Some(test) =
-        args.test.iter().find(|test| test.fills_links()).filter(|_| hosts > MOST_FILLED)
+        args.test.iter().find(|test| test.fills_links()).filter(|_| hosts > MAX_FILLED)
     {
         return Err(Advice::error(
             format!(
-                "--test {} would fill the links of {hosts} hosts at once; the limit is {MOST_FILLED}",
+                "--test {} would fill the links of {hosts} hosts at once; the limit is {MAX_FILLED}",
                 test.word()
             ),
             "set a time limit for the load: --budget 1m; or test fewer hosts",
         ));
     }
     let relayed = plan.estimate(load(args, 1)).relay_bytes;
-    if relayed <= MOST_RELAYED {
+    if relayed <= MAX_RELAYED {
         return Ok(());
     }
     let what = format!(
         "{} pairs would relay {} of messages through this host; the limit is {}",
         plan.count(),
         Value::Size(relayed),
-        Value::Size(MOST_RELAYED),
+        Value::Size(MAX_RELAYED),
     );
     let fix = "test each host with some peers only: --peers 16; or set a time limit: --budget 10m";
     Err(Advice::error(what, fix))

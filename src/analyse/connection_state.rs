@@ -6,14 +6,14 @@ use crate::model::{Connection, ConnectionVerdict, Transport};
 
 /// Transport and verdict of a connection. A connection changed if one of them differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct ConnectionState {
     /// Transport in use.
     pub transport: Transport,
     /// Verdict.
     pub verdict: ConnectionVerdict,
 }
 
-impl Standing {
+impl ConnectionState {
     /// Returns the state of a connection.
     #[must_use]
     pub fn of(connection: &Connection) -> Self {
@@ -22,7 +22,7 @@ impl Standing {
 }
 
 /// Formats `RDMA, ok`.
-impl fmt::Display for Standing {
+impl fmt::Display for ConnectionState {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}, {}", self.transport.word(), self.verdict.word())
     }

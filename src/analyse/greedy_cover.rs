@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::mem;
 
 /// Nodes, their tested links and their state.
-pub(super) struct Peel {
+pub(super) struct GreedyCover {
     nodes: Vec<Node>,
 }
 
@@ -23,7 +23,7 @@ struct Node {
     is_named: bool,
 }
 
-impl Peel {
+impl GreedyCover {
     /// Builds the graph from tested links: two different ends, and true if the link failed. A
     /// link that occurs several times or in both directions failed if one occurrence failed.
     pub(super) fn new(nodes: usize, links: impl Iterator<Item = (usize, usize, bool)>) -> Self {
@@ -32,16 +32,16 @@ impl Peel {
         // A failed occurrence sorts first, and `dedup_by_key` keeps it.
         links.sort_unstable();
         links.dedup_by_key(|&mut (a, b, _)| (a, b));
-        let mut peel = Self { nodes: (0..nodes).map(|_| Node::default()).collect() };
+        let mut greedy_cover = Self { nodes: (0..nodes).map(|_| Node::default()).collect() };
         for (a, b, passed) in links {
             for (node, peer) in [(a, b), (b, a)] {
-                let node = &mut peel.nodes[node];
+                let node = &mut greedy_cover.nodes[node];
                 node.peers.push((peer, !passed));
                 node.open += 1;
                 node.failing += usize::from(!passed);
             }
         }
-        peel
+        greedy_cover
     }
 
     /// True if the node is named.
@@ -90,10 +90,10 @@ mod tests {
     fn names(nodes: usize, fails: impl Fn(usize, usize) -> bool) -> Vec<usize> {
         let ordered = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b)));
         let links = ordered.filter(|(a, b)| a != b).map(|(a, b)| (a, b, fails(a, b)));
-        let mut peel = Peel::new(nodes, links);
+        let mut greedy_cover = GreedyCover::new(nodes, links);
         std::iter::from_fn(|| {
-            let worst = peel.worst()?;
-            peel.name(worst);
+            let worst = greedy_cover.worst()?;
+            greedy_cover.name(worst);
             Some(worst)
         })
         .collect()

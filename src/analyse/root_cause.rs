@@ -7,7 +7,7 @@ mod leaves;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use self::across::Rails;
-use super::peel::Peel;
+use super::greedy_cover::GreedyCover;
 use crate::model::ping::{Code, Finding, Pair, Side, Topology, Verdict};
 use crate::model::probe::Stage;
 
@@ -82,7 +82,7 @@ impl<'a> Trial<'a> {
 }
 
 /// Limit of findings for single pairs per rail. The summary has the others.
-const MOST_SINGLE: usize = 10_000;
+const MAX_SINGLE: usize = 10_000;
 
 /// Explains all failed pairs with as few findings as possible: leaf switches and hosts before
 /// pairs.
@@ -144,22 +144,24 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
         findings.extend(leaves::explain(&mut open, topology));
     }
     let links = open.iter().map(|trial| (trial.source, trial.target, trial.failed()));
-    let mut peel = Peel::new(records.len(), links);
+    let mut greedy_cover = GreedyCover::new(records.len(), links);
     open.retain(Trial::failed);
     let mut of_host: Vec<Vec<&Trial<'_>>> = vec![Vec::new(); records.len()];
     for trial in &open {
         of_host[trial.source].push(trial);
         of_host[trial.target].push(trial);
     }
-    while let Some(host) = peel.worst() {
+    while let Some(host) = greedy_cover.worst() {
         let mine = of_host[host].iter().copied();
-        let mine =
-            mine.filter(|trial| !peel.is_named(trial.source) && !peel.is_named(trial.target));
+        let mine = mine.filter(|trial| {
+            !greedy_cover.is_named(trial.source) && !greedy_cover.is_named(trial.target)
+        });
         findings.extend(story(&records[host], host, mine));
-        peel.name(host);
+        greedy_cover.name(host);
     }
-    let single =
-        open.iter().filter(|trial| !peel.is_named(trial.source) && !peel.is_named(trial.target));
+    let single = open.iter().filter(|trial| {
+        !greedy_cover.is_named(trial.source) && !greedy_cover.is_named(trial.target)
+    });
     findings.extend(singles(single));
     findings
 }
@@ -175,7 +177,7 @@ fn singles<'t, 'a: 't>(trials: impl Iterator<Item = &'t Trial<'a>>) -> Vec<Findi
         if let Some(finding) = other_way.and_then(|&at| findings.get_mut(at)) {
             finding.both_ways = true;
             (finding.failed, finding.of) = (2, 2);
-        } else if findings.len() < MOST_SINGLE {
+        } else if findings.len() < MAX_SINGLE {
             known.insert((source, target, verdict.code), findings.len());
             findings.push(trial.finding());
         }

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The operator numbers its requests upwards. A stop ends all acts with lower numbers than its
 /// own, so that a late stop does not end an act that was requested after it.
 #[derive(Debug)]
-pub(super) struct Halt<'a> {
+pub(super) struct StopFlag<'a> {
     pub(super) stopped: &'a AtomicU64,
     /// Number of the request that started the act.
     pub(super) question: u64,
 }
 
-impl Halt<'_> {
+impl StopFlag<'_> {
     pub(super) fn is_asked(&self) -> bool {
         self.stopped.load(Ordering::Relaxed) > self.question
     }
@@ -22,8 +22,8 @@ impl Halt<'_> {
 #[test]
 fn a_late_stop_ends_no_later_act() {
     let stopped = AtomicU64::new(0);
-    let halt = |question| Halt { stopped: &stopped, question }.is_asked();
-    assert!(!halt(1));
+    let stop_flag = |question| StopFlag { stopped: &stopped, question }.is_asked();
+    assert!(!stop_flag(1));
     stopped.fetch_max(5, Ordering::Relaxed);
-    assert!(halt(4) && !halt(5) && !halt(6));
+    assert!(stop_flag(4) && !stop_flag(5) && !stop_flag(6));
 }

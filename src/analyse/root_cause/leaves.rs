@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{Trial, example};
-use crate::analyse::peel::Peel;
+use crate::analyse::greedy_cover::GreedyCover;
 use crate::model::ping::{Finding, Topology};
 
 /// Percentage of failed pairs of a block from which on the path is the cause. Below 100, because
@@ -11,7 +11,7 @@ use crate::model::ping::{Finding, Topology};
 const NEARLY_ALL: usize = 90;
 
 /// Minimum number of pairs of a block. One host at each end gives two pairs, one per direction.
-const FEWEST: usize = 4;
+const MIN: usize = 4;
 
 /// Number of failed and tried pairs between two leaf switches in both directions, or within one.
 #[derive(Default, Clone, Copy)]
@@ -22,7 +22,7 @@ struct Block {
 
 impl Block {
     fn fails(self) -> bool {
-        self.tried >= FEWEST && self.failed * 100 >= self.tried * NEARLY_ALL
+        self.tried >= MIN && self.failed * 100 >= self.tried * NEARLY_ALL
     }
 }
 
@@ -46,10 +46,10 @@ pub(super) fn explain(open: &mut Vec<Trial<'_>>, topology: &Topology) -> Vec<Fin
     }
     let links = blocks.iter().filter(|((a, b), _)| a != b);
     let links = links.map(|(&(a, b), block)| (a, b, block.fails()));
-    let mut peel = Peel::new(topology.leaves.len(), links);
+    let mut greedy_cover = GreedyCover::new(topology.leaves.len(), links);
     let mut named = Vec::new();
-    while let Some(leaf) = peel.worst() {
-        peel.name(leaf);
+    while let Some(leaf) = greedy_cover.worst() {
+        greedy_cover.name(leaf);
         named.push(leaf);
     }
     let fails = |ends: (usize, usize)| blocks.get(&ends).is_some_and(|block| block.fails());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::Failure;
 use crate::clock;
-use crate::ping::halt::Halt;
+use crate::ping::stop_flag::StopFlag;
 
 /// Number of polls between two reads of the clock, which is slow on some machines.
 const SPINS: u32 = 64;
@@ -15,9 +15,9 @@ const NAP: Duration = Duration::from_millis(1);
 
 /// Wait by polling. It has no pauses while a message may arrive at any moment, and pauses later,
 /// so that a late peer does not cost this host a CPU.
-pub(in crate::ping) struct Patience<'a> {
+pub(in crate::ping) struct PollWait<'a> {
     limit: Duration,
-    halt: Option<&'a Halt<'a>>,
+    stop_flag: Option<&'a StopFlag<'a>>,
     /// Time without pauses.
     eager: Duration,
     /// Divisor of the wait so far, which gives the next pause. It limits how late a message is
@@ -28,7 +28,7 @@ pub(in crate::ping) struct Patience<'a> {
     waited: Duration,
 }
 
-impl<'a> Patience<'a> {
+impl<'a> PollWait<'a> {
     /// Returns a wait for messages that are not measured.
     pub(in crate::ping) fn new(limit: Duration) -> Self {
         Self::eager(limit, Duration::from_millis(2), 16)
@@ -41,12 +41,12 @@ impl<'a> Patience<'a> {
     }
 
     fn eager(limit: Duration, eager: Duration, part: u32) -> Self {
-        Self { limit, halt: None, eager, part, polls: 0, since: None, waited: Duration::ZERO }
+        Self { limit, stop_flag: None, eager, part, polls: 0, since: None, waited: Duration::ZERO }
     }
 
     /// Returns a wait that a stop ends as well.
-    pub(in crate::ping) fn unless(self, halt: &'a Halt<'a>) -> Self {
-        Self { halt: Some(halt), ..self }
+    pub(in crate::ping) fn unless(self, stop_flag: &'a StopFlag<'a>) -> Self {
+        Self { stop_flag: Some(stop_flag), ..self }
     }
 
     /// Polls until `poll` returns a value; returns `None` if the time ends before. `poll` gets
@@ -70,7 +70,7 @@ impl<'a> Patience<'a> {
     /// Returns true if the wait goes on. Pauses first, unless the time without pauses still
     /// lasts.
     fn lasts(&mut self) -> bool {
-        if self.halt.is_some_and(Halt::is_asked) {
+        if self.stop_flag.is_some_and(StopFlag::is_asked) {
             return false;
         }
         self.polls = self.polls.wrapping_add(1);
@@ -93,9 +93,9 @@ mod tests {
 
     use super::*;
 
-    fn polls(patience: Patience<'_>, there_at: u32) -> (u32, bool) {
+    fn polls(poll_wait: PollWait<'_>, there_at: u32) -> (u32, bool) {
         let mut polls = 0;
-        let found = patience.until(|_| {
+        let found = poll_wait.until(|_| {
             polls += 1;
             Ok((polls == there_at).then_some(()))
         });
@@ -104,14 +104,14 @@ mod tests {
 
     #[test]
     fn a_wait_ends_with_what_it_is_for_or_with_its_time() {
-        assert_eq!(polls(Patience::new(Duration::MAX), 1_000), (1_000, true));
-        let (polls, found) = polls(Patience::exact(Duration::from_millis(8)), 0);
+        assert_eq!(polls(PollWait::new(Duration::MAX), 1_000), (1_000, true));
+        let (polls, found) = polls(PollWait::exact(Duration::from_millis(8)), 0);
         assert!(polls > 1 && !found);
     }
 
     #[test]
     fn what_is_there_when_the_time_is_over_is_found() {
-        let found = Patience::new(Duration::from_millis(8)).until(|waited| {
+        let found = PollWait::new(Duration::from_millis(8)).until(|waited| {
             let is_over = waited >= Duration::from_millis(8);
             Ok(is_over.then_some(waited))
         });
@@ -121,14 +121,14 @@ mod tests {
     #[test]
     fn a_stop_ends_a_wait_after_one_more_poll() {
         let stopped = AtomicU64::new(2);
-        let halt = Halt { stopped: &stopped, question: 1 };
-        assert_eq!(polls(Patience::new(Duration::MAX).unless(&halt), 2), (1, false));
-        assert_eq!(polls(Patience::new(Duration::MAX).unless(&halt), 1), (1, true));
+        let stop_flag = StopFlag { stopped: &stopped, question: 1 };
+        assert_eq!(polls(PollWait::new(Duration::MAX).unless(&stop_flag), 2), (1, false));
+        assert_eq!(polls(PollWait::new(Duration::MAX).unless(&stop_flag), 1), (1, true));
     }
 
     #[test]
     fn an_error_ends_a_wait() {
-        let found = Patience::new(Duration::MAX).until(|_| Err::<Option<()>, _>(Failure::NoReply));
+        let found = PollWait::new(Duration::MAX).until(|_| Err::<Option<()>, _>(Failure::NoReply));
         assert!(matches!(found, Err(Failure::NoReply)));
     }
 }

@@ -12,7 +12,7 @@ use crate::ping::choose;
 /// address: the source then accepts only an address to which its interface leads
 /// (`tcp::From::check`). Data is sent only to an address that has proved to be the peer
 /// (`acceptor::Proof`).
-pub(super) fn believe(mut said: Opened, port: &RoutePort) -> Option<Opened> {
+pub(super) fn checked_values(mut said: Opened, port: &RoutePort) -> Option<Opened> {
     let is_path_mtu = (256..=4096).contains(&said.mtu) && said.mtu.is_power_of_two();
     let fits = is_path_mtu && said.queue_pair <= 0xff_ffff && said.psn <= 0xff_ffff;
     let known = choose::tcp_address(port).map(|address| address.ip());
@@ -65,12 +65,12 @@ mod tests {
     #[test]
     fn a_host_cannot_send_another_one_elsewhere() {
         let port = port("::ffff:10.1.0.1");
-        let honest = believe(opened(1024, "10.1.0.1:4000"), &port).unwrap();
+        let honest = checked_values(opened(1024, "10.1.0.1:4000"), &port).unwrap();
         assert!(honest.tcp_address.is_some() && honest.tcp_stream_address.is_some());
-        let hostile = believe(opened(1024, "127.0.0.1:22"), &port).unwrap();
+        let hostile = checked_values(opened(1024, "127.0.0.1:22"), &port).unwrap();
         assert!(hostile.tcp_address.is_none() && hostile.tcp_stream_address.is_none());
-        assert!(believe(opened(9000, "10.1.0.1:4000"), &port).is_none());
+        assert!(checked_values(opened(9000, "10.1.0.1:4000"), &port).is_none());
         let wide = Opened { datagrams: Some(Ok(1 << 24)), ..opened(1024, "10.1.0.1:4000") };
-        assert!(believe(wide, &port).is_none());
+        assert!(checked_values(wide, &port).is_none());
     }
 }

@@ -3,9 +3,9 @@
 /// Pseudorandom number generator with equal results for equal seeds on every machine
 /// (`SplitMix64`: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA
 /// 2014).
-pub(super) struct Chance(u64);
+pub(super) struct Random(u64);
 
-impl Chance {
+impl Random {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -36,7 +36,7 @@ impl Chance {
 fn the_same_beginning_is_the_same_order() {
     let shuffled = |seed| {
         let mut values: Vec<u32> = (0..100).collect();
-        Chance::new(seed).shuffle(&mut values);
+        Random::new(seed).shuffle(&mut values);
         values
     };
     assert_eq!(shuffled(7), shuffled(7));
@@ -44,5 +44,5 @@ fn the_same_beginning_is_the_same_order() {
     let mut sorted = shuffled(7);
     sorted.sort_unstable();
     assert_eq!(sorted, (0..100).collect::<Vec<_>>());
-    Chance::new(1).shuffle::<u32>(&mut []);
+    Random::new(1).shuffle::<u32>(&mut []);
 }
