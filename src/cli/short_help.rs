@@ -208,7 +208,7 @@ pub fn rows_of(command: &str) -> &'static [(&'static str, &'static str)] {
             ("  ssh.config = \"~/ssh.cfg\"", "SSH configuration file, like -F"),
         ],
         "connections" => &[
-            ("kind fallback", "confirmed or suspected fallback, mixed, degraded, down"),
+            ("kind fallback", "fallback_confirmed, suspected, mixed, degraded, down"),
             ("level fallback_confirmed", "fallback_confirmed alone"),
             ("level fail", "fallback_confirmed, degraded, down"),
             ("level warn", "as fail, plus mixed and rdma_available"),

@@ -9,7 +9,7 @@ mod batch;
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -247,19 +247,32 @@ impl State {
 
     /// Reads a line with its line break, at most `limit` bytes.
     fn line(&mut self, deadline: Deadline, limit: u64) -> Result<Vec<u8>, HostFailure> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut line = Vec::new();
-        let read = self
-            .stream
-            .get_ref()
-            .set_read_timeout(Some(patience(deadline)))
-            .and_then(|()| (&mut self.stream).take(limit).read_until(b'\n', &mut line));
-        match read {
-            Ok(0) => {
+        loop {
+            // A host that sends byte by byte does not move the deadline.
+            let set = if deadline.is_over() {
+                Err(io::ErrorKind::WouldBlock.into())
+            } else {
+                self.stream.get_ref().set_read_timeout(Some(patience(deadline)))
+            };
+            let part = match set.and_then(|()| self.stream.fill_buf()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                part => part.map_err(|error| lost(&error, &self.pipe))?,
+            };
+            if part.is_empty() && line.is_empty() {
                 let detail = format!("the shell on the host ended{}", self.pipe.last_words());
-                Err(HostFailure::new(Reason::Lost, detail))
+                return Err(HostFailure::new(Reason::Lost, detail));
             }
-            Ok(_) => Ok(line),
-            Err(error) => Err(lost(&error, &self.pipe)),
+            let part = &part[..part.len().min(limit - line.len())];
+            let end = part.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(part.len(), |end| end + 1);
+            line.extend_from_slice(&part[..taken]);
+            let is_end = end.is_some() || taken == 0 || line.len() == limit;
+            self.stream.consume(taken);
+            if is_end {
+                return Ok(line);
+            }
         }
     }
 }
@@ -279,4 +292,22 @@ fn lost(error: &io::Error, pipe: &Pipe) -> HostFailure {
         .fix(format!("{MORE_TIME}; or upload rdmactl: --upload"));
     }
     HostFailure::new(Reason::Lost, format!("the connection to the shell broke: {error}"))
+}
+
+#[test]
+fn a_host_that_sends_byte_by_byte_does_not_move_the_deadline() {
+    let (pipe, mut far, _shared) =
+        Pipe::pair(Arc::new(super::pipe::Waker::new().unwrap())).unwrap();
+    let stream = BufReader::new(pipe.stream().try_clone().unwrap());
+    let nonce = String::new();
+    let mut state = State { pipe, stream, nonce, started_ns: None, asked: Vec::new() };
+    let host = std::thread::spawn(move || {
+        while far.write_all(b"x").is_ok() {
+            super::poll::wait(&mut [], Some(Duration::from_millis(5))).unwrap();
+        }
+    });
+    let failure = state.line(Deadline::after(Duration::from_millis(100)), 1 << 20).unwrap_err();
+    assert_eq!(failure.reason, Reason::Timeout, "{failure:?}");
+    drop(state);
+    host.join().unwrap();
 }

@@ -75,7 +75,7 @@ impl State {
         let mut texts = vec![cells.join("\t"), self.origin_text()];
         if let Some(silent) = &line.silent {
             let age = silent.age.as_ref().map(|age| format!(", {age} old")).unwrap_or_default();
-            texts.push(format!("silent: {}{age}", silent.word));
+            texts.push(format!("no response: {}{age}", silent.word));
         }
         let fix = table.said(snapshot, self.moment()).and_then(|said| said.fix);
         texts.extend(fix.map(|fix| format!("fix: {}", escape(&fix))));

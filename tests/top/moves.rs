@@ -171,7 +171,7 @@ fn what_is_copied_of_a_silent_host_says_how_old_it_is() {
     let lines: Vec<&str> = row.lines().collect();
     assert!(lines[0].starts_with("n03\tmlx5_0\t1\t"), "{row}");
     assert_eq!(lines[1], "rdmactl top: Hosts > Ports of n03, 2026-09-21 14:13:35Z");
-    assert_eq!(lines[2], "silent: hung, 2 min old");
+    assert_eq!(lines[2], "no response: hung, 2 min old");
     assert!(lines[3].starts_with("fix: "), "{row}");
 }
 

@@ -101,7 +101,7 @@ fn line(state: &State) -> Option<String> {
         Phase::Workers => return Some("waiting for the workers to start".into()),
         Phase::Pass(Pass::First) if failed > 0 => format!("{done} of {of} pairs, {failed} failed"),
         Phase::Pass(Pass::First) => format!("{done} of {of} pairs"),
-        Phase::Pass(Pass::SecondAttempt) => format!("second attempt: {of} pairs"),
+        Phase::Pass(Pass::SecondAttempt) => format!("second attempt of failed pairs: {of}"),
         Phase::Pass(Pass::Retest) => format!("measuring {of} slow pairs again"),
     };
     let elapsed = state.since?.elapsed();
@@ -152,6 +152,6 @@ mod tests {
         progress.saw(Code::NoAck);
         assert!(shown().unwrap().starts_with("1 of 12 pairs, 1 failed, "), "{:?}", shown());
         progress.begins(Pass::SecondAttempt, 1, None);
-        assert_eq!(shown().unwrap(), "second attempt: 1 pairs");
+        assert_eq!(shown().unwrap(), "second attempt of failed pairs: 1");
     }
 }

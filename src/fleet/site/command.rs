@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::text::{MAX_BYTES, plain};
 use crate::clock::Deadline;
@@ -94,7 +94,8 @@ enum Stop {
     Broken(io::Error),
 }
 
-/// Reads stdout to its end. A process that keeps only stderr open is not waited for.
+/// Reads stdout to its end, and waits until the process ends. A process of it that keeps stderr
+/// open is not waited for.
 fn listen(child: &mut Child, tail: &mut Tail, deadline: Deadline) -> Result<Vec<u8>, Stop> {
     let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
     let mut text = Vec::new();
@@ -127,6 +128,14 @@ fn listen(child: &mut Child, tail: &mut Tail, deadline: Deadline) -> Result<Vec<
             }
         }
     }
+    // Kernels before 5.3 have no pidfd_open; there, the caller waits without a deadline.
+    if let Ok(ended) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) {
+        let mut fds = [PollFd::new(&ended, PollFlags::IN)];
+        poll::wait(&mut fds, Some(deadline.remaining())).map_err(Stop::Broken)?;
+        if fds.iter().all(|fd| fd.revents().is_empty()) {
+            return Err(Stop::Late);
+        }
+    }
     Ok(text)
 }
 
@@ -153,6 +162,8 @@ mod tests {
     #[test]
     fn a_command_that_never_ends_is_ended_with_its_children() {
         let error = run("sleep 1000 | cat", Duration::from_millis(50)).err().unwrap();
+        assert_eq!(error.message, "it did not end in time and was killed");
+        let error = run("exec >&-; sleep 1000", Duration::from_millis(300)).err().unwrap();
         assert_eq!(error.message, "it did not end in time and was killed");
         let error = run("cat /dev/zero", Duration::from_secs(30)).err().unwrap();
         assert_eq!(error.message, "it printed more than 4 MiB and was killed");
