@@ -28,7 +28,7 @@ pub struct Netdev {
     pub speed_bps: Option<u64>,
     /// Hardware address: 6 bytes on Ethernet, 20 bytes on InfiniBand.
     pub address: Option<String>,
-    /// Bond, bridge or team of which the interface is a member.
+    /// Bond, bridge or team that has the interface as a member.
     pub master: Option<String>,
     /// Properties of a bond; `None` for any other interface.
     pub bond: Option<Bond>,
