@@ -1,5 +1,5 @@
 //! Parts of a report that are read on request.
-//! `cli` and `query` request parts; `collect` reads them and lists them in the report.
+//! `query` and `cmd` request parts; `collect` reads them and lists them in the report.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

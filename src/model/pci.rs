@@ -1,5 +1,5 @@
 //! PCI Express links, virtual functions and accelerators.
-//! `collect` reads them from sysfs; `query` and `analyse` read the results.
+//! `collect` reads them from sysfs; `query` shows the results.
 
 use std::fmt;
 

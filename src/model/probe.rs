@@ -121,7 +121,7 @@ pub struct Opening {
     pub tcp_address: Option<SocketAddr>,
     /// Network interface of the port; `None` if the kernel reports none.
     pub netdev: Option<String>,
-    /// True on soft-RoCE, whose packets pass the firewall of the host.
+    /// True on soft-RoCE, whose packets go through the firewall of the host.
     #[serde(default)]
     pub soft_roce: bool,
     /// Method of the connection.
@@ -291,7 +291,7 @@ pub struct MadGids {
     pub peer: GidValue,
     /// Network interface of this end.
     pub netdev: Option<String>,
-    /// True on soft-RoCE, whose packets pass the firewall of the host.
+    /// True on soft-RoCE, whose packets go through the firewall of the host.
     pub soft_roce: bool,
 }
 

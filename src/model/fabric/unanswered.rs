@@ -1,5 +1,5 @@
 //! Request of a sweep that got no response.
-//! `collect` records it; `render` and `analyse` report it.
+//! `collect` records it; `query` and `analyse` report it.
 
 use std::fmt;
 
