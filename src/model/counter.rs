@@ -120,7 +120,7 @@ pub enum CounterGroup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterUnit {
-    /// Bytes. The kernel counts 4-byte words; `collect` converts them.
+    /// Bytes. `collect` converts a counter of 4-byte words to bytes.
     Bytes,
     /// Ticks of the port during which data waited and could not be sent.
     Ticks,

@@ -134,7 +134,7 @@ pub struct BeegfsPool {
     pub kind: String,
     /// Number of connections.
     pub count: u32,
-    /// Address of the first idle connection; `None` if all connections are in use.
+    /// Address of the first idle connection; `None` if the client reports none.
     pub address: Option<IpAddr>,
     /// Port of the first idle connection.
     pub port: Option<u16>,

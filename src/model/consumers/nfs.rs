@@ -47,7 +47,7 @@ pub struct SunrpcTransport {
     pub address: Option<IpAddr>,
     /// Port of the server; older kernels do not report it for RDMA.
     pub port: Option<u16>,
-    /// Local port; 0 for RDMA.
+    /// Local port; `None` for RDMA, for which the kernel reports 0.
     pub own_port: Option<u16>,
     /// True if the transport is connected; `None` if its state could not be read.
     pub is_connected: Option<bool>,
