@@ -1,8 +1,8 @@
-//! The vocabulary of the program: plain serde types with units in their names, and no I/O.
+//! Vocabulary of the program: plain serde types with units in their names, and no I/O.
 //!
-//! `collect` and `ping` fill them, `analyse` and `query` read them, `render` prints them.
-//! `None` means "not there on this kernel or driver"; "there, but unreadable" is `None` plus a
-//! [`Problem`] that names the key it leaves empty.
+//! `collect` and `ping` fill the types, `analyse` and `query` read them, `render` prints them.
+//! `None` means that the kernel or the driver does not have the value. A value that exists but
+//! cannot be read is `None` as well; a [`Problem`] then names the key of the value.
 
 mod connection;
 mod consumers;

@@ -1,4 +1,6 @@
-//! A connection of a consumer, as `analyse` makes it of the facts.
+//! Connection of a consumer of RDMA.
+//! `analyse` derives connections from the facts of [`Consumers`](super::Consumers); `query` and
+//! `render` show them.
 
 mod channel;
 mod consumer;
@@ -15,87 +17,89 @@ pub use memory::PinnedMemory;
 pub use peer::{End, KnownBy, Peer};
 pub use verdict::{ConnectionState, ConnectionVerdict};
 
-/// One connection of a consumer of RDMA, or of one that could be: what it uses, what was wanted, and
-/// what is to be made of it.
+/// Connection of a consumer that uses RDMA or could use it: the transport in use, the requested
+/// transport and the verdict.
 ///
-/// It is made by `analyse` of the facts of one host; the fleet's view joins the two ends of one.
+/// `analyse` derives a connection from the facts of one host. With several hosts, it joins both
+/// ends of a connection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Connection {
-    /// The same for the same connection in the next reading, and for no other.
+    /// Identifier, unique on the host and stable between snapshots.
     pub id: String,
-    /// Who talks.
+    /// Software that holds the connection.
     pub consumer: Consumer,
-    /// With whom.
+    /// Other end.
     pub peer: Peer,
-    /// The own end; `None` where no source tells.
+    /// Local end; `None` if no source reports it.
     pub local: Option<End>,
-    /// What carries the data now.
+    /// Transport in use.
     pub transport: Transport,
-    /// How many channels of each kind there are.
+    /// Number of channels of each kind.
     pub channels: Channels,
-    /// Whether it works.
+    /// State of the connection.
     pub state: ConnectionState,
-    /// The channels over RDMA, as far as they are seen one by one.
+    /// RDMA channels, as far as a source lists them one by one.
     pub rdma: Vec<RdmaChannel>,
-    /// The channels over TCP, as far as they are seen one by one.
+    /// TCP channels, as far as a source lists them one by one.
     pub tcp: Vec<TcpChannel>,
-    /// What somebody asked for, and where that is written.
+    /// Requested transport, and the source of the request.
     pub requested: Requested,
-    /// What is to be made of it.
+    /// Verdict.
     pub verdict: ConnectionVerdict,
-    /// Why, where the verdict needs a reason.
+    /// Reason for the verdict; `None` if the verdict needs no reason.
     pub cause: Option<Cause>,
-    /// What the verdict rests on.
+    /// Observations that support the verdict.
     pub evidence: Vec<Evidence>,
-    /// What could not be read, so that its absence is never taken for a good sign.
+    /// Facts that could not be read. A missing fact never counts as a good sign.
     pub missing: Vec<String>,
-    /// Memory that is pinned for RDMA, where the consumer's settings tell.
+    /// Memory that is pinned for RDMA; `None` if the settings of the consumer do not determine
+    /// it.
     pub memory: Option<PinnedMemory>,
 }
 
-/// What somebody asked for.
+/// Request for a transport.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Requested {
-    /// The transport; `None` where nobody asked for one in particular.
+    /// Requested transport; `None` if the configuration requests no particular transport.
     pub transport: Option<Transport>,
-    /// Where that is written: `/etc/fstab:12`, `connUseRDMA in /etc/beegfs/beegfs-client.conf`.
+    /// Source of the request: `/etc/fstab:12`, `connUseRDMA in /etc/beegfs/beegfs-client.conf`.
     pub source: Option<String>,
 }
 
-/// Why a connection is as it is.
+/// Reason for a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
-    /// A word for programs: `nfs.client_reused`, `beegfs.no_local_rdma`, `smc.0x03030000`.
+    /// Code for scripts: `nfs.client_reused`, `beegfs.no_local_rdma`, `smc.0x03030000`.
     pub code: String,
-    /// What happened, in one sentence.
+    /// Observation, in one sentence.
     pub text: String,
-    /// What to type, where there is such a thing.
+    /// Command or setting that repairs it; `None` if there is none.
     pub fix: Option<String>,
 }
 
-/// One observation that a verdict rests on.
+/// Observation that supports a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// Where it stands: a path, or a netlink question.
+    /// Source of the observation: a path, or a netlink query.
     pub source: String,
-    /// What stands there, word for word where it is short.
+    /// Content of the source, verbatim if it is short.
     pub text: String,
-    /// How much it proves.
+    /// Strength of the observation.
     pub strength: Strength,
 }
 
-/// How much an observation proves.
+/// Strength of an observation, from the weakest.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Strength {
-    /// It fits; other explanations do as well.
+    /// The observation agrees with the verdict; other explanations are possible.
     Correlated,
-    /// The software wrote it some time ago.
+    /// The software logged the fact some time ago.
     Log,
-    /// It says what was wanted.
+    /// The configuration requests the fact.
     Config,
-    /// It says what is.
+    /// The kernel or the software reports the present state.
     Direct,
 }

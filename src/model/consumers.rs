@@ -1,4 +1,5 @@
-//! What those who use RDMA, or could, say of themselves: the facts from which `analyse` makes connections.
+//! Facts about consumers of RDMA: mounts, sessions, sockets and processes of one host.
+//! `collect` reads them; `analyse` derives connections from them. This module does not judge.
 
 mod beegfs;
 mod block;
@@ -32,54 +33,54 @@ pub use smc::{SmcMode, SmcSocket, SmcState};
 pub use socket::{Holder, SocketSource, TcpSocket, TcpState};
 pub use subnet::Subnet;
 
-/// What was found on one host. A list is `None` where the consumer is not there at all, and where its
-/// source could not be read: then a problem says so.
+/// Consumers of one host. A list is `None` if the host does not have the consumer, or if the
+/// source could not be read; a problem then names the source.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Consumers {
-    /// All memory of the host in bytes.
+    /// Memory of the host, in bytes.
     pub memory_bytes: Option<u64>,
-    /// TCP sockets to and from other hosts, and those that listen.
+    /// TCP sockets with a remote end on another host, and listening TCP sockets.
     pub sockets: Option<Vec<TcpSocket>>,
-    /// Where those were listed.
+    /// Source of `sockets`.
     pub sockets_from: Option<SocketSource>,
-    /// The processes that hold sockets or RDMA devices.
+    /// Processes that hold sockets or RDMA devices.
     pub holders: Option<Vec<Holder>>,
-    /// Mounts of NFS.
+    /// NFS mounts.
     pub nfs_mounts: Option<Vec<NfsMount>>,
-    /// Transports of the kernel's RPC client.
+    /// Transports of the RPC client of the kernel.
     pub sunrpc: Option<Vec<SunrpcTransport>>,
-    /// What files ask to be mounted from other hosts.
+    /// Configured mounts from other hosts.
     pub mount_intents: Option<Vec<MountIntent>>,
-    /// The NFS server.
+    /// NFS server.
     pub nfsd: Option<NfsServer>,
-    /// Controllers of NVMe over Fabrics.
+    /// NVMe over Fabrics controllers.
     pub nvme: Option<Vec<NvmeController>>,
-    /// What the files of nvme-cli ask for.
+    /// Paths that the files of nvme-cli request.
     pub nvme_intents: Option<Vec<NvmeIntent>>,
     /// Ports of the NVMe target.
     pub nvmet: Option<Vec<NvmetPort>>,
-    /// Sessions of iSCSI and iSER.
+    /// iSCSI and iSER sessions.
     pub iscsi: Option<Vec<IscsiSession>>,
-    /// What the node database of open-iscsi asks for.
+    /// Records of the node database of open-iscsi.
     pub iscsi_nodes: Option<Vec<IscsiNode>>,
     /// Portals of the iSCSI target.
     pub lio: Option<Vec<IscsiPortal>>,
-    /// Hosts of the SCSI RDMA protocol.
+    /// Hosts of the SCSI RDMA Protocol.
     pub srp: Option<Vec<SrpHost>>,
-    /// Clients of `BeeGFS`, each with the servers that it knows.
+    /// `BeeGFS` clients, each with its servers.
     pub beegfs: Option<Vec<BeegfsClient>>,
-    /// What the kernel's log tells of their connections, oldest first.
+    /// Kernel log lines about connections of the `BeeGFS` clients, oldest first.
     pub beegfs_log: Option<Vec<BeegfsLogLine>>,
-    /// Targets of Lustre.
+    /// Lustre targets.
     pub lustre: Option<Vec<LustreImport>>,
     /// Peers of a Lustre server.
     pub lustre_peers: Option<Vec<LustrePeer>>,
-    /// Servers of SMB.
+    /// SMB servers.
     pub smb: Option<Vec<SmbServer>>,
-    /// Mounts of 9p.
+    /// 9p mounts.
     pub p9: Option<Vec<P9Mount>>,
-    /// Sockets of SMC.
+    /// SMC sockets.
     pub smc: Option<Vec<SmcSocket>>,
-    /// Connections of RDS.
+    /// RDS connections.
     pub rds: Option<Vec<RdsConnection>>,
 }

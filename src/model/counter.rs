@@ -1,57 +1,61 @@
+//! Counters of devices and ports, their units and their rates.
+//! `collect` reads counters; `analyse` computes the changes between two samples.
+
 use std::borrow::Cow;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One counter of a port or device, as read at a single moment.
+/// Counter of a port or device, in one sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counter {
-    /// The kernel's name of it, which may hold blanks and commas (hfi1, irdma).
+    /// Kernel name; it may contain spaces and commas (hfi1, irdma).
     pub name: String,
-    /// Where it is counted.
+    /// Source of the counter.
     pub group: CounterGroup,
-    /// How much, in `unit`; `None` where it could not be read, which a problem tells.
+    /// Value in `unit`; `None` if it could not be read. A problem then names the counter.
     pub value: Option<u64>,
-    /// What is counted.
+    /// Unit of the value.
     pub unit: CounterUnit,
-    /// The value is the largest that the counter can hold: it stopped there, and means "at least".
+    /// True if the value is the maximum of the counter. The counter stopped there; the true value
+    /// may be larger.
     pub saturated: bool,
-    /// The host's own clock when it was read, in nanoseconds since 1970 UTC; `None` where nobody
-    /// noted it.
+    /// Clock of the host when the counter was read, in nanoseconds since 1970 UTC; `None` if the
+    /// time was not recorded.
     pub read_ns: Option<u64>,
-    /// What it counted since the reading before; `None` in a first or only reading.
+    /// Change since the previous sample; `None` in the first or only sample.
     pub rate: Option<CounterRate>,
 }
 
-/// What a counter counted between two readings.
+/// Change of a counter between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterRate {
-    /// Whether it could be told.
+    /// Kind of the change.
     pub change: CounterChange,
-    /// The time between the readings, by the host's own clock.
+    /// Time between the samples by the clock of the host, in nanoseconds.
     pub interval_ns: u64,
-    /// How much, in the counter's unit; `None` where it was reset or is full.
+    /// Difference in the unit of the counter; `None` if the counter was reset or is saturated.
     pub delta: Option<u64>,
-    /// The same for each second.
+    /// Difference per second.
     pub rate_per_s: Option<PerSecond>,
-    /// The same in bits per second; `None` for all but bytes.
+    /// Difference in bits per second; `None` unless the unit is bytes.
     pub rate_bps: Option<u64>,
 }
 
-/// What happened to a counter between two readings.
+/// Kind of a change between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterChange {
-    /// It counted, or there was nothing to count.
+    /// The counter increased or stayed the same.
     Counted,
-    /// It went backwards: somebody cleared it, or the driver was loaded anew.
+    /// The counter decreased: it was cleared, or the driver was reloaded.
     Reset,
-    /// It is full, and counts no more.
+    /// The counter is at its maximum and does not count further.
     Saturated,
 }
 
-/// A rate in thousandths of a second's count; in JSON a number with up to three decimals.
+/// Rate per second, stored in thousandths; in JSON a number with up to three decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "f64", from = "f64")]
 pub struct PerSecond(pub u64);
@@ -91,42 +95,43 @@ impl JsonSchema for PerSecond {
     }
 }
 
-/// Where a counter comes from.
+/// Source of a counter.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CounterGroup {
-    /// The port counters of the InfiniBand specification (`counters/`), as `perfquery` shows them.
+    /// Port counters of the InfiniBand specification (`counters/`), as `perfquery` shows them.
     Pma,
-    /// The driver's own (`hw_counters/`), as `rdma statistic` shows them.
+    /// Counters of the driver (`hw_counters/`), as `rdma statistic` shows them.
     Hardware,
-    /// Messages of the connection manager that were sent, by their kind (`req`, `rej`, `dreq`).
+    /// Messages of the connection manager that were sent, by kind (`req`, `rej`, `dreq`).
     CmTxMsgs,
-    /// Those that were sent again, for want of an answer.
+    /// Messages of the connection manager that were retransmitted because no reply arrived, by
+    /// kind.
     CmTxRetries,
-    /// Those that arrived.
+    /// Messages of the connection manager that were received, by kind.
     CmRxMsgs,
-    /// Those that arrived more than once.
+    /// Messages of the connection manager that were received more than once, by kind.
     CmRxDuplicates,
 }
 
-/// What a counter counts.
+/// Unit of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterUnit {
-    /// Bytes; the kernel counts words of four.
+    /// Bytes. `collect` converts a counter of 4-byte words to bytes.
     Bytes,
-    /// Ticks of the port during which it could not send.
+    /// Ticks of the port during which data waited and could not be sent.
     Ticks,
     /// Events or packets.
     Events,
-    /// How many of something there are at the moment, or were at most: it can fall.
+    /// Current or maximum number of items. The value can decrease.
     Level,
 }
 
 impl CounterGroup {
-    /// The word of the GROUP column.
+    /// Returns the word of the GROUP column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -141,7 +146,7 @@ impl CounterGroup {
 }
 
 impl CounterUnit {
-    /// The word of the UNIT column.
+    /// Returns the word of the UNIT column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

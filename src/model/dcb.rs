@@ -1,37 +1,41 @@
+//! Data center bridging (DCB) of an Ethernet interface.
+//! `collect` reads the settings from DCB netlink; `analyse` checks lossless traffic classes.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Data center bridging: eight priorities, what they share and which of them lose nothing.
+/// Data center bridging: the eight priorities, their shares of the link, and the lossless ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Dcb {
-    /// Who decides and by which protocol: `host`, `lld_managed`, `cee`, `ieee`, `static`; `None` where
-    /// the driver does not say.
+    /// DCBX modes: who decides and by which protocol (`host`, `lld_managed`, `cee`, `ieee`,
+    /// `static`); `None` if the driver does not report them.
     pub dcbx: Option<Vec<String>>,
-    /// Enhanced transmission selection: how the priorities share the link.
+    /// Enhanced transmission selection: the shares of the priorities of the link.
     pub ets: Option<Ets>,
-    /// Priority flow control: which priorities lose nothing.
+    /// Priority flow control: the lossless priorities.
     pub pfc: Option<Pfc>,
-    /// What the other end said of its own priority flow control.
+    /// Priority flow control of the other end, as the other end reports it.
     pub peer_pfc: Option<Pfc>,
-    /// Which traffic has which priority.
+    /// Rules that map traffic to priorities.
     pub apps: Vec<DcbApp>,
-    /// What a packet's priority is taken from, first choice first: `dscp`, `pcp`; `None` on kernels
-    /// before 6.3, and where the driver does not say.
+    /// Fields of a packet that determine its priority, in order of preference: `dscp`, `pcp`.
+    /// `None` before Linux 6.3, and if the driver does not report them.
     pub trust: Option<Vec<String>>,
-    /// The receive buffers.
+    /// Receive buffers.
     pub buffers: Option<DcbBuffers>,
 }
 
 /// Enhanced transmission selection (IEEE 802.1Qaz).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ets {
-    /// Whether it takes the other end's configuration.
+    /// True if the interface accepts the configuration of the other end.
     pub willing: bool,
-    /// How many traffic classes the hardware has.
+    /// Number of traffic classes that the hardware has.
     pub classes: u8,
-    /// Share of each traffic class in percent, for those of algorithm `ets`.
+    /// Bandwidth share of each traffic class in percent; it applies to classes with the algorithm
+    /// `ets`.
     pub bandwidth_percent: [u8; 8],
-    /// How each traffic class is chosen: `strict`, `cbs`, `ets`, `vendor`.
+    /// Scheduling algorithm of each traffic class: `strict`, `cbs`, `ets`, `vendor`.
     pub algorithm: [String; 8],
     /// Traffic class of each priority.
     pub priority_class: [u8; 8],
@@ -40,62 +44,62 @@ pub struct Ets {
 /// Priority flow control (IEEE 802.1Qbb).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pfc {
-    /// For how many priorities the hardware can do it.
+    /// Number of priorities for which the hardware supports priority flow control.
     pub capability: u8,
-    /// The priorities for which it is on.
+    /// Priorities with priority flow control.
     pub enabled: Vec<u8>,
-    /// How much the other end may still send, in bits.
+    /// Link delay: data that the other end may still send after a pause request, in bits.
     pub delay_bits: u16,
-    /// How often each priority asked the other end to stop.
+    /// Number of pause requests that each priority sent.
     pub requests: [u64; 8],
-    /// How often each priority was asked to stop.
+    /// Number of pause requests that each priority received.
     pub indications: [u64; 8],
 }
 
-/// One rule that gives traffic its priority.
+/// Rule that maps traffic to a priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DcbApp {
-    /// What `protocol` is.
+    /// Meaning of `protocol`.
     pub selector: DcbSelector,
-    /// The value that is looked for: a DSCP, a port, an `EtherType`.
+    /// Value to match: a DSCP, a port, an `EtherType`.
     pub protocol: u16,
-    /// The priority, 0 to 7.
+    /// Priority, 0 to 7.
     pub priority: u8,
 }
 
-/// What a rule looks at (`IEEE_8021QAZ_APP_SEL_*` of `include/uapi/linux/dcbnl.h`).
+/// Field that a rule matches (`IEEE_8021QAZ_APP_SEL_*` of `include/uapi/linux/dcbnl.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DcbSelector {
-    /// `EtherType`; 0 is the default priority.
+    /// `EtherType`; the value 0 sets the default priority.
     Ethertype,
-    /// Port of TCP or SCTP.
+    /// TCP or SCTP port.
     Stream,
-    /// Port of UDP or DCCP.
+    /// UDP or DCCP port.
     Datagram,
-    /// Port of any of them.
+    /// TCP, SCTP, UDP or DCCP port.
     Any,
     /// Differentiated services code point.
     Dscp,
     /// Priority and drop bits of the VLAN tag.
     Pcp,
-    /// Another one.
+    /// Selector that this version does not know.
     Other,
 }
 
-/// The receive buffers of an interface.
+/// Receive buffers of an interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DcbBuffers {
-    /// The buffer of each priority.
+    /// Buffer of each priority.
     pub priority_buffer: [u8; 8],
     /// Size of each buffer in bytes.
     pub size_bytes: [u32; 8],
-    /// Size of all of them.
+    /// Size of all buffers in bytes.
     pub total_bytes: u32,
 }
 
 impl DcbSelector {
-    /// The selector of a number.
+    /// Returns the selector of a kernel code.
     #[must_use]
     pub fn from_code(code: u8) -> Self {
         match code {
@@ -109,7 +113,7 @@ impl DcbSelector {
         }
     }
 
-    /// The word for it, as JSON has it.
+    /// Returns the word of the selector, as JSON shows it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

@@ -1,3 +1,6 @@
+//! RDMA device of a host.
+//! `collect` fills it from sysfs, RDMA netlink and libibverbs; `query` shows it.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -5,72 +8,72 @@ use super::{
     Counter, Gpu, Guid, NetlinkDevice, PciLink, Port, Provider, VerbsDevice, VirtualFunctions,
 };
 
-/// The driver of soft-RoCE: the kernel does RDMA itself, on any Ethernet card.
+/// Driver of soft-RoCE: the kernel implements RDMA on any Ethernet card.
 pub const SOFT_ROCE: &str = "rdma_rxe";
 
-/// The driver of soft-iWARP.
+/// Driver of soft-iWARP.
 pub const SOFT_IWARP: &str = "siw";
 
-/// One RDMA device (HCA, RNIC) as the kernel registers it.
+/// RDMA device (HCA, RNIC), as the kernel registers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
-    /// Kernel name: `mlx5_0`, `rocep193s0f0`, `rxe0`. Meaning is never parsed out of it.
+    /// Kernel name: `mlx5_0`, `rocep193s0f0`, `rxe0`. No meaning is parsed from it.
     pub name: String,
-    /// What kind of node the device is.
+    /// Node type.
     pub node_type: Option<NodeType>,
-    /// Node GUID; `None` when the driver leaves it zero (EFA).
+    /// Node GUID; `None` if the driver leaves it zero (EFA).
     pub node_guid: Option<Guid>,
-    /// GUID of the whole card or system; `None` when zero (Azure virtual functions, EFA).
+    /// GUID of the whole card or system; `None` if it is zero (Azure virtual functions, EFA).
     pub sys_image_guid: Option<Guid>,
-    /// Firmware version; `None` where the driver has none (rxe, siw, EFA).
+    /// Firmware version; `None` if the driver reports none (rxe, siw, EFA).
     pub firmware: Option<String>,
-    /// Hardware revision exactly as the driver prints it: hexadecimal on mlx5, decimal on cxgb4.
+    /// Hardware revision, verbatim: hexadecimal on mlx5, decimal on cxgb4.
     pub hw_rev: Option<String>,
-    /// `MT4129` and the like; absent on many drivers.
+    /// Adapter type, for example `MT4129`; `None` on many drivers.
     pub hca_type: Option<String>,
-    /// Board id (PSID on NVIDIA cards).
+    /// Board ID (PSID on NVIDIA cards).
     pub board_id: Option<String>,
-    /// The node description that subnet managers show.
+    /// Node description that subnet managers show.
     pub node_desc: Option<String>,
     /// Kernel driver: `mlx5_core`, `rdma_rxe`.
     pub driver: Option<String>,
-    /// PCI address of the function below the device; `None` for software devices.
+    /// PCI address of the function of the device; `None` for software devices.
     pub pci: Option<String>,
-    /// NUMA node of the PCI slot; `None` when the firmware does not say.
+    /// NUMA node of the PCI slot; `None` if the firmware does not report it.
     pub numa_node: Option<u32>,
-    /// The processors near that slot, as the kernel lists them: `0-15,32-47`.
+    /// CPUs near the PCI slot, as the kernel lists them: `0-15,32-47`.
     pub local_cpus: Option<String>,
-    /// The PCI Express link; `None` for software devices and inside virtual machines that show none.
+    /// PCI Express link; `None` for software devices, and in virtual machines that show no link.
     pub pci_link: Option<PciLink>,
-    /// Virtual functions of the card; `None` where it has none to offer.
+    /// Virtual functions of the card; `None` if the card does not support them.
     pub virtual_functions: Option<VirtualFunctions>,
-    /// The accelerators of the host, the nearest first; `None` unless asked for.
+    /// Accelerators of the host, the nearest first; `None` unless requested.
     pub gpus: Option<Vec<Gpu>>,
-    /// The ports, by number.
+    /// Ports by number.
     #[serde(deserialize_with = "snug")]
     pub ports: Vec<Port>,
-    /// Counters of the device as a whole; `None` unless asked for.
+    /// Counters of the device as a whole; `None` unless requested.
     pub counters: Option<Vec<Counter>>,
-    /// The user's half of its driver; `None` where it is not known which one that would be, and from
-    /// copies of `/sys` alone.
+    /// Userspace provider; `None` if the provider of the driver is unknown, and in a copy of
+    /// `/sys` alone.
     pub provider: Option<Provider>,
-    /// The character device of its verbs: `uverbs0`; `None` while `ib_uverbs` is not loaded.
+    /// Character device for verbs: `uverbs0`; `None` if `ib_uverbs` is not loaded.
     pub uverbs: Option<String>,
-    /// Version of the interface between the kernel's and the user's half of its driver.
+    /// Version of the interface between the kernel driver and the userspace provider.
     pub uverbs_abi: Option<u32>,
-    /// What RDMA netlink says beyond the files; `None` unless asked for and answered.
+    /// Values of RDMA netlink that sysfs lacks; `None` unless requested and reported.
     pub netlink: Option<NetlinkDevice>,
-    /// What libibverbs says of the device; `None` unless asked for and answered.
+    /// Values of libibverbs; `None` unless requested and reported.
     pub verbs: Option<VerbsDevice>,
-    /// Time of the first sample without the device, in nanoseconds since 1970 UTC by the clock of the
-    /// operator; the key exists only for a device that was removed while `--watch` or `top` ran.
+    /// Time of the first sample without the device, in nanoseconds since 1970 UTC by the clock of
+    /// the operator. The key exists only for a device that was removed while `--watch` or `top`
+    /// ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone_since_ns: Option<u64>,
 }
 
 impl Device {
-    /// Returns what stays known of the device after it was removed: its identity, and the numbers of
-    /// its ports.
+    /// Returns the known facts of a removed device: its identity, and the numbers of its ports.
     #[must_use]
     pub fn removed(&self, since_ns: u64) -> Self {
         let port = |port: &Port| Port::known_by_number(port.number, port.protocol);
@@ -103,7 +106,7 @@ impl Device {
     }
 }
 
-/// The kernel's node types (`rdma_node_type` of `include/rdma/ib_verbs.h`).
+/// Node types of the kernel (`rdma_node_type` of `include/rdma/ib_verbs.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeType {
@@ -119,12 +122,12 @@ pub enum NodeType {
     Usnic,
     /// Cisco usNIC over UDP.
     UsnicUdp,
-    /// A device that is none of these (EFA).
+    /// Node type that is none of these (EFA).
     Unspecified,
 }
 
 impl NodeType {
-    /// The word of the TYPE column, as JSON has it.
+    /// Returns the word of the TYPE column and of JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -138,14 +141,14 @@ impl NodeType {
         }
     }
 
-    /// Whether connections on this device can only be made through `rdma_cm`.
+    /// Returns true for iWARP, whose connections can only be made through `rdma_cm`.
     #[must_use]
     pub fn is_iwarp(self) -> bool {
         self == Self::Rnic
     }
 }
 
-/// A list without room for more, of which a thousand hosts would have much.
+/// Deserializes a list without spare capacity, which would add up over a thousand hosts.
 fn snug<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     let mut list = Vec::deserialize(from)?;
     list.shrink_to_fit();

@@ -1,83 +1,88 @@
+//! Ethernet settings and counters of a network interface.
+//! `collect` reads them from ethtool netlink and DCB; `query` shows them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Dcb;
 
-/// The settings and state of an Ethernet interface, as ethtool netlink and DCB tell them.
+/// Settings and state of an Ethernet interface, from ethtool netlink and DCB.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Ethernet {
-    /// What the cable goes into: `fibre`, `direct attach`, `twisted pair`.
+    /// Connector type: `fibre`, `direct attach`, `twisted pair`.
     pub connector: Option<String>,
-    /// Speed of the link in bits per second; `None` while it is down or unknown.
+    /// Link speed in bits per second; `None` if the link is down or the speed is unknown.
     pub speed_bps: Option<u64>,
-    /// How many lanes carry it.
+    /// Number of lanes of the link.
     pub lanes: Option<u32>,
-    /// Whether the two ends agree on the speed by themselves.
+    /// True if the ends negotiate the speed.
     pub autoneg: Option<bool>,
-    /// Why the link is down, in the kernel's words: `no cable`, `autoneg: no partner detected`.
+    /// Reason for a link that is down, in the words of the kernel: `no cable`, `autoneg: no
+    /// partner detected`.
     pub down_reason: Option<String>,
-    /// How often the link went down, by the driver's count.
+    /// Number of times that the link went down, as the driver counts.
     pub down_count: Option<u64>,
-    /// Signal quality from 0 to 7, where the PHY measures it.
+    /// Signal quality from 0 to 7; `None` if the PHY does not measure it.
     pub signal_quality: Option<u32>,
-    /// Link-level flow control, which holds up all traffic alike.
+    /// Link-level flow control, which pauses all traffic regardless of its priority.
     pub pause: Option<Pause>,
     /// Forward error correction.
     pub fec: Option<Fec>,
-    /// The plugged-in module.
+    /// Plugged-in module.
     pub module: Option<Module>,
-    /// The counters of IEEE 802.3 and RMON that the driver has.
+    /// IEEE 802.3 and RMON counters of the driver.
     pub counters: Vec<EthernetCounter>,
-    /// Priorities, and which of them lose nothing; `None` where the driver has no DCB.
+    /// Priorities and lossless traffic classes; `None` if the driver has no DCB.
     pub dcb: Option<Dcb>,
 }
 
 /// Link-level flow control (IEEE 802.3x).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pause {
-    /// Whether it is agreed on with the other end.
+    /// True if the ends negotiate flow control.
     pub autoneg: Option<bool>,
-    /// Whether this end stops when it is asked to.
+    /// True if this end pauses when it receives a pause frame.
     pub rx: Option<bool>,
-    /// Whether this end asks the other one to stop.
+    /// True if this end sends pause frames.
     pub tx: Option<bool>,
-    /// How often it was asked to.
+    /// Pause frames that were received.
     pub rx_frames: Option<u64>,
-    /// How often it asked.
+    /// Pause frames that were sent.
     pub tx_frames: Option<u64>,
 }
 
 /// Forward error correction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fec {
-    /// The one in use: `RS`, `BaseR`, `LLRS`, `none`; `None` without a link.
+    /// Encoding in use: `RS`, `BaseR`, `LLRS`, `none`; `None` without a link.
     pub active: Option<String>,
-    /// Those that were chosen.
+    /// Configured encodings.
     pub configured: Vec<String>,
-    /// Whether the driver chooses.
+    /// True if the driver selects the encoding.
     pub auto: Option<bool>,
-    /// Blocks that had errors and were mended.
+    /// Blocks with errors that were corrected.
     pub corrected_blocks: Option<u64>,
-    /// Blocks that were lost.
+    /// Blocks with errors that could not be corrected.
     pub uncorrectable_blocks: Option<u64>,
 }
 
-/// A plugged-in module or cable end.
+/// Plugged-in module or cable end.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Module {
-    /// Its type by the first byte of its memory (SFF-8024): `QSFP28`; only root may read it.
+    /// Module type from the first byte of its memory (SFF-8024): `QSFP28`; `None` unless rdmactl
+    /// runs as root.
     pub identifier: Option<String>,
-    /// `low` or `high`.
+    /// Power mode: `low` or `high`.
     pub power_mode: Option<String>,
-    /// Who decides on that: `high` or `auto`.
+    /// Power policy, which selects the power mode: `high` or `auto`.
     pub power_policy: Option<String>,
 }
 
-/// A counter of IEEE 802.3 or RMON.
+/// IEEE 802.3 or RMON counter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EthernetCounter {
-    /// Its name, after the standard's: `frame_check_sequence_errors`.
+    /// Name, derived from the standard: `frame_check_sequence_errors`.
     pub name: String,
-    /// How much since it was cleared.
+    /// Value since the counter was cleared.
     pub value: u64,
 }

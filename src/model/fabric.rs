@@ -1,7 +1,7 @@
 //! An InfiniBand subnet: nodes, their ports and the links between them.
 //!
-//! Codes are those of the attributes of subnet management (specification chapter 14); methods give
-//! their words.
+//! Codes are the codes of the subnet management attributes (specification chapter 14). Methods
+//! return the words of the codes. `collect` sweeps a subnet; `analyse` and `query` read it.
 
 mod forwarding;
 mod node;
@@ -38,7 +38,8 @@ pub struct Fabric {
     /// Nodes; the first one has the port from which the sweep began.
     #[serde(deserialize_with = "nodes_with_sound_links")]
     pub nodes: Vec<FabricNode>,
-    /// Requests without an answer. A port at the end of such a route has a link.
+    /// Requests without a response. The port at the end of the route of an unanswered request has
+    /// a link.
     pub unanswered: Vec<UnansweredRequest>,
     /// Nodes with the GUID of another node.
     pub duplicate_guids: Vec<DuplicateGuid>,
@@ -54,7 +55,7 @@ pub struct Fabric {
     pub is_partial: bool,
 }
 
-/// How a fabric was read.
+/// Method of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SweepMethod {
@@ -62,9 +63,9 @@ pub enum SweepMethod {
     Sa,
     /// Directed routes.
     Smp,
-    /// The output of ibnetdiscover.
+    /// Output of ibnetdiscover.
     Ibnetdiscover,
-    /// The file opensm-subnet.lst of opensm.
+    /// File opensm-subnet.lst of opensm.
     OpensmSubnetList,
 }
 
@@ -81,7 +82,7 @@ impl SweepMethod {
     }
 }
 
-/// One end of a link.
+/// End of a link.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -92,17 +93,18 @@ pub struct FabricEnd {
     pub port: u8,
 }
 
-/// A node whose GUID belongs to another node as well.
+/// Node with the GUID of another node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DuplicateGuid {
-    /// The GUID.
+    /// GUID.
     pub guid: Guid,
     /// Directed route to the second node.
     pub place: String,
 }
 
-/// Reads nodes of another host. Ports are sorted, and links to nodes or ports that do not exist
-/// are removed: the rest of the program uses the places of links without checking them.
+/// Deserializes the nodes of a report. Sorts ports, removes duplicate ports, and removes links to
+/// nodes or ports that do not exist. Other code indexes nodes and ports by these links without a
+/// check.
 fn nodes_with_sound_links<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<FabricNode>, D::Error> {

@@ -1,57 +1,60 @@
+//! Failure of a whole host, with a reason for scripts and a fix.
+//! `fleet` and `ping` create failures; `render` prints them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a host gave no answer, in one word that scripts can match.
+/// Reason why a host returned no data, as a word for scripts.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The name has no address.
+    /// The host name has no address.
     Unresolved,
-    /// No route, or nothing there: the TCP connection could not be made.
+    /// The TCP connection could not be made: no route, or no reply from the address.
     Unreachable,
-    /// The host refused the TCP connection or closed it before speaking SSH.
+    /// The host refused the TCP connection, or closed it before the SSH handshake.
     Refused,
-    /// A step did not end by its deadline.
+    /// A step missed its deadline.
     Timeout,
-    /// The host's key is in no `known_hosts` file.
+    /// No `known_hosts` file has the host key.
     HostkeyUnknown,
-    /// The host shows another key than the one on record.
+    /// The host key differs from the recorded host key.
     HostkeyChanged,
-    /// The host's key is marked as revoked.
+    /// The host key is marked as revoked.
     HostkeyRevoked,
-    /// The host refused the user.
+    /// The host rejected the login of the user.
     Auth,
-    /// No rdmactl agent on the host, and none was uploaded.
+    /// The host has no rdmactl agent, and none was uploaded.
     NoAgent,
-    /// The agent on the host speaks another protocol.
+    /// The agent on the host uses another version of the protocol.
     AgentVersion,
-    /// The login shell of the host did not run the command: it ended before, or a forced command
-    /// ran instead.
+    /// The login shell of the host did not run the command: the shell ended first, or a forced
+    /// command ran instead.
     Shell,
-    /// The agent ended with an error before its answer.
+    /// The agent ended with an error before it sent a response.
     AgentFailed,
-    /// The agent was killed before its answer.
+    /// The agent was killed before it sent a response.
     Killed,
-    /// The host's answer is not the protocol.
+    /// The response of the host does not follow the protocol.
     Garbage,
-    /// The host's answer is over the limit.
+    /// The response of the host exceeds the size limit.
     TooBig,
-    /// The host's SSH service answers, and the agent that was started there does not run.
+    /// The SSH service of the host responds, but the started agent does not run.
     Hung,
-    /// The connection to the host ended before the answer of the host.
+    /// The connection to the host ended before the response was complete.
     Lost,
-    /// The run was stopped before the host was done.
+    /// The run was canceled before the host was done.
     Cancelled,
-    /// No answer yet, in a run that goes on: the connection is still being made.
+    /// The connection to the host is still being made, in a run that continues.
     Connecting,
-    /// The transport itself failed in a way that has no better word.
+    /// The transport failed for a reason without a more specific word.
     Transport,
 }
 
 impl Reason {
-    /// All reasons.
+    /// Every reason.
     pub const ALL: [Self; 20] = [
         Self::Unresolved,
         Self::Unreachable,
@@ -75,7 +78,7 @@ impl Reason {
         Self::Transport,
     ];
 
-    /// The word of this reason, as JSON and tables show it.
+    /// Returns the word of the reason, as JSON and tables show it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -103,25 +106,25 @@ impl Reason {
     }
 }
 
-/// Why one host gave no answer: what happened there, and what to type to mend it.
+/// Failure of a host: the reason, the observation and the fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{detail}")]
 pub struct HostFailure {
-    /// The one-word class.
+    /// Reason, for scripts.
     pub reason: Reason,
-    /// What happened, where, and why, in one sentence without the host's name.
+    /// Observation and its cause in one sentence, without the name of the host.
     pub detail: String,
-    /// What to do about it; `None` when the detail says it all.
+    /// Command or setting that repairs it; `None` if the detail is enough.
     pub fix: Option<String>,
 }
 
 impl HostFailure {
-    /// A failure with a remedy still to be named by [`HostFailure::fix`].
+    /// Returns a failure without a fix. [`HostFailure::fix`] adds the fix.
     pub fn new(reason: Reason, detail: impl Into<String>) -> Self {
         Self { reason, detail: detail.into(), fix: None }
     }
 
-    /// The same failure with its remedy.
+    /// Returns the failure with a fix.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());

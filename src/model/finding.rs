@@ -1,39 +1,43 @@
+//! Findings: what is wrong, where, and how to fix it.
+//! `analyse` creates findings from reports and connections; `query` and `render` show them.
+
 use super::ConnectionVerdict;
 
-/// Something that somebody should know: what is wrong, where, and what to type.
+/// Fault, or possible fault, with its place and its fix.
 ///
-/// `analyse` makes them of reports and connections. Equal ones of several hosts are one.
+/// `analyse` creates findings from reports and connections. Equal findings of several hosts are
+/// merged into one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// A word for programs: `port.down`, `connection.fallback_confirmed`.
+    /// Code for scripts: `port.down`, `connection.fallback_confirmed`.
     pub code: &'static str,
-    /// The hosts on which it is found, in the order in which they were asked.
+    /// Hosts with the finding, in the order in which they were requested.
     pub hosts: Vec<String>,
-    /// What of a host it is about.
+    /// Affected item of a host.
     pub subject: Subject,
-    /// What was seen, in one sentence.
+    /// Observation, in one sentence.
     pub what: String,
-    /// What to type, where there is such a thing.
+    /// Command or setting that repairs it; `None` if there is none.
     pub fix: Option<String>,
 }
 
-/// How bad something is, from the worst.
+/// Severity of a finding, from the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// It does not work.
+    /// The item does not work.
     Fail,
-    /// It works, and not as it should.
+    /// The item works, but not as it should.
     Warn,
-    /// It could not be read, so that nobody knows.
+    /// The state could not be read.
     Unknown,
-    /// It is over.
+    /// The fault is over.
     Past,
 }
 
 impl Severity {
-    /// The word of the SEVERITY column.
+    /// Returns the word of the SEVERITY column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -44,27 +48,27 @@ impl Severity {
         }
     }
 
-    /// Returns true if something is wrong now.
+    /// Returns true if a fault exists at present.
     #[must_use]
     pub fn is_problem(self) -> bool {
         matches!(self, Self::Fail | Self::Warn)
     }
 }
 
-/// What of a host a finding is about.
+/// Affected item of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
-    /// All of it.
+    /// Host as a whole.
     Host,
-    /// A device.
+    /// Device, by its kernel name.
     Device(String),
-    /// A port of a device.
+    /// Port, by the kernel name of its device and its number.
     Port(String, u32),
-    /// A connection, by its user and instance.
+    /// Connection, by consumer and instance.
     Connection(String, String),
-    /// A part of the report that could not be read, by its key.
+    /// Part of the report that could not be read, by its key.
     Part(String),
-    /// A node, a port or another part of an InfiniBand subnet, by its name.
+    /// Node, port or other part of an InfiniBand subnet, by its name.
     Fabric(String),
 }
 
@@ -81,7 +85,8 @@ impl std::fmt::Display for Subject {
 }
 
 impl ConnectionVerdict {
-    /// How bad it is, and the word for programs; `None` where nothing is to be done.
+    /// Returns the severity and the code of the finding; `None` if the verdict needs no
+    /// attention.
     #[must_use]
     pub fn finding(self) -> Option<(Severity, &'static str)> {
         match self {

@@ -1,30 +1,30 @@
-//! Fixes that a host may send: a table of texts with places for plain names.
+//! Fixes that a host may send: a table of texts with placeholders for plain names.
 //!
-//! A host is not trusted, and a fix is pasted into a shell. Therefore a fix from a host or from a
-//! file is kept only if it is one of this table with ordinary names in its places. The operator
-//! reads any other text as no fix.
+//! A host is not trusted, and users paste a fix into a shell. A fix from a host or a file is
+//! therefore kept only if it is a text of the table, with a plain name for each placeholder. The
+//! operator drops every other text. All modules of the program take fixes from here.
 
 use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Characters of the longest name in a fix.
+/// Maximum length of a name in a fix.
 const LONGEST_NAME: usize = 255;
 
-/// Placeholder of a name that is not plain.
+/// Replacement of a name that is not plain.
 const NO_NAME: &str = "NAME";
 
-/// Place of a name in a text.
+/// Placeholder of a name in a text.
 const PLACE: &str = "{}";
 
-/// A command or setting that repairs something.
+/// Command or setting that repairs something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Fix(String);
 
 macro_rules! table {
     ($($name:ident = $text:expr;)*) => {
-        /// Fixes that a host may send. A text that changes is unknown to programs of other
-        /// versions, which then show no fix.
+        /// Fixes that a host may send. Programs of other versions do not recognize a changed
+        /// text, and show no fix.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[expect(missing_docs, reason = "each text of the table documents its variant")]
         pub enum KnownFix { $($name),* }
@@ -33,7 +33,7 @@ macro_rules! table {
             /// Every fix of the table.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Returns the text; each `{}` is the place of a name.
+            /// Returns the text; each `{}` is the placeholder of a name.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
@@ -99,7 +99,8 @@ table! {
 }
 
 impl KnownFix {
-    /// Returns the fix with a name in each place; a name that is not plain is left out.
+    /// Returns the fix with a name for each placeholder. `NAME` replaces a name that is not
+    /// plain.
     #[must_use]
     pub fn with(self, names: &[&str]) -> Fix {
         let mut names = names.iter();
@@ -138,13 +139,13 @@ impl From<KnownFix> for Fix {
 }
 
 impl Fix {
-    /// Returns a fix whose text the operator made from its own words and the user's arguments.
+    /// Creates a fix from texts of this program and arguments of the user, without a check.
     #[must_use]
     pub fn of_operator(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Returns a text of a host as a fix if the table has it.
+    /// Returns the text of a host as a fix; `None` if it is no text of the table.
     #[must_use]
     pub fn of_host(text: &str) -> Option<Self> {
         KnownFix::ALL.iter().any(|known| known.is(text)).then(|| Self(text.to_owned()))
@@ -171,14 +172,14 @@ impl From<Fix> for String {
     }
 }
 
-/// Reads the fix of a host or a file: `None` for a text that the table does not have.
+/// Deserializes the fix of a host or a file; `None` for a text that the table does not have.
 pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Fix>, D::Error> {
     let text = Option::<std::borrow::Cow<'de, str>>::deserialize(from)?;
     Ok(text.and_then(|text| Fix::of_host(&text)))
 }
 
-/// Returns true for a name of at most 255 characters that a shell takes as one ordinary word,
-/// which is no option.
+/// Returns true for a name of at most 255 characters that a shell reads as one ordinary word, and
+/// that does not start with `-`.
 #[must_use]
 pub fn is_plain(name: &str) -> bool {
     !name.is_empty()

@@ -1,3 +1,6 @@
+//! GIDs and GUIDs.
+//! `collect` parses them; all modules show and compare them.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -5,21 +8,22 @@ use std::net::{IpAddr, Ipv6Addr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One non-empty entry of a port's GID table.
+/// Non-empty entry of the GID table of a port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gid {
-    /// Index in the table. It differs between hosts and moves with the addresses: never fix it.
+    /// Index in the table. The index differs between hosts and changes with the addresses, so it
+    /// must not be hard-coded.
     pub index: u32,
-    /// The 128-bit value.
+    /// Value of 128 bits.
     pub value: GidValue,
-    /// Which kind of packets it sends; `None` where the kernel does not say, and on iWARP, EFA and
-    /// usNIC, which have no kinds.
+    /// Kind of the packets that the GID sends. `None` if the kernel does not report the kind, and
+    /// on iWARP, EFA and usNIC, which have no kinds.
     pub kind: Option<GidKind>,
-    /// The interface whose address it is; `None` on InfiniBand, and on iWARP before Linux 6.6.
+    /// Network interface with this address; `None` on InfiniBand, and on iWARP before Linux 6.6.
     pub netdev: Option<String>,
 }
 
-/// What a GID's packets look like.
+/// Kind of the packets that a GID sends.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -34,7 +38,7 @@ pub enum GidKind {
 }
 
 impl GidKind {
-    /// The word of the KIND column.
+    /// Returns the word of the KIND column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -45,24 +49,24 @@ impl GidKind {
     }
 }
 
-/// A global identifier, in the form of an IPv6 address.
+/// Global identifier, in the form of an IPv6 address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GidValue(pub Ipv6Addr);
 
 impl GidValue {
-    /// Whether all 128 bits are zero: an empty entry.
+    /// Returns true if all 128 bits are zero, as in an empty entry.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0.is_unspecified()
     }
 
-    /// The IP address that this GID stands for; IPv4 addresses are stored as `::ffff:a.b.c.d`.
+    /// Returns the IP address of the GID. A GID stores an IPv4 address as `::ffff:a.b.c.d`.
     #[must_use]
     pub fn ip(self) -> IpAddr {
         self.0.to_ipv4_mapped().map_or(IpAddr::V6(self.0), IpAddr::V4)
     }
 
-    /// Whether it is valid on one link only (`fe80::/10`).
+    /// Returns true if the GID is valid on one link only (`fe80::/10`).
     #[must_use]
     pub fn is_link_local(self) -> bool {
         self.0.is_unicast_link_local()
@@ -85,12 +89,12 @@ impl JsonSchema for GidValue {
     }
 }
 
-/// A 64-bit EUI, written as the kernel does: `5054:00ff:fe12:3456`.
+/// EUI-64 in the notation of the kernel: `5054:00ff:fe12:3456`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Guid(pub u64);
 
 impl Guid {
-    /// Parses four groups of four hexadecimal digits.
+    /// Parses four groups of four hexadecimal digits; returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut value = 0;

@@ -1,3 +1,6 @@
+//! Report of one host: the root of the data model.
+//! `collect` and `fleet` create reports; `query`, `analyse` and `render` read them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -6,47 +9,49 @@ use super::{
     VerbsState,
 };
 
-/// What one host said of itself at one moment, or why it said nothing.
+/// Facts about a host at one moment, or the reason why there are none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostReport {
-    /// The name the operator asked by; the machine's own name for this host.
+    /// Name by which the user requested the host; for the local host, its own host name.
     pub host: String,
-    /// How the answer came.
+    /// Source of the report.
     pub via: Via,
-    /// The host's own clock when it began to read, in nanoseconds since 1970 UTC; `None` when it
-    /// gave no answer, or the answer has no time stamp (a bare directory tree).
+    /// Clock of the host when it began to read, in nanoseconds since 1970 UTC. `None` if the host
+    /// returned no data, or if the data has no time stamp (a bare directory tree).
     pub taken_ns: Option<u64>,
-    /// The parts that were read: of another, `null` says nothing of what is there.
+    /// Parts that were read. A `null` that belongs to any other part has no meaning.
     pub parts: Parts,
     /// Kernel release, as `uname -r` prints it.
     pub kernel: Option<String>,
-    /// Whether the kernel's RDMA core is loaded (`/sys/class/infiniband` exists); `None` when that
-    /// could not be seen. It tells "no driver" from "no device".
+    /// True if the RDMA core of the kernel is loaded (`/sys/class/infiniband` exists); `None` if
+    /// that could not be checked. The value distinguishes "no driver" from "no device".
     pub rdma_core: Option<bool>,
-    /// Settings of the RDMA core; `None` unless asked for and answered.
+    /// Settings of the RDMA core; `None` unless requested and reported.
     pub rdma_system: Option<RdmaSystem>,
-    /// The RDMA devices in the kernel's order of names.
+    /// RDMA devices, in the order of their kernel names.
     pub devices: Vec<Device>,
-    /// The interfaces of the ports, and those that hang together with them; `None` unless asked for.
+    /// Network interfaces of the ports, and the related interfaces; `None` unless requested.
     #[schemars(with = "Option<Vec<Netdev>>")]
     pub netdevs: Option<Netdevs>,
-    /// Whether verbs could be asked, and what the answer was.
+    /// State of the query to libibverbs.
     pub verbs: VerbsState,
-    /// What processes and the kernel hold of the devices; `None` unless asked for and answered.
+    /// Objects of the devices that processes and the kernel hold; `None` unless requested and
+    /// reported.
     pub resources: Option<Vec<Resource>>,
-    /// Who uses RDMA, or could; `None` unless asked for.
+    /// Consumers of RDMA, and possible consumers; `None` unless requested.
     pub consumers: Option<Consumers>,
-    /// The InfiniBand subnets of the ports of the host; `None` unless asked for and answered.
+    /// InfiniBand subnets of the ports of the host; `None` unless requested and reported.
     #[serde(default)]
     pub fabrics: Option<Vec<Fabric>>,
-    /// What is there but could not be read.
+    /// Values that exist but could not be read.
     pub problems: Problems,
-    /// Why there is no answer at all; the rest is then empty.
+    /// Reason for a host without data; the rest of the report is then empty.
     pub failure: Option<HostFailure>,
 }
 
 impl HostReport {
-    /// Version and patch level of the kernel: `6.12.48+deb13-amd64` is 6.12; `None` where it is unknown.
+    /// Returns version and patch level of the kernel: 6.12 for `6.12.48+deb13-amd64`; `None` if
+    /// the release is unknown.
     #[must_use]
     pub fn kernel_release(&self) -> Option<(u32, u32)> {
         let (major, rest) = self.kernel.as_deref()?.split_once('.')?;
@@ -54,8 +59,8 @@ impl HostReport {
         Some((major.parse().ok()?, minor.parse().ok()?))
     }
 
-    /// What a host without RDMA devices lacks, and the fix; `None` for a host that has a device or whose
-    /// RDMA core is unknown.
+    /// Returns the reason for a host without RDMA devices, and the fix. `None` for a host with a
+    /// device or a fabric, and if the state of the RDMA core is unknown.
     #[must_use]
     pub fn no_device(&self) -> Option<(&'static str, &'static str)> {
         if !self.devices.is_empty() || self.fabrics.is_some() {
@@ -76,7 +81,7 @@ impl HostReport {
         })
     }
 
-    /// A report in which nothing has been read yet.
+    /// Returns a report without data.
     #[must_use]
     pub fn empty(host: impl Into<String>, via: Via) -> Self {
         Self {
@@ -98,19 +103,19 @@ impl HostReport {
         }
     }
 
-    /// The report of a host that gave no answer.
+    /// Returns the report of a host that failed.
     #[must_use]
     pub fn failed(host: impl Into<String>, failure: HostFailure) -> Self {
         Self { failure: Some(failure), ..Self::empty(host, Via::None) }
     }
 
-    /// The interface of that name, where interfaces were read and it was among them.
+    /// Returns the network interface with a name; `None` if the report has no such interface.
     #[must_use]
     pub fn netdev(&self, name: &str) -> Option<&Netdev> {
         self.netdevs.as_ref()?.named(name)
     }
 
-    /// Whether something that was asked for is missing from this report.
+    /// Returns true if requested data is missing from the report.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         let verbs_missing = matches!(self.verbs, VerbsState::Unavailable { .. });
@@ -121,27 +126,27 @@ impl HostReport {
     }
 }
 
-/// How an answer came from a host to here.
+/// Source of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Via {
-    /// It did not come.
+    /// No data.
     None,
-    /// Read on this host.
+    /// Local host.
     Local,
-    /// By the rdmactl found on the node.
+    /// Installed rdmactl on the host.
     Agent,
-    /// By the operator's binary, uploaded for this answer.
+    /// Binary of the operator, uploaded for this report.
     Upload,
-    /// By the shell of the node, which has no rdmactl.
+    /// Shell of a host without rdmactl.
     #[serde(rename = "sh")]
     Shell,
-    /// From a capture file or another root directory.
+    /// Capture file, or another root directory.
     File,
 }
 
 impl Via {
-    /// The word of the VIA column.
+    /// Returns the word of the VIA column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

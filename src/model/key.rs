@@ -1,27 +1,27 @@
-//! The model keys that problems and cells are joined by: a path of names from the report down.
+//! Keys of values: paths of names from the report down. Problems and cells are matched by key.
 //!
-//! `mlx5_0/1/state` is the state of port 1 of `mlx5_0`, `netdevs/eth0/mtu` the MTU of an interface,
-//! `devices` something of the report itself.
+//! `mlx5_0/1/state` is the state of port 1 of `mlx5_0`, `netdevs/eth0/mtu` the MTU of an
+//! interface, `devices` a part of the report itself.
 
-/// The key of a device's field.
+/// Returns the key of a field of a device.
 #[must_use]
 pub fn device(device: &str, field: &str) -> String {
     format!("{device}/{field}")
 }
 
-/// The key of a port's field.
+/// Returns the key of a field of a port.
 #[must_use]
 pub fn port(device: &str, port: u32, field: &str) -> String {
     format!("{device}/{port}/{field}")
 }
 
-/// The key of an interface's field.
+/// Returns the key of a field of a network interface.
 #[must_use]
 pub fn netdev(netdev: &str, field: &str) -> String {
     format!("netdevs/{netdev}/{field}")
 }
 
-/// Whether the first is the second, or a part of it.
+/// Returns true if `key` is `whole`, or a part of `whole`.
 #[must_use]
 pub fn is_within(key: &str, whole: &str) -> bool {
     key.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -1,82 +1,87 @@
+//! Network interface of a port, and the related interfaces.
+//! `collect` fills it; `query` and `analyse` read it.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Ethernet;
 
-/// A network interface that a port runs on, or that hangs together with such a one: bond masters
-/// and members, VLANs and what they run on, `IPoIB` partitions.
+/// Network interface of a port, or an interface related to it: a bond and its members, a VLAN and
+/// its parent, an `IPoIB` partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Netdev {
-    /// Its name; ports and GIDs refer to it by this.
+    /// Name, to which ports and GIDs refer.
     pub name: String,
-    /// What kind of link it is.
+    /// Kind of the link.
     pub kind: Option<NetdevKind>,
-    /// Largest packet in bytes.
+    /// MTU in bytes.
     pub mtu: Option<u32>,
-    /// RFC 2863 state in the kernel's word: `up`, `down`, `lowerlayerdown`, `dormant`, `unknown`.
+    /// Operational state (RFC 2863), in the word of the kernel: `up`, `down`, `lowerlayerdown`,
+    /// `dormant`, `unknown`.
     pub operstate: Option<String>,
-    /// Whether there is a link; `None` while the interface is switched off.
+    /// True if the interface has a link; `None` while the interface is set down.
     pub carrier: Option<bool>,
-    /// How often the link was lost since the interface was made.
+    /// Number of link losses since the interface was created.
     pub carrier_down_count: Option<u64>,
-    /// Speed in bits per second, of a bond what the kernel says for the bond; `None` while it is
-    /// down, and where the driver knows none.
+    /// Speed in bits per second; for a bond, the speed that the kernel reports for the bond.
+    /// `None` while the interface is down, and if the driver reports no speed.
     pub speed_bps: Option<u64>,
-    /// Hardware address: 6 bytes on Ethernet, 20 on InfiniBand.
+    /// Hardware address: 6 bytes on Ethernet, 20 bytes on InfiniBand.
     pub address: Option<String>,
-    /// The bond, bridge or team that it is part of.
+    /// Bond, bridge or team that has the interface as a member.
     pub master: Option<String>,
-    /// What it is as a bond; `None` for all others.
+    /// Properties of a bond; `None` for any other interface.
     pub bond: Option<Bond>,
-    /// What it is as a VLAN; `None` for all others.
+    /// Properties of a VLAN; `None` for any other interface.
     pub vlan: Option<Vlan>,
-    /// What it is as an IP interface on InfiniBand; `None` for all others.
+    /// Properties of an `IPoIB` interface; `None` for any other interface.
     pub ipoib: Option<Ipoib>,
-    /// Settings and state as Ethernet; `None` for all others, and unless asked for.
+    /// Ethernet settings and state; `None` for any other interface, and unless requested.
     pub ethernet: Option<Ethernet>,
 }
 
-/// What an interface's link is.
+/// Kind of the link of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetdevKind {
-    /// Ethernet, and what looks like it: bonds, VLANs.
+    /// Ethernet, including bonds and VLANs.
     Ethernet,
     /// IP over InfiniBand or Omni-Path.
     Infiniband,
-    /// Anything else.
+    /// Any other kind.
     Other,
 }
 
-/// Several interfaces as one.
+/// Bond: several interfaces that act as one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bond {
-    /// How they share: `802.3ad`, `active-backup`.
+    /// Bonding mode: `802.3ad`, `active-backup`.
     pub mode: Option<String>,
-    /// The interfaces.
+    /// Names of the member interfaces.
     pub members: Vec<String>,
-    /// The one in use, in modes that use one.
+    /// Active member; `None` in modes that use all members.
     pub active: Option<String>,
 }
 
-/// An interface that marks its frames.
+/// VLAN interface, which tags its frames.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Vlan {
-    /// The mark, 1 to 4094.
+    /// VLAN ID, 1 to 4094.
     pub id: Option<u16>,
-    /// The interface it runs on.
+    /// Name of the parent interface.
     pub parent: Option<String>,
 }
 
-/// An IP interface on InfiniBand.
+/// `IPoIB` interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ipoib {
     /// `datagram` or `connected`.
     pub mode: Option<String>,
-    /// Partition key; the highest bit says full member.
+    /// Partition key; the highest bit marks a full member.
     pub pkey: Option<u16>,
-    /// The interface of the port's first partition, which this one was made from.
+    /// Interface from which this interface was created; it belongs to the first partition of the
+    /// port.
     pub parent: Option<String>,
-    /// The interfaces that were made from this one.
+    /// Interfaces that were created from this interface.
     pub children: Vec<String>,
 }

@@ -1,7 +1,7 @@
-//! The interfaces of a report, with indices of their names and of the VLANs on them.
+//! Network interfaces of a report, with indexes by name and by the parent of VLANs.
 //!
-//! Rows, findings and the choice of ports look interfaces up for each port: a search through the
-//! list would cost the product of both numbers.
+//! Rows, findings and the choice of ports look up an interface for each port. A linear search
+//! would take time proportional to the number of ports times the number of interfaces.
 
 use std::ops::Deref;
 
@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::Netdev;
 
-/// The interfaces of a report in their order. Each is found by its name without looking at the
-/// others, and so are the VLANs of each.
+/// Network interfaces of a report, in their original order. A binary search finds an interface by
+/// its name, and the VLANs of an interface.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(from = "Vec<Netdev>")]
 pub struct Netdevs {
     all: Vec<Netdev>,
-    /// Places of all, in the order of names.
+    /// Positions of all interfaces, sorted by name.
     by_name: Vec<usize>,
-    /// Places of VLANs, in the order of the interfaces that they run on.
+    /// Positions of the VLANs, sorted by the name of the parent.
     by_parent: Vec<usize>,
 }
 
 impl Netdevs {
-    /// Returns the first interface of that name.
+    /// Returns the first interface with a name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Netdev> {
         self.place_of(name).map(|place| &self.all[place])
     }
 
-    /// Returns the places of the VLANs that run on an interface, in their order.
+    /// Returns the positions of the VLANs on an interface, in their original order.
     #[must_use]
     pub fn vlans_on(&self, parent: &str) -> &[usize] {
         let start = self.by_parent.partition_point(|&place| self.parent(place) < Some(parent));
@@ -36,14 +36,14 @@ impl Netdevs {
         &rest[..rest.partition_point(|&place| self.parent(place) == Some(parent))]
     }
 
-    /// Returns the place of the first interface of that name.
+    /// Returns the position of the first interface with a name.
     #[must_use]
     pub fn place_of(&self, name: &str) -> Option<usize> {
         let start = self.by_name.partition_point(|&place| self.all[place].name.as_str() < name);
         self.by_name.get(start).copied().filter(|&place| self.all[place].name == name)
     }
 
-    /// Calls `change` for each interface. It must not change names or parents of VLANs.
+    /// Calls `change` for each interface. `change` must not modify names or parents of VLANs.
     pub fn for_each(&mut self, change: impl FnMut(&mut Netdev)) {
         self.all.iter_mut().for_each(change);
     }

@@ -1,3 +1,6 @@
+//! Values of RDMA netlink that sysfs lacks.
+//! `collect` reads them; `query` shows them.
+
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -5,32 +8,34 @@ use serde::{Deserialize, Serialize};
 
 use super::Guid;
 
-/// Settings of the kernel's RDMA core, as `rdma system` shows them.
+/// Settings of the RDMA core of the kernel, as `rdma system` shows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RdmaSystem {
-    /// Whether network namespaces share the devices.
+    /// Assignment of devices to network namespaces.
     pub netns_mode: Option<NetnsMode>,
-    /// Whether memory of a process that forks stays usable to its parent without further ado; `None`
-    /// before 5.18.
+    /// True if RDMA memory of a process stays valid after a fork without `ibv_fork_init`; `None`
+    /// before Linux 5.18.
     pub copy_on_fork: Option<bool>,
-    /// Whether everybody may use queue keys that are the kernel's own; `None` before 6.7.
+    /// True if unprivileged processes may use the queue keys that are reserved for the kernel;
+    /// `None` before Linux 6.7.
     pub privileged_qkey: Option<bool>,
-    /// Whether the kernel tells who listens of devices that come and go; `None` before 6.12.
+    /// True if the kernel reports added and removed devices to listeners; `None` before Linux
+    /// 6.12.
     pub monitor: Option<bool>,
 }
 
-/// To which network namespaces RDMA devices belong.
+/// Assignment of RDMA devices to network namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetnsMode {
-    /// Each device to one.
+    /// Each device belongs to one namespace.
     Exclusive,
-    /// Each device to all.
+    /// Each device belongs to all namespaces.
     Shared,
 }
 
 impl NetnsMode {
-    /// The word of `rdma system`.
+    /// Returns the word of `rdma system`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -40,40 +45,40 @@ impl NetnsMode {
     }
 }
 
-/// What RDMA netlink says of a device beyond its files.
+/// Values of a device from RDMA netlink that sysfs lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetlinkDevice {
-    /// The kernel's index, which stays when the device is renamed.
+    /// Index of the kernel. It stays the same when the device is renamed.
     pub index: u32,
-    /// The protocol in the kernel's words: `ib`, `roce`, `iw`, `opa`, `usnic`; `None` for EFA, and
-    /// where devices speak several.
+    /// Protocol in the word of the kernel: `ib`, `roce`, `iw`, `opa`, `usnic`. `None` for EFA,
+    /// and for a device with several protocols.
     pub protocol: Option<String>,
-    /// Whether interrupt moderation of completion queues adapts; `None` before 5.3.
+    /// True if interrupt moderation of completion queues is adaptive; `None` before Linux 5.3.
     pub adaptive_moderation: Option<bool>,
     /// Capability bits of the device (`enum ib_device_cap_flags` of `ib_verbs.h`).
     pub cap_flags: Option<u64>,
-    /// Their names.
+    /// Names of the capability bits.
     pub caps: Option<Vec<String>>,
-    /// What kind of a sub-device it is: `smi`; `None` for whole devices.
+    /// Kind of a sub-device: `smi`; `None` for a whole device.
     pub sub_type: Option<String>,
-    /// The device that it is a part of.
+    /// Parent of a sub-device.
     pub parent: Option<String>,
-    /// How many objects of each kind there are.
+    /// Number of objects of each kind.
     pub objects: Option<Vec<ObjectCount>>,
 }
 
-/// How many objects of a kind a device has.
+/// Number of objects of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectCount {
-    /// The kind, as `rdma resource` has it: `qp`, `mr`.
+    /// Kind, in the word of `rdma resource`: `qp`, `mr`.
     pub kind: String,
-    /// How many there are.
+    /// Number of existing objects.
     pub count: u64,
-    /// How many there can be; `None` before 7.3.
+    /// Maximum number of objects; `None` before Linux 7.3.
     pub most: Option<u64>,
 }
 
-/// `qp 812 of 131072`
+/// Formats `qp 812 of 131072`.
 impl fmt::Display for ObjectCount {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} {}", self.kind, self.count)?;
@@ -81,39 +86,40 @@ impl fmt::Display for ObjectCount {
     }
 }
 
-/// What RDMA netlink says of a port beyond its files.
+/// Values of a port from RDMA netlink that sysfs lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetlinkPort {
-    /// Upper half of the port's GIDs; `None` but on InfiniBand.
+    /// Upper 64 bits of the GIDs of the port; `None` except on InfiniBand.
     pub subnet_prefix: Option<Guid>,
-    /// Capability bits, the upper 32 being `PortInfo:CapabilityMask2`; `None` but on InfiniBand.
+    /// Capability bits. The upper 32 bits are `PortInfo:CapabilityMask2`. `None` except on
+    /// InfiniBand.
     pub cap_flags: Option<u64>,
-    /// Their names.
+    /// Names of the capability bits.
     pub caps: Option<Vec<String>>,
-    /// The kernel's index of the port's interface.
+    /// Kernel index of the network interface of the port.
     pub netdev_index: Option<u32>,
-    /// How queue pairs are bound to counters of their own.
+    /// Mode in which queue pairs are bound to counters.
     pub counter_mode: Option<CounterMode>,
 }
 
-/// How queue pairs of a port are bound to counters of their own.
+/// Mode in which the queue pairs of a port are bound to counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterMode {
-    /// Not at all.
+    /// Queue pairs are not bound to counters.
     Off,
-    /// By themselves, those of one type together.
+    /// The kernel binds the queue pairs of one type to one counter.
     AutoByType,
-    /// By themselves, those of one process together.
+    /// The kernel binds the queue pairs of one process to one counter.
     AutoByPid,
-    /// By themselves, those of one type and process together.
+    /// The kernel binds the queue pairs of one type and one process to one counter.
     AutoByTypeAndPid,
-    /// By hand.
+    /// The administrator binds queue pairs.
     Manual,
 }
 
 impl CounterMode {
-    /// The words of `rdma statistic mode`.
+    /// Returns the words of `rdma statistic mode`.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

@@ -1,66 +1,70 @@
+//! Parts of a report that are read on request.
+//! `query` and `cmd` request parts; `collect` reads them and lists them in the report.
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A part of a report that costs more than reading a few files, and is read only when asked for.
+/// Part of a report that is read only on request, because it costs more than reading a few files.
 ///
-/// A part may be added without a new protocol: a report says which parts were read.
+/// A new part needs no new version of the protocol: the report lists the parts that were read.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// What is shown only to those who ask for it by name: identity of the card, defaults and
-    /// capabilities of ports, character devices.
+    /// Values that are shown only on request: identity of the card, defaults and capabilities of
+    /// ports, character devices.
     Details,
-    /// The PCI Express links from the card up to the processor, and virtual functions.
+    /// PCI Express links from the card up to the CPU, and virtual functions.
     PciLinks,
-    /// Whole GID tables.
+    /// Complete GID tables.
     Gids,
     /// Limits and MTU from libibverbs.
     Verbs,
     /// Queue pairs and other objects from RDMA netlink.
     Resources,
-    /// Whether keys of memory are hidden from the reader.
+    /// Check whether the kernel hides memory keys from rdmactl.
     Keys,
-    /// Counters, of which some cost a firmware command each.
+    /// Counters. Some counters cost a firmware command each.
     Counters,
-    /// The `P_Key` tables, of which each entry may cost a firmware command.
+    /// `P_Key` tables. Each entry may cost a firmware command.
     Pkeys,
-    /// Accelerators, which are looked for among all PCI functions of the host.
+    /// Accelerators, found among all PCI functions of the host.
     Gpus,
-    /// The interfaces of the ports.
+    /// Network interfaces of the ports.
     Netdevs,
-    /// What ethtool netlink and DCB say of those interfaces; it asks drivers and firmware.
+    /// Ethernet settings of the network interfaces, from ethtool netlink and DCB. The queries go
+    /// to drivers and firmware.
     Ethernet,
-    /// What RDMA netlink knows of devices and ports beyond their files.
+    /// Values of devices and ports from RDMA netlink that sysfs lacks.
     Netlink,
-    /// Who uses RDMA, or could: mounts, sessions, sockets, processes.
+    /// Consumers of RDMA, and possible consumers: mounts, sessions, sockets, processes.
     Connections,
-    /// What only the tools that `compat` stands in for ask.
+    /// Values that only the tools in `compat` request.
     Compat,
-    /// The InfiniBand subnets of the host: nodes, ports, links, subnet managers.
+    /// InfiniBand subnets of the host: nodes, ports, links, subnet managers.
     Fabric,
-    /// Reads subnets from the tables of subnet administration, and in no other way.
+    /// Method of the sweep: only the tables of subnet administration.
     FabricSa,
-    /// Reads subnets by directed routes, and in no other way.
+    /// Method of the sweep: only directed routes.
     FabricSmp,
-    /// The forwarding tables of the switches of those subnets.
+    /// Forwarding tables of the switches in the subnets.
     FabricRoutes,
-    /// The partition tables of the ports of those subnets.
+    /// Partition tables of the ports in the subnets.
     FabricPartitions,
-    /// The counters of the ports of those subnets.
+    /// Counters of the ports in the subnets.
     FabricCounters,
-    /// The error counters of the ports of those subnets that have counted errors.
+    /// Error counters of the ports in the subnets, for ports that counted errors.
     FabricErrors,
-    /// The other end of the link of each InfiniBand port of the host, without a sweep.
+    /// Other end of the link of each InfiniBand port of the host, without a sweep.
     FabricPeers,
 }
 
 impl Part {
-    /// All parts.
+    /// Every part.
     pub const ALL: [Self; 22] = [
         Self::Details,
         Self::PciLinks,
@@ -86,7 +90,8 @@ impl Part {
         Self::FabricPeers,
     ];
 
-    /// The word in JSON, among the sources of a column, and as the key of a problem with all of it.
+    /// Returns the word in JSON and in the sources of a column. It is also the key of a problem
+    /// that affects the whole part.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -115,48 +120,48 @@ impl Part {
         }
     }
 
-    /// True for a part of the subnets that the host is connected to.
+    /// Returns true for a part of the subnets that the host is connected to.
     #[must_use]
     pub fn is_of_fabric(self) -> bool {
         self.word().starts_with("fabric")
     }
 
-    /// The part of a word.
+    /// Returns the part with a word; `None` for an unknown word.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|part| part.word() == word)
     }
 }
 
-/// Some parts, each once.
+/// Set of parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Parts(BTreeSet<Part>);
 
 impl Parts {
-    /// All there is of a host, as captures have it. A subnet is not a part of a host.
+    /// Returns all parts of a host, as captures hold them. A subnet is not a part of a host.
     #[must_use]
     pub fn all() -> Self {
         Part::ALL.into_iter().filter(|part| !part.is_of_fabric()).collect()
     }
 
-    /// Whether a part is among them.
+    /// Returns true if the set contains a part.
     #[must_use]
     pub fn has(&self, part: Part) -> bool {
         self.0.contains(&part)
     }
 
-    /// Each of them.
+    /// Returns an iterator over the parts.
     pub fn iter(&self) -> impl Iterator<Item = Part> {
         self.0.iter().copied()
     }
 
-    /// Returns these parts without some.
+    /// Returns the parts that are not in `some`.
     #[must_use]
     pub fn without(self, some: &Self) -> Self {
         self.into_iter().filter(|part| !some.has(*part)).collect()
     }
 
-    /// Those that the others lack.
+    /// Returns an iterator over the parts that `other` does not contain.
     pub fn missing_in<'parts>(&'parts self, other: &'parts Self) -> impl Iterator<Item = Part> {
         self.0.difference(&other.0).copied()
     }
@@ -189,7 +194,7 @@ impl Extend<Part> for Parts {
     }
 }
 
-/// Words of a later version are left out.
+/// Skips words of later versions.
 impl<'de> Deserialize<'de> for Parts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let words = Vec::<Cow<'de, str>>::deserialize(deserializer)?;

@@ -1,42 +1,47 @@
+//! PCI Express links, virtual functions and accelerators.
+//! `collect` reads them from sysfs; `query` shows the results.
+
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The PCI Express link of a device, and the most that it could be.
+/// PCI Express link of a device, in use and at most.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PciLink {
-    /// The link as it runs.
+    /// Link in use.
     pub current: PciSpeed,
-    /// The most that the card can; `None` on old kernels.
+    /// Maximum of the card; `None` on old kernels.
     pub card: Option<PciSpeed>,
-    /// The most that everything from the slot up to the processor can: the link with the least
-    /// bandwidth along the way; `None` where nothing there tells.
+    /// Maximum of the path from the slot up to the CPU: the link with the least bandwidth. `None`
+    /// if no link of the path reports its maximum.
     pub slot: Option<PciSpeed>,
-    /// Whether the link runs below what card and the bridge above it can both; `None` where one is
-    /// unknown.
+    /// True if the link is slower than both the card and the bridge above it support; `None` if
+    /// one of them is unknown.
     pub is_degraded: Option<bool>,
-    /// The physical function whose link this is, for a virtual function, which has none itself.
+    /// Physical function that has the link; `None` unless the device is a virtual function, which
+    /// has no link.
     pub physical_function: Option<String>,
 }
 
 /// Speed and width of a PCI Express link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PciSpeed {
-    /// Transfers per second of a lane, in millions: 32000 is 32 GT/s.
+    /// Megatransfers per second of one lane: 32000 is 32 GT/s.
     pub lane_mtps: u32,
-    /// Lanes.
+    /// Number of lanes.
     pub lanes: u32,
-    /// What that is in bits per second and direction, less the encoding of the link. Headers of
-    /// packets take another tenth, about.
+    /// Bits per second in each direction, without the encoding of the link. Packet headers use
+    /// about another tenth.
     pub rate_bps: u64,
 }
 
 impl PciSpeed {
-    /// A link of that many lanes.
+    /// Returns the speed of a link with that number of lanes.
     #[must_use]
     pub fn new(lane_mtps: u32, lanes: u32) -> Self {
-        // 8b/10b up to 5 GT/s, 128b/130b up to 32, then flits with error correction.
+        // The encoding is 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, then flits with error
+        // correction.
         let (payload, coded) = match lane_mtps {
             0..=5_000 => (8, 10),
             5_001..=32_000 => (128, 130),
@@ -47,7 +52,7 @@ impl PciSpeed {
     }
 }
 
-/// `504.1 Gb/s (32 GT/s x16)`: the unit is that of the rates of ports.
+/// Formats `504.1 Gb/s (32 GT/s x16)`, in the unit of port rates.
 impl fmt::Display for PciSpeed {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tenths = |number: u64, unit: u64| match (number / unit, number % unit * 10 / unit) {
@@ -63,41 +68,41 @@ impl fmt::Display for PciSpeed {
 /// Virtual functions of a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VirtualFunctions {
-    /// How many there are.
+    /// Number of enabled virtual functions.
     pub enabled: u32,
-    /// How many there can be.
+    /// Maximum number of virtual functions.
     pub total: u32,
 }
 
-/// `4 of 16`
+/// Formats `4 of 16`.
 impl fmt::Display for VirtualFunctions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} of {}", self.enabled, self.total)
     }
 }
 
-/// An accelerator, and how near it is to a device.
+/// Accelerator and its distance from a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gpu {
     /// PCI address.
     pub pci: String,
     /// Kernel driver.
     pub driver: Option<String>,
-    /// The way between them; `None` where a NUMA node that decides it is unknown.
+    /// Path between accelerator and device; `None` if it depends on an unknown NUMA node.
     pub path: Option<PciPath>,
 }
 
-/// What lies between two PCI functions, from near to far, in the words of `nvidia-smi topo`.
+/// Path between two PCI functions, from near to far, in the words of `nvidia-smi topo`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum PciPath {
-    /// One PCI switch at most.
+    /// At most one PCI switch.
     Pix,
-    /// Several switches, and no host bridge.
+    /// Several PCI switches, and no host bridge.
     Pxb,
-    /// A host bridge.
+    /// One host bridge.
     Phb,
     /// Several host bridges of one NUMA node.
     Node,
@@ -106,7 +111,7 @@ pub enum PciPath {
 }
 
 impl PciPath {
-    /// The word of it.
+    /// Returns the word of `nvidia-smi topo`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

@@ -1,4 +1,5 @@
-//! What a ping run found: hosts, directed pairs, and a verdict for each pair that failed.
+//! Report of a ping run: hosts, ordered pairs, and a verdict for each pair.
+//! `ping` fills it, `analyse` judges it, and `render` and `query` show it.
 
 mod code;
 mod diff;
@@ -35,49 +36,50 @@ pub use warning::{Warning, WarningCode};
 use super::probe::{Method, RoundTrips, Stage, StepError};
 use super::{GidKind, GidValue, HostFailure, Protocol, SOFT_IWARP, SOFT_ROCE};
 
-/// One run over all asked pairs.
+/// Report of one run over all requested pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PingReport {
-    /// The hosts in the order in which they were asked for.
+    /// Hosts, in the order in which they were requested.
     pub hosts: Vec<PingHost>,
-    /// Every ordered pair that was tried, by rail, source, then target. Of a simulation with more than 40
-    /// hosts only those that a finding tells its story by.
+    /// Ordered pairs that were tested, by rail, source, then target. A simulation with more than
+    /// 40 hosts lists only the pairs that findings refer to.
     pub pairs: Vec<Pair>,
-    /// All pairs as columns of numbers, rail by rail, where `pairs` has only some of them.
+    /// All pairs in columns of numbers, by rail; `None` if `pairs` lists all pairs.
     #[serde(default)]
     pub cells: Option<Vec<RailCells>>,
-    /// Which pairs were to be tried, and which of them were; `None` in files of older versions.
+    /// Planned and tested pairs; `None` in files of older versions.
     #[serde(default)]
     pub coverage: Option<Coverage>,
-    /// How many pairs there were, and what came of them.
+    /// Number of pairs by result.
     #[serde(default)]
     pub summary: Summary,
-    /// What explains the pairs that failed: leaves and hosts, then single pairs.
+    /// Probable causes of the failed pairs: leaf switches and hosts, then single pairs.
     pub findings: Vec<Finding>,
-    /// What works and is slow beside others of its kind; of fewer than four hosts nothing.
+    /// Items that work but are slow compared with similar items; empty for fewer than four hosts.
     #[serde(default)]
     pub outliers: Vec<Outlier>,
     /// Differences that fail no pair; empty in files of older versions.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// The file that this was made up from, without any message; `None` for a real run.
+    /// File of the simulated fabric; `None` for a real run.
     #[serde(default)]
     pub simulated: Option<String>,
-    /// When all hosts were reached, by the operator's clock, in nanoseconds since 1970 UTC; `None` for what is
-    /// made up, and in files of older versions.
+    /// Time at which all hosts were reached, in nanoseconds since 1970 UTC by the clock of the
+    /// operator. `None` for a simulation, and in files of older versions.
     #[serde(default)]
     pub taken_ns: Option<u64>,
-    /// From when the last agent said hello, or the last host failed to, to the last answer, in milliseconds.
+    /// Time from the end of agent startup to the last result, in milliseconds. Agent startup ends
+    /// when the last agent is connected or the last host has failed.
     pub elapsed_ms: u64,
-    /// How long the agents took to start, uploads included, in milliseconds.
+    /// Duration of agent startup, including uploads, in milliseconds.
     #[serde(default)]
     pub startup_ms: u64,
-    /// Agents that may still be running, each with the command that ends it.
+    /// Agents that may still be running, each with the command that stops the agent.
     pub left_behind: Vec<String>,
 }
 
 impl PingReport {
-    /// All pairs as columns of numbers.
+    /// Returns all pairs in columns of numbers.
     #[must_use]
     pub fn grid(&self) -> Grid {
         match &self.cells {
@@ -88,8 +90,8 @@ impl PingReport {
 }
 
 impl PingReport {
-    /// Returns the hosts in the order in which pictures show them: the hosts of a leaf switch together, leaf switches
-    /// in the order of their first hosts.
+    /// Returns the indices of the hosts, grouped by leaf switch. Leaf switches are in the order
+    /// of their first hosts.
     #[must_use]
     pub fn by_leaf(&self) -> Vec<usize> {
         let mut first: HashMap<Option<&str>, usize> = HashMap::new();
@@ -102,109 +104,110 @@ impl PingReport {
     }
 }
 
-/// One host of a run.
+/// Host of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PingHost {
-    /// The name it was asked by.
+    /// Name by which the host was requested.
     pub name: String,
     /// Kernel release.
     pub kernel: Option<String>,
-    /// Why it took no part.
+    /// Reason why the host took no part; `None` if it took part.
     pub failure: Option<HostFailure>,
     /// Leaf switch of the host; absent without a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf: Option<String>,
 }
 
-/// What came of one ordered pair: the source asks, the target answers.
+/// Result of one ordered pair: the source sends requests, the target replies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
-    /// The rail, counted from 0.
+    /// Rail, counted from 0.
     #[serde(default)]
     pub rail: usize,
     /// Index of the source in [`PingReport::hosts`].
     pub source: usize,
-    /// Index of the target.
+    /// Index of the target in [`PingReport::hosts`].
     pub target: usize,
-    /// The verdict.
+    /// Verdict.
     pub verdict: Verdict,
-    /// The ports that were used; `None` when none could be chosen.
+    /// Ports in use; `None` if no ports could be selected.
     pub route: Option<Route>,
-    /// RDMA round trips of small messages, after all sizes were checked.
+    /// RDMA round trips of small messages, measured after the check of all sizes.
     pub rdma: Option<Latency>,
     /// TCP round trips over the same interface.
     pub tcp: Option<Latency>,
-    /// Everything else that was measured.
+    /// All other measurements.
     #[serde(flatten)]
     pub measured: Measured,
-    /// What the first try showed, where the pair was tried twice; all else is of the second.
+    /// Verdict of the first attempt; `None` if there was only one attempt. All other values are
+    /// from the second attempt.
     pub first: Option<Verdict>,
 }
 
 impl Pair {
-    /// Its place in a matrix.
+    /// Returns the position of the pair in a matrix.
     #[must_use]
     pub fn cell(&self) -> Cell {
         Cell { rail: self.rail, source: self.source, target: self.target }
     }
 
-    /// Whether applications between the two would go on over TCP, unnoticed.
+    /// Returns true if applications between the two hosts would fall back to TCP without notice.
     #[must_use]
     pub fn falls_back(&self) -> bool {
         let transport = self.measured.transport;
         self.verdict.code.is_failure() && transport == Some(PairTransport::TcpFallback)
     }
 
-    /// The verdict of the first try, where only the second one went well.
+    /// Returns the verdict of the first attempt if only the second attempt passed.
     #[must_use]
     pub fn failed_first(&self) -> Option<&Verdict> {
         self.first.as_ref().filter(|_| self.verdict.code == Code::Ok)
     }
 }
 
-/// What is to blame for one or more failed pairs: a leaf, a path between two leaves, a host, or a
-/// pair where nothing points at any of these.
+/// Probable cause of one or more failed pairs: a leaf switch, a path between two leaf switches,
+/// or a host. A pair without a more general cause is a finding of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// Index of the host that is to blame; `None` when it is a leaf, a path or only the pair below.
+    /// Index of the faulty host; `None` for a leaf switch, a path or a single pair.
     pub host: Option<usize>,
-    /// The leaf that is to blame, or the two leaves of a path; empty for hosts and pairs.
+    /// Faulty leaf switch, or the two leaf switches of a path; empty for hosts and pairs.
     #[serde(default)]
     pub leaves: Vec<String>,
-    /// The rails on which it is; empty for all.
+    /// Affected rails; empty for all rails.
     #[serde(default)]
     pub rails: Vec<usize>,
-    /// Index of the source of the pair that tells the story.
+    /// Index of the source of the representative pair.
     pub source: usize,
-    /// Index of its target.
+    /// Index of the target of the representative pair.
     pub target: usize,
-    /// The code of that pair's verdict.
+    /// Verdict code of the representative pair.
     pub code: Code,
-    /// How far that pair got.
+    /// Stage that the representative pair reached.
     pub stage: Option<Stage>,
-    /// What was seen, in one sentence.
+    /// Observation, in one sentence.
     pub detail: String,
-    /// What to type.
+    /// Command or setting that repairs it.
     pub hint: Option<String>,
-    /// Failed pairs that the host takes part in; 1 for a pair.
+    /// Number of failed pairs of the host, leaf switch or path; 1 for a pair.
     pub failed: usize,
-    /// Pairs that the host takes part in, without those that do not apply or were not tested; 1
-    /// for a pair.
+    /// Number of pairs of the host, leaf switch or path, without pairs that do not apply or were
+    /// not tested; 1 for a pair.
     pub of: usize,
     /// True if the pair fails in both directions.
     #[serde(default)]
     pub both_ways: bool,
-    /// Pairs of hosts that fail, both directions and all rails counted once; of a host the number of
-    /// its peers. 0 in files of older versions.
+    /// Number of host pairs that fail; both directions and all rails count once. For a host, it
+    /// is the number of peers with a failed pair. 0 in files of older versions.
     #[serde(default)]
     pub host_pairs_failed: usize,
-    /// Pairs of hosts that `host_pairs_failed` is a part of.
+    /// Number of host pairs that were tested, including `host_pairs_failed`.
     #[serde(default)]
     pub host_pairs: usize,
 }
 
 impl Finding {
-    /// The finding that names nothing but the pair with this verdict.
+    /// Returns the finding of a single pair with this verdict.
     #[must_use]
     pub fn of_verdict(source: usize, target: usize, verdict: &Verdict) -> Self {
         let Verdict { code, stage, side: _, error: _, detail, hint } = verdict.clone();
@@ -228,41 +231,41 @@ impl Finding {
     }
 }
 
-/// Round trip statistics, whole and halved.
+/// Statistics of round trips, whole and halved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// Round trips measured.
+    /// Number of measured round trips.
     pub count: u64,
-    /// Round trips that were made before to warm up, and count in none of the figures.
+    /// Number of earlier round trips for warm-up, which are part of no other value.
     #[serde(default)]
     pub warm_up: u64,
     /// Full round trips, in nanoseconds.
     pub rtt_ns: Quantiles,
-    /// Half round trips, in nanoseconds: what latency tools print.
+    /// Half round trips, in nanoseconds, as latency tools print them.
     pub half_rtt_ns: Quantiles,
 }
 
-/// A distribution in a few numbers. The percentiles are good to three digits, all else is exact.
+/// Distribution. The percentiles are accurate to three digits; all other values are exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
-    /// The shortest.
+    /// Minimum.
     pub min: u64,
-    /// The median.
+    /// Median.
     pub p50: u64,
-    /// The 90th percentile; `null` below 100 samples, which do not carry it.
+    /// 90th percentile; `null` below 100 samples, which are too few.
     #[serde(default)]
     pub p90: Option<u64>,
-    /// The 99th percentile; `null` below 1,000 samples.
+    /// 99th percentile; `null` below 1,000 samples.
     pub p99: Option<u64>,
-    /// The 99.9th percentile; `null` below 10,000 samples.
+    /// 99.9th percentile; `null` below 10,000 samples.
     #[serde(default)]
     pub p99_9: Option<u64>,
-    /// The longest.
+    /// Maximum.
     pub max: u64,
-    /// The mean.
+    /// Mean.
     #[serde(default)]
     pub mean: u64,
-    /// The standard deviation.
+    /// Standard deviation.
     #[serde(default)]
     pub stddev: u64,
 }
@@ -287,27 +290,28 @@ impl From<RoundTrips> for Latency {
     }
 }
 
-/// The two ports of a pair.
+/// Ports of a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Route {
-    /// How the two ends are connected.
+    /// Method by which the two ends connect.
     pub method: Method,
-    /// The protocol both speak.
+    /// Protocol of both ends.
     pub protocol: Protocol,
-    /// Whether what nobody acknowledges is sent, too: datagrams, and messages over unreliable
+    /// True if unacknowledged messages are sent as well: datagrams, and messages over unreliable
     /// connections.
     #[serde(default)]
     pub unreliable: bool,
-    /// Path MTU in bytes; `None` until both ends said theirs.
+    /// Path MTU in bytes; `None` until both ends reported their MTU.
     pub mtu: Option<u32>,
-    /// The source's port.
+    /// Port of the source.
     pub source: RoutePort,
-    /// The target's port.
+    /// Port of the target.
     pub target: RoutePort,
 }
 
 impl Route {
-    /// The data rate of the slower port; `None` where one is not known.
+    /// Returns the data rate of the slower port in bits per second; `None` if one rate is
+    /// unknown.
     #[must_use]
     pub fn rate_bps(&self) -> Option<u64> {
         let (here, there) = (self.source.rate_bps, self.target.rate_bps);
@@ -315,22 +319,22 @@ impl Route {
     }
 }
 
-/// One port of a route, with the GID that was chosen for this pair.
+/// Port of a route, with the GID that was selected for the pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoutePort {
-    /// Device name.
+    /// Kernel name of the device.
     pub device: String,
     /// Port number.
     pub port: u8,
     /// Index of the GID on this host.
     pub gid_index: u16,
-    /// The GID.
+    /// GID.
     pub gid: GidValue,
-    /// Its kind.
+    /// Kind of the GID.
     pub gid_kind: Option<GidKind>,
-    /// The interface of the port.
+    /// Network interface of the port.
     pub netdev: Option<String>,
-    /// The kernel driver; `rxe` and `siw` are software.
+    /// Kernel driver.
     pub driver: Option<String>,
     /// Data rate of the port in bits per second.
     #[serde(default)]
@@ -338,10 +342,10 @@ pub struct RoutePort {
     /// Index of the partition key on this host.
     #[serde(default)]
     pub pkey_index: u16,
-    /// That key; `None` where the port has none (iWARP), or its table was not read.
+    /// Partition key; `None` if the port has none (iWARP), or if its table was not read.
     #[serde(default)]
     pub pkey: Option<u16>,
-    /// MTU of the interface, in bytes.
+    /// MTU of the network interface, in bytes.
     #[serde(default)]
     pub netdev_mtu: Option<u32>,
     /// Active RDMA MTU of the port, in bytes; `None` if the port was not opened.
@@ -350,56 +354,56 @@ pub struct RoutePort {
 }
 
 impl RoutePort {
-    /// Whether the kernel does RDMA itself there, on any Ethernet card: latencies over such a port
-    /// say nothing of hardware.
+    /// Returns true if the kernel implements RDMA on the port (soft-RoCE, soft-iWARP). Latencies
+    /// over a software port are no measure of hardware.
     #[must_use]
     pub fn is_software(&self) -> bool {
         matches!(self.driver.as_deref(), Some(SOFT_ROCE | SOFT_IWARP))
     }
 }
 
-/// What a pair's evidence means.
+/// Verdict on a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The code, for scripts.
+    /// Code, for scripts.
     pub code: Code,
-    /// How far the pair got.
+    /// Stage that the pair reached.
     pub stage: Option<Stage>,
-    /// At which end it was seen.
+    /// End at which the fault was observed.
     pub side: Side,
-    /// The name of the errno or the completion status by which it was judged: `ETIMEDOUT`,
+    /// Name of the errno or completion status that decided the verdict: `ETIMEDOUT`,
     /// `IBV_WC_RETRY_EXC_ERR`.
     pub error: Option<String>,
-    /// What was seen, in one sentence.
+    /// Observation, in one sentence.
     pub detail: String,
-    /// What to type.
+    /// Command or setting that repairs it.
     pub hint: Option<String>,
 }
 
 impl Verdict {
-    /// True if the test of the pair began and was interrupted on the side of rdmactl.
+    /// Returns true if the test of the pair began, and rdmactl itself interrupted the test.
     #[must_use]
     pub fn was_interrupted(&self) -> bool {
         self.code == Code::NotTested && self.stage.is_some()
     }
 }
 
-/// At which end of a pair a fault is.
+/// End of a pair at which a fault is.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// At the source.
+    /// Source.
     Source,
-    /// At the target.
+    /// Target.
     Target,
-    /// Between them, or not to be told from this pair alone.
+    /// Path between the ends, or unknown from this pair alone.
     Path,
 }
 
 impl Side {
-    /// The side's word, as JSON and tables show it.
+    /// Returns the word of the side, as JSON and tables show it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -410,30 +414,30 @@ impl Side {
     }
 }
 
-/// Everything that was seen of a pair: what verdicts are made of.
+/// Observations of a pair, as input of verdicts.
 #[derive(Debug, Clone)]
 pub struct Evidence {
-    /// The source's side.
+    /// Observations at the source.
     pub source: EndEvidence,
-    /// The target's side.
+    /// Observations at the target.
     pub target: EndEvidence,
-    /// The protocol between them.
+    /// Protocol of both ends.
     pub protocol: Protocol,
-    /// How the GIDs of both fit each other.
+    /// Compatibility of the GIDs of both ends.
     pub gids: GidMatch,
-    /// What both ends saw of datagrams; `None` where there are none, or none were sent.
+    /// Datagrams, as both ends counted them; `None` if the protocol has none, or none were sent.
     pub datagrams: Option<Datagrams>,
-    /// Whether datagrams were asked for: then they must pass.
+    /// True if datagrams were requested. The pair then fails if no datagram passes.
     pub wants_datagrams: bool,
-    /// Why messages over an unreliable connection, which were asked for, did not pass.
+    /// Reason why requested messages over an unreliable connection did not pass.
     pub unreliable: Option<StepError>,
     /// Management datagrams (MADs); `None` unless requested.
     pub mad: Option<MadEvidence>,
-    /// TCP over the same interface; `None` when it was not tried.
+    /// TCP over the same network interface; `None` if TCP was not tested.
     pub tcp: Option<Result<RoundTrips, StepError>>,
-    /// Whether every message over RDMA was answered rightly.
+    /// True if every RDMA message got the expected reply.
     pub passed: bool,
-    /// The RDMA round trips, when all went well and they were asked for.
+    /// RDMA round trips, if all steps passed and round trips were requested.
     pub rdma: Option<RoundTrips>,
 }
 
@@ -444,28 +448,29 @@ pub struct MadEvidence {
     pub sent: u32,
     /// Requests that were answered.
     pub answered: u32,
-    /// Failure of the source.
+    /// Failed step of the source.
     pub source: Option<StepError>,
-    /// Failure of the target.
+    /// Failed step of the target.
     pub target: Option<StepError>,
     /// True if nothing else was tested.
     pub is_alone: bool,
 }
 
-/// How the GIDs of the two ends of a pair fit each other.
+/// Compatibility of the GIDs of both ends of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GidMatch {
-    /// They are of one family, and not bound to a link.
+    /// Both GIDs are of one address family, and no GID is link-local.
     #[default]
     Global,
-    /// They reach hosts of one link only.
+    /// The GIDs are link-local.
     LinkLocal,
-    /// One is of IPv4, the other of IPv6.
+    /// One GID stands for an IPv4 address, the other GID does not.
     FamiliesDiffer,
 }
 
 impl GidMatch {
-    /// That of these two; on InfiniBand every GID reaches its subnet.
+    /// Returns the compatibility of two GIDs. On InfiniBand, a link-local GID reaches the whole
+    /// subnet.
     #[must_use]
     pub fn of(protocol: Protocol, source: GidValue, target: GidValue) -> Self {
         if source.ip().is_ipv4() != target.ip().is_ipv4() {
@@ -478,31 +483,32 @@ impl GidMatch {
     }
 }
 
-/// What was seen at one end.
+/// Observations at one end.
 #[derive(Debug, Clone)]
 pub struct EndEvidence {
-    /// The step that failed there.
+    /// Failed step of the end.
     pub failure: Option<StepError>,
-    /// Whether the host still lived after the failure.
+    /// Liveness of the host after the failure.
     pub life: Life,
 }
 
-/// Whether a host and the agent on it run.
+/// Liveness of a host and of its agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Life {
-    /// Both do.
+    /// The host and the agent run.
     Alive,
-    /// The host does, the agent or its worker does not; how that was seen.
+    /// The host responds, but the agent or its worker does not; with the observation.
     Hung(String),
-    /// The host does not respond; how that was seen.
+    /// The host does not respond; with the observation.
     Dead(String),
-    /// Both run. The agent ended its queue pairs because the operator was silent; how that was
-    /// seen.
+    /// The host and the agent run, but the agent destroyed its queue pairs because the operator
+    /// was unresponsive; with the observation.
     Expired(String),
-    /// The host responds. SIGKILL ended the agent or its worker; how that was seen.
+    /// The host responds, but SIGKILL ended the agent or its worker; with the observation.
     Killed(String),
-    /// The host responds. The agent or its worker ended in another way; how that was seen.
+    /// The host responds, but the agent or its worker ended for another reason; with the
+    /// observation.
     Failed(String),
-    /// The host responds. The connection of the agent ended; how that was seen.
+    /// The host responds, but the connection of the agent ended; with the observation.
     Disconnected(String),
 }

@@ -1,30 +1,33 @@
+//! Partition keys of a port.
+//! `collect` reads them; `ping` selects a partition that both ports share.
+
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One non-empty entry of a port's `P_Key` table.
+/// Non-empty entry of the `P_Key` table of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PKey {
     /// Index in the table.
     pub index: u32,
-    /// All 16 bits: the partition, and the membership in the upper one.
+    /// Value of 16 bits: the partition, and the membership in the highest bit.
     pub value: u16,
-    /// Whom in the partition the port can speak to.
+    /// Membership in the partition.
     pub membership: Membership,
 }
 
-/// Whom a member of a partition can speak to.
+/// Membership of a port in a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Membership {
-    /// Everybody in it.
+    /// Full member, which communicates with all members.
     Full,
-    /// Full members only.
+    /// Limited member, which communicates with full members only.
     Limited,
 }
 
-/// `0: 0xffff`, `3: 0x0002 limited`.
+/// Formats `0: 0xffff` or `3: 0x0002 limited`.
 impl fmt::Display for PKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}: {:#06x}", self.index, self.value)?;

@@ -1,3 +1,6 @@
+//! Port of an RDMA device.
+//! `collect` fills it; `query`, `analyse` and `ping` read it.
+
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
@@ -5,74 +8,76 @@ use serde::{Deserialize, Serialize};
 
 use super::{Counter, Gid, GidKind, LinkPeer, NetlinkPort, PKey, VerbsPort};
 
-/// One port of one device, as read at a single moment.
+/// Port of a device, in one sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Port {
     /// Port number, from 1.
     pub number: u32,
     /// Logical state.
     pub state: Option<PortState>,
-    /// Physical state in the kernel's words: `LinkUp`, `Polling`, `Disabled`.
+    /// Physical state in the word of the kernel: `LinkUp`, `Polling`, `Disabled`.
     pub phys_state: Option<String>,
-    /// What is below: InfiniBand or Ethernet; `None` on kernels before 2.6.37.
+    /// Link layer: InfiniBand or Ethernet; `None` on kernels before 2.6.37.
     pub link_layer: Option<LinkLayer>,
-    /// The RDMA protocol that runs on the port, derived from node type, link layer and driver.
+    /// RDMA protocol of the port, derived from node type, link layer and driver.
     pub protocol: Option<Protocol>,
     /// Data rate in bits per second; `None` while the port is not active, because drivers then
-    /// print a made-up rate.
+    /// print a fictitious rate.
     pub rate_bps: Option<u64>,
-    /// Whether the PCI Express link of the device lets that rate through, all the way up to the
-    /// processor; `None` where either is unknown.
+    /// True if the PCI Express path from the device up to the CPU carries the data rate; `None`
+    /// if the rate or the path is unknown.
     pub pci_suffices: Option<bool>,
-    /// The kernel's `rate` file, word for word.
+    /// Content of the `rate` file of the kernel, verbatim.
     pub rate_text: Option<String>,
-    /// Width of an active link, in lanes: `4X`. On Ethernet drivers derive it from the speed.
+    /// Width of an active link, in lanes: `4X`. Ethernet drivers derive the width from the speed.
     pub link_width: Option<String>,
-    /// Speed of one lane of an active link: `NDR`, `EDR`; as above, and not on old kernels.
+    /// Speed of one lane of an active link: `NDR`, `EDR`. Ethernet drivers derive the speed as
+    /// well; old kernels do not report it.
     pub link_speed: Option<String>,
-    /// Local identifier; `None` where there is none (Ethernet) or it was never set (0xffff).
+    /// Local identifier; `None` on Ethernet, and if it was never set (0xffff).
     pub lid: Option<u32>,
-    /// LID of the subnet manager; `None` as above.
+    /// LID of the subnet manager; `None` as for `lid`.
     pub sm_lid: Option<u32>,
-    /// LID mask control: how many low bits of the LID choose a path; `None` without LIDs.
+    /// LID mask control: number of low LID bits that select a path; `None` without LIDs.
     pub lmc: Option<u32>,
-    /// Service level on which the subnet manager is asked; `None` without LIDs.
+    /// Service level for requests to the subnet manager; `None` without LIDs.
     pub sm_sl: Option<u32>,
-    /// Capability bits of the port (`PortInfo:CapabilityMask`), as its `cap_mask` file has them.
+    /// Capability bits of the port (`PortInfo:CapabilityMask`), from its `cap_mask` file.
     pub cap_mask: Option<u32>,
-    /// The names of those bits; `None` where the link layer, which decides one of them, is unknown.
+    /// Names of the capability bits. `None` if the link layer is unknown, because the meaning of
+    /// one bit depends on the link layer.
     pub caps: Option<Vec<String>>,
-    /// The partitions the port is a member of: the non-empty entries of its `P_Key` table; `None`
-    /// unless asked for, and without a table (iWARP).
+    /// Partitions of the port: the non-empty entries of its `P_Key` table. `None` unless
+    /// requested, and without a table (iWARP).
     pub pkeys: Option<Vec<PKey>>,
-    /// Which kind of `RoCE` connections by `rdma_cm` use; `None` unless an administrator has made the
-    /// port's directory in configfs, which alone shows it.
+    /// `RoCE` version of `rdma_cm` connections. `None` unless an administrator created the
+    /// directory of the port in configfs, which is the only source.
     pub default_roce_mode: Option<GidKind>,
-    /// The type-of-service byte of those connections; `None` as above.
+    /// Type-of-service byte of `rdma_cm` connections; `None` as for `default_roce_mode`.
     pub default_roce_tos: Option<u32>,
-    /// The Ethernet or `IPoIB` interface that belongs to the port.
+    /// Ethernet or `IPoIB` interface of the port.
     pub netdev: Option<String>,
-    /// MTU of that interface, in bytes.
+    /// MTU of the network interface, in bytes.
     pub netdev_mtu: Option<u32>,
-    /// The best IP address among the GIDs of a `RoCE` port: IPv4 before global IPv6 before link-local,
-    /// then the lowest index.
+    /// Preferred IP address among the GIDs of a `RoCE` port: IPv4 before global IPv6 before
+    /// link-local IPv6, then the lowest index.
     pub address: Option<IpAddr>,
-    /// The non-empty entries of the GID table; `None` unless asked for, and without a table.
+    /// Non-empty entries of the GID table; `None` unless requested, and without a table.
     pub gids: Option<Vec<Gid>>,
-    /// The character device of its management datagrams: `umad0`; `None` on iWARP, and while `ib_umad`
-    /// is not loaded.
+    /// Character device for management datagrams (MADs): `umad0`; `None` on iWARP, and if
+    /// `ib_umad` is not loaded.
     pub umad: Option<String>,
     /// Other end of an InfiniBand link; `None` unless it was requested and reported.
     pub link_peer: Option<LinkPeer>,
-    /// What RDMA netlink says beyond the files; `None` unless asked for and answered.
+    /// Values of RDMA netlink that sysfs lacks; `None` unless requested and reported.
     pub netlink: Option<NetlinkPort>,
-    /// Counters of the port; `None` unless asked for.
+    /// Counters of the port; `None` unless requested.
     pub counters: Option<Vec<Counter>>,
-    /// Active RDMA MTU in bytes, from verbs; `None` unless verbs were asked.
+    /// Active RDMA MTU in bytes, from libibverbs; `None` unless requested.
     pub active_mtu: Option<u32>,
-    /// Largest RDMA MTU of the port in bytes, from verbs; `None` unless verbs were asked.
+    /// Largest RDMA MTU of the port in bytes, from libibverbs; `None` unless requested.
     pub max_mtu: Option<u32>,
-    /// What libibverbs says of the port; `None` unless asked for and answered.
+    /// Values of libibverbs; `None` unless requested and reported.
     pub verbs: Option<VerbsPort>,
 }
 
@@ -118,32 +123,32 @@ impl Port {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PortState {
-    /// No state change since reset.
+    /// The state has not changed since the reset.
     Nop,
     /// No link.
     Down,
-    /// Link is up, no subnet manager has configured the port.
+    /// The link is up; no subnet manager has configured the port.
     Init,
-    /// Configured, not yet activated by the subnet manager.
+    /// The subnet manager has configured the port, but not activated it.
     Armed,
-    /// Carries traffic.
+    /// The port carries traffic.
     Active,
-    /// Active, while the link itself recovers.
+    /// The port is active while the link recovers.
     ActiveDefer,
 }
 
 impl PortState {
-    /// Every state, in the order of the kernel's numbers.
+    /// Every state, in the order of the kernel codes.
     pub const ALL: [Self; 6] =
         [Self::Nop, Self::Down, Self::Init, Self::Armed, Self::Active, Self::ActiveDefer];
 
-    /// Whether the port carries traffic.
+    /// Returns true if the port carries traffic.
     #[must_use]
     pub fn is_active(self) -> bool {
         matches!(self, Self::Active | Self::ActiveDefer)
     }
 
-    /// The word the kernel and `ibstat` use.
+    /// Returns the word of the kernel and of `ibstat`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -157,7 +162,7 @@ impl PortState {
     }
 }
 
-/// What the port is plugged into.
+/// Link layer of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkLayer {
@@ -165,12 +170,12 @@ pub enum LinkLayer {
     Infiniband,
     /// Ethernet.
     Ethernet,
-    /// The driver does not say (EFA).
+    /// The driver does not report the link layer (EFA).
     Unknown,
 }
 
 impl LinkLayer {
-    /// The word of the kernel.
+    /// Returns the word of the kernel.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -181,7 +186,7 @@ impl LinkLayer {
     }
 }
 
-/// The RDMA protocol on a port.
+/// RDMA protocol of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
@@ -204,13 +209,13 @@ impl Protocol {
     pub const ALL: [Self; 6] =
         [Self::Ib, Self::Roce, Self::Iwarp, Self::Opa, Self::Efa, Self::Usnic];
 
-    /// Whether a subnet manager gives its ports their addresses: LIDs, partitions.
+    /// Returns true if a subnet manager assigns LIDs and partitions to the ports.
     #[must_use]
     pub fn has_subnet(self) -> bool {
         matches!(self, Self::Ib | Self::Opa)
     }
 
-    /// The word of the LINK column.
+    /// Returns the word of the LINK column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

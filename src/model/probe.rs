@@ -1,8 +1,9 @@
-//! The steps of a probe between two ports, as the operator asks for them and a worker answers.
+//! Steps of a probe between two ports: requests of the operator and results of a worker. `wire`
+//! carries both; `ping` sends and executes the steps.
 //!
-//! A connection is named by a number that the operator chooses; both ends get the same one. The
-//! steps in order: open both ends, let their datagrams meet, connect both, let one serve while the
-//! other probes, stop the server, close both.
+//! The operator chooses a number for a connection; both ends use the same number. Order of the
+//! steps: open both ends, exchange datagrams, connect both ends, serve on one end while the other
+//! end probes, stop the server, close both ends.
 
 use std::net::SocketAddr;
 
@@ -10,62 +11,63 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fix, GidValue};
 
-/// One thing a worker is asked to do.
+/// Request to a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Step {
-    /// Which connection it is about.
+    /// Number of the connection.
     pub connection: u32,
-    /// What to do with it.
+    /// Action.
     pub act: Act,
 }
 
-/// What a [`Step`] does.
+/// Action of a [`Step`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
-    /// Make the local end: queue pair, buffer, TCP echo.
+    /// Creates the local end: queue pair, buffer, TCP echo server.
     Open(Opening),
-    /// Send datagrams to the remote end and answer its own, both ends at once.
+    /// Sends datagrams to the remote end and replies to its datagrams. Both ends do so at the
+    /// same time.
     Meet(Meeting),
-    /// Bind the local end to the remote one.
+    /// Connects the local end to the remote end.
     Connect(Connecting),
-    /// Measure TCP against the remote echo.
+    /// Measures TCP round trips with the remote echo server.
     Tcp(TcpProbing),
-    /// Measure how much TCP takes to the remote end, which reads it.
+    /// Measures TCP throughput to the remote end, which reads the data.
     TcpStream(TcpStreaming),
-    /// Answer messages until told to stop.
+    /// Replies to messages until [`Act::Stop`].
     Serve,
-    /// Send messages and check the answers.
+    /// Sends messages and checks the replies.
     Probe(Probing),
-    /// Write as much as goes through into the memory of the remote end, which serves.
+    /// Measures RDMA throughput: writes into the memory of the remote end, which serves.
     Stream(Streaming),
-    /// Open the port for management datagrams (MADs) of `ibping`; takes the place of [`Act::Open`].
+    /// Opens the port for management datagrams (MADs) of `ibping`; replaces [`Act::Open`].
     OpenMad(MadOpening),
-    /// Reply to MADs of `ibping` until told to stop.
+    /// Replies to MADs of `ibping` until [`Act::Stop`].
     ServeMad(MadRoute),
-    /// Send MADs of `ibping` to the remote end, which serves.
+    /// Sends MADs of `ibping` to the remote end, which serves.
     PingMad(MadPinging),
-    /// End [`Act::Serve`], [`Act::ServeMad`] or [`Act::Meet`]; its answer then comes.
+    /// Ends [`Act::Serve`], [`Act::ServeMad`] or [`Act::Meet`], which then returns its result.
     Stop,
-    /// Destroy the local end.
+    /// Destroys the local end.
     Close,
 }
 
-/// How the two ends find each other.
+/// Method by which the two ends connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Queue pair numbers relayed by the operator.
+    /// The operator relays the queue pair numbers.
     Relay,
-    /// `rdma_cm`: the only way on iWARP.
+    /// `rdma_cm`, the only method on iWARP.
     Cm,
-    /// No connection at all, only datagrams: EFA.
+    /// No connection, only datagrams: EFA.
     Datagrams,
 }
 
 impl Method {
-    /// The method's word, as JSON and tables show it.
+    /// Returns the word of the method, as JSON and tables show it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -76,7 +78,7 @@ impl Method {
     }
 }
 
-/// What a connection's queue pair is, and what it is for.
+/// Purpose of the queue pair of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -84,190 +86,191 @@ pub enum Purpose {
     Messages,
     /// Messages over an unreliable connection.
     UnreliableMessages,
-    /// Bandwidth over a reliable connection.
+    /// Throughput over a reliable connection.
     Stream,
 }
 
-/// Which end of a connection this is.
+/// Role of an end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// It sends first.
+    /// The end that sends first.
     Source,
-    /// It answers.
+    /// The end that replies.
     Target,
 }
 
-/// What is needed to make an end.
+/// Parameters of [`Act::Open`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Opening {
-    /// Device name.
+    /// Kernel name of the device.
     pub device: String,
     /// Port number.
     pub port: u8,
-    /// Index of the chosen GID on this host.
+    /// Index of the selected GID on this host.
     pub gid_index: u16,
-    /// The GID that is expected at that index.
+    /// Expected GID at that index.
     pub gid: GidValue,
     /// Index of the partition key on this host.
     pub pkey_index: u16,
-    /// Service level of the packets; the priority of their VLAN tags on `RoCE`.
+    /// Service level of the packets; on `RoCE` the priority of their VLAN tags.
     pub service_level: u8,
-    /// Traffic class of the packets: the upper six bits are the DSCP on `RoCE` version 2.
+    /// Traffic class of the packets; on `RoCE` version 2 the upper six bits are the DSCP.
     pub traffic_class: u8,
-    /// The IP address to run the TCP comparison on; `None` when the port has none.
+    /// IP address for the TCP comparison; `None` if the port has none.
     pub tcp_address: Option<SocketAddr>,
-    /// The interface of the port, where the kernel names one.
+    /// Network interface of the port; `None` if the kernel reports none.
     pub netdev: Option<String>,
-    /// Whether it is soft-RoCE, whose packets the host's own firewall sees.
+    /// True on soft-RoCE, whose packets go through the firewall of the host.
     #[serde(default)]
     pub soft_roce: bool,
-    /// How it will be connected.
+    /// Method of the connection.
     pub method: Method,
-    /// What it is for.
+    /// Purpose of the connection.
     pub purpose: Purpose,
-    /// The key of the run's datagrams; `None` when none are to be sent. Its high bit is clear: with
-    /// it only privileged processes may choose a key.
+    /// Queue key of the datagrams of the run; `None` if no datagrams are sent. The highest bit is
+    /// clear, because only privileged processes may choose a key with the highest bit.
     pub qkey: Option<u32>,
-    /// Two random numbers of the pair, by which both ends of a connection know each other. The
-    /// listening end of a TCP connection sends the first number, the connecting end replies with
-    /// the second. With [`Method::Cm`], each end sends its number as private data. `None` if there
-    /// are no random numbers.
+    /// Two random numbers of the pair, by which both ends of a connection recognize each other.
+    /// The listening end of a TCP connection sends the first number; the connecting end replies
+    /// with the second number. With [`Method::Cm`], each end sends its number as private data.
+    /// `None` without random numbers.
     #[serde(default)]
     pub proof: Option<[u64; 2]>,
-    /// Whether the target is to read TCP streams, too.
+    /// True if the target also reads TCP streams.
     pub tcp_stream: bool,
-    /// Which end it is.
+    /// Role of the end.
     pub role: Role,
 }
 
-/// What an open end tells the other one.
+/// Result of [`Act::Open`], which the operator relays to the other end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Opened {
     /// Queue pair number; 0 with [`Method::Cm`].
     pub queue_pair: u32,
-    /// The first packet sequence number it will send.
+    /// First packet sequence number that the end sends.
     pub psn: u32,
     /// LID of the port; 0 on Ethernet.
     pub lid: u16,
     /// Active MTU of the port in bytes.
     pub mtu: u32,
-    /// Where the `rdma_cm` listener of the target waits.
+    /// Address of the `rdma_cm` listener of the target.
     pub cm_address: Option<SocketAddr>,
-    /// Where its TCP echo waits.
+    /// Address of the TCP echo server of the target.
     pub tcp_address: Option<SocketAddr>,
-    /// Where the reader of its TCP streams waits.
+    /// Address of the TCP stream reader of the target.
     pub tcp_stream_address: Option<SocketAddr>,
-    /// Its datagram queue pair, or why it has none; `None` when none was asked for.
+    /// Number of the datagram queue pair, or the reason why it is missing; `None` if no datagrams
+    /// were requested.
     pub datagrams: Option<Result<u32, StepError>>,
 }
 
-/// The exchange of datagrams.
+/// Parameters of [`Act::Meet`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Meeting {
-    /// Number of this run, in every datagram.
+    /// Number of the run, in every datagram.
     pub nonce: u64,
-    /// The connection's number, in every datagram, too.
+    /// Number of the connection, in every datagram.
     pub connection: u32,
-    /// The peer's datagram queue pair.
+    /// Datagram queue pair of the peer.
     pub queue_pair: u32,
-    /// The peer's LID; 0 on Ethernet.
+    /// LID of the peer; 0 on Ethernet.
     pub lid: u16,
-    /// The peer's GID.
+    /// GID of the peer.
     pub gid: GidValue,
-    /// Round trips to measure once there was an answer; the other end only answers.
+    /// Round trips to measure after the first reply; 0 on the end that only replies.
     pub rounds: u32,
-    /// The longest that the measurement may go on, in milliseconds.
+    /// Time limit of the measurement, in milliseconds.
     pub slot_ms: u32,
-    /// How long an answer is waited for after the first datagram, in milliseconds.
+    /// Longest wait for a reply to the first datagrams, in milliseconds.
     pub reply_ms: u32,
 }
 
-/// What is needed to bind an end to its peer.
+/// Parameters of [`Act::Connect`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Connecting {
-    /// What the peer's [`Opened`] said.
+    /// Result of [`Act::Open`] of the peer.
     pub remote: Opened,
-    /// The peer's GID.
+    /// GID of the peer.
     pub remote_gid: GidValue,
-    /// Path MTU for both, in bytes.
+    /// Path MTU of both ends, in bytes.
     pub mtu: u32,
-    /// The queue pair's acknowledge timeout: 4.096 us times two to the power of this.
+    /// Acknowledge timeout of the queue pair: 4.096 µs times two to the power of this value.
     pub ack_timeout: u8,
-    /// How often a packet is sent again before the adapter gives up, and as often when the peer is
-    /// not ready; 7 is for ever.
+    /// Number of retransmissions before the adapter gives up, both without an acknowledgment and
+    /// if the peer is not ready (RNR). For RNR, 7 means no limit.
     pub retries: u8,
-    /// How long it may take, in milliseconds.
+    /// Time limit, in milliseconds.
     pub deadline_ms: u32,
 }
 
-/// The TCP comparison.
+/// Parameters of [`Act::Tcp`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TcpProbing {
-    /// The peer's echo.
+    /// Address of the echo server of the peer.
     pub remote: SocketAddr,
-    /// Round trips to make.
+    /// Round trips to measure.
     pub rounds: u32,
-    /// The longest it may take, in milliseconds.
+    /// Time limit, in milliseconds.
     pub slot_ms: u32,
 }
 
-/// The TCP bandwidth.
+/// Parameters of [`Act::TcpStream`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TcpStreaming {
-    /// The peer's reader.
+    /// Address of the stream reader of the peer.
     pub remote: SocketAddr,
-    /// How long to write, in milliseconds.
+    /// Duration of the transfer, in milliseconds.
     pub slot_ms: u32,
 }
 
-/// The RDMA bandwidth.
+/// Parameters of [`Act::Stream`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Streaming {
-    /// Number of this run, in the bytes that the target checks at the end.
+    /// Number of the run, in the bytes that the target checks at the end.
     pub nonce: u64,
-    /// How long to write, in milliseconds.
+    /// Duration of the transfer, in milliseconds.
     pub slot_ms: u32,
-    /// The longest wait for an answer of the target, in milliseconds.
+    /// Longest wait for a reply of the target, in milliseconds.
     pub reply_ms: u32,
 }
 
-/// The RDMA probe.
+/// Parameters of [`Act::Probe`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Probing {
-    /// Number of this run, in every message and every answer.
+    /// Number of the run, in every message and every reply.
     pub nonce: u64,
-    /// Message sizes to check, in bytes, ascending.
+    /// Message sizes to check, in bytes, in ascending order.
     pub sizes: Vec<u32>,
-    /// Checked exchanges for each size.
+    /// Checked exchanges per size.
     pub checks: u32,
     /// Message size of the latency measurement, in bytes.
     pub latency_bytes: u32,
     /// Round trips to measure; 0 for none.
     pub rounds: u32,
-    /// The longest that the measurement, or the checks of one size, may go on, in milliseconds.
+    /// Time limit of the measurement, and of the checks of one size, in milliseconds.
     pub slot_ms: u32,
-    /// The longest wait for one answer, in milliseconds.
+    /// Longest wait for one reply, in milliseconds.
     pub reply_ms: u32,
-    /// How much longer the end of a request without an answer is waited for, in milliseconds.
+    /// Additional wait for the status of a request without a reply, in milliseconds.
     pub status_ms: u32,
 }
 
-/// Port of one end, for management datagrams (MADs).
+/// Parameters of [`Act::OpenMad`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadOpening {
-    /// Name of its device file: `umad0`.
+    /// Name of the device file of the port: `umad0`.
     pub umad: String,
-    /// Which end it is.
+    /// Role of the end.
     pub role: Role,
 }
 
-/// Addresses of MADs, as one end has them.
+/// Addresses of management datagrams (MADs), from the view of one end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadRoute {
     /// LID of the peer; 0 on Ethernet.
     pub lid: u16,
-    /// GIDs of both ends; `None` within an InfiniBand subnet, where LIDs suffice.
+    /// GIDs of both ends; `None` within an InfiniBand subnet, where LIDs are enough.
     pub gids: Option<MadGids>,
     /// Index of the partition key on this host.
     pub pkey_index: u16,
@@ -288,42 +291,43 @@ pub struct MadGids {
     pub peer: GidValue,
     /// Network interface of this end.
     pub netdev: Option<String>,
-    /// True on soft-RoCE, whose packets the firewall of the host sees.
+    /// True on soft-RoCE, whose packets go through the firewall of the host.
     pub soft_roce: bool,
 }
 
-/// Requests by MADs.
+/// Parameters of [`Act::PingMad`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadPinging {
     /// Addresses of the requests.
     pub route: MadRoute,
     /// Requests to send.
     pub rounds: u32,
-    /// Time from one request to the next, in milliseconds; 0 to send each after the reply to the one
-    /// before.
+    /// Time between two requests, in milliseconds; 0 to send each request after the reply to the
+    /// previous request.
     pub interval_ms: u32,
-    /// Time limit of all requests, in milliseconds. The last reply is waited for beyond the limit.
+    /// Time limit of all requests, in milliseconds. The wait for the last reply may exceed the
+    /// limit.
     pub slot_ms: u32,
     /// Longest wait for one reply, in milliseconds.
     pub reply_ms: u32,
 }
 
-/// Replies to [`MadPinging`].
+/// Result of [`Act::PingMad`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MadPinged {
     /// Requests that were sent.
     pub sent: u32,
     /// Requests that were answered.
     pub answered: u32,
-    /// Name in the first reply. The peer chooses the name.
+    /// Host name in the first reply. The peer chooses the name.
     pub host: Option<String>,
     /// Status of the last reply that refused a request.
     pub refused: Option<String>,
-    /// Round trips of the answered requests.
+    /// Round trips of the answered requests; `None` if there were none.
     pub trips: Option<RoundTrips>,
 }
 
-/// What came of a step that worked.
+/// Result of a successful step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepResult {
@@ -333,12 +337,12 @@ pub enum StepResult {
     Connected,
     /// [`Act::Tcp`].
     Tcp(RoundTrips),
-    /// [`Act::Serve`] and [`Act::ServeMad`], after [`Act::Stop`]: how many messages it answered.
+    /// [`Act::Serve`] and [`Act::ServeMad`], after [`Act::Stop`].
     Served {
-        /// Messages answered.
+        /// Number of messages with a reply.
         messages: u64,
     },
-    /// [`Act::Probe`]; `None` when only the sizes were to be checked.
+    /// [`Act::Probe`]; `None` if only the sizes were checked.
     Probed(Option<RoundTrips>),
     /// [`Act::Meet`].
     Met(Met),
@@ -348,138 +352,139 @@ pub enum StepResult {
     MadOpened,
     /// [`Act::PingMad`].
     MadPinged(MadPinged),
-    /// [`Act::Close`] of a connection: what its port counted meanwhile.
+    /// [`Act::Close`] of a connection, with the packets that its port counted during the
+    /// connection.
     Closed(Traffic),
-    /// [`Act::Stop`], and [`Act::Close`] of what was not open or had no connection.
+    /// [`Act::Stop`], and [`Act::Close`] of an end that was not open or had no connection.
     Done,
 }
 
-/// Packets of RDMA that a port counted in some time.
+/// RDMA packets that a port counted during a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Packets that the port sent; `None` where the packets of other programs cannot be excluded.
+    /// Packets that the port sent; `None` if the packets of other programs cannot be excluded.
     pub sent: Option<u64>,
     /// Packets that the port received; `None` as for `sent`.
     pub received: Option<u64>,
-    /// Events that tell of lost packets: retransmissions, timeouts, packets out of sequence.
+    /// Events that indicate lost packets: retransmissions, timeouts, packets out of sequence.
     pub retransmissions: u64,
 }
 
-/// What one end saw of the exchange of datagrams.
+/// Result of [`Act::Meet`], from the view of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Met {
-    /// Datagrams it sent of its own accord.
+    /// Requests that the end sent.
     pub sent: u32,
-    /// How many of these were answered.
+    /// Requests of the end with a reply.
     pub answered: u32,
-    /// Datagrams that the peer sent of its own accord, and that came.
+    /// Requests of the peer that arrived.
     pub heard: u32,
-    /// Round trips of those that were answered.
+    /// Round trips of the requests with a reply; `None` if there were none.
     pub trips: Option<RoundTrips>,
 }
 
-/// How much went through, in payload that the other side has.
+/// Throughput of the payload that arrived at the other end.
 ///
-/// The time is cut into parts of equal length, of which the first is left out.
+/// The period is divided into intervals of equal length. The first interval is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Throughput {
-    /// Bytes of all parts.
+    /// Bytes of all intervals.
     pub bytes: u64,
-    /// Median of the parts, in bits per second.
+    /// Median of the intervals, in bits per second.
     pub median_bps: u64,
-    /// The slowest part.
+    /// Slowest interval, in bits per second.
     pub min_bps: u64,
-    /// Standard deviation of the parts.
+    /// Standard deviation of the intervals, in bits per second.
     pub stddev_bps: u64,
 }
 
-/// Round trip times in nanoseconds.
+/// Round-trip times in nanoseconds.
 ///
-/// The median is told of any number of samples; of the higher percentiles only those beyond which
-/// there are ten samples.
+/// The median exists for any number of samples. A higher percentile exists only if ten samples
+/// lie above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RoundTrips {
-    /// How many were measured.
+    /// Number of measured round trips.
     pub count: u64,
-    /// How many were made before, and by rule not measured.
+    /// Number of earlier round trips, which are never part of the measurement.
     pub warm_up: u64,
-    /// The shortest.
+    /// Minimum.
     pub min_ns: u64,
-    /// The median.
+    /// Median.
     pub p50_ns: u64,
-    /// The 90th percentile; `None` below 100 samples.
+    /// 90th percentile; `None` below 100 samples.
     pub p90_ns: Option<u64>,
-    /// The 99th percentile; `None` below 1,000 samples.
+    /// 99th percentile; `None` below 1,000 samples.
     pub p99_ns: Option<u64>,
-    /// The 99.9th percentile; `None` below 10,000 samples.
+    /// 99.9th percentile; `None` below 10,000 samples.
     pub p99_9_ns: Option<u64>,
-    /// The longest.
+    /// Maximum.
     pub max_ns: u64,
-    /// The mean.
+    /// Mean.
     pub mean_ns: u64,
-    /// The standard deviation of the samples.
+    /// Standard deviation.
     pub stddev_ns: u64,
 }
 
-/// Why a step failed at this end.
+/// Failure of a step at one end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepError {
-    /// How far it got.
+    /// Stage that the probe reached.
     pub stage: Stage,
-    /// What failed.
+    /// Cause.
     pub cause: Cause,
-    /// The whole story in one sentence.
+    /// Observation and cause, in one sentence.
     #[serde(deserialize_with = "super::words::read")]
     pub detail: String,
-    /// What to do about it, where the library knows.
+    /// Command or setting that repairs it; `None` if no fix is known.
     #[serde(default, deserialize_with = "super::fix::read")]
     pub fix: Option<Fix>,
-    /// Message size at which it failed, in bytes.
+    /// Size of the message that failed, in bytes.
     pub size: Option<u32>,
-    /// Messages of the same kind that went well before: of the smallest size, or of a full path MTU
-    /// and more.
+    /// Number of messages of the same kind that passed before: messages of the smallest size, or
+    /// messages of at least one path MTU.
     pub done: u32,
 }
 
 impl StepError {
-    /// A failure of which nothing more is known yet.
+    /// Returns a failure without details.
     #[must_use]
     pub fn new(stage: Stage, cause: Cause) -> Self {
         Self { stage, cause, detail: String::new(), fix: None, size: None, done: 0 }
     }
 }
 
-/// How far a probe got.
+/// Stage of a probe.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Reaching the host's agent.
+    /// Start of the agent on the host.
     Agent,
-    /// Choosing device, GID and method.
+    /// Choice of device, GID and method.
     Choose,
-    /// Opening the device, making the queue pair.
+    /// Opening of the device, and creation of the queue pair.
     Open,
-    /// The TCP comparison.
+    /// TCP comparison.
     Tcp,
-    /// Connecting the queue pairs.
+    /// Connection of the queue pairs.
     Connect,
-    /// The first message, of the smallest size.
+    /// First message, of the smallest size.
     FirstMessage,
-    /// A message that fills the path MTU, or several of them.
+    /// Messages that fill one path MTU or several.
     FullMtu,
-    /// The latency measurement.
+    /// Latency measurement.
     Latency,
-    /// The bandwidth measurement.
+    /// Bandwidth measurement.
     Bandwidth,
-    /// The exchange of management datagrams (MADs).
+    /// Exchange of management datagrams (MADs).
     Mad,
 }
 
 impl Stage {
-    /// Returns the stage in plain words, after the count of pairs.
+    /// Returns the stage as a phrase that follows the number of pairs.
     #[must_use]
     pub fn phrase(self) -> &'static str {
         match self {
@@ -496,7 +501,7 @@ impl Stage {
         }
     }
 
-    /// The stage's word, as JSON and tables show it.
+    /// Returns the word of the stage, as JSON and tables show it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -514,32 +519,32 @@ impl Stage {
     }
 }
 
-/// What failed, in a form that verdicts are made of.
+/// Cause of a failed step, as input of verdicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// A call failed with this error name.
+    /// A call failed with this errno name.
     Errno(String),
-    /// A call that pins memory failed with this error name, for which the limit of locked memory can
-    /// be the cause.
+    /// A call that pins memory failed with this errno name. The limit of locked memory may be the
+    /// reason.
     MemoryLimit(String),
     /// The device was removed, or removed and added again.
     DeviceGone,
-    /// The device or driver does not offer what was asked.
+    /// The device or driver does not support the request.
     Unsupported,
-    /// A work request ended with this status (`IBV_WC_RETRY_EXC_ERR`).
+    /// A work request completed with this status (`IBV_WC_RETRY_EXC_ERR`).
     Completion(String),
-    /// A work request did not end at all.
+    /// A work request did not complete.
     NoCompletion,
-    /// Everything was sent, and no answer came.
+    /// Everything was sent, but no reply arrived.
     NoReply,
-    /// The answer carries other bytes than it should.
+    /// The reply holds other bytes than expected.
     WrongBytes,
-    /// The port has no path MTU, or a smaller one than is to be used.
+    /// The port has no path MTU, or a smaller one than requested.
     Mtu,
-    /// The host's own firewall drops what is to be sent.
+    /// The firewall of the host drops outgoing packets.
     Filtered,
-    /// The kernel knows no route to the peer's address from the port's interface.
+    /// The kernel has no route from the network interface of the port to the address of the peer.
     NoRoute,
     /// The peer refused the connection.
     Refused,
@@ -547,16 +552,16 @@ pub enum Cause {
     NoUmad,
     /// A library is missing.
     Library,
-    /// The other side did not come by the deadline.
+    /// The other end missed the deadline.
     Timeout,
-    /// The worker did not come back from a step, though it lives: a call hangs in the kernel.
+    /// The worker lives, but a step does not return: a call hangs in the kernel.
     Stuck,
-    /// The worker was told something out of order.
+    /// The worker received a step out of order.
     Order,
 }
 
 impl Cause {
-    /// The name of the errno or the completion status, where it is one.
+    /// Returns the name of the errno or of the completion status; `None` for any other cause.
     #[must_use]
     pub fn error(&self) -> Option<String> {
         match self {

@@ -1,3 +1,6 @@
+//! Problems: values of a report that exist but could not be read.
+//! `collect` adds problems; `query` marks cells, and `render` and `analyse` report them.
+
 use std::cmp::Ordering;
 use std::ops::Deref;
 
@@ -8,41 +11,42 @@ use super::fix::{self, Fix, KnownFix};
 use super::key::{self, is_within};
 use super::words;
 
-/// Something that is there but could not be read: it costs one cell, never a row.
+/// Value that exists but could not be read. A problem affects one cell, never a whole row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
-    /// The model key that stays empty: `mlx5_0/1/state`; the device or host when all of it does.
+    /// Key of the missing value: `mlx5_0/1/state`; the key of the device or host if all its
+    /// values are missing.
     #[serde(deserialize_with = "words::read")]
     pub key: String,
-    /// Where the value would have come from: a path, or the name of a library.
+    /// Source of the value: a path, or the name of a library.
     #[serde(deserialize_with = "words::read")]
     pub source: String,
-    /// Name of the error number, `EACCES`; `None` when the text itself was wrong.
+    /// Name of the error number: `EACCES`; `None` if the text of the source is invalid.
     pub errno: Option<String>,
-    /// What happened, in one sentence.
+    /// Observation, in one sentence.
     #[serde(deserialize_with = "words::read")]
     pub detail: String,
     /// Command or setting that repairs it.
     #[serde(default, deserialize_with = "fix::read")]
     #[schemars(with = "Option<String>")]
     pub fix: Option<Fix>,
-    /// True if a capture does not hold the answer, or a root directory cannot give it.
+    /// True if a capture does not hold the value, or if a root directory cannot provide it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_recorded: bool,
 }
 
-/// Reason of a problem that only a program on the host solves.
+/// Detail of a problem that only a program on the host can solve.
 pub const NEEDS_PROGRAM: &str = "rdmactl is needed on the host";
 
-/// Reason of a problem in a capture from which the answer was removed.
+/// Detail of a problem in a capture from which the value was removed.
 pub const REDACTED: &str = "removed by --redact";
 
-/// Directory of the device files of RDMA.
+/// Directory of the RDMA device files.
 const DEVICE_FILES: &str = "/dev/infiniband/";
 
 impl Problem {
-    /// Returns the problem of a device whose file cannot be opened by programs. `errno` is the name
-    /// of the error number, and `reason` its name and text.
+    /// Returns the problem of a device whose device file cannot be opened. `errno` is the name of
+    /// the error number; `reason` is its name and text.
     #[must_use]
     pub fn of_device_file(device: &str, path: &str, errno: &str, reason: &str) -> Self {
         let fix = match errno {
@@ -65,38 +69,38 @@ impl Problem {
         self.errno.is_some() && self.source.starts_with(DEVICE_FILES)
     }
 
-    /// Returns true if a shell cannot give the answer, and rdmactl on the host could.
+    /// Returns true if a shell cannot provide the value, but rdmactl on the host can.
     #[must_use]
     pub fn needs_program(&self) -> bool {
         self.detail.ends_with(NEEDS_PROGRAM)
     }
 
-    /// Returns true if `capture --redact` removed the answer.
+    /// Returns true if `capture --redact` removed the value.
     #[must_use]
     pub fn is_redacted(&self) -> bool {
         self.not_recorded && self.detail.ends_with(REDACTED)
     }
 }
 
-/// The problems of a report by their keys: those of a thing stand before those of its parts, and
-/// each is found without looking at the others.
+/// Problems of a report, sorted by key. The problems of an item stand before the problems of its
+/// parts. A binary search finds a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Vec<Problem>")]
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// Adds one.
+    /// Adds a problem.
     pub fn push(&mut self, problem: Problem) {
         let at = self.0.partition_point(|one| order(&one.key, &problem.key).is_le());
         self.0.insert(at, problem);
     }
 
-    /// Takes out those that are not wanted.
+    /// Keeps only the problems for which `is_wanted` returns true.
     pub fn retain(&mut self, is_wanted: impl FnMut(&Problem) -> bool) {
         self.0.retain(is_wanted);
     }
 
-    /// Those of a key and of all its parts.
+    /// Returns the problems of a key and of all its parts.
     #[must_use]
     pub fn within(&self, key: &str) -> &[Problem] {
         let start = self.0.partition_point(|one| order(&one.key, key).is_lt());
@@ -104,13 +108,14 @@ impl Problems {
         &rest[..rest.partition_point(|one| is_within(&one.key, key))]
     }
 
-    /// Whether there is one of exactly that key.
+    /// Returns true if a problem has exactly this key.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.0.binary_search_by(|one| order(&one.key, key)).is_ok()
     }
 
-    /// Whether there is one of a key, of a part of it, or of something that it is part of.
+    /// Returns true if a problem has this key, the key of a part of it, or the key of an item
+    /// that contains it.
     #[must_use]
     pub fn touch(&self, key: &str) -> bool {
         let mut wholes = key.match_indices('/').map(|(end, _)| &key[..end]);
@@ -118,7 +123,7 @@ impl Problems {
     }
 }
 
-/// By whole names: `/` comes before every letter.
+/// Compares keys name by name, so that `/` sorts before every letter.
 fn order(a: &str, b: &str) -> Ordering {
     a.split('/').cmp(b.split('/'))
 }

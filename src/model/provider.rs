@@ -1,16 +1,20 @@
+//! Userspace provider of an RDMA device.
+//! `collect::provider` searches for it; `query` shows it.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The user's half of a device's driver, which libibverbs loads: without it the device is there for
-/// the kernel alone.
+/// Userspace provider of a device, which libibverbs loads. Without a provider, only the kernel
+/// can use the device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provider {
-    /// Its name: `mlx5`, `rxe`.
+    /// Name: `mlx5`, `rxe`.
     pub name: String,
-    /// Its file; `None` where it is not installed.
+    /// Path of the library; `None` if it is not installed.
     pub file: Option<String>,
-    /// Whether a file of `/etc/libibverbs.d` tells libibverbs to load it.
+    /// True if a file in `/etc/libibverbs.d` lists the provider.
     pub is_listed: bool,
-    /// The package that brings both on this distribution; `None` on those that are not known.
+    /// Package of the provider and of its list entry on this distribution; `None` on an unknown
+    /// distribution.
     pub package: Option<String>,
 }

@@ -1,3 +1,6 @@
+//! Objects of RDMA devices that processes and the kernel hold.
+//! `collect` lists them by RDMA netlink; `query` and `analyse` read them.
+
 use std::net::{IpAddr, SocketAddr};
 
 use schemars::JsonSchema;
@@ -5,154 +8,155 @@ use serde::{Deserialize, Serialize};
 
 use super::GidValue;
 
-/// An object of an RDMA device that a process or the kernel holds, as RDMA netlink lists it.
+/// Object of an RDMA device that a process or the kernel holds, as RDMA netlink lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resource {
     /// Kernel name of the device.
     pub device: String,
-    /// Who holds it; `None` where the kernel does not say (a process of another PID namespace).
+    /// Holder of the object; `None` if the kernel does not report it (a process of another PID
+    /// namespace).
     pub owner: Option<Owner>,
-    /// What it is.
+    /// Object.
     #[serde(flatten)]
     pub object: Object,
 }
 
-/// Who holds a resource.
+/// Holder of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
-    /// A process.
+    /// Process.
     Process {
-        /// Its number, as the reader's PID namespace has it; a thread's where that made the object
-        /// and has ended.
+        /// Process ID in the PID namespace of the reader. If a thread created the object and has
+        /// ended, it is the thread ID.
         pid: u32,
-        /// Its name; `None` when it has gone.
+        /// Name of the process; `None` if the process has ended.
         name: Option<String>,
     },
-    /// A part of the kernel, by its module's name: `ib_core`, `nvme_rdma`.
+    /// Part of the kernel, by the name of its module: `ib_core`, `nvme_rdma`.
     Kernel {
-        /// The name.
+        /// Name of the module.
         name: String,
     },
 }
 
-/// The kinds of resources, each with what is known of it; numbers are the kernel's own.
+/// Kinds of objects, each with its values. All numbers are assigned by the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Object {
-    /// A queue pair.
+    /// Queue pair.
     Qp(QueuePair),
-    /// A connection identifier of `rdma_cm`.
+    /// Connection identifier of `rdma_cm`.
     CmId(CmId),
-    /// A completion queue.
+    /// Completion queue.
     Cq {
-        /// Number.
+        /// Number of the completion queue.
         cqn: Option<u32>,
-        /// Entries it holds.
+        /// Number of entries that fit in the queue.
         entries: Option<u32>,
-        /// Queues that use it.
+        /// Number of queues that use it.
         users: Option<u64>,
-        /// How the kernel polls it: `DIRECT`, `SOFTIRQ`, `WORKQUEUE`, `UNBOUND_WORKQUEUE`; `None`
-        /// for queues of processes.
+        /// Polling context of the kernel: `DIRECT`, `SOFTIRQ`, `WORKQUEUE`, `UNBOUND_WORKQUEUE`;
+        /// `None` for a queue of a process.
         polled_by: Option<String>,
-        /// Whether interrupt moderation adapts.
+        /// True if interrupt moderation is adaptive.
         adaptive_moderation: Option<bool>,
-        /// Number of the context it belongs to.
+        /// Number of the user context.
         ctxn: Option<u32>,
     },
-    /// A memory region.
+    /// Memory region.
     Mr {
-        /// Number.
+        /// Number of the memory region.
         mrn: Option<u32>,
         /// Remote key; `None` without `CAP_NET_ADMIN`.
         rkey: Option<u32>,
         /// Local key; `None` without `CAP_NET_ADMIN`.
         lkey: Option<u32>,
-        /// Bytes.
+        /// Length in bytes.
         length_bytes: Option<u64>,
-        /// Number of its protection domain.
+        /// Number of the protection domain.
         pdn: Option<u32>,
     },
-    /// A protection domain.
+    /// Protection domain.
     Pd {
-        /// Number.
+        /// Number of the protection domain.
         pdn: Option<u32>,
-        /// Key of the kernel for all memory; `None` without `CAP_NET_ADMIN`.
+        /// Local key of the kernel for all memory; `None` without `CAP_NET_ADMIN`.
         local_dma_lkey: Option<u32>,
-        /// Objects in it.
+        /// Number of objects in the protection domain.
         users: Option<u64>,
-        /// Number of the context it belongs to.
+        /// Number of the user context.
         ctxn: Option<u32>,
     },
-    /// A user context: a process that has opened the device.
+    /// User context of a process that opened the device.
     Ctx {
-        /// Number.
+        /// Number of the user context.
         ctxn: Option<u32>,
     },
-    /// A shared receive queue.
+    /// Shared receive queue.
     Srq {
-        /// Number.
+        /// Number of the shared receive queue.
         srqn: Option<u32>,
-        /// `BASIC`, `XRC` or `TM`.
+        /// Type: `BASIC`, `XRC` or `TM`.
         srq_type: Option<String>,
-        /// Number of its protection domain.
+        /// Number of the protection domain.
         pdn: Option<u32>,
-        /// Number of its completion queue.
+        /// Number of the completion queue.
         cqn: Option<u32>,
     },
 }
 
-/// A queue pair.
+/// Queue pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueuePair {
-    /// Port; `None` before the queue pair is bound to one.
+    /// Port number; `None` before the queue pair is bound to a port.
     pub port: Option<u32>,
-    /// Its own number.
+    /// Local queue pair number.
     pub lqpn: Option<u32>,
-    /// The peer's number; only connected types have one.
+    /// Queue pair number of the peer; `None` for unconnected types.
     pub rqpn: Option<u32>,
-    /// `RC`, `UC`, `UD`, `XRC_INI`, `GSI` and so on.
+    /// Type: `RC`, `UC`, `UD`, `XRC_INI`, `GSI` and others.
     pub qp_type: Option<String>,
-    /// `RESET`, `INIT`, `RTR`, `RTS`, `SQD`, `SQE`, `ERR`.
+    /// State: `RESET`, `INIT`, `RTR`, `RTS`, `SQD`, `SQE`, `ERR`.
     pub state: Option<String>,
     /// Packet sequence number of the receive queue.
     pub rq_psn: Option<u32>,
-    /// Packet sequence number of the send queue: it moves when the queue pair sends.
+    /// Packet sequence number of the send queue. It increases when the queue pair sends.
     pub sq_psn: Option<u32>,
-    /// `MIGRATED`, `REARM`, `ARMED`.
+    /// Path migration state: `MIGRATED`, `REARM`, `ARMED`.
     pub path_migration: Option<String>,
-    /// Number of its protection domain.
+    /// Number of the protection domain.
     pub pdn: Option<u32>,
 }
 
-/// A connection identifier.
+/// Connection identifier of `rdma_cm`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CmId {
-    /// Number.
+    /// Number of the connection identifier.
     pub cm_idn: Option<u32>,
-    /// Port; `None` before an address is resolved.
+    /// Port number; `None` before an address is resolved.
     pub port: Option<u32>,
     /// Number of the queue pair.
     pub lqpn: Option<u32>,
     /// Type of the queue pair.
     pub qp_type: Option<String>,
-    /// `LISTEN`, `CONNECT` and so on.
+    /// State: `LISTEN`, `CONNECT` and others.
     pub state: Option<String>,
     /// Port space: `TCP`, `UDP`, `IPOIB`, `IB`.
     pub port_space: Option<String>,
     /// Local address.
     pub source: Option<CmAddress>,
-    /// The peer's address; unspecified while it listens.
+    /// Address of the peer; unspecified for a listener.
     pub destination: Option<CmAddress>,
 }
 
-/// One end of a connection.
+/// Address of one end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CmAddress {
     /// IP address and port.
     Ip(SocketAddr),
-    /// A GID, on native InfiniBand.
+    /// GID, on native InfiniBand.
     Gid(GidValue),
 }
 
@@ -166,7 +170,7 @@ impl std::fmt::Display for CmAddress {
 }
 
 impl CmAddress {
-    /// The IP address, where it is one that is set.
+    /// Returns the IP address; `None` for a GID or an unspecified address.
     #[must_use]
     pub fn ip(&self) -> Option<IpAddr> {
         match self {
@@ -177,10 +181,10 @@ impl CmAddress {
 }
 
 impl Object {
-    /// Every word of [`Object::word`].
+    /// Every word that [`Object::word`] can return.
     pub const WORDS: [&str; 7] = ["qp", "cm_id", "cq", "mr", "pd", "ctx", "srq"];
 
-    /// The word of the KIND column, as `rdma resource` has it.
+    /// Returns the word of the KIND column and of `rdma resource`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {

@@ -1,117 +1,124 @@
+//! Values of libibverbs, in the report and in captures.
+//! `collect::verbs` fills them; `query` and `compat` show them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Fix, Guid};
 
-/// Whether libibverbs answered for a host.
+/// State of the query to libibverbs on a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum VerbsState {
-    /// Nobody asked.
+    /// libibverbs was not queried.
     NotAsked,
-    /// The library answered; its devices are in the report.
+    /// libibverbs reported devices; the report contains them.
     Answered,
-    /// It could not be asked.
+    /// libibverbs could not be queried.
     Unavailable {
-        /// What is missing or went wrong, in one sentence.
+        /// Observation, in one sentence.
         #[serde(deserialize_with = "super::words::read")]
         detail: String,
-        /// What brings it.
+        /// Command or setting that repairs it.
         #[serde(default, deserialize_with = "super::fix::read")]
         #[schemars(with = "Option<String>")]
         fix: Option<Fix>,
     },
 }
 
-/// Everything libibverbs says in one go: the answer of the child that asks it.
+/// Report of the child process that queries libibverbs.
 ///
-/// It stands in captures: a field that is added later is `None` when an older program recorded it.
+/// Captures contain this type. A field that was added later is `None` if an older program wrote
+/// the capture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerbsAnswer {
-    /// One entry for each device that has a user-space driver, in the library's order.
+    /// One entry for each device with a userspace provider, in the order of the library.
     Devices(Vec<VerbsEntry>),
-    /// The library or the kernel side is not there.
+    /// The library or the kernel interface is missing.
     Unavailable {
-        /// What is missing, in one sentence.
+        /// Observation, in one sentence.
         #[serde(deserialize_with = "super::words::read")]
         detail: String,
-        /// What brings it.
+        /// Command or setting that repairs it.
         #[serde(default, deserialize_with = "super::fix::read")]
         fix: Option<Fix>,
         /// Name of the error number with which the library refused the list of devices; `None`
-        /// when there is no library, or nobody noted it.
+        /// without a library, and if the number was not recorded.
         #[serde(default)]
         errno: Option<String>,
     },
 }
 
-/// One device of a [`VerbsAnswer`].
+/// Device of a [`VerbsAnswer`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerbsEntry {
     /// Kernel name.
     pub name: String,
-    /// Node GUID in the list of devices, zero as well.
+    /// Node GUID in the list of devices, even if it is zero.
     #[serde(default)]
     pub node_guid: Option<Guid>,
-    /// `enum ibv_transport_type`: 0 InfiniBand and RoCE, 1 iWARP, 4 unspecified (EFA); -1 unknown.
+    /// Transport type (`enum ibv_transport_type`): 0 InfiniBand and RoCE, 1 iWARP, 4 unspecified
+    /// (EFA); -1 unknown.
     #[serde(default)]
     pub transport_type: Option<i32>,
-    /// What the device answered, or why it did not.
+    /// Attributes of the device, or the reason why the query failed.
     pub answer: Result<VerbsAttributes, String>,
-    /// What the device refused, when it did not answer.
+    /// Step that failed; `None` if the query succeeded.
     #[serde(default)]
     pub refused: Option<VerbsStep>,
 }
 
-/// What is asked of a device, in this order.
+/// Steps of the query of a device, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerbsStep {
-    /// To be opened.
+    /// Opening of the device.
     Open,
-    /// Its own attributes.
+    /// Query of the attributes of the device.
     QueryDevice,
 }
 
-/// What a device and its ports answered.
+/// Attributes of a device and its ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerbsAttributes {
-    /// The device.
+    /// Attributes of the device.
     pub device: VerbsDevice,
-    /// The ports that answered.
+    /// Attributes of the ports whose query succeeded.
     pub ports: Vec<VerbsPort>,
-    /// The ports that did not.
+    /// Ports whose query failed.
     #[serde(default)]
     pub refused_ports: Vec<VerbsRefusal>,
 }
 
-/// A port that did not answer.
+/// Port whose query failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerbsRefusal {
     /// Port number, from 1.
     pub number: u32,
-    /// The error number's code on that machine.
+    /// Error number, as a code of the host.
     pub code: i32,
-    /// Why, in one sentence.
+    /// Reason, in one sentence.
     #[serde(deserialize_with = "super::words::read")]
     pub detail: String,
 }
 
-/// A device's attributes as `ibv_query_device` gives them (names of `struct ibv_device_attr`).
+/// Device attributes of `ibv_query_device` (names of `struct ibv_device_attr`).
 ///
-/// Codes and masks are those of `infiniband/verbs.h`. What an older program recorded is `None`.
+/// Codes and masks are defined in `infiniband/verbs.h`. A field that an older program did not
+/// record is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are those of struct ibv_device_attr, documented there")]
 pub struct VerbsDevice {
     pub fw_ver: String,
-    /// As the driver says, zero as well.
+    /// Node GUID of the driver, even if it is zero.
     #[serde(default)]
     pub node_guid: Option<Guid>,
-    /// As the driver says, zero as well.
+    /// System image GUID of the driver, even if it is zero.
     #[serde(default)]
     pub sys_image_guid: Option<Guid>,
-    /// `enum ibv_transport_type`: 0 InfiniBand and `RoCE`, 1 iWARP, 4 unspecified (EFA).
+    /// Transport type (`enum ibv_transport_type`): 0 InfiniBand and `RoCE`, 1 iWARP, 4
+    /// unspecified (EFA).
     #[serde(default)]
     pub transport_type: Option<i32>,
     pub vendor_id: u32,
@@ -144,7 +151,7 @@ pub struct VerbsDevice {
     pub max_qp_init_rd_atom: Option<i64>,
     #[serde(default)]
     pub max_ee_init_rd_atom: Option<i64>,
-    /// 0 none, 1 within the device, 2 global.
+    /// Atomic operations: 0 none, 1 within the device, 2 global.
     #[serde(default)]
     pub atomic_cap: Option<u32>,
     #[serde(default)]
@@ -168,24 +175,25 @@ pub struct VerbsDevice {
     #[serde(default)]
     pub max_map_per_fmr: Option<i64>,
     pub max_pkeys: u32,
-    /// Exponent of 4.096 µs.
+    /// Acknowledgment delay of the adapter: 4.096 µs times two to the power of this value.
     #[serde(default)]
     pub local_ca_ack_delay: Option<u32>,
-    /// Interrupt vectors for completions.
+    /// Number of completion vectors (interrupts).
     #[serde(default)]
     pub num_comp_vectors: Option<i64>,
-    /// All 64 bits where the driver gives them, else the lower 32.
+    /// Capability bits: 64 bits if the driver reports them, otherwise the lower 32 bits.
     pub device_cap_flags: u64,
-    /// What the extended query adds; `None` when library or driver has no such query.
+    /// Attributes of the extended query; `None` if the library or the driver does not support the
+    /// query.
     #[serde(default)]
     pub extended: Option<VerbsExtended>,
-    /// Completion counters; `None` from a library before v65 or a driver without them.
+    /// Completion counters; `None` if the library is older than v65 or the driver has none.
     #[serde(default)]
     pub comp_cntr_caps: Option<VerbsCompletionCounters>,
 }
 
-/// What `ibv_query_device_ex` adds (names of `struct ibv_device_attr_ex`); a field that the driver
-/// does not know is zero, as the library gives it.
+/// Attributes that `ibv_query_device_ex` adds (names of `struct ibv_device_attr_ex`). The library
+/// reports zero for a field that the driver does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are those of struct ibv_device_attr_ex")]
 pub struct VerbsExtended {
@@ -222,48 +230,49 @@ pub struct VerbsExtended {
     pub pci_atomic_compare_swap: u32,
 }
 
-/// What `ibv_query_comp_cntr_caps` says.
+/// Attributes of `ibv_query_comp_cntr_caps`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerbsCompletionCounters {
-    /// Most counters.
+    /// Maximum number of counters.
     pub max_counters: u32,
-    /// What they can count, as a mask.
+    /// Operations that the counters can count, as a mask.
     pub supported_qp_attach_ops: u32,
 }
 
-/// A port's attributes as `ibv_query_port` gives them.
+/// Port attributes of `ibv_query_port`.
 ///
-/// Codes and masks are those of `infiniband/verbs.h`. What an older program recorded is `None`.
+/// Codes and masks are defined in `infiniband/verbs.h`. A field that an older program did not
+/// record is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerbsPort {
     /// Port number, from 1.
     pub number: u32,
-    /// Logical state: 1 down, 2 initialise, 3 armed, 4 active, 5 active defer.
+    /// Logical state: 1 down, 2 initialize, 3 armed, 4 active, 5 active defer.
     #[serde(default)]
     pub state_code: Option<u32>,
     /// Physical state: 2 polling, 3 disabled, 5 link up.
     #[serde(default)]
     pub phys_state_code: Option<u32>,
-    /// 0 unspecified, 1 InfiniBand, 2 Ethernet.
+    /// Link layer: 0 unspecified, 1 InfiniBand, 2 Ethernet.
     #[serde(default)]
     pub link_layer_code: Option<u32>,
-    /// Active MTU in bytes; `None` for a code that is no MTU.
+    /// Active MTU in bytes; `None` for an unknown code.
     pub active_mtu: Option<u32>,
-    /// Largest MTU in bytes; `None` for a code that is no MTU.
+    /// Largest MTU in bytes; `None` for an unknown code.
     pub max_mtu: Option<u32>,
-    /// Active MTU as a code: 1 is 256 bytes, 5 is 4096.
+    /// Active MTU, as a code: 1 is 256 bytes, 5 is 4,096 bytes.
     #[serde(default)]
     pub active_mtu_code: Option<u32>,
-    /// Largest MTU as a code.
+    /// Largest MTU, as a code.
     #[serde(default)]
     pub max_mtu_code: Option<u32>,
-    /// Local identifier, 0 on Ethernet.
+    /// Local identifier; 0 on Ethernet.
     #[serde(default)]
     pub lid: Option<u32>,
     /// Local identifier of the subnet manager.
     #[serde(default)]
     pub sm_lid: Option<u32>,
-    /// Low bits of the LID that are ignored.
+    /// Number of low LID bits that are ignored.
     #[serde(default)]
     pub lmc: Option<u32>,
     /// Service level of the subnet manager.
@@ -275,43 +284,43 @@ pub struct VerbsPort {
     pub pkey_tbl_len: u32,
     /// Largest message in bytes.
     pub max_msg_bytes: u32,
-    /// Port capability bits (`PortInfo:CapabilityMask`).
+    /// Capability bits of the port (`PortInfo:CapabilityMask`).
     pub port_cap_flags: u32,
-    /// Further capability bits (`PortInfo:CapabilityMask2`).
+    /// More capability bits of the port (`PortInfo:CapabilityMask2`).
     #[serde(default)]
     pub port_cap_flags2: Option<u32>,
-    /// Virtual lanes as a code: 1 is 1, 2 is 2, 3 is 4, 4 is 8, 5 is 15.
+    /// Number of virtual lanes, as a code: 1 is 1, 2 is 2, 3 is 4, 4 is 8, 5 is 15.
     #[serde(default)]
     pub max_vl_num_code: Option<u32>,
-    /// Packets with a wrong `P_Key`.
+    /// Number of packets with an invalid `P_Key`.
     #[serde(default)]
     pub bad_pkey_cntr: Option<u32>,
-    /// Packets with a wrong `Q_Key`.
+    /// Number of packets with an invalid `Q_Key`.
     #[serde(default)]
     pub qkey_viol_cntr: Option<u32>,
-    /// Delay of the subnet as an exponent of 4.096 µs.
+    /// Propagation delay of the subnet: 4.096 µs times two to the power of this value.
     #[serde(default)]
     pub subnet_timeout: Option<u32>,
-    /// What the subnet manager has initialised.
+    /// Initialization that the subnet manager performed, as a mask.
     #[serde(default)]
     pub init_type_reply: Option<u32>,
-    /// Width as a code: 1 is 1X, 2 is 4X, 4 is 8X, 8 is 12X, 16 is 2X.
+    /// Link width, as a code: 1 is 1X, 2 is 4X, 4 is 8X, 8 is 12X, 16 is 2X.
     #[serde(default)]
     pub active_width_code: Option<u32>,
-    /// Speed per lane as a code of 8 bits: 1 is SDR, 128 is NDR.
+    /// Speed per lane, as a code of 8 bits: 1 is SDR, 128 is NDR.
     #[serde(default)]
     pub active_speed_code: Option<u32>,
-    /// The same with room for XDR (256); 0 from a library before v49.
+    /// Speed per lane, as a code with room for XDR (256); 0 if the library is older than v49.
     #[serde(default)]
     pub active_speed_ex_code: Option<u32>,
-    /// Effective rate of the link, of all ports of a bond together; `None` from a library before
-    /// v62 or a driver without the query.
+    /// Effective link rate in bits per second, of all ports of a bond together. `None` if the
+    /// library is older than v62 or the driver does not support the query.
     #[serde(default)]
     pub effective_bps: Option<u64>,
 }
 
 impl VerbsPort {
-    /// Lanes of the link; `None` for a code that is no width.
+    /// Returns the number of lanes of the link; `None` for an unknown code.
     #[must_use]
     pub fn lanes(&self) -> Option<u32> {
         match self.active_width_code? {
@@ -324,7 +333,7 @@ impl VerbsPort {
         }
     }
 
-    /// Nominal bits per second of one lane; `None` for a code that is no speed.
+    /// Returns the nominal rate of one lane in bits per second; `None` for an unknown code.
     #[must_use]
     pub fn lane_bps(&self) -> Option<u64> {
         let narrow = self.active_speed_code?;
@@ -343,7 +352,7 @@ impl VerbsPort {
         Some(tenths * 100_000_000)
     }
 
-    /// Virtual lanes; `None` for a code that is no such number.
+    /// Returns the number of virtual lanes; `None` for an unknown code.
     #[must_use]
     pub fn virtual_lanes(&self) -> Option<u32> {
         match self.max_vl_num_code? {

@@ -1,9 +1,10 @@
-//! The index of a GID as users ask for it.
+//! GID index that the user requests, for all hosts or for one host.
+//! `cli` parses it; `ping::choose` uses it.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// Which GID of its port a host is to use, by its index.
+/// GID index per host. A host without an index of its own gets the common index.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WantedGid {
     usual: Option<u32>,
@@ -11,19 +12,19 @@ pub struct WantedGid {
 }
 
 impl WantedGid {
-    /// What is wanted of a host.
+    /// Returns the GID index for a host; `None` if no index was requested.
     #[must_use]
     pub fn of(&self, host: &str) -> Option<u32> {
         self.of.get(host).copied().or(self.usual)
     }
 
-    /// The hosts that are named.
+    /// Returns the hosts that have an index of their own.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.of.keys().map(String::as_str)
     }
 }
 
-/// Words parted by commas: `3` for all hosts, `n1=0` for one.
+/// Parses words that are separated by commas: `3` for all hosts, `n1=0` for one host.
 impl FromStr for WantedGid {
     type Err = String;
 

@@ -1,26 +1,28 @@
-//! Texts of a host, as the operator reads them: of bounded length, and never in the form of a
+//! Texts of a host, as the operator reads them: of limited length, and never in the form of a
 //! fix.
+//! Deserializers of `model`, `wire` and `fleet` call this module.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer};
 
-/// Characters that are kept of a text; the rest is cut. A detail may hold a path of 4,096 bytes
-/// and the text of a file.
+/// Maximum length of a text, in characters. The rest is cut off. A detail may hold a path of
+/// 4,096 bytes and the text of a file.
 const LONGEST: usize = 16_384;
 
-/// The word with which rdmactl marks its own fixes.
+/// Word that marks the fixes of rdmactl in its output.
 const MARK: &str = "fix:";
 
 /// Replacement of [`MARK`] in the text of a host.
 const QUOTED_MARK: &str = "\"fix\":";
 
-/// Reads a text that a host or a file contains.
+/// Deserializes a text that a host or a file contains.
 pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     Cow::<'de, str>::deserialize(from).map(|text| of_host(&text))
 }
 
-/// Returns the text of a host: at most 16,384 characters, with the word `fix:` in quotes.
+/// Returns the text of a host: at most 16,384 characters, with every `fix:` replaced with
+/// `"fix":`.
 #[must_use]
 pub fn of_host(text: &str) -> String {
     let end = text.char_indices().nth(LONGEST).map(|(at, _)| at);

@@ -1,9 +1,12 @@
+//! Transports and channels of a connection.
+//! `analyse` fills them; `query` shows them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::End;
 
-/// What carries data.
+/// Transport of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
@@ -13,20 +16,20 @@ pub enum Transport {
     Tcp,
     /// UDP.
     Udp,
-    /// SMC over RDMA.
+    /// SMC over RDMA (SMC-R).
     SmcR,
-    /// SMC within one machine.
+    /// SMC within one machine (SMC-D).
     SmcD,
-    /// RDMA and TCP at once.
+    /// RDMA and TCP at the same time.
     Mixed,
-    /// Nothing now.
+    /// No transport at the moment.
     None,
-    /// It could not be read.
+    /// The transport could not be read.
     Unknown,
 }
 
 impl Transport {
-    /// The word of the USING column.
+    /// Returns the word of the USING column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -41,36 +44,36 @@ impl Transport {
         }
     }
 
-    /// Whether data travels by RDMA only.
+    /// Returns true if all data travels over RDMA.
     #[must_use]
     pub fn is_rdma(self) -> bool {
         matches!(self, Self::Rdma | Self::SmcR)
     }
 }
 
-/// Channels of a connection.
+/// Number of channels of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Channels {
-    /// Over RDMA; `None` where no source counts them.
+    /// RDMA channels; `None` if no source counts them.
     pub rdma: Option<u32>,
-    /// Over TCP; `None` as above.
+    /// TCP channels; `None` if no source counts them.
     pub tcp: Option<u32>,
-    /// Whether all of them are in use; `None` where no source tells.
+    /// True if all channels are in use; `None` if no source reports it.
     pub is_busy: Option<bool>,
 }
 
-/// One channel over RDMA: a queue pair, with the connection identifier that made it.
+/// RDMA channel: a queue pair, with the connection identifier that created it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RdmaChannel {
     /// Kernel name of the device.
     pub device: String,
-    /// Port.
+    /// Port number; `None` if it is unknown.
     pub port: Option<u32>,
-    /// Number of the own queue pair.
+    /// Number of the local queue pair.
     pub lqpn: Option<u32>,
-    /// Number of the peer's.
+    /// Number of the queue pair of the peer.
     pub rqpn: Option<u32>,
-    /// `RC`, `UD` and so on.
+    /// Type of the queue pair: `RC`, `UD` and others.
     pub qp_type: Option<String>,
     /// State of the queue pair: `RTS`, `ERR`.
     pub qp_state: Option<String>,
@@ -82,19 +85,19 @@ pub struct RdmaChannel {
     pub sq_psn: Option<u32>,
 }
 
-/// One channel over TCP.
+/// TCP channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpChannel {
-    /// The own end.
+    /// Local end.
     pub local: End,
-    /// The other end.
+    /// Remote end.
     pub remote: End,
-    /// Bytes that the peer has acknowledged; `None` where only `/proc/net/tcp` could be read.
+    /// Bytes that the peer has acknowledged; `None` if only `/proc/net/tcp` could be read.
     pub sent_bytes: Option<u64>,
-    /// Bytes that came.
+    /// Bytes that were received; `None` as for `sent_bytes`.
     pub received_bytes: Option<u64>,
-    /// Segments sent again.
+    /// Segments that were retransmitted; `None` as for `sent_bytes`.
     pub retransmitted: Option<u64>,
-    /// Whether it only carries what prepares and keeps the other channels.
+    /// True if the channel only sets up and controls the other channels.
     pub is_control: bool,
 }

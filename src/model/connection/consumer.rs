@@ -1,20 +1,23 @@
+//! Consumer of a connection: the kind of the software, the instance, and the role.
+//! `analyse` fills it; `query` and `render` show it.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The software that holds a connection.
+/// Software that holds a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Consumer {
-    /// What it is.
+    /// Kind of the software.
     pub kind: ConsumerKind,
-    /// Which of them: a mount point, a controller, a session, `ib_send_bw[4711]`.
+    /// Instance: a mount point, a controller, a session, `ib_send_bw[4711]`.
     pub instance: String,
-    /// Which side it is on.
+    /// Role in the connection.
     pub role: Role,
-    /// The process; `None` for the kernel's own, and where the owner could not be read.
+    /// Process ID; `None` for a connection of the kernel, or if the owner could not be read.
     pub pid: Option<u32>,
 }
 
-/// The kinds of consumers.
+/// Kinds of consumers.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -28,17 +31,17 @@ pub enum ConsumerKind {
     Nvmeof,
     /// iSCSI and iSER.
     Iscsi,
-    /// SCSI RDMA protocol.
+    /// SCSI RDMA Protocol (SRP).
     Srp,
     /// SMC-R.
     Smc,
-    /// Reliable datagram sockets.
+    /// Reliable Datagram Sockets (RDS).
     Rds,
     /// Lustre.
     Lustre,
     /// SMB Direct.
     Smb,
-    /// The Plan 9 file protocol.
+    /// Plan 9 file protocol.
     #[serde(rename = "9p")]
     P9,
     /// Any process: MPI, UCX, NCCL, perftest.
@@ -61,7 +64,7 @@ impl ConsumerKind {
         Self::Process,
     ];
 
-    /// The word of the USER column.
+    /// Returns the word of the USER column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -80,20 +83,20 @@ impl ConsumerKind {
     }
 }
 
-/// Which side of a connection a consumer is on.
+/// Role of a consumer in a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// It asked for the connection.
+    /// The consumer requested the connection.
     Client,
-    /// It was asked.
+    /// The consumer accepted the connection.
     Server,
-    /// Neither can be told from the other.
+    /// Client and server cannot be distinguished.
     Peer,
 }
 
 impl Role {
-    /// The word of the ROLE column.
+    /// Returns the word of the ROLE column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

@@ -1,27 +1,31 @@
+//! Memory that a `BeeGFS` client pins for RDMA.
+//! `analyse` computes it from the settings of the client; `query` shows it.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Memory that a client of `BeeGFS` pins for RDMA, and makes its servers pin.
+/// Memory that a `BeeGFS` client and its servers pin for RDMA, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PinnedMemory {
-    /// For one connection, at each end: size of a buffer x their number x 2.
+    /// Bytes per connection, at each end: buffer size x number of buffers x 2.
     pub per_connection_bytes: u64,
-    /// For the connections that there are with this server.
+    /// Bytes for the existing connections to this server.
     pub now_bytes: u64,
-    /// For as many as there may be with this server (`connMaxInternodeNum`).
+    /// Limit for this server: bytes for `connMaxInternodeNum` connections.
     pub most_bytes: u64,
-    /// The same with all servers: what this client may pin.
+    /// Limit of this client: bytes for all servers.
     pub client_most_bytes: u64,
-    /// What a server may pin for all servers and for the clients among the hosts that were asked.
+    /// Limit of a server: bytes for all servers, and for the clients among the queried hosts.
     pub server_most_bytes: u64,
-    /// All memory of this host.
+    /// Memory of this host; `None` if it could not be read.
     pub host_bytes: Option<u64>,
-    /// Size of a buffer, as it is set (`connRDMABufSize`).
+    /// Configured size of a buffer (`connRDMABufSize`).
     pub buffer_bytes: u64,
-    /// Number of buffers for one connection and direction, as it is set (`connRDMABufNum`).
+    /// Configured number of buffers per connection and direction (`connRDMABufNum`).
     pub buffers: u64,
-    /// Size as recommended for the host's adapter; `None` where size and number are so.
+    /// Recommended buffer size for the adapter; `None` if size and number are as recommended, or
+    /// if no recommendation is known.
     pub recommended_buffer_bytes: Option<u64>,
-    /// Number as recommended; `None` as above.
+    /// Recommended number of buffers; `None` as for `recommended_buffer_bytes`.
     pub recommended_buffers: Option<u64>,
 }

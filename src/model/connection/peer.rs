@@ -1,3 +1,6 @@
+//! Ends of a connection by name and address.
+//! `analyse` fills them; `query` and `render` show them.
+
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
@@ -5,42 +8,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::GidValue;
 
-/// The other end of a connection.
+/// Other end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Peer {
-    /// What the consumer calls it: a server's name, an NQN, an IQN.
+    /// Name in the consumer: the name of a server, an NQN, an IQN.
     pub name: Option<String>,
-    /// Its IP address.
+    /// IP address.
     pub address: Option<IpAddr>,
-    /// Its port.
+    /// IP port.
     pub port: Option<u16>,
-    /// Its GID, on InfiniBand without IP.
+    /// GID, on InfiniBand without IP.
     pub gid: Option<GidValue>,
-    /// The host of the fleet that it is, where all were asked.
+    /// Host of the run that is the peer; `None` if no host of the run matches.
     pub host: Option<String>,
-    /// How it became known; `None` while it is not.
+    /// Source of the identity of the peer; `None` if the peer is unknown.
     pub known_by: Option<KnownBy>,
 }
 
-/// How the peer of a connection became known.
+/// Source of the identity of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KnownBy {
-    /// The consumer's own list says so.
+    /// List of the consumer.
     Consumer,
-    /// The connection manager has the address.
+    /// Address in the connection manager.
     ConnectionManager,
-    /// A queue pair of another host has the mirrored numbers and packet sequence numbers.
+    /// Queue pair of another host with the mirrored queue pair numbers and packet sequence
+    /// numbers.
     QueuePairs,
-    /// The only host that the same process has TCP connections with.
+    /// Inference: the only host to which the process has TCP connections.
     OutOfBand,
 }
 
-/// An end by address.
+/// End of a connection by address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct End {
     /// IP address.
     pub address: Option<IpAddr>,
-    /// Port.
+    /// IP port.
     pub port: Option<u16>,
 }

@@ -1,24 +1,27 @@
+//! States and verdicts of connections.
+//! This module holds the words; `analyse` judges.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether a connection works.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectionState {
-    /// It does.
+    /// The connection works.
     Up,
-    /// There is none while nobody needs one.
+    /// No connection exists, because none is needed.
     Idle,
-    /// It is being made.
+    /// The connection is being established.
     Connecting,
-    /// It does not.
+    /// The connection does not work.
     Down,
-    /// It could not be read.
+    /// The state could not be read.
     Unknown,
 }
 
 impl ConnectionState {
-    /// The word of the STATE column.
+    /// Returns the word of the STATE column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -31,38 +34,38 @@ impl ConnectionState {
     }
 }
 
-/// What is to be made of a connection, from good to bad.
+/// Verdict on a connection, from good to bad.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectionVerdict {
-    /// RDMA, and it works.
+    /// RDMA is in use and works.
     Ok,
-    /// No connection while none is needed.
+    /// No connection is needed, or a connection is being established.
     Idle,
-    /// TCP, because somebody wrote so.
+    /// TCP is in use because the configuration requests TCP.
     TcpConfigured,
-    /// TCP, and nothing says that it should be otherwise.
+    /// TCP is in use; nothing requests RDMA.
     Tcp,
-    /// TCP, and RDMA could be had.
+    /// TCP is in use; the server also offers RDMA.
     RdmaAvailable,
-    /// What would tell could not be read.
+    /// Data that the verdict needs could not be read.
     Unknown,
-    /// Bulk TCP to a peer that RDMA reaches: no proof.
+    /// Bulk data over TCP to a peer that RDMA reaches: probably a fallback, without proof.
     Suspected,
-    /// RDMA and TCP at once.
+    /// RDMA and TCP are both in use.
     Mixed,
-    /// RDMA, and not all of it works.
+    /// RDMA is in use, but part of it fails.
     Degraded,
-    /// RDMA was wanted, TCP is used.
+    /// RDMA was requested, TCP is in use.
     FallbackConfirmed,
-    /// It does not work, and does not fall back.
+    /// The connection does not work and does not fall back to TCP.
     Down,
 }
 
 impl ConnectionVerdict {
-    /// All of them.
+    /// All verdicts.
     pub const ALL: [Self; 11] = [
         Self::Ok,
         Self::Idle,
@@ -77,7 +80,7 @@ impl ConnectionVerdict {
         Self::Down,
     ];
 
-    /// The word of the VERDICT column, and of JSON.
+    /// Returns the word of the VERDICT column and of JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -119,13 +122,13 @@ impl ConnectionVerdict {
         }
     }
 
-    /// Whether somebody has to mend something.
+    /// Returns true if the connection needs a fix.
     #[must_use]
     pub fn is_fault(self) -> bool {
         matches!(self, Self::FallbackConfirmed | Self::Degraded | Self::Down)
     }
 
-    /// Whether somebody has to look: a fault, or what may be one.
+    /// Returns true if the connection needs attention: a fault, or a possible fault.
     #[must_use]
     pub fn is_telling(self) -> bool {
         self.finding().is_some()

@@ -1,3 +1,6 @@
+//! `BeeGFS` clients and their servers, as the kernel module shows them.
+//! `collect::consumers` fills them; `analyse::connections` judges them.
+
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
@@ -5,42 +8,43 @@ use serde::{Deserialize, Serialize};
 
 use super::Subnet;
 
-/// A client of `BeeGFS` (`/proc/fs/beegfs/ID`).
+/// `BeeGFS` client (`/proc/fs/beegfs/ID`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BeegfsClient {
-    /// Its identifier, which is the directory's name.
+    /// Identifier: the name of the directory.
     pub id: String,
-    /// The directory.
+    /// Directory.
     pub path: String,
-    /// Where it is mounted; `None` where that cannot be told from other mounts.
+    /// Mount point; `None` unless the host has exactly one `BeeGFS` client and one `BeeGFS` mount.
     pub mount_point: Option<String>,
-    /// Settings, as `config` has them: those about connections.
+    /// Settings of the file `config`, with their values.
     pub config: Vec<(String, String)>,
-    /// Own interfaces, the preferred ones first; `None` where they could not be read.
+    /// Local network interfaces, the preferred ones first; `None` if they could not be read.
     pub interfaces: Option<Vec<BeegfsInterface>>,
-    /// Addresses of servers that are to be reached by TCP only (`connTcpOnlyFilterFile`); `None`
-    /// where no such file is named.
+    /// Addresses of servers that are reached over TCP only (`connTcpOnlyFilterFile`); `None` if
+    /// the setting names no file.
     pub tcp_only: Option<BeegfsFilter>,
-    /// The only addresses of servers that may be used at all (`connNetFilterFile`), as above.
+    /// Addresses of the only servers that may be used (`connNetFilterFile`); `None` as for
+    /// `tcp_only`.
     pub allowed: Option<BeegfsFilter>,
-    /// The servers, each with its connections.
+    /// Servers, each with its connections.
     pub nodes: Vec<BeegfsNode>,
 }
 
 impl BeegfsClient {
-    /// Name of its kernel module: `beegfs`, or `beegfs_NAME` for one that was renamed.
+    /// Returns the name of the kernel module: `beegfs`, or `beegfs_NAME` for a renamed module.
     #[must_use]
     pub fn module(&self) -> &str {
         self.path.rsplit('/').nth(1).unwrap_or("beegfs")
     }
 
-    /// A setting.
+    /// Returns the value of a setting; `None` if the file does not have it.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.config.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// A setting that is on or off.
+    /// Returns the value of a boolean setting; `None` if it is missing or not boolean.
     #[must_use]
     pub fn switch(&self, name: &str) -> Option<bool> {
         match self.setting(name)? {
@@ -51,23 +55,23 @@ impl BeegfsClient {
     }
 }
 
-/// A file of addresses that a client's settings name.
+/// File of addresses that a setting of a client names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BeegfsFilter {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// Its subnets; `None` where it could not be read.
+    /// Subnets of the file; `None` if the file could not be read.
     pub subnets: Option<Vec<Subnet>>,
 }
 
-/// An interface that a client would use.
+/// Network interface that a client may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BeegfsInterface {
     /// Name.
     pub name: String,
-    /// Address.
+    /// IP address.
     pub address: Option<IpAddr>,
-    /// Whether it is one for RDMA.
+    /// True if the client can use RDMA on the interface.
     pub is_rdma: bool,
 }
 
@@ -77,7 +81,7 @@ pub struct BeegfsInterface {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum BeegfsNodeKind {
-    /// Management, which uses TCP always.
+    /// Management; a management server uses TCP only.
     Management,
     /// Metadata.
     Meta,
@@ -86,10 +90,10 @@ pub enum BeegfsNodeKind {
 }
 
 impl BeegfsNodeKind {
-    /// All of them, in the order of `beegfs-net`.
+    /// All kinds, in the order of `beegfs-net`.
     pub const ALL: [Self; 3] = [Self::Management, Self::Meta, Self::Storage];
 
-    /// The file that lists them.
+    /// Returns the name of the file that lists the servers.
     #[must_use]
     pub fn file(self) -> &'static str {
         match self {
@@ -99,7 +103,7 @@ impl BeegfsNodeKind {
         }
     }
 
-    /// The word of the INSTANCE column.
+    /// Returns the word of the INSTANCE column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -110,51 +114,51 @@ impl BeegfsNodeKind {
     }
 }
 
-/// A server, and the connections that a client has with it.
+/// Server, with the connections of a client to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BeegfsNode {
-    /// What it is.
+    /// Kind of the server.
     pub kind: BeegfsNodeKind,
-    /// Its name: an identifier in version 7, an alias in version 8.
+    /// Name: an identifier in version 7, an alias in version 8.
     pub name: String,
-    /// Its number.
+    /// Number.
     pub id: Option<u32>,
-    /// Connections of one kind each; `None` where the client had no memory to tell.
+    /// Connections by kind; `None` if the client had too little memory to report them.
     pub pools: Option<Vec<BeegfsPool>>,
 }
 
-/// The connections of one kind with one server.
+/// Connections of one kind to one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BeegfsPool {
-    /// `TCP`, `RDMA`, `SDP`.
+    /// Kind: `TCP`, `RDMA`, `SDP`.
     pub kind: String,
-    /// How many.
+    /// Number of connections.
     pub count: u32,
-    /// Address of the first that is idle.
+    /// Address of the first idle connection; `None` if the client reports none.
     pub address: Option<IpAddr>,
-    /// Its port.
+    /// Port of the first idle connection.
     pub port: Option<u16>,
-    /// Whether all are in use.
+    /// True if all connections are in use.
     pub is_busy: bool,
-    /// Whether the first that is idle is marked as a fallback.
+    /// True if the client marks the first idle connection as a fallback.
     pub is_fallback: bool,
-    /// The text, as it stands there.
+    /// Text of the client, verbatim.
     pub text: String,
 }
 
-/// What the kernel's log says of an attempt to connect.
+/// Attempt to connect, as the kernel log reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BeegfsLogLine {
     /// Address of the server.
     pub address: IpAddr,
-    /// Its port.
+    /// Port of the server.
     pub port: u16,
-    /// `RDMA`, `TCP`.
+    /// Kind: `RDMA`, `TCP`.
     pub kind: String,
-    /// Whether it succeeded.
+    /// True if the attempt succeeded.
     pub is_connected: bool,
-    /// Whether it was not the first choice.
+    /// True if the client used a fallback route.
     pub is_fallback: bool,
-    /// The line, without what comes before the client's words.
+    /// Text of the log line from `Connected` or `Connect failed` on.
     pub text: String,
 }

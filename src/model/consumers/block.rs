@@ -1,117 +1,120 @@
+//! Block storage over a network: NVMe over Fabrics, iSCSI, iSER and SRP.
+//! `collect::consumers` fills the types; `analyse::connections` judges them.
+
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A controller of NVMe over Fabrics (`/sys/class/nvme`).
+/// NVMe over Fabrics controller (`/sys/class/nvme`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NvmeController {
-    /// `nvme0`.
+    /// Kernel name: `nvme0`.
     pub name: String,
-    /// `rdma`, `tcp`, `fc`, `loop`.
+    /// Transport: `rdma`, `tcp`, `fc`, `loop`.
     pub transport: String,
     /// Address of the target.
     pub address: Option<IpAddr>,
-    /// Its port.
+    /// Port of the target.
     pub port: Option<u16>,
-    /// Qualified name of the subsystem.
+    /// Qualified name (NQN) of the subsystem.
     pub subsystem: Option<String>,
-    /// `live`, `connecting`, `resetting`.
+    /// State: `live`, `connecting`, `resetting`.
     pub state: Option<String>,
-    /// Queues, the one for administration among them.
+    /// Number of queues, including the admin queue.
     pub queues: Option<u32>,
 }
 
-/// A path that a file of nvme-cli asks for.
+/// Path that a file of nvme-cli requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NvmeIntent {
     /// File and line: `/etc/nvme/discovery.conf:3`.
     pub source: String,
-    /// `rdma`, `tcp`.
+    /// Transport: `rdma`, `tcp`.
     pub transport: String,
     /// Address of the target.
     pub address: Option<IpAddr>,
 }
 
-/// A port of the NVMe target (`/sys/kernel/config/nvmet/ports`).
+/// Port of the NVMe target (`/sys/kernel/config/nvmet/ports`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NvmetPort {
-    /// Directory: a number.
+    /// Name of the directory: a number.
     pub id: String,
-    /// `rdma`, `tcp`.
+    /// Transport: `rdma`, `tcp`.
     pub transport: String,
-    /// Where it listens.
+    /// Listening address.
     pub address: Option<IpAddr>,
-    /// On which port.
+    /// Listening port.
     pub port: Option<u16>,
-    /// Subsystems that it offers.
+    /// Qualified names of the subsystems that the port offers.
     pub subsystems: Vec<String>,
 }
 
-/// A session of iSCSI or iSER (`/sys/class/iscsi_session`).
+/// iSCSI or iSER session (`/sys/class/iscsi_session`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IscsiSession {
-    /// `session1`.
+    /// Kernel name: `session1`.
     pub name: String,
-    /// What carries it, as the SCSI host has it: `tcp`, `iser`, or an offload such as `bnx2i`.
+    /// Transport of the SCSI host: `tcp`, `iser`, or an offload such as `bnx2i`.
     pub transport: Option<String>,
-    /// Qualified name of the target.
+    /// Qualified name (IQN) of the target.
     pub target: Option<String>,
-    /// `LOGGED_IN`, `FAILED`, `FREE`.
+    /// State of the session: `LOGGED_IN`, `FAILED`, `FREE`.
     pub state: Option<String>,
     /// Address of the target.
     pub address: Option<IpAddr>,
-    /// Its port.
+    /// Port of the target.
     pub port: Option<u16>,
-    /// The own port; only with `tcp`.
+    /// Local port; `None` unless the transport is `tcp`.
     pub own_port: Option<u16>,
     /// State of the connection: `up`, `down`, `failed`.
     pub connection: Option<String>,
 }
 
-/// A record of open-iscsi (`/etc/iscsi/nodes`).
+/// Record of open-iscsi (`/etc/iscsi/nodes`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IscsiNode {
-    /// The file.
+    /// Path of the record.
     pub source: String,
-    /// Qualified name of the target.
+    /// Qualified name (IQN) of the target.
     pub target: String,
     /// Address of the target.
     pub address: Option<IpAddr>,
-    /// Its port.
+    /// Port of the target.
     pub port: Option<u16>,
-    /// `tcp`, `iser`.
+    /// Transport: `tcp`, `iser`.
     pub transport: Option<String>,
 }
 
-/// A portal of the kernel's iSCSI target.
+/// Portal of the iSCSI target of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IscsiPortal {
-    /// Qualified name of the target.
+    /// Qualified name (IQN) of the target.
     pub target: String,
-    /// Where it listens.
+    /// Listening address.
     pub address: Option<IpAddr>,
-    /// On which port.
+    /// Listening port.
     pub port: Option<u16>,
-    /// Whether it is iSER; `None` where that could not be read.
+    /// True for iSER; `None` if the kind could not be read.
     pub is_iser: Option<bool>,
 }
 
-/// A host of the SCSI RDMA protocol (`/sys/class/scsi_host` with a `dgid`).
+/// Host of the SCSI RDMA Protocol (`/sys/class/scsi_host` with a `dgid`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SrpHost {
-    /// `host5`.
+    /// Kernel name: `host5`.
     pub name: String,
-    /// GID of the target's port.
+    /// GID of the port of the target.
     pub target_gid: Option<String>,
-    /// Identifier of the target's I/O controller.
+    /// Identifier of the I/O controller of the target.
     pub target: Option<String>,
-    /// The RDMA device.
+    /// Kernel name of the RDMA device.
     pub device: Option<String>,
-    /// Its port.
+    /// Port number of the RDMA device.
     pub port: Option<u32>,
-    /// Channels.
+    /// Number of channels.
     pub channels: Option<u32>,
-    /// `running`, `blocked`, `transport-offline`, of the remote port.
+    /// State of the remote port: `running`, `blocked`, `transport-offline`.
     pub state: Option<String>,
 }

@@ -1,26 +1,29 @@
+//! Lustre targets of a client, and peers of a Lustre server.
+//! `collect::consumers` fills them; `analyse::connections` judges them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A target of Lustre, as the client sees it (`osc`, `mdc`, `mgc`, file `import`).
+/// Lustre target, as the client sees it (file `import` of an `osc`, `mdc` or `mgc`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LustreImport {
-    /// Directory: `fs-OST0000-osc-ffff8880`.
+    /// Name of the directory: `fs-OST0000-osc-ffff8880`.
     pub name: String,
-    /// The target: `fs-OST0000_UUID`.
+    /// Target: `fs-OST0000_UUID`.
     pub target: Option<String>,
-    /// `FULL`, `DISCONN`, `IDLE`.
+    /// State: `FULL`, `DISCONN`, `IDLE`.
     pub state: Option<String>,
-    /// Network identifiers of the servers that have it.
+    /// Network identifiers (NIDs) of the servers that have the target.
     pub nids: Vec<String>,
-    /// The one in use.
+    /// NID in use.
     pub current: Option<String>,
 }
 
-/// A client or server that talks with a Lustre server, by its network identifier.
+/// Client or server that is connected to a Lustre server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct LustrePeer {
-    /// The target that it uses: `fs-OST0000`.
+    /// Target that the peer uses: `fs-OST0000`.
     pub target: String,
-    /// Its network identifier: `10.0.0.7@o2ib`.
+    /// Network identifier (NID) of the peer: `10.0.0.7@o2ib`.
     pub nid: String,
 }

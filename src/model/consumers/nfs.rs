@@ -1,96 +1,98 @@
+//! NFS mounts, configured mounts, RPC transports and the NFS server of a host.
+//! `collect::consumers` fills them; `analyse::connections` judges them.
+
 use std::net::{IpAddr, SocketAddr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A mount of NFS, as `/proc/self/mountstats` tells it.
+/// NFS mount (`/proc/self/mountstats`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NfsMount {
-    /// What is mounted: `server:/export`.
+    /// Mounted export: `server:/export`.
     pub device: String,
-    /// Where.
+    /// Mount point.
     pub mount_point: String,
-    /// `4.2`, `3`.
+    /// NFS version: `4.2`, `3`.
     pub version: Option<String>,
-    /// The transport in use, in the kernel's word: `tcp`, `rdma`, `tcp6`.
+    /// Transport in use, in the word of the kernel: `tcp`, `rdma`, `tcp6`.
     pub proto: Option<String>,
-    /// The port among the options: one that was asked for.
+    /// Port in the mount options: a requested port.
     pub port: Option<u16>,
-    /// Address of the server, where the options have it.
+    /// Address of the server; `None` if the mount options do not have it.
     pub address: Option<IpAddr>,
-    /// The transports by their statistics.
+    /// Transports, from their lines of statistics.
     pub transports: Vec<NfsTransport>,
 }
 
-/// A line of statistics of one transport.
+/// Line of statistics of one transport.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NfsTransport {
-    /// `tcp`, `rdma`, `udp`, `local`.
+    /// Transport: `tcp`, `rdma`, `udp`, `local`.
     pub kind: String,
-    /// How often it was connected.
+    /// Number of times that the transport was connected.
     pub connects: Option<u64>,
-    /// Over RDMA: answers that made no sense, and requests that could not be written.
+    /// RDMA only: replies that could not be decoded, and requests that could not be encoded.
     pub errors: Option<u64>,
 }
 
-/// A transport of the kernel's RPC client (`/sys/kernel/sunrpc/xprt-switches`).
+/// Transport of the RPC client of the kernel (`/sys/kernel/sunrpc/xprt-switches`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SunrpcTransport {
     /// Directory: `switch-0/xprt-1-tcp`.
     pub name: String,
-    /// `tcp`, `rdma`.
+    /// Transport: `tcp`, `rdma`.
     pub kind: String,
     /// Address of the server.
     pub address: Option<IpAddr>,
-    /// Port of the server; older kernels have none for RDMA.
+    /// Port of the server; older kernels do not report it for RDMA.
     pub port: Option<u16>,
-    /// The own port; 0 for RDMA.
+    /// Local port; `None` for RDMA, for which the kernel reports 0.
     pub own_port: Option<u16>,
-    /// Whether it is connected; `None` where its state could not be read.
+    /// True if the transport is connected; `None` if its state could not be read.
     pub is_connected: Option<bool>,
-    /// Requests that wait for it.
+    /// Number of requests that wait for the transport.
     pub waiting: Option<u32>,
 }
 
-/// Where somebody wrote what is to be mounted from another host: a line of `/etc/fstab`, a unit of
-/// systemd, a map of autofs.
+/// Configured mount from another host: a line of `/etc/fstab`, a systemd unit, or an autofs map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MountIntent {
     /// File and line: `/etc/fstab:12`.
     pub source: String,
-    /// What is mounted.
+    /// Source of the mount: `server:/export`.
     pub device: String,
-    /// Where; `None` in maps of autofs, which have only a part of it.
+    /// Mount point; `None` for autofs maps, which hold only a part of it.
     pub mount_point: Option<String>,
-    /// The options.
+    /// Mount options.
     pub options: String,
 }
 
-/// The NFS server of a host.
+/// NFS server of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NfsServer {
-    /// Where it listens.
+    /// Listening sockets.
     pub listeners: Vec<NfsListener>,
-    /// Its clients of NFS 4; `None` where only root may see them.
+    /// NFS 4 clients; `None` if the list could not be read. Only root may read the list.
     pub clients: Option<Vec<NfsClientOfServer>>,
 }
 
-/// A line of `/proc/fs/nfsd/portlist`.
+/// Listening socket (a line of `/proc/fs/nfsd/portlist`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NfsListener {
-    /// `tcp`, `rdma`, `udp`.
+    /// Transport: `tcp`, `rdma`, `udp`.
     pub kind: String,
-    /// The port.
+    /// Port.
     pub port: u16,
 }
 
-/// A client of the server, as `/proc/fs/nfsd/clients/N/info` tells it.
+/// Client of the NFS server (`/proc/fs/nfsd/clients/N/info`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NfsClientOfServer {
-    /// Directory: a number.
+    /// Name of the directory: a number.
     pub id: String,
-    /// Its address when it introduced itself; port 0 over RDMA.
+    /// Address at which the client introduced itself; port 0 over RDMA.
     pub address: Option<SocketAddr>,
-    /// What it calls itself: `Linux NFSv4.2 n1`.
+    /// Name that the client chooses: `Linux NFSv4.2 n1`.
     pub name: Option<String>,
 }

@@ -1,15 +1,18 @@
+//! 9p mounts.
+//! `collect::consumers` fills them; `analyse::connections` judges them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A mount of the Plan 9 file protocol.
+/// Mount of the Plan 9 file protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct P9Mount {
-    /// What is mounted.
+    /// Source of the mount.
     pub device: String,
-    /// Where.
+    /// Mount point.
     pub mount_point: String,
-    /// `rdma`, `tcp`, `virtio`, `fd`, `unix`, `xen`.
+    /// Transport: `rdma`, `tcp`, `virtio`, `fd`, `unix`, `xen`.
     pub transport: Option<String>,
-    /// Port among the options.
+    /// Port in the mount options.
     pub port: Option<u16>,
 }

@@ -1,19 +1,22 @@
+//! RDS connections.
+//! `collect::consumers` fills them; `analyse::connections` judges them.
+
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A connection of reliable datagram sockets (`struct rds_info_connection`).
+/// Connection of Reliable Datagram Sockets (`struct rds_info_connection`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RdsConnection {
-    /// The own address.
+    /// Local address.
     pub local: IpAddr,
-    /// The other.
+    /// Remote address.
     pub remote: IpAddr,
-    /// `infiniband`, `tcp`, `loopback`.
+    /// Transport: `infiniband`, `tcp`, `loopback`.
     pub transport: String,
-    /// Whether it is connected.
+    /// True if the connection is established.
     pub is_connected: bool,
-    /// Type of service, which makes another connection.
+    /// Type of service. Each type of service has its own connection.
     pub tos: u8,
 }

@@ -1,51 +1,54 @@
+//! SMC sockets.
+//! `collect::consumers` fills them; `analyse::connections` judges them.
+
 use std::net::SocketAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A socket of SMC (`struct smc_diag_msg`).
+/// SMC socket (`struct smc_diag_msg`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SmcSocket {
-    /// The own end.
+    /// Local end.
     pub local: SocketAddr,
-    /// The other end.
+    /// Remote end.
     pub remote: SocketAddr,
-    /// Its state.
+    /// State of the socket.
     pub state: SmcState,
-    /// What carries it; it means something once the handshake is over.
+    /// Transport of the socket; valid after the handshake.
     pub mode: SmcMode,
-    /// Inode.
+    /// Inode of the socket.
     pub inode: u64,
-    /// Why it fell back to TCP.
+    /// Code of the reason for the fallback to TCP; `None` without a fallback.
     pub reason: Option<u32>,
-    /// What the peer said of that.
+    /// Code of the diagnosis of the peer for the fallback.
     pub peer_diagnosis: Option<u32>,
-    /// RDMA device of its link.
+    /// RDMA device of the link.
     pub device: Option<String>,
-    /// Port of that.
+    /// Port number of the RDMA device.
     pub port: Option<u32>,
 }
 
-/// States of a socket of SMC (`enum smc_state` of `net/smc/smc.h`), as far as they differ here.
+/// States of an SMC socket, grouped from `enum smc_state` (`net/smc/smc.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SmcState {
-    /// It carries data.
+    /// The socket carries data.
     Active,
-    /// Its handshake is not over.
+    /// The handshake is not complete.
     Init,
-    /// It waits for connections.
+    /// The socket listens for connections.
     Listen,
-    /// One of its ends is ending it.
+    /// One end is closing the connection.
     Closing,
-    /// It has ended.
+    /// The connection is closed.
     Closed,
-    /// A kernel later than this program says so.
+    /// State that this version does not know.
     Other,
 }
 
 impl SmcState {
-    /// The word for it.
+    /// Returns the word of the state.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -59,16 +62,16 @@ impl SmcState {
     }
 }
 
-/// What carries a socket of SMC (`include/uapi/linux/smc_diag.h`).
+/// Transports of an SMC socket (`include/uapi/linux/smc_diag.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SmcMode {
     /// RDMA.
     SmcR,
-    /// TCP, which it fell back to.
+    /// TCP, after a fallback.
     Tcp,
     /// Memory of one machine.
     SmcD,
-    /// As above.
+    /// Transport that this version does not know.
     Other,
 }

@@ -1,39 +1,42 @@
+//! TCP sockets and the processes that hold them.
+//! `collect::consumers` fills them; `analyse::connections` matches them with consumers.
+
 use std::net::SocketAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A TCP socket. IPv4 within IPv6 is written as IPv4.
+/// TCP socket. An IPv4 address that is mapped to IPv6 is stored as IPv4.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpSocket {
-    /// The own end.
+    /// Local end.
     pub local: SocketAddr,
-    /// The other end; all zeros where it listens.
+    /// Remote end; all zeros for a listening socket.
     pub remote: SocketAddr,
-    /// Its state.
+    /// State of the socket.
     pub state: TcpState,
-    /// Inode, by which its holder is found; 0 for a socket that the kernel is done with.
+    /// Inode, which leads to the holder; 0 if no process holds the socket.
     pub inode: u64,
-    /// Bytes that the peer has acknowledged.
+    /// Bytes that the peer has acknowledged; `None` if the sockets come from `/proc/net/tcp`.
     pub sent_bytes: Option<u64>,
-    /// Bytes that came.
+    /// Bytes that were received; `None` as for `sent_bytes`.
     pub received_bytes: Option<u64>,
-    /// Segments that were sent again.
+    /// Segments that were retransmitted; `None` as for `sent_bytes`.
     pub retransmitted: Option<u64>,
 }
 
-/// Where sockets were listed.
+/// Source of a list of sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SocketSource {
-    /// `sock_diag` netlink, which counts their bytes.
+    /// `sock_diag` netlink, with byte counters.
     SockDiag,
-    /// `/proc/net/tcp`, which does not.
+    /// `/proc/net/tcp`, without byte counters.
     Proc,
 }
 
 impl SocketSource {
-    /// Its name, as evidence has it.
+    /// Returns the name of the source, as evidence shows it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -43,32 +46,32 @@ impl SocketSource {
     }
 }
 
-/// States of a TCP socket, as far as they are listed (`include/net/tcp_states.h`).
+/// States of a TCP socket that are listed (`include/net/tcp_states.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TcpState {
-    /// It carries data.
+    /// The connection is established.
     Established,
-    /// It waits for an answer.
+    /// The socket waits for the reply of the peer.
     SynSent,
-    /// The peer has ended it.
+    /// The peer has closed the connection.
     CloseWait,
-    /// It waits for connections.
+    /// The socket listens for connections.
     Listen,
 }
 
-/// A process that holds sockets or RDMA devices.
+/// Process that holds sockets or RDMA devices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
-    /// Its number.
+    /// Process ID.
     pub pid: u32,
-    /// Its name; `None` where it has gone.
+    /// Name of the process; `None` if the process has ended.
     pub name: Option<String>,
-    /// Inodes of its sockets.
+    /// Inodes of the sockets of the process.
     pub inodes: Vec<u64>,
-    /// Character devices of RDMA that it has open: `uverbs0`, `rdma_cm`.
+    /// RDMA character devices that the process has open: `uverbs0`, `rdma_cm`.
     pub devices: Vec<String>,
-    /// What its environment says of transports, `UCX_TLS=tcp` for one; only what is about RDMA. `None` where
-    /// it could not be read, and in a capture, which never has it.
+    /// Environment variables of the process about RDMA transports, for example `UCX_TLS=tcp`.
+    /// `None` if the environment could not be read, and in a capture, which never contains it.
     pub environment: Option<Vec<String>>,
 }

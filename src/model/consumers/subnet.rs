@@ -1,19 +1,23 @@
+//! Range of IP addresses.
+//! `collect::consumers` reads subnets from filter files of `BeeGFS`; `analyse::connections`
+//! matches addresses.
+
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Addresses that begin alike: `10.9.0.0/24`.
+/// Range of IP addresses with a common prefix: `10.9.0.0/24`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subnet {
-    /// One of them.
+    /// Address in the range.
     pub address: IpAddr,
-    /// How many bits they have in common.
+    /// Length of the prefix, in bits.
     pub bits: u8,
 }
 
 impl Subnet {
-    /// Whether an address is one of them.
+    /// Returns true if the address is in the range.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let (one, other, width) = match (self.address, address) {
@@ -23,7 +27,7 @@ impl Subnet {
             (IpAddr::V6(one), IpAddr::V6(other)) => (one.to_bits(), other.to_bits(), 128),
             _ => return false,
         };
-        // A shift by all bits, which is that of /0, has no result of its own.
+        // A shift by the full width (/0) overflows; no bits remain to compare.
         let differing = (one ^ other).checked_shr(width - u32::from(self.bits).min(width));
         differing.unwrap_or(0) == 0
     }

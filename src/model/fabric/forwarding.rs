@@ -1,4 +1,5 @@
-//! The linear forwarding table of a switch, and its form in JSON.
+//! Linear forwarding table of a switch, and its form in JSON.
+//! `collect` reads the table; `analyse` follows routes with it.
 
 use std::borrow::Cow;
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Linear forwarding table: the port for each LID, from LID 0 on; 255 for a LID without a route.
 ///
-/// JSON has it as hexadecimal digits, two for each LID.
+/// In JSON, the table is a string with two hexadecimal digits per LID.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct ForwardingTable(pub Vec<u8>);
 

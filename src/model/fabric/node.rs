@@ -1,4 +1,5 @@
-//! A node of a subnet: a channel adapter, a switch or a router.
+//! Node of a subnet: a channel adapter, a switch or a router.
+//! `collect` fills the nodes; `analyse` and `query` read them.
 
 use std::borrow::Cow;
 
@@ -19,9 +20,9 @@ pub struct FabricNode {
     pub kind: FabricNodeKind,
     /// Node description; `None` if the node did not report it.
     pub name: Option<String>,
-    /// Vendor (an IEEE OUI).
+    /// Vendor ID (an IEEE OUI).
     pub vendor_id: u32,
-    /// Device id that the vendor assigns.
+    /// Device ID that the vendor assigns.
     pub device_id: u16,
     /// Revision that the vendor assigns.
     pub revision: u32,
@@ -29,13 +30,13 @@ pub struct FabricNode {
     pub port_count: u8,
     /// True if port 0 of a switch is an endpoint with a link of its own; `None` if it is unknown.
     pub enhanced_port_0: Option<bool>,
-    /// Directed route to the node from the first node: the ports to leave by. `None` if the node
-    /// was not found by directed routes.
+    /// Directed route from the first node to this node: the output port of each hop. `None` if
+    /// the node was not found by directed routes.
     pub route: Option<Vec<u8>>,
     /// Linear forwarding table of a switch; `None` unless it was requested and reported.
     pub forwarding: Option<ForwardingTable>,
-    /// Ports in the order of their numbers. Of a channel adapter only those in this subnet; of a
-    /// switch port 0 as well.
+    /// Ports in the order of their numbers. A channel adapter has only the ports in this subnet;
+    /// a switch also has port 0.
     pub ports: Vec<FabricPort>,
 }
 
@@ -67,7 +68,7 @@ impl FabricNodeKind {
 }
 
 impl From<u8> for FabricNodeKind {
-    /// Returns the kind of a `NodeType` (specification 14.2.5.3).
+    /// Returns the kind for a `NodeType` (specification 14.2.5.3).
     fn from(code: u8) -> Self {
         match code {
             1 => Self::Ca,
@@ -79,32 +80,33 @@ impl From<u8> for FabricNodeKind {
 }
 
 impl FabricNode {
-    /// Returns a port by its number.
+    /// Returns a port by its number; `None` if the node has no such port.
     #[must_use]
     pub fn port(&self, number: u8) -> Option<&FabricPort> {
         let at = self.ports.binary_search_by_key(&number, |port| port.number).ok()?;
         self.ports.get(at)
     }
 
-    /// True for a switch.
+    /// Returns true for a switch.
     #[must_use]
     pub fn is_switch(&self) -> bool {
         self.kind == FabricNodeKind::Switch
     }
 
-    /// Returns the node description, or the GUID of a node without one.
+    /// Returns the node description; the GUID if the description is missing or empty.
     #[must_use]
     pub fn title(&self) -> String {
         title(self.name.as_deref(), self.guid)
     }
 
-    /// Returns the LID of the node: of a switch that of port 0, else that of the first port.
+    /// Returns the LID of a channel adapter or router: the LID of its first port. A switch has
+    /// the LID of port 0.
     #[must_use]
     pub fn lid(&self) -> Option<u16> {
         self.ports.first().map(|port| port.lid).filter(|lid| *lid != 0)
     }
 
-    /// Returns the LID for requests to a port: of a switch that of port 0.
+    /// Returns the LID for requests to a port. For a port of a switch, it is the LID of port 0.
     #[must_use]
     pub fn lid_of(&self, port: u8) -> Option<u16> {
         let number = if self.is_switch() { 0 } else { port };
@@ -112,7 +114,7 @@ impl FabricNode {
     }
 }
 
-/// The other end of the link of a host's port.
+/// Other end of the link of a port of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkPeer {
     /// Node description; `None` if the node did not report it.
@@ -126,20 +128,20 @@ pub struct LinkPeer {
 }
 
 impl LinkPeer {
-    /// Returns the node description, or the GUID of a node without one.
+    /// Returns the node description; the GUID if the description is missing or empty.
     #[must_use]
     pub fn title(&self) -> String {
         title(self.node.as_deref(), self.node_guid)
     }
 
-    /// True for a port of a switch.
+    /// Returns true for a port of a switch.
     #[must_use]
     pub fn is_switch(&self) -> bool {
         self.node_kind == FabricNodeKind::Switch
     }
 }
 
-/// Returns the description of a node, or its GUID if the description is missing or empty.
+/// Returns the node description; the GUID if the description is missing or empty.
 fn title(name: Option<&str>, guid: Guid) -> String {
     name.filter(|name| !name.is_empty()).map_or_else(|| guid.to_string(), str::to_owned)
 }

@@ -1,7 +1,8 @@
-//! A port of a node of a subnet, and the words of its codes.
+//! Port of a node of a subnet, and the words of its codes.
 //!
-//! Codes are those of `PortInfo` (specification 14.2.5.6). Speeds have one code for all
-//! generations, that of `active_speed` in verbs.
+//! Codes are the codes of `PortInfo` (specification 14.2.5.6). Speeds of all generations share
+//! one code, the code of `active_speed` in verbs. `collect` fills the ports; `analyse` and
+//! `query` read them.
 
 use std::borrow::Cow;
 
@@ -11,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use super::{FabricEnd, SubnetManager};
 use crate::model::{Counter, Guid};
 
-/// A port of a node, with the codes of `PortInfo` (specification 14.2.5.6).
+/// Port of a node, with the codes of `PortInfo` (specification 14.2.5.6).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FabricPort {
     /// Number of the port.
     pub number: u8,
-    /// GUID of the port; `None` for ports of a switch, which have none.
+    /// GUID of the port; `None` for a port of a switch, which has no GUID.
     pub guid: Option<Guid>,
-    /// First LID; of a switch only port 0 has one. 0 if the port has none.
+    /// First LID; 0 without a LID. Only port 0 of a switch has a LID.
     pub lid: u16,
     /// Number of low LID bits that select a path.
     pub lmc: u8,
@@ -28,35 +29,35 @@ pub struct FabricPort {
     pub physical_state: u8,
     /// Link width in use: 1 1X, 2 4X, 4 8X, 8 12X, 16 2X.
     pub width_active: u8,
-    /// Link widths that the port supports: the sum of their codes.
+    /// Link widths that the port supports, as the sum of their codes.
     pub width_supported: u8,
-    /// Link widths that are enabled: the sum of their codes.
+    /// Link widths that are enabled, as the sum of their codes.
     pub width_enabled: u8,
     /// Link speed in use: 1 SDR, 2 DDR, 4 QDR, 8 FDR10, 16 FDR, 32 EDR, 64 HDR, 128 NDR, 256 XDR.
     pub speed_active: u16,
-    /// Link speeds that the port supports: the sum of their codes.
+    /// Link speeds that the port supports, as the sum of their codes.
     pub speed_supported: u16,
-    /// Link speeds that are enabled: the sum of their codes.
+    /// Link speeds that are enabled, as the sum of their codes.
     pub speed_enabled: u16,
-    /// MTU in use as a code: 1 is 256 bytes, 5 is 4,096.
+    /// MTU in use, as a code: 1 is 256 bytes, 5 is 4,096.
     pub mtu: u8,
-    /// Largest MTU as a code.
+    /// Largest MTU, as a code.
     pub mtu_supported: u8,
     /// Virtual lanes that the port supports, as a code: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14.
     pub vl_capability: u8,
-    /// Capabilities of the port (`PortInfo:CapabilityMask`). Of a switch only port 0 has them.
+    /// Capabilities of the port (`PortInfo:CapabilityMask`). Only port 0 of a switch has
+    /// capabilities.
     pub capabilities: u32,
-    /// More capabilities of the port (`PortInfo:CapabilityMask2`), as above.
+    /// More capabilities of the port (`PortInfo:CapabilityMask2`), as for `capabilities`.
     pub capabilities_2: u16,
-    /// Other end of the link; `None` if the port has no link or the other end did not answer.
+    /// Other end of the link; `None` if the port has no link or the other end did not respond.
     pub peer: Option<FabricEnd>,
-    /// Subnet manager of the port; `None` if the port has none, or it did not answer.
+    /// Subnet manager of the port; `None` if the port has none, or if it did not respond.
     pub subnet_manager: Option<SubnetManager>,
     /// Partition keys; `None` unless they were requested and reported.
     pub p_keys: Option<Vec<u16>>,
-    /// Counters of performance management by the names of the specification; `None` unless they
-    /// were requested and reported. If only errors were requested, `None` for a port without
-    /// errors.
+    /// Performance counters, by the names of the specification; `None` unless they were requested
+    /// and reported. If only errors were requested, a port without errors has `None`.
     pub counters: Option<Vec<Counter>>,
 }
 
@@ -69,7 +70,7 @@ impl FabricPort {
     pub const ACTIVE: u8 = 4;
     /// Physical state of a port with a link.
     pub const LINK_UP: u8 = 5;
-    /// Largest LID of a port; those above are of multicast groups, and 0xffff is no LID.
+    /// Largest LID of a port. Higher LIDs belong to multicast groups; 0xffff is no LID.
     pub const LARGEST_LID: u16 = 0xbfff;
     /// Capability bit: the port has a subnet manager.
     pub const IS_SM: u32 = 1 << 1;
@@ -80,7 +81,7 @@ impl FabricPort {
         Some(lanes(self.width_active)? * lane_bps(self.speed_active)?)
     }
 
-    /// Returns `4X HDR`; numbers for unknown codes.
+    /// Returns width and speed of the link, for example `4X HDR`; a number for an unknown code.
     #[must_use]
     pub fn link(&self) -> String {
         format!("{} {}", width_word(self.width_active), speed_word(self.speed_active))
@@ -122,7 +123,7 @@ impl FabricPort {
     }
 }
 
-/// Returns the number of lanes of a width code.
+/// Returns the number of lanes for a width code; `None` for an unknown code.
 #[must_use]
 pub fn lanes(width: u8) -> Option<u64> {
     Some(match width {
@@ -135,7 +136,8 @@ pub fn lanes(width: u8) -> Option<u64> {
     })
 }
 
-/// Returns the nominal rate of one lane in bits per second, as the kernel rounds it.
+/// Returns the nominal rate of one lane in bits per second, as the kernel rounds it; `None` for
+/// an unknown code.
 #[must_use]
 pub fn lane_bps(speed: u16) -> Option<u64> {
     Some(match speed {
@@ -151,13 +153,13 @@ pub fn lane_bps(speed: u16) -> Option<u64> {
     })
 }
 
-/// Returns `4X` for a width code; a number for an unknown code.
+/// Returns the word of a width code, for example `4X`; a number for an unknown code.
 #[must_use]
 pub fn width_word(width: u8) -> String {
     lanes(width).map_or_else(|| format!("width {width}"), |lanes| format!("{lanes}X"))
 }
 
-/// Returns `HDR` for a speed code; a number for an unknown code.
+/// Returns the word of a speed code, for example `HDR`; a number for an unknown code.
 #[must_use]
 pub fn speed_word(speed: u16) -> String {
     let words = ["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR"];

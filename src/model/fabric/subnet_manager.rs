@@ -1,4 +1,5 @@
-//! A subnet manager and its state.
+//! Subnet manager and its state.
+//! `collect` reads it; `query` shows it and `analyse` compares the subnet managers of a subnet.
 
 use std::borrow::Cow;
 
@@ -7,16 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Guid;
 
-/// A subnet manager (specification 14.2.5.13).
+/// Subnet manager (specification 14.2.5.13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct SubnetManager {
     /// GUID of the port that the subnet manager uses.
     pub guid: Guid,
-    /// Priority; the highest becomes master.
+    /// Priority. The subnet manager with the highest priority becomes master.
     pub priority: u8,
-    /// 0 not active, 1 discovering, 2 standby, 3 master.
+    /// State: 0 not active, 1 discovering, 2 standby, 3 master.
     pub state: u8,
-    /// Counter that grows while the subnet manager works.
+    /// Activity counter. It increases while the subnet manager works.
     pub activity: u32,
 }
 

@@ -1,20 +1,22 @@
-//! A request of a sweep that was not answered.
+//! Request of a sweep that got no response.
+//! `collect` records it; `query` and `analyse` report it.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A request along a route that was not answered.
+/// Request that got no response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnansweredRequest {
-    /// The ports to leave by, from the first node on; empty for a request by LID.
+    /// Directed route: the output port of each hop, from the first node on. Empty for a request
+    /// by LID.
     pub route: Vec<u8>,
-    /// LID of the request; 0 for a request along the route.
+    /// LID of the request; 0 for a request along a directed route.
     pub lid: u16,
-    /// Attribute that was requested.
+    /// Requested attribute.
     pub attribute: String,
-    /// Why there is no answer.
+    /// Reason for the missing response.
     pub detail: String,
 }
 

@@ -1,7 +1,7 @@
 //! The table of verdicts: each code with its meaning and its fix.
 //!
-//! `ping`, `top`, docs/ping.md and the man page take the texts from here. This module does not judge: that is
-//! `analyse::verdict`.
+//! `ping`, `top`, docs/ping.md and the man page take the texts from here. This module does not
+//! judge pairs: `analyse::verdict` does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,12 +73,12 @@ macro_rules! codes {
                 }
             }
 
-            /// Returns the fixes: the usual one, then those of special cases.
+            /// Returns the fixes: the usual fix, then the fixes of special cases.
             ///
-            /// `{source}`, `{target}`, `{host}` (the end at which the failure was seen), `{peer}` (the
-            /// other end), `{device}` and `{netdev}` (of the host), `{address}` (of the peer),
-            /// `{low_host}` and `{low_netdev}` (the end with the smaller MTU) and `{high_mtu}` (the
-            /// larger MTU) are filled in by `analyse::verdict`.
+            /// `analyse::verdict` fills in the placeholders: `{source}`, `{target}`, `{host}`
+            /// (the end at which the failure was seen), `{peer}` (the other end), `{device}` and
+            /// `{netdev}` (of the host), `{address}` (of the peer), `{low_host}` and
+            /// `{low_netdev}` (the end with the smaller MTU) and `{high_mtu}` (the larger MTU).
             #[must_use]
             pub fn fixes(self) -> &'static [&'static str] {
                 match self {
@@ -245,37 +245,39 @@ codes! {
 }
 
 impl Code {
-    /// Returns the code's number in a column of numbers, in which 0 means no code.
+    /// Returns the number of the code for a column of numbers, in which 0 means no code.
     #[must_use]
     pub fn number(self) -> u16 {
         self as u16 + 1
     }
 
-    /// Returns the code with a number.
+    /// Returns the code with a number; `None` for an unknown number.
     #[must_use]
     pub fn of_number(number: u16) -> Option<Self> {
         Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
     }
 
-    /// True if applications between the two hosts would have no RDMA.
+    /// Returns true if applications between the two hosts would have no RDMA.
     #[must_use]
     pub fn is_failure(self) -> bool {
         !matches!(self, Self::Ok | Self::NoTransport | Self::NotTested)
     }
 
-    /// True if the pair was tested.
+    /// Returns true if the pair was tested.
     #[must_use]
     pub fn was_tested(self) -> bool {
         self != Self::NotTested
     }
 
-    /// True if the target's address does not respond, which the kernel and TCP need seconds to find out.
+    /// Returns true if the address of the target does not respond. The kernel and TCP need
+    /// seconds to detect such a target.
     #[must_use]
     pub fn is_silence(self) -> bool {
         matches!(self, Self::NoNeighbour | Self::LinkLocal | Self::NoRoute | Self::RailDown)
     }
 
-    /// True if a missing reply led to the verdict. A busy CPU or a moment of congestion can delay a reply as well.
+    /// Returns true if a missing reply led to the verdict. A busy CPU or brief congestion can
+    /// delay a reply as well.
     #[must_use]
     pub fn may_be_chance(self) -> bool {
         matches!(
@@ -296,7 +298,8 @@ impl Code {
         )
     }
 
-    /// True if a reply that was late because rdmactl itself did not run can lead to the verdict.
+    /// Returns true if the verdict can also result from a reply that was late because rdmactl
+    /// itself did not run.
     #[must_use]
     pub fn may_be_standstill(self) -> bool {
         self.may_be_chance()

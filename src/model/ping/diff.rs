@@ -1,107 +1,110 @@
+//! Changes between two ping runs.
+//! `analyse::regression` compares the runs; `render` and `cmd` show the result.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Code;
 
-/// What has changed between two runs: hosts are told from each other by their names.
+/// Changes between two runs. Hosts are matched by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PingDiff {
-    /// The earlier run.
+    /// Earlier run.
     pub old: RunFacts,
-    /// The later one.
+    /// Later run.
     pub new: RunFacts,
-    /// Hosts of the earlier run that the later one has not.
+    /// Hosts that only the earlier run has.
     pub hosts_gone: Vec<String>,
-    /// Hosts of the later run that the earlier one has not.
+    /// Hosts that only the later run has.
     pub hosts_come: Vec<String>,
-    /// Ordered pairs, rail by rail, that were tested in both runs.
+    /// Number of ordered pairs, per rail, that were tested in both runs.
     pub compared: u64,
-    /// By how much the median of all pairs that work in both is slower, in thousandths; what is slower
-    /// or faster below is so beside it.
+    /// Median slowdown of all pairs that work in both runs, in thousandths. All other slowdowns
+    /// are relative to this drift.
     pub drift_permille: i64,
-    /// Hosts that broke: with at least half of their pairs that worked before.
+    /// Hosts that broke: at least half of their pairs that worked before fail.
     pub hosts_broken: Vec<HostChange>,
-    /// How many pairs worked and do not any more.
+    /// Number of pairs that worked before and fail.
     pub broken_pairs: u64,
-    /// The first 10,000 of them.
+    /// First 10,000 broken pairs.
     pub broken: Vec<PairChange>,
-    /// How many pairs did not work and do.
+    /// Number of pairs that failed before and work.
     pub mended_pairs: u64,
-    /// The first 10,000 of them.
+    /// First 10,000 repaired pairs.
     pub mended: Vec<PairChange>,
-    /// How many pairs work in neither run.
+    /// Number of pairs that fail in both runs.
     #[serde(default)]
     pub still_failing_pairs: u64,
-    /// Those of them that fail for another reason now; the first 10,000.
+    /// First 10,000 pairs that fail in both runs with different verdicts.
     #[serde(default)]
     pub still_failing: Vec<PairChange>,
-    /// Hosts that became slower with all others, beyond what hosts vary by.
+    /// Hosts that became slower with all peers, beyond the usual variation between hosts.
     pub hosts_slower: Vec<HostChange>,
-    /// Hosts that became faster.
+    /// Hosts that became faster with all peers, beyond the usual variation between hosts.
     pub hosts_faster: Vec<HostChange>,
-    /// Pairs that became slower, more than their hosts did and beyond what pairs vary by: the slowest
-    /// first, 10,000 at most.
+    /// Pairs that became slower, beyond the slowdown of their hosts and the usual variation
+    /// between pairs. At most 10,000 pairs, the largest change first.
     pub slower: Vec<PairChange>,
-    /// Pairs that became faster.
+    /// Pairs that became faster, in the same way as `slower`.
     pub faster: Vec<PairChange>,
 }
 
-/// One of the two runs.
+/// Summary of one of the two runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFacts {
-    /// When it began, in nanoseconds since 1970 UTC; `None` where that is not known.
+    /// Time at which the run began, in nanoseconds since 1970 UTC; `None` if it is unknown.
     pub taken_ns: Option<u64>,
-    /// The file that it was made up from, without any message; `None` for a real run.
+    /// File of the simulated fabric; `None` for a real run.
     pub simulated: Option<String>,
-    /// Its hosts.
+    /// Number of hosts.
     pub hosts: u64,
-    /// Its ordered pairs.
+    /// Number of ordered pairs.
     pub pairs: u64,
-    /// Those that work.
+    /// Number of pairs that work.
     pub ok: u64,
-    /// Those that do not.
+    /// Number of pairs that fail.
     pub failed: u64,
 }
 
-/// A host that changed with most others.
+/// Change of a host in most of its pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostChange {
-    /// Its name.
+    /// Name of the host.
     pub host: String,
-    /// The verdict that most of its broken pairs have; `None` where it changed in speed.
+    /// Most frequent verdict of the broken pairs; `None` if the speed changed.
     pub code: Option<Code>,
-    /// How many of its pairs changed so.
+    /// Number of pairs that changed in this way.
     pub pairs: u64,
-    /// How many were compared.
+    /// Number of pairs that were compared.
     pub of: u64,
-    /// How much slower it is beside all others, in thousandths; `None` where it broke.
+    /// Slowdown of the host beyond the drift, in thousandths; `None` if the host broke.
     pub slower_permille: Option<i64>,
 }
 
-/// A pair that changed.
+/// Change of a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PairChange {
-    /// The name of the host that asks.
+    /// Name of the host that sends requests.
     pub source: String,
-    /// The name of the host that answers.
+    /// Name of the host that replies.
     pub target: String,
-    /// The rail.
+    /// Rail, counted from 0.
     pub rail: u64,
-    /// What came of it before,
+    /// Verdict in the earlier run.
     pub old_code: Code,
-    /// and after.
+    /// Verdict in the later run.
     pub new_code: Code,
-    /// Its median half round trip before, in nanoseconds,
+    /// Median half round trip in the earlier run, in nanoseconds.
     pub old_half_rtt_ns: Option<u64>,
-    /// and after.
+    /// Median half round trip in the later run, in nanoseconds.
     pub new_half_rtt_ns: Option<u64>,
-    /// How much slower it is, beside the drift and its hosts, in thousandths; `None` where it broke or was
-    /// mended.
+    /// Slowdown of the pair beyond the drift and the change of its hosts, in thousandths; `None`
+    /// if the pair broke or was repaired.
     pub slower_permille: Option<i64>,
 }
 
 impl PingDiff {
-    /// Whether nothing has changed that is worth a word.
+    /// Returns true if nothing has changed that is worth reporting.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let none = [&self.broken, &self.mended, &self.still_failing, &self.slower, &self.faster];

@@ -1,43 +1,47 @@
+//! Results of all pairs of a run in columns of numbers.
+//! `analyse` searches the columns for outliers; `render` draws them.
+
 use super::{Code, Metric, Pair};
 
-/// All pairs of a run as columns of numbers: for each rail and ordered pair of hosts a median and a
-/// verdict, six bytes together.
+/// Results of all pairs of a run: a median and a verdict for each rail and ordered pair of hosts,
+/// six bytes together.
 ///
-/// A thousand hosts with eight rails are eight million pairs: 50 MB here, more than a gigabyte as
-/// one [`Pair`] each. Objects are for the few pairs that are told of.
+/// A thousand hosts with eight rails have eight million pairs: 50 MB in this form, more than a
+/// gigabyte as [`Pair`] objects. Only the few pairs that the report lists are objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     hosts: usize,
     rails: usize,
-    /// Median half round trips in nanoseconds, or what another metric has; 0 is not measured.
+    /// Medians of the metric in nanoseconds, half round trips for example; 0 if not measured.
     medians: Vec<u32>,
-    /// [`Code::number`]; 0 is not tested.
+    /// Values of [`Code::number`]; 0 without a result.
     codes: Vec<u16>,
     topology: Option<Topology>,
 }
 
-/// An ordered pair of hosts on one rail, by their indices.
+/// Ordered pair of hosts on one rail, by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cell {
-    /// The rail.
+    /// Index of the rail.
     pub rail: usize,
-    /// The host that asks.
+    /// Index of the host that sends requests.
     pub source: usize,
-    /// The host that answers.
+    /// Index of the host that replies.
     pub target: usize,
 }
 
-/// Which hosts hang on which leaf switch.
+/// Assignment of hosts to leaf switches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
-    /// The leaf of each host, as an index of `leaves`.
+    /// Leaf switch of each host, as an index in `leaves`.
     pub leaf_of: Vec<usize>,
-    /// The leaves.
+    /// Leaf switches.
     pub leaves: Vec<Leaf>,
 }
 
 impl Topology {
-    /// Returns the name of the leaf switch of a host; `None` for a host that the topology lacks.
+    /// Returns the name of the leaf switch of a host; `None` for a host that is not in the
+    /// topology.
     #[must_use]
     pub fn name_of(&self, host: usize) -> Option<&str> {
         let leaf = self.leaves.get(*self.leaf_of.get(host)?)?;
@@ -45,19 +49,19 @@ impl Topology {
     }
 }
 
-/// A switch that hosts hang on.
+/// Leaf switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
-    /// Its name.
+    /// Name of the leaf switch.
     pub name: String,
-    /// A number that leaves of one pod share.
+    /// Number of the pod. Leaf switches of one pod have the same number.
     pub pod: usize,
 }
 
 impl Grid {
-    /// A grid in which nothing is tested yet.
+    /// Returns a grid without results.
     ///
-    /// A topology that does not tell each host's leaf is none.
+    /// A topology that does not have a leaf switch for each host is ignored.
     #[must_use]
     pub fn new(hosts: usize, rails: usize, topology: Option<Topology>) -> Self {
         let cells = hosts.saturating_mul(hosts).saturating_mul(rails);
@@ -69,7 +73,7 @@ impl Grid {
         Self { hosts, rails, medians: vec![0; cells], codes: vec![0; cells], topology }
     }
 
-    /// Returns the grid of pairs that were run over this many hosts, by one metric.
+    /// Returns the grid of pairs of that number of hosts, with the medians of one metric.
     #[must_use]
     pub fn of_pairs(
         hosts: usize,
@@ -86,52 +90,52 @@ impl Grid {
         grid
     }
 
-    /// How many hosts there are.
+    /// Returns the number of hosts.
     #[must_use]
     pub fn hosts(&self) -> usize {
         self.hosts
     }
 
-    /// How many rails there are.
+    /// Returns the number of rails.
     #[must_use]
     pub fn rails(&self) -> usize {
         self.rails
     }
 
-    /// Which hosts hang on which leaf, where that is known of all of them.
+    /// Returns the topology; `None` unless it has the leaf switch of every host.
     #[must_use]
     pub fn topology(&self) -> Option<&Topology> {
         self.topology.as_ref()
     }
 
-    /// Notes what came of a pair. A cell that the grid does not have is left out.
+    /// Sets the result of a pair. A cell outside the grid is ignored.
     pub fn set(&mut self, cell: Cell, code: Code, median_ns: Option<u64>) {
         let Some(at) = self.at(cell) else { return };
         self.codes[at] = code.number();
-        // 0 stands for nothing, and four seconds are as bad as any more.
+        // 0 means not measured. A median above 4.29 s is stored as `u32::MAX`.
         self.medians[at] = median_ns.map_or(0, |ns| u32::try_from(ns.max(1)).unwrap_or(u32::MAX));
     }
 
-    /// The median half round trip in nanoseconds.
+    /// Returns the median of a pair in nanoseconds; `None` if not measured.
     #[must_use]
     pub fn half_rtt_ns(&self, cell: Cell) -> Option<u32> {
         self.at(cell).map(|at| self.medians[at]).filter(|&ns| ns > 0)
     }
 
-    /// The verdict; `None` for what was not asked for.
+    /// Returns the verdict; `None` for a pair without a result.
     #[must_use]
     pub fn code(&self, cell: Cell) -> Option<Code> {
         self.at(cell).and_then(|at| Code::of_number(self.codes[at]))
     }
 
-    /// The medians of a rail in nanoseconds, source by source; 0 is not measured.
+    /// Returns the medians of a rail in nanoseconds, source by source; 0 if not measured.
     #[must_use]
     pub fn medians(&self, rail: usize) -> &[u32] {
         let cells = self.hosts * self.hosts;
         self.medians.get(rail * cells..(rail + 1) * cells).unwrap_or_default()
     }
 
-    /// All ordered pairs of a rail that were asked for, each with its verdict.
+    /// Returns the ordered pairs of a rail that have a verdict.
     pub fn told(&self, rail: usize) -> impl Iterator<Item = (Cell, Code)> {
         let cells = self.hosts * self.hosts;
         let codes = self.codes.get(rail * cells..(rail + 1) * cells).unwrap_or_default();

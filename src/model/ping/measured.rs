@@ -1,3 +1,6 @@
+//! Measurements of a pair other than the latencies of RDMA and TCP.
+//! `ping` fills them; `analyse` and `query` read them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -5,24 +8,24 @@ use super::Latency;
 use crate::model::GidValue;
 use crate::model::probe::{MadPinged, MadRoute, Met, Throughput, Traffic};
 
-/// What was measured of a pair besides the latencies of RDMA and TCP.
+/// Measurements of a pair other than the latencies of RDMA and TCP.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Measured {
-    /// What carries data between the two hosts; `null` while that is not known.
+    /// Transport between the two hosts; `null` if it is unknown.
     pub transport: Option<PairTransport>,
-    /// What became of datagrams; `null` where there are none, as with iWARP.
+    /// Datagrams; `null` if the protocol has none (iWARP).
     pub datagrams: Option<Datagrams>,
-    /// What goes through a reliable connection.
+    /// Throughput of a reliable connection.
     pub bandwidth: Option<Bandwidth>,
-    /// What goes through TCP over the same interface.
+    /// Throughput of TCP over the same network interface.
     pub tcp_bandwidth: Option<Bandwidth>,
-    /// What came of messages over an unreliable connection.
+    /// Messages over an unreliable connection.
     pub unreliable: Option<Unreliable>,
-    /// Packets of the reliable connection, as both ports counted them; `null` where that is not
-    /// known.
+    /// Packets of the reliable connection, as both ports counted them; `null` if the counts are
+    /// unknown.
     pub packets: Option<Packets>,
-    /// Management datagrams (MADs); `null` unless requested, and where the protocol has none.
+    /// Management datagrams (MADs); `null` unless requested, and if the protocol has none.
     pub mad: Option<MadPings>,
 }
 
@@ -30,16 +33,16 @@ pub struct Measured {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Packets {
-    /// Packets that the source sent; `null` where a port counts the packets of other programs as
+    /// Packets that the source sent; `null` if the port counts the packets of other programs as
     /// well.
     pub sent_to_target: Option<u64>,
-    /// Packets of these that the target did not receive.
+    /// Packets from the source that the target did not receive.
     pub lost_to_target: Option<u64>,
     /// Packets that the target sent.
     pub sent_to_source: Option<u64>,
-    /// Packets of these that the source did not receive.
+    /// Packets from the target that the source did not receive.
     pub lost_to_source: Option<u64>,
-    /// Events that tell of lost packets, at both ports: retransmissions, timeouts, packets out of
+    /// Events at both ports that indicate lost packets: retransmissions, timeouts, packets out of
     /// sequence.
     pub retransmissions: u64,
 }
@@ -58,7 +61,8 @@ impl Packets {
         }
     }
 
-    /// True if packets were lost. A late packet is retransmitted as well; it arrives twice.
+    /// Returns true if packets were lost. A late packet is retransmitted as well, but it arrives
+    /// twice.
     #[must_use]
     pub fn is_lossy(self) -> bool {
         let is_none_lost = |lost: Option<u64>| lost == Some(0);
@@ -67,22 +71,22 @@ impl Packets {
     }
 }
 
-/// What carries data between two hosts, by what was seen of RDMA and of TCP.
+/// Transport between two hosts, derived from the results of RDMA and TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairTransport {
-    /// RDMA.
+    /// RDMA passes.
     Rdma,
-    /// TCP, to which applications change over unnoticed: RDMA does not pass.
+    /// RDMA does not pass, TCP does. Applications fall back to TCP without notice.
     TcpFallback,
-    /// RDMA, and TCP over the same interface does not pass.
+    /// RDMA passes; TCP over the same network interface does not.
     RdmaOnly,
-    /// Nothing.
+    /// Neither RDMA nor TCP passes.
     Down,
 }
 
 impl PairTransport {
-    /// The transport's word, as JSON and tables show it.
+    /// Returns the word of the transport, as JSON and tables show it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -93,7 +97,8 @@ impl PairTransport {
         }
     }
 
-    /// From whether RDMA passed, and whether TCP did, where that was tried.
+    /// Returns the transport. `rdma` and `tcp` are true if the protocol passed; `tcp` is `None`
+    /// if TCP was not tested.
     #[must_use]
     pub fn of(rdma: bool, tcp: Option<bool>) -> Option<Self> {
         match (rdma, tcp) {
@@ -106,19 +111,19 @@ impl PairTransport {
     }
 }
 
-/// What became of datagrams, which nobody sends again for us: at first up to three from each end,
-/// then round trips from the source.
+/// Datagrams, which are not retransmitted: first up to three from each end, then round trips from
+/// the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Datagrams {
-    /// What the source sent.
+    /// Requests that the source sent.
     pub sent: u32,
-    /// How many of these were answered.
+    /// Requests of the source with a reply.
     pub answered: u32,
-    /// How many of these the target heard.
+    /// Requests of the source that the target received.
     pub heard_by_target: u32,
-    /// How many the source heard of those that the target sent of its own accord.
+    /// Requests of the target that the source received.
     pub heard_by_source: u32,
-    /// Round trips of those that were answered. A process that must first wake up is in them.
+    /// Round trips of the requests with a reply. They include the time to wake up the process.
     pub latency: Option<Latency>,
 }
 
@@ -129,7 +134,7 @@ pub struct MadPings {
     pub sent: u32,
     /// Requests that were answered.
     pub answered: u32,
-    /// Name in the first reply.
+    /// Host name in the first reply.
     pub host: Option<String>,
     /// LID of the target; `null` on RoCE.
     pub lid: Option<u16>,
@@ -142,7 +147,8 @@ pub struct MadPings {
 }
 
 impl MadPings {
-    /// Takes the counts that a source reports. More answers than requests are not believed.
+    /// Returns the counts that a source reports. The number of replies is limited to the number
+    /// of requests.
     #[must_use]
     pub fn of(seen: MadPinged, route: &MadRoute) -> Self {
         let MadPinged { sent, answered, host, refused: _, trips } = seen;
@@ -159,21 +165,21 @@ impl MadPings {
     }
 }
 
-/// Which way datagrams pass.
+/// Directions in which datagrams pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
-    /// Both ways.
+    /// Both directions.
     Both,
     /// From the source to the target only.
     There,
     /// From the target to the source only.
     Back,
-    /// Neither way.
+    /// No direction.
     Neither,
 }
 
 impl Datagrams {
-    /// From what both ends saw.
+    /// Combines the counts of both ends.
     #[must_use]
     pub fn of(source: Met, target: Met) -> Self {
         Self {
@@ -185,7 +191,7 @@ impl Datagrams {
         }
     }
 
-    /// Which way they pass.
+    /// Returns the directions in which datagrams pass.
     #[must_use]
     pub fn passage(&self) -> Passage {
         let there = self.answered > 0 || self.heard_by_target > 0;
@@ -199,24 +205,23 @@ impl Datagrams {
     }
 }
 
-/// How much goes through from source to target, in payload that has arrived.
+/// Throughput from source to target, of the payload that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bandwidth {
-    /// Bytes that were measured.
+    /// Measured bytes.
     pub bytes: u64,
-    /// Median of four parts of the time, in bits per second.
+    /// Median of four intervals, in bits per second.
     pub median_bps: u64,
-    /// The slowest part.
+    /// Slowest interval, in bits per second.
     pub min_bps: u64,
-    /// Standard deviation of the parts.
+    /// Standard deviation of the intervals, in bits per second.
     pub stddev_bps: u64,
-    /// The median in thousandths of the data rate of the slower port; `null` where that is not
-    /// known.
+    /// Median in thousandths of the data rate of the slower port; `null` if the rate is unknown.
     pub rate_permille: Option<u64>,
 }
 
 impl Bandwidth {
-    /// From what was measured, and the data rate of the slower port.
+    /// Returns the throughput, also relative to the data rate of the slower port.
     #[must_use]
     pub fn of(seen: Throughput, rate_bps: Option<u64>) -> Self {
         let Throughput { bytes, median_bps, min_bps, stddev_bps } = seen;
@@ -229,20 +234,20 @@ impl Bandwidth {
     }
 }
 
-/// What came of checked messages over an unreliable connection.
+/// Result of checked messages over an unreliable connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unreliable {
-    /// Every message was answered; the round trips of small ones.
+    /// Every message got a reply. The value holds the round trips of small messages.
     Passed(Option<Latency>),
-    /// The device or its driver has none, or the connection is made by `rdma_cm`.
+    /// The device or its driver has no unreliable connections, or `rdma_cm` makes the connection.
     NotApplicable,
-    /// They were not; what was seen.
+    /// A message got no reply or a wrong reply; with the observation.
     Failed(String),
 }
 
 impl Unreliable {
-    /// A word for it, as tables show it.
+    /// Returns the word of the result, as tables show it.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -265,7 +270,8 @@ mod tests {
         assert_eq!(passage(met(0, 0), met(0, 3)), Passage::There);
         assert_eq!(passage(met(0, 3), met(0, 0)), Passage::Back);
         assert_eq!(passage(met(0, 0), met(0, 0)), Passage::Neither);
-        // Answers get lost, but both hear the other: that is loss, and no one-way path.
+        // Replies are lost, but each end receives requests of the other end: loss, not a one-way
+        // path.
         assert_eq!(passage(met(0, 1), met(0, 1)), Passage::Both);
     }
 

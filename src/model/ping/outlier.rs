@@ -1,65 +1,69 @@
+//! Outliers: items of a run that work but are slow.
+//! `analyse::outliers` finds them; `render` shows them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Pair, Route};
 
-/// What is slow beside others of its kind, though it works.
+/// Item that works, but is slow compared with similar items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outlier {
-    /// What it is that is slow.
+    /// Kind of the item.
     pub kind: OutlierKind,
-    /// What it is slow by.
+    /// Metric by which the item is slow.
     #[serde(default)]
     pub metric: Metric,
-    /// Index of the host, or of the source of a pair; `None` of leaves.
+    /// Index of the host, or of the source of a pair; `None` for leaf switches and paths.
     pub host: Option<usize>,
-    /// Index of the target of a pair.
+    /// Index of the target of a pair; `None` for any other kind.
     pub target: Option<usize>,
-    /// Of a pair: whether it is slow in the other direction, too.
+    /// True for a pair that is slow in both directions.
     pub both_ways: bool,
-    /// The leaf, or the two leaves of a path.
+    /// Name of the leaf switch, or of the two leaf switches of a path; empty for any other kind.
     pub leaves: Vec<String>,
-    /// The rails on which it is slow; empty for all.
+    /// Rails on which the item is slow; empty for all rails.
     pub rails: Vec<usize>,
-    /// How much longer it takes than others of its kind, in thousandths: a half round trip, or what goes
-    /// through by bandwidth. 1,000 is twice as long, which is half of the bandwidth.
+    /// Additional time compared with similar items, in thousandths. 1,000 means twice the half
+    /// round trip, or half of the bandwidth.
     pub slower_permille: u64,
-    /// The same in nanoseconds, of bandwidth those of a mebibyte at 100 Gb/s.
+    /// Additional time in nanoseconds. For bandwidth, it is the additional time of a mebibyte at
+    /// 100 Gb/s.
     pub slower_ns: u64,
-    /// Robust z in tenths, 0.6745 times the distance from the median over the median distance: how
-    /// far it is out of what the others vary by.
+    /// Modified z-score in tenths: 0.6745 times the distance from the median, divided by the
+    /// median absolute deviation.
     pub z_tenths: u64,
-    /// In how many of these it was seen.
+    /// Number of slow pairs or leaf switches out of `of`.
     pub slow: usize,
-    /// Of a host: its pairs on the first of the rails, in the direction in which it is slow. Of a leaf:
-    /// the other leaves. Of a path and a pair: 1.
+    /// For a host, the number of its pairs on the first slow rail, in the slow direction. For a
+    /// leaf switch, the number of the other leaf switches. For a path and a pair: 1.
     pub of: usize,
-    /// Whether a second measurement, of more round trips, showed it again.
+    /// True if a second measurement with more round trips confirmed it.
     pub retested: bool,
-    /// Whether the kernel does RDMA itself at an end of it: the processor may be what is slow.
+    /// True if an end is a software RDMA device, so that the CPU may be slow.
     pub software: bool,
 }
 
-/// What pairs are held against each other by.
+/// Metric by which pairs are compared.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// The median half round trip.
+    /// Median half round trip.
     #[default]
     Latency,
-    /// The median bandwidth of RDMA.
+    /// Median RDMA bandwidth.
     Bandwidth,
 }
 
 impl Metric {
-    /// All of them.
+    /// All metrics.
     pub const ALL: [Self; 2] = [Self::Latency, Self::Bandwidth];
 
-    /// What a pair takes by it, in nanoseconds: of bandwidth those of a mebibyte, as if the slower of both
-    /// ports had 100 Gb/s, so that a port of half the rate is as good as its likes. `None` where that was
-    /// not measured.
+    /// Returns the time of a pair in nanoseconds; `None` if the metric was not measured. For
+    /// bandwidth, it is the time of a mebibyte, scaled as if the slower port had 100 Gb/s. Ports
+    /// of different rates are therefore comparable.
     #[must_use]
     pub fn nanoseconds(self, pair: &Pair) -> Option<u64> {
         const MEBIBYTE_BIT_NS: u128 = 8 * (1 << 20) * 1_000_000_000;
@@ -71,37 +75,37 @@ impl Metric {
                 let rate = pair.route.as_ref().and_then(Route::rate_bps).unwrap_or(USUAL_BPS);
                 let scaled = u128::from(seen.median_bps) * u128::from(USUAL_BPS);
                 let ns = (MEBIBYTE_BIT_NS * u128::from(rate)).checked_div(scaled);
-                // Nothing went through: no end of it.
+                // No data passed: the time is infinite.
                 Some(ns.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(u64::MAX))
             }
         }
     }
 }
 
-/// What is slow.
+/// Kind of an outlier.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum OutlierKind {
-    /// A leaf switch or its uplinks: every pair with one end there.
+    /// Leaf switch or its uplinks: every pair with one end at the leaf switch.
     Leaf,
-    /// The way between two leaves: every pair with one end at each.
+    /// Path between two leaf switches: every pair with one end at each of them.
     Path,
-    /// A host, with whomever it talks, on all rails.
+    /// Host with all its peers, on all rails.
     Host,
-    /// The same on some rails only: its adapter, cable or port.
+    /// Host with all its peers, on some rails: its adapter, cable or port.
     Rail,
-    /// A host as the source of pairs only.
+    /// Host as the source of pairs only.
     Transmit,
-    /// A host as the target of pairs only.
+    /// Host as the target of pairs only.
     Receive,
-    /// One pair, though both ends are well with others.
+    /// Single pair whose ends are not slow with other hosts.
     Pair,
 }
 
 impl OutlierKind {
-    /// The kind's word, as JSON and text show it.
+    /// Returns the word of the kind, as JSON and text show it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

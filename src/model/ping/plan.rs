@@ -1,101 +1,106 @@
+//! Plan of a ping run, and its coverage.
+//! `ping::plan` computes both; `render` shows them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which of the pairs that could be asked for a run was to try, and which of them it did.
+/// Planned and tested pairs of a run, out of all possible pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
-    /// How pairs are put together in rounds.
+    /// Order of the pairs.
     pub schedule: Schedule,
-    /// What the choice by chance began with: the same number makes the same plan. `None` where nothing is
-    /// chosen by chance.
+    /// Random seed; the same seed gives the same plan. `None` if the plan has no random part.
     pub seed: Option<u64>,
-    /// With how many others each host was to be tried; `None` for all.
+    /// Number of peers with which each host is planned to be tested; `None` for all.
     pub peers: Option<u64>,
-    /// The time after which no more pairs were begun, in milliseconds; `None` without such a limit.
+    /// Time limit in milliseconds, after which no pair is started; `None` without a limit.
     pub budget_ms: Option<u64>,
-    /// Rounds of the plan.
+    /// Number of rounds of the plan.
     pub rounds: u64,
-    /// Ordered pairs that the hosts have, on all rails: those that may ask with those that may answer.
+    /// Number of possible ordered pairs on all rails: every host that may send requests with
+    /// every host that may reply.
     pub possible: u64,
-    /// Those of them that the plan has.
+    /// Number of planned pairs.
     pub planned: u64,
-    /// Those of them that were tried.
+    /// Number of tested pairs.
     pub tested: u64,
-    /// Each host was tried with at least so many others.
+    /// Number of peers of the host that was tested with the fewest peers.
     pub least_peers: u64,
-    /// Pairs of leaves, and leaves with themselves, between which a pair was tried, and how many there
-    /// are; `None` where no leaves are known.
+    /// Pairs of leaf switches, including each leaf switch with itself; `None` without a topology.
     pub leaf_pairs: Option<LeafPairs>,
 }
 
-/// What a run would do, and about what it would cost.
+/// Work and estimated cost of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlannedRun {
-    /// The hosts that take part.
+    /// Number of hosts that take part.
     pub hosts: u64,
-    /// The hosts that send the requests, as a host set; `null` where every pair is tested in both directions.
+    /// Hosts that send requests, as a host set; `null` if every pair is tested in both
+    /// directions.
     pub from: Option<String>,
-    /// The rails of each.
+    /// Number of rails per host.
     pub rails: u64,
     /// Number of hosts on which an agent is started; 0 for a simulation.
     pub agents: u64,
-    /// Size of the program that is uploaded to each of these hosts that does not have it; `null` if
-    /// nothing is uploaded.
+    /// Size of the program that is uploaded to each host without it; `null` if nothing is
+    /// uploaded.
     pub upload_bytes: Option<u64>,
-    /// Tests of each pair.
+    /// Tests of each pair, by their words.
     pub tests: Vec<String>,
-    /// Round trips of each pair at most.
+    /// Maximum number of round trips per pair.
     pub round_trips: u64,
-    /// Time limit of these round trips, in milliseconds.
+    /// Time limit for the round trips of a pair, in milliseconds.
     pub slot_ms: u64,
-    /// Bytes of RDMA messages between the hosts of each ordered pair at most, on one rail; without
+    /// Maximum bytes of RDMA messages between the hosts of an ordered pair on one rail, without
     /// the bandwidth tests.
     #[serde(default)]
     pub pair_bytes: u64,
-    /// How long each bandwidth test of an ordered pair fills the link, in milliseconds; 0 without
-    /// such a test.
+    /// Time during which each bandwidth test of an ordered pair fills the link, in milliseconds;
+    /// 0 without bandwidth tests.
     #[serde(default)]
     pub stream_ms: u64,
-    /// How long the run takes on RDMA hardware at least, in milliseconds: 3 for each of six answers
-    /// that are waited for, what is measured, and half a millisecond of this host's processor for
-    /// each ordered pair.
+    /// Minimum duration of the run on RDMA hardware, in milliseconds. It is the sum of 3 ms for
+    /// each of six replies, the measurements, and half a millisecond of CPU time of this host per
+    /// ordered pair.
     pub time_ms: u64,
-    /// Bytes of messages between this host and the agents: each end's answers are relayed, pair by pair.
+    /// Bytes of messages between this host and the agents. This host relays the results of both
+    /// ends of each pair.
     pub relay_bytes: u64,
     /// Number of these messages.
     pub relay_messages: u64,
     /// Estimated memory of rdmactl on this host at the end of the run, in bytes.
     pub memory_bytes: u64,
-    /// The file with the fabric; `null` for hosts that are there.
+    /// File of the simulated fabric; `null` for real hosts.
     pub simulated: Option<String>,
-    /// Which pairs would be tried.
+    /// Pairs of the plan.
     pub coverage: Coverage,
 }
 
-/// How far the ways between leaves were tried.
+/// Coverage of the paths between leaf switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeafPairs {
-    /// Those that were tried.
+    /// Number of tested pairs of leaf switches.
     pub tested: u64,
-    /// All.
+    /// Number of all pairs of leaf switches.
     pub possible: u64,
 }
 
 impl Coverage {
-    /// Which part of the possible pairs was tried, in thousandths, cut off: only all of them are 1,000.
+    /// Returns the tested share of the possible pairs in thousandths. The share is rounded down,
+    /// so that only all pairs give 1,000.
     #[must_use]
     pub fn permille(&self) -> u64 {
         permille(self.tested, self.possible)
     }
 
-    /// Whether the run was to leave pairs out.
+    /// Returns true if the run may leave out pairs.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.budget_ms.is_some() || self.planned < self.possible
     }
 }
 
-/// A part in thousandths, cut off; of nothing all.
+/// Returns a share in thousandths, rounded down; 1,000 if `whole` is 0.
 fn permille(part: u64, whole: u64) -> u64 {
     let thousands = u128::from(part) * 1_000;
     thousands
@@ -103,22 +108,24 @@ fn permille(part: u64, whole: u64) -> u64 {
         .map_or(1_000, |part| u64::try_from(part).unwrap_or(1_000))
 }
 
-/// How pairs are put together in rounds that run at the same time.
+/// Order in which pairs are combined into rounds. The pairs of a round run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// The circle method: rounds of disjoint pairs, each in both directions, in the hosts' order.
+    /// Circle method: rounds of disjoint pairs, each in both directions, in the order of the
+    /// hosts.
     Circle,
-    /// In round k each host asks the one that stands k places further: one question out and one in.
+    /// In round k, each host sends to the host that stands k positions after it, so that each
+    /// host sends and receives once.
     Shift,
-    /// One round, each host of the first half with one of the second.
+    /// One round: each host of the first half with one host of the second half.
     Bisection,
-    /// The circle method over the hosts in an order of chance, so that the first rounds are a fair part.
+    /// Circle method over the hosts in random order, so that the first rounds are a fair sample.
     Random,
 }
 
 impl Schedule {
-    /// The schedule's word, as flags, JSON and text show it.
+    /// Returns the word of the schedule, as flags, JSON and text show it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

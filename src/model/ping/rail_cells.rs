@@ -1,19 +1,23 @@
+//! All pairs of a run in JSON, in columns of numbers.
+//! A [`PingReport`](super::PingReport) uses this form instead of single pairs for large
+//! simulations.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, Code, Grid};
 
-/// All pairs of one rail as columns of numbers: of each source, one entry for each target.
+/// All pairs of one rail in columns of numbers: for each source, one entry per target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RailCells {
-    /// The verdicts; `null` for what was not asked for.
+    /// Verdicts; `null` for pairs without a result.
     pub code: Vec<Vec<Option<Code>>>,
-    /// Medians of the half round trips in nanoseconds; `null` for what was not measured.
+    /// Median half round trips in nanoseconds; `null` for pairs that were not measured.
     pub half_rtt_ns: Vec<Vec<Option<u32>>>,
 }
 
 impl RailCells {
-    /// Those of each rail of a grid.
+    /// Returns the columns of each rail of a grid.
     #[must_use]
     pub fn of(grid: &Grid) -> Vec<Self> {
         let hosts = grid.hosts();
@@ -31,7 +35,8 @@ impl RailCells {
         (0..grid.rails()).map(rail).collect()
     }
 
-    /// The grid of so many hosts that these stand for. What is beyond the hosts is left out.
+    /// Returns the grid of these columns for a number of hosts. Cells beyond the hosts are
+    /// ignored.
     #[must_use]
     pub(super) fn grid(hosts: usize, rails: &[Self]) -> Grid {
         let mut grid = Grid::new(hosts, rails.len(), None);

@@ -1,29 +1,32 @@
+//! Summary of a ping run.
+//! `ping` and `cmd` count the pairs; `render` shows the counts.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Code, Pair};
 
-/// How many ordered pairs there were, and what came of them.
+/// Number of ordered pairs by result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// All that were asked for.
+    /// All requested pairs.
     pub pairs: usize,
-    /// Those that work.
+    /// Pairs that work.
     pub ok: usize,
-    /// Those of them that went well at the second attempt only.
+    /// Pairs of `ok` that passed only at the second attempt.
     pub ok_at_second_attempt: usize,
-    /// Those that do not work.
+    /// Pairs that do not work.
     pub failed: usize,
-    /// Those of them between which applications would go on over TCP, unnoticed.
+    /// Pairs of `failed` whose applications would fall back to TCP without notice.
     pub tcp_fallback: usize,
-    /// Those between which RDMA does not apply: no protocol in common.
+    /// Pairs without a common RDMA protocol, to which RDMA does not apply.
     pub not_applicable: usize,
-    /// Those whose turn did not come.
+    /// Pairs that were not tested.
     pub not_tested: usize,
 }
 
 impl Summary {
-    /// The summary of these pairs.
+    /// Returns the summary of the pairs.
     #[must_use]
     pub fn of(pairs: &[Pair]) -> Self {
         let mut summary = Self::default();
@@ -33,14 +36,14 @@ impl Summary {
         summary
     }
 
-    /// Counts so many more pairs that were asked for and whose turn did not come.
+    /// Adds requested pairs that were not tested.
     pub fn leave_out(&mut self, pairs: u64) {
         let pairs = usize::try_from(pairs).unwrap_or(usize::MAX);
         self.pairs = self.pairs.saturating_add(pairs);
         self.not_tested = self.not_tested.saturating_add(pairs);
     }
 
-    /// Counts one more pair.
+    /// Adds one pair.
     pub fn add(&mut self, code: Code, falls_back: bool, at_second_attempt: bool) {
         self.pairs += 1;
         match code {

@@ -1,19 +1,22 @@
+//! Tests of a pair.
+//! `cli` parses their words; `ping` runs the tests.
+
 use serde::{Deserialize, Serialize};
 
-/// Declares what can be measured of a pair, each with its word.
+/// Declares the tests, each with its word.
 macro_rules! tests {
     ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
-        /// What a run measures of each pair.
+        /// Test of a pair.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Test {
             $($(#[$doc])* #[serde(rename = $word)] $name,)*
         }
 
         impl Test {
-            /// All there are.
+            /// Every test.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The word on the command line.
+            /// Returns the word on the command line.
             #[must_use]
             pub fn word(self) -> &'static str {
                 match self {
@@ -25,16 +28,16 @@ macro_rules! tests {
 }
 
 tests! {
-    /// Checked messages of three sizes over a reliable connection. All others begin with it, except
-    /// [`Self::Mad`] alone.
+    /// Checked messages of three sizes over a reliable connection. Every run begins with this test,
+    /// unless [`Self::Mad`] is the only test.
     Connection = "conn",
-    /// Round trips over that connection.
+    /// Round trips over the reliable connection.
     Latency = "lat",
-    /// How much goes through a reliable connection.
+    /// Throughput of a reliable connection.
     Bandwidth = "bw",
-    /// Round trips of TCP over the same interface.
+    /// TCP round trips over the same network interface.
     TcpLatency = "tcp-lat",
-    /// How much goes through TCP over the same interface.
+    /// TCP throughput over the same network interface.
     TcpBandwidth = "tcp-bw",
     /// Loss and round trips of unreliable datagrams.
     Datagrams = "ud",
@@ -45,25 +48,25 @@ tests! {
 }
 
 impl Test {
-    /// What a run measures unless it is told otherwise.
+    /// Default tests.
     pub const USUAL: &[Self] = &[Self::Connection, Self::Latency, Self::TcpLatency];
 
-    /// True for a test that sends as much as the link carries.
+    /// Returns true for a test that sends as much as the link carries.
     #[must_use]
     pub fn fills_links(self) -> bool {
         matches!(self, Self::Bandwidth | Self::TcpBandwidth)
     }
 
-    /// Returns true if these tests need no RDMA connection.
+    /// Returns true if [`Self::Mad`] is the only test, which needs no RDMA connection.
     #[must_use]
     pub fn is_mad_alone(tests: &[Self]) -> bool {
         !tests.is_empty() && tests.iter().all(|test| *test == Self::Mad)
     }
 
-    /// The test of a word; else all the words there are.
+    /// Returns the test with a word.
     ///
     /// # Errors
-    /// The word names no test.
+    /// The word names no test. The error lists all words.
     pub fn parse(word: &str) -> Result<Self, String> {
         Self::ALL.iter().copied().find(|test| test.word() == word).ok_or_else(|| {
             let words: Vec<&str> = Self::ALL.iter().map(|test| test.word()).collect();

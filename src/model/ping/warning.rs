@@ -1,4 +1,5 @@
-//! A difference between hosts that fails no pair of a ping run.
+//! Difference between hosts that fails no pair of a ping run.
+//! `analyse` finds the differences; `render` shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Warning {
     /// Kind of the difference, for scripts.
     pub code: WarningCode,
-    /// Indices of the hosts to look at in [`PingReport::hosts`](super::PingReport::hosts).
+    /// Indices of the affected hosts in [`PingReport::hosts`](super::PingReport::hosts).
     pub hosts: Vec<usize>,
     /// Rail of the ports, counted from 0; empty if the run has one rail.
     pub rails: Vec<usize>,
@@ -33,7 +34,7 @@ pub enum WarningCode {
     /// Ports of two hosts in one InfiniBand subnet have the same LID.
     #[serde(rename = "lid.duplicate")]
     LidDuplicate,
-    /// Two names of the run belong to one host, which is not tested against itself.
+    /// Two names of the run belong to one host. The host is not tested against itself.
     #[serde(rename = "host.twice")]
     HostTwice,
     /// Packets of a port are lost, and retransmissions hide the loss.
@@ -56,7 +57,7 @@ impl WarningCode {
         Self::TcpBlocked,
     ];
 
-    /// Returns what the warning means, in one or two sentences.
+    /// Returns the meaning of the warning, in one or two sentences.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -78,7 +79,7 @@ impl WarningCode {
         }
     }
 
-    /// Returns the code's word, as JSON and text show it.
+    /// Returns the word of the code, as JSON and text show it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
