@@ -1,5 +1,6 @@
 //! Numbers of RDMA netlink attributes (`enum rdma_nldev_attr`), and typed access to their values.
 //! The other modules of `nldev` use it.
+
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::model::{CmAddress, GidValue};
