@@ -1,4 +1,4 @@
-//! Reads the capabilities of a process from its file `status`. `collect` and the capture use it.
+//! Reads the capabilities of a process from its file `status`. `collect` and `ping` use it.
 
 /// Returns true if the effective set of a `/proc/PID/status` has a capability; `None` if the text
 /// has no such set. `bit` is the capability's number in include/uapi/linux/capability.h.
