@@ -58,7 +58,7 @@ fn list(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<String> {
     names
 }
 
-/// True if a kernel module is loaded or built in, so that a query to it loads nothing.
+/// True if `/sys/module` lists a kernel module, so that a query to the module loads nothing.
 fn has_module(reader: &mut Reader<'_>, key: &str, name: &str) -> bool {
     reader.answer(key, &Question::Dir(format!("/sys/module/{name}"))).is_some()
 }

@@ -74,7 +74,8 @@ fn question(netdev: &str, command: EthtoolCommand) -> Question {
     Question::Ethtool(EthtoolQuery { command, netdev: netdev.to_owned() })
 }
 
-/// Returns a reply if it is a whole message; otherwise reports a problem.
+/// Returns a reply if it is a whole message. Otherwise reports a problem, unless the kernel or
+/// driver does not support the command.
 fn message(
     reader: &mut Reader<'_>,
     netdev: &str,

@@ -1,5 +1,5 @@
-//! Reads the InfiniBand subnets of a machine: nodes, ports, links, subnet managers, and on request
-//! forwarding tables, partitions and counters.
+//! Reads the InfiniBand subnets of a machine: nodes, ports, links and subnet managers. Forwarding
+//! tables, partitions and counters are read on request.
 //!
 //! Each subnet is swept once, from the best of the ports that lead to it (`ports`). The tables of
 //! subnet administration come first (`administration`); directed routes (`sweep`) replace tables

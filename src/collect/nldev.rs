@@ -124,8 +124,8 @@ fn ask(reader: &mut Reader<'_>, key: &str, query: RdmaQuery) -> Option<Vec<u8>> 
     whole(reader, key, query, answer)
 }
 
-/// Checks a reply for [`ask`]: returns it if it consists of whole messages, otherwise reports a
-/// problem.
+/// Checks a reply for [`ask`]. Returns it if it consists of whole messages. Otherwise reports a
+/// problem, unless the kernel or driver does not support the command.
 fn whole(
     reader: &mut Reader<'_>,
     key: &str,

@@ -1,4 +1,5 @@
-//! Chooses the fix for an error of the libraries and of the kernel's interfaces.
+//! Chooses the fix for an error of the libraries and of the kernel's interfaces. `verbs_self` and
+//! `ping` use it.
 
 use crate::model::{Fix, KnownFix};
 use crate::sys::Errno;

@@ -27,7 +27,7 @@ pub struct MadPortFacts {
     pub device: String,
     /// Number of the port.
     pub port: u32,
-    /// Link layer in the words of the kernel; `-` if the kernel has no such file.
+    /// Link layer as the kernel reports it; `-` if the kernel has no such file.
     pub link_layer: String,
     /// Code of the logical state: 4 is active; 0 if it is unknown.
     pub state: u8,

@@ -162,7 +162,7 @@ pub(super) struct RecordingMads<'recorder, S: Source> {
     port: Box<dyn Mads + 'recorder>,
     asked: HashMap<MadTicket, Asked>,
     record: Vec<u8>,
-    /// Last error of the port.
+    /// Last error of the port. It is recorded if the port has no exchange.
     failure: Option<ReadError>,
 }
 

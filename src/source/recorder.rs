@@ -15,8 +15,8 @@ pub struct Recorder<S> {
     first: RefCell<HashMap<Question, usize>>,
 }
 
-/// Source that replies from the record of a [`Recorder`], and asks only questions without a
-/// record.
+/// Source that replies from the record of a [`Recorder`]. Only questions without a record go to
+/// the other source.
 #[derive(Debug)]
 pub struct Once<'recorder, S>(&'recorder Recorder<S>);
 

@@ -40,7 +40,7 @@ pub struct VerbsChild {
 }
 
 impl VerbsChild {
-    /// Returns a child that runs this program and has until `limit` to reply.
+    /// Returns a child that runs this program. It has `limit` to reply, from now on.
     #[must_use]
     pub fn own(limit: Duration) -> Self {
         Self { program: None, limit, deadline: Deadline::after(limit) }
@@ -140,7 +140,7 @@ fn start_copy() -> io::Result<Option<Running>> {
         // A child that outlives its parent has no reader for its reply.
         let dies = set_parent_process_death_signal(Some(Signal::KILL));
         let is_orphan = dies.is_ok() && getppid() != Some(parent);
-        // Output of the library goes to the stderr pipe, as of a separate program.
+        // Output of the library goes to the stderr pipe, so that it is not part of the reply.
         let talks = rustix::stdio::dup2_stdout(stderr.as_fd())
             .and_then(|()| rustix::stdio::dup2_stderr(stderr.as_fd()));
         if is_orphan || talks.is_err() {

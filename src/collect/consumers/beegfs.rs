@@ -195,9 +195,8 @@ fn parse_pools(items: &str) -> Vec<BeegfsPool> {
     items.split("; ").flat_map(|item| item.split(';')).filter_map(pool).collect()
 }
 
-/// Parses a line of the kernel log about a connection. After [`TAG`], such a line reads
-/// `df(223): NodeConn (acquire stream): Connected: beegfs-storage@10.9.0.1:8203 (protocol: TCP;
-/// fallback route)`.
+/// Parses a line of the kernel log about a connection, such as `beegfs: df(223): NodeConn
+/// (acquire stream): Connected: beegfs-storage@10.9.0.1:8203 (protocol: TCP; fallback route)`.
 fn parse_log(line: &str) -> Option<BeegfsLogLine> {
     let (_, text) = line.split_once(TAG)?;
     let (_, said) = text.split_once("NodeConn (acquire stream): ")?;

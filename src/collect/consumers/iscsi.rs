@@ -72,7 +72,7 @@ fn is_host(part: &str) -> bool {
     number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Reads `/etc/iscsi/nodes/IQN/ADDRESS,PORT,TAG/INTERFACE`; older records have no INTERFACE.
+/// Reads `/etc/iscsi/nodes/IQN/ADDRESS,PORT,TAG/INTERFACE`, or the path without INTERFACE.
 fn read_nodes(reader: &mut Reader<'_>) -> Vec<IscsiNode> {
     let mut all = Vec::new();
     let key = "consumers/iscsi_nodes";

@@ -23,7 +23,7 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     let Some(mut all) = decode(&answer, 4) else {
         return reader.malformed(key, &list.to_string(), "entries of unknown size");
     };
-    // Kernels before 5.0 have no such list.
+    // Kernels before 5.0 do not have this list.
     if let Some(answer) = reader.answer(key, &Question::Rds(RdsList::Connections6))
         && let Some(more) = decode(&answer, 16)
     {

@@ -271,7 +271,7 @@ fn counted_ports(node: &FabricNode, port: u8) -> Vec<u8> {
     node.ports.iter().map(|port| port.number).filter(|number| *number >= first).collect()
 }
 
-/// Adds counters to a port. They replace counters of the same name.
+/// Adds counters to a port. They replace known counters with the same names.
 fn add(port: &mut FabricPort, fields: Vec<FieldValue>, has_wait: bool) {
     let counters = port.counters.get_or_insert_default();
     let read_ns = Some(clock::wall_ns());

@@ -28,8 +28,8 @@ pub(super) struct SweepPort<'source> {
     is_plane: bool,
 }
 
-/// Opens the ports that can begin a sweep, the best first. Returns `None` if the machine has no
-/// such port, and reports the reason.
+/// Opens the ports that can begin a sweep, the best first. If the machine has none, reports the
+/// reason and returns `None`.
 pub(super) fn open<'source>(
     reader: &mut Reader<'source>,
     report: &HostReport,

@@ -14,7 +14,7 @@ const RELEASE: &str = "/proc/sys/kernel/osrelease";
 ///
 /// On iWARP the peer is a TCP connection: it has no queue pair number, no packet sequence number
 /// and no second path. The kernel sends these fields as the driver left them: 0, or on 5.10
-/// random bytes of its stack. An older siw leaves the state of a queue pair unset in this way,
+/// arbitrary bytes of its stack. An older siw leaves the state of a queue pair unset in this way,
 /// too.
 pub(super) fn forget_what_is_not_there(reader: &mut Reader<'_>, report: &mut HostReport) {
     let release = report.kernel_release();

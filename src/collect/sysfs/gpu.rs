@@ -1,4 +1,5 @@
-//! Finds the GPUs of a host and their distance to each RDMA device. `sysfs` calls it.
+//! Finds the GPUs and other accelerators of a host, all called GPUs here, and their distance to
+//! each RDMA device. `sysfs` calls it.
 
 use super::super::Reader;
 use super::pci::{is_pci_address, parse_folder, parse_numa_node};
@@ -6,8 +7,8 @@ use crate::model::{Device, Gpu, PciPath};
 
 /// Directory in which the kernel lists PCI functions.
 const FUNCTIONS: &str = "/sys/bus/pci/devices";
-/// Limit of functions, each of which costs at least one file. A directory listing has at most 64
-/// KiB, in which about as many names of functions fit.
+/// Limit of functions. Every function costs at least one file. The 64 KiB of a directory listing
+/// hold more names of functions than this, but less than twice as many.
 const MAX_FUNCTIONS: usize = 4096;
 /// Vendors of display controllers that are GPUs for computing. Controllers of other vendors are
 /// part of mainboards and show a console.

@@ -66,7 +66,8 @@ pub(super) fn parse_folder(target: &str) -> Option<String> {
     (is_plain && parts[0] == "devices").then(|| format!("/sys/{}", parts[..=last].join("/")))
 }
 
-/// True for `0000:0c:00.0`. Domains of virtual machines and of VMD have more than four digits.
+/// True if the text is a PCI address such as `0000:0c:00.0`. Domains of virtual machines and of
+/// VMD have more than four digits.
 pub(super) fn is_pci_address(part: &str) -> bool {
     let hex = |text: &str, least: usize, most: usize| {
         (least..=most).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_hexdigit())

@@ -1,4 +1,5 @@
-//! Reads the current and the maximum speed of a device's PCI Express link. `device` calls it.
+//! Reads the current and the maximum speed of a device's PCI Express link. `device` and `collect`
+//! use it.
 
 use super::super::Reader;
 use super::pci::is_pci_address;

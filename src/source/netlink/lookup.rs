@@ -12,7 +12,7 @@ use crate::source::ReadError;
 const RTM_GETROUTE: u16 = 26;
 const RTM_F_FIB_MATCH: u32 = 0x2000;
 
-/// Attributes of the same file.
+/// Attributes of `include/uapi/linux/rtnetlink.h`.
 const RTA_DST: u16 = 1;
 const RTA_SRC: u16 = 2;
 const RTA_OIF: u16 = 4;

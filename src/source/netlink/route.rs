@@ -41,7 +41,7 @@ pub enum RouteCommand {
     Link,
     /// Priorities, flow control and traffic classes (`RTM_GETDCB`, IEEE).
     Dcb,
-    /// Origin of the DCB settings: host, driver or peer (`RTM_GETDCB`, DCBX mode).
+    /// DCBX mode: host or firmware as the agent, IEEE or CEE as the version (`RTM_GETDCB`).
     Dcbx,
 }
 

@@ -37,7 +37,7 @@ pub enum SocketQuery {
     Tcp4,
     /// TCP over IPv6, with IPv4-mapped addresses.
     Tcp6,
-    /// SMC over IPv4 and IPv6.
+    /// SMC, over either address family.
     Smc,
 }
 
