@@ -86,7 +86,7 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// True if the file of a provider lists it.
+/// True if the `.driver` file of a provider lists the provider.
 fn is_listed(reader: &mut Reader<'_>, name: &str) -> bool {
     let text = reader.text("provider", &format!("{LISTS}/{name}.driver"));
     text.is_some_and(|text| text.lines().any(|line| line.trim() == format!("driver {name}")))

@@ -1,4 +1,4 @@
-//! Queries a source for text and separates the replies into values, absence and problems. All
+//! Queries a source for text and separates the replies into values, absence and problems. The
 //! modules of `collect` use it.
 
 use crate::model::{Fix, KnownFix, Problem};

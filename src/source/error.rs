@@ -1,5 +1,5 @@
-//! Reasons why a question has no reply, and their form in captures. All of `source` and `collect`
-//! use it.
+//! Reasons why a question has no reply, and their form in captures. `source` and `collect` use
+//! it.
 
 use std::borrow::Cow;
 

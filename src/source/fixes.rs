@@ -8,8 +8,8 @@ use crate::sys::cm::{CmError, Step};
 use crate::sys::umad::UmadError;
 use crate::sys::verbs::{Operation, VerbsError};
 
-/// Returns the fix for a library that cannot be loaded; `None` if no package is known to install
-/// it.
+/// Returns the fix for a library that cannot be loaded; `None` if the library is installed, but
+/// the dynamic loader rejects it.
 #[must_use]
 pub fn of_load(error: &LoadError) -> Option<Fix> {
     let LoadError::Missing { soname, .. } = error else { return None };

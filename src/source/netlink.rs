@@ -1,7 +1,8 @@
 //! Sends one netlink request and receives all messages of its reply.
 //!
 //! All netlink families share the codec: RDMA, ethtool (generic netlink), routes with DCB, and
-//! sockets. The modules decode no meaning of attributes; `collect` does.
+//! sockets. The modules do not interpret attributes; `collect` does. `live` and `ping` use this
+//! module.
 
 mod attributes;
 mod ethtool;

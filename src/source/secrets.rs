@@ -1,4 +1,5 @@
-//! Masks passwords in files of the administrator, so that no reply contains them. `live` uses it.
+//! Masks passwords in files of the administrator, so that no reply contains them. `live` and
+//! `fleet::shell` use it.
 
 /// Parts of the names of secret settings.
 const SECRET: [&str; 5] = ["password", "passwd", "secret", "key", "credential"];

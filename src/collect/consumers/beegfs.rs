@@ -1,8 +1,8 @@
 //! Reads `BeeGFS` clients from the files and the kernel log lines of the client module.
 //!
 //! The formats are those of `client_module/source/filesystem/ProcFsHelper.c`, unchanged from 6.19
-//! to 8.3. The module sends nothing to a server, so a server that does not respond cannot block
-//! it.
+//! to 8.3. rdmactl sends nothing to a server, so a server that does not respond cannot block it.
+//! `consumers` calls this module.
 
 use std::net::{IpAddr, SocketAddr};
 

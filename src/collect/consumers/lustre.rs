@@ -1,7 +1,8 @@
 //! Reads the Lustre network identifiers (NIDs): of each target on a client, of the clients on a
 //! server.
 //!
-//! The formats are those of `lustre/obdclass/lprocfs_status.c`, 2.12 to master.
+//! The formats are those of `lustre/obdclass/lprocfs_status.c`, 2.12 to master. `consumers` calls
+//! this module.
 
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
 //! Chooses the ports from which sweeps begin, and reports why others are left out.
 //!
 //! A port needs an InfiniBand link and subnet management. Omni-Path has its own datagrams and
-//! tools. An XDR port with planes has two kinds of devices (Linux 6.12): `smi1` has subnet
-//! management, and its ports are the planes; `mlx5_0` has the other classes. This module pairs
-//! them by their port GUID. `fabric` sweeps from the ports in the order of this module.
+//! tools. An XDR port with planes has two kinds of devices (Linux 6.12). `smi1` has subnet
+//! management, and its ports are the planes. `mlx5_0` has the other classes. This module pairs
+//! both devices by their port GUID. `fabric` sweeps from the ports in the order of this module.
 
 use std::net::Ipv6Addr;
 

@@ -88,7 +88,7 @@ impl Fields<'_> {
         self.0.get(kind)?.number()
     }
 
-    /// Returns true for a number other than 0.
+    /// Returns a number as a flag: true unless it is 0.
     pub(super) fn flag(&self, kind: u16) -> Option<bool> {
         self.u64(kind).map(|flag| flag != 0)
     }

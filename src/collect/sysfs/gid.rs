@@ -222,8 +222,8 @@ pub(super) fn parse_gid(text: &str) -> Option<GidValue> {
     is_full.then(|| text.parse::<Ipv6Addr>().ok())?.map(GidValue)
 }
 
-/// Parses the type of an entry. `IB/RoCE v1` is the type of InfiniBand and iWARP entries too;
-/// only on Ethernet it means `RoCE` v1.
+/// Parses the type of an entry. InfiniBand and iWARP entries have the type `IB/RoCE v1`, too.
+/// Only on Ethernet does it mean `RoCE` v1.
 pub(super) fn parse_kind(text: &str, on_ethernet: bool) -> Option<GidKind> {
     match text {
         "IB/RoCE v1" if on_ethernet => Some(GidKind::RoceV1),

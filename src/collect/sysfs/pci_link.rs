@@ -35,7 +35,8 @@ pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Optio
     Some(PciLink { current, card, slot, is_degraded, physical_function })
 }
 
-/// Sets for each port if the PCI Express link of its device has at least the rate of the port.
+/// Sets `pci_suffices` of each port: true if the PCI Express link of its device has at least the
+/// rate of the port.
 pub(in crate::collect) fn compare(devices: &mut [Device]) {
     for Device { ports, pci_link, .. } in devices {
         let Some(link) = pci_link else { continue };
@@ -59,7 +60,8 @@ pub(super) fn read_virtual_functions(
 }
 
 /// Returns the link with the lowest rate; of equal links the nearest to the card. Width and speed
-/// are not minimized apart: a fast narrow link and a slow wide link are no slow narrow link.
+/// are not minimized separately: a fast narrow link plus a slow wide link are not a slow narrow
+/// link.
 fn narrowest(way: &[PciSpeed]) -> Option<PciSpeed> {
     way.iter().copied().min_by_key(|link| link.rate_bps)
 }

@@ -20,8 +20,9 @@ const RTA_OIF: u16 = 4;
 /// `IFF_UP` of `include/uapi/linux/if.h`.
 const IFF_UP: u32 = 1;
 
-/// Returns true if a route leads from an interface and its address to another address; `None` if
-/// the interface is down or the kernel reports another error.
+/// Looks up a route from an interface and its address to another address. Returns true if the
+/// kernel has a route, false if it has none. Returns `None` if the interface is down, the address
+/// families differ or the kernel reports another error.
 ///
 /// The request has the flag for the matching entry of the routing table. Without the flag the
 /// kernel treats an address without a route as on the link (`ip_route_output_key_hash_rcu`,

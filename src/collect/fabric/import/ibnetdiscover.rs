@@ -158,7 +158,8 @@ fn link(word: &str) -> Option<(u8, u16)> {
     Some((width, 1 << position))
 }
 
-/// Returns the text between the first two quotation marks, and the text behind them.
+/// Returns the text between the first two quotation marks, and the text behind them. A quotation
+/// mark inside a node description ends the text early.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let (_, rest) = text.split_once('"')?;
     rest.split_once('"')
