@@ -1,8 +1,9 @@
-//! Turns the answers of a source into a [`HostReport`], each part with its values and problems.
+//! Turns the replies of a [`Source`] into a [`HostReport`], each part with its values and
+//! problems.
 //!
-//! It knows files and formats, and not where they come from: this host, a node, a capture. What is
-//! not there is `None`; what is there but unreadable is `None` and a problem. The report goes to
-//! `analyse` and `query`.
+//! The module knows files and formats, but not their origin: this host, a remote host or a
+//! capture. A missing value is `None`. An unreadable value is `None` and a problem. The report
+//! goes to `analyse` and `query`.
 
 mod caps;
 mod consumers;
@@ -24,7 +25,7 @@ pub use fabric::{
 };
 use reader::Reader;
 
-/// Reads one host.
+/// Reads the requested parts of one host.
 pub fn host_report(
     source: &dyn Source,
     parts: &Parts,
@@ -32,7 +33,8 @@ pub fn host_report(
     via: Via,
 ) -> HostReport {
     if parts.has(Part::Verbs) {
-        // It works while the files are read, and copies less of this process the earlier it starts.
+        // The verbs child runs while the files are read. The earlier it starts, the less memory
+        // of this process it copies.
         source.expect(&Question::Verbs);
     }
     let mut report = HostReport::empty(host, via);

@@ -1,8 +1,8 @@
-//! Answers to typed questions about one machine: the only way facts enter the program.
+//! Replies to typed questions about one machine: the only way by which facts enter the program.
 //!
-//! A question says what to read and never what it means; the raw answer, or the reason why there
-//! is none, goes to `collect`. Live machines, other root directories and captures answer alike, so
-//! that every decoder can be tested by replay.
+//! A question names data to read, not its meaning. The raw reply or the error goes to `collect`.
+//! Live machines, other root directories and captures have the same interface, so that replay
+//! tests every decoder.
 
 mod capability;
 mod entry;
@@ -49,22 +49,22 @@ pub use secrets::without_secrets;
 pub use verbs_child::VerbsChild;
 pub use verbs_self::answer_verbs;
 
-/// The last line of an answer to [`Question::Holders`] that is not whole.
+/// Last line of an incomplete reply to [`Question::Holders`].
 pub const MORE_HOLDERS: &str = "more";
 
-/// The raw bytes of an answer, or why there are none.
+/// Raw bytes of a reply, or the error.
 pub type Answer = Result<Vec<u8>, ReadError>;
 
-/// Something that can be asked about one machine.
+/// Machine, directory tree or capture that replies to questions about one machine.
 pub trait Source {
-    /// Answers one question. Never waits without a deadline, never prints.
+    /// Returns the reply to one question. Never waits without a deadline, never prints.
     ///
     /// # Errors
-    /// The kernel's own answer, or why it could not be asked.
+    /// The kernel's own error, or the reason why the kernel could not be queried.
     fn ask(&self, question: &Question) -> Answer;
 
-    /// Opens a port for requests by management datagrams; `umad` is a name that
-    /// [`Question::MadPorts`] reported.
+    /// Opens a port for requests by management datagrams (MADs). `umad` is a name in the reply to
+    /// [`Question::MadPorts`].
     ///
     /// # Errors
     /// The device file cannot be opened, or a capture does not hold the port.
@@ -72,14 +72,15 @@ pub trait Source {
         Err(ReadError::NotRecorded)
     }
 
-    /// Says that a question will be asked: what takes its time may begin now.
+    /// Announces a question, so that slow work for its reply can start early.
     fn expect(&self, _question: &Question) {}
 
-    /// The machine's own clock, in nanoseconds since 1970 UTC, when the reading began; `None` for
-    /// answers that have no time stamp, as those of a bare directory tree.
+    /// Returns the time at which the reading began, by the machine's own clock, in nanoseconds
+    /// since 1970 UTC; `None` if replies have no time stamp, as in a directory tree.
     fn taken_ns(&self) -> Option<u64>;
 
-    /// When a question that was just asked was answered, by the same clock; `None` as above.
+    /// Returns the time of the reply to a question that was just asked, by the same clock; `None`
+    /// if replies have no time stamp.
     fn answered_ns(&self, question: &Question) -> Option<u64>;
 }
 

@@ -1,8 +1,8 @@
-//! The names of the capability bits of devices and ports.
+//! Names of the capability bits of devices and ports, for `sysfs` and `nldev`.
 
 use crate::model::LinkLayer;
 
-/// The bits of `PortInfo:CapabilityMask` in their order (`IBA` 14.2.5.6, `enum ib_port_cap_mask_bits`
+/// Bits of `PortInfo:CapabilityMask` in their order (`IBA` 14.2.5.6, `enum ib_port_cap_mask_bits`
 /// of `include/rdma/ib_verbs.h`), in the spelling of `rdma link`.
 const PORT: [&str; 32] = [
     "RESERVED",
@@ -39,7 +39,7 @@ const PORT: [&str; 32] = [
     "HIERARCHY_INFO",
 ];
 
-/// The bits of `PortInfo:CapabilityMask2`, which netlink puts above those.
+/// Bits of `PortInfo:CapabilityMask2`. Netlink reports them above the bits of [`PORT`].
 const PORT_UPPER: [&str; 13] = [
     "SET_NODE_DESC",
     "EXT_INFO",
@@ -56,9 +56,9 @@ const PORT_UPPER: [&str; 13] = [
     "LINK_SPEED_XDR",
 ];
 
-/// The bits of a device in their order (`enum ib_device_cap_flags` and `ib_kernel_cap_flags` of
-/// `include/rdma/ib_verbs.h`), in the spelling of `rdma dev`;
-/// those that it cannot name, in the kernel's. Bit 37 is of kernels before 6.0.
+/// Bits of a device in their order (`enum ib_device_cap_flags` and `ib_kernel_cap_flags` of
+/// `include/rdma/ib_verbs.h`), in the spelling of `rdma dev`. Bits without a name in `rdma dev`
+/// have the kernel's spelling. Bit 37 exists only in kernels before 6.0.
 const DEVICE: [&str; 41] = [
     "RESIZE_MAX_WR",
     "BAD_PKEY_CNTR",
@@ -103,22 +103,22 @@ const DEVICE: [&str; 41] = [
     "ATOMIC_WRITE",
 ];
 
-/// The names of a device's bits that are set.
+/// Returns the names of a device's bits that are set.
 pub(super) fn device_words(flags: u64) -> Vec<String> {
     words(flags, |bit| DEVICE.get(bit).copied())
 }
 
-/// The names of a port's bits that are set.
+/// Returns the names of a port's bits that are set.
 pub(super) fn port_words(flags: u64, layer: LinkLayer) -> Vec<String> {
     words(flags, |bit| match (bit, layer) {
-        // The kernel gives the bit another meaning where there are no subnet managers.
+        // On Ethernet, which has no subnet managers, the kernel gives the bit another meaning.
         (26, LinkLayer::Ethernet) => Some("IP_BASED_GIDS"),
         (0..32, _) => PORT.get(bit).copied(),
         _ => PORT_UPPER.get(bit - 32).copied(),
     })
 }
 
-/// A bit without a name is told by its number.
+/// Returns the names of the set bits. A bit without a name becomes `BIT_` and its number.
 fn words(flags: u64, name: impl Fn(usize) -> Option<&'static str>) -> Vec<String> {
     let set = (0..64_usize).filter(|bit| flags >> bit & 1 != 0);
     let word = |bit| match name(bit) {

@@ -1,7 +1,9 @@
-//! Who uses RDMA on this host, or could, by what each consumer says of itself.
+//! Reads which file systems, storage protocols and sockets use RDMA on this host, or could use
+//! it.
 //!
-//! Nothing is loaded, written or connected by looking: what a module would have to be loaded for is
-//! asked only where it is there.
+//! Reading loads no kernel module, writes nothing and opens no connection. A query that would
+//! load a module is sent only if the module is loaded. The results go to
+//! [`HostReport::consumers`].
 
 mod beegfs;
 mod iscsi;
@@ -19,7 +21,7 @@ use super::Reader;
 use crate::model::{Consumers, HostReport};
 use crate::source::Question;
 
-/// Reads what all consumers say.
+/// Reads the state of all consumers.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     let mut found = Consumers { memory_bytes: read_memory(reader), ..Consumers::default() };
     let mounts = mounts::read(reader, &mut found);
@@ -43,20 +45,20 @@ fn read_memory(reader: &mut Reader<'_>) -> Option<u64> {
     kibibytes.checked_mul(1024)
 }
 
-/// A file of more than one value.
+/// Returns the text of a file that holds more than one value.
 fn read_text(reader: &mut Reader<'_>, key: &str, path: &str) -> Option<String> {
     let bytes = reader.answer(key, &Question::File(path.into()))?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The names in a directory that need not be there.
+/// Returns the sorted names in a directory; empty if the directory does not exist.
 fn list(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<String> {
     let mut names = reader.names(key, path).unwrap_or_default();
     names.sort_by(|a, b| crate::names::compare(a, b));
     names
 }
 
-/// Whether a module of the kernel is there, so that asking it loads nothing.
+/// True if `/sys/module` lists a kernel module, so that a query to the module loads nothing.
 fn has_module(reader: &mut Reader<'_>, key: &str, name: &str) -> bool {
     reader.answer(key, &Question::Dir(format!("/sys/module/{name}"))).is_some()
 }

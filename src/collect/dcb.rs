@@ -1,6 +1,7 @@
-//! What DCB says of an interface: priorities, flow control, traffic classes.
+//! Reads the DCB settings of an interface: priorities, flow control, traffic classes. `ethtool`
+//! calls it.
 //!
-//! Layouts are those of `include/uapi/linux/dcbnl.h`. A driver without DCB answers EOPNOTSUPP.
+//! Layouts are those of `include/uapi/linux/dcbnl.h`. A driver without DCB returns EOPNOTSUPP.
 
 use super::Reader;
 use crate::model::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc, key};
@@ -19,7 +20,7 @@ const IEEE_PEER_PFC: u16 = 5;
 const DCB_BUFFER: u16 = 10;
 const IEEE_APP_TRUST_TABLE: u16 = 11;
 
-/// Reads the DCB of an interface; `None` where the driver has none.
+/// Reads the DCB settings of an interface; `None` if the driver has none.
 pub(super) fn read(reader: &mut Reader<'_>, netdev: &str) -> Option<Dcb> {
     let key = key::netdev(netdev, "ethernet/dcb");
     let question = |command| Question::Route(RouteQuery { command, netdev: netdev.to_owned() });
@@ -39,7 +40,8 @@ fn attributes(answer: &[u8]) -> Option<Attributes<'_>> {
     Some(Attributes::new(message.payload.get(DCBMSG..)?))
 }
 
-/// `None` where a part has another layout than it should: half a configuration would mislead.
+/// Decodes a reply; `None` if a part has an unknown layout, because half a configuration would
+/// mislead.
 fn decode_ieee(answer: &[u8]) -> Option<Dcb> {
     if !Messages::new(answer).last_is_whole() {
         return None;
@@ -74,8 +76,8 @@ fn eight(bytes: &[u8], at: usize) -> Option<[u8; 8]> {
     bytes.get(at..at + 8)?.try_into().ok()
 }
 
-/// `struct ieee_ets`: willing, classes, cbs, then eight bytes each of transmit share, receive share,
-/// algorithm and class; what is recommended comes after.
+/// Decodes `struct ieee_ets`: willing, classes, cbs, then eight bytes each of transmit share,
+/// receive share, algorithm and class. The recommended values after them are ignored.
 fn decode_ets(bytes: &[u8]) -> Option<Ets> {
     let word = |algorithm: u8| {
         match algorithm {
@@ -96,7 +98,7 @@ fn decode_ets(bytes: &[u8]) -> Option<Ets> {
     })
 }
 
-/// `struct ieee_pfc`: capability, enabled, bypass, delay at 4, counts at 8 and 72.
+/// Decodes `struct ieee_pfc`: capability, enabled, bypass, delay at 4, counts at 8 and 72.
 fn decode_pfc(bytes: &[u8]) -> Option<Pfc> {
     let count = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let counts = |at: usize| {
@@ -116,7 +118,7 @@ fn decode_pfc(bytes: &[u8]) -> Option<Pfc> {
     })
 }
 
-/// `struct dcb_app`: selector, priority, protocol.
+/// Decodes `struct dcb_app`: selector, priority, protocol.
 fn decode_app(bytes: &[u8]) -> Option<DcbApp> {
     Some(DcbApp {
         selector: DcbSelector::from_code(*bytes.first()?),
@@ -125,7 +127,7 @@ fn decode_app(bytes: &[u8]) -> Option<DcbApp> {
     })
 }
 
-/// `struct dcbnl_buffer`.
+/// Decodes `struct dcbnl_buffer`.
 fn decode_buffers(bytes: &[u8]) -> Option<DcbBuffers> {
     let number = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let mut size_bytes = [0; 8];
@@ -135,7 +137,7 @@ fn decode_buffers(bytes: &[u8]) -> Option<DcbBuffers> {
     Some(DcbBuffers { priority_buffer: eight(bytes, 0)?, size_bytes, total_bytes: number(40)? })
 }
 
-/// `DCB_CAP_DCBX_*`.
+/// Returns the words of the `DCB_CAP_DCBX_*` bits that are set.
 fn decode_dcbx(answer: &[u8]) -> Option<Vec<String>> {
     const WORDS: [&str; 5] = ["host", "lld_managed", "cee", "ieee", "static"];
     let mode = attributes(answer)?.get(DCB_ATTR_DCBX)?.number()?;

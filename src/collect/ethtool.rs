@@ -1,7 +1,9 @@
-//! What ethtool netlink says of Ethernet interfaces: link, flow control, error correction, module.
+//! Reads Ethernet interfaces by ethtool netlink: link, flow control, error correction, module,
+//! counters, DCB. `collect` calls it.
 //!
 //! Numbers are those of `include/uapi/linux/ethtool_netlink.h` and `ethtool.h`, 5.10 to 7.3. A
-//! kernel or driver that knows a question not answers EOPNOTSUPP or EINVAL: then there is nothing.
+//! kernel or driver that does not support a query returns EOPNOTSUPP or EINVAL; the values are
+//! then `None`.
 
 mod words;
 
@@ -14,10 +16,10 @@ use crate::source::{
 /// Bytes of a `struct genlmsghdr` before the attributes.
 const GENLMSGHDR: usize = 4;
 
-/// `PORT_FIBRE` and `PORT_DA`: connectors that take a module.
+/// Connectors that take a module: `PORT_FIBRE` and `PORT_DA`.
 const TAKES_MODULE: [u64; 2] = [3, 5];
 
-/// Reads the Ethernet side of the interfaces in the report. VLANs have none of their own.
+/// Reads the Ethernet settings of the interfaces in the report, except VLANs, which have none.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     let Some(netdevs) = &mut report.netdevs else { return };
     netdevs.for_each(|netdev| {
@@ -27,11 +29,12 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     });
 }
 
-/// `None` where nobody can be asked: a bare directory tree, or a capture made without.
+/// Reads one interface; `None` if the source has no ethtool netlink: a directory tree, or a
+/// capture without these queries.
 fn read_interface(reader: &mut Reader<'_>, netdev: &str) -> Option<Ethernet> {
     let info = reader.ask(&question(netdev, EthtoolCommand::LinkInfo));
     if let Err(error @ ReadError::NotRecorded) = info {
-        // Once for all questions.
+        // One problem stands for all queries of the interface.
         reader.unreadable(&key::netdev(netdev, "ethernet"), "ethtool netlink", &error, None);
         return None;
     }
@@ -53,7 +56,7 @@ fn read_interface(reader: &mut Reader<'_>, netdev: &str) -> Option<Ethernet> {
     ethernet.fec = ask("fec", EthtoolCommand::Fec).and_then(|answer| decode_fec(&answer));
     ethernet.module =
         ask("module", EthtoolCommand::Module).and_then(|answer| decode_module(&answer));
-    // Everybody else would be told "denied" even by interfaces that take no module.
+    // Without root, even interfaces that take no module would return "permission denied".
     if connector.is_some_and(|connector| TAKES_MODULE.contains(&connector))
         && let Some(answer) = ask("module/identifier", EthtoolCommand::ModuleIdentifier)
         && let Some(identifier) = decode_identifier(&answer)
@@ -71,7 +74,8 @@ fn question(netdev: &str, command: EthtoolCommand) -> Question {
     Question::Ethtool(EthtoolQuery { command, netdev: netdev.to_owned() })
 }
 
-/// An answer that is a whole message.
+/// Returns a reply if it is a whole message. Otherwise reports a problem, unless the kernel or
+/// driver does not support the command.
 fn message(
     reader: &mut Reader<'_>,
     netdev: &str,
@@ -98,7 +102,7 @@ fn message(
     }
 }
 
-/// The attributes of an answer, which is one message.
+/// Returns the attributes of a reply, which is one message.
 fn attributes(answer: &[u8]) -> Option<Attributes<'_>> {
     let message = Messages::new(answer).next()?;
     Some(Attributes::new(message.payload.get(GENLMSGHDR..)?))
@@ -108,7 +112,7 @@ fn number(fields: &Attributes<'_>, kind: u16) -> Option<u64> {
     fields.get(kind)?.number()
 }
 
-/// A number of 32 bits that is not all ones, which stand for "unknown".
+/// Returns a number of 32 bits; `None` for all ones, which mean "unknown".
 fn known(fields: &Attributes<'_>, kind: u16) -> Option<u32> {
     u32::try_from(number(fields, kind)?).ok().filter(|number| *number != u32::MAX)
 }
@@ -151,7 +155,7 @@ fn decode_pause(answer: &[u8]) -> Option<Pause> {
 
 fn decode_fec(answer: &[u8]) -> Option<Fec> {
     let fields = attributes(answer)?;
-    // All lanes together come first, then each by itself.
+    // The sum of all lanes comes first, then the count of each lane.
     let blocks = |kind| {
         let counts = fields.get(5)?.nest().get(kind)?.payload.get(..8)?;
         Some(u64::from_ne_bytes(counts.try_into().ok()?))
@@ -172,10 +176,10 @@ fn decode_fec(answer: &[u8]) -> Option<Fec> {
     })
 }
 
-/// The numbers of the bits in a compact set.
+/// Returns the numbers of the bits in a compact bit set.
 fn set_bits(set: Attribute<'_>) -> Vec<u32> {
     let Some(value) = set.nest().get(4) else { return Vec::new() };
-    // Words of 32 bits, each in the order of this machine.
+    // The set consists of words of 32 bits, in the byte order of this machine.
     let of_word = |(index, word): (u32, &[u8])| {
         let bits = word.try_into().map_or(0, u32::from_ne_bytes);
         (0..32).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| index * 32 + bit)
@@ -183,7 +187,8 @@ fn set_bits(set: Attribute<'_>) -> Vec<u32> {
     (0..).zip(value.payload.chunks(4)).flat_map(of_word).collect()
 }
 
-/// Interfaces without a module answer, and say nothing.
+/// Decodes the module; `None` if the reply has no module attributes, as for interfaces without a
+/// module.
 fn decode_module(answer: &[u8]) -> Option<Module> {
     let fields = attributes(answer)?;
     let (policy, mode) = (number(&fields, 2), number(&fields, 3));
@@ -204,7 +209,8 @@ fn decode_counters(answer: &[u8]) -> Vec<EthernetCounter> {
     for group in fields.filter(|attribute| attribute.kind == 4) {
         let Some(id) = number(&group.nest(), 2) else { continue };
         for counter in group.nest().filter(|attribute| attribute.kind == 4) {
-            // The one attribute inside has the counter's number; padding may come before it.
+            // The only attribute with 8 bytes has the counter's number as its type; padding may
+            // precede it.
             let value = counter.nest().find(|value| value.payload.len() == 8);
             let Some((kind, value)) = value.and_then(|it| Some((it.kind, it.number()?))) else {
                 continue;

@@ -1,5 +1,5 @@
-//! Reads the InfiniBand subnets of a machine: nodes, ports, links, subnet managers, and on request
-//! forwarding tables, partitions and counters.
+//! Reads the InfiniBand subnets of a machine: nodes, ports, links and subnet managers. Forwarding
+//! tables, partitions and counters are read on request.
 //!
 //! Each subnet is swept once, from the best of the ports that lead to it (`ports`). The tables of
 //! subnet administration come first (`administration`); directed routes (`sweep`) replace tables
@@ -33,7 +33,7 @@ pub use import::{ImportError, import_fabric, parse_node_names};
 pub(super) use peers::read_peers;
 pub use sweep::sweep;
 
-/// Why a machine has no list of ports that send MADs.
+/// Reason why a machine has no list of ports that send MADs.
 const NO_IB_UMAD: &str = "the kernel module ib_umad is not loaded";
 /// Key of problems with the fabric.
 const KEY: &str = "fabric";
@@ -71,7 +71,7 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// Notes what is missing of a fabric.
+/// Reports missing replies and tables of a fabric as problems.
 fn add_problems(reader: &mut Reader<'_>, fabric: &Fabric) {
     let name = format!("{}/{}", fabric.device, fabric.port);
     if let Some(first) = fabric.unanswered.first() {
@@ -97,7 +97,7 @@ fn add_problems(reader: &mut Reader<'_>, fabric: &Fabric) {
         let detail = format!("{name}: the sweep ended early; {nodes} nodes are listed");
         reader.lacking(&format!("{KEY}/partial"), "sweep", &detail, KnownFix::Repeat);
     }
-    // Tables of no use cost nothing where directed routes replace them.
+    // Rejected tables matter only if no sweep by directed routes replaces them.
     for why in fabric.rejected_tables.iter().filter(|_| fabric.nodes.is_empty()) {
         let detail = format!("{name}: tables of subnet administration: {why}");
         let source = "subnet administration";
@@ -168,7 +168,7 @@ fn of_port(
     Ok(Some(fabric))
 }
 
-/// Returns every port of every node, with its place.
+/// Returns every port of every node, with the index of its node.
 fn ends(fabric: &Fabric) -> impl Iterator<Item = FabricEnd> {
     fabric.nodes.iter().enumerate().flat_map(|(node, found)| {
         found.ports.iter().map(move |port| FabricEnd { node, port: port.number })

@@ -1,8 +1,8 @@
-//! What RDMA netlink says: the interfaces of ports that name none in sysfs, and who holds which
-//! queue pairs, memory regions and connections.
+//! Reads RDMA netlink: the interfaces of ports that have none in sysfs, and the owners of queue
+//! pairs, memory regions and connections. `collect` calls it.
 //!
-//! Attribute numbers are those of `enum rdma_nldev_attr` in `include/uapi/rdma/rdma_netlink.h`; they
-//! are the same in all kernels from 5.10 to 7.3, and new ones are only added.
+//! Attribute numbers are those of `enum rdma_nldev_attr` in `include/uapi/rdma/rdma_netlink.h`.
+//! They are the same in all kernels from 5.10 to 7.3; kernels only add new ones.
 
 mod attr;
 mod inventory;
@@ -17,7 +17,7 @@ use crate::model::{Device, HostReport, LinkLayer, Object, Owner, Port, Protocol,
 use crate::source::{Messages, Question, RdmaCommand, RdmaQuery, ReadError, has_capability};
 use attr::{Fields, messages};
 
-/// The objects there are, in the order of `rdma resource`.
+/// Commands for all kinds of objects, in the order of `rdma resource`.
 const OBJECTS: [RdmaCommand; 7] = [
     RdmaCommand::QueuePairs,
     RdmaCommand::CmIds,
@@ -28,14 +28,14 @@ const OBJECTS: [RdmaCommand; 7] = [
     RdmaCommand::SharedReceiveQueues,
 ];
 
-/// The question for all devices.
+/// Query for all devices.
 const DEVICES: RdmaQuery = RdmaQuery { command: RdmaCommand::Devices, device: None, port: None };
 
-/// As many devices as sysfs is read of.
+/// Limit of devices, equal to the limit in `sysfs`.
 const MAX_DEVICES: usize = 4096;
 
-/// Finds the interfaces of Ethernet ports that nothing in sysfs names: siw tells only here what it runs
-/// on, MANA what its further ports are.
+/// Finds the interfaces of Ethernet ports that sysfs does not name: siw reports its interface
+/// only in netlink, and MANA the interfaces of its further ports.
 pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
     let lacks = |port: &Port| {
         let on_ethernet = port.link_layer == Some(LinkLayer::Ethernet);
@@ -71,7 +71,7 @@ pub(super) use inventory::{read_counters, read_inventory};
 /// Reads the objects of every device.
 pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
     match report.rdma_core {
-        // Asking would load the RDMA core.
+        // Without the RDMA core, the query would load it.
         Some(false) => report.resources = Some(Vec::new()),
         None => {}
         Some(true) => {
@@ -89,12 +89,12 @@ pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// The kernel's index and name of each device.
+/// Returns the kernel's index and name of each device.
 fn device_indices(reader: &mut Reader<'_>, key: &str) -> Option<Vec<(u32, String)>> {
     ask(reader, key, DEVICES).map(|answer| indices(&answer))
 }
 
-/// The indices and names in an answer to [`DEVICES`].
+/// Returns the indices and names in a reply to [`DEVICES`].
 fn indices(answer: &[u8]) -> Vec<(u32, String)> {
     let device =
         |fields: Fields<'_>| Some((fields.u32(attr::DEV_INDEX)?, fields.text(attr::DEV_NAME)?));
@@ -118,13 +118,14 @@ fn read_objects(
     }
 }
 
-/// An answer that consists of whole messages.
+/// Sends a query. Returns the reply if it consists of whole messages.
 fn ask(reader: &mut Reader<'_>, key: &str, query: RdmaQuery) -> Option<Vec<u8>> {
     let answer = reader.ask(&Question::Rdma(query));
     whole(reader, key, query, answer)
 }
 
-/// What [`ask`] makes of an answer.
+/// Checks a reply for [`ask`]. Returns it if it consists of whole messages. Otherwise reports a
+/// problem, unless the kernel or driver does not support the command.
 fn whole(
     reader: &mut Reader<'_>,
     key: &str,
@@ -144,9 +145,9 @@ fn whole(
             reader.malformed(key, &query.to_string(), "an incomplete message");
             None
         }
-        // Kernels before 6.1 know no such command, and say EINVAL to it.
+        // Kernels before 6.1 do not know some commands and return EINVAL.
         Err(error) if error.is_invalid() && query.command.is_since_6_1() => None,
-        // Nor do drivers without counters.
+        // Drivers without counters return EINVAL too.
         Err(error) if error.is_invalid() && is_of_counters(query.command) => None,
         Err(error) => {
             reader.unreadable(key, &query.to_string(), &error, None);
@@ -159,8 +160,8 @@ fn is_of_counters(command: RdmaCommand) -> bool {
     matches!(command, RdmaCommand::Counters | RdmaCommand::CounterMode)
 }
 
-/// Tells when the keys of memory are missing because the reader may not see them: the kernel leaves
-/// them out of its answer without a word.
+/// Reports a problem if memory keys are missing because the reader lacks permission: the kernel
+/// omits them without an error.
 pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
     let lacks =
         |resource: &Resource| matches!(resource.object, Object::Mr { lkey: None, rkey: None, .. });
@@ -173,7 +174,7 @@ pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
         Err(error) if error.is_absent() => None,
         Err(error) => return reader.unreadable("keys", path, &error, None),
     };
-    // Whoever may see them, and does not, has a kernel without them.
+    // A process with the capability that gets no keys runs on a kernel without them.
     if is_capable != Some(true) {
         reader.hidden(
             "keys",
@@ -186,7 +187,7 @@ pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
 /// Bit of `CAP_NET_ADMIN` (include/uapi/linux/capability.h).
 const NET_ADMIN: u32 = 12;
 
-/// Gives the processes their names, and threads the number of their process.
+/// Fills in the names of processes, and replaces the ID of a thread by the ID of its process.
 fn name_processes(reader: &mut Reader<'_>, all: &mut [Resource]) {
     let mut known: HashMap<u32, Option<(u32, String)>> = HashMap::new();
     let mut refused = None;
@@ -196,7 +197,7 @@ fn name_processes(reader: &mut Reader<'_>, all: &mut [Resource]) {
             let path = format!("/proc/{pid}/status");
             match reader.ask(&Question::File(path.clone())) {
                 Ok(status) => parse_status(&String::from_utf8_lossy(&status)),
-                // Who has gone meanwhile has no name.
+                // A process that has ended has no name.
                 Err(error) if error.is_absent() => None,
                 Err(error) => {
                     refused.get_or_insert((path, error));
@@ -209,13 +210,13 @@ fn name_processes(reader: &mut Reader<'_>, all: &mut [Resource]) {
             *name = Some(its_name.clone());
         }
     }
-    // Of those that are hidden, one is enough to tell.
+    // One problem is enough for all hidden processes.
     if let Some((path, error)) = refused {
         reader.unreadable("resources/owner", &path, &error, None);
     }
 }
 
-/// Number and name of the process that a `/proc/PID/status` is of; `PID` may be a thread's.
+/// Parses ID and name of the process from `/proc/PID/status`; `PID` may be a thread.
 fn parse_status(status: &str) -> Option<(u32, String)> {
     let field =
         |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

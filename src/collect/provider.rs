@@ -1,6 +1,8 @@
-//! Whether libibverbs would find the user's half of each device's driver, by the files alone.
+//! Finds by file names if libibverbs has a userspace provider for each device. `collect` calls
+//! it.
 //!
-//! Which of several versions of a file libibverbs loads depends on its own version: any counts.
+//! The version of libibverbs decides which of several versions of a file it loads: here any
+//! version counts.
 
 use std::collections::HashMap;
 
@@ -8,19 +10,19 @@ use super::Reader;
 use crate::model::{HostReport, Provider};
 use crate::source::Question;
 
-/// Where distributions keep the providers.
+/// Directories in which distributions install the providers.
 const FOLDERS: [&str; 4] = [
     "/usr/lib/x86_64-linux-gnu/libibverbs",
     "/usr/lib/aarch64-linux-gnu/libibverbs",
     "/usr/lib64/libibverbs",
     "/usr/lib/libibverbs",
 ];
-/// Where they are listed (`ibv_driver` files of rdma-core).
+/// Directory of the provider list (`.driver` files of rdma-core).
 const LISTS: &str = "/etc/libibverbs.d";
 const RELEASE: &str = "/etc/os-release";
 
-/// Kernel drivers, as `device/driver` names them, and the providers for their devices, of rdma-core's
-/// `providers/`. The newest comes first: irdma took over from i40iw.
+/// Kernel drivers, as `device/driver` names them, and the providers in rdma-core's `providers/`
+/// for their devices. The newest provider comes first: irdma replaced i40iw.
 const PROVIDERS: [(&str, &[&str]); 21] = [
     ("mlx5_core", &["mlx5"]),
     ("mlx4_core", &["mlx4"]),
@@ -45,7 +47,7 @@ const PROVIDERS: [(&str, &[&str]); 21] = [
     ("siw", &["siw"]),
 ];
 
-/// Looks for the provider of each device.
+/// Finds the provider of each device.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     if report.devices.is_empty() {
         return;
@@ -58,7 +60,8 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     let release = reader.answer("provider", &Question::File(RELEASE.into()));
     let release = release.map(|text| String::from_utf8_lossy(&text).into_owned());
     if files.is_empty() && release.is_none() {
-        // A copy of /sys, or a distribution of another kind: nothing is missing for certain.
+        // A copy of /sys, or an unknown kind of distribution: a missing provider would be a
+        // guess.
         return;
     }
     let mut listed = HashMap::new();
@@ -83,13 +86,13 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// Whether a provider is listed; the files are called after it.
+/// True if the `.driver` file of a provider lists the provider.
 fn is_listed(reader: &mut Reader<'_>, name: &str) -> bool {
     let text = reader.text("provider", &format!("{LISTS}/{name}.driver"));
     text.is_some_and(|text| text.lines().any(|line| line.trim() == format!("driver {name}")))
 }
 
-/// The package with the providers, by the distribution or the one that it is like.
+/// Returns the package with the providers, for the distribution or one that it is like.
 fn package(release: &str) -> Option<&'static str> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));

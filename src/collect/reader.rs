@@ -1,20 +1,21 @@
-//! Asks a source for text, and sorts what comes into values, absence and problems.
+//! Queries a source for text and separates the replies into values, absence and problems. The
+//! modules of `collect` use it.
 
 use crate::model::{Fix, KnownFix, Problem};
 use crate::source::{Question, ReadError, Source};
 
-/// Most names that are read from one directory. A host has 4,094 VLANs and some thousand devices;
-/// a hostile host lists millions, and each would be asked for its files.
+/// Limit of names from one directory. A host has at most 4,094 VLANs and some thousand devices. A
+/// hostile host may list millions of names, and every name would cost reads.
 const MAX_NAMES: usize = 131_072;
 
-/// The longest text that is taken for a value; `node_desc`, the longest known, has 64 characters.
+/// Limit of a value's text in bytes; the longest known, `node_desc`, has 64.
 const MAX_TEXT: usize = 256;
-/// The longest target of a link: those of devices below many bridges have some hundreds of bytes.
+/// Limit of a link's target in bytes; links to devices below many bridges have some hundreds.
 const MAX_LINK: usize = 4096;
-/// How much of an unexpected text is quoted.
+/// Number of characters that a problem quotes from an unexpected text.
 const QUOTE: usize = 40;
 
-/// A source, and the problems met so far.
+/// Source, and the problems found so far.
 pub(super) struct Reader<'source> {
     source: &'source dyn Source,
     problems: Vec<Problem>,
@@ -25,7 +26,7 @@ impl<'source> Reader<'source> {
         Self { source, problems: Vec::new() }
     }
 
-    /// Returns the source, for data that is not the answer to one question.
+    /// Returns the source, for data that is not the reply to one question.
     pub(super) fn source(&self) -> &'source dyn Source {
         self.source
     }
@@ -34,34 +35,37 @@ impl<'source> Reader<'source> {
         self.problems
     }
 
-    /// How many problems there are: a reading between two equal counts met none.
+    /// Returns the number of problems. If it did not change during a read, the read had no
+    /// problem.
     pub(super) fn problem_count(&self) -> usize {
         self.problems.len()
     }
 
-    /// The raw answer, for those who know better what an error means.
+    /// Returns the raw reply, for callers that handle some errors themselves.
     pub(super) fn ask(&self, question: &Question) -> Result<Vec<u8>, ReadError> {
         self.source.ask(question)
     }
 
-    /// The raw answer; `None` when there is none, or it could not be had.
+    /// Returns the raw reply; `None` if the item does not exist or is unreadable.
     pub(super) fn answer(&mut self, key: &str, question: &Question) -> Option<Vec<u8>> {
         let answer = self.ask(question);
         self.present(key, &question.to_string(), answer)
     }
 
-    /// When a question that was just asked was answered, by the machine's own clock.
+    /// Returns the time of the reply to a question that was just asked, by the machine's own
+    /// clock.
     pub(super) fn answered_ns(&self, question: &Question) -> Option<u64> {
         self.source.answered_ns(question)
     }
 
-    /// A file's text without the white space around it; `None` when absent, unreadable or no text.
+    /// Returns a file's text without the white space around it; `None` if the file does not
+    /// exist, is unreadable or is no text.
     pub(super) fn text(&mut self, key: &str, path: &str) -> Option<String> {
         let answer = self.ask(&Question::File(path.to_owned()));
         self.text_of(key, path, answer)
     }
 
-    /// What [`Reader::text`] makes of an answer.
+    /// Converts a reply for [`Reader::text`].
     pub(super) fn text_of(
         &mut self,
         key: &str,
@@ -88,7 +92,7 @@ impl<'source> Reader<'source> {
         }
     }
 
-    /// A file's value by `parse`, which answers `None` to text of another shape.
+    /// Returns a file's value; `parse` returns `None` for text of an unknown form.
     pub(super) fn value<T>(
         &mut self,
         key: &str,
@@ -99,7 +103,7 @@ impl<'source> Reader<'source> {
         self.value_of(key, path, answer, parse)
     }
 
-    /// What [`Reader::value`] makes of an answer.
+    /// Converts a reply for [`Reader::value`].
     pub(super) fn value_of<T>(
         &mut self,
         key: &str,
@@ -115,13 +119,13 @@ impl<'source> Reader<'source> {
         value
     }
 
-    /// The names in a directory that can be part of a path.
+    /// Returns the names in a directory that can be part of a path.
     pub(super) fn names(&mut self, key: &str, path: &str) -> Option<Vec<String>> {
         let answer = self.ask(&Question::Dir(path.to_owned()));
         self.names_of(key, path, answer)
     }
 
-    /// What [`Reader::names`] makes of an answer.
+    /// Converts a reply for [`Reader::names`].
     pub(super) fn names_of(
         &mut self,
         key: &str,
@@ -136,14 +140,14 @@ impl<'source> Reader<'source> {
         if listed.next().is_some() {
             self.too_long(key, path, MAX_NAMES);
         }
-        // No kernel lists such a name: the rest may be as wrong.
+        // No kernel lists such a name: the rest of the listing may be wrong, too.
         if let Some(name) = bad.first() {
             self.malformed(key, path, name);
         }
         Some(good.into_iter().map(str::to_owned).collect())
     }
 
-    /// The numbers that the entries of a directory have for names, in their order.
+    /// Returns the names of a directory's entries as numbers, in ascending order.
     pub(super) fn indices(&mut self, key: &str, path: &str) -> Option<Vec<u32>> {
         let names = self.names(key, path)?;
         let number = |name: &String| {
@@ -157,7 +161,7 @@ impl<'source> Reader<'source> {
         Some(indices)
     }
 
-    /// A link's target; `None` when there is no link at that path.
+    /// Returns a link's target; `None` if the path is no link.
     pub(super) fn link(&mut self, key: &str, path: &str) -> Option<String> {
         let answer = self.ask(&Question::Link(path.to_owned()));
         if answer.as_ref().is_err_and(ReadError::is_invalid) {
@@ -175,7 +179,7 @@ impl<'source> Reader<'source> {
         answer.map_err(|error| self.unreadable(key, path, &error, None)).ok()
     }
 
-    /// Notes an error, unless it says that the thing does not exist.
+    /// Reports an error, unless it means that the item does not exist.
     pub(super) fn unreadable(
         &mut self,
         key: &str,
@@ -198,8 +202,8 @@ impl<'source> Reader<'source> {
         });
     }
 
-    /// Notes a device whose file cannot be opened. A capture without the answer, and a shell, show
-    /// nothing.
+    /// Reports a device whose file cannot be opened. Errors without an errno, as of captures and
+    /// plain shells, are not reported.
     pub(super) fn unopenable(&mut self, device: &str, path: &str, error: &ReadError) {
         if let Some(errno) = error.errno() {
             let reason = error.to_string();
@@ -207,7 +211,7 @@ impl<'source> Reader<'source> {
         }
     }
 
-    /// Notes a text of an unknown shape.
+    /// Reports a text of an unknown form.
     pub(super) fn malformed(&mut self, key: &str, path: &str, text: &str) {
         let mut quote: String = text.trim().chars().take(QUOTE).collect();
         if quote.len() < text.trim().len() {
@@ -216,7 +220,7 @@ impl<'source> Reader<'source> {
         self.note(key, path, format!("{path} has an unknown format: \"{quote}\""), None);
     }
 
-    /// Notes an answer from which something may be missing.
+    /// Reports a reply that may be incomplete.
     pub(super) fn incomplete(&mut self, key: &str, path: &str, why: &str) {
         self.note(
             key,
@@ -226,7 +230,7 @@ impl<'source> Reader<'source> {
         );
     }
 
-    /// Notes what the kernel leaves out for those who may not see it.
+    /// Reports data that the kernel hides from users without permission.
     pub(super) fn hidden(&mut self, key: &str, source: &str, detail: &str) {
         self.problems.push(Problem {
             key: key.to_owned(),
@@ -238,23 +242,23 @@ impl<'source> Reader<'source> {
         });
     }
 
-    /// Notes what cannot be seen until something is done.
+    /// Reports data that is missing until the administrator applies `fix`.
     pub(super) fn lacking(&mut self, key: &str, source: &str, detail: &str, fix: impl Into<Fix>) {
         self.note(key, source, detail.to_owned(), Some(fix.into()));
     }
 
-    /// Notes a request that nothing answered.
+    /// Reports a request without a reply.
     pub(super) fn unanswered(&mut self, key: &str, source: &str, detail: String) {
         self.note(key, source, detail, None);
     }
 
-    /// Notes a table that is longer than any device's.
+    /// Reports a table with more than `limit` entries.
     pub(super) fn too_long(&mut self, key: &str, path: &str, limit: usize) {
         let detail = format!("{path} has more than {limit} entries; the rest is not read");
         self.note(key, path, detail, None);
     }
 
-    /// Notes a table of which so many entries were unreadable that the rest was not asked for.
+    /// Reports a table that was not read to its end because of too many unreadable entries.
     pub(super) fn given_up(&mut self, key: &str, path: &str, failures: usize) {
         let detail = format!("{path}: {failures} entries are unreadable; the rest is not read");
         self.note(key, path, detail, None);
@@ -272,7 +276,8 @@ impl<'source> Reader<'source> {
     }
 }
 
-/// Whether a name from a directory or of an interface can be put into a path and stays within its directory.
+/// True if a name of a directory entry or an interface can be part of a path and stays within its
+/// directory.
 pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 255

@@ -1,4 +1,4 @@
-//! What rtnetlink says of interfaces, and sysfs does not show to everybody.
+//! Reads from rtnetlink the VLAN ID of an interface. `sysfs` calls it.
 
 use super::Reader;
 use crate::model::key;
@@ -12,7 +12,7 @@ const IFLA_LINKINFO: u16 = 18;
 const IFLA_INFO_DATA: u16 = 2;
 const IFLA_VLAN_ID: u16 = 1;
 
-/// The mark of a VLAN. `/proc/net/vlan` tells it to root only.
+/// Reads the VLAN ID of an interface. `/proc/net/vlan` shows it only to root.
 pub(super) fn read_vlan_id(reader: &mut Reader<'_>, netdev: &str) -> Option<u16> {
     let key = key::netdev(netdev, "vlan/id");
     let query = RouteQuery { command: RouteCommand::Link, netdev: netdev.to_owned() };

@@ -1,7 +1,7 @@
-//! What `/sys` and `/proc` say of RDMA devices.
+//! Reads RDMA devices from `/sys` and `/proc`. `collect` calls it.
 //!
-//! The files and their quirks are those of the kernel's `drivers/infiniband/core/sysfs.c`, 5.10 to
-//! 7.3. No driver is a special case without a stated reason.
+//! The files and their quirks are those of the kernel's `drivers/infiniband/core/sysfs.c`, 5.10
+//! to 7.3. A special case for a driver needs a stated reason.
 
 mod chardev;
 mod counter;
@@ -24,9 +24,9 @@ use super::Reader;
 use crate::model::{Device, HostReport, Part, key};
 use crate::source::Question;
 
-/// Where the kernel lists RDMA devices.
+/// Directory in which the kernel lists RDMA devices.
 const CLASS: &str = "/sys/class/infiniband";
-/// More devices than this on one host are refused: hosts with 512 virtual functions exist.
+/// Limit of devices of one host; hosts with 512 virtual functions exist.
 const MAX_DEVICES: usize = 4096;
 
 /// Reads kernel release and devices into the report.
@@ -52,7 +52,7 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// Reads the counters of everything that is in the report.
+/// Reads the counters of all devices and ports in the report.
 pub(super) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
     for device in &mut report.devices {
         let (name, path) = (&device.name, format!("{CLASS}/{}", device.name));
@@ -65,7 +65,7 @@ pub(super) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// Finds the accelerators of the host, for each device by their distance.
+/// Finds the GPUs of the host, sorted for each device by their distance.
 pub(super) fn read_gpus(reader: &mut Reader<'_>, report: &mut HostReport) {
     let folder = |device: &Device| {
         device.pci.is_some().then(|| pci::read_folder(reader, &device.name)).flatten()
@@ -87,7 +87,7 @@ pub(super) fn read_pkeys(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// Leaves out devices that went away between the listing and the reading, as a second listing says.
+/// Removes devices that a second listing no longer contains: they vanished during the reading.
 fn drop_vanished(reader: &mut Reader<'_>, report: &mut HostReport) {
     let is_blank = |device: &Device| {
         device.node_type.is_none() && device.node_guid.is_none() && device.ports.is_empty()

@@ -1,4 +1,4 @@
-//! Adds what libibverbs says to the devices that sysfs has.
+//! Adds the values of libibverbs to the devices that sysfs lists. `collect` calls it.
 
 use crate::model::{
     Device, Fix, HostReport, KnownFix, Problem, VerbsAnswer, VerbsAttributes, VerbsEntry,
@@ -6,10 +6,10 @@ use crate::model::{
 };
 use crate::source::{Question, ReadError, Source};
 
-/// Where the values come from, in problems.
+/// Origin of the values, for problems.
 const LIBRARY: &str = "libibverbs";
 
-/// Asks, and merges the answer into the report.
+/// Queries libibverbs and merges the reply into the report.
 pub(super) fn read(source: &dyn Source, report: &mut HostReport) {
     match parse_answer(source.ask(&Question::Verbs)) {
         VerbsAnswer::Devices(entries) => {
@@ -50,7 +50,7 @@ fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
             not_recorded: false,
         };
         let whole = key::device(&device.name, "verbs");
-        // A device file that cannot be opened is the cause, and is noted.
+        // The report already has the cause: a device file that cannot be opened.
         let is_explained = report.problems.has(&whole);
         match entry.map(|index| entries.swap_remove(index).answer) {
             Some(Ok(mut attributes)) => {

@@ -1,7 +1,7 @@
-//! Capabilities of a process, by its file `status`.
+//! Reads the capabilities of a process from its file `status`. `collect` and `ping` use it.
 
-/// Returns whether the effective set of a `/proc/PID/status` has a capability; `bit` is its number
-/// in include/uapi/linux/capability.h. `None` if the text has no such set.
+/// Returns true if the effective set of a `/proc/PID/status` has a capability; `None` if the text
+/// has no such set. `bit` is the capability's number in include/uapi/linux/capability.h.
 #[must_use]
 pub fn has_capability(status: &str, bit: u32) -> Option<bool> {
     let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;

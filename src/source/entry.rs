@@ -1,35 +1,38 @@
+//! Questions with their replies, and their JSON form in captures. `recorder` and `recorded` use
+//! it.
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Question, ReadError};
 
-/// One question with its raw answer and the time it was answered.
+/// Question with its raw reply and the time of the reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Entry {
-    /// What was asked.
+    /// Question that was asked.
     pub question: Question,
-    /// What was answered.
+    /// Reply to the question.
     pub answer: Answer,
-    /// When, by the clock of the machine that was asked, in nanoseconds since 1970 UTC; `None` when
-    /// nobody noted it.
+    /// Time of the reply by the clock of the machine that replied, in nanoseconds since 1970 UTC;
+    /// `None` if it was not recorded.
     pub at_ns: Option<u64>,
 }
 
-/// What one host answered in one reading.
+/// Replies of one host in one reading.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Recording {
-    /// The host's own clock when the reading began, in nanoseconds since 1970 UTC.
+    /// Time at which the reading began, by the host's own clock, in nanoseconds since 1970 UTC.
     pub taken_ns: Option<u64>,
-    /// How many answers were left out, because together they were over a limit.
+    /// Number of replies that were omitted because of a size limit.
     #[serde(default)]
     pub left_out: u64,
-    /// The answers in the order of their questions.
+    /// Replies in the order of their questions.
     pub entries: Vec<Entry>,
 }
 
-/// An answer as it is written down: as text where it is text, else as base64 or as an error.
+/// JSON form of a reply: text if the bytes are UTF-8, otherwise base64, or an error.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WrittenAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,10 +66,10 @@ impl From<&Answer> for WrittenAnswer {
 }
 
 impl WrittenAnswer {
-    /// The answer.
+    /// Returns the reply.
     ///
     /// # Errors
-    /// There is none, more than one, or it is no base64.
+    /// The JSON has no reply or more than one, or its base64 is invalid.
     pub fn into_answer(self) -> Result<Answer, String> {
         match (self.text, self.base64, self.error) {
             (Some(text), None, None) => Ok(Ok(text.into_bytes())),
@@ -97,13 +100,13 @@ impl TryFrom<Written> for Entry {
 }
 
 impl Recording {
-    /// Leaves out what makes its JSON larger than `limit` bytes, and counts it: a reader is then
-    /// told `not recorded` where that would have stood.
+    /// Omits entries that make the JSON larger than `limit` bytes, and counts them. A reader gets
+    /// [`ReadError::NotRecorded`] for an omitted entry.
     ///
     /// # Errors
-    /// An entry has no JSON form, which none has.
+    /// An entry has no JSON form. No entry is known to cause this error.
     pub fn keep_within(&mut self, limit: usize) -> serde_json::Result<()> {
-        // What stands around the entries: two numbers with their names.
+        // Bytes around the entries: two numbers with their names.
         let mut left = limit.saturating_sub(128);
         let mut kept = Vec::new();
         for entry in self.entries.drain(..) {

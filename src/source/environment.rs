@@ -1,7 +1,9 @@
-//! What decides on transports in the environments of processes.
+//! Reads the settings that decide on transports from the environments of processes. `live` calls
+//! it.
 //!
-//! Reading an environment takes a lock of the process's memory, which one that is stuck in a dead mount may
-//! hold for ever: a thread waits for it, and is left behind.
+//! Reading an environment takes a lock of the process's memory. A process that hangs on a mount
+//! may hold this lock forever. Therefore a thread does the reading; if it does not return in
+//! time, it is abandoned.
 
 use std::fs;
 use std::io::Read as _;
@@ -13,20 +15,20 @@ use std::time::Duration;
 use super::holders::failed;
 use super::{Answer, ReadError};
 
-/// How long one process may take to be looked at.
+/// Time limit of reading one process.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// The most bytes that are looked through of an environment.
+/// Limit of the bytes that are read of an environment.
 const LIMIT: u64 = 256 * 1024;
 
-/// How many threads may be left behind: with so many no further process is looked at.
+/// Limit of abandoned threads. When it is reached, no further process is read.
 const MAX_LEFT: usize = 3;
 
-/// The threads of this program that were left behind, by whom they wait for. They are of all readings: a
-/// watch makes thousands, and the dead mount stays.
+/// Abandoned threads of this program, by process ID. All readings share them: a watch makes
+/// thousands of readings while the mount hangs.
 static LEFT: Left = Left(Mutex::new(Vec::new()));
 
-/// Settings that decide on transports, by how their names begin.
+/// Start of the settings that decide on transports, with the equals sign.
 const SETTINGS: [&[u8]; 8] = [
     b"UCX_TLS=",
     b"UCX_NET_DEVICES=",
@@ -38,12 +40,12 @@ const SETTINGS: [&[u8]; 8] = [
     b"OMPI_MCA_btl=",
 ];
 
-/// Those settings of a process.
+/// Returns the transport settings of a process, one a line.
 pub(super) fn ask(pid: u32, patience: Duration) -> Answer {
     LEFT.ask(pid, PATIENCE.min(patience), read)
 }
 
-/// Threads that wait for processes.
+/// Threads that wait for processes, with the process IDs.
 struct Left(Mutex<Vec<(u32, JoinHandle<()>)>>);
 
 impl Left {
@@ -59,7 +61,7 @@ impl Left {
         let (tell, told) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("environ".into())
-            // Nobody listens any more to one that was left behind.
+            // The receiver of an abandoned thread is gone; send fails.
             .spawn(move || drop(tell.send(read(pid))))
             .map_err(|error| failed(&error))?;
         told.recv_timeout(patience).unwrap_or_else(|_| {
@@ -82,7 +84,7 @@ fn read(pid: u32) -> Answer {
 
 #[test]
 fn of_an_environment_only_what_decides_on_transports_is_told() {
-    // It ends with its input, also where this test fails.
+    // The child ends when its input ends, even if this test fails.
     let mut child = std::process::Command::new("cat")
         .stdin(std::process::Stdio::piped())
         .env_clear()
@@ -90,7 +92,7 @@ fn of_an_environment_only_what_decides_on_transports_is_told() {
         .env("SECRET", "x")
         .spawn()
         .unwrap();
-    // Before it has become another program it is a copy of this one; a busy machine takes its time.
+    // Before exec the child is a copy of this process, which may take long on a busy machine.
     let deadline = crate::clock::Deadline::after(Duration::from_secs(20));
     let told = loop {
         match ask(child.id(), PATIENCE) {
@@ -107,7 +109,7 @@ fn of_an_environment_only_what_decides_on_transports_is_told() {
 #[test]
 fn readings_leave_few_threads_behind() {
     static DEAD: Mutex<()> = Mutex::new(());
-    /// Process 7 answers, all others hang until the mount is back.
+    /// Replies for process 7; hangs for all others until the test releases the lock.
     fn read(pid: u32) -> Answer {
         if pid == 7 {
             return Ok(Vec::new());
@@ -129,7 +131,7 @@ fn readings_leave_few_threads_behind() {
     }
     assert_eq!(threads(), MAX_LEFT);
     drop(dead);
-    // They end, and none is left.
+    // The threads end, and none is left.
     while left.ask(1, long, read) != Err(ReadError::NotRecorded) || threads() > 0 {
         thread::yield_now();
     }

@@ -1,3 +1,6 @@
+//! Reasons why a question has no reply, and their form in captures. `source` and `collect` use
+//! it.
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
@@ -5,38 +8,39 @@ use serde::{Deserialize, Serialize};
 use crate::model::{NEEDS_PROGRAM, REDACTED};
 use crate::sys::Errno;
 
-/// Why a question has no answer.
+/// Reason why a question has no reply.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum ReadError {
-    /// The kernel's answer.
+    /// Error number that the kernel returned.
     #[error("{0}")]
     Errno(Errno),
-    /// The answer is over the limit.
+    /// The reply exceeds the size limit.
     #[error("the data is too large")]
     TooBig,
-    /// The path names a pipe, a device or a directory, which is not read.
+    /// The path names a pipe, a device or a directory, which are not read.
     #[error("not a regular file")]
     NotAFile,
     /// A symbolic link leads out of the root directory.
     #[error("a symbolic link leads out of the root directory")]
     OutsideRoot,
-    /// A capture or another root directory has no answer to this question.
+    /// A capture or another root directory does not contain the reply.
     #[error("not recorded")]
     NotRecorded,
-    /// `capture --redact` removed the answer, which could name users, files or addresses.
+    /// `capture --redact` removed the reply, which could name users, files or addresses.
     #[error("{}", REDACTED)]
     Redacted,
-    /// The host has only a shell to answer by, which cannot be asked this.
+    /// The host is queried through a shell, which does not support the question.
     #[error("{}", NEEDS_PROGRAM)]
     NeedsProgram,
-    /// The process that was to answer did not: it is missing, died, took too long or talked rubbish.
+    /// A helper process or thread failed: it is missing, died, exceeded its time limit or sent an
+    /// invalid reply.
     #[error("{0}")]
     Process(String),
 }
 
 impl ReadError {
-    /// Whether it says that the thing does not exist on this kernel or driver, or has just gone.
+    /// True if the item does not exist on this kernel or driver, or has just vanished.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         matches!(
@@ -53,43 +57,43 @@ impl ReadError {
         )
     }
 
-    /// Returns true if a port does not have the management class of a request.
+    /// True if a port does not have the management class of a request.
     #[must_use]
     pub fn is_missing_class(&self) -> bool {
         *self == Self::Errno(Errno::PROTOCOL_NOT_SUPPORTED)
     }
 
-    /// Whether the kernel said that the question makes no sense here (EINVAL).
+    /// True if the kernel returned EINVAL: the question does not apply here.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         *self == Self::Errno(Errno::INVALID)
     }
 
-    /// Whether it is of a connection that is closed.
+    /// True if the error is ENOTCONN: the connection is closed.
     #[must_use]
     pub fn is_not_connected(&self) -> bool {
         *self == Self::Errno(Errno::NOT_CONNECTED)
     }
 
-    /// Whether the caller may not read it.
+    /// True if the caller lacks the permission to read the item.
     #[must_use]
     pub fn is_denied(&self) -> bool {
         matches!(self, Self::Errno(Errno::ACCESS | Errno::NOT_PERMITTED))
     }
 
-    /// Returns true if a capture does not hold the answer.
+    /// True if a capture does not hold the reply.
     #[must_use]
     pub fn is_missing_in_capture(&self) -> bool {
         matches!(self, Self::NotRecorded | Self::Redacted)
     }
 
-    /// Whether a program on the host would have an answer.
+    /// True if the question needs rdmactl on the host.
     #[must_use]
     pub fn needs_program(&self) -> bool {
         *self == Self::NeedsProgram
     }
 
-    /// The error number's name, for those that have one.
+    /// Returns the name of the error number; `None` if the error has no number.
     #[must_use]
     pub fn errno(&self) -> Option<Cow<'static, str>> {
         match self {

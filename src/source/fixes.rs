@@ -1,4 +1,5 @@
-//! Fixes of errors of the libraries and of the kernel's interfaces.
+//! Chooses the fix for an error of the libraries and of the kernel's interfaces. `verbs_self` and
+//! `ping` use it.
 
 use crate::model::{Fix, KnownFix};
 use crate::sys::Errno;
@@ -7,7 +8,8 @@ use crate::sys::cm::{CmError, Step};
 use crate::sys::umad::UmadError;
 use crate::sys::verbs::{Operation, VerbsError};
 
-/// Returns the fix of a library that cannot be loaded; `None` if a package does not bring it.
+/// Returns the fix for a library that cannot be loaded; `None` if the library is installed, but
+/// the dynamic loader rejects it.
 #[must_use]
 pub fn of_load(error: &LoadError) -> Option<Fix> {
     let LoadError::Missing { soname, .. } = error else { return None };
@@ -15,7 +17,7 @@ pub fn of_load(error: &LoadError) -> Option<Fix> {
     Some(if is_rdmacm { KnownFix::InstallRdmacm } else { KnownFix::InstallVerbs }.into())
 }
 
-/// Returns the fix of an error of libibverbs.
+/// Returns the fix for an error of libibverbs; `None` if no fix is known.
 #[must_use]
 pub fn of_verbs(error: &VerbsError) -> Option<Fix> {
     match error {
@@ -28,7 +30,7 @@ pub fn of_verbs(error: &VerbsError) -> Option<Fix> {
     }
 }
 
-/// Returns the fix of an error of `rdma_cm`.
+/// Returns the fix for an error of `rdma_cm`; `None` if no fix is known.
 #[must_use]
 pub fn of_connection_manager(error: &CmError) -> Option<Fix> {
     match error {
@@ -44,7 +46,7 @@ pub fn of_connection_manager(error: &CmError) -> Option<Fix> {
     }
 }
 
-/// Returns the fix of an error of umad.
+/// Returns the fix for an error of umad; `None` if no fix is known.
 #[must_use]
 pub fn of_umad(error: &UmadError) -> Option<Fix> {
     match error {

@@ -1,4 +1,4 @@
-//! Which processes hold sockets and RDMA devices.
+//! Lists the processes that hold sockets and RDMA devices. `live` calls it.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -8,14 +8,15 @@ use rustix::fs::readlink;
 use super::{Answer, MORE_HOLDERS, ReadError};
 use crate::sys::Errno;
 
-/// The most bytes of the answer: a hundred thousand sockets have less.
+/// Limit of the reply in bytes; a hundred thousand sockets need less.
 const LIMIT: usize = 8 * 1024 * 1024;
 
-/// Where the character devices of RDMA lie.
+/// Directory of the character devices of RDMA.
 const DEVICES: &[u8] = b"/dev/infiniband/";
 
-/// One line for each open file that is a socket or an RDMA device: `4711 socket:[12345]`. A process
-/// that may not be looked into is `4711 -`. Where not all fit, the last line is [`super::MORE_HOLDERS`].
+/// Lists each open file that is a socket or an RDMA device as a line: `4711 socket:[12345]`. A
+/// process that the caller may not read is `4711 -`. The last line of an incomplete list is
+/// [`super::MORE_HOLDERS`].
 pub(super) fn list() -> Answer {
     list_up_to(LIMIT)
 }
@@ -31,7 +32,7 @@ fn list_up_to(limit: usize) -> Answer {
         match fs::read_dir(entry.path().join("fd")) {
             Ok(files) => {
                 for file in files.flatten() {
-                    // It may be closed by now.
+                    // The file may be closed by now.
                     let Ok(target) = readlink(file.path(), Vec::new()) else { continue };
                     let target = target.as_bytes();
                     let is_told = target.starts_with(b"socket:[") || target.starts_with(DEVICES);
@@ -43,7 +44,7 @@ fn list_up_to(limit: usize) -> Answer {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 push(&mut answer, pid, b"-");
             }
-            // It has ended.
+            // The process has ended.
             Err(_) => {}
         }
         if answer.len() > limit {
@@ -82,7 +83,7 @@ fn the_own_sockets_are_among_them() {
 
 #[test]
 fn what_fits_is_told_and_that_there_is_more() {
-    // Two, where no other process may be seen.
+    // Two sockets exceed the limit even if no other process is visible.
     let _sockets = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
     let told = String::from_utf8(list_up_to(30).unwrap()).unwrap();
     assert!(told.len() < 40, "{told}");

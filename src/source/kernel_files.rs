@@ -1,3 +1,6 @@
+//! Reads files of this machine's `/sys` and `/proc`. `live` uses it; other files are not its
+//! task.
+
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 
@@ -8,25 +11,26 @@ use rustix::io::{read, retry_on_intr};
 use super::{Answer, ReadError};
 use crate::sys::Errno;
 
-/// A page: sysfs gives no file more (`fs/sysfs/file.c`), and all of it in one read.
+/// Limit of a sysfs file in bytes, one page (`fs/sysfs/file.c`). One read returns the whole file.
 const PAGE: usize = 4096;
 
-/// This machine's `/sys` and `/proc`, read with as few system calls as can be: GID tables alone have
-/// a thousand files.
+/// Reader of this machine's `/sys` and `/proc` that saves system calls: GID tables alone have a
+/// thousand files.
 ///
-/// A directory of which a third file is asked for stays open, so that the others need no walk along
-/// the path; for two files, opening it costs more than it saves.
+/// When a third file of a directory is read, the directory stays open, so that further files need
+/// no path walk. For two files, opening the directory costs more than it saves.
 #[derive(Debug, Default)]
 pub(super) struct KernelFiles {
-    /// The last used is the last.
+    /// Directories of recent files; the most recently used is the last.
     near: RefCell<Vec<(String, Folder)>>,
-    /// What was read last: a page of memory that is not cleared for each file.
+    /// Buffer of the last read, which is not cleared for each file.
     page: RefCell<Vec<u8>>,
-    /// The last directory that was not there: who asks for one file in it asks for the next one, too.
+    /// Last directory that did not exist: a caller that reads one of its files often reads the
+    /// next, too.
     gone: RefCell<String>,
 }
 
-/// A directory of which files were asked for.
+/// State of a directory whose files were read.
 #[derive(Debug)]
 enum Folder {
     Once,
@@ -34,26 +38,26 @@ enum Folder {
     Open(OwnedFd),
 }
 
-/// How many directories are remembered: an entry of a GID table has files in three.
+/// Limit of remembered directories: an entry of a GID table has files in three.
 const NEAR: usize = 4;
 
 impl KernelFiles {
-    /// Whether a path is one of the kernel's own files. They are all regular ones: none needs a look
-    /// before it is opened.
+    /// True if a path is a file of the kernel. Such files are all regular files and need no check
+    /// before they are opened.
     pub(super) fn hold(path: &str) -> bool {
         ["/sys/", "/proc/"].iter().any(|top| path.starts_with(top)) && !path.contains("/../")
     }
 
-    /// The content of a file of at most `limit` bytes.
+    /// Returns the content of a file of at most `limit` bytes.
     pub(super) fn read(&self, path: &str, limit: usize) -> Answer {
         let file = self.open(path)?;
         let mut page = self.page.borrow_mut();
         page.clear();
         page.reserve(PAGE);
         let mut count = retry_on_intr(|| read(&file, spare_capacity(&mut page)))?;
-        // Most files have a few bytes, and get no more memory than that.
+        // Most files have a few bytes; their content takes no more memory than that.
         let mut content = page.clone();
-        // In /proc a read may end at any record.
+        // In /proc, a read may end at any record.
         while count > 0 && !(content.len() < PAGE && path.starts_with("/sys/")) {
             if content.len() > limit {
                 return Err(ReadError::TooBig);
@@ -124,7 +128,7 @@ mod tests {
         let read = |path: &str| files.read(path, LIMIT).unwrap();
         let release = rustix::system::uname().release().to_bytes().to_vec();
         assert_eq!(read("/proc/sys/kernel/osrelease").trim_ascii(), release);
-        // One neighbour after the other, then another directory.
+        // Three files of one directory, then files of another.
         assert!(!read("/proc/self/status").is_empty());
         assert!(read("/proc/self/stat").starts_with(std::process::id().to_string().as_bytes()));
         assert!(read("/proc/self/mounts").len() <= LIMIT + PAGE);

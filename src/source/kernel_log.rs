@@ -1,4 +1,4 @@
-//! The lines of the kernel's log that one part of it has written.
+//! Reads the lines of the kernel log that start with a tag. `live` calls it.
 
 use std::collections::VecDeque;
 
@@ -7,12 +7,14 @@ use rustix::io::{Errno, read};
 
 use super::{Answer, ReadError};
 
-/// The most lines that are kept, the latest ones.
+/// Limit of lines; the latest ones are kept.
 const LINES: usize = 4096;
-/// The longest record of `/dev/kmsg` (`PRINTK_MESSAGE_MAX` of `kernel/printk/internal.h`).
+/// Limit of a record of `/dev/kmsg` in bytes (`PRINTK_MESSAGE_MAX` of
+/// `kernel/printk/internal.h`).
 const RECORD: usize = 8192;
 
-/// The records whose text starts with the tag, as `/dev/kmsg` has them: `6,339,5140900,-;text`.
+/// Returns the records whose text starts with `tag`, as `/dev/kmsg` has them:
+/// `6,339,5140900,-;text`.
 pub(super) fn read_tagged(tag: &str) -> Answer {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let log = open("/dev/kmsg", flags, Mode::empty())?;
@@ -32,7 +34,8 @@ pub(super) fn read_tagged(tag: &str) -> Answer {
                     kept.push_back(first.to_vec());
                 }
             }
-            // The oldest records were overwritten while they were read, or this read was cut short.
+            // The kernel overwrote the oldest records during the read, or a signal interrupted
+            // the read.
             Err(Errno::PIPE | Errno::INTR) => {}
             Err(error) => return Err(ReadError::from(error)),
         }

@@ -1,3 +1,5 @@
+//! Replies to questions from this machine, or from files below another root directory.
+
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -21,50 +23,52 @@ use crate::clock;
 use crate::sys::Errno;
 use crate::sys::device_file::check_access;
 
-/// The most bytes of one file or directory listing. Files of sysfs have 4096 at most.
+/// Limit of one file or directory listing in bytes. Files of sysfs have 4096 at most.
 const LIMIT: usize = 64 * 1024;
 
-/// The same where files and directories grow with what the host does: 5,000 mounts of NFS have 10 MB of
-/// statistics, and a Lustre server has a directory for each client.
+/// Limit in bytes below [`GROWING`], where files and directories grow with the use of the host:
+/// 5,000 NFS mounts have 10 MB of statistics, and a Lustre server has a directory for each
+/// client.
 const GROWING_LIMIT: usize = 32 * 1024 * 1024;
 
-/// Where that is: `/proc`, and what is not a device's below `/sys`, that is debugfs, configfs and the file
-/// systems' own files.
+/// Directories to which [`GROWING_LIMIT`] applies: `/proc`, and the parts of `/sys` for debugfs,
+/// configfs and file systems.
 const GROWING: [&str; 3] = ["/proc/", "/sys/kernel/", "/sys/fs/"];
 
-/// Bytes for entries of a directory that are read at once.
+/// Bytes of directory entries that one system call reads.
 const ENTRIES: usize = 8 * 1024;
 
-/// A machine as it is: this one, or files under another root directory.
+/// Live machine: this one, or files under another root directory.
 #[derive(Debug)]
 pub struct Live {
-    /// `None` for this machine's own root.
+    /// Other root directory; `None` for the root of this machine.
     root: Option<PathBuf>,
-    /// Directories below `root` as they were asked for, and without links: a path is walked once
-    /// and not for each of its files.
+    /// Real paths, without links, of directories below `root`. One path walk per directory is
+    /// enough for all of its files.
     folders: RefCell<HashMap<PathBuf, PathBuf>>,
     kernel: KernelFiles,
-    /// `None` where there are only files.
+    /// Child that queries libibverbs; `None` below another root directory.
     verbs: Option<VerbsChild>,
-    /// The child, once it was expected to be asked.
+    /// Running child, if [`Source::expect`] has started it.
     running: RefCell<Option<Started>>,
-    /// The number of the family of ethtool netlink, once it was asked for.
+    /// Number of the ethtool netlink family, after the first query for it.
     ethtool: OnceCell<Result<u16, ReadError>>,
     taken_ns: Option<u64>,
 }
 
 impl Live {
-    /// This machine, with the child that is to ask libibverbs.
+    /// Returns this machine, with the child that is going to query libibverbs.
     #[must_use]
     pub fn new(verbs: VerbsChild) -> Self {
         let taken_ns = Some(clock::wall_ns());
         Self { verbs: Some(verbs), taken_ns, ..Self::files(None) }
     }
 
-    /// A copy of /sys and /proc below `root`: files only, and no link leads out of it.
+    /// Returns a copy of /sys and /proc below `root`. It has files only, and links that lead out
+    /// of `root` are errors.
     ///
     /// # Errors
-    /// There is no such directory.
+    /// `root` does not exist, cannot be resolved or is no directory.
     pub fn with_root(root: &Path) -> io::Result<Self> {
         let root = fs::canonicalize(root)?;
         if !root.is_dir() {
@@ -85,7 +89,8 @@ impl Live {
         }
     }
 
-    /// Where an absolute path of the machine lies here, with every link but the last followed.
+    /// Returns the real path of an absolute path of the machine. Follows every link, the last one
+    /// only if `follow_last`.
     fn locate(&self, path: &str, follow_last: bool) -> Result<PathBuf, ReadError> {
         let path = Path::new(path);
         let Some(root) = &self.root else {
@@ -111,7 +116,7 @@ impl Live {
         Ok(place)
     }
 
-    /// How long the kernel may take for one answer.
+    /// Returns the time that the kernel has for one reply.
     fn patience(&self) -> Duration {
         self.verbs.as_ref().map_or(Duration::MAX, |child| child.deadline().remaining())
     }
@@ -122,7 +127,7 @@ impl Live {
             _ => read_regular(&self.locate(path, true)?, limit_of(path)),
         };
         let answer = match read() {
-            // Drivers answer EIO once when firmware is busy: once is tried again.
+            // A driver returns EIO while its firmware is busy: one retry.
             Err(ReadError::Errno(Errno::IO)) => read(),
             answer => answer,
         };
@@ -198,7 +203,7 @@ impl Source for Live {
             Question::KernelLog(tag) => kernel_log::read_tagged(tag),
             Question::Rds(list) => rds::ask(*list),
             Question::MadPorts => mad_ports::list(),
-            // The exchanges of a port are asked through `mads`.
+            // `mads` sends the requests of a port.
             Question::Mads(_) => Err(ReadError::NotRecorded),
             Question::Rdma(query) => netlink::ask_rdma(*query, self.patience()),
             Question::Route(query) => netlink::ask_route(query, self.patience()),
@@ -232,13 +237,13 @@ impl Source for Live {
     }
 }
 
-/// Where a path leads, which has to be below `root`.
+/// Resolves all links of a path. The result must be below `root`.
 fn without_links(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
     let real = fs::canonicalize(path).map_err(|error| read_error(&error))?;
     if real.starts_with(root) { Ok(real) } else { Err(ReadError::OutsideRoot) }
 }
 
-/// Reads a regular file; anything else is not even opened, because opening may have effects.
+/// Reads a regular file. Other files are not even opened, because opening may have effects.
 fn read_regular(path: &Path, limit: usize) -> Answer {
     regular(stat(path)?.st_mode)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -332,7 +337,7 @@ mod tests {
                 fs::write(folder.path().join("root").join(name), "").unwrap();
             }
             let listed = live.ask(&Question::Dir(format!("/sys/{place}/many")));
-            // One server has more clients than any device has ports.
+            // A Lustre server has more clients than any device has ports.
             assert_eq!(listed.is_ok(), index == 1, "{place}: {:?}", listed.err());
         }
         assert_eq!(live.ask(&file("/sys/none")), Err(ReadError::Errno(Errno::NO_ENTRY)));

@@ -1,7 +1,9 @@
-//! The ports of a machine that send management datagrams: names, and what to choose one by.
+//! Lists the ports of a machine that send management datagrams (MADs), with the facts by which to
+//! choose one.
 //!
-//! The answer is text, one port a line, so that a capture holds it: `umad0 mlx5_0 1 InfiniBand 4 5`.
-//! The files are read through the functions of the C library that ibsim replaces.
+//! The reply is text, one port a line, so that a capture can hold it:
+//! `umad0 mlx5_0 1 InfiniBand 4 5`. The files are read by functions of the C library that ibsim
+//! replaces.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,10 +15,10 @@ use crate::sys::umad::read_start;
 
 /// Directory of the ports.
 const PORTS: &str = "/sys/class/infiniband_mad";
-/// Most ports that are looked at.
+/// Limit of ports.
 const MAX_PORTS: usize = 4096;
 
-/// A port that sends management datagrams.
+/// Port that sends management datagrams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadPortFacts {
     /// Name of the device file below /dev/infiniband: `umad0`.
@@ -25,7 +27,7 @@ pub struct MadPortFacts {
     pub device: String,
     /// Number of the port.
     pub port: u32,
-    /// Link layer in the words of the kernel; `-` if the kernel has no such file.
+    /// Link layer as the kernel reports it; `-` if the kernel has no such file.
     pub link_layer: String,
     /// Code of the logical state: 4 is active; 0 if it is unknown.
     pub state: u8,
@@ -79,7 +81,7 @@ pub(super) fn is_umad(name: &str) -> bool {
     name.strip_prefix("umad").is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// Parses the answer to [`super::Question::MadPorts`]; leaves out lines of another form.
+/// Parses the reply to [`super::Question::MadPorts`]; skips lines of another form.
 #[must_use]
 pub fn parse_mad_ports(answer: &[u8]) -> Vec<MadPortFacts> {
     let text = String::from_utf8_lossy(answer);

@@ -1,8 +1,8 @@
-//! Requests by MADs and their answers as bytes: recorded, and answered again from the record.
+//! Records MAD requests and their replies as bytes, and replays them from the record.
 //!
-//! The record of a port is one entry of a capture, under [`Question::Mads`]. It holds every exchange
-//! in the order of the answers. Zero bytes at the end of a MAD are not written, and a request is
-//! written without its transaction id.
+//! The record of a port is one entry of a capture, under [`Question::Mads`]. It holds every
+//! exchange in the order of the replies. It omits zero bytes at the end of a MAD, and the
+//! transaction ID of a request.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,18 +14,18 @@ use crate::sys::umad::LARGEST_ANSWER;
 
 /// First bytes of a record.
 const MAGIC: &[u8; 8] = b"rdmamad1";
-/// LID that stands for "along the directed route of the request".
+/// LID in a record that stands for the directed route of the request.
 const NO_LID: u16 = 0;
 
-/// Bytes that are no record of MADs.
+/// Error for bytes that are no record of MADs, with the offset of the first invalid byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a record of MADs: byte {0}")]
 pub struct MadRecordError(usize);
 
-/// A request as the record has it: LID, and bytes without the zeros at the end.
+/// Request in a record: LID, and bytes without the zeros at the end.
 type Asked = (u16, Vec<u8>);
 
-/// Returns a request without its transaction id and the zeros at its end.
+/// Returns a request without its transaction ID and the zeros at its end.
 fn asked(lid: Option<u16>, mad: &[u8; MAD_BYTES]) -> Asked {
     let mut mad = *mad;
     mad[8..16].fill(0);
@@ -41,7 +41,8 @@ fn without_zeros(bytes: &[u8]) -> &[u8] {
 fn write(record: &mut Vec<u8>, (lid, request): &Asked, answer: &MadAnswer) {
     let (outcome, detail, bytes): (u8, u32, &[u8]) = match answer {
         Ok(mad) => {
-            // No more zeros than a MAD has are left out: a reader allocates no more for them.
+            // At most as many zeros as a MAD has are omitted: a reader allocates no more memory
+            // for them.
             let kept = without_zeros(mad).len().max(mad.len().saturating_sub(MAD_BYTES));
             (0, u32::try_from(mad.len()).unwrap_or(u32::MAX), &mad[..kept])
         }
@@ -90,7 +91,8 @@ impl<'record> Cursor<'record> {
         let answer = match outcome {
             0 if (length..=LARGEST_ANSWER).contains(&detail) => {
                 let mut mad = bytes.to_vec();
-                // A short MAD cannot grow beyond a MAD by zeros: the record bounds the memory.
+                // Omitted zeros add at most the length of one MAD, so that the record bounds the
+                // memory.
                 if detail > length + MAD_BYTES {
                     return Err(MadRecordError(start));
                 }
@@ -106,7 +108,7 @@ impl<'record> Cursor<'record> {
     }
 }
 
-/// Answers of a record to the requests that it holds.
+/// Replies of a record to the requests that it holds.
 #[derive(Debug, Clone, Default)]
 pub struct RecordedMads {
     answers: HashMap<Asked, VecDeque<MadAnswer>>,
@@ -115,7 +117,7 @@ pub struct RecordedMads {
 }
 
 impl RecordedMads {
-    /// Reads a record.
+    /// Decodes a record.
     ///
     /// # Errors
     /// The bytes are no record, or they end early.
@@ -144,7 +146,7 @@ impl Mads for RecordedMads {
     fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
         let Some((ticket, asked)) = self.waiting.pop_front() else { return Ok(None) };
         let answer = match self.answers.get_mut(&asked) {
-            // The last answer is given again to a request that is sent more often than before.
+            // The last reply is repeated if a request is sent more often than in the recording.
             Some(answers) if answers.len() > 1 => answers.pop_front(),
             Some(answers) => answers.front().cloned(),
             None => None,
@@ -153,14 +155,14 @@ impl Mads for RecordedMads {
     }
 }
 
-/// A port whose exchanges go into the record of a [`Recorder`] when it is closed.
+/// Port whose exchanges go into the record of a [`Recorder`] when the port is closed.
 pub(super) struct RecordingMads<'recorder, S: Source> {
     recorder: &'recorder Recorder<S>,
     umad: String,
     port: Box<dyn Mads + 'recorder>,
     asked: HashMap<MadTicket, Asked>,
     record: Vec<u8>,
-    /// Why the port sent no request.
+    /// Last error of the port. It is recorded if the port has no exchange.
     failure: Option<ReadError>,
 }
 
@@ -214,7 +216,7 @@ impl<S: Source> Drop for RecordingMads<'_, S> {
     }
 }
 
-/// Returns the port of a record that a capture holds.
+/// Returns the port whose record a capture holds.
 pub(super) fn of_answer(answer: Answer) -> Result<Box<dyn Mads>, ReadError> {
     let recorded = RecordedMads::read(&answer?);
     match recorded {

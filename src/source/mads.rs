@@ -1,8 +1,9 @@
-//! Requests by management datagrams on one port: several in flight, each with a deadline.
+//! Sends management datagrams (MADs) on one port: several requests in flight, each with a
+//! deadline.
 //!
-//! One thread owns the port. Answers arrive in any order. The low 32 bits of the transaction id tell
-//! the request of an answer, because the kernel replaces the other bits. An answer without a request
-//! is dropped.
+//! One thread owns the port. Replies arrive in any order. The low 32 bits of the transaction ID
+//! identify the request of a reply, because the kernel replaces the other bits. A reply without a
+//! request is dropped.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::Path;
@@ -22,20 +23,20 @@ use crate::sys::umad::{
 const Q_KEY_OF_QP1: u32 = 0x8001_0000;
 /// LID of a directed route.
 const PERMISSIVE_LID: u16 = 0xffff;
-/// Time after the kernel's last attempt after which an answer is given up: the kernel loses some.
+/// Time for a reply after the kernel's last attempt. The kernel loses some replies.
 const GRACE: Duration = Duration::from_secs(1);
-/// Time for the segments of a table of subnet administration, after the first attempt.
+/// Time for the segments of a table of subnet administration, after the last attempt.
 const TABLE: Duration = Duration::from_secs(30);
 
 /// Limits of the requests of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MadLimits {
-    /// Requests in flight at the same time. A switch replies to one request at a time; more than 128
-    /// requests overrun ibsim.
+    /// Maximum number of requests in flight. A switch replies to one request at a time; more than
+    /// 128 requests overrun ibsim.
     pub window: usize,
     /// Time for one attempt.
     pub timeout: Duration,
-    /// Attempts after the first one.
+    /// Number of attempts after the first one.
     pub retries: u32,
 }
 
@@ -45,22 +46,22 @@ impl Default for MadLimits {
     }
 }
 
-/// Number of a request.
+/// Number of a request on its port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MadTicket(u32);
 
 impl MadTicket {
-    /// Returns the ticket with a number, for answers that come from another place than a port.
+    /// Returns the ticket with a number, for implementations of [`Mads`] without a port.
     #[must_use]
     pub fn new(number: u32) -> Self {
         Self(number)
     }
 }
 
-/// Why a request has no answer.
+/// Reason why a request has no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MadError {
-    /// The kernel gave up: no node answers there.
+    /// The kernel gave up: no node replies at that address.
     #[error("no reply")]
     NoReply,
     /// The kernel reported another failure.
@@ -74,44 +75,45 @@ pub enum MadError {
     NotRecorded,
 }
 
-/// Answer to a request: a MAD, longer than 256 bytes if the kernel joined segments.
+/// Reply to a request: a MAD, longer than 256 bytes if the kernel joined segments.
 pub type MadAnswer = Result<Vec<u8>, MadError>;
 
-/// A request in flight.
+/// Request in flight.
 #[derive(Debug)]
 struct Flying {
     header: Header,
-    /// Time after which the kernel has lost the answer.
+    /// Time at which the request ends without a reply.
     deadline: Instant,
 }
 
-/// Requests by MADs and their answers: of a port, or of a record.
+/// MAD requests and their replies, of a port or of a record.
 pub trait Mads {
-    /// Puts a request into the queue: to a LID, or along its directed route.
+    /// Adds a request to the queue: to a LID, or along its directed route if `lid` is `None`.
     ///
     /// # Errors
     /// The port does not have the class of the request.
     fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError>;
 
-    /// Waits for the next answer; `None` if no request is outstanding.
+    /// Waits for the next reply; `None` if no request is outstanding or [`stop_mads`] was called.
     ///
     /// # Errors
     /// The device is gone.
     fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError>;
 
-    /// Sets the time for one attempt of each request that is not sent yet. A record has no times.
+    /// Sets the time for one attempt of each request that is not sent yet. Does nothing for a
+    /// record.
     fn set_timeout(&mut self, _timeout: Duration) {}
 
-    /// True if [`stop_mads`] ended the requests: no further answer comes.
+    /// True if [`stop_mads`] ended the requests: no further reply comes.
     fn is_stopped(&self) -> bool {
         false
     }
 }
 
-/// True once the requests of all ports of this process are to end.
+/// True if the requests of all ports of this process are to end.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Number of requests of all ports of this process that have ended, with or without an answer.
+/// Number of requests of all ports of this process that have ended, with or without a reply.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the number of requests of this process that have ended, for a progress line.
@@ -120,15 +122,15 @@ pub fn ended_mads() -> u64 {
     ENDED.load(Ordering::Relaxed)
 }
 
-/// Requests in flight at the same time on each port of this process; 0 for the default.
+/// Maximum number of requests in flight on each port of this process; 0 for the default.
 static WINDOW: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets the number of requests in flight at the same time, for ports that are opened later.
+/// Sets the maximum number of requests in flight, for ports that are opened later.
 pub fn set_mad_window(window: usize) {
     WINDOW.store(window, Ordering::Relaxed);
 }
 
-/// Ends the requests of all ports of this process, for a signal. What was answered is kept.
+/// Ends the requests of all ports of this process, after a signal. Replies so far are kept.
 pub fn stop_mads() {
     STOPPED.store(true, Ordering::Relaxed);
 }
@@ -139,7 +141,7 @@ impl From<UmadError> for ReadError {
     }
 }
 
-/// A port with its requests.
+/// Open port with its requests.
 #[derive(Debug)]
 pub struct MadPort {
     port: UmadPort,
@@ -153,7 +155,7 @@ pub struct MadPort {
 }
 
 impl MadPort {
-    /// Takes a port for requests.
+    /// Creates a port without requests. A window of 0 counts as 1.
     #[must_use]
     pub fn new(port: UmadPort, limits: MadLimits) -> Self {
         let limits = MadLimits { window: limits.window.max(1), ..limits };
@@ -168,7 +170,7 @@ impl MadPort {
         }
     }
 
-    /// Returns the number of requests without an answer.
+    /// Returns the number of requests without a reply.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.waiting.len() + self.flying.len()
@@ -194,7 +196,7 @@ impl MadPort {
         Ok(())
     }
 
-    /// Ends a request. Its late answer is then dropped.
+    /// Ends a request. A late reply is dropped.
     fn end(&mut self, ticket: MadTicket) {
         if let Some(request) = self.flying.remove(&ticket) {
             self.deadlines.remove(&(request.deadline, ticket));
@@ -202,7 +204,7 @@ impl MadPort {
         }
     }
 
-    /// Returns the agent of a class, which is registered when it is first needed.
+    /// Returns the agent of a class, which is registered at its first use.
     fn agent(&mut self, class: Class) -> Result<u32, UmadError> {
         if let Some(agent) = self.agents.get(&class.0) {
             return Ok(*agent);
@@ -225,10 +227,12 @@ impl MadPort {
         (earliest <= clock::now()).then_some(ticket)
     }
 
-    /// Takes a received MAD as the answer to its request; `None` if it belongs to no request.
+    /// Matches a received MAD to its request and returns the reply; `None` if it belongs to no
+    /// request.
     fn take(&mut self, received: Received) -> Option<(MadTicket, MadAnswer)> {
-        // A joined table of few records is shorter than a MAD. A request that the kernel gave up
-        // comes back with its header only (`send_handler`, drivers/infiniband/core/user_mad.c).
+        // A joined table of few records is shorter than a MAD. The kernel returns a request
+        // without a reply with its header only (`send_handler`,
+        // drivers/infiniband/core/user_mad.c).
         let header = Header::decode_start(&received.mad).ok()?;
         let ticket = MadTicket(header.low_transaction());
         let request = self.flying.get(&ticket)?;
@@ -252,7 +256,7 @@ pub(super) fn open(umad: &str) -> Result<Box<dyn Mads>, ReadError> {
         return Err(ReadError::Errno(Errno::INVALID));
     }
     let device = read_start(&Path::new("/sys/class/infiniband_mad").join(umad).join("ibdev"));
-    // ibsim accepts the request for the larger header, but only knows the old one.
+    // ibsim accepts the request for the larger header, but supports only the old one.
     let is_simulated = device.is_ok_and(|name| name.starts_with(b"ibsim"));
     let header = if is_simulated { HeaderSize::Old } else { HeaderSize::Negotiated };
     let port = UmadPort::open(&Path::new("/dev/infiniband").join(umad), header)?;
@@ -286,19 +290,20 @@ impl Mads for MadPort {
             if self.is_stopped() {
                 return Ok(None);
             }
-            // Answers that have arrived are taken first, so that their requests go out together.
+            // Replies that have arrived are taken first, so that new requests are sent together.
             let mut received = self.port.receive(Duration::ZERO)?;
             if received.is_none() {
                 self.fill_window()?;
                 let Some(&(earliest, _)) = self.deadlines.first() else { return Ok(None) };
                 let wait = earliest.saturating_duration_since(clock::now());
-                // A millisecond more than nothing: the system's timer has no finer steps.
+                // The system timer has steps of a millisecond; the extra one prevents a wait of
+                // zero.
                 received = self.port.receive(wait + Duration::from_millis(1))?;
             }
             if let Some(answered) = received.and_then(|received| self.take(received)) {
                 return Ok(Some(answered));
             }
-            // Foreign MADs must not keep a request alive.
+            // MADs without a request must not extend the time of a request.
             if let Some(ticket) = self.expired() {
                 self.end(ticket);
                 return Ok(Some((ticket, Err(MadError::NoReply))));
@@ -320,7 +325,7 @@ mod tests {
     use super::*;
     use crate::mad::{Attribute as _, LinkRecord, Method, NodeInfo, smp, table_request};
 
-    /// A port with one request in flight, which is number 7. The device receives nothing.
+    /// Returns a port with one request in flight, number 7. The device receives nothing.
     fn port(mad: &[u8; MAD_BYTES]) -> MadPort {
         let device = UmadPort::open(Path::new("/dev/null"), HeaderSize::Old).unwrap();
         let mut port = MadPort::new(device, MadLimits::default());
@@ -330,7 +335,7 @@ mod tests {
         port
     }
 
-    /// An answer to the request, of so many bytes.
+    /// Returns a reply of `length` bytes to the request.
     fn received(mad: &[u8; MAD_BYTES], length: usize) -> Received {
         let mut mad = *mad;
         let header = Header::decode(&mad).unwrap();
@@ -342,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_short_table_is_an_answer() {
-        // Two links: the kernel cuts off the padding of a segment.
+        // A table of two links: the kernel cuts off the padding of a segment.
         let request = table_request::<LinkRecord>();
         for length in [56 + 16, 56, 1000] {
             let (ticket, answer) = port(&request).take(received(&request, length)).unwrap();
@@ -374,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_foreign_mads_does_not_outlast_a_deadline() {
-        // Each read of this device is a MAD of zeros, and there is always one more.
+        // Each read of this device returns a MAD of zeros, without end.
         let device = UmadPort::open(Path::new("/dev/zero"), HeaderSize::Old).unwrap();
         let limits = MadLimits { timeout: Duration::ZERO, retries: 0, ..MadLimits::default() };
         let mut port = MadPort::new(device, limits);

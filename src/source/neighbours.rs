@@ -1,18 +1,21 @@
+//! Reads how full the kernel's neighbor tables (ARP, NDP) are.
+
 use std::fs;
 use std::net::IpAddr;
 
-/// The kernel's table of the neighbours of one family.
+/// Fill level of the kernel's neighbor table of one address family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NeighbourTable {
-    /// How many entries it has.
+    /// Number of entries.
     pub entries: u32,
-    /// How many make it full: for another one the kernel looks in vain (`neigh_alloc`, net/core/neighbour.c).
+    /// Number of entries at which the table is full: the kernel then fails to add another one
+    /// (`neigh_alloc`, net/core/neighbour.c).
     pub limit: u32,
 }
 
 impl NeighbourTable {
-    /// The table that an address is looked up in; `None` where the kernel does not say, as in network
-    /// namespaces of containers.
+    /// Reads the table for the family of an address; `None` if the kernel hides it, as in the
+    /// network namespaces of containers.
     #[must_use]
     pub fn of(address: IpAddr) -> Option<Self> {
         let (table, family) =
@@ -23,14 +26,14 @@ impl NeighbourTable {
         Some(Self { entries: entries(&statistics)?, limit })
     }
 
-    /// Whether it has no room.
+    /// True if the table has no room for another entry.
     #[must_use]
     pub fn is_full(self) -> bool {
         self.entries >= self.limit
     }
 }
 
-/// The first column, in hexadecimal; the line of each processor has the same there.
+/// Parses the first column, in hexadecimal. The lines of all CPUs have the same value there.
 fn entries(statistics: &str) -> Option<u32> {
     let of_first = statistics.lines().nth(1)?;
     u32::from_str_radix(of_first.split_whitespace().next()?, 16).ok()

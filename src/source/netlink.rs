@@ -1,7 +1,8 @@
-//! Netlink: one request, and all messages of its answer.
+//! Sends one netlink request and receives all messages of its reply.
 //!
-//! The codec is shared by every netlink family that is read: RDMA, and Ethernet settings by
-//! generic netlink and DCB.
+//! All netlink families share the codec: RDMA, ethtool (generic netlink), routes with DCB, and
+//! sockets. The modules do not interpret attributes; `collect` does. `live` and `ping` use this
+//! module.
 
 mod attributes;
 mod ethtool;

@@ -1,46 +1,50 @@
+//! Questions that a [`Source`](super::Source) replies to.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::{EthtoolQuery, RdmaQuery, RdsList, RouteQuery, SocketQuery};
 
-/// One thing to read. Paths are absolute, as seen on the machine that is asked.
+/// Item to read. Paths are absolute, as seen on the machine that replies.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
-    /// The content of a small file.
+    /// Content of a file, up to the limit of the source.
     File(String),
-    /// The names in a directory, sorted, one a line. Names with a line break are left out: the
-    /// kernel makes none.
+    /// Sorted names in a directory, one a line. Names with a line break are omitted: the kernel
+    /// makes none.
     Dir(String),
-    /// The target of a symbolic link, as it is written in the link.
+    /// Target of a symbolic link, as it is written in the link.
     Link(String),
-    /// Check that a device file exists and may be opened for reading and writing. The file is
-    /// not opened; the answer is empty.
+    /// Check that a device file exists and may be opened for reading and writing. The file is not
+    /// opened; the reply is empty.
     Access(String),
-    /// The JSON of a [`VerbsAnswer`](crate::model::VerbsAnswer).
+    /// JSON of a [`VerbsAnswer`](crate::model::VerbsAnswer).
     Verbs,
-    /// The messages of the kernel's RDMA netlink.
+    /// Messages of the kernel's RDMA netlink.
     Rdma(RdmaQuery),
-    /// The messages of the kernel's network configuration.
+    /// Messages of the kernel's network configuration (rtnetlink).
     Route(RouteQuery),
-    /// The messages of ethtool netlink.
+    /// Messages of ethtool netlink.
     Ethtool(EthtoolQuery),
-    /// The messages of `sock_diag` netlink.
+    /// Messages of `sock_diag` netlink.
     Sockets(SocketQuery),
-    /// Which processes hold sockets and RDMA devices: `4711 socket:[12345]`, or `4711 -` for one that
-    /// may not be looked into. Where not all fit, the last line is [`MORE_HOLDERS`](super::MORE_HOLDERS).
+    /// Processes that hold sockets and RDMA devices: `4711 socket:[12345]`, or `4711 -` for a
+    /// process that the caller may not read. The last line of an incomplete list is
+    /// [`MORE_HOLDERS`](super::MORE_HOLDERS).
     Holders,
-    /// What of a process's environment decides on transports, one setting a line. It is not recorded.
+    /// Settings in the environment of a process that decide on transports, one a line. The reply
+    /// is not recorded.
     Environment(u32),
-    /// The records of the kernel's log whose text starts with this, as `/dev/kmsg` has them.
+    /// Records of the kernel log whose text starts with this tag, as `/dev/kmsg` has them.
     KernelLog(String),
-    /// A list of the kernel's reliable datagram sockets: the size of an item as four bytes, the lowest
-    /// first, and the items.
+    /// List of the kernel's reliable datagram sockets (RDS): the size of an item as four bytes,
+    /// little-endian, and the items.
     Rds(RdsList),
-    /// The ports that send management datagrams, one a line: `umad0 mlx5_0 1 InfiniBand 4 5`.
+    /// Ports that send management datagrams, one a line: `umad0 mlx5_0 1 InfiniBand 4 5`.
     MadPorts,
-    /// The exchanges of a port that [`Source::mads`](super::Source::mads) opened, as a capture
+    /// Exchanges of a port that [`Source::mads`](super::Source::mads) opened, as a capture
     /// records them.
     Mads(String),
 }

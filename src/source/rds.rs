@@ -1,3 +1,5 @@
+//! Reads lists of reliable datagram sockets (RDS) from this machine's kernel. `live` calls it.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -5,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::{Answer, ReadError};
 use crate::sys::rds;
 
-/// The lists of `enum rds_info` in `include/uapi/linux/rds.h` that are read.
+/// Lists of `enum rds_info` in `include/uapi/linux/rds.h` that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RdsList {
     /// Connections over IPv4 (`RDS_INFO_CONNECTIONS`).
     Connections = 10_001,
-    /// Connections over IPv6 (`RDS6_INFO_CONNECTIONS`), those over IPv4 among them.
+    /// Connections over IPv6 and IPv4 (`RDS6_INFO_CONNECTIONS`).
     Connections6 = 10_011,
 }
 
@@ -24,7 +26,8 @@ impl fmt::Display for RdsList {
     }
 }
 
-/// Asks this machine's kernel: the size of an item as four bytes, the lowest first, and the items.
+/// Reads a list of this machine's kernel. Returns the size of an item as four bytes,
+/// little-endian, and the items.
 pub(super) fn ask(list: RdsList) -> Answer {
     let (items, size) = rds::list(list as i32).map_err(ReadError::Errno)?;
     let size = u32::try_from(size).unwrap_or(u32::MAX);

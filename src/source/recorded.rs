@@ -1,8 +1,10 @@
+//! Replays the replies of one host from a capture.
+
 use std::collections::HashMap;
 
 use super::{Answer, Mads, Question, ReadError, Recording, Source, mad_record};
 
-/// The answers of one host in a capture.
+/// Replies of one host in a capture.
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
     answers: HashMap<Question, (Answer, Option<u64>)>,
@@ -10,7 +12,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Takes the entries of one host; of several answers to one question the first counts.
+    /// Returns the replies of one host. Of several replies to one question, the first counts.
     #[must_use]
     pub fn new(entries: impl IntoIterator<Item = super::Entry>, taken_ns: Option<u64>) -> Self {
         let mut answers = HashMap::new();

@@ -1,34 +1,37 @@
+//! Records questions and replies of another source, for captures.
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::mad_record::RecordingMads;
 use super::{Answer, Entry, Mads, Question, ReadError, Recording, Source};
 
-/// Passes questions on to another source and remembers each with its answer, in order.
+/// Source that passes questions on to another source and records each with its reply, in order.
 #[derive(Debug)]
 pub struct Recorder<S> {
     source: S,
     entries: RefCell<Vec<Entry>>,
-    /// Where the first answer to a question is among the entries.
+    /// Index of the first entry of each question.
     first: RefCell<HashMap<Question, usize>>,
 }
 
-/// A recorder that answers from its record what was asked before.
+/// Source that replies from the record of a [`Recorder`]. Only questions without a record go to
+/// the other source.
 #[derive(Debug)]
 pub struct Once<'recorder, S>(&'recorder Recorder<S>);
 
 impl<S: Source> Recorder<S> {
-    /// Records what `source` answers.
+    /// Returns a recorder of the replies of `source`.
     pub fn new(source: S) -> Self {
         Self { source, entries: RefCell::default(), first: RefCell::default() }
     }
 
-    /// The same, for those who only fill what is missing: nothing is read a second time.
+    /// Returns a source for callers that fill gaps in a record: it reads no recorded item again.
     pub fn once(&self) -> Once<'_, S> {
         Once(self)
     }
 
-    /// Adds an answer to the record.
+    /// Adds a reply to the record.
     pub(super) fn keep(&self, question: Question, answer: Answer) {
         let at_ns = self.source.answered_ns(&question);
         let mut entries = self.entries.borrow_mut();
@@ -36,12 +39,12 @@ impl<S: Source> Recorder<S> {
         entries.push(Entry { question, answer, at_ns });
     }
 
-    /// What was asked and answered, in order.
+    /// Returns the questions and replies, in order.
     pub fn into_entries(self) -> Vec<Entry> {
         self.entries.into_inner()
     }
 
-    /// What was asked and answered, as the record of one reading.
+    /// Returns the questions and replies as the record of one reading.
     pub fn into_recording(self) -> Recording {
         let taken_ns = self.source.taken_ns();
         Recording { taken_ns, left_out: 0, entries: self.into_entries() }
@@ -51,7 +54,7 @@ impl<S: Source> Recorder<S> {
 impl<S: Source> Source for Recorder<S> {
     fn ask(&self, question: &Question) -> Answer {
         let answer = self.source.ask(question);
-        // Environments are nobody else's business.
+        // Environments are private to their processes and are not recorded.
         if matches!(question, Question::Environment(_)) {
             return answer;
         }

@@ -1,12 +1,13 @@
-//! Files of the administrator may hold passwords, which have no business in an answer.
+//! Masks passwords in files of the administrator, so that no reply contains them. `live` and
+//! `fleet::shell` use it.
 
-/// Parts of names whose values are secrets.
+/// Parts of the names of secret settings.
 const SECRET: [&str; 5] = ["password", "passwd", "secret", "key", "credential"];
-/// What stands for one.
+/// Replacement of a secret value.
 const MASK: &str = "***";
 
-/// The content of a file; of an administrator's below `/etc` without the values of settings that are
-/// secrets.
+/// Returns the content of a file. In files below `/etc`, the values of secret settings are
+/// masked.
 #[must_use]
 pub fn without_secrets(path: &str, content: Vec<u8>) -> Vec<u8> {
     if path.starts_with("/etc/") {
@@ -16,7 +17,8 @@ pub fn without_secrets(path: &str, content: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// `NAME=VALUE` among options, `NAME = VALUE` on a line of its own, and `"NAME": "VALUE"`.
+/// Masks the values of `NAME=VALUE` among options, of `NAME = VALUE` on a line of its own, and of
+/// `"NAME": "VALUE"`.
 fn masked(text: &str) -> String {
     text.split_inclusive('\n').map(mask_line).collect()
 }
@@ -35,7 +37,7 @@ fn mask_line(line: &str) -> String {
         let value = &rest[blanks..];
         let length = match value.chars().next() {
             Some('"') => value[1..].find('"').map_or(value.len(), |end| end + 2),
-            // On a line of its own all of it is the value.
+            // On a line of its own, the rest of the line is the value.
             _ if blanks > 0 => value.trim_end().len(),
             _ => value.find([',', ' ', '\t', '\n']).unwrap_or(value.len()),
         };
@@ -48,7 +50,7 @@ fn mask_line(line: &str) -> String {
     safe + rest
 }
 
-/// Whether what stands before a value names a secret.
+/// True if the text before a value ends with the name of a secret setting.
 fn is_secret(before: &str) -> bool {
     let name = before.trim_end_matches([' ', '\t', '"', '=', ':']);
     let start = name.rfind([',', ' ', '\t', '"', '{']).map_or(0, |at| at + 1);

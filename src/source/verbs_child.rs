@@ -1,3 +1,5 @@
+//! Runs the child process that queries libibverbs, and reads its reply. `live` uses it.
+
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,42 +21,43 @@ use super::{Answer, ReadError, answer_verbs};
 use crate::clock::Deadline;
 use crate::sys::fork;
 
-/// The most bytes of the child's answer.
+/// Limit of the child's reply in bytes.
 const LIMIT: usize = 4 * 1024 * 1024;
-/// How much of the child's stderr is kept to explain a failure.
+/// Limit of the child's stderr in bytes, which explains a failure.
 const STDERR_LIMIT: usize = 64 * 1024;
-/// How long a child that closed its stdout may take to end.
+/// Time in which a child that closed its stdout must end.
 const REAP: Duration = Duration::from_millis(500);
 
-/// The child process that asks libibverbs, because the library prints and may hang.
+/// Child process that queries libibverbs, because the library prints and may hang.
 #[derive(Debug, Clone)]
 pub struct VerbsChild {
-    /// `None` for a copy of this process, or this program anew.
+    /// Program to run; `None` for a copy of this process, or a new process of this program.
     program: Option<PathBuf>,
     limit: Duration,
-    /// Since the child was described: what else is read first takes from its time.
+    /// Deadline from the creation of this value: other reads before the query reduce the child's
+    /// time.
     deadline: Deadline,
 }
 
 impl VerbsChild {
-    /// This very program, which has until `limit` to answer.
+    /// Returns a child that runs this program. It has `limit` to reply, from now on.
     #[must_use]
     pub fn own(limit: Duration) -> Self {
         Self { program: None, limit, deadline: Deadline::after(limit) }
     }
 
-    /// Another program, which is called as `program agent verbs --parent PID`.
+    /// Returns a child that runs another program, as `program agent verbs --parent PID`.
     #[must_use]
     pub fn new(program: PathBuf, limit: Duration) -> Self {
         Self { program: Some(program), ..Self::own(limit) }
     }
 
-    /// The point by which it must have answered.
+    /// Returns the deadline of the reply.
     pub(super) fn deadline(&self) -> Deadline {
         self.deadline
     }
 
-    /// Starts the child, which then works beside whoever asks.
+    /// Starts the child, which runs in parallel to the caller.
     pub(super) fn start(&self) -> Started {
         Started(
             self.run().map_err(|error| {
@@ -71,7 +74,7 @@ impl VerbsChild {
         let status = if outcome.is_ok() {
             running.process.take().and_then(|process| process.end(deadline.remaining().max(REAP)))
         } else {
-            // The limit is over then: a child that is being killed is not waited for.
+            // The deadline may be over: a child that is being killed is not waited for.
             running.kill();
             None
         };
@@ -101,14 +104,14 @@ impl VerbsChild {
     }
 }
 
-/// A child that was started, or why none was.
+/// Started child, or the error of the start.
 #[derive(Debug)]
 pub(super) struct Started(Result<Running, ReadError>);
 
-/// A child at work; nobody waits for one that is given up.
+/// Running child. Dropping it kills the child without waiting.
 #[derive(Debug)]
 struct Running {
-    /// `None` once it has ended or was given up.
+    /// Process of the child; `None` after it has ended or was abandoned.
     process: Option<Process>,
     heard: Heard,
 }
@@ -128,16 +131,16 @@ impl Drop for Running {
     }
 }
 
-/// A copy of this process that answers, where there can be one.
+/// Forks a copy of this process that replies; `None` if this process has other threads.
 fn start_copy() -> io::Result<Option<Running>> {
     let (answer, stdout) = pipe_with(PipeFlags::CLOEXEC)?;
     let (talk, stderr) = pipe_with(PipeFlags::CLOEXEC)?;
     let parent = rustix::process::getpid();
     let copied = fork::copy(|| {
-        // A child that outlives its parent has nobody to answer.
+        // A child that outlives its parent has no reader for its reply.
         let dies = set_parent_process_death_signal(Some(Signal::KILL));
         let is_orphan = dies.is_ok() && getppid() != Some(parent);
-        // What it prints goes the way of a child's words.
+        // Output of the library goes to the stderr pipe, so that it is not part of the reply.
         let talks = rustix::stdio::dup2_stdout(stderr.as_fd())
             .and_then(|()| rustix::stdio::dup2_stderr(stderr.as_fd()));
         if is_orphan || talks.is_err() {
@@ -150,7 +153,7 @@ fn start_copy() -> io::Result<Option<Running>> {
     Ok(copied.map(|pid| Running { process: Some(Process::Copy(pid)), heard }))
 }
 
-/// The process of a child.
+/// Process of a child: another program, or a fork of this one.
 #[derive(Debug)]
 enum Process {
     Program(Child),
@@ -158,7 +161,7 @@ enum Process {
 }
 
 impl Process {
-    /// Fails only for a child that has ended by itself.
+    /// Kills the process. An error means that it has already ended.
     fn kill(&mut self) {
         let _ = match self {
             Self::Program(child) => child.kill(),
@@ -177,14 +180,14 @@ impl Process {
         }
     }
 
-    /// How it ended, if it does in time.
+    /// Waits for the end of the process; `None` if it does not end in time.
     fn end(mut self, patience: Duration) -> Option<ExitStatus> {
         let pid = match &self {
             Self::Program(child) => Pid::from_child(child),
             Self::Copy(pid) => *pid,
         };
         let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) else {
-            // Kernels before 5.3.
+            // Kernels before 5.3 have no pidfd_open.
             return self.reap().recv_timeout(patience).ok().flatten();
         };
         let left = Timespec::try_from(patience).ok();
@@ -197,17 +200,17 @@ impl Process {
         None
     }
 
-    /// Tells when it has ended, from a thread of its own: a process that sits in a driver may never
-    /// end, and is then left to that thread.
+    /// Waits for the end of the process in a separate thread, which sends the exit status. A
+    /// process that hangs in a driver may never end; only that thread waits for it.
     fn reap(mut self) -> Receiver<Option<ExitStatus>> {
         let (tell, told) = mpsc::channel();
-        // Without a thread nothing is told, which the receiver sees at once.
+        // If no thread can start, the sender is dropped and the receiver gets an error at once.
         let _ = thread::Builder::new().name("reap".into()).spawn(move || tell.send(self.wait()));
         told
     }
 }
 
-/// Why listening stopped early.
+/// Reason why reading the pipes stopped early.
 enum Stop {
     Deadline,
     TooBig,
@@ -229,7 +232,7 @@ impl Stop {
     }
 }
 
-/// The child's two pipes and what came through them.
+/// Two pipes of the child, and the bytes read from them.
 #[derive(Debug)]
 struct Heard {
     stdout: Option<File>,
@@ -244,7 +247,7 @@ impl Heard {
         Self { stdout, stderr, answer: Vec::new(), talk: Vec::new() }
     }
 
-    /// Reads both pipes until stdout ends; what a grandchild holds open is not waited for.
+    /// Reads both pipes until stdout ends. A grandchild that holds stderr open is not waited for.
     fn listen(&mut self, deadline: Deadline) -> Result<(), Stop> {
         while let Some(stdout) = &self.stdout {
             let mut fds = vec![PollFd::from_borrowed_fd(stdout.as_fd(), PollFlags::IN)];
@@ -274,7 +277,7 @@ impl Heard {
         Ok(())
     }
 
-    /// What to say of a child that ended badly.
+    /// Returns the error for a child that failed, with the last line of its stderr.
     fn failure(&self, status: Option<ExitStatus>) -> ReadError {
         let ended =
             status.map_or_else(|| "did not end".into(), |status| format!("ended with {status}"));
@@ -285,7 +288,7 @@ impl Heard {
     }
 }
 
-/// One read; keeps what fits within `limit`, and drops the pipe at its end.
+/// Reads once from a pipe. Keeps at most `limit` bytes, and closes the pipe at its end.
 fn take(pipe: &mut Option<impl Read>, into: &mut Vec<u8>, limit: usize) -> io::Result<()> {
     let mut buffer = [0; 16 * 1024];
     let Some(open) = pipe else { return Ok(()) };

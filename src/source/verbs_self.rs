@@ -1,4 +1,4 @@
-//! The child's side of the verbs question: asks libibverbs in this very process.
+//! Queries libibverbs in this process. Only the verbs child runs this module.
 
 use crate::model::{
     Guid, VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry,
@@ -10,8 +10,8 @@ use crate::sys::verbs::{
     DeviceAttr, DeviceEntry, DeviceList, ExtendedAttr, Mtu, PortAttr, VerbsError,
 };
 
-/// Asks libibverbs for every device and port. It may print to stderr and may hang: only the
-/// `agent verbs` process calls this.
+/// Queries libibverbs for every device and port. The library may print to stderr and may hang:
+/// only the verbs child calls this function.
 #[must_use]
 pub fn answer_verbs() -> VerbsAnswer {
     match DeviceList::get() {
@@ -27,7 +27,7 @@ pub fn answer_verbs() -> VerbsAnswer {
     }
 }
 
-/// With what the library refused the list of devices.
+/// Returns the error number with which the library failed to list devices.
 fn list_errno(error: &VerbsError) -> Option<Errno> {
     match error {
         VerbsError::NoKernelSupport => Some(Errno::NO_SYSTEM_CALL),
@@ -59,7 +59,7 @@ fn query(
     let attr = device.attr().map_err(|error| (VerbsStep::QueryDevice, error))?;
     let mut ports = Vec::new();
     let mut refused_ports = Vec::new();
-    // A port number is one byte in verbs, so ports above 255 cannot be asked.
+    // A port number is one byte in verbs, so ports above 255 cannot be queried.
     for number in 1..=u8::try_from(attr.port_count()).unwrap_or(u8::MAX) {
         match device.port(number) {
             Ok(port) => ports.push(verbs_port(number, &port)),

@@ -1,7 +1,8 @@
-//! Clients of `BeeGFS`, by what the kernel module shows and writes to the kernel's log.
+//! Reads `BeeGFS` clients from the files and the kernel log lines of the client module.
 //!
-//! The texts are those of `client_module/source/filesystem/ProcFsHelper.c`, which are the same from
-//! 6.19 to 8.3. Nothing here asks a server, so that a dead one cannot hang it.
+//! The formats are those of `client_module/source/filesystem/ProcFsHelper.c`, unchanged from 6.19
+//! to 8.3. rdmactl sends nothing to a server, so a server that does not respond cannot block it.
+//! `consumers` calls this module.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,17 +14,17 @@ use crate::model::{
 };
 use crate::source::Question;
 
-/// Where modules have their files; a renamed module is `beegfs_NAME`.
+/// Parent directory of the modules' files; a renamed module is `beegfs_NAME`.
 const FILES: &str = "/proc/fs";
-/// What the module's lines in the kernel's log begin with.
+/// Start of the module's lines in the kernel log.
 const TAG: &str = "beegfs: ";
 
-/// Where the administrator's files lie.
+/// Directory of the administrator's files.
 const OWN_FILES: &str = "/etc/";
 
-/// More servers than there are in one file system.
+/// Limit of servers per client; no file system has as many.
 const MAX_NODES: usize = 16_384;
-/// More lines of the log than tell something new.
+/// Limit of log lines; older lines are dropped.
 const MAX_LINES: usize = 4096;
 
 /// Reads all clients.
@@ -41,7 +42,7 @@ pub(super) fn read(reader: &mut Reader<'_>, mounts: &[Mount], found: &mut Consum
         return;
     }
     let mut own = mounts.iter().filter(|mount| mount.fstype.starts_with("beegfs"));
-    // Which of several mounts a client is of is not told without an ioctl on each.
+    // Only an ioctl on each mount would show which of several mounts belongs to a client.
     if let ([client], Some(mount), None) = (all.as_mut_slice(), own.next(), own.next()) {
         client.mount_point = Some(mount.place.clone());
     }
@@ -90,8 +91,8 @@ fn read_client(reader: &mut Reader<'_>, module: &str, id: String) -> BeegfsClien
     }
 }
 
-/// A file that the settings name. One that lies elsewhere than the administrator's files do may lie on
-/// a file system that hangs, and is nobody's to be read.
+/// Reads a filter file that the client configuration names. Files outside [`OWN_FILES`] are not
+/// read: they may be on a file system that hangs.
 fn read_filter(reader: &mut Reader<'_>, key: &str, path: &str) -> BeegfsFilter {
     let mut read = || {
         if !path.starts_with(OWN_FILES) || path.contains("/../") {
@@ -102,7 +103,7 @@ fn read_filter(reader: &mut Reader<'_>, key: &str, path: &str) -> BeegfsFilter {
         let question = Question::File(path.to_owned());
         match reader.ask(&question) {
             Ok(text) => Some(parse_subnets(&String::from_utf8_lossy(&text))),
-            // The client has read it when it was mounted.
+            // The client read the file when it was mounted; the file was deleted later.
             Err(error) if error.is_absent() => {
                 let detail =
                     format!("the client configuration names {path}, but the file does not exist");
@@ -118,8 +119,8 @@ fn read_filter(reader: &mut Reader<'_>, key: &str, path: &str) -> BeegfsFilter {
     BeegfsFilter { subnets: read(), path: path.to_owned() }
 }
 
-/// `10.9.0.0/24`, one a line (`client_module/source/common/toolkit/NetFilter.h`, which leaves out lines
-/// of another form as well).
+/// Parses lines of the form `10.9.0.0/24`. Other lines are skipped, as in
+/// `client_module/source/common/toolkit/NetFilter.h`.
 fn parse_subnets(text: &str) -> Vec<Subnet> {
     let subnet = |line: &str| {
         let (address, bits) = line.trim().split_once('/')?;
@@ -128,7 +129,7 @@ fn parse_subnets(text: &str) -> Vec<Subnet> {
     text.lines().filter_map(subnet).collect()
 }
 
-/// `connUseRDMA = 1`; what is not about connections is left out.
+/// Parses lines of the form `connUseRDMA = 1`. Returns only settings of connections.
 fn parse_config(text: &str) -> Vec<(String, String)> {
     let setting = |line: &str| {
         let (name, value) = line.split_once('=')?;
@@ -139,7 +140,7 @@ fn parse_config(text: &str) -> Vec<(String, String)> {
     text.lines().filter_map(setting).collect()
 }
 
-/// `+ ib0[ip addr: 10.9.0.2; type: RDMA]`, until the next heading.
+/// Parses lines of the form `+ ib0[ip addr: 10.9.0.2; type: RDMA]`, up to the next heading.
 fn parse_interfaces(text: &str) -> Vec<BeegfsInterface> {
     let lines = text.lines().skip_while(|line| !line.starts_with("Interfaces:")).skip(1);
     let interface = |line: &str| {
@@ -154,7 +155,7 @@ fn parse_interfaces(text: &str) -> Vec<BeegfsInterface> {
     lines.take_while(|line| line.starts_with('+')).filter_map(interface).collect()
 }
 
-/// Servers with their connections, as the three files have them.
+/// Parses the servers and their connections from one of the three node files.
 pub(super) fn parse_nodes(kind: BeegfsNodeKind, text: &str) -> Vec<BeegfsNode> {
     let mut all: Vec<BeegfsNode> = Vec::new();
     for line in text.lines() {
@@ -172,7 +173,7 @@ pub(super) fn parse_nodes(kind: BeegfsNodeKind, text: &str) -> Vec<BeegfsNode> {
     all
 }
 
-/// `TCP: 1 (10.9.0.1:8203 [fallback route]); RDMA: 4 (busy); ` or `<none>`.
+/// Parses `TCP: 1 (10.9.0.1:8203 [fallback route]); RDMA: 4 (busy); ` or `<none>`.
 fn parse_pools(items: &str) -> Vec<BeegfsPool> {
     let pool = |item: &str| {
         let item = item.trim();
@@ -194,7 +195,8 @@ fn parse_pools(items: &str) -> Vec<BeegfsPool> {
     items.split("; ").flat_map(|item| item.split(';')).filter_map(pool).collect()
 }
 
-/// `…;beegfs: df(223): NodeConn (acquire stream): Connected: beegfs-storage@10.9.0.1:8203 (protocol: TCP; fallback route)`
+/// Parses a line of the kernel log about a connection, such as `beegfs: df(223): NodeConn
+/// (acquire stream): Connected: beegfs-storage@10.9.0.1:8203 (protocol: TCP; fallback route)`.
 fn parse_log(line: &str) -> Option<BeegfsLogLine> {
     let (_, text) = line.split_once(TAG)?;
     let (_, said) = text.split_once("NodeConn (acquire stream): ")?;

@@ -1,4 +1,5 @@
-//! iSCSI and iSER: sessions, what the node database asks for, portals of the target.
+//! Reads iSCSI and iSER: sessions, the transports that the node database requests, and the
+//! portals of the LIO target. `consumers` calls it.
 
 use std::net::IpAddr;
 
@@ -12,10 +13,10 @@ const CONNECTIONS: &str = "/sys/class/iscsi_connection";
 const NODES: &str = "/etc/iscsi/nodes";
 const TARGET: &str = "/sys/kernel/config/target/iscsi";
 
-/// More sessions, records and portals than one host has.
+/// Limit of sessions, of records and of portals; no host has as many.
 const MAX: usize = 16_384;
 
-/// Reads all three.
+/// Reads sessions, node records and portals. Node records are read only if a session exists.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     let names = list(reader, "consumers/iscsi", SESSIONS);
     if !names.is_empty() {
@@ -38,12 +39,12 @@ fn read_session(reader: &mut Reader<'_>, name: &str, connections: &[String]) -> 
     let mut of_connection = |field: &str| {
         let path = format!("{CONNECTIONS}/{}/{field}", first?);
         match reader.ask(&Question::File(path.clone())) {
-            // After the loss of an RDMA device.
+            // The kernel reports ENOTCONN after the loss of an RDMA device.
             Err(error) if error.is_not_connected() => None,
             answer => reader.text_of(&key, &path, answer),
         }
     };
-    // What was asked for outlives a connection; of an address that was redirected it is the first.
+    // The persistent address outlives a connection. It is the address before a redirection.
     let address = of_connection("persistent_address");
     let port = of_connection("persistent_port");
     let own_port = of_connection("local_port");
@@ -71,7 +72,7 @@ fn is_host(part: &str) -> bool {
     number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// `/etc/iscsi/nodes/IQN/ADDRESS,PORT,TAG/INTERFACE`, or without the last.
+/// Reads `/etc/iscsi/nodes/IQN/ADDRESS,PORT,TAG/INTERFACE`, or the path without INTERFACE.
 fn read_nodes(reader: &mut Reader<'_>) -> Vec<IscsiNode> {
     let mut all = Vec::new();
     let key = "consumers/iscsi_nodes";
@@ -79,7 +80,7 @@ fn read_nodes(reader: &mut Reader<'_>) -> Vec<IscsiNode> {
         for portal in list(reader, key, &format!("{NODES}/{target}")) {
             let folder = format!("{NODES}/{target}/{portal}");
             let names = match reader.ask(&Question::Dir(folder.clone())) {
-                // A file: ENOTDIR.
+                // The entry is a file: ENOTDIR.
                 Err(error) if error.is_absent() => vec![String::new()],
                 answer => reader.names_of(key, &folder, answer).unwrap_or_default(),
             };
@@ -115,7 +116,7 @@ fn parse_portal<'text>(
     (address.and_then(parse_address), parts.next().and_then(|port| port.parse().ok()))
 }
 
-/// `IQN/tpgt_1/np/ADDRESS:PORT/iser`
+/// Reads the portals of the target, `IQN/tpgt_1/np/ADDRESS:PORT/iser`.
 fn read_portals(reader: &mut Reader<'_>) -> Vec<IscsiPortal> {
     let mut all = Vec::new();
     let key = "consumers/lio";

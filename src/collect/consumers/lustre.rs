@@ -1,23 +1,25 @@
-//! Lustre: by which network identifier a client reaches each target, and a server its clients.
+//! Reads the Lustre network identifiers (NIDs): of each target on a client, of the clients on a
+//! server.
 //!
-//! The texts are those of `lustre/obdclass/lprocfs_status.c`, 2.12 to master.
+//! The formats are those of `lustre/obdclass/lprocfs_status.c`, 2.12 to master. `consumers` calls
+//! this module.
 
 use std::collections::HashSet;
 
 use super::{Reader, list, read_text};
 use crate::model::{Consumers, LustreImport, LustrePeer};
 
-/// Where files of Lustre are, by its versions.
+/// Parent directories of Lustre's files; the directory depends on the version of Lustre.
 const ROOTS: [&str; 3] = ["/proc/fs/lustre", "/sys/fs/lustre", "/sys/kernel/debug/lustre"];
 /// Client devices that have an import.
 const CLIENTS: [&str; 3] = ["mgc", "mdc", "osc"];
 /// Server devices that have exports.
 const SERVERS: [&str; 2] = ["mdt", "obdfilter"];
 
-/// More targets and clients than are worth listing.
+/// Limit of targets and of clients in a report.
 const MAX: usize = 65_536;
 
-/// Reads both sides.
+/// Reads the imports of a client and the peers of a server.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     found.lustre = Some(read_imports(reader)).filter(|imports| !imports.is_empty());
     found.lustre_peers = Some(read_peers(reader)).filter(|peers| !peers.is_empty());
@@ -67,7 +69,7 @@ fn read_peers(reader: &mut Reader<'_>) -> Vec<LustrePeer> {
     all
 }
 
-/// Where devices of some kinds may be: what is in one place may be in another as well.
+/// Returns the possible directories of some kinds of devices. A device may be in more than one.
 fn folders(kinds: &[&str]) -> impl Iterator<Item = String> {
     ROOTS.iter().flat_map(move |root| kinds.iter().map(move |kind| format!("{root}/{kind}")))
 }

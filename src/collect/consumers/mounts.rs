@@ -1,4 +1,5 @@
-//! What is mounted from other hosts, and what files ask to be.
+//! Reads mounted NFS and 9P file systems, and the NFS mounts that `/etc` configures: `fstab`,
+//! systemd units, autofs maps. `consumers` calls it.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -6,14 +7,14 @@ use std::net::IpAddr;
 use super::{Reader, list, read_text};
 use crate::model::{Consumers, MountIntent, NfsMount, NfsTransport, P9Mount};
 
-/// More than any host mounts.
+/// Limit of mounts; no host has as many.
 const MAX_MOUNTS: usize = 65_536;
 
 const MOUNTS: &str = "/proc/self/mounts";
 const STATISTICS: &str = "/proc/self/mountstats";
 const UNITS: &str = "/etc/systemd/system";
 
-/// Reads the mounts, and what files say of them; all mounts are returned.
+/// Reads the NFS and 9P mounts and the configured mounts. Returns all mounts of the host.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) -> Vec<Mount> {
     let Some(text) = read_text(reader, "consumers/mounts", MOUNTS) else { return Vec::new() };
     let mounts: Vec<Mount> = text.lines().filter_map(parse_mount).take(MAX_MOUNTS).collect();
@@ -29,7 +30,7 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) -> Vec<Mount>
     mounts
 }
 
-/// A line of `/proc/self/mounts`.
+/// Fields of one line of `/proc/self/mounts`.
 pub(super) struct Mount {
     device: String,
     pub(super) place: String,
@@ -43,7 +44,7 @@ fn parse_mount(line: &str) -> Option<Mount> {
     Some(Mount { device: next()?, place: next()?, fstype: next()?, options: next()? })
 }
 
-/// The kernel writes white space and backslashes as `\040`.
+/// Decodes octal escapes: the kernel writes white space as `\040` and backslashes as `\134`.
 fn unescape(word: &str) -> String {
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word.as_bytes();
@@ -61,7 +62,7 @@ fn unescape(word: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The value of an option among those of a mount.
+/// Returns the value of a mount option.
 fn option<'options>(options: &'options str, name: &str) -> Option<&'options str> {
     options.split(',').find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
 }
@@ -89,7 +90,8 @@ fn read_nfs(reader: &mut Reader<'_>, mounts: &[Mount]) -> Vec<NfsMount> {
     {
         let mut transports = parse_statistics(&text);
         for mount in &mut all {
-            // Of two mounts on one place the upper one is in use, and is the later one in both files.
+            // If two mounts share a mount point, the upper one is in use. It is the later one in
+            // both files.
             if let Some(of_mount) = transports.remove(&mount.mount_point) {
                 mount.transports = of_mount;
             }
@@ -98,13 +100,14 @@ fn read_nfs(reader: &mut Reader<'_>, mounts: &[Mount]) -> Vec<NfsMount> {
     all
 }
 
-/// An address as mounts have it: of IPv6 with its interface behind a `%`.
+/// Parses an address as mount options contain it. An IPv6 address may end in `%` and its
+/// interface.
 pub(super) fn parse_address(text: &str) -> Option<IpAddr> {
     let address: IpAddr = text.split('%').next()?.parse().ok()?;
     Some(address.to_canonical())
 }
 
-/// The transports of each mount of NFS by its place.
+/// Returns the transports of each NFS mount, by mount point.
 fn parse_statistics(text: &str) -> HashMap<String, Vec<NfsTransport>> {
     let mut all: HashMap<String, Vec<NfsTransport>> = HashMap::new();
     let mut of_mount = None;
@@ -127,8 +130,8 @@ fn parse_statistics(text: &str) -> HashMap<String, Vec<NfsTransport>> {
     all
 }
 
-/// `net/sunrpc/xprtsock.c` and `net/sunrpc/xprtrdma/transport.c`, `*_print_stats`. Kernels add fields
-/// behind the others.
+/// Parses a transport as `*_print_stats` of `net/sunrpc/xprtsock.c` and
+/// `net/sunrpc/xprtrdma/transport.c` writes it. Kernels append fields at the end.
 fn parse_transport(fields: &str) -> Option<NfsTransport> {
     let mut words = fields.split_whitespace();
     let kind = words.next()?.to_owned();
@@ -139,7 +142,7 @@ fn parse_transport(fields: &str) -> Option<NfsTransport> {
         "local" => number(1),
         _ => None,
     };
-    // failed_marshal_count and bad_reply_count.
+    // Fields failed_marshal_count and bad_reply_count.
     let errors = (kind == "rdma").then(|| Some(number(18)?.saturating_add(number(19)?))).flatten();
     Some(NfsTransport { kind, connects, errors })
 }
@@ -170,7 +173,7 @@ fn read_intents(reader: &mut Reader<'_>) -> Vec<MountIntent> {
     all
 }
 
-/// Numbered lines without comments.
+/// Returns the lines with their numbers, without comments and empty lines.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..)
         .zip(text.lines().map(str::trim))
@@ -213,7 +216,7 @@ fn parse_unit(path: &str, text: &str) -> Option<MountIntent> {
     })
 }
 
-/// `data -fstype=nfs,proto=rdma server:/data`
+/// Parses lines of an autofs map, for example `data -fstype=nfs,proto=rdma server:/data`.
 fn parse_map(path: &str, text: &str) -> Vec<MountIntent> {
     let intent = |(number, line): (usize, &str)| {
         let mut words = line.split_whitespace().skip(1).peekable();

@@ -1,4 +1,5 @@
-//! The kernel's RPC client, and its NFS server.
+//! Reads the transports of the kernel's RPC client, and the listeners and clients of its NFS
+//! server. `consumers` calls it.
 
 use super::mounts::parse_address;
 use super::{Reader, list, read_text};
@@ -8,12 +9,12 @@ use crate::source::Question;
 const SWITCHES: &str = "/sys/kernel/sunrpc/xprt-switches";
 const SERVER: &str = "/proc/fs/nfsd";
 
-/// More transports and clients than one host has.
+/// Limit of transports and of clients; no host has as many.
 const MAX: usize = 65_536;
 
-/// Reads both.
+/// Reads the transports and the server. Without an NFS mount no transport is read.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    // Without a mount there is none to tell of.
+    // Without an NFS mount, no transport is of interest.
     if found.nfs_mounts.as_ref().is_some_and(|mounts| !mounts.is_empty()) {
         found.sunrpc = Some(read_transports(reader));
     }
@@ -45,7 +46,7 @@ fn read_transport(reader: &mut Reader<'_>, name: &str, kind: &str) -> SunrpcTran
             Ok(bytes) => {
                 Some(String::from_utf8_lossy(&bytes).trim_end_matches('\0').trim().to_owned())
             }
-            // Older kernels say so of one that is closed.
+            // Older kernels report ENOTCONN for a closed transport.
             Err(error) if error.is_not_connected() => None,
             Err(error) => {
                 reader.unreadable(&format!("consumers/sunrpc/{name}"), &path, &error, None);
@@ -78,7 +79,7 @@ fn read_server(reader: &mut Reader<'_>) -> Option<NfsServer> {
         Some(NfsListener { kind: kind.to_owned(), port: port.trim().parse().ok()? })
     };
     let mut listeners: Vec<NfsListener> = text.lines().filter_map(listener).collect();
-    // One line for each family of addresses.
+    // The file has one line for each address family.
     listeners.sort_by(|a, b| (&a.kind, a.port).cmp(&(&b.kind, b.port)));
     listeners.dedup();
     let folder = format!("{SERVER}/clients");

@@ -1,4 +1,5 @@
-//! NVMe over Fabrics: controllers, targets, and what the files of nvme-cli ask for.
+//! Reads NVMe over Fabrics: controllers, target ports, and the transports that the files of
+//! nvme-cli request. `consumers` calls it.
 
 use super::mounts::parse_address;
 use super::{Reader, list, read_text};
@@ -9,10 +10,11 @@ const TARGET: &str = "/sys/kernel/config/nvmet/ports";
 const DISCOVERY: &str = "/etc/nvme/discovery.conf";
 const CONFIG: &str = "/etc/nvme/config.json";
 
-/// More controllers than one host has.
+/// Limit of controllers and of ports; no host has as many.
 const MAX: usize = 16_384;
 
-/// Reads all three.
+/// Reads controllers, configured transports and target ports. Configured transports are read only
+/// if a fabrics controller exists.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     let names = list(reader, "consumers/nvme", CONTROLLERS);
     let all: Vec<NvmeController> =
@@ -27,7 +29,7 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     }
 }
 
-/// `None` for a controller in this machine.
+/// Reads one controller; `None` for a local PCI Express controller.
 fn read_controller(reader: &mut Reader<'_>, name: &str) -> Option<NvmeController> {
     let mut text = |field: &str| {
         reader.text(&format!("consumers/nvme/{name}"), &format!("{CONTROLLERS}/{name}/{field}"))
@@ -75,7 +77,7 @@ fn read_intents(reader: &mut Reader<'_>) -> Vec<NvmeIntent> {
     all
 }
 
-/// Lines of options, as `nvme discover` takes them: `-t rdma -a 10.0.0.1 -s 4420`.
+/// Parses lines of `nvme discover` options, for example `-t rdma -a 10.0.0.1 -s 4420`.
 fn parse_discovery(text: &str) -> Vec<NvmeIntent> {
     let intent = |(number, line): (usize, &str)| {
         let words: Vec<&str> =
@@ -93,7 +95,7 @@ fn parse_discovery(text: &str) -> Vec<NvmeIntent> {
     (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('#')).filter_map(intent).collect()
 }
 
-/// `[{"subsystems": [{"ports": [{"transport": "rdma", "traddr": "10.0.0.1"}]}]}]`
+/// Parses `[{"subsystems": [{"ports": [{"transport": "rdma", "traddr": "10.0.0.1"}]}]}]`.
 fn parse_config(text: &str) -> Option<Vec<NvmeIntent>> {
     let root: serde_json::Value = serde_json::from_str(text).ok()?;
     let items = |value: &serde_json::Value, name: &str| {

@@ -1,4 +1,5 @@
-//! Reliable datagram sockets: which connections they have, and over what.
+//! Reads the connections of reliable datagram sockets (RDS) and their transports. `consumers`
+//! calls it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,10 +10,10 @@ use crate::source::{Question, RdsList};
 /// `RDS_INFO_CONNECTION_FLAG_CONNECTED`.
 const CONNECTED: u8 = 4;
 
-/// More than one host has.
+/// Limit of connections; no host has as many.
 const MAX: usize = 65_536;
 
-/// Reads them, where the module is there: a socket of the kind would load it.
+/// Reads the connections if the module `rds` is loaded: opening an RDS socket would load it.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     let (key, list) = ("consumers/rds", Question::Rds(RdsList::Connections));
     if !has_module(reader, key, "rds") {
@@ -22,11 +23,11 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     let Some(mut all) = decode(&answer, 4) else {
         return reader.malformed(key, &list.to_string(), "entries of unknown size");
     };
-    // Kernels before 5.0 have no such list.
+    // Kernels before 5.0 do not have this list.
     if let Some(answer) = reader.answer(key, &Question::Rds(RdsList::Connections6))
         && let Some(more) = decode(&answer, 16)
     {
-        // Those over IPv4 are in it again.
+        // The second list repeats the connections over IPv4.
         all.extend(more.into_iter().filter(|one| one.local.is_ipv6()));
     }
     if all.len() > MAX {
@@ -36,7 +37,8 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     found.rds = Some(all);
 }
 
-/// `struct rds_info_connection`, and `rds6_info_connection` with longer addresses: both are packed.
+/// Decodes packed `struct rds_info_connection`, or `rds6_info_connection` with addresses of 16
+/// bytes. `address` is the number of bytes of an address.
 fn decode(answer: &[u8], address: usize) -> Option<Vec<RdsConnection>> {
     let (size, items) = answer.split_first_chunk::<4>()?;
     let size = usize::try_from(u32::from_le_bytes(*size)).ok()?;
@@ -62,7 +64,7 @@ fn decode(answer: &[u8], address: usize) -> Option<Vec<RdsConnection>> {
             remote: ip(item.get(16 + address..transport)?)?,
             transport: String::from_utf8_lossy(name).into_owned(),
             is_connected: item.get(flags)? & CONNECTED != 0,
-            // Kernels before 4.20 have none.
+            // Kernels before 4.20 have no type of service.
             tos: item.get(flags + 1).copied().unwrap_or(0),
         })
     };

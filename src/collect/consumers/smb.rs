@@ -1,4 +1,5 @@
-//! SMB: which servers are reached over RDMA, and which could be (`fs/smb/client/cifs_debug.c`).
+//! Reads which SMB servers this host reaches over RDMA, and which it could reach over RDMA
+//! (`fs/smb/client/cifs_debug.c`). `consumers` calls it.
 
 use std::net::IpAddr;
 
@@ -7,7 +8,7 @@ use crate::model::{Consumers, SmbServer};
 
 const DEBUG: &str = "/proc/fs/cifs/DebugData";
 
-/// Reads the servers, where the module is there.
+/// Reads the servers; `None` if the module cifs is not loaded or its file is unreadable.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     found.smb = read_text(reader, "consumers/smb", DEBUG).map(|text| parse(&text));
 }
@@ -34,7 +35,7 @@ fn parse(text: &str) -> Vec<SmbServer> {
             (server.is_rdma, server.is_connected) = (true, Some(false));
         } else if let Some(rest) = line.strip_prefix("SMBDirect") {
             server.is_rdma = true;
-            // SMBD_CONNECTED is 2 of enum smbd_connection_status up to 6.17.
+            // In kernels up to 6.17, SMBD_CONNECTED of enum smbd_connection_status is 2.
             let status = rest.split_once("transport status: ").map(|(_, status)| status.trim());
             server.is_connected = status.map(|status| status == "2" || status == "CONNECTED");
         } else if line == "RDMA" || line.starts_with("RDMA ") {
@@ -52,7 +53,7 @@ fn parse(text: &str) -> Vec<SmbServer> {
     all
 }
 
-/// `1) ConnectionId: 0x1 Hostname: filer`; a session of it has no such line.
+/// Parses `1) ConnectionId: 0x1 Hostname: filer`. Lines of sessions have another form.
 fn hostname(line: &str) -> Option<String> {
     let (number, rest) = line.split_once(')')?;
     let is_numbered = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,5 @@
-//! Sockets of SMC: whether they use RDMA, and why not.
+//! Reads SMC sockets: their mode (RDMA or TCP) and the reason of a fallback to TCP. `consumers`
+//! calls it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -6,16 +7,16 @@ use super::{Reader, has_module};
 use crate::model::{Consumers, KnownFix, SmcMode, SmcSocket, SmcState};
 use crate::source::{Attributes, Messages, Question, SocketQuery};
 
-/// Bytes of a `struct smc_diag_msg` (`include/uapi/linux/smc_diag.h`): family, state, mode, shutdown, the
-/// ends as in `inet_diag`, user, inode as 64 bits.
+/// Bytes of a `struct smc_diag_msg` (`include/uapi/linux/smc_diag.h`): family, state, mode,
+/// shutdown, the two ends as in `inet_diag`, user, inode as 64 bits.
 const MESSAGE: usize = 4 + 48 + 4 + 8;
 const LGRINFO: u16 = 2;
 const FALLBACK: u16 = 5;
 
-/// More than one host has.
+/// Limit of sockets; no host has as many.
 const MAX: usize = 65_536;
 
-/// Reads them, where their modules are there: asking would load the second.
+/// Reads the sockets if `smc` and `smc_diag` are loaded: the query would load `smc_diag`.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     let (key, query) = ("consumers/smc", Question::Sockets(SocketQuery::Smc));
     if !has_module(reader, key, "smc") {
@@ -64,7 +65,7 @@ fn decode(payload: &[u8]) -> Option<SmcSocket> {
     })
 }
 
-/// `enum smc_state` of `net/smc/smc.h`.
+/// Returns the state of a code of `enum smc_state` (`net/smc/smc.h`).
 fn state(code: u8) -> SmcState {
     match code {
         1 => SmcState::Active,
@@ -76,7 +77,7 @@ fn state(code: u8) -> SmcState {
     }
 }
 
-/// `SMC_DIAG_MODE_SMCR` and those after it.
+/// Returns the mode of `SMC_DIAG_MODE_SMCR` and the codes after it.
 fn mode(code: u8) -> SmcMode {
     match code {
         0 => SmcMode::SmcR,
@@ -86,7 +87,8 @@ fn mode(code: u8) -> SmcMode {
     }
 }
 
-/// No field tells the family: of IPv4 the last three words of an address are zero.
+/// Reads one end of a socket. No field holds the address family: in an IPv4 address, the last
+/// three words are zero.
 fn end(fixed: &[u8], port: usize, address: usize) -> Option<SocketAddr> {
     let port = u16::from_be_bytes(fixed.get(port..port + 2)?.try_into().ok()?);
     let bytes: [u8; 16] = fixed.get(address..address + 16)?.try_into().ok()?;

@@ -1,4 +1,5 @@
-//! TCP sockets to other hosts, and the processes that hold them or an RDMA device.
+//! Reads TCP sockets to other hosts, and the processes that hold such a socket or an RDMA device.
+//! `consumers` calls it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -9,24 +10,25 @@ use crate::model::{
 };
 use crate::source::{Attributes, MORE_HOLDERS, Messages, Question, ReadError, SocketQuery};
 
-/// More than are worth listing: what comes behind is left out, and told.
+/// Limit of sockets; a problem reports that more exist.
 const MAX_SOCKETS: usize = 65_536;
-/// The same of processes.
+/// Limit of processes; a problem reports that more exist.
 const MAX_HOLDERS: usize = 16_384;
 
 /// Bytes of a `struct inet_diag_msg` (`include/uapi/linux/inet_diag.h`).
 const MESSAGE: usize = 72;
 const INFO: u16 = 2;
 
-/// Where `struct tcp_info` (`include/uapi/linux/tcp.h`) has its total of retransmissions, bytes
-/// acknowledged and bytes received.
+/// Offsets in `struct tcp_info` (`include/uapi/linux/tcp.h`) of the total of retransmissions, the
+/// bytes acknowledged and the bytes received.
 const RETRANSMITTED: usize = 100;
 const ACKED: usize = 120;
 const RECEIVED: usize = 128;
 
-/// Reads both: the processes whatever comes of the sockets, because they hold devices as well.
+/// Reads sockets and processes. Processes are read even if sockets cannot be, because they may
+/// hold RDMA devices.
 pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport, found: &mut Consumers) {
-    // Asking would load the module.
+    // Without the module, the query would load it.
     let has_diag =
         has_module(reader, "consumers/sockets", "tcp_diag") || is_built_in(reader, "tcp_diag");
     let source = if has_diag { SocketSource::SockDiag } else { SocketSource::Proc };
@@ -42,7 +44,8 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport, found: &mut Con
     }
 }
 
-/// Whether a process that has opened an RDMA device uses TCP: how much is what tells of a fallback.
+/// True if a process that has opened an RDMA device uses TCP. The number of bytes then shows if
+/// RDMA falls back to TCP.
 fn bytes_matter(found: &Consumers) -> bool {
     let sockets = found.sockets.iter().flatten();
     let connected = sockets.filter(|socket| socket.state != TcpState::Listen);
@@ -52,7 +55,7 @@ fn bytes_matter(found: &Consumers) -> bool {
     with_device.any(|holder| holder.inodes.iter().any(|inode| connected.contains(inode)))
 }
 
-/// Those of both families, or of the one that could be listed.
+/// Returns the sockets of IPv4 and IPv6; `None` if neither could be listed.
 fn read_sockets(reader: &mut Reader<'_>, source: SocketSource) -> Option<Vec<TcpSocket>> {
     let key = "consumers/sockets";
     let mut found: Option<Vec<TcpSocket>> = None;
@@ -90,7 +93,7 @@ fn is_built_in(reader: &mut Reader<'_>, module: &str) -> bool {
     list.lines().any(|line| line.ends_with(&file))
 }
 
-/// Whether it leads to another host, or waits for one.
+/// True if the socket is connected to another host, or listens.
 fn is_outward(socket: &TcpSocket) -> bool {
     let remote = socket.remote.ip();
     let is_own = remote.is_loopback() || remote == socket.local.ip();
@@ -137,7 +140,8 @@ fn decode(payload: &[u8]) -> Option<TcpSocket> {
     })
 }
 
-/// A line of `/proc/net/tcp` or `tcp6`: number, own end, other end, state, four fields, user, timeout, inode.
+/// Parses a line of `/proc/net/tcp` or `tcp6`: number, local end, remote end, state, four fields,
+/// user, timeout, inode.
 fn parse(line: &str) -> Option<TcpSocket> {
     let words: Vec<&str> = line.split_whitespace().collect();
     Some(TcpSocket {
@@ -151,7 +155,7 @@ fn parse(line: &str) -> Option<TcpSocket> {
     })
 }
 
-/// `0200090A:C000`: an address in words of 32 bits of this machine's order.
+/// Parses `0200090A:C000`: an address in words of 32 bits, in the byte order of this machine.
 fn parse_end(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| {
@@ -169,7 +173,7 @@ fn parse_end(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// Those of the processes that hold one of the sockets, an RDMA device or an object of one.
+/// Returns the processes that hold one of the sockets, an RDMA device, or a QP or CM ID.
 fn read_holders(
     reader: &mut Reader<'_>,
     report: &HostReport,
@@ -215,7 +219,7 @@ fn read_holders(
         reader.hidden(key, "/proc/PID/fd", &detail);
     }
     name_holders(reader, &mut all);
-    // The owners of objects are known even where their files are hidden.
+    // Netlink reports the owners of objects even if their files are hidden.
     for resource in report.resources.iter().flatten() {
         if let (Some(Owner::Process { pid, name }), Object::Qp(_) | Object::CmId(_)) =
             (&resource.owner, &resource.object)
@@ -232,7 +236,7 @@ fn read_holders(
     Some(all.into_values().collect())
 }
 
-/// Gives each its name, and what its environment says.
+/// Reads the name of each process, and the settings in its environment.
 fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
     let (mut hung, mut nameless) = (Vec::new(), None);
     for holder in all.values_mut() {
@@ -248,10 +252,10 @@ fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
         if matches!(environment, Err(ReadError::Process(_))) {
             hung.push(holder.pid);
         }
-        // Other users' processes are theirs, and a capture has none.
+        // The environment of another user's process is unreadable, and captures hold none.
         holder.environment = environment.ok().map(|text| lines(&text));
     }
-    // Of those without a name, one is enough to tell.
+    // One problem is enough for all processes without a name.
     if let Some((path, error)) = nameless {
         reader.unreadable("consumers/holders/name", &path, &error, None);
     }

@@ -1,4 +1,5 @@
-//! Hosts of the SCSI RDMA protocol: only `ib_srp` gives a SCSI host a `dgid`.
+//! Reads SCSI hosts of the SCSI RDMA protocol (SRP): only `ib_srp` gives a SCSI host a `dgid`.
+//! `consumers` calls it.
 
 use super::{Reader, list};
 use crate::model::{Consumers, SrpHost};
@@ -6,9 +7,9 @@ use crate::model::{Consumers, SrpHost};
 const HOSTS: &str = "/sys/class/scsi_host";
 const PORTS: &str = "/sys/class/srp_remote_ports";
 
-/// Reads them.
+/// Reads the hosts; `None` if the host has no remote SRP port.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    // Registered with the first host of the protocol, or its target.
+    // The first SRP host or SRP target registers the first port.
     let ports = list(reader, "consumers/srp", PORTS);
     if ports.is_empty() {
         return;

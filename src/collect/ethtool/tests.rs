@@ -20,7 +20,7 @@ fn a_link_tells_why_it_is_down() {
     assert_eq!(words::down(77, Some(9)), "reason 77: reason 9");
 }
 
-/// The answer of a recording under a label.
+/// Returns the reply below a label of a recording.
 fn recorded(label: &str) -> Vec<u8> {
     let text = include_str!("../../../tests/fixtures/netlink/6.18-ethtool-virtio.hex");
     let mut lines = text.lines().skip_while(|line| line.strip_prefix("## ") != Some(label));

@@ -1,11 +1,12 @@
-//! The words for the numbers of ethtool; numbers without a word are shown as they are.
+//! Words for the numbers of ethtool. A number without a word becomes its kind and the digits.
+//! `ethtool` uses it.
 
 fn word(words: &[(u64, &str)], number: u64, what: &str) -> String {
     let known = words.iter().find(|(known, _)| *known == number);
     known.map_or_else(|| format!("{what} {number}"), |(_, word)| (*word).to_owned())
 }
 
-/// `PORT_*`.
+/// Returns the word of a `PORT_*` number.
 pub(super) fn connector(port: u64) -> String {
     const WORDS: [(u64, &str); 8] = [
         (0, "twisted pair"),
@@ -20,22 +21,22 @@ pub(super) fn connector(port: u64) -> String {
     word(&WORDS, port, "connector")
 }
 
-/// `ETHTOOL_LINK_MODE_FEC_*_BIT`.
+/// Returns the word of an `ETHTOOL_LINK_MODE_FEC_*_BIT`.
 pub(super) fn fec(bit: u32) -> String {
     word(&[(49, "none"), (50, "RS"), (51, "BaseR"), (74, "LLRS")], bit.into(), "FEC")
 }
 
-/// `ETHTOOL_MODULE_POWER_MODE_*`.
+/// Returns the word of an `ETHTOOL_MODULE_POWER_MODE_*` number.
 pub(super) fn power_mode(mode: u64) -> String {
     word(&[(1, "low"), (2, "high")], mode, "mode")
 }
 
-/// `ETHTOOL_MODULE_POWER_MODE_POLICY_*`.
+/// Returns the word of an `ETHTOOL_MODULE_POWER_MODE_POLICY_*` number.
 pub(super) fn power_policy(policy: u64) -> String {
     word(&[(1, "high"), (2, "auto")], policy, "policy")
 }
 
-/// Identifiers of SFF-8024, table 4-1.
+/// Returns the word of an identifier of SFF-8024, table 4-1.
 pub(super) fn module(identifier: u8) -> String {
     const WORDS: [(u64, &str); 14] = [
         (0x02, "soldered"),
@@ -56,7 +57,7 @@ pub(super) fn module(identifier: u8) -> String {
     word(&WORDS, identifier.into(), "module")
 }
 
-/// `ethtool_link_ext_state`, and the substates of each.
+/// Returns the words of an `ethtool_link_ext_state` and its substate.
 pub(super) fn down(state: u64, substate: Option<u64>) -> String {
     const STATES: [&str; 11] = [
         "autoneg",
@@ -71,7 +72,7 @@ pub(super) fn down(state: u64, substate: Option<u64>) -> String {
         "overheat",
         "module",
     ];
-    // Counted from 1.
+    // Substates count from 1.
     let substates: &[&str] = match state {
         0 => &[
             "no partner detected",
@@ -115,8 +116,8 @@ pub(super) fn down(state: u64, substate: Option<u64>) -> String {
     }
 }
 
-/// The counters of a group, by `ETHTOOL_A_STATS_ETH_*` and `ETHTOOL_A_STATS_RMON_*`, which count
-/// from 0. Histograms of frame sizes are left out.
+/// Returns the name of a counter of a group, by `ETHTOOL_A_STATS_ETH_*` and
+/// `ETHTOOL_A_STATS_RMON_*`, which count from 0. Histograms of frame sizes have no name.
 pub(super) fn counter(group: u64, number: u16) -> Option<&'static str> {
     const PHY: [&str; 1] = ["symbol_errors"];
     const MAC: [&str; 22] = [

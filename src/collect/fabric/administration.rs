@@ -1,7 +1,9 @@
-//! A subnet from three tables of subnet administration: nodes, ports and links.
+//! Reads a subnet from three tables of subnet administration: nodes, ports and links. `fabric`
+//! calls it.
 //!
-//! Tables are transferred whole, so that three requests replace thousands. They show the subnet as
-//! its subnet manager knows it. Tables that contradict each other or the own port are rejected.
+//! Each table takes one request, so that three requests replace thousands. The tables show the
+//! subnet from the view of its subnet manager. Tables that contradict each other or the own port
+//! are rejected.
 
 use std::collections::HashMap;
 
@@ -16,7 +18,7 @@ use crate::mad::{
 use crate::model::{Fabric, FabricEnd, FabricNode, Guid, SweepMethod};
 use crate::source::{MadAnswer, MadError, Mads, ReadError};
 
-/// Why the tables are not used.
+/// Reason why the tables are not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejected {
     #[error("the local port does not reply")]
@@ -43,7 +45,7 @@ pub(super) enum Rejected {
     OneEnd(u16, u8),
 }
 
-/// Reads the subnet; the error says why the tables are not used.
+/// Reads the subnet. The inner error is the reason why the tables are not used.
 ///
 /// # Errors
 /// The device is gone.
@@ -99,7 +101,7 @@ fn next_table<A: Attribute>(
     Ok(table(answer.unwrap_or(Err(MadError::NoReply))))
 }
 
-/// The nodes by their GUIDs, and the ports by their LIDs.
+/// Indices of the nodes by their GUIDs, and ports by their LIDs.
 #[derive(Default)]
 struct NodeTable {
     nodes: HashMap<u64, usize>,
@@ -144,7 +146,7 @@ impl NodeTable {
         self.lids.get(&lid).map(|end| end.node).ok_or(Rejected::UnknownLid { table, lid })
     }
 
-    /// Adds the ports.
+    /// Adds the ports. Each node must have one.
     fn add_ports(
         &self,
         mut fabric: Fabric,
@@ -161,7 +163,7 @@ impl NodeTable {
         }
     }
 
-    /// Adds the links, of which both ends must be known.
+    /// Adds the links. Both ends of a link must be in the table.
     fn add_links(&self, mut fabric: Fabric, records: &[LinkRecord]) -> Result<Fabric, Rejected> {
         let mut ends: HashMap<FabricEnd, (FabricEnd, u16)> = HashMap::new();
         for record in records {
@@ -196,7 +198,7 @@ fn table<A: Attribute>(answer: MadAnswer) -> Result<Vec<A>, Rejected> {
     Ok(table.records)
 }
 
-/// Moves the own node to the front, where a sweep by directed routes has it.
+/// Moves the own node to the front, as in a sweep by directed routes.
 fn own_node_first(fabric: &mut Fabric, guid: u64) {
     let Some(own) = fabric.nodes.iter().position(|node| node.guid.0 == guid) else { return };
     fabric.nodes.swap(0, own);
@@ -216,7 +218,7 @@ mod tests {
     use crate::mad::{MAD_BYTES, NodeDescription, SaHeader};
     use crate::source::MadTicket;
 
-    /// Answers with two hosts on a switch; a test changes the tables.
+    /// Port that replies with tables of two hosts on a switch; a test changes the tables.
     struct Played {
         tables: HashMap<u16, Vec<u8>>,
         manager_state: u8,

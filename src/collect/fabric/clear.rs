@@ -38,7 +38,7 @@ const DISCARDS: [&str; 4] = [
 /// Counters of one port to set to zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortToClear {
-    /// LID of the node; of a switch that of port 0.
+    /// LID of the node; for a switch the LID of port 0.
     pub lid: u16,
     /// Number of the port.
     pub port: u8,
@@ -46,7 +46,7 @@ pub struct PortToClear {
     pub counters: Vec<String>,
 }
 
-/// Counters that keep their values, and why.
+/// Counters that keep their values, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotCleared {
     /// LID of the node.
@@ -55,11 +55,11 @@ pub struct NotCleared {
     pub port: u8,
     /// Names of the counters.
     pub counters: Vec<String>,
-    /// Why they keep their values.
+    /// Reason why they keep their values.
     pub why: String,
 }
 
-/// Sets counters to zero, from one port of this machine; returns the counters that keep their
+/// Sets counters to zero, from one port of this machine. Returns the counters that keep their
 /// values.
 ///
 /// # Errors
@@ -102,7 +102,7 @@ fn clear(mads: &mut dyn Mads, ports: &[PortToClear]) -> Result<Vec<NotCleared>, 
     Ok(kept)
 }
 
-/// Returns the requests for counters of a port, each with its counters; counters that no request
+/// Returns the requests for counters of a port, each with its counters. Counters that no request
 /// can clear stay in the list.
 fn requests_of(port: u8, counters: &mut Vec<String>) -> Vec<([u8; MAD_BYTES], Vec<String>)> {
     let mut take = |names: &[&str]| {
@@ -153,7 +153,7 @@ mod tests {
     use crate::mad::{Attribute, Class, Header, Method, performance_attribute};
     use crate::source::{MadAnswer, MadError, MadTicket};
 
-    /// Answers every request of LID 3; no other LID replies.
+    /// Port that replies to every request of LID 3; no other LID replies.
     #[derive(Default)]
     struct Port {
         asked: Vec<(Option<u16>, [u8; MAD_BYTES])>,
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!((details.port, details.select), (7, 1 << 1));
     }
 
-    /// A port whose requests a signal ends before the first answer.
+    /// Port whose requests a signal ends before the first reply.
     struct Stopped;
 
     impl Mads for Stopped {

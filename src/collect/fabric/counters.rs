@@ -1,9 +1,9 @@
-//! Counters of performance management, of all ports at the same time.
+//! Reads counters of performance management, of all ports in parallel. `fabric` calls it.
 //!
 //! The first request to a node reads its capabilities: 64-bit counters, and one request for the
 //! sum of all ports. Details of receive errors and discards are requested only from ports that
-//! have counted some. Error counters alone take fewer requests: no capabilities of adapters, no
-//! 64-bit counters, and one request for a switch whose sum has no error.
+//! have counted such errors. Error counters alone take fewer requests: no capabilities of
+//! adapters, no 64-bit counters, and one request for a switch whose sum has no error.
 
 use super::requests::{Requests, unanswered_by};
 use super::sweep::port_mut;
@@ -16,15 +16,15 @@ use crate::mad::{
 use crate::model::{Counter, CounterGroup, CounterUnit, Fabric, FabricEnd, FabricNode, FabricPort};
 use crate::source::{MadError, Mads, ReadError};
 
-/// Number of a port that stands for the sum of all ports of a node.
+/// Port number that stands for the sum of all ports of a node.
 const ALL_PORTS: u8 = 255;
 
-/// Which counters are read.
+/// Selection of the counters to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// All counters of all ports.
     All,
-    /// Counters of errors; no counters of ports without errors.
+    /// 32-bit counters and details of ports that have errors.
     Errors,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn read(
 ) -> Result<(), ReadError> {
     let mut reading = Reading { requests: Requests::new(mads), wanted };
     for (node, found) in fabric.nodes.iter().enumerate() {
-        // The ports of a switch have the LID of its port 0, those of an adapter one each.
+        // All ports of a switch share the LID of its port 0; each port of an adapter has its own.
         for port in found.ports.iter().filter(|port| port.lid != 0) {
             if found.is_switch() && port.number != 0 {
                 continue;
@@ -135,7 +135,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Goes on without an optional attribute that the node does not have.
+    /// Continues without an optional attribute that the node does not have.
     fn refused(
         &mut self,
         node: &FabricNode,
@@ -154,7 +154,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Adds the counters of an answer to the node, and requests what follows.
+    /// Adds the counters of a reply to the node, and sends the requests that follow.
     fn answered(
         &mut self,
         node: &mut FabricNode,
@@ -216,7 +216,7 @@ impl Reading<'_> {
             CounterRequest::Extended { has_casts } => {
                 let counters = performance_attribute::<PortCountersExtended>(mad);
                 let fields = counters.map(|counters| counters.fields()).unwrap_or_default();
-                // Errors of 64 bits are zero where the node does not have them.
+                // The 64-bit error counters are zero if the node does not have them.
                 let is_traffic = |field: &FieldValue| {
                     field.name.ends_with("_words")
                         || field.name.ends_with("_packets")
@@ -245,7 +245,7 @@ fn add_details(node: &mut FabricNode, end: FabricEnd, fields: Option<Vec<FieldVa
     add(port_mut(node, end.port), fields.unwrap_or_default(), true);
 }
 
-/// True if a counter of errors is not 0. Traffic and waiting are no errors.
+/// True if an error counter is not 0. Traffic and waiting are no errors.
 fn has_errors(counters: &PortCounters) -> bool {
     let no_traffic = PortCounters {
         port: 0,
@@ -271,7 +271,7 @@ fn counted_ports(node: &FabricNode, port: u8) -> Vec<u8> {
     node.ports.iter().map(|port| port.number).filter(|number| *number >= first).collect()
 }
 
-/// Adds counters to a port, or replaces those of the same name.
+/// Adds counters to a port. They replace known counters with the same names.
 fn add(port: &mut FabricPort, fields: Vec<FieldValue>, has_wait: bool) {
     let counters = port.counters.get_or_insert_default();
     let read_ns = Some(clock::wall_ns());
@@ -304,8 +304,7 @@ fn add(port: &mut FabricPort, fields: Vec<FieldValue>, has_wait: bool) {
     }
 }
 
-/// Returns the name of the specification for a field of an attribute; `None` for fields that count
-/// nothing.
+/// Returns the name of a counter in the specification; `None` for fields that are no counters.
 fn specification_name(field: &str) -> Option<&'static str> {
     Some(match field {
         "symbol_errors" => "SymbolErrorCounter",
@@ -386,7 +385,8 @@ mod tests {
     use crate::model::{FabricNodeKind, SweepMethod};
     use crate::source::{MadAnswer, MadTicket};
 
-    /// A switch with LID 1 and a host with LID 2, and the ports whose counters were requested.
+    /// Subnet of a switch with LID 1 and a host with LID 2. Records the ports whose counters were
+    /// requested.
     struct Subnet {
         /// Capabilities of performance management of the switch.
         capabilities: u16,
@@ -439,7 +439,7 @@ mod tests {
         }
     }
 
-    /// Reads errors; returns the requests, and the errors as LID, port, counter.
+    /// Reads with [`Wanted::Errors`]. Returns all counters other than 0, each with its port.
     fn errors(subnet: &mut Subnet) -> Vec<(u8, String)> {
         let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
         fabric.nodes.push(node(FabricNodeKind::Switch, &[(0, 1), (1, 0), (2, 0)]));
@@ -482,7 +482,7 @@ mod tests {
         let mut new = subnet(SUM, &[(1, ALL_PORTS, faulty()), (1, 2, faulty())]);
         let expected = [(2, "LinkDownedCounter".to_owned()), (2, "PortXmitData".to_owned())];
         assert_eq!(errors(&mut new), expected);
-        // Without sums every port is asked.
+        // Without sums, the counters of every port are requested.
         let mut old = subnet(0, &[(1, 1, faulty())]);
         assert_eq!(errors(&mut old)[0], (1, "LinkDownedCounter".to_owned()));
         assert_eq!(old.asked.len(), 4);

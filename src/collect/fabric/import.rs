@@ -1,7 +1,7 @@
-//! Fabrics from files of other tools: the output of ibnetdiscover, and opensm-subnet.lst of
-//! opensm. Names of nodes from node name maps.
+//! Imports fabrics from files of other tools: the output of ibnetdiscover, and opensm-subnet.lst
+//! of opensm. Imports names of nodes from node name maps.
 //!
-//! All are bounded, and a line of another form is an error with its number.
+//! A line of another form is an error with its number.
 
 mod ibnetdiscover;
 mod node_names;
@@ -11,13 +11,13 @@ use crate::model::Fabric;
 
 pub use node_names::parse_node_names;
 
-/// A line that cannot be read.
+/// Line that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct ImportError {
     /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Reason why the line cannot be read.
     pub what: String,
 }
 
@@ -27,8 +27,8 @@ impl ImportError {
     }
 }
 
-/// Reads a fabric from the text of a file; `None` if the text is of neither form. `file` is the name
-/// that the fabric gets.
+/// Reads a fabric from the text of a file; `None` if the text has neither form. `file` becomes
+/// the name of the fabric.
 ///
 /// # Errors
 /// A line cannot be read.

@@ -1,4 +1,5 @@
-//! The subnet managers: `SMInfo` of every port with the capability `IsSM`.
+//! Reads the subnet managers: `SMInfo` of every port with the capability `IsSM`. `fabric` calls
+//! it.
 
 use super::ends;
 use super::requests::{Requests, to_port, unanswered_by};
@@ -7,7 +8,7 @@ use crate::mad::{Attribute as _, SmInfo, smp_attribute};
 use crate::model::{Fabric, FabricEnd, FabricPort, Guid, SubnetManager};
 use crate::source::{Mads, ReadError};
 
-/// Returns the subnet manager of an attribute.
+/// Converts an `SMInfo` into a subnet manager of the model.
 pub(super) fn manager_of(info: &SmInfo) -> SubnetManager {
     SubnetManager {
         guid: Guid(info.guid),

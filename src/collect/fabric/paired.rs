@@ -1,19 +1,20 @@
-//! Requests by two devices of one adapter port: one for subnet management, one for the other
-//! classes.
+//! Sends requests by two devices of one adapter port: one for subnet management, one for the
+//! other classes. `ports` and `fabric` use it.
 //!
-//! An XDR port with planes has such devices: `smi1` for subnet management of each plane, and
-//! `mlx5_0` for the rest. `ports` finds the pairs. Any other port is both devices in one.
+//! An XDR port with planes has two kinds of devices: `smi1` for subnet management of each plane,
+//! and `mlx5_0` for the other classes. `ports` finds the pairs. Any other port is one device for
+//! all classes.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::mad::{Class, MAD_BYTES};
 use crate::source::{MadAnswer, MadError, MadTicket, Mads, ReadError};
 
-/// A port, or the two devices of a port.
+/// Port with one device, or with two devices.
 pub(super) struct PairedMads<'source> {
     subnet: Box<dyn Mads + 'source>,
     general: Option<Box<dyn Mads + 'source>>,
-    /// Ticket of each request by the device and the ticket of the device.
+    /// Ticket of each request, by the device and the ticket that the device gave.
     tickets: HashMap<(Device, MadTicket), MadTicket>,
     /// Requests that no device can send.
     refused: VecDeque<(MadTicket, MadAnswer)>,
@@ -27,21 +28,21 @@ enum Device {
 }
 
 impl<'source> PairedMads<'source> {
-    /// Takes a port that has subnet management.
+    /// Creates a port with one device, which has subnet management.
     pub(super) fn new(subnet: Box<dyn Mads + 'source>) -> Self {
         let (tickets, refused) = (HashMap::new(), VecDeque::new());
         Self { subnet, general: None, tickets, refused, last: 0 }
     }
 
-    /// Sends requests of all other classes by this device.
+    /// Adds the device that sends requests of all other classes.
     pub(super) fn pair(&mut self, general: Box<dyn Mads + 'source>) {
         self.general = Some(general);
     }
 }
 
 impl Mads for PairedMads<'_> {
-    /// A class that the device does not have is a failed request: a sweep needs only subnet
-    /// management.
+    /// Adds a request. If the device lacks a class, only this request fails: a sweep needs only
+    /// subnet management.
     fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
         self.last = self.last.wrapping_add(1);
         let ticket = MadTicket::new(self.last);

@@ -1,4 +1,5 @@
-//! The partition tables: `P_KeyTable` of channel adapter ports and of port 0 of switches.
+//! Reads the partition tables: `P_KeyTable` of channel adapter ports and of port 0 of switches.
+//! `fabric` calls it.
 
 use super::ends;
 use super::requests::{Requests, to_port, unanswered_by};
@@ -7,7 +8,8 @@ use crate::mad::{Attribute as _, PartitionBlock, smp_data};
 use crate::model::{Fabric, FabricEnd};
 use crate::source::{Mads, ReadError};
 
-/// Most blocks of 32 keys of a port: the modifier has 16 bits, and devices have up to 4 blocks.
+/// Limit of blocks of 32 keys of a port. The modifier has 16 bits, but devices have at most 4
+/// blocks.
 const MAX_BLOCKS: usize = 64;
 
 /// Reads the first block of each table, and the next one while a block is full.

@@ -1,7 +1,7 @@
-//! The other end of the link of each InfiniBand port of a host: two requests for each port along
-//! the directed route of one hop, and no sweep.
+//! Reads the other end of the link of each InfiniBand port of a host: two requests for each port
+//! along the directed route of one hop, without a sweep.
 //!
-//! The columns "remote", "remote port" and "leaf switch" of other listings show it.
+//! The result fills the columns "remote", "remote port" and "leaf switch" of other listings.
 
 use super::requests::Requests;
 use crate::mad::{
@@ -44,7 +44,7 @@ pub(in crate::collect) fn read_peers(reader: &mut Reader<'_>, report: &mut HostR
         let ports = device.into_iter().flat_map(|device| &mut device.ports);
         let Some(port) = ports.into_iter().find(|port| port.number == facts.port) else { continue };
         let Ok(number) = u8::try_from(facts.port) else { continue };
-        // Omni-Path has management datagrams of its own.
+        // Omni-Path has its own management datagrams.
         if port.protocol == Some(Protocol::Opa) {
             continue;
         }
@@ -56,7 +56,7 @@ pub(in crate::collect) fn read_peers(reader: &mut Reader<'_>, report: &mut HostR
                 let detail = format!("{path}: the other end of the link does not reply");
                 reader.unanswered(&key, &path, detail);
             }
-            // The planes of an XDR port have devices of their own, which show their links.
+            // The planes of an XDR port have their own devices, which show their links.
             Err(error) if error.is_missing_class() => {}
             Err(error) => reader.unreadable(&key, &path, &error, None),
         }
@@ -84,7 +84,7 @@ fn peer(mads: &mut dyn Mads, port: u8) -> Result<Option<LinkPeer>, ReadError> {
             name = smp_attribute::<NodeDescription>(&mad).map(|NodeDescription(name)| name);
         }
     }
-    // The reply names the port that the request came in by: that of the link.
+    // The reply names the port by which the request came in, which is the port of the link.
     Ok(info.map(|info| LinkPeer {
         node: name,
         node_guid: Guid(info.node_guid),

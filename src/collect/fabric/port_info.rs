@@ -1,4 +1,5 @@
-//! A port of the model from the attribute `PortInfo`.
+//! Converts the attribute `PortInfo` into a port of the model. `sweep` and `administration` use
+//! it.
 
 use crate::mad::PortInfo;
 use crate::model::FabricPort;
@@ -6,7 +7,7 @@ use crate::model::FabricPort;
 /// `LinkSpeedExtEnabled` of a port whose extended speeds are disabled (specification 14.2.5.6).
 const EXTENDED_SPEEDS_DISABLED: u8 = 30;
 
-/// Sets the fields of a port that its `PortInfo` has. GUID, peer and tables stay as they are.
+/// Sets the fields of a port that its `PortInfo` has. GUID, peer and tables are kept.
 pub(super) fn fill(port: &mut FabricPort, info: &PortInfo) {
     let extended =
         if info.speed_ext_enabled == EXTENDED_SPEEDS_DISABLED { 0 } else { info.speed_ext_enabled };
@@ -21,7 +22,8 @@ pub(super) fn fill(port: &mut FabricPort, info: &PortInfo) {
         width_active: info.width_active,
         width_supported: info.width_supported,
         width_enabled: info.width_enabled,
-        // The field of the first three speeds is not 0 on every port with an extended speed.
+        // The field of the first three speeds may be other than 0 on a port with an extended
+        // speed.
         speed_active: if active == 0 { speeds(info.speed_active, 0, 0) } else { active },
         speed_supported: speeds(
             info.speed_supported,
@@ -41,14 +43,14 @@ pub(super) fn fill(port: &mut FabricPort, info: &PortInfo) {
     };
 }
 
-/// Returns the LID of a port; 0 for one that no port can have. Adapters of the driver `mlx5_core`
-/// have the LID 0xffff until a subnet manager assigns another.
+/// Returns the LID of a port; 0 for a LID that no port can have. Adapters of the driver
+/// `mlx5_core` have the LID 0xffff until a subnet manager assigns another.
 pub(super) fn unicast(lid: u16) -> u16 {
     if lid > FabricPort::LARGEST_LID { 0 } else { lid }
 }
 
-/// Returns the codes of a port's speeds as one mask: 1 SDR, 2 DDR, 4 QDR, then from 16 the extended
-/// speeds, then from 256 those of the second extension.
+/// Returns the codes of a port's speeds as one mask: 1 SDR, 2 DDR, 4 QDR, from 16 the extended
+/// speeds, from 256 the speeds of the second extension.
 fn speeds(first: u8, extended: u8, extended_2: u8) -> u16 {
     u16::from(first & 7) | u16::from(extended & 15) << 4 | u16::from(extended_2 & 7) << 8
 }

@@ -1,9 +1,9 @@
-//! Chooses the ports from which sweeps begin, and says why others are left out.
+//! Chooses the ports from which sweeps begin, and reports why others are left out.
 //!
 //! A port needs an InfiniBand link and subnet management. Omni-Path has its own datagrams and
 //! tools. An XDR port with planes has two kinds of devices (Linux 6.12). `smi1` has subnet
-//! management; its ports are the planes. `mlx5_0` has the other classes. They are paired by their
-//! port GUID. `read` sweeps from the ports in the order of this module.
+//! management, and its ports are the planes. `mlx5_0` has the other classes. This module pairs
+//! both devices by their port GUID. `fabric` sweeps from the ports in the order of this module.
 
 use std::net::Ipv6Addr;
 
@@ -13,23 +13,23 @@ use crate::mad::{Class, DirectedPath, NodeInfo, directed_smp, smp_attribute};
 use crate::model::{Fabric, FabricEnd, FabricPort, HostReport, KnownFix, Protocol};
 use crate::source::{MadError, MadPortFacts, Mads, Question, ReadError};
 
-/// Most ports of a machine from which sweeps begin.
+/// Limit of ports of a machine from which sweeps begin.
 const MAX_PORTS: usize = 64;
 
-/// A port from which a sweep can begin.
+/// Port from which a sweep can begin.
 pub(super) struct SweepPort<'source> {
-    /// Names and states.
+    /// Names and states of the port.
     pub(super) facts: MadPortFacts,
-    /// The own node as this port sees it; `None` if the port did not answer.
+    /// Node of this machine in the reply of this port; `None` if the port did not reply.
     pub(super) own: Option<NodeInfo>,
-    /// The open device, or the pair of devices.
+    /// Open device, or pair of devices.
     pub(super) mads: PairedMads<'source>,
-    /// True if another port of the list is a plane of the same port.
+    /// True if the port is a plane of a port that has a device without subnet management, too.
     is_plane: bool,
 }
 
-/// Opens the ports that can begin a sweep, the best first; `None` if the machine has no such
-/// port, which a note explains.
+/// Opens the ports that can begin a sweep, the best first. If the machine has none, reports the
+/// reason and returns `None`.
 pub(super) fn open<'source>(
     reader: &mut Reader<'source>,
     report: &HostReport,
@@ -75,11 +75,11 @@ pub(super) fn open<'source>(
     Some(opened.pair(reader))
 }
 
-/// The ports that were opened, with and without subnet management.
+/// Open ports, with and without subnet management.
 #[derive(Default)]
 struct Opened<'source> {
     ports: Vec<SweepPort<'source>>,
-    /// Ports without subnet management; the error says why nothing is known of it.
+    /// Ports without subnet management, with the error of their first request.
     general: Vec<(MadPortFacts, Box<dyn Mads + 'source>, ReadError)>,
 }
 
@@ -130,10 +130,10 @@ impl<'source> Opened<'source> {
     }
 }
 
-/// Outcome of the request of the own node.
+/// Outcome of the request for the own node.
 enum Own {
     Node(NodeInfo),
-    /// The port did not answer.
+    /// The port did not reply.
     Silent,
     /// The record of the port has no such request: the port had no subnet management.
     NotRecorded,
@@ -164,12 +164,12 @@ fn device_file(port: &MadPortFacts) -> String {
     format!("/dev/infiniband/{}", port.umad)
 }
 
-/// True unless the kernel says that the port has no link.
+/// True unless the kernel reports that the port has no link.
 fn has_link(port: &MadPortFacts) -> bool {
     matches!(port.physical_state, 0 | FabricPort::LINK_UP)
 }
 
-/// Returns the port of the report.
+/// Returns the port in the report.
 fn port_of<'report>(
     report: &'report HostReport,
     facts: &MadPortFacts,
@@ -178,7 +178,7 @@ fn port_of<'report>(
     device.ports.iter().find(|port| port.number == facts.port)
 }
 
-/// True if the driver of the port is that of Omni-Path, which calls its link layer InfiniBand.
+/// True if the port has the driver of Omni-Path, which reports the link layer InfiniBand.
 fn is_omni_path(report: &HostReport, facts: &MadPortFacts) -> bool {
     port_of(report, facts).is_some_and(|port| port.protocol == Some(Protocol::Opa))
 }
@@ -205,7 +205,7 @@ fn note_omni_path(reader: &mut Reader<'_>, port: &MadPortFacts) {
     reader.lacking(&key(port), &device_file(port), &why, KnownFix::UseOpa);
 }
 
-/// Notes a port without subnet management whose planes are not there.
+/// Reports a port without subnet management whose planes have no device.
 fn note_without_planes(reader: &mut Reader<'_>, port: &MadPortFacts) {
     let why = format!(
         "{} has no subnet management, and no device of its planes (smi1) was found",
@@ -215,7 +215,7 @@ fn note_without_planes(reader: &mut Reader<'_>, port: &MadPortFacts) {
     reader.lacking(&key(port), &device_file(port), &why, fix);
 }
 
-/// Notes a plane that carries no traffic, because the sweep shows another plane.
+/// Reports a plane that carries no traffic, because the sweep shows another plane.
 pub(super) fn note_plane(reader: &mut Reader<'_>, port: &SweepPort<'_>) {
     if port.is_plane && port.facts.state != FabricPort::ACTIVE {
         let state = FabricPort { state: port.facts.state, ..FabricPort::default() };
@@ -228,7 +228,8 @@ pub(super) fn note_plane(reader: &mut Reader<'_>, port: &SweepPort<'_>) {
     }
 }
 
-/// Returns true if the own port has a LID, which requests of counters need; notes a port without.
+/// True if the own port has a LID, which requests for counters need. Reports a port without a
+/// LID.
 pub(super) fn can_count(
     reader: &mut Reader<'_>,
     port: &MadPortFacts,
@@ -247,8 +248,8 @@ pub(super) fn can_count(
     !has_none
 }
 
-/// Notes a port that cannot be used. Every error is noted: a listed port without its device
-/// file is no absent port.
+/// Reports a port that cannot be used. An absent device file is reported, too: the kernel lists
+/// the port.
 pub(super) fn note_error(reader: &mut Reader<'_>, port: &MadPortFacts, error: &ReadError) {
     let file = device_file(port);
     if error.is_absent() {

@@ -1,4 +1,4 @@
-//! Requests in flight, each with what its answer is for.
+//! Keeps the purpose of each request in flight. The readers of `fabric` use it.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::mad::{Attribute, DirectedPath, MAD_BYTES, PathError, directed_smp, sm
 use crate::model::{Fabric, FabricNode, UnansweredRequest};
 use crate::source::{MadAnswer, MadError, MadTicket, Mads, ReadError};
 
-/// Requests of a port without an answer, and what each is for.
+/// Requests of a port without a reply, each with its purpose.
 pub(super) struct Requests<'mads, T> {
     mads: &'mads mut dyn Mads,
     waiting: HashMap<MadTicket, T>,
@@ -16,7 +16,7 @@ pub(super) struct Requests<'mads, T> {
 }
 
 impl<'mads, T> Requests<'mads, T> {
-    /// Takes a port that has no other request in flight.
+    /// Creates an empty list for a port that has no other request in flight.
     pub(super) fn new(mads: &'mads mut dyn Mads) -> Self {
         Self { mads, waiting: HashMap::new(), sent: 0, unrecorded: 0 }
     }
@@ -34,7 +34,7 @@ impl<'mads, T> Requests<'mads, T> {
         Ok(())
     }
 
-    /// Returns the next answer and what it is for; `None` if no request is in flight. Requests to
+    /// Returns the next reply and its purpose; `None` if no request is in flight. Requests to
     /// which a record has no reply are only counted.
     pub(super) fn next(&mut self) -> Result<Option<(T, MadAnswer)>, ReadError> {
         while let Some((ticket, answer)) = self.mads.next_answer()? {
@@ -48,12 +48,12 @@ impl<'mads, T> Requests<'mads, T> {
         Ok(None)
     }
 
-    /// Returns what the requests without an answer were for, after the last answer.
+    /// Returns the purposes of the requests without a reply, after the last reply.
     pub(super) fn into_unanswered(self) -> impl Iterator<Item = T> {
         self.waiting.into_values()
     }
 
-    /// Adds the numbers of these requests to those of a fabric.
+    /// Adds the numbers of these requests to the numbers of a fabric.
     pub(super) fn count_in(&self, fabric: &mut Fabric) {
         fabric.requests = fabric.requests.saturating_add(self.sent);
         fabric.unrecorded = fabric.unrecorded.saturating_add(self.unrecorded);
@@ -67,7 +67,7 @@ pub(super) fn to_port<A: Attribute>(
     port: u8,
     modifier: u32,
 ) -> Option<(Option<u16>, [u8; MAD_BYTES])> {
-    // The route of a channel adapter with several ports leads to one of them only.
+    // The route of a channel adapter with several ports leads to only one of them.
     let is_only_one = node.is_switch() || node.ports.len() == 1;
     let by_lid = || Some((Some(node.lid_of(port)?), smp::<A>(modifier)));
     let by_route = || {
@@ -77,12 +77,12 @@ pub(super) fn to_port<A: Attribute>(
     if is_only_one { by_route().or_else(by_lid) } else { by_lid().or_else(by_route) }
 }
 
-/// Returns the directed route that leaves by these ports.
+/// Returns the directed route that leaves each node by the next of these ports.
 pub(super) fn directed_path(ports: &[u8]) -> Result<DirectedPath, PathError> {
     ports.iter().try_fold(DirectedPath::own(), |path, port| path.through(*port))
 }
 
-/// Returns what is listed for a request to a node that was not answered.
+/// Returns the entry of [`Fabric::unanswered`] for a request without a reply.
 pub(super) fn unanswered_by(
     node: &FabricNode,
     attribute: impl Into<String>,

@@ -1,19 +1,19 @@
-//! The linear forwarding tables of the switches, in blocks of 64 LIDs.
+//! Reads the linear forwarding tables of the switches, in blocks of 64 LIDs. `fabric` calls it.
 
 use super::requests::{Requests, to_port, unanswered_by};
 use crate::mad::{Attribute as _, ForwardingBlock, SwitchInfo, smp_attribute, smp_data};
 use crate::model::{Fabric, FabricPort, ForwardingTable};
 use crate::source::{Mads, ReadError};
 
-/// Entries of a block.
+/// Number of entries of a block.
 const BLOCK: usize = ForwardingBlock::ENTRIES;
 
 /// Attribute of a request to a switch.
 #[derive(Debug, Clone, Copy)]
 enum TableRequest {
-    /// The highest LID of the table.
+    /// Highest LID of the table.
     Top,
-    /// The block that begins with this LID.
+    /// Block that begins with this LID.
     Block(usize),
 }
 
@@ -31,7 +31,8 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
             (TableRequest::Top, Ok(mad)) => {
                 let Some(info) = smp_attribute::<SwitchInfo>(&mad) else { continue };
                 switch.enhanced_port_0 = Some(info.enhanced_port_0 == 1);
-                // A larger top is invalid: it would cost memory and requests for LIDs of no port.
+                // A larger top is invalid: it would cost memory, and requests for LIDs that no
+                // port can have.
                 let entries = usize::from(info.linear_top.min(FabricPort::LARGEST_LID)) + 1;
                 switch.forwarding = Some(ForwardingTable(vec![ForwardingTable::NO_PORT; entries]));
                 for (block, first) in (0..entries).step_by(BLOCK).enumerate() {
@@ -76,7 +77,7 @@ mod tests {
     use crate::model::SweepMethod;
     use crate::source::{MadAnswer, MadTicket};
 
-    /// A switch with a highest LID, and one port for every LID.
+    /// Switch with a highest LID, and one port for every LID.
     #[derive(Default)]
     struct Switch {
         top: u16,

@@ -1,4 +1,5 @@
-//! Sweep of a subnet by directed routes: from one port to every node that answers.
+//! Sweeps a subnet by directed routes: from one port to every node that replies. `fabric` calls
+//! it.
 //!
 //! Every reply may lead to further requests. A port with a link leads to the node behind it,
 //! unless the link is known from the other end. The ports of a switch are requested one by one,
@@ -18,7 +19,7 @@ use crate::model::{
 };
 use crate::source::{MadError, Mads, ReadError};
 
-/// Most nodes of a subnet: there are 49,151 unicast LIDs.
+/// Limit of nodes of a subnet: there are 49,151 unicast LIDs.
 const MAX_NODES: usize = 49_151;
 
 /// Sweeps the subnet of a port.
@@ -45,7 +46,7 @@ pub fn sweep(mads: &mut dyn Mads) -> Result<Fabric, ReadError> {
     Ok(fabric)
 }
 
-/// A request in flight.
+/// Request in flight.
 #[derive(Debug)]
 struct PendingRequest {
     path: DirectedPath,
@@ -55,25 +56,25 @@ struct PendingRequest {
 /// Attribute of a request, and its target.
 #[derive(Debug, Clone, Copy)]
 enum NodeRequest {
-    /// The node at the end of the route, and the port that leads to it.
+    /// Node at the end of the route, and the port that leads to it.
     Node(Option<FabricEnd>),
-    /// The description of a node.
+    /// Description of a node.
     Name(usize),
-    /// The forwarding of a switch.
+    /// Forwarding of a switch.
     Switch(usize),
-    /// A port of a node.
+    /// Port of a node.
     Port(FabricEnd),
 }
 
 struct Sweep<'mads> {
     requests: Requests<'mads, PendingRequest>,
     fabric: Fabric,
-    /// Index of a node by its GUID.
+    /// Indices of the nodes by their GUIDs.
     nodes: HashMap<u64, usize>,
 }
 
 impl Sweep<'_> {
-    /// Handles answers until no request is in flight.
+    /// Handles replies until no request is in flight.
     fn run(&mut self) -> Result<(), ReadError> {
         while let Some((asked, answer)) = self.requests.next()? {
             match answer {
@@ -189,7 +190,7 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// Adds a port, and goes on behind it.
+    /// Adds a port, and requests the node behind it.
     fn port(
         &mut self,
         path: &DirectedPath,
@@ -203,7 +204,7 @@ impl Sweep<'_> {
         let port = self.port_mut(end);
         port_info::fill(port, info);
         let is_known = port.peer.is_some();
-        // A channel adapter does not forward: only the first node is left by its own port.
+        // A channel adapter does not forward: only the first node is left through its own port.
         let is_switch = self.fabric.nodes[end.node].is_switch();
         let is_passage = end.port != 0 && (is_switch || path.ports().is_empty());
         if is_known || !is_passage || info.physical_state != FabricPort::LINK_UP {
@@ -218,7 +219,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Returns a port, which is added when it is first named.
+    /// Returns a port. Adds the port at its first use.
     fn port_mut(&mut self, end: FabricEnd) -> &mut FabricPort {
         port_mut(&mut self.fabric.nodes[end.node], end.port)
     }
@@ -242,7 +243,7 @@ pub(super) fn node_of(info: &NodeInfo, route: Option<Vec<u8>>) -> FabricNode {
     }
 }
 
-/// Returns a port, which is added when it is first named. Ports stay in the order of their numbers.
+/// Returns a port. Adds the port at its first use, in the order of the port numbers.
 pub(super) fn port_mut(node: &mut FabricNode, number: u8) -> &mut FabricPort {
     let ports = &mut node.ports;
     let at = ports.binary_search_by_key(&number, |port| port.number).unwrap_or_else(|at| {
@@ -260,12 +261,12 @@ mod tests {
     use crate::mad::MAD_BYTES;
     use crate::source::{MadAnswer, MadTicket};
 
-    /// Says that every node is another switch with two ports, until it is stopped.
+    /// Port that reports every node as another switch with two ports, until it is stopped.
     struct Endless {
         waiting: VecDeque<(MadTicket, [u8; MAD_BYTES])>,
         answers: u32,
         last: u32,
-        /// Answers after which it is stopped.
+        /// Number of replies after which it is stopped.
         most: u32,
     }
 

@@ -1,3 +1,6 @@
+//! Numbers of RDMA netlink attributes (`enum rdma_nldev_attr`), and typed access to their values.
+//! The other modules of `nldev` use it.
+
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::model::{CmAddress, GidValue};
@@ -60,17 +63,17 @@ pub(super) const PARENT_NAME: u16 = 100;
 pub(super) const SYS_MONITOR_MODE: u16 = 103;
 pub(super) const RES_SUMMARY_ENTRY_MAX: u16 = 118;
 
-/// Typed reading of one object's attributes.
+/// Attributes of one object, with typed access.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'bytes>(pub(super) Attributes<'bytes>);
 
-/// The messages of an answer.
+/// Returns the messages of a reply.
 pub(super) fn messages(answer: &[u8]) -> impl Iterator<Item = Fields<'_>> {
     Messages::new(answer).map(|message| Fields::of(&message))
 }
 
 impl<'bytes> Fields<'bytes> {
-    /// What a message holds.
+    /// Returns the attributes of a message.
     pub(super) fn of(message: &Message<'bytes>) -> Self {
         Self(Attributes::new(message.payload))
     }
@@ -85,7 +88,7 @@ impl Fields<'_> {
         self.0.get(kind)?.number()
     }
 
-    /// A number that is 0 or not.
+    /// Returns a number as a flag: true unless it is 0.
     pub(super) fn flag(&self, kind: u16) -> Option<bool> {
         self.u64(kind).map(|flag| flag != 0)
     }
@@ -94,14 +97,14 @@ impl Fields<'_> {
         Some(self.0.get(kind)?.text()?.to_owned())
     }
 
-    /// A number that stands for a word; numbers without one are shown as they are.
+    /// Returns the word for a number; the digits if the number has no word.
     pub(super) fn word(&self, kind: u16, words: &[(u32, &str)]) -> Option<String> {
         let number = self.u32(kind)?;
         let known = words.iter().find(|(known, _)| *known == number);
         Some(known.map_or_else(|| number.to_string(), |(_, word)| (*word).to_owned()))
     }
 
-    /// A `struct sockaddr_storage`: IP addresses, and GIDs on native InfiniBand.
+    /// Decodes a `struct sockaddr_storage`: an IP address, or a GID on native InfiniBand.
     pub(super) fn address(&self, kind: u16) -> Option<CmAddress> {
         let bytes = self.0.get(kind)?.payload;
         let part = |at: usize, length: usize| bytes.get(at..at + length);

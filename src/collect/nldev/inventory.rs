@@ -1,4 +1,5 @@
-//! What `rdma dev`, `rdma link`, `rdma system` and `rdma statistic` show beyond the files.
+//! Reads the values of `rdma dev`, `rdma link`, `rdma system` and `rdma statistic` that sysfs
+//! lacks. `collect` calls it.
 
 use super::super::{Reader, caps};
 use super::attr::{self, Fields, messages};
@@ -9,12 +10,12 @@ use crate::model::{
 };
 use crate::source::{Attribute, Question, RdmaCommand, RdmaQuery, ReadError};
 
-/// More than any driver counts.
+/// Limit of counters of a port; no driver has as many.
 const MAX_COUNTERS: usize = 4096;
 
-/// Reads settings of the RDMA core, and of each device and port what its files lack.
+/// Reads the settings of the RDMA core, and the values of devices and ports that sysfs lacks.
 pub(in crate::collect) fn read_inventory(reader: &mut Reader<'_>, report: &mut HostReport) {
-    // Without the RDMA core, asking would load it.
+    // Without the RDMA core, the query would load it.
     if report.rdma_core != Some(true) {
         return;
     }
@@ -114,7 +115,7 @@ fn read_ports(reader: &mut Reader<'_>, device: &mut Device) {
     }
 }
 
-/// `enum rdma_nl_counter_mode` and `rdma_nl_counter_mask` of `rdma_netlink.h`.
+/// Decodes `enum rdma_nl_counter_mode` and `rdma_nl_counter_mask` of `rdma_netlink.h`.
 fn decode_mode(fields: &Fields<'_>) -> Option<CounterMode> {
     match (fields.u32(attr::STAT_MODE)?, fields.u32(attr::STAT_AUTO_MODE_MASK)) {
         (0, _) => Some(CounterMode::Off),
@@ -126,13 +127,13 @@ fn decode_mode(fields: &Fields<'_>) -> Option<CounterMode> {
     }
 }
 
-/// Adds the counters that only netlink has: those that an administrator turns on one by one.
+/// Adds the optional counters that only netlink has. An administrator turns them on one by one.
 pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
     if report.devices.is_empty() {
         return;
     }
-    // A tree of files has those of the files, which are all but these few; a kernel that says EINVAL is
-    // older than this netlink, and has no others.
+    // A directory tree has the counters of the files, which are all but the optional ones. A
+    // kernel that returns EINVAL is older than this netlink command and has no optional ones.
     let has_none = |error: &ReadError| *error == ReadError::NotRecorded || error.is_invalid();
     let answer = reader.ask(&Question::Rdma(DEVICES));
     if answer.as_ref().is_err_and(has_none) {

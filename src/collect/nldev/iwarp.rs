@@ -1,17 +1,21 @@
-//! What the kernel says of queue pairs of iWARP that is not so.
+//! Removes fields of iWARP queue pairs that the kernel reports without a meaning. `nldev` calls
+//! it.
 
 use crate::collect::reader::Reader;
 use crate::model::{HostReport, KnownFix, NodeType, Object};
 
-/// The first Linux whose siw tells the state of a queue pair (`siw_query_qp` in its `siw_verbs.c`).
+/// First Linux release whose siw reports the state of a queue pair (`siw_query_qp` in
+/// `siw_verbs.c`).
 const SIW_TELLS_STATES: (u32, u32) = (6, 8);
 
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
 
-/// Takes away what only `InfiniBand` and `RoCE` have: on iWARP the peer is a TCP connection, without
-/// a number of a queue pair, without packets that are counted, without a second path. The kernel
-/// sends these fields all the same, as the driver left them: 0, or on 5.10 what was on its stack,
-/// which may look like anything. So does the state of a queue pair of an older siw.
+/// Removes fields that only `InfiniBand` and `RoCE` have.
+///
+/// On iWARP the peer is a TCP connection: it has no queue pair number, no packet sequence number
+/// and no second path. The kernel sends these fields as the driver left them: 0, or on 5.10
+/// arbitrary bytes of its stack. An older siw leaves the state of a queue pair unset in this way,
+/// too.
 pub(super) fn forget_what_is_not_there(reader: &mut Reader<'_>, report: &mut HostReport) {
     let release = report.kernel_release();
     let HostReport { devices, resources: Some(resources), .. } = report else { return };

@@ -1,3 +1,5 @@
+//! Decodes the objects of `rdma resource` from replies of RDMA netlink. `nldev` calls it.
+
 use super::attr::{self, Fields, messages};
 use crate::model::{CmId, Object, Owner, QueuePair, Resource};
 use crate::source::{Messages, RdmaCommand};
@@ -21,10 +23,10 @@ const QP_TYPES: &[(u32, &str)] = &[
 const QP_STATES: &[(u32, &str)] =
     &[(0, "RESET"), (1, "INIT"), (2, "RTR"), (3, "RTS"), (4, "SQD"), (5, "SQE"), (6, "ERR")];
 
-/// `enum ib_mig_state`.
+/// Path migration states of `enum ib_mig_state`.
 const MIGRATION: &[(u32, &str)] = &[(0, "MIGRATED"), (1, "REARM"), (2, "ARMED")];
 
-/// `enum rdma_cm_state` (`drivers/infiniband/core/cma_priv.h`).
+/// States of `enum rdma_cm_state` (`drivers/infiniband/core/cma_priv.h`).
 const CM_STATES: &[(u32, &str)] = &[
     (0, "IDLE"),
     (1, "ADDR_QUERY"),
@@ -39,19 +41,19 @@ const CM_STATES: &[(u32, &str)] = &[
     (10, "DESTROYING"),
 ];
 
-/// `enum rdma_ucm_port_space` (`include/uapi/rdma/rdma_user_cm.h`).
+/// Port spaces of `enum rdma_ucm_port_space` (`include/uapi/rdma/rdma_user_cm.h`).
 const PORT_SPACES: &[(u32, &str)] =
     &[(0x0002, "IPOIB"), (0x0106, "TCP"), (0x0111, "UDP"), (0x013f, "IB")];
 
-/// `enum ib_poll_context`.
+/// Contexts of `enum ib_poll_context`.
 const POLL_CONTEXTS: &[(u32, &str)] =
     &[(0, "DIRECT"), (1, "SOFTIRQ"), (2, "WORKQUEUE"), (3, "UNBOUND_WORKQUEUE")];
 
-/// `enum ib_srq_type`.
+/// Types of `enum ib_srq_type`.
 const SRQ_TYPES: &[(u32, &str)] = &[(0, "BASIC"), (1, "XRC"), (2, "TM")];
 
-/// All objects in the answer to a command that lists them; owners have the names that netlink
-/// gives, which are those of the kernel's own.
+/// Returns all objects in the reply to a command that lists them. Only owners in the kernel have
+/// names: netlink sends no name of a process.
 pub(in crate::collect) fn decode_resources(command: RdmaCommand, answer: &[u8]) -> Vec<Resource> {
     let Some((table, decode)) = table(command) else { return Vec::new() };
     messages(answer)
@@ -66,11 +68,11 @@ pub(in crate::collect) fn decode_resources(command: RdmaCommand, answer: &[u8]) 
         .collect()
 }
 
-/// Whether everything in an answer could be taken for an object: attributes whose lengths lie end
-/// what is listed.
+/// True if every attribute of a reply could be decoded. An attribute with an invalid length ends
+/// the list of objects too early.
 pub(in crate::collect) fn is_whole(command: RdmaCommand, answer: &[u8]) -> bool {
     let Some((table, _)) = table(command) else { return true };
-    // Messages below NLMSG_MIN_TYPE are netlink's own.
+    // Messages below NLMSG_MIN_TYPE are control messages of netlink.
     Messages::new(answer).filter(|message| message.kind >= 0x10).all(|message| {
         let fields = Fields::of(&message);
         let entries = fields.0.get(table).map(|table| table.nest());
@@ -83,7 +85,7 @@ pub(in crate::collect) fn is_whole(command: RdmaCommand, answer: &[u8]) -> bool 
 
 type Decode = fn(&Fields<'_>) -> Object;
 
-/// The attribute that holds the list, and what an entry of it is.
+/// Returns the attribute that holds the list, and the decoder of its entries.
 fn table(command: RdmaCommand) -> Option<(u16, Decode)> {
     match command {
         RdmaCommand::QueuePairs => Some((attr::RES_QP, queue_pair)),
@@ -183,7 +185,7 @@ mod tests {
     const OLD: &str = include_str!("../../../tests/fixtures/netlink/5.10.0-root.hex");
     const NEW: &str = include_str!("../../../tests/fixtures/netlink/6.12.117-root.hex");
 
-    /// The messages that a recording has below a label.
+    /// Returns the messages below a label of a recording.
     fn answer(recording: &str, label: &str) -> Vec<u8> {
         let mut lines = recording.lines().skip_while(|line| *line != format!("## {label}"));
         lines.next().unwrap_or_else(|| panic!("{label} is recorded"));
@@ -204,7 +206,8 @@ mod tests {
 
     #[test]
     fn queue_pairs_are_those_that_iproute2_printed() {
-        // rdma resource show qp, captured beside: lqpn, rqpn, type, state, pdn, owner.
+        // Expected output of rdma resource show qp at the time of the recording: lqpn, rqpn,
+        // type, state, pdn, owner.
         let answer = answer(ROOT, "RES_QP_GET dump dev 0");
         let mut text = String::new();
         for resource in decode_resources(RdmaCommand::QueuePairs, &answer) {
@@ -259,7 +262,7 @@ mod tests {
     fn an_attribute_that_ends_beyond_its_message_is_noticed() {
         let mut answer = answer(ROOT, "RES_QP_GET dump dev 0");
         assert!(is_whole(RdmaCommand::QueuePairs, &answer));
-        // The first attribute, behind the header of the message.
+        // Byte 16 is the length of the first attribute, behind the header of the message.
         answer[16] = 0xff;
         assert!(!is_whole(RdmaCommand::QueuePairs, &answer));
     }

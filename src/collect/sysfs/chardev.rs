@@ -1,24 +1,25 @@
-//! The character devices through which programs reach RDMA devices.
+//! Reads the character devices through which programs use RDMA devices. `sysfs` calls it.
 
 use super::super::Reader;
 use super::place::parse_index;
 use crate::model::{Device, key};
 use crate::source::{Question, ReadError};
 
-/// More than the kernel makes (`IB_UVERBS_MAX_DEVICES`, `IB_UMAD_MAX_PORTS`: 1024 each).
+/// Limit of entries of a class; the kernel makes 1024 each (`IB_UVERBS_MAX_DEVICES`,
+/// `IB_UMAD_MAX_PORTS`).
 const MAX: usize = 4096;
 
 /// Class of the character devices of verbs.
 const VERBS: &str = "/sys/class/infiniband_verbs";
 
-/// Notes the devices whose verbs device file cannot be opened. With `has_details`, reads which
+/// Reports the devices whose verbs device file cannot be opened. If `has_details`, reads which
 /// device files belong to which device and port.
 ///
-/// The module `ib_uverbs` makes the files of verbs. A host without the module can use RDMA in
-/// the kernel alone, as an NFS server does, and has no problem.
+/// The module `ib_uverbs` makes the verbs device files. A host without the module can still use
+/// RDMA in the kernel, for example as an NFS server. It has no problem.
 pub(super) fn read(reader: &mut Reader<'_>, devices: &mut [Device], has_details: bool) {
     let listed = reader.ask(&Question::Dir(VERBS.into()));
-    // The capture of an older listing does not hold it.
+    // Captures of older versions do not contain this listing.
     if has_details || !listed.as_ref().is_err_and(ReadError::is_missing_in_capture) {
         read_verbs(reader, devices, has_details, listed);
     }
@@ -63,7 +64,7 @@ fn read_umad(reader: &mut Reader<'_>, devices: &mut [Device]) {
     }
 }
 
-/// Name and directory of each device of a class whose name begins so.
+/// Returns name and directory of each device of a class whose name is `stem` and a number.
 fn of_class(
     reader: &mut Reader<'_>,
     key: &str,

@@ -1,18 +1,18 @@
-//! The counters of a port (`counters/`, `hw_counters/`, `cm_*`) or of a whole device
-//! (`hw_counters/`).
+//! Reads the counters of a port (`counters/`, `hw_counters/`, `cm_*`) or of a whole device
+//! (`hw_counters/`). `sysfs` calls it.
 //!
-//! `counters/` exists only where the driver answers performance management MADs; each file then
-//! costs one firmware command (`drivers/infiniband/core/sysfs.c`, `show_pma_counter`).
+//! `counters/` exists only if the driver replies to performance management MADs. Each of its
+//! files costs one firmware command (`drivers/infiniband/core/sysfs.c`, `show_pma_counter`).
 
 use super::super::Reader;
 use crate::model::{Counter, CounterGroup, CounterUnit};
 use crate::source::{Question, ReadError};
 
-/// More than any driver has: hfi1 shows some hundreds.
+/// Limit of counters of a group; hfi1 has some hundreds.
 const MAX: usize = 4096;
 
-/// The largest values of the counters that stop instead of wrapping (IBA 16.1.3.5), by their names
-/// in `core/sysfs.c`. Those of traffic have 32 bits on old cards (qib, mthca), 64 on all others.
+/// Largest values of the counters that stop instead of wrapping (IBA 16.1.3.5), by their names in
+/// `core/sysfs.c`. Traffic counters have 32 bits on old cards (qib, mthca), 64 on all others.
 const LIMITS: [(&str, u64); 17] = [
     ("local_link_integrity_errors", 0xf),
     ("excessive_buffer_overrun_errors", 0xf),
@@ -33,7 +33,7 @@ const LIMITS: [(&str, u64); 17] = [
     ("port_rcv_packets", 0xffff_ffff),
 ];
 
-/// Reads the counters of a port below `path`; problems are those of `key`.
+/// Reads the counters of a port below `path`; problems carry `key`.
 pub(super) fn read_port(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<Counter> {
     let groups = [
         CounterGroup::Pma,
@@ -55,12 +55,13 @@ fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGrou
     let folder = match group {
         CounterGroup::Pma => format!("{path}/counters"),
         CounterGroup::Hardware => format!("{path}/hw_counters"),
-        // Their words are the names of their directories, there while ib_cm is loaded.
+        // The other groups have the names of their directories, which exist while ib_cm is
+        // loaded.
         messages => format!("{path}/{}", messages.word()),
     };
     let key = format!("{key}/counters");
     let mut names = reader.names(&key, &folder).unwrap_or_default();
-    // How long the values are kept, which is no counter.
+    // lifespan is the time for which values are cached, not a counter.
     names.retain(|name| name != "lifespan");
     if names.len() > MAX {
         reader.too_long(&key, &folder, MAX);
@@ -72,11 +73,12 @@ fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGrou
         let question = Question::File(path.clone());
         let answer = reader.ask(&question);
         let read_ns = reader.answered_ns(&question);
-        // The driver has the file, and its firmware no such counter: qedr says so to all.
+        // The driver has the file, but its firmware has no such counter: qedr reports EINVAL for
+        // each.
         let has_none = answer.as_ref().is_err_and(ReadError::is_invalid);
         let is_gone = answer.as_ref().is_err_and(ReadError::is_absent);
         let text = if has_none { None } else { reader.text_of(&key, &path, answer) };
-        // What kernels before 4.x said instead of an error.
+        // Kernels before 4.x wrote this text instead of an error.
         if has_none || is_gone || text.as_deref() == Some("N/A (no PMA)") {
             return None;
         }
@@ -113,8 +115,8 @@ fn counter(name: String, group: CounterGroup, value: Option<u64>) -> Counter {
     }
 }
 
-/// What a driver's own counter counts, as its name tells: `tx_bytes`, erdma's `tx_bytes_cnt`, irdma's
-/// `ip4InOctets`, `bnxt_re`'s `active_qps`.
+/// Derives the unit of a driver's own counter from its name: `tx_bytes`, erdma's `tx_bytes_cnt`,
+/// irdma's `ip4InOctets`, `bnxt_re`'s `active_qps`.
 fn unit_of_driver(name: &str) -> CounterUnit {
     let is_bytes = ["_bytes", "_bytes_cnt", "Octets"].iter().any(|end| name.ends_with(end));
     let is_level = ["active_", "watermark_"].iter().any(|start| name.starts_with(start))
@@ -148,7 +150,7 @@ mod tests {
     fn a_full_counter_of_either_width_is_marked() {
         let full =
             |name: &str, value| counter(name.into(), CounterGroup::Pma, Some(value)).saturated;
-        // qib showed all four of them so.
+        // qib reported all four counters with 32 bits.
         for name in ["port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_packets"] {
             assert!(full(name, 0xffff_ffff) && full(name, u64::MAX), "{name}");
             assert!(!full(name, 0x1_0000_0000), "{name}");

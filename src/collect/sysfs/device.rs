@@ -1,14 +1,14 @@
-//! The files of one device.
+//! Reads the files of one device. `sysfs` calls it.
 
 use super::super::Reader;
 use super::place::Parent;
 use super::{CLASS, pci, pci_link, port};
 use crate::model::{Device, Guid, NodeType, Part, Parts, SOFT_IWARP, SOFT_ROCE, key};
 
-/// The most ports that are read; the widest switch chips have 144.
+/// Limit of ports; the widest switch chips have 144.
 const MAX_PORTS: usize = 256;
 
-/// Reads the device of that name.
+/// Reads the device `name`.
 pub(super) fn read(reader: &mut Reader<'_>, name: &str, wanted: &Parts) -> Device {
     let key = |field: &str| key::device(name, field);
     let path = |file: &str| format!("{CLASS}/{name}/{file}");
@@ -29,7 +29,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, wanted: &Parts) -> Devic
     let sys_image_guid = has_details.then(|| guid("sys_image_guid")).flatten();
     let node_type = reader.value(&key("node_type"), &path("node_type"), parse_node_type);
     let place = pci::read(reader, name);
-    // rxe names the netdev it runs on; nobody else has this file.
+    // Only rxe has this file. It holds the netdev on which rxe runs.
     let netdev = if place.is_virtual { reader.text(&key("parent"), &path("parent")) } else { None };
     let driver = place.driver.or_else(|| {
         place.is_virtual.then(|| derive_software_driver(netdev.as_deref(), node_type))?
@@ -92,8 +92,8 @@ fn read_port_numbers(reader: &mut Reader<'_>, name: &str) -> Vec<u32> {
     numbers
 }
 
-/// The driver of a device without hardware: rxe is known by its `parent` file, and siw is the only
-/// other one in the kernel, an iWARP device.
+/// Derives the driver of a device without hardware. Only rxe has a `parent` file. The only other
+/// driver in the kernel is siw, whose devices are iWARP devices.
 fn derive_software_driver(netdev: Option<&str>, node_type: Option<NodeType>) -> Option<String> {
     match (netdev, node_type) {
         (Some(_), _) => Some(SOFT_ROCE.into()),
@@ -102,7 +102,7 @@ fn derive_software_driver(netdev: Option<&str>, node_type: Option<NodeType>) -> 
     }
 }
 
-/// `1: CA`; the number counts, because the text of unknown types is `<unknown>`.
+/// Parses `1: CA`. Only the number counts, because the text of unknown types is `<unknown>`.
 pub(super) fn parse_node_type(text: &str) -> Option<NodeType> {
     match text.split_once(':')?.0 {
         "1" => Some(NodeType::Ca),

@@ -1,4 +1,4 @@
-//! The GID table of a port.
+//! Reads the GID table of a port. `port` calls it.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -8,28 +8,28 @@ use super::place::{Parent, Place};
 use crate::model::{Gid, GidKind, GidValue, LinkLayer, Part, Protocol};
 use crate::source::{Question, ReadError};
 
-/// The longest table that is read; rxe has 1024 entries, mlx5 up to 256.
+/// Limit of entries of a table; rxe has 1024, mlx5 up to 256.
 const MAX_ENTRIES: usize = 4096;
-/// After so many entries that cannot be read the others are taken for the same.
+/// Limit of unreadable entries. After so many, the rest of the table is not read.
 const MAX_FAILURES: usize = 32;
 
-/// How an empty entry reads.
+/// Text of an empty entry.
 const EMPTY: &[u8] = b"0000:0000:0000:0000:0000:0000:0000:0000\n";
 
-/// How much of a table is wanted.
+/// Part of a table to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     Whole,
-    /// What tells interface and best address of a port: nothing on InfiniBand, elsewhere all up to
-    /// the first IPv4 address. Nearly always the second or third one is such an address, and none
-    /// behind it can be better; the first one names the interface.
+    /// The entries that show interface and best address of a port: none on InfiniBand, elsewhere
+    /// all up to the first IPv4 address. That address is nearly always the second or third entry,
+    /// and no later entry is better. The first entry names the interface.
     Interface,
-    /// The same for a device that names the interface itself.
+    /// The entries of [`Extent::Interface`], for a device that names the interface itself.
     Address,
 }
 
 impl Extent {
-    /// What the ports of a device need.
+    /// Returns the part that the ports of a device need.
     pub(super) fn of(parent: &Parent<'_>) -> Self {
         match parent.netdev {
             _ if parent.parts.has(Part::Gids) => Self::Whole,
@@ -39,14 +39,19 @@ impl Extent {
     }
 }
 
-/// Reads the non-empty entries. Types and netdevs of empty ones answer EINVAL: only the others are
-/// asked, which saves two of three reads. `None` where there is no table, or it cannot be listed.
+/// Reads the non-empty entries; `None` if the port has no table or the table cannot be listed.
 ///
-/// Not by `ibv_query_gid_table`, which gives all used entries of a device in one call (`core/cache.c`,
-/// `rdma_query_gid_table`): the kernel answers only a process for which the driver has allocated a
-/// user context, as for a program that is going to send; it names interfaces by their index in
-/// whatever network namespace they are, where these files have the name; and before its fix of
-/// December 2020 it left out all ports of iWARP and EFA without a word.
+/// Types and netdevs of empty entries return EINVAL. They are not read, which saves two of three
+/// reads.
+///
+/// `ibv_query_gid_table` is not used, although it returns all used entries of a device in one
+/// call (`core/cache.c`, `rdma_query_gid_table`), for three reasons:
+///
+/// - The kernel replies only to a process for which the driver has allocated a user context, as
+///   for a program that is going to send.
+/// - It identifies interfaces by their index in any network namespace; these files contain the
+///   name.
+/// - Before its fix of December 2020 it omitted all ports of iWARP and EFA without an error.
 pub(super) fn read_table(
     reader: &mut Reader<'_>,
     place: &Place,
@@ -54,7 +59,7 @@ pub(super) fn read_table(
     layer: Option<LinkLayer>,
     extent: Extent,
 ) -> Option<Vec<Gid>> {
-    // There GIDs are no addresses of an interface.
+    // On InfiniBand and Omni-Path, GIDs are no addresses of an interface.
     let is_native = protocol.is_some_and(Protocol::has_subnet);
     if extent != Extent::Whole && is_native {
         return None;
@@ -65,7 +70,7 @@ pub(super) fn read_table(
         key: format!("{}/gids", place.key),
         folder: format!("{}/gids", place.path),
         on_ethernet: protocol == Some(Protocol::Roce),
-        // The others have one entry, which reads as if it were InfiniBand's.
+        // Other protocols have one entry. Its type reads like that of an InfiniBand entry.
         has_kinds: match protocol {
             Some(protocol) => protocol.has_subnet() || protocol == Protocol::Roce,
             None => layer == Some(LinkLayer::Infiniband),
@@ -75,8 +80,8 @@ pub(super) fn read_table(
     };
     let mut next = 0;
     if extent != Extent::Whole {
-        // The kernel numbers entries from 0 on without a gap: up to the address that is looked for
-        // nobody need list hundreds of them.
+        // The kernel numbers entries from 0 without a gap. Entries are read up to the wanted
+        // address, without a listing of hundreds of names.
         while let Some(goes_on) = table.read_next(reader, next) {
             if !goes_on {
                 return Some(table.gids);
@@ -98,17 +103,17 @@ pub(super) fn read_table(
     Some(table.gids)
 }
 
-/// A table, as far as it has been read.
+/// State of a table during the reading.
 struct Table<'place> {
     place: &'place Place,
     extent: Extent,
-    /// `mlx5_0/1/gids`
+    /// Key, for example `mlx5_0/1/gids`.
     key: String,
     folder: String,
     on_ethernet: bool,
     has_kinds: bool,
     gids: Vec<Gid>,
-    /// Entries that could not be read.
+    /// Number of entries that could not be read.
     failures: usize,
 }
 
@@ -117,13 +122,13 @@ impl Table<'_> {
         Question::File(format!("{}/{index}", self.folder))
     }
 
-    /// Whether the best address is among the entries.
+    /// True if the best address is among the entries.
     fn is_enough(&self) -> bool {
         self.gids.last().is_some_and(|gid| gid.value.ip().is_ipv4())
     }
 
-    /// Reads an entry of a table that was not listed: whether another one is wanted, and `None` where
-    /// the table may end.
+    /// Reads an entry of a table that was not listed. Returns true if another entry is wanted,
+    /// and `None` if the table may end here.
     fn read_next(&mut self, reader: &mut Reader<'_>, index: u32) -> Option<bool> {
         usize::try_from(index).ok().filter(|index| *index < MAX_ENTRIES)?;
         let answer = reader.ask(&self.question(index));
@@ -134,7 +139,7 @@ impl Table<'_> {
         Some(self.take(reader, index, answer) && !self.is_enough())
     }
 
-    /// Adds an entry, unless it is empty; whether to go on.
+    /// Adds an entry unless it is empty. Returns true if the reading is to continue.
     fn take(
         &mut self,
         reader: &mut Reader<'_>,
@@ -145,7 +150,7 @@ impl Table<'_> {
             reader.given_up(&self.key, &self.folder, MAX_FAILURES);
             return false;
         }
-        // Nearly all of them: rxe has 1024, of which two or three are used.
+        // Nearly all entries are empty: rxe has 1024 entries and uses two or three.
         if answer.as_deref() == Ok(EMPTY) {
             return true;
         }
@@ -177,7 +182,7 @@ impl Table<'_> {
     fn read_netdev(&self, reader: &mut Reader<'_>, entry: &str, index: u32) -> Option<String> {
         let (key, path) = (format!("{entry}/netdev"), self.attr("ndevs", index));
         let name = read_attr(reader, &key, &path)?;
-        // It becomes a part of paths.
+        // The name becomes a part of paths.
         if !is_name(&name) {
             reader.malformed(&key, &path, &name);
             return None;
@@ -190,7 +195,8 @@ impl Table<'_> {
     }
 }
 
-/// IPv4 before global IPv6 before link-local, then the lowest index.
+/// Returns the best address: IPv4 before global IPv6 before link-local IPv6, then the lowest
+/// index.
 pub(super) fn best_address(gids: &[Gid]) -> Option<IpAddr> {
     let rank = |gid: &&Gid| match gid.value.ip() {
         IpAddr::V4(_) => 0,
@@ -200,7 +206,8 @@ pub(super) fn best_address(gids: &[Gid]) -> Option<IpAddr> {
     gids.iter().min_by_key(rank).map(|gid| gid.value.ip())
 }
 
-/// EINVAL is the kernel's way to say that the entry has no such attribute.
+/// Reads an attribute of an entry; `None` for EINVAL, by which the kernel reports that the entry
+/// has no such attribute.
 fn read_attr(reader: &mut Reader<'_>, key: &str, path: &str) -> Option<String> {
     let answer = reader.ask(&Question::File(path.to_owned()));
     if answer.as_ref().is_err_and(ReadError::is_invalid) {
@@ -209,13 +216,14 @@ fn read_attr(reader: &mut Reader<'_>, key: &str, path: &str) -> Option<String> {
     reader.text_of(key, path, answer).filter(|text| !text.is_empty())
 }
 
-/// The kernel writes all eight groups with four digits each.
+/// Parses a GID. The kernel writes all eight groups with four digits each.
 pub(super) fn parse_gid(text: &str) -> Option<GidValue> {
     let is_full = text.len() == 39 && text.split(':').all(|group| group.len() == 4);
     is_full.then(|| text.parse::<Ipv6Addr>().ok())?.map(GidValue)
 }
 
-/// InfiniBand and iWARP entries read `IB/RoCE v1` as well; only Ethernet makes it `RoCE` v1.
+/// Parses the type of an entry. InfiniBand and iWARP entries have the type `IB/RoCE v1`, too.
+/// Only on Ethernet does it mean `RoCE` v1.
 pub(super) fn parse_kind(text: &str, on_ethernet: bool) -> Option<GidKind> {
     match text {
         "IB/RoCE v1" if on_ethernet => Some(GidKind::RoceV1),
@@ -269,7 +277,7 @@ fn nothing_is_read_behind_the_best_address() {
         ]);
     }
     let place = Place { key: "d/1".into(), path: "/p".into() };
-    // How many entries there are, and what that cost.
+    // Returns the number of entries and the number of reads.
     let read = |protocol, extent| {
         let source = Recorder::new(Recorded::new(entries.clone(), None));
         let mut reader = Reader::new(&source);
@@ -279,7 +287,7 @@ fn nothing_is_read_behind_the_best_address() {
     };
     assert_eq!(read(Protocol::Roce, Extent::Whole), (Some(3), 10));
     assert_eq!(read(Protocol::Ib, Extent::Address), (None, 0));
-    // Two entries, the interface of the first, and no list of the table.
+    // Two entries and the interface of the first entry are read. The table is not listed.
     assert_eq!(read(Protocol::Roce, Extent::Interface), (Some(2), 3));
     assert_eq!(read(Protocol::Roce, Extent::Address), (Some(2), 2));
 }
@@ -296,7 +304,7 @@ fn a_table_without_such_an_address_is_read_as_it_is_listed() {
     let gid = "fe80:0000:0000:0000:0000:00ff:0a09:0001\n";
     let file = |index: u32, text: &str| entry(Question::File(format!("/p/gids/{index}")), text);
     let empty = std::str::from_utf8(EMPTY).unwrap();
-    // No kernel leaves out a number, and whoever does so loses nothing.
+    // No kernel leaves out a number. If one did, no entry would be lost.
     let listed = entry(Question::Dir("/p/gids".into()), "0\n1\n3\n");
     let source = Recorded::new(vec![listed, file(0, gid), file(1, empty), file(3, gid)], None);
     let place = Place { key: "d/1".into(), path: "/p".into() };

@@ -1,18 +1,20 @@
-//! The accelerators of a host, and how near each is to each RDMA device.
+//! Finds the GPUs and other accelerators of a host, all called GPUs here, and their distance to
+//! each RDMA device. `sysfs` calls it.
 
 use super::super::Reader;
 use super::pci::{is_pci_address, parse_folder, parse_numa_node};
 use crate::model::{Device, Gpu, PciPath};
 
-/// Where the kernel lists PCI functions.
+/// Directory in which the kernel lists PCI functions.
 const FUNCTIONS: &str = "/sys/bus/pci/devices";
-/// The most functions that are looked at, each at the price of a file: of the 64 KiB that a list of a
-/// directory may have here, names of functions fill these and no second as many.
+/// Limit of functions. Every function costs at least one file. The 64 KiB of a directory listing
+/// hold more names of functions than this, but less than twice as many.
 const MAX_FUNCTIONS: usize = 4096;
-/// Makers of display controllers that compute: the others sit on mainboards to show a console.
+/// Vendors of display controllers that are GPUs for computing. Controllers of other vendors are
+/// part of mainboards and show a console.
 const MAKERS: [&str; 3] = ["0x10de", "0x1002", "0x8086"];
 
-/// An accelerator by itself.
+/// GPU without its distance to a device.
 struct Found {
     pci: String,
     driver: Option<String>,
@@ -20,8 +22,8 @@ struct Found {
     numa_node: Option<u32>,
 }
 
-/// Finds the accelerators, and tells the way to each from each device; `folders` are the devices'
-/// own directories.
+/// Finds the GPUs and derives the path from each device to each GPU. `folders` are the devices'
+/// own directories, in the order of `devices`.
 pub(super) fn read(reader: &mut Reader<'_>, devices: &mut [Device], folders: &[Option<String>]) {
     let Some(mut names) = reader.names("gpus", FUNCTIONS) else { return };
     if names.len() > MAX_FUNCTIONS {
@@ -46,7 +48,7 @@ pub(super) fn read(reader: &mut Reader<'_>, devices: &mut [Device], folders: &[O
     }
 }
 
-/// The function of that address, if it is an accelerator.
+/// Reads the function of an address; `None` if it is no GPU.
 fn read_function(reader: &mut Reader<'_>, pci: String) -> Option<Found> {
     if !is_pci_address(&pci) {
         return None;
@@ -73,14 +75,14 @@ fn read_function(reader: &mut Reader<'_>, pci: String) -> Option<Found> {
     Some(Found { pci, driver, folder, numa_node })
 }
 
-/// What lies between two functions, by their directories and NUMA nodes.
+/// Derives the path between two functions from their directories and NUMA nodes.
 fn derive_path(a: (&str, Option<u32>), b: (&str, Option<u32>)) -> Option<PciPath> {
     let parts = |folder: &str| -> Vec<String> {
         folder.trim_start_matches("/sys/devices/").split('/').map(str::to_owned).collect()
     };
     let (one, other) = (parts(a.0), parts(b.0));
     let common = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
-    // Below a switch, each has one port of it above itself.
+    // Below a switch, each function has one port of the switch above it.
     let apart = (one.len() - common).max(other.len() - common);
     match (common, apart) {
         (0, _) if a.1? == b.1? => Some(PciPath::Node),

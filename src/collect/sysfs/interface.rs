@@ -1,4 +1,5 @@
-//! The network interfaces of ports, and those that hang together with them.
+//! Reads the network interfaces of ports, and the interfaces above and below them: bonds, VLANs,
+//! `IPoIB` partitions. `collect` calls it.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +11,16 @@ use crate::model::{Bond, HostReport, Ipoib, Netdev, NetdevKind, PortState, Proto
 use crate::model::{LinkLayer, Port};
 use crate::source::{Question, ReadError};
 
-/// More than this are refused: a host with 512 virtual functions has as many interfaces.
+/// Limit of interfaces; a host with 512 virtual functions has as many interfaces.
 const MAX: usize = 4096;
 
-/// Gives active Ethernet ports the speed of their interface. What the kernel says of the port itself
-/// is made up: InfiniBand's widths and speeds have no number for most of Ethernet's.
+/// Gives active Ethernet ports the speed of their interface. The kernel's rate of the port itself
+/// is not the real one: InfiniBand's widths and speeds cannot express most of Ethernet's.
 pub(in crate::collect) fn read_rates(reader: &mut Reader<'_>, report: &mut HostReport) {
     for device in &mut report.devices {
         for port in &mut device.ports {
             match port.link_layer {
-                // Without the link layer, the rate of the kernel may not be that of the link.
+                // Without the link layer, the kernel's rate may differ from the rate of the link.
                 None => port.rate_bps = None,
                 Some(layer) if is_ethernet(port, layer) => {
                     let netdev = port.netdev.as_deref().filter(|_| is_active(port));
@@ -40,7 +41,7 @@ fn is_active(port: &Port) -> bool {
     port.state.is_some_and(PortState::is_active)
 }
 
-/// Reads the interfaces of all ports in the report, and their kin.
+/// Reads the interfaces of all ports in the report, and the interfaces related to them.
 pub(in crate::collect) fn read_all(reader: &mut Reader<'_>, report: &mut HostReport) {
     let mut wanted = first_names(reader, report);
     let mut known: BTreeMap<String, Option<Netdev>> = BTreeMap::new();
@@ -71,8 +72,8 @@ pub(in crate::collect) fn read_all(reader: &mut Reader<'_>, report: &mut HostRep
     report.netdevs = Some(netdevs.into());
 }
 
-/// The interfaces that ports and GIDs name, and all that share an InfiniBand device: those of
-/// further partitions are known by nothing else.
+/// Returns the interfaces that ports and GIDs name, and all interfaces of an InfiniBand device:
+/// only the device lists the interfaces of further partitions.
 fn first_names(reader: &mut Reader<'_>, report: &HostReport) -> Vec<String> {
     let mut names = Vec::new();
     for device in &report.devices {
@@ -91,14 +92,14 @@ fn first_names(reader: &mut Reader<'_>, report: &HostReport) -> Vec<String> {
     names
 }
 
-/// The files of one interface. Only what its directory has is asked for.
+/// Files of one interface. Only files that its directory lists are read.
 struct Place<'reader, 'source> {
     reader: &'reader mut Reader<'source>,
     name: &'reader str,
     entries: Vec<String>,
 }
 
-/// `None` where there is no interface of that name in our network namespace.
+/// Reads an interface; `None` if this network namespace has no interface of that name.
 fn read(reader: &mut Reader<'_>, name: &str, wanted: &mut Vec<String>) -> Option<Netdev> {
     let before = reader.problem_count();
     let listed = reader.names(&format!("netdevs/{name}"), &format!("/sys/class/net/{name}"));
@@ -135,7 +136,8 @@ fn read(reader: &mut Reader<'_>, name: &str, wanted: &mut Vec<String>) -> Option
     wanted.extend(netdev.vlan.iter().filter_map(|vlan| vlan.parent.clone()));
     let uppers: Vec<String> = place.linked("upper_").map(str::to_owned).collect();
     for upper in uppers {
-        // Bridges and containers may have made hundreds: only VLANs carry RDMA.
+        // Bridges and containers may have added hundreds of upper interfaces: only VLANs carry
+        // RDMA.
         if (Place { reader: place.reader, name: &upper, entries: vec!["uevent".into()] }).is_vlan()
         {
             wanted.push(upper);
@@ -149,7 +151,8 @@ impl Place<'_, '_> {
         self.entries.iter().any(|entry| entry == file)
     }
 
-    /// A file's text; EINVAL is how the kernel says that there is none while the interface is down.
+    /// Returns the text of a file. While the interface is down, the kernel returns EINVAL for
+    /// some files; they count as missing.
     fn text(&mut self, field: &str, file: &str) -> Option<String> {
         let top = file.split('/').next().unwrap_or(file).to_owned();
         if !self.has(&top) {
@@ -178,7 +181,7 @@ impl Place<'_, '_> {
         self.value(field, file, parse_index)
     }
 
-    /// The names behind links to interfaces above or below.
+    /// Returns the names of interfaces above (`upper_`) or below (`lower_`).
     fn linked<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a str> {
         self.entries.iter().filter_map(move |entry| entry.strip_prefix(prefix))
     }
@@ -194,7 +197,7 @@ impl Place<'_, '_> {
     }
 
     fn bond(&mut self) -> Bond {
-        // `802.3ad 4`: the word, then its number.
+        // The file reads `802.3ad 4`: the word, then its number.
         let word = |text: &str| text.split_whitespace().next().map(str::to_owned);
         Bond {
             mode: self.value("bond/mode", "bonding/mode", word),
@@ -220,7 +223,8 @@ impl Place<'_, '_> {
         }
     }
 
-    /// `dev_id` is never read: on `IPoIB` that writes to the kernel log.
+    /// Reads the files of an `IPoIB` interface, but not `dev_id`: on `IPoIB`, reading it writes
+    /// to the kernel log.
     fn ipoib(&mut self) -> Ipoib {
         Ipoib {
             mode: self.text("ipoib/mode", "mode"),
@@ -239,7 +243,7 @@ fn text_of(reader: &mut Reader<'_>, key: &str, path: &str) -> Option<String> {
     reader.text_of(key, path, answer)
 }
 
-/// The speed of an interface, which its file gives in megabits per second.
+/// Reads the speed of an interface in bit/s. The file has megabits per second.
 fn read_speed(reader: &mut Reader<'_>, key: &str, netdev: &str) -> Option<u64> {
     let path = format!("/sys/class/net/{netdev}/speed");
     let text = text_of(reader, key, &path)?;
@@ -253,7 +257,7 @@ fn read_speed(reader: &mut Reader<'_>, key: &str, netdev: &str) -> Option<u64> {
     speed
 }
 
-/// Unknown is -1, the same as an unsigned number of either width, or 0.
+/// True if a speed is unknown: -1, -1 as an unsigned number of 32 or 16 bits, or 0.
 fn is_unknown_speed(text: &str) -> bool {
     matches!(text, "-1" | "4294967295" | "65535" | "0")
 }
@@ -266,7 +270,7 @@ fn parse_carrier(text: &str) -> Option<bool> {
     }
 }
 
-/// `0xffff`.
+/// Parses `0xffff`.
 fn parse_pkey(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'))?;
     u16::from_str_radix(digits, 16).ok()

@@ -1,16 +1,16 @@
-//! Which network interface belongs to a port.
+//! Finds the network interface of a port. `port` calls it.
 
 use super::super::Reader;
 use super::CLASS;
 use super::place::{Parent, Place, parse_index};
 use crate::model::{Gid, Protocol};
 
-/// `ARPHRD_ETHER` and `ARPHRD_INFINIBAND`, the types of interfaces.
+/// Types of interfaces: `ARPHRD_ETHER` and `ARPHRD_INFINIBAND`.
 pub(super) const ETHERNET: u32 = 1;
 pub(super) const INFINIBAND: u32 = 32;
 
-/// Finds the interface. On Ethernet the GIDs name it; rxe names it itself; `IPoIB` and iWARP
-/// interfaces share the bus device, and their `dev_port` counts from 0.
+/// Finds the interface of a port. On Ethernet, the GIDs name it; an rxe device names it itself.
+/// `IPoIB` and iWARP interfaces share the bus device, and their `dev_port` counts from 0.
 pub(super) fn find(
     reader: &mut Reader<'_>,
     parent: &Parent<'_>,
@@ -20,17 +20,18 @@ pub(super) fn find(
     first: Option<&Gid>,
 ) -> Option<String> {
     match protocol? {
-        // Only the first: later entries may be those of a VLAN on top of it.
+        // Only the first GID counts: later ones may belong to a VLAN on top of the interface.
         Protocol::Roce => {
             let named = parent.netdev.map(str::to_owned);
             named.or_else(|| first.and_then(|gid| gid.netdev.clone()))
         }
         Protocol::Ib | Protocol::Opa => by_bus_device(reader, parent, place, number, INFINIBAND),
-        // Kernels from 6.6 name it in the GID as well; erdma's is on another bus device.
+        // Kernels from 6.6 name the interface in the GID as well. The interface of erdma is on
+        // another bus device.
         Protocol::Iwarp => first
             .and_then(|gid| gid.netdev.clone())
             .or_else(|| by_bus_device(reader, parent, place, number, ETHERNET)),
-        // The device hangs on the function of its Ethernet driver, enic.
+        // The device shares the PCI function of its Ethernet driver, enic.
         Protocol::Usnic => by_bus_device(reader, parent, place, number, ETHERNET),
         Protocol::Efa => None,
     }
@@ -50,22 +51,22 @@ fn by_bus_device(
         reader.names(&key, &format!("{CLASS}/{}/device/net", parent.name)).unwrap_or_default();
     names.retain(|name| {
         let net = format!("/sys/class/net/{name}");
-        // `dev_id` would tell the same, but reading it on IPoIB writes to the kernel log.
+        // `dev_id` has the same number, but reading it on IPoIB writes to the kernel log.
         let its_kind = reader.value(&key, &format!("{net}/type"), parse_index);
-        // Every interface has one: this one has just gone.
+        // Every interface has a type: this interface has just vanished.
         in_doubt |= its_kind.is_none();
         if its_kind != Some(kind) {
             return false;
         }
         let dev_port = reader.value(&key, &format!("{net}/dev_port"), parse_index);
-        // Kernels before 3.15 do not tell. An only port needs no number.
+        // Kernels before 3.15 have no `dev_port`. A device with one port needs no number.
         in_doubt |= dev_port.is_none() && !parent.has_one_port;
         dev_port.map_or(parent.has_one_port, |dev_port| Some(dev_port) == number.checked_sub(1))
     });
-    // Interfaces of further partitions name the one they were made from.
+    // Interfaces of further partitions name the interface from which they were made.
     if kind == INFINIBAND {
         names.retain(|name| reader.text(&key, &format!("/sys/class/net/{name}/parent")).is_none());
     }
-    // With one candidate unreadable, another may look right and be wrong.
+    // If one candidate is unreadable, another candidate may look right and be wrong.
     if in_doubt || reader.problem_count() > before { None } else { names.into_iter().next() }
 }

@@ -1,28 +1,28 @@
-//! Where a device sits: PCI address, driver, NUMA node.
+//! Reads the PCI address, driver and NUMA node of a device. `device` and `gpu` use it.
 
 use super::super::Reader;
 use super::CLASS;
 use crate::model::key;
 
-/// The place of a device.
+/// PCI address, driver and NUMA node of a device.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub(super) address: Option<String>,
     pub(super) driver: Option<String>,
     pub(super) numa_node: Option<u32>,
-    /// The function's own directory below `/sys/devices`; its parents are the bridges to it.
+    /// Directory of the PCI function below `/sys/devices`; its parents are the bridges to it.
     pub(super) folder: Option<String>,
-    /// Below `/sys/devices/virtual`: no hardware (rxe, siw).
+    /// True below `/sys/devices/virtual`: the device has no hardware (rxe, siw).
     pub(super) is_virtual: bool,
 }
 
-/// Reads the place of a device.
+/// Reads address, driver and NUMA node of a device.
 pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Place {
     let class = format!("{CLASS}/{name}");
     let device = format!("{class}/device");
     // The class entry is a link to the device's real path; its parents are the bus devices.
     let real = reader.link(&key::device(name, "pci"), &class);
-    // Those have no bus device.
+    // Virtual devices have no bus device.
     let is_virtual = real.as_deref().is_some_and(|path| path.contains("/devices/virtual/"));
     let address = real.as_deref().and_then(parse_pci_address).or_else(|| {
         let parent =
@@ -44,7 +44,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Place {
     Place { address, driver, numa_node, folder, is_virtual }
 }
 
-/// Where the function of a device lies below `/sys/devices`.
+/// Reads the directory of a device's PCI function below `/sys/devices`.
 pub(super) fn read_folder(reader: &mut Reader<'_>, name: &str) -> Option<String> {
     reader
         .link(&key::device(name, "pci"), &format!("{CLASS}/{name}"))
@@ -52,12 +52,12 @@ pub(super) fn read_folder(reader: &mut Reader<'_>, name: &str) -> Option<String>
         .and_then(parse_folder)
 }
 
-/// The deepest PCI address in a path; devices on the auxiliary bus sit below it.
+/// Returns the deepest PCI address in a path; devices on the auxiliary bus are below it.
 pub(super) fn parse_pci_address(path: &str) -> Option<String> {
     path.split('/').rev().find(|part| is_pci_address(part)).map(str::to_owned)
 }
 
-/// Where the function lies that a link from below `/sys` leads to or through.
+/// Returns the directory of the PCI function to which, or through which, a link in `/sys` leads.
 pub(super) fn parse_folder(target: &str) -> Option<String> {
     let real = target.trim_start_matches("../");
     let parts: Vec<&str> = real.split('/').collect();
@@ -66,7 +66,8 @@ pub(super) fn parse_folder(target: &str) -> Option<String> {
     (is_plain && parts[0] == "devices").then(|| format!("/sys/{}", parts[..=last].join("/")))
 }
 
-/// `0000:0c:00.0`; domains of virtual machines and of VMD have more than four digits.
+/// True if the text is a PCI address such as `0000:0c:00.0`. Domains of virtual machines and of
+/// VMD have more than four digits.
 pub(super) fn is_pci_address(part: &str) -> bool {
     let hex = |text: &str, least: usize, most: usize| {
         (least..=most).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
@@ -78,7 +79,7 @@ pub(super) fn is_pci_address(part: &str) -> bool {
         && part.matches(':').count() == 2
 }
 
-/// A node number; -1 says that the firmware does not tell.
+/// Parses the number of a NUMA node; -1 means that the firmware reports none.
 #[expect(clippy::option_option, reason = "malformed, unknown and known are three answers")]
 pub(super) fn parse_numa_node(text: &str) -> Option<Option<u32>> {
     match text {

@@ -1,17 +1,19 @@
-//! The PCI Express link of a device: how fast it runs, and how fast it could.
+//! Reads the current and the maximum speed of a device's PCI Express link. `device` and `collect`
+//! use it.
 
 use super::super::Reader;
 use super::pci::is_pci_address;
 use super::place::parse_index;
 use crate::model::{Device, PciLink, PciSpeed, VirtualFunctions, key};
 
-/// More bridges than any machine puts between a processor and a card.
+/// Limit of bridges between CPU and card; no machine has as many.
 const MAX_BRIDGES: usize = 32;
 
 /// Reads the link of the function in `folder`.
 pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Option<PciLink> {
     let key = key::device(device, "pci_link");
-    // The registers of a virtual function read as zero: its link is that of the physical one.
+    // The registers of a virtual function read as zero: the link of its physical function is
+    // read.
     let physical_function = reader
         .link(&key, &format!("{folder}/physfn"))
         .and_then(|target| Some(target.strip_prefix("../")?.to_owned()))
@@ -25,7 +27,7 @@ pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Optio
     let way: Vec<PciSpeed> =
         bridges(&folder).filter_map(|bridge| read_speed(reader, &key, bridge, "max")).collect();
     let slot = narrowest(&way);
-    // A wide card in a narrow slot is no fault of its link. Bridges further up have links of their own.
+    // A wide card in a narrow slot is not degraded. Bridges further up have links of their own.
     let is_degraded = card.zip(way.first()).map(|(card, slot)| {
         current.lane_mtps < card.lane_mtps.min(slot.lane_mtps)
             || current.lanes < card.lanes.min(slot.lanes)
@@ -33,7 +35,8 @@ pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Optio
     Some(PciLink { current, card, slot, is_degraded, physical_function })
 }
 
-/// Tells of each port whether the link of its device lets its rate through.
+/// Sets `pci_suffices` of each port: true if the PCI Express link of its device has at least the
+/// rate of the port.
 pub(in crate::collect) fn compare(devices: &mut [Device]) {
     for Device { ports, pci_link, .. } in devices {
         let Some(link) = pci_link else { continue };
@@ -56,13 +59,14 @@ pub(super) fn read_virtual_functions(
     Some(VirtualFunctions { enabled: enabled?, total: total? })
 }
 
-/// The link that lets least through; of equal ones the nearest to the card. A fast narrow one and a slow
-/// wide one together are no slow narrow one.
+/// Returns the link with the lowest rate; of equal links the nearest to the card. Width and speed
+/// are not minimized separately: a fast narrow link plus a slow wide link are not a slow narrow
+/// link.
 fn narrowest(way: &[PciSpeed]) -> Option<PciSpeed> {
     way.iter().copied().min_by_key(|link| link.rate_bps)
 }
 
-/// The directories of the bridges above a function, from the nearest.
+/// Returns the directories of the bridges above a function, the nearest first.
 fn bridges(folder: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(above(folder), |path| above(path))
         .take_while(|path| path.rsplit('/').next().is_some_and(is_pci_address))
@@ -80,7 +84,8 @@ fn read_speed(reader: &mut Reader<'_>, key: &str, folder: &str, which: &str) -> 
     Some(PciSpeed::new(speed?, width?))
 }
 
-/// `32.0 GT/s PCIe`, `8 GT/s` on old kernels, `Unknown` where there is no link; in MT/s.
+/// Parses `32.0 GT/s PCIe`, or `8 GT/s` on old kernels, into MT/s. `Unknown` means that there is
+/// no link.
 #[expect(clippy::option_option, reason = "malformed, unknown and known are three answers")]
 fn parse_speed(text: &str) -> Option<Option<u32>> {
     if text.starts_with("Unknown") {
@@ -92,7 +97,7 @@ fn parse_speed(text: &str) -> Option<Option<u32>> {
     whole.checked_mul(1_000)?.checked_add(tenth * 100).map(Some)
 }
 
-/// A number of lanes; 0 and 255 stand for none.
+/// Parses a number of lanes; 0 and 255 mean that there is no link.
 #[expect(clippy::option_option, reason = "malformed, unknown and known are three answers")]
 fn parse_width(text: &str) -> Option<Option<u32>> {
     match parse_index(text)? {

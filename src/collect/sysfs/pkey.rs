@@ -1,14 +1,14 @@
-//! The `P_Key` table of a port.
+//! Reads the `P_Key` table of a port. `sysfs` calls it.
 
 use super::super::Reader;
 use crate::model::{LinkLayer, Membership, PKey};
 
-/// The longest table that is read; cards on InfiniBand have 128 entries.
+/// Limit of entries of a table; InfiniBand cards have 128.
 const MAX_ENTRIES: usize = 4096;
-/// The bits of the partition; the one above them is the membership.
+/// Bits of the partition; the bit above them is the membership.
 const PARTITION: u16 = 0x7fff;
 
-/// Reads the non-empty entries; `None` where the port has no table.
+/// Reads the non-empty entries; `None` if the port has no table.
 pub(super) fn read_table(
     reader: &mut Reader<'_>,
     key: &str,
@@ -16,8 +16,8 @@ pub(super) fn read_table(
     layer: Option<LinkLayer>,
 ) -> Option<Vec<PKey>> {
     let mut entries = if layer == Some(LinkLayer::Ethernet) {
-        // There is the default partition alone, whatever the length of the table: drivers showed
-        // 65535 times the same.
+        // On Ethernet only the default partition exists, and one entry is enough. Some drivers
+        // reported it 65535 times.
         vec![read_entry(reader, key, folder, 0)?]
     } else {
         let mut indices = reader.indices(key, folder)?;
@@ -38,7 +38,7 @@ fn read_entry(reader: &mut Reader<'_>, key: &str, folder: &str, index: u32) -> O
     Some(PKey { index, value, membership })
 }
 
-/// `0xffff`
+/// Parses `0xffff`.
 fn parse(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 4)?;
     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

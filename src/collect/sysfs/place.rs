@@ -1,24 +1,24 @@
-//! Where the files of a device and its ports lie, and how numbers stand in their names.
+//! Keys and paths of a device's ports, and the numbers in names of files. `sysfs` uses it.
 
 use crate::model::{NodeType, Parts};
 
-/// What the ports of a device need to know of it.
+/// Facts about a device that the reading of its ports needs.
 pub(super) struct Parent<'device> {
     pub(super) name: &'device str,
     pub(super) node_type: Option<NodeType>,
     pub(super) driver: Option<&'device str>,
     pub(super) has_one_port: bool,
-    /// The netdev below an rxe device.
+    /// Netdev below an rxe device; `None` for other devices.
     pub(super) netdev: Option<&'device str>,
-    /// What is wanted.
+    /// Requested parts of the report.
     pub(super) parts: &'device Parts,
 }
 
-/// The keys and paths of one port.
+/// Key and path of one port.
 pub(super) struct Place {
-    /// `mlx5_0/1`
+    /// Key, for example `mlx5_0/1`.
     pub(super) key: String,
-    /// `/sys/class/infiniband/mlx5_0/ports/1`
+    /// Path, for example `/sys/class/infiniband/mlx5_0/ports/1`.
     pub(super) path: String,
 }
 
@@ -32,7 +32,7 @@ impl Place {
     }
 }
 
-/// A plain decimal number, as directories of ports and tables are named.
+/// Parses a plain decimal number, as in the names of ports and table entries.
 pub(super) fn parse_index(text: &str) -> Option<u32> {
     text.bytes().all(|digit| digit.is_ascii_digit()).then(|| text.parse().ok())?
 }

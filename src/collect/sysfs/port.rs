@@ -1,4 +1,4 @@
-//! The files of one port.
+//! Reads the files of one port. `device` calls it.
 
 use super::super::Reader;
 use super::super::caps;
@@ -9,7 +9,7 @@ use super::{CLASS, gid, netdev};
 use crate::model::{Gid, GidKind, KnownFix, LinkLayer, NodeType, Part, Port, PortState, Protocol};
 use crate::source::Question;
 
-/// Reads the port of that number.
+/// Reads the port `number`.
 pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) -> Port {
     let name = parent.name;
     let place =
@@ -29,11 +29,11 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
             return None;
         }
         let lid = reader.value(&place.key(field), &place.path(field), parse_lid)?;
-        // 0 and 0xffff are a port that no subnet manager has configured.
+        // A port that no subnet manager has configured has LID 0 or 0xffff.
         (lid != 0 && lid != 0xffff).then_some(lid)
     };
     let (lid, sm_lid) = (lid("lid"), lid("sm_lid"));
-    // They are 0 on erdma too, which without its driver's name looks like InfiniBand.
+    // On erdma, lmc and sm_sl are 0 too. Without its driver's name, erdma looks like InfiniBand.
     let has_details = parent.parts.has(Part::Details);
     let is_known = has_lids && protocol.is_some();
     let mut of_lids = |field: &str, file: &str| {
@@ -54,10 +54,10 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
     let before = reader.problem_count();
     let extent = Extent::of(parent);
     let table = gid::read_table(reader, &place, protocol, link_layer, extent);
-    // Without a table there is no RoCE: the further ports of MANA send raw packets only.
+    // A port without a table does not run RoCE: the further ports of MANA send raw packets only.
     let protocol = protocol.filter(|protocol| *protocol != Protocol::Roce || table.is_some());
-    // With an entry unreadable, the next one may name a VLAN, or be a worse address: better no
-    // answer than that.
+    // If an entry is unreadable, the next one may name a VLAN or be a worse address. Then the
+    // report has neither address nor netdev from GIDs.
     let sound = table.as_deref().filter(|_| reader.problem_count() == before).unwrap_or_default();
     let address = gid::best_address(sound).filter(|_| protocol == Some(Protocol::Roce));
     let rate_bps = rate_bps.filter(|_| is_rate_of_link(parent, protocol, link_layer, sound));
@@ -98,10 +98,10 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
     }
 }
 
-/// True if the rate of the kernel can be that of the link.
+/// True if the kernel's rate can be the rate of the link.
 ///
-/// Without the name of the driver, erdma in `RoCE` mode has the link layer InfiniBand as well.
-/// Its rate is not that of its link, and its GIDs are addresses.
+/// Without the name of its driver, erdma in `RoCE` mode has the link layer InfiniBand as well.
+/// Its rate is not the rate of its link, and its GIDs are addresses.
 fn is_rate_of_link(
     parent: &Parent<'_>,
     protocol: Option<Protocol>,
@@ -121,8 +121,8 @@ fn read_mtu(reader: &mut Reader<'_>, place: &Place, netdev: &str) -> Option<u32>
     reader.value(&place.key("netdev_mtu"), &format!("/sys/class/net/{netdev}/mtu"), parse_index)
 }
 
-/// What connections by `rdma_cm` start with. The directory is there once somebody has made it:
-/// looking makes none.
+/// Reads the `rdma_cm` defaults of connections. The directory exists only if an administrator has
+/// made it; reading does not make it.
 fn read_defaults(
     reader: &mut Reader<'_>,
     place: &Place,
@@ -136,7 +136,7 @@ fn read_defaults(
     (mode, reader.value(&place.key(tos), &format!("{folder}/{tos}"), parse_index))
 }
 
-/// The rate of an active port, and the file as it is.
+/// Reads the rate of an active port in bit/s, and the text of the file.
 fn read_rate(
     reader: &mut Reader<'_>,
     place: &Place,
@@ -147,7 +147,7 @@ fn read_rate(
     if let Err(error) = &answer
         && error.is_invalid()
     {
-        // core/sysfs.c answers EINVAL when the driver reports a width that does not exist.
+        // core/sysfs.c returns EINVAL if the driver reports a width that does not exist.
         reader.unreadable(&key, &path, error, Some(KnownFix::CheckCable));
         return (None, None);
     }
@@ -160,7 +160,7 @@ fn read_rate(
     (rate_bps.filter(|_| is_active), Some(text))
 }
 
-/// `4: ACTIVE`, by its number.
+/// Parses `4: ACTIVE` by its number.
 pub(super) fn parse_state(text: &str) -> Option<PortState> {
     match text.split_once(':')?.0 {
         "0" => Some(PortState::Nop),
@@ -173,7 +173,7 @@ pub(super) fn parse_state(text: &str) -> Option<PortState> {
     }
 }
 
-/// `5: LinkUp`, by its word. hfi1 has two states that the kernel prints as `<unknown>`.
+/// Parses `5: LinkUp` by its word. hfi1 has two states that the kernel prints as `<unknown>`.
 pub(super) fn parse_phys_state(text: &str) -> Option<String> {
     let (number, word) = text.split_once(':')?;
     parse_index(number).filter(|_| !number.is_empty())?;
@@ -185,7 +185,7 @@ pub(super) fn parse_phys_state(text: &str) -> Option<String> {
     }
 }
 
-/// `InfiniBand`, `Ethernet` or `Unknown`.
+/// Parses `InfiniBand`, `Ethernet` or `Unknown`.
 pub(super) fn parse_link_layer(text: &str) -> Option<LinkLayer> {
     match text {
         "InfiniBand" => Some(LinkLayer::Infiniband),
@@ -195,11 +195,12 @@ pub(super) fn parse_link_layer(text: &str) -> Option<LinkLayer> {
     }
 }
 
-/// `400 Gb/sec (4X NDR)`, `2.5 Gb/sec (1X SDR)`, on old kernels `10 Gb/sec (4X)`.
+/// Parses `400 Gb/sec (4X NDR)`, `2.5 Gb/sec (1X SDR)`, or `10 Gb/sec (4X)` on old kernels, into
+/// bit/s.
 pub(super) fn parse_rate_bps(text: &str) -> Option<u64> {
     let (number, _) = text.split_once(" Gb/sec")?;
     let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
-    // Integers on purpose: one decimal is all the kernel prints, and 2.5 must be exact.
+    // Integers are exact, also for 2.5: the kernel prints at most one decimal.
     let [digit @ b'0'..=b'9'] = tenth.as_bytes() else {
         return None;
     };
@@ -207,7 +208,7 @@ pub(super) fn parse_rate_bps(text: &str) -> Option<u64> {
     whole.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?.checked_mul(100_000_000)
 }
 
-/// Width and speed of `400 Gb/sec (4X NDR)`; old kernels leave out the speed.
+/// Parses width and speed of `400 Gb/sec (4X NDR)`; old kernels omit the speed.
 pub(super) fn parse_lanes(text: &str) -> Option<(String, Option<String>)> {
     let (_, lanes) = text.split_once('(')?;
     let (width, speed) = lanes.strip_suffix(')')?.split_once(' ').map_or_else(
@@ -218,7 +219,7 @@ pub(super) fn parse_lanes(text: &str) -> Option<(String, Option<String>)> {
     parse_index(count).map(|_| (width.to_owned(), speed))
 }
 
-/// `0x3a4`; Omni-Path has LIDs of up to 32 bits.
+/// Parses `0x3a4`; Omni-Path has LIDs of up to 32 bits.
 pub(super) fn parse_lid(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("0x")?;
     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

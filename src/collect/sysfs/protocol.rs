@@ -1,8 +1,8 @@
-//! Which RDMA protocol runs on a port.
+//! Derives the RDMA protocol of a port from node type, link layer and driver. `port` calls it.
 
 use crate::model::{LinkLayer, NodeType, Protocol};
 
-/// Derives the protocol; `None` where the facts at hand allow more than one.
+/// Derives the protocol; `None` if the facts allow more than one.
 pub(super) fn derive_protocol(
     node_type: Option<NodeType>,
     link_layer: Option<LinkLayer>,
@@ -12,19 +12,20 @@ pub(super) fn derive_protocol(
         (NodeType::Rnic, _, _) => Some(Protocol::Iwarp),
         (NodeType::Usnic | NodeType::UsnicUdp, _, _) => Some(Protocol::Usnic),
         (_, _, Some("efa")) => Some(Protocol::Efa),
-        // erdma in RoCE mode says InfiniBand, because it has no callback for the link layer (6.12).
+        // erdma in RoCE mode reports InfiniBand, because it has no callback for the link layer
+        // (6.12).
         (_, LinkLayer::Ethernet, _) | (_, LinkLayer::Infiniband, Some("erdma")) => {
             Some(Protocol::Roce)
         }
-        // Omni-Path says InfiniBand too: without the driver's name the two look alike.
+        // Omni-Path reports InfiniBand too: only the driver's name distinguishes them.
         (_, LinkLayer::Infiniband, Some("hfi1")) => Some(Protocol::Opa),
         (_, LinkLayer::Infiniband, Some(_)) => Some(Protocol::Ib),
         (_, LinkLayer::Infiniband | LinkLayer::Unknown, _) => None,
     }
 }
 
-/// Whether ports have LIDs, of those that a subnet manager gives. Others have the file too: irdma and
-/// `i40iw` show 1, and the kernels of the latter called its link layer `InfiniBand`.
+/// True if the port has LIDs from a subnet manager. Other ports have the file too: irdma and
+/// `i40iw` report LID 1, and the kernels of `i40iw` reported its link layer as `InfiniBand`.
 pub(super) fn has_lids(
     protocol: Option<Protocol>,
     node_type: Option<NodeType>,

@@ -1,39 +1,41 @@
+//! Encodes and decodes netlink attributes (`struct nlattr`). All netlink families use it.
+
 use super::message::{align, take};
 
 /// Bytes of a `struct nlattr`: length and type.
 const HEADER: usize = 4;
 
-/// Length and type in one: the upper two bits are flags, which old kernels leave out.
+/// Bits of an attribute's number. The two bits above are flags, which old kernels do not set.
 const KIND: u16 = 0x3fff;
 
-/// One attribute: a number and what it holds.
+/// Attribute of a netlink message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attribute<'bytes> {
-    /// Its number, without the flag bits.
+    /// Number of the attribute, without the flag bits.
     pub kind: u16,
-    /// What it holds, without padding.
+    /// Content of the attribute, without padding.
     pub payload: &'bytes [u8],
 }
 
-/// The attributes in some bytes, in order; ends at the first one that does not fit.
+/// Iterator over the attributes in a payload; ends at the first one that does not fit.
 #[derive(Debug, Clone)]
 pub struct Attributes<'bytes>(&'bytes [u8]);
 
 impl<'bytes> Attributes<'bytes> {
-    /// The attributes in a payload.
+    /// Returns the attributes in a payload.
     #[must_use]
     pub fn new(bytes: &'bytes [u8]) -> Self {
         Self(bytes)
     }
 
-    /// Whether all bytes that are left are attributes.
+    /// True if all remaining bytes are attributes.
     #[must_use]
     pub fn are_whole(mut self) -> bool {
         while self.next().is_some() {}
         self.0.is_empty()
     }
 
-    /// The first attribute of that number.
+    /// Returns the first attribute with a number.
     #[must_use]
     pub fn get(&self, kind: u16) -> Option<Attribute<'bytes>> {
         self.clone().find(|attribute| attribute.kind == kind)
@@ -53,7 +55,7 @@ impl<'bytes> Iterator for Attributes<'bytes> {
 }
 
 impl<'bytes> Attribute<'bytes> {
-    /// The number it holds, of one to eight bytes.
+    /// Returns the content as a number; `None` unless it has 1, 2, 4 or 8 bytes.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self.payload.len() {
@@ -65,14 +67,14 @@ impl<'bytes> Attribute<'bytes> {
         }
     }
 
-    /// The text it holds, up to its end or the first zero.
+    /// Returns the content as text, up to its end or the first zero; `None` if it is not UTF-8.
     #[must_use]
     pub fn text(&self) -> Option<&'bytes str> {
         let text = self.payload.split(|&byte| byte == 0).next()?;
         std::str::from_utf8(text).ok()
     }
 
-    /// The attributes inside.
+    /// Returns the attributes in the content.
     #[must_use]
     pub fn nest(&self) -> Attributes<'bytes> {
         Attributes(self.payload)
@@ -87,12 +89,12 @@ pub(super) fn push_u32(request: &mut Vec<u8>, kind: u16, value: u32) {
     request.extend_from_slice(&value.to_ne_bytes());
 }
 
-/// Appends an attribute with a text and the zero behind it.
+/// Appends an attribute with a text and a zero at its end.
 pub(super) fn push_text(request: &mut Vec<u8>, kind: u16, text: &str) {
     push_bytes(request, kind, &[text.as_bytes(), &[0]].concat());
 }
 
-/// Appends an attribute. What is too long for one is cut off: no request has such.
+/// Appends an attribute. Content beyond 65,531 bytes is cut off; no request has as much.
 pub(super) fn push_bytes(request: &mut Vec<u8>, kind: u16, payload: &[u8]) {
     let length = u16::try_from(HEADER + payload.len()).unwrap_or(u16::MAX);
     request.extend_from_slice(&length.to_ne_bytes());

@@ -1,3 +1,5 @@
+//! Queries ethtool by generic netlink. `live` sends the queries; `collect` decodes the replies.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use super::{Attributes, Exchange, Messages};
 use crate::source::{Answer, ReadError};
 use crate::sys::Errno;
 
-/// The generic netlink family that lists the others (`include/uapi/linux/genetlink.h`).
+/// Generic netlink family that lists all families (`include/uapi/linux/genetlink.h`).
 const GENL_ID_CTRL: u16 = 16;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
@@ -18,26 +20,26 @@ const CTRL_ATTR_FAMILY_NAME: u16 = 2;
 /// Bytes of a `struct genlmsghdr`: command, version, two reserved.
 const GENLMSGHDR: usize = 4;
 
-/// `NLA_F_NESTED`, without which the family refuses a nest.
+/// `NLA_F_NESTED`; without this flag the family rejects a nested attribute.
 const NESTED: u16 = 0x8000;
 
 const ETHTOOL_A_HEADER_DEV_NAME: u16 = 2;
 const ETHTOOL_A_HEADER_FLAGS: u16 = 3;
-/// Sets of bits come as bits, not as names.
+/// Flag that requests sets of bits as bits, not as names.
 const COMPACT_BITSETS: u32 = 1;
-/// Counters are wanted, too.
+/// Flag that requests counters, too.
 const STATS: u32 = 4;
 
-/// One question to ethtool netlink.
+/// Query to ethtool netlink.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EthtoolQuery {
-    /// What is asked.
+    /// Command of the query.
     pub command: EthtoolCommand,
     /// Name of the interface.
     pub netdev: String,
 }
 
-/// The read commands of ethtool netlink that are used (`ETHTOOL_MSG_*_GET`), each with its number.
+/// Read commands of ethtool netlink that are used (`ETHTOOL_MSG_*_GET`), each with its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EthtoolCommand {
@@ -45,13 +47,13 @@ pub enum EthtoolCommand {
     LinkInfo = 2,
     /// Speed, lanes, negotiation.
     LinkModes = 4,
-    /// Whether there is a link, and why not.
+    /// State of the link, and the reason if it is down.
     LinkState = 6,
     /// Link-level flow control; kernel 5.10 and later.
     Pause = 21,
     /// Forward error correction; kernel 5.13 and later.
     Fec = 29,
-    /// The first byte of the module's memory; kernel 5.13 and later, and root only.
+    /// First byte of the module's memory; kernel 5.13 and later, and root only.
     ModuleIdentifier = 31,
     /// Counters of IEEE 802.3 and RMON; kernel 5.13 and later.
     Counters = 32,
@@ -60,7 +62,8 @@ pub enum EthtoolCommand {
 }
 
 impl EthtoolCommand {
-    /// Whether kernels or drivers may not know it: the others are as old as ethtool netlink.
+    /// True if kernels or drivers may not support the command. The other commands are as old as
+    /// ethtool netlink.
     #[must_use]
     pub fn is_optional(self) -> bool {
         !matches!(self, Self::LinkInfo | Self::LinkModes | Self::LinkState)
@@ -86,9 +89,9 @@ impl fmt::Display for EthtoolQuery {
     }
 }
 
-/// The number that this machine's kernel gave the family.
+/// Returns the number that this machine's kernel assigned to the ethtool family.
 ///
-/// All families are listed: asking for one by its name makes the kernel look for a module of it.
+/// All families are listed: a query for one name would make the kernel load a module for it.
 pub(in crate::source) fn family(patience: Duration) -> Result<u16, ReadError> {
     let payload = vec![CTRL_CMD_GETFAMILY, 1, 0, 0];
     let protocol = Some(netlink::GENERIC);
@@ -105,7 +108,7 @@ fn find_family(list: &[u8]) -> Option<u16> {
     })
 }
 
-/// Asks this machine's kernel, by the number of the family.
+/// Sends a query to this machine's kernel; `family` is the number of the ethtool family.
 pub(in crate::source) fn ask(query: &EthtoolQuery, family: u16, patience: Duration) -> Answer {
     let payload = payload(query);
     let protocol = Some(netlink::GENERIC);
@@ -115,18 +118,18 @@ pub(in crate::source) fn ask(query: &EthtoolQuery, family: u16, patience: Durati
 fn payload(query: &EthtoolQuery) -> Vec<u8> {
     let mut header = Vec::new();
     push_text(&mut header, ETHTOOL_A_HEADER_DEV_NAME, &query.netdev);
-    // Commands without counters of their own refuse the flag for them (EINVAL, seen on 6.1).
+    // Commands without counters of their own reject the counter flag (EINVAL, seen on 6.1).
     let has_counters = matches!(query.command, EthtoolCommand::Pause | EthtoolCommand::Fec);
     let flags = if has_counters { COMPACT_BITSETS | STATS } else { COMPACT_BITSETS };
     push_u32(&mut header, ETHTOOL_A_HEADER_FLAGS, flags);
     let mut payload = vec![query.command as u8, 1, 0, 0];
-    // The header is attribute 1 of all commands but that of counters.
+    // The header is attribute 1, except for the command of counters.
     let kind = if query.command == EthtoolCommand::Counters { 2 } else { 1 };
     push_bytes(&mut payload, kind | NESTED, &header);
     match query.command {
         EthtoolCommand::Counters => {
             let mut groups = Vec::new();
-            // A bit set without a mask: of four bits, all.
+            // A bit set without a mask, with all of its four bits.
             push_bytes(&mut groups, 1, &[]);
             push_u32(&mut groups, 2, 4);
             push_u32(&mut groups, 4, 0b1111);
@@ -138,7 +141,7 @@ fn payload(query: &EthtoolQuery) -> Vec<u8> {
             push_u32(&mut payload, length, 1);
             push_bytes(&mut payload, page, &[0]);
             push_bytes(&mut payload, bank, &[0]);
-            // Where the first memory of every module lies on its bus.
+            // Bus address of the first memory of every module.
             push_bytes(&mut payload, address, &[0x50]);
         }
         _ => {}

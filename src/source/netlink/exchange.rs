@@ -1,3 +1,5 @@
+//! Sends a request by a netlink socket and receives the reply. All netlink families use it.
+
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -12,17 +14,17 @@ use super::message::{HEADER, Messages, take};
 use crate::source::{Answer, ReadError};
 use crate::sys::Errno;
 
-/// The most bytes of one answer: 64 devices with 10,000 queue pairs each need less, and so do 50,000
+/// Limit of a reply in bytes: 64 devices with 10,000 queue pairs each need less, and so do 50,000
 /// sockets.
 const LIMIT: usize = 32 * 1024 * 1024;
 
-/// How long one datagram may take; the kernel answers at once unless a driver hangs.
+/// Time limit of one datagram; the kernel replies at once unless a driver hangs.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a datagram may take when nearly no time is left: no wait would be one for ever.
+/// Shortest time limit of a datagram. A limit of 0 would mean to wait forever.
 const MIN: Duration = Duration::from_millis(1);
 
-/// How often a dump that changed under way is asked for again.
+/// Number of attempts at a dump that changes during the read.
 const ATTEMPTS: u32 = 3;
 
 /// Message types and flags of `include/uapi/linux/netlink.h`.
@@ -32,28 +34,29 @@ const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;
 const NLM_F_DUMP: u16 = 0x300;
 
-/// One request and what belongs to its answer.
+/// Netlink request.
 pub(in crate::source) struct Exchange {
-    /// The netlink family's protocol; rtnetlink is the one without a number.
+    /// Protocol of the netlink family; `None` for rtnetlink, which has number 0.
     pub(in crate::source) protocol: Option<Protocol>,
     /// `nlmsg_type` of the request.
     pub(in crate::source) kind: u16,
-    /// Whether all objects are asked for.
+    /// True if all objects are requested.
     pub(in crate::source) is_dump: bool,
-    /// What follows the header.
+    /// Bytes behind the header.
     pub(in crate::source) payload: Vec<u8>,
 }
 
-/// How reading an answer ended.
+/// Outcome of reading a reply.
 enum End {
     Complete,
-    /// Objects came or went while they were listed: some may be missing.
+    /// Objects came or went during the listing: some may be missing.
     Interrupted,
 }
 
 impl Exchange {
-    /// Asks the kernel; the data messages of the answer, one behind the other. What changed under
-    /// way every time is marked by the flag of its last message.
+    /// Sends the request to the kernel. Returns the data messages of the reply, one behind the
+    /// other. If a dump changed in every attempt, the last message has the flag of an interrupted
+    /// dump.
     pub(in crate::source) fn run(&self, patience: Duration) -> Answer {
         let mut answer = Vec::new();
         for _ in 0..ATTEMPTS {
@@ -90,9 +93,9 @@ impl Exchange {
     }
 }
 
-/// Reads datagrams until the one that ends the answer.
+/// Reads datagrams until the one that ends the reply.
 fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, patience: Duration) -> Result<End, ReadError> {
-    // Dumps come in pages; a single answer may be as long as a device has counters.
+    // Dumps come in pages. The length of a single reply grows with the number of counters.
     let mut buffer = vec![0_u8; 256 * 1024];
     let mut end = End::Complete;
     loop {
@@ -117,7 +120,8 @@ fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, patience: Duration) -> Result<
                 end = End::Interrupted;
             }
             match message.kind {
-                // Both carry a negative errno, or 0: a dump's failure comes with DONE.
+                // Both messages carry a negative errno or 0: a dump reports its failure by
+                // NLMSG_DONE.
                 NLMSG_ERROR | NLMSG_DONE => {
                     verdict(message.payload)?;
                     if matches!(end, End::Interrupted) {
@@ -137,12 +141,12 @@ fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, patience: Duration) -> Result<
     }
 }
 
-/// One socket has one request: any number will do.
+/// Sequence number of every request: a socket sends only one.
 const SEQUENCE: u32 = 1;
 
 fn verdict(payload: &[u8]) -> Result<(), ReadError> {
     match take(payload, 0).map(i32::from_ne_bytes) {
-        // Kernels may leave out the code of a dump that went well.
+        // Kernels may omit the code of a successful dump.
         None | Some(0) => Ok(()),
         Some(code) => Err(ReadError::Errno(Errno::from_code(code))),
     }

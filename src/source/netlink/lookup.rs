@@ -1,3 +1,5 @@
+//! Finds out if the kernel has a route between two addresses. `ping` uses it.
+
 use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,7 +12,7 @@ use crate::source::ReadError;
 const RTM_GETROUTE: u16 = 26;
 const RTM_F_FIB_MATCH: u32 = 0x2000;
 
-/// Attributes of the same file.
+/// Attributes of `include/uapi/linux/rtnetlink.h`.
 const RTA_DST: u16 = 1;
 const RTA_SRC: u16 = 2;
 const RTA_OIF: u16 = 4;
@@ -18,12 +20,13 @@ const RTA_OIF: u16 = 4;
 /// `IFF_UP` of `include/uapi/linux/if.h`.
 const IFF_UP: u32 = 1;
 
-/// Whether a route leads from an interface that is up, and its address, to another address; `None` where
-/// the kernel does not say.
+/// Looks up a route from an interface and its address to another address. Returns true if the
+/// kernel has a route, false if it has none. Returns `None` if the interface is down, the address
+/// families differ or the kernel reports another error.
 ///
-/// It is asked for the entry of its table: without, it answers that whatever no route leads to is on the
-/// link (`ip_route_output_key_hash_rcu`, net/ipv4/route.c), and that is where soft-RoCE then asks for the
-/// neighbour in vain.
+/// The request has the flag for the matching entry of the routing table. Without the flag the
+/// kernel treats an address without a route as on the link (`ip_route_output_key_hash_rcu`,
+/// net/ipv4/route.c). Soft-RoCE then looks for a neighbor that does not exist.
 #[must_use]
 pub fn has_route(netdev: &str, from: IpAddr, to: IpAddr, patience: Duration) -> Option<bool> {
     let of_link = |file: &str| fs::read_to_string(format!("/sys/class/net/{netdev}/{file}")).ok();
@@ -43,8 +46,9 @@ pub fn has_route(netdev: &str, from: IpAddr, to: IpAddr, patience: Duration) -> 
     }
 }
 
-/// A `struct rtmsg`, the addresses and the interface. The source is for rules by which it is looked up; with
-/// one IPv6 takes routes of other interfaces, too (`ip6_route_output_flags`, net/ipv6/route.c).
+/// Returns a `struct rtmsg`, the addresses and the interface. The source selects routing rules.
+/// For IPv6 it is omitted: with a source, the kernel also accepts routes of other interfaces
+/// (`ip6_route_output_flags`, net/ipv6/route.c).
 fn lookup(netdev: u32, from: IpAddr, to: IpAddr) -> Vec<u8> {
     let (family, to_bits, from_bits) =
         if to.is_ipv4() { (AF_INET, 32, 32) } else { (AF_INET6, 128, 0) };
@@ -70,7 +74,7 @@ fn the_loopback_has_a_route_to_itself_and_to_nobody_else() {
     assert_eq!(ask("127.0.0.1", "127.0.0.1"), Some(true));
     assert_eq!(ask("127.0.0.1", "192.0.2.77"), Some(false));
     assert_eq!(ask("127.0.0.1", "::1"), None);
-    // A machine may be without IPv6.
+    // The machine may lack IPv6.
     assert_ne!(ask("::1", "::1"), Some(false));
     assert_ne!(ask("::1", "2001:db8::77"), Some(true));
     let local = "127.0.0.1".parse().unwrap();

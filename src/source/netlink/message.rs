@@ -1,30 +1,32 @@
+//! Decodes netlink messages (`struct nlmsghdr`). All netlink families use it.
+
 /// Bytes of a `struct nlmsghdr` (`include/uapi/linux/netlink.h`).
 pub(super) const HEADER: usize = 16;
 
-/// One message of an answer.
+/// Message of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'bytes> {
-    /// `nlmsg_type`: for RDMA the client in the upper six bits, the command in the others.
+    /// `nlmsg_type`; for RDMA the client in the upper six bits, the command in the others.
     pub kind: u16,
     /// `nlmsg_flags`.
     pub flags: u16,
-    /// `nlmsg_seq`: that of the request.
+    /// `nlmsg_seq`, the sequence number of the request.
     pub sequence: u32,
-    /// What follows the header.
+    /// Bytes behind the header.
     pub payload: &'bytes [u8],
-    /// The message as it came, header and padding included.
+    /// Bytes of the whole message with header and padding.
     pub(super) whole: &'bytes [u8],
 }
 
-/// The messages in some bytes, in order; ends at the first one that does not fit.
+/// Iterator over the messages in some bytes; ends at the first one that does not fit.
 #[derive(Debug, Clone)]
 pub struct Messages<'bytes>(&'bytes [u8]);
 
-/// `NLM_F_DUMP_INTR`: objects came or went while they were listed.
+/// `NLM_F_DUMP_INTR`: objects came or went during the listing.
 const INTERRUPTED: u16 = 0x10;
 
 impl Message<'_> {
-    /// Whether objects may be missing, because others came or went while they were listed.
+    /// True if objects may be missing, because others came or went during the listing.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.flags & INTERRUPTED != 0
@@ -32,19 +34,20 @@ impl Message<'_> {
 }
 
 impl<'bytes> Messages<'bytes> {
-    /// The messages in an answer, or in one datagram of it.
+    /// Returns the messages in a reply, or in one datagram of it.
     #[must_use]
     pub fn new(bytes: &'bytes [u8]) -> Self {
         Self(bytes)
     }
 
-    /// What could not be read as a message: nothing when all went well.
+    /// Returns the bytes that are not decoded yet. After the last message they are empty unless
+    /// an incomplete message follows.
     #[must_use]
     pub fn rest(&self) -> &'bytes [u8] {
         self.0
     }
 
-    /// Whether all bytes that are left are messages.
+    /// True if all remaining bytes are messages.
     #[must_use]
     pub fn last_is_whole(mut self) -> bool {
         while self.next().is_some() {}
@@ -71,12 +74,12 @@ impl<'bytes> Iterator for Messages<'bytes> {
     }
 }
 
-/// The next multiple of four: `NLMSG_ALIGN` and `NLA_ALIGN`.
+/// Rounds up to a multiple of four, as `NLMSG_ALIGN` and `NLA_ALIGN` do.
 pub(super) fn align(length: usize) -> usize {
     length.saturating_add(3) & !3
 }
 
-/// As many bytes as a number needs, from an offset on.
+/// Returns `N` bytes from an offset; `None` if the input is too short.
 pub(super) fn take<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }

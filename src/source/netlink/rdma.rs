@@ -1,3 +1,5 @@
+//! Queries RDMA netlink. `live` sends the queries; `collect` decodes the replies.
+
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -16,33 +18,33 @@ const DEV_INDEX: u16 = 1;
 const PORT_INDEX: u16 = 3;
 const STAT_MODE: u16 = 74;
 const STAT_RES: u16 = 75;
-/// The attribute that stands for queue pairs.
+/// Value of `STAT_RES` for queue pairs.
 const RES_QP: u32 = 19;
-/// Any mode asks for the mode.
+/// Value of `STAT_MODE`. The kernel returns the mode whatever the value is.
 const MANUAL: u32 = 2;
 
-/// One question to the kernel's RDMA netlink.
+/// Query to the kernel's RDMA netlink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RdmaQuery {
-    /// What is asked.
+    /// Command of the query.
     pub command: RdmaCommand,
-    /// The kernel's index of the device, where only one is asked.
+    /// Kernel's index of the device; `None` for all devices.
     pub device: Option<u32>,
-    /// The port's number, where only one is asked.
+    /// Number of the port; `None` if the query is not about one port.
     pub port: Option<u32>,
 }
 
-/// The read commands of RDMA netlink (`enum rdma_nldev_command`), each with its number.
+/// Read commands of RDMA netlink (`enum rdma_nldev_command`), each with its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RdmaCommand {
     /// All devices.
     Devices = 1,
-    /// The ports of a device.
+    /// Ports of a device.
     Ports = 5,
     /// Settings of the whole RDMA core.
     System = 6,
-    /// How many objects each device has.
+    /// Number of objects of each device.
     Summary = 9,
     /// Queue pairs of a device.
     QueuePairs = 10,
@@ -54,10 +56,10 @@ pub enum RdmaCommand {
     MemoryRegions = 13,
     /// Protection domains of a device.
     ProtectionDomains = 14,
-    /// Hardware counters of a port, and those that are only here.
+    /// Hardware counters of a port, with the optional ones that sysfs lacks.
     Counters = 17,
-    /// How queue pairs of a port are bound to counters: the command of the counters with another
-    /// object.
+    /// Mode in which queue pairs of a port are bound to counters. It is the command of the
+    /// counters with another object.
     CounterMode = 0x111,
     /// User contexts of a device; kernel 6.1 and later.
     Contexts = 22,
@@ -66,7 +68,7 @@ pub enum RdmaCommand {
 }
 
 impl RdmaCommand {
-    /// Whether kernels before 6.1 do not know it.
+    /// True if only kernels from 6.1 support the command.
     #[must_use]
     pub fn is_since_6_1(self) -> bool {
         matches!(self, Self::Contexts | Self::SharedReceiveQueues)
@@ -105,9 +107,11 @@ impl fmt::Display for RdmaQuery {
     }
 }
 
-/// Asks this machine's kernel; a datagram may take as long as `patience`, and never very long.
+/// Sends a query to this machine's kernel. `patience` limits the time of one datagram, which is
+/// at most 2 s.
 pub(in crate::source) fn ask(query: RdmaQuery, patience: Duration) -> Answer {
-    // Opening the socket would load ib_core (MODULE_ALIAS_NET_PF_PROTO): looking loads nothing.
+    // Opening the socket would load ib_core (MODULE_ALIAS_NET_PF_PROTO); reading must load
+    // nothing.
     if !Path::new("/sys/class/infiniband").is_dir() {
         return Err(ReadError::Errno(Errno::NO_ENTRY));
     }
@@ -128,7 +132,7 @@ fn exchange(query: RdmaQuery) -> Exchange {
     }
     Exchange {
         protocol: Some(netlink::RDMA),
-        // The upper byte tells variants of a command apart.
+        // The upper byte of a number only distinguishes variants of a command.
         kind: NLDEV | query.command as u16 & 0xff,
         is_dump: query.command.is_dump(),
         payload,

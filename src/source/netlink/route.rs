@@ -1,3 +1,5 @@
+//! Queries rtnetlink. `live` sends the queries; `collect` decodes the replies.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -19,27 +21,27 @@ const DCB_ATTR_IFNAME: u16 = 1;
 /// `IFLA_IFNAME` of `include/uapi/linux/if_link.h`.
 const IFLA_IFNAME: u16 = 3;
 
-/// Bytes of a `struct ifinfomsg`, all zero where the name says which interface is meant.
+/// Bytes of a `struct ifinfomsg`, all zero if an attribute names the interface.
 const IFINFOMSG: usize = 16;
 
-/// One question to the kernel's network configuration.
+/// Query to the kernel's network configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RouteQuery {
-    /// What is asked.
+    /// Command of the query.
     pub command: RouteCommand,
     /// Name of the interface.
     pub netdev: String,
 }
 
-/// The read commands of rtnetlink that are used.
+/// Read commands of rtnetlink that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RouteCommand {
-    /// The interface itself (`RTM_GETLINK`).
+    /// Settings of the interface (`RTM_GETLINK`).
     Link,
     /// Priorities, flow control and traffic classes (`RTM_GETDCB`, IEEE).
     Dcb,
-    /// Who decides on those (`RTM_GETDCB`, DCBX mode).
+    /// DCBX mode: host or firmware as the agent, IEEE or CEE as the version (`RTM_GETDCB`).
     Dcbx,
 }
 
@@ -54,7 +56,7 @@ impl fmt::Display for RouteQuery {
     }
 }
 
-/// Asks this machine's kernel.
+/// Sends a query to this machine's kernel.
 pub(in crate::source) fn ask(query: &RouteQuery, patience: Duration) -> Answer {
     // A struct dcbmsg has family, command and two reserved bytes.
     let (kind, mut payload, name) = match query.command {

@@ -1,3 +1,5 @@
+//! Queries `sock_diag` netlink. `live` sends the queries; `collect` decodes the replies.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -10,11 +12,11 @@ use crate::source::Answer;
 /// `SOCK_DIAG_BY_FAMILY` of `include/uapi/linux/sock_diag.h`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 
-/// An address family and a protocol of `include/linux/socket.h` and `include/uapi/linux/in.h`.
+/// Address family of `include/linux/socket.h` and protocol of `include/uapi/linux/in.h`.
 const AF_SMC: u8 = 43;
 const IPPROTO_TCP: u8 = 6;
 
-/// `INET_DIAG_INFO`: the request has a bit for each attribute, from that of number 1.
+/// `INET_DIAG_INFO`; bit 0 of the request stands for attribute 1.
 const TCP_INFO: u8 = 1 << (2 - 1);
 
 /// States of `include/net/tcp_states.h` in which a socket carries data, is about to, or waits for
@@ -24,18 +26,18 @@ const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 8 | 1 << 10;
 /// `SMC_DIAG_CONNINFO` and `SMC_DIAG_LGRINFO` of `include/uapi/linux/smc_diag.h`.
 const SMC_INFO: u8 = 1 | 1 << 1;
 
-/// Bytes of a `struct inet_diag_sockid`, all zero for every socket.
+/// Bytes of a `struct inet_diag_sockid`; all zero selects every socket.
 const SOCKID: usize = 48;
 
-/// The sockets of this machine that can be listed.
+/// Kinds of sockets of this machine that can be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SocketQuery {
     /// TCP over IPv4.
     Tcp4,
-    /// TCP over IPv6, with IPv4 in it.
+    /// TCP over IPv6, with IPv4-mapped addresses.
     Tcp6,
-    /// SMC.
+    /// SMC, over either address family.
     Smc,
 }
 
@@ -49,10 +51,9 @@ impl fmt::Display for SocketQuery {
     }
 }
 
-/// Asks this machine's kernel.
+/// Sends a query to this machine's kernel.
 ///
-/// The kernel loads the module of a family that is asked for: whoever asks has seen that it is
-/// there.
+/// The kernel loads the module of the requested family. Callers check first that it is loaded.
 pub(in crate::source) fn ask(query: SocketQuery, patience: Duration) -> Answer {
     let mut payload = match query {
         // struct inet_diag_req_v2: family, protocol, extensions, padding, states.

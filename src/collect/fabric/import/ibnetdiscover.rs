@@ -1,4 +1,5 @@
-//! The output of ibnetdiscover: a block for each node, and in it a line for each port with a link.
+//! Reads the output of ibnetdiscover: a block for each node, with a line for each port with a
+//! link. `import` calls it.
 
 use std::collections::HashMap;
 
@@ -6,18 +7,18 @@ use super::super::sweep::port_mut;
 use super::ImportError;
 use crate::model::{Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, Guid, SweepMethod};
 
-/// Lines before the line of a node.
+/// Values of the lines before the line of a node.
 #[derive(Default)]
 struct Head {
     vendor_id: u32,
     device_id: u16,
     system_image_guid: u64,
     node_guid: u64,
-    /// Of a switch the GUID of port 0, which stands in brackets behind the GUID of the node.
+    /// GUID of port 0 of a switch, in parentheses behind the GUID of the node.
     port_guid: Option<u64>,
 }
 
-/// A link as a port line has it: the far end by the id of its node.
+/// Link of a port line, with the far end by the ID of its node.
 struct Link {
     near: FabricEnd,
     far: (String, u8),
@@ -81,7 +82,7 @@ fn head_line(head: &mut Head, key: &str, value: &str) -> Option<()> {
     Some(())
 }
 
-/// `Switch\t40 "S-b83f…"\t\t# "leaf001" enhanced port 0 lid 2 lmc 0`
+/// Parses `Switch\t40 "S-b83f…"\t\t# "leaf001" enhanced port 0 lid 2 lmc 0`.
 fn node_line(head: &Head, line: &str) -> Option<(String, FabricNode)> {
     let (facts, comment) = line.split_once('#').unwrap_or((line, ""));
     let mut words = facts.split_whitespace();
@@ -117,7 +118,7 @@ fn node_line(head: &Head, line: &str) -> Option<(String, FabricNode)> {
     Some((id, node))
 }
 
-/// `[1](b83f…)\t"S-b83f…"[1]\t\t# lid 1 lmc 0 "leaf001" lid 2 4xHDR`
+/// Parses `[1](b83f…)\t"S-b83f…"[1]\t\t# lid 1 lmc 0 "leaf001" lid 2 4xHDR`.
 fn port_line(node: &mut FabricNode, line: &str) -> Option<(u8, (String, u8))> {
     let (facts, comment) = line.split_once('#').unwrap_or((line, ""));
     let (number, rest) = facts.strip_prefix('[')?.split_once(']')?;
@@ -141,7 +142,7 @@ fn port_line(node: &mut FabricNode, line: &str) -> Option<(u8, (String, u8))> {
     Some((number, (id.to_owned(), far.parse().ok()?)))
 }
 
-/// `4xHDR`
+/// Parses the width and speed of `4xHDR` into their codes.
 fn link(word: &str) -> Option<(u8, u16)> {
     let (width, speed) = word.split_once('x')?;
     let width = match width {
@@ -157,8 +158,8 @@ fn link(word: &str) -> Option<(u8, u16)> {
     Some((width, 1 << position))
 }
 
-/// Returns the text between the first two quotation marks and the text behind them. A node
-/// description may contain quotation marks only in the comment, where the last but its LID counts.
+/// Returns the text between the first two quotation marks, and the text behind them. A quotation
+/// mark inside a node description ends the text early.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let (_, rest) = text.split_once('"')?;
     rest.split_once('"')

@@ -1,11 +1,11 @@
-//! Node name maps of infiniband-diags: lines of a GUID and a name in quotation marks.
+//! Reads node name maps of infiniband-diags: lines of a GUID and a name in quotation marks.
 
 use std::collections::HashMap;
 
 use super::ImportError;
 
-/// Parses a node name map: names by the GUIDs of their nodes. `#` at the start of a line starts a
-/// comment.
+/// Parses a node name map. Returns names by the GUIDs of their nodes. A line that starts with `#`
+/// is a comment.
 ///
 /// # Errors
 /// A line has no GUID or no name.

@@ -1,4 +1,4 @@
-//! `opensm-subnet.lst`: one link a line, both ends in braces.
+//! Reads `opensm-subnet.lst`: one link a line, both ends in braces. `import` calls it.
 //!
 //! `{ CA-SM Ports:01 SystemGUID:b83f… NodeGUID:b83f… PortGUID:b83f… VenID:0002C9 DevID:101B
 //! Rev:000000A1 {node001 HCA-1} LID:0001 PN:01 } { SW … } PHY=4x LOG=ACT SPD=50`
@@ -45,13 +45,13 @@ pub(super) fn read(file: &str, text: &str) -> Result<Fabric, ImportError> {
 /// Splits a line into the text between the outer braces and the text behind them.
 fn end_of(line: &str) -> Option<(&str, &str)> {
     let start = line.find("{ ")? + 2;
-    // A node description may contain braces: the end is the port number and a closing brace.
+    // A node description may contain braces: only a brace behind the port number closes the end.
     let number = line[start..].find(" PN:")? + start;
     let close = line[number..].find(" }")? + number;
     Some((&line[start..close], &line[close + 2..]))
 }
 
-/// Adds the node of one end, and returns its place.
+/// Adds the node of one end, and returns the end.
 fn place(fabric: &mut Fabric, nodes: &mut HashMap<u64, usize>, text: &str) -> Option<FabricEnd> {
     let (facts, rest) = text.split_once(" {")?;
     let (name, tail) = rest.rsplit_once("} LID:")?;
@@ -88,15 +88,15 @@ fn place(fabric: &mut Fabric, nodes: &mut HashMap<u64, usize>, text: &str) -> Op
         fabric.nodes.len() - 1
     };
     let port_guid = Guid(number("PortGUID:")?);
-    // The LID of a switch is that of its port 0.
+    // The LID of a switch is the LID of its port 0.
     let owner = if kind == FabricNodeKind::Switch { 0 } else { port };
     let found = port_mut(&mut fabric.nodes[node], owner);
     (found.lid, found.guid) = (lid, Some(port_guid));
     Some(FabricEnd { node, port })
 }
 
-/// Returns the device id. opensm 3.3 writes that of the second node of a line in the upper half of 32
-/// bits.
+/// Returns the device ID. For the second node of a line, opensm 3.3 writes it in the upper half
+/// of 32 bits.
 fn device_id(number: u64) -> Option<u16> {
     u16::try_from(number).or_else(|_large| u16::try_from(number >> 16)).ok()
 }
@@ -122,7 +122,7 @@ fn state(word: &str) -> Option<u8> {
     })
 }
 
-/// Returns the code of a speed in Gb/s for each lane.
+/// Returns the code of a speed, which is in Gb/s for each lane.
 fn speed(word: &str) -> Option<u16> {
     Some(match word {
         "2.5" => 1,
