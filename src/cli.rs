@@ -1,4 +1,4 @@
-//! The command line: clap types whose doc comments are the help, the man pages and the completions.
+//! Command line: clap types whose doc comments are the help, the man pages and the completions.
 //!
 //! Parses and checks words; runs nothing. Used by `cmd`, which has one file per command.
 #![expect(clippy::doc_markdown, reason = "the help would show the backticks of doc comments")]
@@ -84,10 +84,10 @@ pub struct Cli {
 impl Cli {
     /// Parses a command line; returns the tree of commands and the matches.
     ///
-    /// clap copies the global flags into every command, which takes longer than everything else that
-    /// `devices` does. So the tree has only the commands whose names are among the words. A usage error is
-    /// explained by the whole tree. A request for help is an error whose text is the name of the command
-    /// (`rdmactl` or `rdmactl-ping`): the caller prints the help.
+    /// clap copies the global flags into every command, which takes longer than everything else
+    /// that `devices` does. So the tree has only the commands whose names are among the words.
+    /// A usage error is explained by the whole tree. A request for help is an error whose text
+    /// is the name of the command (`rdmactl` or `rdmactl-ping`): the caller prints the help.
     ///
     /// # Errors
     /// The command line is wrong, or it requests help or the version.

@@ -1,7 +1,7 @@
 //! Verdict on one pair from its evidence.
 //!
-//! The texts come from the table of verdicts ([`Code`]). [`super::root_cause`] finds the hosts that
-//! explain many failed pairs.
+//! The texts come from the table of verdicts ([`Code`]). [`super::root_cause`] finds the hosts
+//! that explain many failed pairs.
 
 mod fix;
 

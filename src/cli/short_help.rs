@@ -1,8 +1,8 @@
-//! The table behind `-h`: for each command the flags that people use most, with an example of
-//! each.
+//! Table behind `-h`: for each command, the most used flags with example values, and one
+//! example.
 //!
-//! `--help` and the man pages list all flags. The texts are those of the flags; `cmd::help` prints
-//! them.
+//! `--help` and the man pages list all flags. The texts are the texts of the flags. `cmd::help`
+//! prints them.
 
 /// The short help of one command.
 #[derive(Debug)]

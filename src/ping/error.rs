@@ -52,7 +52,7 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
         CmError::Call { step: Step::Connect, errno: Errno::HOST_UNREACHABLE, .. } => {
             errno(&Errno::TIMED_OUT)
         }
-        // As if nobody had replied: the peer did not.
+        // Treated as a timeout: the peer did not reply.
         CmError::NotThePeer { .. }
         | CmError::TimedOut { .. }
         | CmError::Call { step: Step::Connect, errno: Errno::TIMED_OUT, .. } => Cause::Timeout,

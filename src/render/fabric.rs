@@ -33,7 +33,7 @@ struct HostFabrics<'reports> {
     taken_ns: Option<u64>,
     /// The subnets.
     fabrics: Vec<JudgedFabric<'reports>>,
-    /// What is there but could not be read.
+    /// Values that exist but could not be read.
     problems: &'reports Problems,
     /// Why there is no answer at all.
     failure: &'reports Option<HostFailure>,
@@ -45,7 +45,7 @@ struct JudgedFabric<'reports> {
     /// The subnet.
     #[serde(flatten)]
     fabric: &'reports Fabric,
-    /// What is wrong, the worst first.
+    /// Findings of the subnet, the most severe first.
     findings: Vec<FindingEntry>,
 }
 

@@ -45,7 +45,8 @@ pub struct ConnectionsDocument<'reports> {
     hosts: Vec<HostConnections<'reports>>,
 }
 
-/// What one host has. A connection of two of the hosts is told by one of them only.
+/// Connections of one host. A connection between two of the hosts is listed at one of them
+/// only.
 #[derive(Debug, Serialize, JsonSchema)]
 struct HostConnections<'reports> {
     /// The name the operator asked by; the machine's own name for this host.
@@ -56,7 +57,7 @@ struct HostConnections<'reports> {
     taken_ns: Option<u64>,
     /// Its connections.
     connections: Vec<Connection>,
-    /// What is there but could not be read.
+    /// Values that exist but could not be read.
     problems: &'reports Problems,
     /// Why there is no answer at all.
     failure: &'reports Option<HostFailure>,
@@ -104,7 +105,7 @@ pub struct PingDocument<'report> {
     schema: &'static str,
     /// Name and version of the program.
     tool: &'static str,
-    /// What the run found.
+    /// Report of the run.
     #[serde(flatten)]
     report: &'report PingReport,
 }

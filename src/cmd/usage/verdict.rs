@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use crate::model::ConnectionVerdict;
 use crate::model::ping::{Code, WarningCode};
 
-/// Returns the text of a code; `None` for another word. A code is a verdict or warning of `ping`
-/// (`roce.udp4791_blocked`), or a verdict of `connections` (`fallback_confirmed`). The part before
-/// the dot may be left out.
+/// Returns the text of a code; `None` for another word. A code is a verdict or warning of
+/// `ping` (`roce.udp4791_blocked`), or a verdict of `connections` (`fallback_confirmed`). The
+/// part before the dot may be left out.
 pub(super) fn text_of(word: &str) -> Option<String> {
     let is_short = |code: &&str| code.split_once('.').is_some_and(|(_, short)| short == word);
     text_of_code(word).or_else(|| {

@@ -60,8 +60,8 @@ const PROCESSOR: Duration = Duration::from_micros(500);
 
 /// Memory of the operator without hosts, for each host, and for each ordered pair.
 ///
-/// Measured: `devices -H` has 34 MB with 512 agents (BENCHMARKS.md); a simulation of 1,000 hosts with
-/// 999,000 pairs has 45 MiB, one of 100 hosts 12.5 MiB.
+/// Measured: `devices -H` has 34 MB with 512 agents (BENCHMARKS.md). A simulation of 1,000
+/// hosts with 999,000 pairs has 45 MiB, a simulation of 100 hosts 12.5 MiB.
 const MEMORY: [u64; 3] = [12 << 20, 48 << 10, 36];
 
 impl Plan {

@@ -20,7 +20,7 @@ pub struct PingDiffDocument<'a> {
     schema: &'static str,
     /// Name and version of the program.
     tool: &'static str,
-    /// What has changed.
+    /// Changes between the runs.
     #[serde(flatten)]
     diff: &'a PingDiff,
 }

@@ -8,13 +8,13 @@ use crate::model::ping::{
     Coverage, Finding, Outlier, Pair, PingHost, PingReport, Summary, Warning,
 };
 
-/// One event of a run. Hosts come first, the summary last; pairs come as they end, those that are tried again
-/// once more: the last line of a pair counts.
+/// Event of a run. Events of hosts come first, the summary comes last. A pair has an event
+/// after each attempt: the last event of a pair counts.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PingEvent<'a> {
     /// Kind and version: a key may be added under the same version; another change raises it.
     schema: &'static str,
-    /// What happened.
+    /// Kind of the event, with its data.
     #[serde(flatten)]
     what: What<'a>,
 }
@@ -24,7 +24,7 @@ pub struct PingEvent<'a> {
 enum What<'a> {
     /// A host was reached, or was not.
     Host {
-        /// Its number, by which pairs name it.
+        /// Number of the host, which pairs refer to.
         id: usize,
         /// The host.
         #[serde(flatten)]
@@ -32,25 +32,26 @@ enum What<'a> {
     },
     /// A pair was tried.
     Pair {
-        /// The name of the host that asks.
+        /// Name of the source host.
         source_host: &'a str,
-        /// The name of the host that answers.
+        /// Name of the target host.
         target_host: &'a str,
-        /// What came of it.
+        /// Result of the pair.
         #[serde(flatten)]
         pair: &'a Pair,
     },
-    /// Something explains pairs that failed.
+    /// A finding explains failed pairs.
     Finding {
-        /// The name of the host that is to blame; `null` where it is none.
+        /// Name of the host with the root cause; `null` if the root cause is no host.
         name: Option<&'a str>,
         /// The finding.
         #[serde(flatten)]
         finding: &'a Finding,
     },
-    /// Something is slow.
+    /// A pair, a host, a leaf switch or a path is slow.
     Outlier {
-        /// The name of the host, or of the source of a pair; `null` of leaves.
+        /// Name of the host, or of the source host of a pair; `null` for leaf switches and
+        /// paths.
         name: Option<&'a str>,
         /// The outlier.
         #[serde(flatten)]
@@ -64,17 +65,19 @@ enum What<'a> {
     },
     /// The run is over.
     Summary {
-        /// How many pairs there were, and what came of them.
+        /// Number of pairs by result.
         summary: &'a Summary,
-        /// Which pairs were to be tried, and which of them were.
+        /// Planned and tested pairs.
         coverage: &'a Option<Coverage>,
-        /// The file that this was made up from, without any message; `null` for a real run.
+        /// File of the simulated fabric; `null` for a real run. A simulation sends no message.
         simulated: &'a Option<String>,
-        /// When all hosts were reached, in nanoseconds since 1970 UTC.
+        /// Time at which all hosts were reached, in nanoseconds since 1970 UTC; `null` for a
+        /// simulation.
         taken_ns: Option<u64>,
-        /// From when the last agent said hello, or the last host failed to, to the last answer, in milliseconds.
+        /// Time from the end of agent startup to the last result, in milliseconds. Agent
+        /// startup ends when the last agent is connected or the last host has failed.
         elapsed_ms: u64,
-        /// Agents that could not be confirmed gone.
+        /// Agents that may still be running, each with the command that stops the agent.
         left_behind: &'a [String],
     },
 }

@@ -18,7 +18,7 @@ pub struct PingPlanDocument<'a> {
     schema: &'static str,
     /// Name and version of the program.
     tool: &'static str,
-    /// What a run would do.
+    /// Plan of the run.
     #[serde(flatten)]
     plan: &'a PlannedRun,
 }

@@ -1,6 +1,6 @@
-//! Length at which a line without an end is cut, in bytes.
+//! Splits a stream of bytes into lines. Used by the readers of lines in `wire`.
 
-/// What anything else on a line may be long, before it is no line any more.
+/// Length in bytes at which a line without an end is cut.
 const NOISE_LINE: usize = 64 * 1024;
 
 /// Splits arriving bytes into lines. A line without an end is cut at 64 KiB.
