@@ -371,6 +371,10 @@ fn a_host_that_did_not_respond_is_not_told_as_a_filter_result() {
     let (code, stdout, stderr) = rdmactl(&one);
     assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
     assert!(stderr.contains("n1: ") && !stderr.contains("rows match"), "{stderr}");
+    let pair = [&["ping", "n1", "n2", "--rails", "1"], &ssh[..]].concat();
+    let (code, stdout, stderr) = rdmactl(&pair);
+    assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+    assert!(stderr.contains("--rails 1: no host responded: "), "{stderr}");
 }
 
 #[test]

@@ -81,7 +81,10 @@ impl<'global, L: Listing> View<'global, L> {
         refuse_host_set(global)?;
         refuse_late_plus(global)?;
         let filter = global.filter.as_deref().map(Filter::parse).transpose().map_err(|error| {
-            let fix = format!("write for example -w '{}'; -o help lists the columns", L::EXAMPLE);
+            let is_no_column = error.what.starts_with("no column ");
+            let some = if is_no_column { among_them::<L>() } else { String::new() };
+            let fix =
+                format!("write for example -w '{}'; -o help lists the columns{some}", L::EXAMPLE);
             Advice::error(format!("invalid filter expression:\n{error}"), fix)
         })?;
         let order = global.sort.as_deref().map(Order::parse).transpose();
@@ -303,9 +306,21 @@ fn no_column<L: Listing>(flag: &str, error: &str) -> anyhow::Error {
         let fix = "-o chooses columns; the file for the raw data is --save FILE";
         return Advice::error(error, fix);
     }
-    let shown = L::COLUMNS.iter().filter(|column| column.shown == Shown::Always);
-    let words: Vec<String> = shown.map(|column| column.title.to_lowercase()).take(3).collect();
+    let words: Vec<String> = usual_columns::<L>().take(3).collect();
     let example = if flag == "-s" { words.last().cloned() } else { Some(words.join(",")) };
     let example = example.unwrap_or_default();
-    Advice::error(error, format!("write for example {flag} {example}; -o help lists the columns"))
+    let some = among_them::<L>();
+    let fix = format!("write for example {flag} {example}; -o help lists the columns{some}");
+    Advice::error(error, fix)
+}
+
+/// Names the columns that every table of the listing has.
+fn among_them<L: Listing>() -> String {
+    let words: Vec<String> = usual_columns::<L>().collect();
+    format!(", among them {}", words.join(", "))
+}
+
+fn usual_columns<L: Listing>() -> impl Iterator<Item = String> {
+    let shown = L::COLUMNS.iter().filter(|column| column.shown == Shown::Always);
+    shown.map(|column| column.title.to_lowercase())
 }

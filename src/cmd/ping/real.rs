@@ -152,11 +152,22 @@ impl Real {
         self.places.iter().zip(reached).map(member).collect()
     }
 
-    /// Returns an error for the first rail of --rails that the hosts do not have.
+    /// Returns an error for the first rail of --rails that the hosts do not have. If no host was
+    /// reached, the error names the first failure, because the rails are unknown.
     fn unknown_rail(reached: &[Reached], overrides: &Overrides) -> Option<anyhow::Error> {
         let inventories = reached.iter().flatten().map(|entered| &entered.inventory);
         let rails = matrix::count_rails(inventories, overrides);
         let unknown = overrides.rails.iter().find(|&&rail| rail >= rails)?;
+        if reached.iter().all(Result::is_err)
+            && let Some(failure) = reached.iter().find_map(|result| result.as_ref().err())
+        {
+            let what = format!("--rails {unknown}: no host responded: {}", failure.detail);
+            let fix = failure.fix.clone();
+            return Some(Advice::error(
+                what,
+                fix.map_or("test without --rails".into(), String::from),
+            ));
+        }
         let what = match rails {
             1 => format!("--rails {unknown}: the hosts have one rail, 0"),
             _ => format!("--rails {unknown}: the hosts have the rails 0 to {}", rails - 1),
