@@ -50,14 +50,14 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     for note in notes(&reports, global.queries_hosts(), global.verbose > 0) {
         say(term, &note);
     }
-    if let Some(note) = failed(global, &reports) {
+    if let Some(note) = failed(global, args.redact, &reports) {
         say(term, &note);
     }
     Ok(Outcome::of_listing(&reports))
 }
 
 /// Returns the note about failed hosts, with the command that records these hosts again.
-fn failed(global: &Global, reports: &[HostReport]) -> Option<Note> {
+fn failed(global: &Global, redacts: bool, reports: &[HostReport]) -> Option<Note> {
     let failed: Vec<&HostReport> = reports.iter().filter(|one| one.failure.is_some()).collect();
     if failed.is_empty() || !global.queries_hosts() {
         return None;
@@ -69,8 +69,10 @@ fn failed(global: &Global, reports: &[HostReport]) -> Option<Note> {
         reports.len()
     );
     let set = names::in_shell(&names);
-    let fix =
-        format!("after the fix of each host, record again: rdmactl capture -H {set} --save FILE");
+    let redact = if redacts { " --redact" } else { "" };
+    let fix = format!(
+        "after the fix of each host, record again: rdmactl capture -H {set}{redact} --save FILE"
+    );
     Some(Note { text: escape(&text).into_owned(), fix: Some(fix) })
 }
 
