@@ -41,6 +41,7 @@ mod ssh_program;
 mod sudo;
 mod target;
 mod time_limit;
+mod timed;
 mod unlock;
 mod upload;
 mod watchdog;

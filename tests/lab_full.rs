@@ -315,22 +315,22 @@ fn an_rdma_cm_connection_is_made_by_the_peer_of_the_pair_only() {
     let gids = ["::ffff:10.10.1.2", "::ffff:10.10.1.4"];
     let cm = |role: &str, proof: [u64; 2]| json!({ "method": "cm", "role": role, "proof": proof });
     let mut source = Worker::start(&lab, "n2", "");
-    let mut stranger = Worker::start(&lab, "n2", "");
+    let mut intruder = Worker::start(&lab, "n2", "");
     let mut target = Worker::start(&lab, "n4", "");
     let listening = open(&mut target, gids[1], cm("target", [1, 2])).expect("a listener");
     let connecting = open(&mut source, gids[0], cm("source", [1, 2])).expect("an end");
-    let strange = open(&mut stranger, gids[0], cm("source", [1, 3])).expect("an end");
+    let unpaired = open(&mut intruder, gids[0], cm("source", [1, 3])).expect("an end");
 
     let accepted = connect(&mut target, &connecting, gids[0]);
-    let refused = connect(&mut stranger, &listening, gids[1]);
-    let refused = stranger.answer(refused).expect_err("the stranger lacks the number");
+    let refused = connect(&mut intruder, &listening, gids[1]);
+    let refused = intruder.answer(refused).expect_err("the other end lacks the number");
     assert_eq!(refused.cause, Cause::Refused, "{refused:?}");
     let connected = connect(&mut source, &listening, gids[1]);
     for result in [source.answer(connected), target.answer(accepted)] {
         assert!(matches!(result, Ok(StepResult::Connected)), "{result:?}");
     }
 
-    for worker in [&mut source, &mut stranger, &mut target] {
+    for worker in [&mut source, &mut intruder, &mut target] {
         let closed = worker.ask(Act::Close);
         worker.answer(closed).expect("closed");
     }
@@ -341,8 +341,8 @@ fn an_rdma_cm_connection_is_made_by_the_peer_of_the_pair_only() {
     let connected = connect(&mut source, &listening, gids[1]);
     let error = source.answer(connected).expect_err("the listener lacks the number");
     assert!(error.detail.contains("the listener is not the peer"), "{error:?}");
-    drop((target.answer(accepted), strange));
-    for worker in [source, stranger, target] {
+    drop((target.answer(accepted), unpaired));
+    for worker in [source, intruder, target] {
         worker.end();
     }
     lab.assert_nothing_left("n2");

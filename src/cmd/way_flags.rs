@@ -21,12 +21,8 @@ pub(super) fn keep(typed: &Global) {
 
 /// Returns a text whose fixes have the flags of this run in each rdmactl command with `-H`.
 pub(super) fn in_fixes(text: &str) -> String {
-    let flags = FLAGS.get().map_or("", String::as_str);
-    if flags.is_empty() {
-        return text.to_owned();
-    }
     let line = |line| match fix_of(line) {
-        Some((before, fix)) => Cow::Owned(format!("{before}{}", with(fix, flags))),
+        Some((before, fix)) => Cow::Owned(format!("{before}{}", in_fix(fix))),
         None => Cow::Borrowed(line),
     };
     text.split_inclusive('\n').map(line).collect()

@@ -7,7 +7,6 @@ pub(super) mod fate;
 mod followed;
 mod outbox;
 mod reader;
-mod timed;
 mod way;
 
 use std::io::{self, BufReader};
@@ -20,13 +19,13 @@ use std::time::Duration;
 use fate::Fate;
 use outbox::Outbox;
 use reader::Inbox;
-use timed::Timed;
 use way::Way;
 
 use super::last_words::last_words;
 use super::remote_command::{NO_AGENT, Privilege, STARTED};
 use super::ssh::fault;
 use super::time_limit::MORE_TIME;
+use super::timed::Timed;
 use super::{Access, Leftover, Nonce, Pipe, Watchdog, local, sudo};
 use crate::clock::{self, Deadline};
 use crate::model::ping::Life;

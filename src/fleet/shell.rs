@@ -9,8 +9,7 @@ mod batch;
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
-use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::os::unix::net::UnixStream;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use super::last_words::last_words;
 use super::remote_command::{self, Privilege};
 use super::ssh::fault;
 use super::time_limit::MORE_TIME;
+use super::timed::Timed;
 use super::{Access, Nonce, Pipe, sudo};
 use crate::clock::Deadline;
 use crate::collect::host_report;
@@ -47,7 +47,7 @@ pub struct Shell {
 
 struct State {
     pipe: Pipe,
-    stream: BufReader<UnixStream>,
+    stream: BufReader<Timed>,
     nonce: String,
     /// Boot time of the host by its own clock, in nanoseconds since 1970 UTC.
     started_ns: Option<u64>,
@@ -98,7 +98,7 @@ impl Shell {
         let stream = pipe.stream().try_clone().map_err(|error| lost(&error, &pipe))?;
         let mut state = State {
             pipe,
-            stream: BufReader::new(stream),
+            stream: BufReader::new(Timed::new(stream, deadline)),
             nonce: nonce.to_string(),
             started_ns: None,
             asked: Vec::new(),
@@ -223,7 +223,7 @@ impl State {
         question: &str,
         deadline: Deadline,
     ) -> Result<(Vec<u8>, Option<u64>), HostFailure> {
-        let stream = self.stream.get_ref();
+        let stream = self.pipe.stream();
         let sent = stream
             .set_write_timeout(Some(patience(deadline)))
             .and_then(|()| (&*stream).write_all(format!("{question}\n").as_bytes()));
@@ -247,32 +247,15 @@ impl State {
 
     /// Reads a line with its line break, at most `limit` bytes.
     fn line(&mut self, deadline: Deadline, limit: u64) -> Result<Vec<u8>, HostFailure> {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        self.stream.get_mut().set_deadline(deadline);
         let mut line = Vec::new();
-        loop {
-            // A host that sends byte by byte does not move the deadline.
-            let set = if deadline.is_over() {
-                Err(io::ErrorKind::WouldBlock.into())
-            } else {
-                self.stream.get_ref().set_read_timeout(Some(patience(deadline)))
-            };
-            let part = match set.and_then(|()| self.stream.fill_buf()) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                part => part.map_err(|error| lost(&error, &self.pipe))?,
-            };
-            if part.is_empty() && line.is_empty() {
+        match (&mut self.stream).take(limit).read_until(b'\n', &mut line) {
+            Ok(0) => {
                 let detail = format!("the shell on the host ended{}", self.pipe.last_words());
-                return Err(HostFailure::new(Reason::Lost, detail));
+                Err(HostFailure::new(Reason::Lost, detail))
             }
-            let part = &part[..part.len().min(limit - line.len())];
-            let end = part.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(part.len(), |end| end + 1);
-            line.extend_from_slice(&part[..taken]);
-            let is_end = end.is_some() || taken == 0 || line.len() == limit;
-            self.stream.consume(taken);
-            if is_end {
-                return Ok(line);
-            }
+            Ok(_) => Ok(line),
+            Err(error) => Err(lost(&error, &self.pipe)),
         }
     }
 }
@@ -298,7 +281,9 @@ fn lost(error: &io::Error, pipe: &Pipe) -> HostFailure {
 fn a_host_that_sends_byte_by_byte_does_not_move_the_deadline() {
     let (pipe, mut far, _shared) =
         Pipe::pair(Arc::new(super::pipe::Waker::new().unwrap())).unwrap();
-    let stream = BufReader::new(pipe.stream().try_clone().unwrap());
+    let deadline = Deadline::after(Duration::from_millis(100));
+    let stream = Timed::new(pipe.stream().try_clone().unwrap(), deadline);
+    let stream = BufReader::new(stream);
     let nonce = String::new();
     let mut state = State { pipe, stream, nonce, started_ns: None, asked: Vec::new() };
     let host = std::thread::spawn(move || {
@@ -306,7 +291,7 @@ fn a_host_that_sends_byte_by_byte_does_not_move_the_deadline() {
             super::poll::wait(&mut [], Some(Duration::from_millis(5))).unwrap();
         }
     });
-    let failure = state.line(Deadline::after(Duration::from_millis(100)), 1 << 20).unwrap_err();
+    let failure = state.line(deadline, 1 << 20).unwrap_err();
     assert_eq!(failure.reason, Reason::Timeout, "{failure:?}");
     drop(state);
     host.join().unwrap();

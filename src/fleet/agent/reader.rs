@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::super::budget::Share;
 use super::followed::{FollowError, Followed, report_of};
-use super::timed::Timed;
 use crate::clock::{self, Deadline};
+use crate::fleet::timed::Timed;
 use crate::model::probe::{StepError, StepResult};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::source::Recording;

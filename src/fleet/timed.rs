@@ -1,4 +1,4 @@
-//! Reads from a socket with a deadline for the whole wait.
+//! Reads from a socket with a deadline for the whole wait. `agent` and `shell` use it.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
