@@ -10,6 +10,8 @@ mod consumers;
 mod dcb;
 mod ethtool;
 mod fabric;
+#[cfg(test)]
+mod long_lists;
 mod nldev;
 mod provider;
 mod reader;

@@ -91,14 +91,16 @@ pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
 
 /// Returns the kernel's index and name of each device.
 fn device_indices(reader: &mut Reader<'_>, key: &str) -> Option<Vec<(u32, String)>> {
-    ask(reader, key, DEVICES).map(|answer| indices(&answer))
+    ask(reader, key, DEVICES).map(|answer| indices(reader, key, &answer))
 }
 
-/// Returns the indices and names in a reply to [`DEVICES`].
-fn indices(answer: &[u8]) -> Vec<(u32, String)> {
+/// Returns the indices and names in a reply to [`DEVICES`]. Reports a reply with too many.
+fn indices(reader: &mut Reader<'_>, key: &str, answer: &[u8]) -> Vec<(u32, String)> {
     let device =
         |fields: Fields<'_>| Some((fields.u32(attr::DEV_INDEX)?, fields.text(attr::DEV_NAME)?));
-    messages(answer).filter_map(device).take(MAX_DEVICES).collect()
+    let mut all = messages(answer).filter_map(device).collect();
+    reader.cut(key, &DEVICES.to_string(), MAX_DEVICES, &mut all);
+    all
 }
 
 fn read_objects(

@@ -258,6 +258,20 @@ impl<'source> Reader<'source> {
         self.note(key, path, detail, None);
     }
 
+    /// Reports a log with more than `limit` lines, of which only the latest are used.
+    pub(super) fn older_lines(&mut self, key: &str, path: &str, limit: usize) {
+        let detail = format!("{path} has more than {limit} lines; older lines are not used");
+        self.note(key, path, detail, None);
+    }
+
+    /// Removes the entries of a list beyond `limit`, and reports a list that had more.
+    pub(super) fn cut<T>(&mut self, key: &str, path: &str, limit: usize, list: &mut Vec<T>) {
+        if list.len() > limit {
+            self.too_long(key, path, limit);
+            list.truncate(limit);
+        }
+    }
+
     /// Reports a table that was not read to its end because of too many unreadable entries.
     pub(super) fn given_up(&mut self, key: &str, path: &str, failures: usize) {
         let detail = format!("{path}: {failures} entries are unreadable; the rest is not read");

@@ -39,10 +39,7 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
         Err(_) => None,
     };
     let Some(mut names) = reader.names_of("devices", CLASS, listed) else { return };
-    if names.len() > MAX_DEVICES {
-        reader.too_long("devices", CLASS, MAX_DEVICES);
-        names.truncate(MAX_DEVICES);
-    }
+    reader.cut("devices", CLASS, MAX_DEVICES, &mut names);
     names.sort_by(|a, b| crate::names::compare(a, b));
     report.devices = names.iter().map(|name| device::read(reader, name, &report.parts)).collect();
     drop_vanished(reader, report);

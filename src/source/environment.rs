@@ -18,8 +18,9 @@ use super::{Answer, ReadError};
 /// Time limit of reading one process.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Limit of the bytes that are read of an environment.
-const LIMIT: u64 = 256 * 1024;
+/// Limit of the bytes of an environment: Linux starts a process with at most 6 MiB of arguments and
+/// environment.
+const LIMIT: u64 = 6 << 20;
 
 /// Limit of abandoned threads. When it is reached, no further process is read.
 const MAX_LEFT: usize = 3;
@@ -74,7 +75,10 @@ impl Left {
 fn read(pid: u32) -> Answer {
     let mut content = Vec::new();
     let file = fs::File::open(format!("/proc/{pid}/environ")).map_err(|error| failed(&error))?;
-    file.take(LIMIT).read_to_end(&mut content).map_err(|error| failed(&error))?;
+    file.take(LIMIT + 1).read_to_end(&mut content).map_err(|error| failed(&error))?;
+    if content.len() as u64 > LIMIT {
+        return Err(ReadError::TooBig);
+    }
     let settings = content.split(|byte| *byte == 0);
     let told = settings.filter(|setting| {
         SETTINGS.iter().any(|name| setting.starts_with(name)) && !setting.contains(&b'\n')
@@ -88,6 +92,8 @@ fn of_an_environment_only_what_decides_on_transports_is_told() {
     let mut child = std::process::Command::new("cat")
         .stdin(std::process::Stdio::piped())
         .env_clear()
+        // Environments may have up to 6 MiB.
+        .envs(["A", "B", "C"].map(|name| (name, "x".repeat(100 << 10))))
         .env("UCX_TLS", "tcp")
         .env("SECRET", "x")
         .spawn()

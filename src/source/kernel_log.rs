@@ -7,8 +7,9 @@ use rustix::io::{Errno, read};
 
 use super::{Answer, ReadError};
 
-/// Limit of lines; the latest ones are kept.
-const LINES: usize = 4096;
+/// Limit of lines; the latest ones are kept. `collect` uses one line less, so that it can report
+/// that the log has more.
+const LINES: usize = 4097;
 /// Limit of a record of `/dev/kmsg` in bytes (`PRINTK_MESSAGE_MAX` of
 /// `kernel/printk/internal.h`).
 const RECORD: usize = 8192;

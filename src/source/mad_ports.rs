@@ -15,8 +15,6 @@ use crate::sys::umad::read_start;
 
 /// Directory of the ports.
 const PORTS: &str = "/sys/class/infiniband_mad";
-/// Limit of ports.
-const MAX_PORTS: usize = 4096;
 
 /// Port that sends management datagrams.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +47,7 @@ pub(super) fn list() -> Answer {
         ReadError::Errno(error.raw_os_error().map_or(Errno::IO, Errno::from_code))
     })?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = names.filter(|name| is_umad(name)).take(MAX_PORTS).collect();
+    let mut names: Vec<String> = names.filter(|name| is_umad(name)).collect();
     names.sort_by_key(|name| (name.len(), name.clone()));
     let mut text = String::new();
     for umad in names {
@@ -97,7 +95,7 @@ pub fn parse_mad_ports(answer: &[u8]) -> Vec<MadPortFacts> {
             physical_state: physical.parse().ok()?,
         })
     };
-    text.lines().take(MAX_PORTS).filter_map(port).collect()
+    text.lines().filter_map(port).collect()
 }
 
 #[test]

@@ -24,7 +24,7 @@ const OWN_FILES: &str = "/etc/";
 
 /// Limit of servers per client; no file system has as many.
 const MAX_NODES: usize = 16_384;
-/// Limit of log lines; older lines are dropped.
+/// Limit of log lines; a problem reports that older lines exist.
 const MAX_LINES: usize = 4096;
 
 /// Reads all clients.
@@ -49,9 +49,11 @@ pub(super) fn read(reader: &mut Reader<'_>, mounts: &[Mount], found: &mut Consum
     let question = Question::KernelLog(TAG.into());
     if let Some(log) = reader.answer("consumers/beegfs/log", &question) {
         let log = String::from_utf8_lossy(&log);
-        let mut lines: Vec<BeegfsLogLine> = log.lines().filter_map(parse_log).collect();
-        lines.drain(..lines.len().saturating_sub(MAX_LINES));
-        found.beegfs_log = Some(lines);
+        let older = log.lines().count().saturating_sub(MAX_LINES);
+        if older > 0 {
+            reader.older_lines("consumers/beegfs/log", &question.to_string(), MAX_LINES);
+        }
+        found.beegfs_log = Some(log.lines().skip(older).filter_map(parse_log).collect());
     }
     found.beegfs = Some(all);
 }
@@ -69,10 +71,7 @@ fn read_client(reader: &mut Reader<'_>, module: &str, id: String) -> BeegfsClien
         };
         nodes.extend(parse_nodes(kind, &text));
     }
-    if nodes.len() > MAX_NODES {
-        reader.too_long(&key, &path, MAX_NODES);
-        nodes.truncate(MAX_NODES);
-    }
+    reader.cut(&key, &path, MAX_NODES, &mut nodes);
     let config = parse_config(&config);
     let mut filter = |name: &str| {
         let (_, file) = config.iter().find(|(known, file)| known == name && !file.is_empty())?;

@@ -18,11 +18,12 @@ const MAX: usize = 16_384;
 
 /// Reads sessions, node records and portals. Node records are read only if a session exists.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    let names = list(reader, "consumers/iscsi", SESSIONS);
+    let mut names = list(reader, "consumers/iscsi", SESSIONS);
+    reader.cut("consumers/iscsi", SESSIONS, MAX, &mut names);
     if !names.is_empty() {
         let connections = list(reader, "consumers/iscsi", CONNECTIONS);
         let session = |name: &String| read_session(reader, name, &connections);
-        found.iscsi = Some(names.iter().take(MAX).map(session).collect());
+        found.iscsi = Some(names.iter().map(session).collect());
         found.iscsi_nodes = Some(read_nodes(reader));
     }
     let portals = read_portals(reader);
@@ -88,6 +89,10 @@ fn read_nodes(reader: &mut Reader<'_>) -> Vec<IscsiNode> {
                 let path = format!("{folder}/{name}");
                 let source = path.trim_end_matches('/').to_owned();
                 let Some(text) = read_text(reader, key, &source) else { continue };
+                if all.len() == MAX {
+                    reader.too_long(key, NODES, MAX);
+                    return all;
+                }
                 let (address, port) = parse_portal(portal.split(',').take(2));
                 let transport = text.lines().find_map(|line| {
                     line.strip_prefix("iface.transport_name")?.trim_start().strip_prefix('=')
@@ -99,10 +104,6 @@ fn read_nodes(reader: &mut Reader<'_>) -> Vec<IscsiNode> {
                     port,
                     transport: transport.map(|name| name.trim().to_owned()),
                 });
-                if all.len() == MAX {
-                    reader.too_long(key, NODES, MAX);
-                    return all;
-                }
             }
         }
     }

@@ -17,7 +17,8 @@ const UNITS: &str = "/etc/systemd/system";
 /// Reads the NFS and 9P mounts and the configured mounts. Returns all mounts of the host.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) -> Vec<Mount> {
     let Some(text) = read_text(reader, "consumers/mounts", MOUNTS) else { return Vec::new() };
-    let mounts: Vec<Mount> = text.lines().filter_map(parse_mount).take(MAX_MOUNTS).collect();
+    let mut mounts: Vec<Mount> = text.lines().filter_map(parse_mount).collect();
+    reader.cut("consumers/mounts", MOUNTS, MAX_MOUNTS, &mut mounts);
     let p9 = mounts.iter().filter(|mount| mount.fstype == "9p").map(|mount| P9Mount {
         device: mount.device.clone(),
         mount_point: mount.place.clone(),

@@ -85,10 +85,7 @@ fn read_server(reader: &mut Reader<'_>) -> Option<NfsServer> {
     let folder = format!("{SERVER}/clients");
     let clients = reader.names("consumers/nfsd/clients", &folder).map(|mut ids| {
         ids.sort_by(|a, b| crate::names::compare(a, b));
-        if ids.len() > MAX {
-            reader.too_long("consumers/nfsd/clients", &folder, MAX);
-            ids.truncate(MAX);
-        }
+        reader.cut("consumers/nfsd/clients", &folder, MAX, &mut ids);
         ids.into_iter().map(|id| read_client(reader, &folder, id)).collect()
     });
     Some(NfsServer { listeners, clients })

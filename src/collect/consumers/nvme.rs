@@ -16,16 +16,18 @@ const MAX: usize = 16_384;
 /// Reads controllers, configured transports and target ports. Configured transports are read only
 /// if a fabrics controller exists.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    let names = list(reader, "consumers/nvme", CONTROLLERS);
+    let mut names = list(reader, "consumers/nvme", CONTROLLERS);
+    reader.cut("consumers/nvme", CONTROLLERS, MAX, &mut names);
     let all: Vec<NvmeController> =
-        names.iter().take(MAX).filter_map(|name| read_controller(reader, name)).collect();
+        names.iter().filter_map(|name| read_controller(reader, name)).collect();
     if !all.is_empty() {
         found.nvme_intents = Some(read_intents(reader));
         found.nvme = Some(all);
     }
-    let ports = list(reader, "consumers/nvmet", TARGET);
+    let mut ports = list(reader, "consumers/nvmet", TARGET);
+    reader.cut("consumers/nvmet", TARGET, MAX, &mut ports);
     if !ports.is_empty() {
-        found.nvmet = Some(ports.into_iter().take(MAX).map(|id| read_port(reader, id)).collect());
+        found.nvmet = Some(ports.into_iter().map(|id| read_port(reader, id)).collect());
     }
 }
 

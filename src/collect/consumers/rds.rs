@@ -30,10 +30,7 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
         // The second list repeats the connections over IPv4.
         all.extend(more.into_iter().filter(|one| one.local.is_ipv6()));
     }
-    if all.len() > MAX {
-        reader.too_long(key, &list.to_string(), MAX);
-        all.truncate(MAX);
-    }
+    reader.cut(key, &list.to_string(), MAX, &mut all);
     found.rds = Some(all);
 }
 

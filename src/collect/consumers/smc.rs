@@ -33,10 +33,7 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     }
     let all = Messages::new(&answer).filter_map(|message| decode(message.payload));
     let mut all: Vec<SmcSocket> = all.collect();
-    if all.len() > MAX {
-        reader.too_long(key, &query.to_string(), MAX);
-        all.truncate(MAX);
-    }
+    reader.cut(key, &query.to_string(), MAX, &mut all);
     found.smc = Some(all);
 }
 

@@ -77,10 +77,7 @@ fn read_sockets(reader: &mut Reader<'_>, source: SocketSource) -> Option<Vec<Tcp
     }
     let mut all = found?;
     all.retain(is_outward);
-    if all.len() > MAX_SOCKETS {
-        reader.too_long(key, "TCP sockets", MAX_SOCKETS);
-        all.truncate(MAX_SOCKETS);
-    }
+    reader.cut(key, "TCP sockets", MAX_SOCKETS, &mut all);
     Some(all)
 }
 

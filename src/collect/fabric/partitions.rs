@@ -30,7 +30,10 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 let keys: Vec<u16> = keys.filter(|key| *key & 0x7fff != 0).collect();
                 let is_full = keys.len() == PartitionBlock::KEYS;
                 port_mut(node, end.port).p_keys.get_or_insert_default().extend(keys);
-                if is_full && block + 1 < MAX_BLOCKS {
+                if is_full && block + 1 == MAX_BLOCKS {
+                    let why = "the port has more partition keys; the rest is not read";
+                    fabric.unanswered.push(unanswered_by(node, PartitionBlock::NAME, &why));
+                } else if is_full {
                     let next = u32::try_from(block + 1).unwrap_or(u32::MAX);
                     if let Some((lid, mad)) = to_port::<PartitionBlock>(node, end.port, next) {
                         requests.ask(lid, mad, (end, block + 1))?;
@@ -45,4 +48,51 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
     }
     requests.count_in(fabric);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::collect::fabric::sweep::node_of;
+    use crate::mad::{MAD_BYTES, NodeInfo};
+    use crate::model::{FabricPort, SweepMethod};
+    use crate::source::{MadAnswer, MadTicket};
+
+    /// Adapter with some full blocks of keys, and empty ones behind them.
+    struct Adapter {
+        full: u32,
+        waiting: VecDeque<(MadTicket, [u8; MAD_BYTES])>,
+        asked: u32,
+    }
+
+    impl Mads for Adapter {
+        fn ask(&mut self, _: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
+            self.asked += 1;
+            self.waiting.push_back((MadTicket::new(self.asked), mad));
+            Ok(MadTicket::new(self.asked))
+        }
+
+        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
+            let Some((ticket, mut mad)) = self.waiting.pop_front() else { return Ok(None) };
+            let block = u32::from_be_bytes([mad[20], mad[21], mad[22], mad[23]]);
+            mad[64..128].fill(u8::from(block < self.full));
+            Ok(Some((ticket, Ok(mad.to_vec()))))
+        }
+    }
+
+    #[test]
+    fn a_table_beyond_the_limit_is_reported() {
+        for (full, asked, reported) in [(0, 1, 0), (63, 64, 0), (64, 64, 1), (100, 64, 1)] {
+            let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
+            let info = NodeInfo { node_type: 1, ..NodeInfo::default() };
+            let mut node = node_of(&info, Some(Vec::new()));
+            port_mut(&mut node, 1).physical_state = FabricPort::LINK_UP;
+            fabric.nodes.push(node);
+            let mut adapter = Adapter { full, waiting: VecDeque::new(), asked: 0 };
+            read(&mut adapter, &mut fabric).unwrap();
+            assert_eq!((adapter.asked, fabric.unanswered.len()), (asked, reported), "{full}");
+        }
+    }
 }

@@ -35,13 +35,15 @@ pub(super) fn open<'source>(
     report: &HostReport,
     ports: Vec<MadPortFacts>,
 ) -> Option<Vec<SweepPort<'source>>> {
-    let (opa, ports): (Vec<_>, Vec<_>) =
+    let (opa, mut ports): (Vec<_>, Vec<_>) =
         ports.into_iter().partition(|port| is_omni_path(report, port));
     for port in &opa {
         note_omni_path(reader, port);
     }
+    let key = format!("{KEY}/ports");
+    reader.cut(&key, &Question::MadPorts.to_string(), MAX_PORTS, &mut ports);
     let (mut usable, others): (Vec<_>, Vec<_>) =
-        ports.into_iter().take(MAX_PORTS).partition(MadPortFacts::is_infiniband);
+        ports.into_iter().partition(MadPortFacts::is_infiniband);
     if usable.is_empty() {
         let why = match others.first() {
             Some(port) => format!(

@@ -1,6 +1,7 @@
 //! Keeps the purpose of each request in flight. The readers of `fabric` use it.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use crate::mad::{Attribute, DirectedPath, MAD_BYTES, PathError, directed_smp, smp};
 use crate::model::{Fabric, FabricNode, UnansweredRequest};
@@ -86,9 +87,9 @@ pub(super) fn directed_path(ports: &[u8]) -> Result<DirectedPath, PathError> {
 pub(super) fn unanswered_by(
     node: &FabricNode,
     attribute: impl Into<String>,
-    error: &MadError,
+    why: &dyn Display,
 ) -> UnansweredRequest {
     let lid = if node.route.is_some() { 0 } else { node.lid().unwrap_or(0) };
     let route = node.route.clone().unwrap_or_default();
-    UnansweredRequest { route, lid, attribute: attribute.into(), detail: error.to_string() }
+    UnansweredRequest { route, lid, attribute: attribute.into(), detail: why.to_string() }
 }

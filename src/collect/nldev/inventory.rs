@@ -140,7 +140,7 @@ pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut Ho
         return;
     }
     let Some(answer) = whole(reader, "counters", DEVICES, answer) else { return };
-    let indices = indices(&answer);
+    let indices = indices(reader, "counters", &answer);
     for Device { name, ports, .. } in &mut report.devices {
         let Some((index, _)) = indices.iter().find(|(_, known)| known == name) else { continue };
         for port in ports {
@@ -156,9 +156,14 @@ pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut Ho
                 counters.iter().any(same)
             };
             for (name, value) in messages(&answer).flat_map(|fields| decode_counters(&fields)) {
-                if !is_known(&name, counters) && counters.len() < MAX_COUNTERS {
-                    counters.push(counter(name, value, read_ns));
+                if is_known(&name, counters) {
+                    continue;
                 }
+                if counters.len() == MAX_COUNTERS {
+                    reader.too_long(&key, &query.to_string(), MAX_COUNTERS);
+                    break;
+                }
+                counters.push(counter(name, value, read_ns));
             }
             counters.sort_by_key(|counter| counter.group);
         }

@@ -73,10 +73,7 @@ fn of_class(
     mut names: Vec<String>,
 ) -> Vec<(String, String)> {
     names.retain(|name| name.strip_prefix(stem).and_then(parse_index).is_some());
-    if names.len() > MAX {
-        reader.too_long(key, class, MAX);
-        names.truncate(MAX);
-    }
+    reader.cut(key, class, MAX, &mut names);
     let folder = |name: String| (format!("{class}/{name}"), name);
     names.into_iter().map(folder).map(|(folder, name)| (name, folder)).collect()
 }

@@ -63,10 +63,7 @@ fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGrou
     let mut names = reader.names(&key, &folder).unwrap_or_default();
     // lifespan is the time for which values are cached, not a counter.
     names.retain(|name| name != "lifespan");
-    if names.len() > MAX {
-        reader.too_long(&key, &folder, MAX);
-        names.truncate(MAX);
-    }
+    reader.cut(&key, &folder, MAX, &mut names);
     let read = |name: String| {
         let key = format!("{key}/{name}");
         let path = format!("{folder}/{name}");

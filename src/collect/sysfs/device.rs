@@ -85,10 +85,7 @@ fn read_port_numbers(reader: &mut Reader<'_>, name: &str) -> Vec<u32> {
     let key = key::device(name, "ports");
     let path = format!("{CLASS}/{name}/ports");
     let mut numbers = reader.indices(&key, &path).unwrap_or_default();
-    if numbers.len() > MAX_PORTS {
-        reader.too_long(&key, &path, MAX_PORTS);
-        numbers.truncate(MAX_PORTS);
-    }
+    reader.cut(&key, &path, MAX_PORTS, &mut numbers);
     numbers
 }
 

@@ -90,10 +90,7 @@ pub(super) fn read_table(
         }
     }
     let mut indices = reader.indices(&table.key, &table.folder)?;
-    if indices.len() > MAX_ENTRIES {
-        reader.too_long(&table.key, &table.folder, MAX_ENTRIES);
-        indices.truncate(MAX_ENTRIES);
-    }
+    reader.cut(&table.key, &table.folder, MAX_ENTRIES, &mut indices);
     for index in indices.into_iter().filter(|index| *index >= next) {
         let answer = reader.ask(&table.question(index));
         if !table.take(reader, index, answer) || (extent != Extent::Whole && table.is_enough()) {

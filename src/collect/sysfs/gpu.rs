@@ -26,10 +26,7 @@ struct Found {
 /// own directories, in the order of `devices`.
 pub(super) fn read(reader: &mut Reader<'_>, devices: &mut [Device], folders: &[Option<String>]) {
     let Some(mut names) = reader.names("gpus", FUNCTIONS) else { return };
-    if names.len() > MAX_FUNCTIONS {
-        reader.too_long("gpus", FUNCTIONS, MAX_FUNCTIONS);
-        names.truncate(MAX_FUNCTIONS);
-    }
+    reader.cut("gpus", FUNCTIONS, MAX_FUNCTIONS, &mut names);
     let found: Vec<Found> =
         names.into_iter().filter_map(|name| read_function(reader, name)).collect();
     for (device, folder) in devices.iter_mut().zip(folders) {

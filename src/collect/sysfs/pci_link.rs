@@ -6,9 +6,6 @@ use super::pci::is_pci_address;
 use super::place::parse_index;
 use crate::model::{Device, PciLink, PciSpeed, VirtualFunctions, key};
 
-/// Limit of bridges between CPU and card; no machine has as many.
-const MAX_BRIDGES: usize = 32;
-
 /// Reads the link of the function in `folder`.
 pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Option<PciLink> {
     let key = key::device(device, "pci_link");
@@ -66,11 +63,11 @@ fn narrowest(way: &[PciSpeed]) -> Option<PciSpeed> {
     way.iter().copied().min_by_key(|link| link.rate_bps)
 }
 
-/// Returns the directories of the bridges above a function, the nearest first.
+/// Returns the directories of the bridges above a function, the nearest first. A link of 4,096
+/// bytes, the limit of [`Reader::link`], has at most 315.
 fn bridges(folder: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(above(folder), |path| above(path))
         .take_while(|path| path.rsplit('/').next().is_some_and(is_pci_address))
-        .take(MAX_BRIDGES)
 }
 
 fn above(folder: &str) -> Option<&str> {

@@ -21,10 +21,7 @@ pub(super) fn read_table(
         vec![read_entry(reader, key, folder, 0)?]
     } else {
         let mut indices = reader.indices(key, folder)?;
-        if indices.len() > MAX_ENTRIES {
-            reader.too_long(key, folder, MAX_ENTRIES);
-            indices.truncate(MAX_ENTRIES);
-        }
+        reader.cut(key, folder, MAX_ENTRIES, &mut indices);
         indices.into_iter().filter_map(|index| read_entry(reader, key, folder, index)).collect()
     };
     entries.retain(|entry| entry.value & PARTITION != 0);
