@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
@@ -100,16 +100,12 @@ pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
 /// The file cannot be read, or a line is invalid.
 pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     let name = path.display().to_string();
-    let mut text = Vec::new();
     let kind = fs::metadata(path).with_context(|| format!("cannot read {name}"))?.file_type();
     if kind.is_fifo() {
         let what = format!("{name} is not a regular file, and rdmactl reads it twice");
         return Err(Advice::error(what, "save the data in a file first"));
     }
-    let file = fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
-    file.take(MAX_IMPORTED)
-        .read_to_end(&mut text)
-        .with_context(|| format!("cannot read {name}"))?;
+    let Some(text) = read_imported(path, &name)? else { return Ok(None) };
     let text = String::from_utf8_lossy(&text);
     let Some(fabric) = import_fabric(&name, &text) else { return Ok(None) };
     let fabric = fabric.map_err(|error| {
@@ -119,6 +115,33 @@ pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     let mut report = HostReport::empty(name, Via::File);
     (report.parts, report.fabrics) = ([Part::Fabric].into(), Some(vec![fabric]));
     Ok(Some(report))
+}
+
+/// Returns the content of a file of another tool; `None` for a file that starts with a JSON object,
+/// as captures do. Captures may be larger than [`MAX_IMPORTED`]. A line of opensm starts with a
+/// brace, too, but not with a key in quotation marks.
+fn read_imported(path: &Path, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
+    let read = || -> io::Result<Option<(u64, Vec<u8>)>> {
+        let file = fs::File::open(path)?;
+        let size = file.metadata()?.len();
+        let mut file = BufReader::new(file);
+        if file.fill_buf()?.starts_with(b"{\"") {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        if size <= MAX_IMPORTED {
+            file.take(MAX_IMPORTED + 1).read_to_end(&mut text)?;
+        }
+        Ok(Some((size.max(text.len() as u64), text)))
+    };
+    let Some((size, text)) = read().with_context(|| format!("cannot read {name}"))? else {
+        return Ok(None);
+    };
+    if size > MAX_IMPORTED {
+        let what = format!("{name} is larger than {} MiB", MAX_IMPORTED >> 20);
+        return Err(Advice::error(what, "save each subnet in its own file: ibnetdiscover > FILE"));
+    }
+    Ok(Some(text))
 }
 
 /// Reads a capture file; with -H, keeps only the named hosts.
@@ -218,4 +241,23 @@ pub(super) fn replay(capture: Capture, parts: &Parts) -> (Vec<HostReport>, Captu
     };
     let (reports, hosts) = capture.hosts.into_iter().map(replay).unzip();
     (reports, Capture { taken_ns, hosts })
+}
+
+#[test]
+fn a_large_file_of_another_tool_is_an_error_and_a_large_capture_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("net.txt");
+    let import = |start: &str, bytes: u64| {
+        fs::write(&path, start).unwrap();
+        // The rest is a hole, which needs no space.
+        fs::File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+        imported(&path)
+    };
+    for start in ["vendid=0x2c9\n", "{ CA Ports:02"] {
+        let error = import(start, MAX_IMPORTED + 1).unwrap_err();
+        let advice = error.downcast_ref::<Advice>().unwrap();
+        assert_eq!(advice.what, format!("{} is larger than 256 MiB", path.display()));
+        assert!(advice.fix.ends_with("ibnetdiscover > FILE"), "{}", advice.fix);
+    }
+    assert!(import("{\"schema\":", MAX_IMPORTED + 1).unwrap().is_none());
 }
