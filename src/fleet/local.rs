@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
+use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::pipe::{Exit, Pipe, Shared, Waker};
@@ -142,12 +143,12 @@ impl Ward {
             if woken {
                 waker.clear();
             }
+            if over {
+                self.read_rest(shared);
+                return;
+            }
             if spoke {
                 self.read_stderr(shared);
-            } else if over {
-                // A grandchild may keep stderr open, but the output of the child has been read by
-                // now.
-                return;
             }
         }
     }
@@ -169,12 +170,27 @@ impl Ward {
         let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
 
-    fn read_stderr(&mut self, shared: &Shared) {
+    /// Reads once from stderr. Returns the number of bytes.
+    fn read_stderr(&mut self, shared: &Shared) -> usize {
         let mut buffer = [0; 4096];
         match self.stderr.as_mut().map(|stderr| stderr.read(&mut buffer)) {
-            Some(Ok(count)) if count > 0 => shared.push_stderr(&buffer[..count]),
+            Some(Ok(count)) if count > 0 => {
+                shared.push_stderr(&buffer[..count]);
+                return count;
+            }
             Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             _ => self.stderr = None,
+        }
+        0
+    }
+
+    /// Reads the bytes that are in stderr at the end of the child. A grandchild may keep stderr
+    /// open and write without end, but the output of the child is before its bytes.
+    fn read_rest(&mut self, shared: &Shared) {
+        let waiting = self.stderr.as_ref().and_then(|stderr| ioctl_fionread(stderr).ok());
+        let mut rest = waiting.unwrap_or(0);
+        while rest > 0 && self.stderr.is_some() {
+            rest = rest.saturating_sub(self.read_stderr(shared) as u64);
         }
     }
 
@@ -191,5 +207,63 @@ impl Ward {
                 format!("cannot read the exit status of the command: {error}"),
             )),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ending(script: &str) -> (Exit, String) {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let pipe = spawn(command).unwrap();
+        let exit = pipe.wait(Deadline::after(Duration::from_secs(20))).unwrap();
+        (exit, String::from_utf8(pipe.stderr()).unwrap())
+    }
+
+    #[test]
+    fn an_stderr_without_end_does_not_hide_the_end_of_the_child() {
+        let mut command = Command::new("/bin/sh");
+        let child = command.args(["-c", "exit 3"]).process_group(0).spawn().unwrap();
+        let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
+        let waker = Arc::new(Waker::new().unwrap());
+        let (_pipe, _far, shared) = Pipe::pair(Arc::clone(&waker)).unwrap();
+        // A file that always has data stands for grandchildren that always fill the pipe.
+        let endless = OwnedFd::from(std::fs::File::open("/dev/zero").unwrap());
+        let stderr = Some(ChildStderr::from(endless));
+        let (of_thread, ending) = (Arc::clone(&shared), Ending::Kill);
+        thread::spawn(move || {
+            let mut ward = Ward { child, ending, asked: None, stderr };
+            ward.attend(&ended, &of_thread, &waker);
+            of_thread.end(ward.exit());
+        });
+        let exit = shared.wait(Deadline::after(Duration::from_secs(20))).unwrap();
+        assert_eq!(exit.status, Some(3));
+    }
+
+    #[test]
+    fn a_grandchild_that_floods_stderr_ends_with_the_child() {
+        let (exit, stderr) = ending("yes flood >&2 & exit 3");
+        assert_eq!(exit.status, Some(3));
+        assert!(stderr.is_empty() || stderr.contains("flood"), "{stderr}");
+    }
+
+    #[test]
+    fn a_child_that_floods_stderr_ends_with_its_pipe() {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "yes flood >&2"]);
+        let pipe = spawn(command).unwrap();
+        let shared = Arc::clone(pipe.shared());
+        drop(pipe);
+        let exit = shared.wait(Deadline::after(Duration::from_secs(20))).unwrap();
+        assert_eq!(exit.signal.as_deref(), Some("9"));
+    }
+
+    #[test]
+    fn the_last_output_of_a_child_is_read() {
+        let (exit, stderr) = ending("yes words | head -c 40000 >&2; echo last >&2; exit 4");
+        assert_eq!((exit.status, stderr.len()), (Some(4), 40_005));
+        assert!(stderr.ends_with("last\n"));
     }
 }
