@@ -103,6 +103,10 @@ const FOLLOWED: [&str; 28] = [
     "bindinterface",
 ];
 
+/// Flag that selects the `ssh` program and changes nothing else: no compression is the default of
+/// OpenSSH.
+pub(super) const BY_PROGRAM: &str = "--ssh-option Compression=no";
+
 /// Returns the reason why options of `--ssh-option` need the `ssh` program. No option may be
 /// ignored.
 pub(super) fn by_options(options: &[String]) -> Option<String> {
@@ -193,6 +197,12 @@ mod tests {
         assert!(named.detail.ends_with("; MACs of the SSH configuration allows none"), "{named}");
         assert!(named.fix.unwrap().contains("ssh -G -p 7 u@n1 | grep -i ^MACs"));
         assert_eq!(of("ssh: refused"), failure("ssh: refused"));
+    }
+
+    #[test]
+    fn the_flag_for_the_program_selects_it() {
+        let option = BY_PROGRAM.strip_prefix("--ssh-option ").unwrap().to_owned();
+        assert_eq!(by_options(&[option]).as_deref(), Some("--ssh-option Compression is set"));
     }
 
     #[test]

@@ -122,8 +122,7 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
         Ok(answer) => answer?,
         Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name(), &call).into()),
         Err(RecvTimeoutError::Disconnected) => {
-            let detail = format!("the SSH library failed during the {}", stage.name());
-            return Err(HostFailure::new(Reason::Garbage, detail).into());
+            return Err(fault::library(stage.name(), &call).into());
         }
     };
     let handle = Handle { requests: Some(requests), waker, guard, call };

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use ssh2::ErrorCode;
 
 use crate::fleet::Target;
+use crate::fleet::choice::BY_PROGRAM;
 use crate::fleet::time_limit::MORE_TIME;
 use crate::model::{HostFailure, Reason};
 
@@ -71,6 +72,15 @@ pub(in crate::fleet) fn channel_refused() -> HostFailure {
 pub(in crate::fleet) fn timeout(step: &str, call: &str) -> HostFailure {
     HostFailure::new(Reason::Timeout, format!("{step} timed out"))
         .fix(format!("test the login: {call}; or {MORE_TIME}"))
+}
+
+/// Returns the failure of a step in which the thread of the built-in SSH ended.
+pub(super) fn library(step: &str, call: &str) -> HostFailure {
+    let detail = format!("the SSH library failed during the {step}");
+    HostFailure::new(Reason::Garbage, detail).fix(format!(
+        "test the login: {call}; if it succeeds, use the ssh program: repeat the command with \
+         {BY_PROGRAM}"
+    ))
 }
 
 /// Name of the step after the login.
@@ -165,4 +175,13 @@ pub(super) fn session(error: &ssh2::Error) -> HostFailure {
     }
     let detail = format!("SSH failed: {} (libssh2 error {})", error.message(), code(error));
     HostFailure::new(Reason::Transport, detail)
+}
+
+#[test]
+fn a_failure_of_the_library_leads_to_the_ssh_program() {
+    let failure = library("key exchange", "ssh -p 7 n1");
+    assert_eq!(failure.detail, "the SSH library failed during the key exchange");
+    let fix = "test the login: ssh -p 7 n1; if it succeeds, use the ssh program: repeat the \
+               command with --ssh-option Compression=no";
+    assert_eq!(failure.fix.as_deref(), Some(fix));
 }
