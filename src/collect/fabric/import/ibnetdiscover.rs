@@ -94,7 +94,7 @@ fn node_line(head: &Head, line: &str) -> Option<(String, FabricNode)> {
     };
     let port_count = words.next()?.parse().ok()?;
     let id = quoted(facts)?.0.to_owned();
-    let (name, rest) = quoted(comment).unwrap_or(("", comment));
+    let (name, rest) = described(comment).unwrap_or(("", comment));
     let is_switch = kind == FabricNodeKind::Switch;
     let mut node = FabricNode {
         guid: Guid(head.node_guid),
@@ -136,7 +136,8 @@ fn port_line(node: &mut FabricNode, line: &str) -> Option<(u8, (String, u8))> {
         port.lid = after(own, "lid").unwrap_or(0);
         port.lmc = after(own, "lmc").and_then(|lmc| lmc.try_into().ok()).unwrap_or(0);
     }
-    if let Some((width, speed)) = comment.split_whitespace().rev().find_map(link) {
+    let (_, rest) = described(comment).unwrap_or(("", comment));
+    if let Some((width, speed)) = rest.split_whitespace().rev().find_map(link) {
         (port.width_active, port.speed_active) = (width, speed);
     }
     Some((number, (id.to_owned(), far.parse().ok()?)))
@@ -158,11 +159,18 @@ fn link(word: &str) -> Option<(u8, u16)> {
     Some((width, 1 << position))
 }
 
-/// Returns the text between the first two quotation marks, and the text behind them. A quotation
-/// mark inside a node description ends the text early.
+/// Returns the node ID between the first two quotation marks, and the text behind them. A node ID
+/// has no quotation mark.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let (_, rest) = text.split_once('"')?;
     rest.split_once('"')
+}
+
+/// Returns the node description of a comment, and the text behind it. ibnetdiscover escapes no
+/// quotation mark of a description. Only the description can have one, so it ends at the last.
+fn described(comment: &str) -> Option<(&str, &str)> {
+    let (_, rest) = comment.split_once('"')?;
+    rest.rsplit_once('"')
 }
 
 /// Returns the number behind a word.
@@ -196,6 +204,23 @@ mod tests {
         assert_eq!((port.lid, port.guid), (1, Some(Guid(0xb83f_d203_0010_0001))));
         assert_eq!((fabric.nodes[0].lid(), port.link().as_str()), (Some(2), "4X HDR"));
         assert_eq!(fabric.nodes[0].vendor_id, 0x2c9);
+    }
+
+    #[test]
+    fn a_node_description_may_have_quotation_marks_and_words_of_the_format() {
+        let switch = "a \"b\" lid 7 lmc 3 # 1xSDR";
+        let adapter = "say \"lid 9\"";
+        let text = TEXT.replace("leaf001", switch).replace("node001 HCA-1", adapter);
+        let fabric = import_fabric("f", &text).unwrap().unwrap();
+        let names: Vec<String> = fabric.nodes.iter().map(FabricNode::title).collect();
+        assert_eq!(names, [switch, adapter]);
+        let own = fabric.nodes[0].port(0).unwrap();
+        assert_eq!((own.lid, own.lmc, fabric.nodes[0].enhanced_port_0), (2, 0, Some(true)));
+        let port = fabric.nodes[1].port(1).unwrap();
+        assert_eq!((port.lid, port.lmc, port.link().as_str()), (1, 0, "4X HDR"));
+        let without = text.replace(" 4xHDR\n", "\n");
+        let fabric = import_fabric("f", &without).unwrap().unwrap();
+        assert_eq!(fabric.nodes[1].port(1).unwrap().width_active, 0);
     }
 
     #[test]
