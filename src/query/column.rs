@@ -24,8 +24,11 @@ pub trait Listing: Sized + 'static {
     /// Columns, in their order.
     const COLUMNS: &'static [Column<Self>];
 
-    /// True if a source of a cell exists but could not be read.
-    fn is_unreadable(row: &Self::Row<'_>, source: &str) -> bool;
+    /// True if a source of a cell exists but could not be read. False for all cells of a listing
+    /// without a definition.
+    fn is_unreadable(_row: &Self::Row<'_>, _source: &str) -> bool {
+        false
+    }
 }
 
 /// Alignment of a column.

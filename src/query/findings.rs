@@ -58,9 +58,4 @@ impl Listing for Findings {
         "finding.nth" "NTH" Right Asked [] "Index among several findings of one subject, from 0"
             |row| Value::Id(row.nth);
     };
-
-    /// Returns false: a finding has no unreadable values.
-    fn is_unreadable(_: &FindingRow<'_>, _: &str) -> bool {
-        false
-    }
 }

@@ -183,11 +183,6 @@ impl Listing for Pairs {
         "tcp.half_rtt_ns.max" "TCP MAX us" Right Asked [] "Maximum TCP half round trip"
             |row| half_rtt(row.pair.tcp, |half| Some(half.max));
     };
-
-    /// Returns false: a ping report has no unreadable values.
-    fn is_unreadable(_: &PairRow<'_>, _: &str) -> bool {
-        false
-    }
 }
 
 fn verdict(row: &PairRow<'_>) -> Value {

@@ -34,10 +34,6 @@ impl Listing for Settings {
         "help" "HELP" Left Verbose [] "Meaning of the setting"
             |row| text(&row.help);
     };
-
-    fn is_unreadable(_: &&SettingEntry, _: &str) -> bool {
-        false
-    }
 }
 
 fn text(text: &str) -> Value {

@@ -4,8 +4,8 @@ use super::super::column::columns;
 use super::super::counters::{delta, rate, value};
 use super::super::{Column, Key, Listing, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, name, node_guid, node_kind,
-    node_lid, node_name, subnet, subnets,
+    FabricPlace, OfFabric, OfNode, fabric_host, name, node_guid, node_kind, node_lid, node_name,
+    subnet, subnets,
 };
 use crate::model::{Counter, FabricEnd, HostReport};
 
@@ -82,10 +82,6 @@ impl Listing for FabricCounters {
         "counter.peer_port" "PEER_PORT" Right Verbose ["fabric_counters"] "Port at the other end of the link"
             |row| Value::int(row.peer().map(|peer| peer.port.into()));
     };
-
-    fn is_unreadable(row: &FabricCounterRow<'_>, source: &str) -> bool {
-        is_unreadable(row.place, source)
-    }
 }
 
 /// Returns a row for each counter, and for each host that did not respond.

@@ -3,8 +3,8 @@
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, name, node_guid, node_kind,
-    node_lid, node_name, subnet, subnets,
+    FabricPlace, OfFabric, OfNode, fabric_host, name, node_guid, node_kind, node_lid, node_name,
+    subnet, subnets,
 };
 use crate::analyse::fabric::errors::{Thresholds, above};
 use crate::model::{Counter, FabricEnd, HostReport};
@@ -73,10 +73,6 @@ impl Listing for FabricErrors {
         "error.peer_port" "PEER_PORT" Right Always ["fabric"] "Port at the other end of the link"
             |row| Value::int(row.peer().map(|peer| peer.port.into()));
     };
-
-    fn is_unreadable(row: &FabricErrorRow<'_>, source: &str) -> bool {
-        is_unreadable(row.place, source)
-    }
 }
 
 /// Returns a row for each counter above its threshold, and for each host that did not respond.

@@ -3,8 +3,8 @@
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, name, node_guid, node_kind,
-    node_lid, node_name, subnet, subnets,
+    FabricPlace, OfFabric, OfNode, fabric_host, name, node_guid, node_kind, node_lid, node_name,
+    subnet, subnets,
 };
 use crate::model::{FabricEnd, FabricPort, HostReport, speed_word, width_word};
 
@@ -92,10 +92,6 @@ impl Listing for FabricLinks {
         "link.peer_guid" "PEER_GUID" Left Asked ["fabric"] "GUID of the node at the other end"
             |row| Value::text(row.place.fabric.zip(row.far).and_then(|(fabric, far)| Some(fabric.nodes.get(far.node)?.guid)));
     };
-
-    fn is_unreadable(row: &FabricLinkRow<'_>, source: &str) -> bool {
-        is_unreadable(row.place, source)
-    }
 }
 
 /// Returns a row for each link or port with an unknown other end, and for each host that did not

@@ -3,8 +3,7 @@
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, node_kind, node_lid, node_name,
-    subnet, subnets,
+    FabricPlace, OfFabric, OfNode, fabric_host, node_kind, node_lid, node_name, subnet, subnets,
 };
 use crate::analyse::fabric::subnet_managers;
 use crate::model::{FabricEnd, HostReport, SubnetManager};
@@ -61,10 +60,6 @@ impl Listing for FabricManagers {
         "manager.guid" "GUID" Left Always ["fabric"] "GUID of the port of the subnet manager"
             |row| Value::text(row.manager.map(|(_, manager)| manager.guid));
     };
-
-    fn is_unreadable(row: &ManagerRow<'_>, source: &str) -> bool {
-        is_unreadable(row.place, source)
-    }
 }
 
 /// Returns a row for each subnet manager, and for each host that did not respond.

@@ -4,8 +4,8 @@
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, leaf_of, name, node_guid, node_kind,
-    node_lid, node_name, subnet, subnets,
+    FabricPlace, OfFabric, OfNode, fabric_host, leaf_of, name, node_guid, node_kind, node_lid,
+    node_name, subnet, subnets,
 };
 use crate::model::{Fabric, FabricNode, FabricPort, HostReport};
 
@@ -76,10 +76,6 @@ impl Listing for FabricNodes {
         "node.route" "ROUTE" Left Verbose ["fabric"] "Directed route to the node, from the first port"
             |row| Value::text(row.node().and_then(|node| node.route.as_deref()).map(route));
     };
-
-    fn is_unreadable(row: &FabricNodeRow<'_>, source: &str) -> bool {
-        is_unreadable(row.place, source)
-    }
 }
 
 impl Listing for FabricSwitches {
@@ -113,10 +109,6 @@ impl Listing for FabricSwitches {
         "node.route" "ROUTE" Left Verbose ["fabric"] "Directed route to the node, from the first port"
             |row| Value::text(row.node().and_then(|node| node.route.as_deref()).map(route));
     };
-
-    fn is_unreadable(row: &FabricNodeRow<'_>, source: &str) -> bool {
-        is_unreadable(row.place, source)
-    }
 }
 
 /// Returns a row for each node, and for each host that did not respond.

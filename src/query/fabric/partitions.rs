@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
-use super::{FabricPlace, OfFabric, fabric_host, is_unreadable, subnet, subnets};
+use super::{FabricPlace, OfFabric, fabric_host, subnet, subnets};
 use crate::model::{FabricNode, HostReport};
 use crate::names;
 
@@ -59,10 +59,6 @@ impl Listing for FabricPartitions {
         "partition.limited_members" "LIMITED_MEMBERS" Left Always ["fabric_partitions"] "Nodes with limited membership"
             |row| nodes(&row.limited);
     };
-
-    fn is_unreadable(row: &PartitionRow<'_>, source: &str) -> bool {
-        is_unreadable(row.place, source)
-    }
 }
 
 /// Returns a row for each partition, and for each host that did not respond.

@@ -2,7 +2,7 @@
 
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
-use super::{FabricPlace, OfFabric, fabric_host, is_unreadable, subnet, subnets};
+use super::{FabricPlace, OfFabric, fabric_host, subnet, subnets};
 use crate::analyse::fabric::findings;
 use crate::model::{Finding, HostReport, Severity};
 
@@ -56,10 +56,6 @@ impl Listing for FabricProblems {
         "problem.code" "CODE" Left Verbose ["fabric"] "Finding code, for scripts"
             |row| Value::text(row.finding.as_ref().map(|finding| finding.code));
     };
-
-    fn is_unreadable(row: &FabricProblemRow<'_>, source: &str) -> bool {
-        is_unreadable(row.place, source)
-    }
 }
 
 /// Returns a row for each finding, and for each host that did not respond.

@@ -2,10 +2,7 @@
 
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
-use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, node_guid, node_kind, node_name,
-    subnet,
-};
+use super::{FabricPlace, OfFabric, OfNode, fabric_host, node_guid, node_kind, node_name, subnet};
 use crate::analyse::fabric::routes::{Hop, Route, RouteFailure};
 use crate::model::{FabricEnd, FabricPort};
 
@@ -80,10 +77,6 @@ impl Listing for FabricRoutes {
         "hop.failure" "END" Left Known ["fabric"] "Why the route ends before its target"
             |row| row.failure.map_or(Value::Absent, |why| Value::Bad(why.to_string()));
     };
-
-    fn is_unreadable(row: &HopRow<'_>, source: &str) -> bool {
-        is_unreadable(row.place, source)
-    }
 }
 
 /// Returns a row for each node on each route.

@@ -2,7 +2,7 @@
 
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
-use super::{FabricPlace, OfFabric, fabric_host, is_unreadable, subnet, subnets};
+use super::{FabricPlace, OfFabric, fabric_host, subnet, subnets};
 use crate::analyse::fabric::{findings, subnet_managers};
 use crate::model::{Fabric, FabricNodeKind, HostReport};
 
@@ -65,10 +65,6 @@ impl Listing for FabricSubnets {
         "subnet.requests" "REQUESTS" Right Verbose ["fabric"] "Number of management datagrams sent"
             |row| count(row, |fabric| fabric.requests as usize);
     };
-
-    fn is_unreadable(row: &SubnetRow<'_>, source: &str) -> bool {
-        is_unreadable(row.place, source)
-    }
 }
 
 /// Returns a row for each subnet, and for each host that did not respond.
