@@ -131,6 +131,16 @@ pub enum CounterUnit {
 }
 
 impl CounterGroup {
+    /// All sources, in the order of the listing.
+    pub const ALL: [Self; 6] = [
+        Self::Pma,
+        Self::Hardware,
+        Self::CmTxMsgs,
+        Self::CmTxRetries,
+        Self::CmRxMsgs,
+        Self::CmRxDuplicates,
+    ];
+
     /// Returns the word of the GROUP column.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -8,7 +8,10 @@ use super::device_row::GONE;
 use super::live_hosts::DEVICE_GONE;
 use super::{Align, Column, Listing};
 use crate::model::ping::Code;
-use crate::model::{ConnectionVerdict, LinkLayer, Object, PortState, Protocol, Reason};
+use crate::model::{
+    ConnectionVerdict, ConsumerKind, CounterGroup, LinkLayer, Object, PortState, Protocol, Reason,
+    Transport,
+};
 
 /// Columns of numbers that also show words.
 const MIXED: [(&str, &[&str]); 1] = [("counter.rate.delta", &["reset", "saturated"])];
@@ -88,14 +91,37 @@ pub fn words_of(id: &str) -> Words {
         "finding.severity" => few(&["fail", "warn", "unknown", "past"]),
         "problem.severity" => few(&["fail", "warn", "unknown"]),
         "via" => few(&["local", "agent", "upload", "sh", "file"]),
+        "consumer.kind" => few(&ConsumerKind::ALL.map(ConsumerKind::word)),
+        "transport" | "requested.transport" => few(&Transport::ALL.map(Transport::word)),
         "consumer.role" => few(&["client", "server", "peer"]),
         "state" => few(&["up", "idle", "connecting", "down", "unknown"]),
         "device.node_type" => {
             few(&["ca", "switch", "router", "rnic", "usnic", "usnic_udp", "unspecified"])
         }
         "node.kind" => few(&["ca", "switch", "router"]),
-        "gid.kind" => few(&["IB", "RoCE v1", "RoCE v2"]),
+        "gid.kind" | "port.default_roce_mode" => few(&["IB", "RoCE v1", "RoCE v2"]),
+        "counter.group" => few(&CounterGroup::ALL.map(CounterGroup::word)),
         "counter.unit" => few(&["bytes", "ticks", "events", "level"]),
+        "port.link_layer" => few(&["InfiniBand", "Ethernet", "Unknown"]),
+        "port.netlink.counter_mode" => {
+            few(&["off", "auto type", "auto pid", "auto type, pid", "manual"])
+        }
+        "subnet.via" => few(&["sa", "smp", "ibnetdiscover", "opensm-subnet.lst"]),
+        "pair.transport" => few(&["rdma", "tcp-fallback", "rdma-only", "down"]),
+        "pair.unreliable" => few(&["ok", "n/a", "failed"]),
+        "route.method" => few(&["relay", "cm", "datagrams"]),
+        "verdict.stage" => few(&[
+            "agent",
+            "choose",
+            "open",
+            "tcp",
+            "connect",
+            "first_message",
+            "full_mtu",
+            "latency",
+            "bandwidth",
+            "mad",
+        ]),
         "port.pci_suffices" => few(&["yes", "no"]),
         "rdma_system.netns_mode" => few(&["shared", "exclusive"]),
         "device.netlink.adaptive_moderation"
@@ -105,5 +131,73 @@ pub fn words_of(id: &str) -> Words {
         | "rdma_system.monitor"
         | "node.enhanced" => few(&["on", "off"]),
         _ => Words::Any,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Counters, Filter};
+    use super::*;
+    use crate::model::ping::PairTransport;
+    use crate::model::probe::{Method, Stage};
+    use crate::model::{CounterMode, GidKind, SweepMethod};
+
+    fn has(id: &str, words: &[&str]) {
+        let known = words_of(id).all();
+        assert_eq!(known, words, "{id}");
+    }
+
+    #[test]
+    fn the_group_of_a_counter_is_one_of_few_words() {
+        let error = Filter::<Counters>::parse("group==error").err().unwrap();
+        let groups = "GROUP is one of: pma, hardware, cm_tx_msgs, cm_tx_retries, cm_rx_msgs, \
+                      cm_rx_duplicates";
+        assert_eq!(error.what, groups);
+        for possible in ["group==pma", "group~cm_", "group!=hardware", "group=-"] {
+            assert!(Filter::<Counters>::parse(possible).is_ok(), "{possible}");
+        }
+    }
+
+    #[test]
+    fn the_lists_have_the_words_of_the_model() {
+        has("gid.kind", &[GidKind::Ib, GidKind::RoceV1, GidKind::RoceV2].map(GidKind::word));
+        let layers = [LinkLayer::Infiniband, LinkLayer::Ethernet, LinkLayer::Unknown];
+        has("port.link_layer", &layers.map(LinkLayer::word));
+        let modes = [
+            CounterMode::Off,
+            CounterMode::AutoByType,
+            CounterMode::AutoByPid,
+            CounterMode::AutoByTypeAndPid,
+            CounterMode::Manual,
+        ];
+        has("port.netlink.counter_mode", &modes.map(CounterMode::words));
+        let sweeps = [
+            SweepMethod::Sa,
+            SweepMethod::Smp,
+            SweepMethod::Ibnetdiscover,
+            SweepMethod::OpensmSubnetList,
+        ];
+        has("subnet.via", &sweeps.map(SweepMethod::word));
+        let transports = [
+            PairTransport::Rdma,
+            PairTransport::TcpFallback,
+            PairTransport::RdmaOnly,
+            PairTransport::Down,
+        ];
+        has("pair.transport", &transports.map(PairTransport::word));
+        has("route.method", &[Method::Relay, Method::Cm, Method::Datagrams].map(Method::word));
+        let stages = [
+            Stage::Agent,
+            Stage::Choose,
+            Stage::Open,
+            Stage::Tcp,
+            Stage::Connect,
+            Stage::FirstMessage,
+            Stage::FullMtu,
+            Stage::Latency,
+            Stage::Bandwidth,
+            Stage::Mad,
+        ];
+        has("verdict.stage", &stages.map(Stage::word));
     }
 }

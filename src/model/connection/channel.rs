@@ -29,6 +29,18 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// All transports.
+    pub const ALL: [Self; 8] = [
+        Self::Rdma,
+        Self::Tcp,
+        Self::Udp,
+        Self::SmcR,
+        Self::SmcD,
+        Self::Mixed,
+        Self::None,
+        Self::Unknown,
+    ];
+
     /// Returns the word of the USING column.
     #[must_use]
     pub fn word(self) -> &'static str {
