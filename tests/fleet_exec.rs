@@ -33,6 +33,30 @@ fn a_capture_names_the_hosts_that_failed_and_the_command_for_them() {
     assert!(said.stderr.contains(again), "{said:?}");
 }
 
+#[test]
+fn a_filter_does_not_hide_a_host_that_was_not_read() {
+    let bed = Bed::with_agent();
+    bed.write("way", "case $1 in pod-2) exit 7;; esac; shift; exec \"$@\"");
+    for (listing, filter) in
+        [("resources", "kind==qp"), ("gids", "index==0"), ("connections", "role==client")]
+    {
+        for format in ["table", "plain", "csv"] {
+            let ask = |more: &[&str]| {
+                let all = [listing, "-H", "pod-[1-2]", "--timeout", "20s", "--format", format];
+                bed.run("way {host} {command}", &[&all[..], more].concat())
+            };
+            let (whole, filtered) = (ask(&[]), ask(&["-w", filter]));
+            let about = |said: &Said| {
+                let lines = said.stderr.lines().filter(|line| line.contains("pod-2"));
+                lines.map(str::to_owned).collect::<Vec<_>>()
+            };
+            assert_eq!(filtered.code, Some(3), "{listing} {format}: {filtered:?}");
+            assert_eq!((filtered.code, about(&filtered)), (whole.code, about(&whole)));
+            assert!(!about(&filtered).is_empty(), "{listing} {format}: {filtered:?}");
+        }
+    }
+}
+
 /// A directory of programs before the system's in PATH: the "node" is this machine.
 struct Bed {
     programs: TempDir,
