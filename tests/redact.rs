@@ -180,7 +180,7 @@ fn each_run_has_a_key_of_its_own() {
 }
 
 #[test]
-fn an_nfs_mount_that_fell_back_is_still_found() {
+fn an_nfs_mount_that_fell_back_and_sessions_of_iscsi_are_still_found() {
     let folder = tempfile::tempdir().expect("a directory");
     let saved = folder.path().join("redacted.ndjson").display().to_string();
     let run = |arguments: &[&str]| {
@@ -190,11 +190,15 @@ fn an_nfs_mount_that_fell_back_is_still_found() {
     };
     let from = "tests/fixtures/consumers_client/capture.ndjson";
     run(&["capture", "--redact", "--from", from, "--save", &saved]);
-    let filter = ["-f", "csv", "-n", "-w", "user==nfs", "-o"];
-    let columns = ["consumer.role,transport,verdict,cause.code"];
-    let listed =
-        |file: &str| run(&[&["connections", "--from", file], &filter[..], &columns].concat());
-    let original = listed(from);
-    assert!(original.contains("fallback_confirmed"), "{original}");
-    assert_eq!(listed(&saved), original);
+    let columns = "consumer.role,transport,verdict,cause.code";
+    let arguments = |file, filter| {
+        ["connections", "--from", file, "-f", "csv", "-n", "-w", filter, "-o", columns]
+    };
+    for (filter, verdict) in
+        [("user==nfs", "fallback_confirmed"), ("user==iscsi && role==client", "TCP,tcp,")]
+    {
+        let original = run(&arguments(from, filter));
+        assert!(original.contains(verdict), "{original}");
+        assert_eq!(run(&arguments(&saved, filter)), original, "{filter}");
+    }
 }

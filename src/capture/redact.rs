@@ -8,6 +8,7 @@
 mod address;
 mod file;
 mod hardware;
+mod iscsi;
 mod mounts;
 mod names;
 mod netlink;

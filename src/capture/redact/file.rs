@@ -1,6 +1,7 @@
 //! Rules for the content of files, by path.
 
 use super::Redactor;
+use super::iscsi::node_record;
 
 /// Files with text that looks like an address but is none: versions have four parts on some
 /// cards.
@@ -34,6 +35,9 @@ impl Redactor {
             "/proc/self/mountstats" => return Some(self.mount_statistics(text).into_bytes()),
             _ => {}
         }
+        if let Some(record) = node_record(path, text) {
+            return Some(record.into_bytes());
+        }
         if path == "/proc/meminfo" {
             return Some(bytes.to_vec());
         }
@@ -62,6 +66,9 @@ impl Redactor {
 
     /// Redacts the names in a directory, one per line.
     pub(super) fn listing(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        if let Some(names) = self.node_names(path, std::str::from_utf8(bytes).ok()?) {
+            return Some(names.into_bytes());
+        }
         let is_of_providers = path.starts_with("/usr/lib") && path.ends_with(PROVIDERS);
         if !path.starts_with("/sys/") && !is_of_providers {
             return None;

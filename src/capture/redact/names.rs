@@ -323,6 +323,9 @@ impl Redactor {
     /// Redacts a path: a user path part by part, any other path only where it has names or
     /// addresses.
     pub(super) fn path(&self, path: &str) -> String {
+        if let Some(path) = self.node_path(path) {
+            return path;
+        }
         let mut parts = path.split('/');
         let is_absolute = path.starts_with('/');
         let first = if is_absolute { parts.nth(1).unwrap_or("") } else { "" };

@@ -110,6 +110,10 @@ fn planted() -> Capture {
     answer(Question::Dir("/sys/class/net".into()), Ok(b"enx248a073d6cd1\nib0\n".to_vec()));
     let targets = b"discovery_auth\niqn.2026-01.com.acmelab:zaphod\n".to_vec();
     answer(Question::Dir("/sys/kernel/config/target/iscsi".into()), Ok(targets));
+    answer(
+        Question::Dir("/etc/iscsi/nodes".into()),
+        Ok(b"iqn.2026-01.com.acmelab:zaphod\nprivate\n".to_vec()),
+    );
     answer(Question::Dir("/home/alice".into()), Ok(b"private\n".to_vec()));
     let link = b"/home/alice/private/x".to_vec();
     answer(Question::Link("/sys/class/net/gpunode17-ib0".into()), Ok(link));
@@ -332,6 +336,40 @@ fn a_server_has_one_address_whether_a_mount_names_it_or_not() {
     let expected =
         format!("device {device} mounted on {place} with fstype nfs4\n\txprt:\ttcp 0 0 2\n");
     assert_eq!(statistics, expected);
+}
+
+#[test]
+fn a_session_of_iscsi_is_joined_with_its_record() {
+    let redactor = redactor(&[]);
+    let (target, portal) = ("iqn.2026-01.com.acmelab:zaphod", "10.20.30.40,3260,1");
+    let path = redactor.path(&format!("/etc/iscsi/nodes/{target}/{portal}/iface-alice"));
+    let parts: Vec<&str> = path.split('/').collect();
+    let class = "/sys/class/iscsi_";
+    let text = |file: &str, text: &str| {
+        let bytes = redactor.file(&format!("{class}{file}"), text.as_bytes()).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    assert_eq!(parts[4], text("session/session1/targetname", &format!("{target}\n")).trim());
+    let address = text("connection/connection1:0/persistent_address", "10.20.30.40\n");
+    assert_eq!(parts[5], format!("{},3260,1", address.trim()));
+    assert!(!path.contains("alice"), "{path}");
+    let names = |path: &str, names: &str| {
+        String::from_utf8(redactor.listing(path, names.as_bytes()).unwrap()).unwrap()
+    };
+    assert_eq!(names("/etc/iscsi/nodes", &format!("{target}\n")), format!("{}\n", parts[4]));
+    let folder = format!("/etc/iscsi/nodes/{target}");
+    assert_eq!(names(&folder, &format!("{portal}\n")), format!("{}\n", parts[5]));
+    let interfaces = names(&format!("{folder}/{portal}"), "default\niface-alice\n");
+    assert_eq!(interfaces, format!("default\n{}\n", parts[6]));
+    let of_ipv6 = redactor.path("/etc/iscsi/nodes/zaphod/2001:db8::7,3260,1");
+    assert!(of_ipv6.ends_with(",3260,1") && !of_ipv6.contains("db8::7"), "{of_ipv6}");
+    assert!(!of_ipv6.contains("zaphod"), "{of_ipv6}");
+    let record = "node.session.auth.password = private\niface.transport_name = iser\n\
+                  iface.initiatorname = alice\n";
+    let kept = redactor.file(&format!("{folder}/{portal}/default"), record.as_bytes()).unwrap();
+    assert_eq!(String::from_utf8(kept).unwrap(), "iface.transport_name = iser\n");
+    let odd = redactor.file(&format!("{folder}/{portal}/x"), b"iface.transport_name = alice\n");
+    assert_eq!(odd.unwrap(), b"");
 }
 
 #[test]

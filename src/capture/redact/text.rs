@@ -77,7 +77,7 @@ impl Redactor {
 
     /// Returns the pseudonym of the name of a target, subsystem or initiator, which contains the
     /// domain of its owner; `None` for any other word.
-    fn qualified(&self, word: &str) -> Option<String> {
+    pub(super) fn qualified(&self, word: &str) -> Option<String> {
         let (kind, _) = word.split_once('.')?;
         QUALIFIED.contains(&kind).then(|| {
             format!("{kind}.p{:012x}", self.secret.number("qualified", word.as_bytes()) >> 16)
