@@ -88,8 +88,11 @@ fn written(path: &Path, hosts: usize) -> Option<Note> {
     let kilobytes = about.len().div_ceil(1000);
     let name = path.display().to_string();
     let quoted = shlex::try_quote(&name).ok()?;
+    let archives = ["tar", "gz", "tgz", "bz2", "xz", "zst", "zip"];
+    let looks_packed = path.extension().is_some_and(|end| archives.iter().any(|one| end == *one));
+    let kind = if looks_packed { " of JSON lines, not an archive" } else { "" };
     let text = format!(
-        "wrote {name}: {hosts} {noun}, {kilobytes} KB; list it: rdmactl devices --from {quoted}"
+        "wrote {name}: {hosts} {noun}, {kilobytes} KB{kind}; list it: rdmactl devices --from {quoted}"
     );
     Some(Note { text: escape(&text).into_owned(), fix: None })
 }

@@ -316,7 +316,12 @@ fn no_column<L: Listing>(flag: &str, error: &str) -> anyhow::Error {
 
 /// Names the columns that every table of the listing has.
 fn among_them<L: Listing>() -> String {
-    let words: Vec<String> = usual_columns::<L>().collect();
+    let mut words: Vec<String> = usual_columns::<L>().collect();
+    // The column of the example may be one that not every table has.
+    let example = L::EXAMPLE.split(['=', '!', '~', '<', '>', ' ']).next().unwrap_or_default();
+    if !example.is_empty() && !words.iter().any(|word| word == example) {
+        words.push(example.to_owned());
+    }
     format!(", among them {}", words.join(", "))
 }
 

@@ -54,7 +54,7 @@ pub enum ConnectionVerdict {
     Unknown,
     /// Bulk data over TCP to a peer that RDMA reaches: probably a fallback, without proof.
     Suspected,
-    /// RDMA and TCP are both in use.
+    /// RDMA and TCP are both in use: by one connection, or by the paths to one storage device.
     Mixed,
     /// RDMA is in use, but part of it fails.
     Degraded,
@@ -113,10 +113,10 @@ impl ConnectionVerdict {
                 "rdmactl could not read data that the verdict needs; the column MISSING names the data."
             }
             Self::Suspected => "Probably a fallback to TCP; other explanations are possible.",
-            Self::Mixed => "RDMA and TCP are both in use.",
+            Self::Mixed => "RDMA and TCP are both in use: by one connection, or by the paths to one storage device.",
             Self::Degraded => "RDMA is in use, but part of it fails.",
             Self::FallbackConfirmed => {
-                "RDMA was requested and TCP is in use: both were observed, or the software reports it."
+                "RDMA was requested, but TCP is in use. Both facts were observed, or the software reports the fallback."
             }
             Self::Down => "The connection does not work and does not fall back to TCP.",
         }
