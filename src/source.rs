@@ -39,7 +39,7 @@ pub use mads::{
 pub use neighbours::NeighbourTable;
 pub use netlink::{
     Attribute, Attributes, EthtoolCommand, EthtoolQuery, Message, Messages, RdmaCommand, RdmaQuery,
-    RouteCommand, RouteQuery, SocketQuery, has_route,
+    RouteCommand, RouteQuery, SocketQuery, has_other_queue_pairs, has_route,
 };
 pub use question::Question;
 pub use rds::RdsList;

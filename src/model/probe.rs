@@ -353,8 +353,8 @@ pub enum StepResult {
     /// [`Act::PingMad`].
     MadPinged(MadPinged),
     /// [`Act::Close`] of a connection, with the packets that its port counted during the
-    /// connection.
-    Closed(Traffic),
+    /// connection; `None` if the counters may include the packets of other programs.
+    Closed(Option<Traffic>),
     /// [`Act::Stop`], and [`Act::Close`] of an end that was not open or had no connection.
     Done,
 }
@@ -362,7 +362,7 @@ pub enum StepResult {
 /// RDMA packets that a port counted during a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Packets that the port sent; `None` if the packets of other programs cannot be excluded.
+    /// Packets that the port sent; `None` if the port has no such counter.
     pub sent: Option<u64>,
     /// Packets that the port received; `None` as for `sent`.
     pub received: Option<u64>,

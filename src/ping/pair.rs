@@ -236,7 +236,7 @@ impl Talk<'_> {
             (self.source.finish(closing.0, deadline), self.target.finish(closing.1, deadline));
         match ends {
             (Some(Ok(StepResult::Closed(source))), Some(Ok(StepResult::Closed(target)))) => {
-                Some((source, target))
+                source.zip(target)
             }
             _ => None,
         }

@@ -3,34 +3,51 @@
 //! The connections of a worker use this module. `analyse::hidden_faults` compares the counts of
 //! both ends.
 
+use std::time::Duration;
+
 use crate::analyse::errors::ErrorKind;
 use crate::model::probe::Traffic;
+use crate::source::has_other_queue_pairs;
 use crate::sys::port_counters::hardware_counters;
 
 /// Counters of soft-RoCE (`drivers/infiniband/sw/rxe/rxe_hw_counters.c`). Packets with a wrong
-/// checksum are not counted as received. Ports of hardware carry the packets of other programs as
-/// well, so that the counts of both ends cannot be compared.
+/// checksum are not counted as received. Hardware usually carries the packets of other programs as
+/// well, and its packet counters are not read.
 const SENT: &str = "sent_pkts";
 const RECEIVED: &str = "rcvd_pkts";
+
+/// Time limit of the list of queue pairs.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Counters of a port when a connection was opened.
 #[derive(Debug)]
 pub(super) struct PortTraffic {
     device: String,
     port: u8,
-    before: Traffic,
+    before: Option<Traffic>,
 }
 
 impl PortTraffic {
     /// Reads the present counters of a port.
     pub(super) fn of(device: &str, port: u8) -> Self {
-        Self { device: device.to_owned(), port, before: traffic(&hardware_counters(device, port)) }
+        Self { device: device.to_owned(), port, before: counted(device, port) }
     }
 
-    /// Returns the packets that were counted since then.
-    pub(super) fn since(&self) -> Traffic {
-        difference(self.before, traffic(&hardware_counters(&self.device, self.port)))
+    /// Returns the packets that were counted since then; `None` if they may be the packets of
+    /// other programs.
+    pub(super) fn since(&self) -> Option<Traffic> {
+        Some(difference(self.before?, counted(&self.device, self.port)?))
     }
+}
+
+/// Returns the counters of a port. Returns `None` for a port that counts packets if other
+/// programs have queue pairs on the device, for example an NFS mount: its packets would count as
+/// lost at the other end.
+fn counted(device: &str, port: u8) -> Option<Traffic> {
+    let traffic = traffic(&hardware_counters(device, port));
+    let is_comparable = traffic.sent.is_none()
+        || has_other_queue_pairs(device, PATIENCE).is_some_and(|has_others| !has_others);
+    is_comparable.then_some(traffic)
 }
 
 fn traffic(counters: &[(String, u64)]) -> Traffic {

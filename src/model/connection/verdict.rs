@@ -113,7 +113,9 @@ impl ConnectionVerdict {
                 "rdmactl could not read data that the verdict needs; the column MISSING names the data."
             }
             Self::Suspected => "Probably a fallback to TCP; other explanations are possible.",
-            Self::Mixed => "RDMA and TCP are both in use: by one connection, or by the paths to one storage device.",
+            Self::Mixed => {
+                "RDMA and TCP are both in use: by one connection, or by the paths to one storage device."
+            }
             Self::Degraded => "RDMA is in use, but part of it fails.",
             Self::FallbackConfirmed => {
                 "RDMA was requested, but TCP is in use. Both facts were observed, or the software reports the fallback."

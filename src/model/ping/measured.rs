@@ -23,7 +23,7 @@ pub struct Measured {
     /// Messages over an unreliable connection.
     pub unreliable: Option<Unreliable>,
     /// Packets of the reliable connection, as both ports counted them; `null` if the counts are
-    /// unknown.
+    /// unknown, or if other programs have queue pairs on a port that counts packets.
     pub packets: Option<Packets>,
     /// Management datagrams (MADs); `null` unless requested, and if the protocol has none.
     pub mad: Option<MadPings>,
@@ -33,8 +33,7 @@ pub struct Measured {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Packets {
-    /// Packets that the source sent; `null` if the port counts the packets of other programs as
-    /// well.
+    /// Packets that the source sent; `null` if the port has no such counter.
     pub sent_to_target: Option<u64>,
     /// Packets from the source that the target did not receive.
     pub lost_to_target: Option<u64>,

@@ -308,7 +308,7 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
     };
     let done = || Some(StepResult::Connected);
     let traffic = Traffic { sent: Some(10_000), received: Some(10_000), retransmissions: 0 };
-    let closed = || Some(StepResult::Closed(traffic));
+    let closed = || Some(StepResult::Closed(Some(traffic)));
     let mut said = vec![(open(Role::Source), opened()), (open(Role::Target), opened())];
     said.extend(between);
     said.extend([

@@ -1,0 +1,80 @@
+//! Finds out if other programs have queue pairs on a device. `ping` uses it.
+
+use std::process;
+use std::time::Duration;
+
+use super::attributes::Attributes;
+use super::message::Messages;
+use super::rdma::{RdmaCommand, RdmaQuery, ask};
+
+/// Attributes of `enum rdma_nldev_attr` (`include/uapi/rdma/rdma_netlink.h`).
+const DEV_INDEX: u16 = 1;
+const DEV_NAME: u16 = 2;
+const RES_QP: u16 = 19;
+const RES_TYPE: u16 = 26;
+const RES_PID: u16 = 28;
+
+/// Types of queue pairs for management datagrams, `IB_QPT_SMI` and `IB_QPT_GSI`. Every device has
+/// them.
+const MANAGEMENT: [Option<u64>; 2] = [Some(0), Some(1)];
+
+/// Returns true if the kernel or another process has a queue pair on the device, apart from those
+/// for management datagrams. Returns `None` if the kernel does not list queue pairs (before
+/// Linux 4.17), or does not have the device.
+#[must_use]
+pub fn has_other_queue_pairs(device: &str, patience: Duration) -> Option<bool> {
+    let query = |command, device| ask(RdmaQuery { command, device, port: None }, patience).ok();
+    let devices = query(RdmaCommand::Devices, None)?;
+    let named = |fields: &Attributes<'_>| fields.get(DEV_NAME)?.text().map(|name| name == device);
+    let fields = fields(&devices).find(|fields| named(fields) == Some(true))?;
+    let index = u32::try_from(fields.get(DEV_INDEX)?.number()?).ok()?;
+    Some(has_other_owner(&query(RdmaCommand::QueuePairs, Some(index))?, process::id()))
+}
+
+/// Returns true if a list of queue pairs has one that is not for management datagrams, and that
+/// the process does not own.
+fn has_other_owner(answer: &[u8], own: u32) -> bool {
+    let tables = fields(answer).filter_map(|fields| fields.get(RES_QP));
+    tables.flat_map(|table| table.nest()).any(|entry| {
+        let fields = entry.nest();
+        let number = |kind| fields.get(kind)?.number();
+        !MANAGEMENT.contains(&number(RES_TYPE)) && number(RES_PID) != Some(own.into())
+    })
+}
+
+fn fields(answer: &[u8]) -> impl Iterator<Item = Attributes<'_>> {
+    Messages::new(answer).map(|message| Attributes::new(message.payload))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::attributes::{push_bytes, push_u32};
+    use super::*;
+
+    /// Returns the reply to a list of queue pairs, each with its type and the owner's process ID.
+    fn list(queue_pairs: &[(u8, Option<u32>)]) -> Vec<u8> {
+        let mut table = Vec::new();
+        for (kind, pid) in queue_pairs {
+            let mut entry = Vec::new();
+            push_bytes(&mut entry, RES_TYPE, &[*kind]);
+            if let Some(pid) = pid {
+                push_u32(&mut entry, RES_PID, *pid);
+            }
+            push_bytes(&mut table, 20, &entry);
+        }
+        let mut payload = Vec::new();
+        push_bytes(&mut payload, RES_QP, &table);
+        let length = u32::try_from(16 + payload.len()).unwrap();
+        [&length.to_ne_bytes()[..], &[0; 12], &payload].concat()
+    }
+
+    #[test]
+    fn queue_pairs_of_the_process_and_for_management_are_no_others() {
+        assert!(!has_other_owner(&list(&[]), 7));
+        assert!(!has_other_owner(&list(&[(0, None), (1, None), (2, Some(7))]), 7));
+        // The kernel names its own user of a queue pair instead of a process.
+        assert!(has_other_owner(&list(&[(1, None), (2, None)]), 7));
+        assert!(has_other_owner(&list(&[(2, Some(7)), (4, Some(8))]), 7));
+        assert_eq!(has_other_queue_pairs("no/such", Duration::from_secs(2)), None);
+    }
+}
