@@ -55,7 +55,7 @@ fn inventory() -> Result<()> {
             println!("port {port}: {port_attr:?}");
             println!("mtu {:?}, pkey 0: {:x?}", port_attr.active_mtu(), device.pkey(port, 0));
             println!("gid 0: {:x?}", device.gid(port, 0)?);
-            let slots = usize::try_from(port_attr.gid_tbl_len)?;
+            let slots = usize::try_from(port_attr.attr.gid_tbl_len)?;
             for entry in device.gid_table(slots)?.unwrap_or_default() {
                 println!("{entry:x?}");
             }
@@ -84,7 +84,7 @@ fn to_self(device: &Device, gid: u16) -> Result<(Path, Mtu)> {
     let target = if port.is_ethernet() {
         Target::Grh(grh)
     } else {
-        Target::Lid(LocalRoute { lid: port.lid, source_path_bits: 0 })
+        Target::Lid(LocalRoute { lid: port.attr.lid, source_path_bits: 0 })
     };
     let mtu = port.active_mtu().context("no MTU")?;
     Ok((Path { port: 1, service_level: 0, target }, mtu))

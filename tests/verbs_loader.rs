@@ -37,7 +37,7 @@ fn look() -> Result<Vec<String>, VerbsError> {
         match device.attr() {
             Ok(attr) => lines.push(format!(
                 "firmware {} qps {} ports {} vectors {} extended {}",
-                attr.basic.fw_ver,
+                attr.firmware(),
                 attr.basic.max_qp,
                 attr.port_count(),
                 attr.num_comp_vectors,
@@ -48,10 +48,10 @@ fn look() -> Result<Vec<String>, VerbsError> {
         let port = device.port(1)?;
         lines.push(format!(
             "lid {:#x} speed {} speed_ex {} flags2 {:#x} rate {:?}",
-            port.lid,
-            port.active_speed,
-            port.active_speed_ex,
-            port.port_cap_flags2,
+            port.attr.lid,
+            port.attr.active_speed,
+            port.attr.active_speed_ex,
+            port.attr.port_cap_flags2,
             port.speed_100mbps
         ));
         lines.push(format!("table {:?}", device.gid_table(8)?.map(|table| table.len())));

@@ -113,7 +113,7 @@ impl OpenEnd {
         Opened {
             queue_pair,
             psn: self.psn,
-            lid: self.port.lid,
+            lid: self.port.attr.lid,
             mtu: self.mtu.bytes(),
             cm_address,
             tcp_address: None,

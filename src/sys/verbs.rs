@@ -25,8 +25,9 @@ mod post;
 mod queue_pair;
 mod transition;
 
+pub use crate::sys::ffi::ibv_device_attr_ex;
 pub use address::{AddressHandle, Grh, LocalRoute, Path, Target};
-pub use attr::{BasicAttr, CompletionCounters, DeviceAttr, ExtendedAttr};
+pub use attr::{CompletionCounters, DeviceAttr};
 pub use buffer::{Access, Buffer, Remote};
 pub use completion::{Batch, Completion, Opcode, Status};
 pub use completion_queue::{CompletionQueue, Notify};

@@ -226,12 +226,13 @@ impl Device {
         let answer = unsafe { inline::query_device(self.calls(), self.context()) }
             .map_err(|errno| self.error(Operation::QueryDevice, errno))?;
         // SAFETY: as above; the number was set when the device was opened.
-        let vectors = unsafe { (*self.context()).num_comp_vectors };
-        let attr = match answer {
-            DeviceAnswer::Extended(attr) => DeviceAttr::extended(&attr, vectors),
-            DeviceAnswer::Legacy(attr) => DeviceAttr::legacy(&attr, vectors),
+        let num_comp_vectors = unsafe { (*self.context()).num_comp_vectors };
+        let (basic, extended) = match answer {
+            DeviceAnswer::Extended(attr) => (attr.orig_attr, Some(attr)),
+            DeviceAnswer::Legacy(attr) => (attr, None),
         };
-        Ok(DeviceAttr { completion_counters: self.completion_counters(), ..attr })
+        let completion_counters = self.completion_counters();
+        Ok(DeviceAttr { basic, extended, num_comp_vectors, completion_counters })
     }
 
     fn completion_counters(&self) -> Option<CompletionCounters> {

@@ -11,114 +11,40 @@ use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
 
-/// Attributes of a port (`ibv_port_attr`), with the numbers of `infiniband/verbs.h` and the
-/// InfiniBand specification.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Attributes of a port.
+#[derive(Debug, Clone)]
 pub struct PortAttr {
-    /// Logical state: 1 down, 2 initialize, 3 armed, 4 active, 5 active defer.
-    pub state: u32,
-    /// Maximum MTU as a code: 1 is 256 bytes, 5 is 4096.
-    pub max_mtu: u32,
-    /// MTU in use, as a code.
-    pub active_mtu: u32,
-    /// Number of entries of the GID table, used or not.
-    pub gid_tbl_len: i64,
-    /// Capability flags of the port.
-    pub port_cap_flags: u32,
-    /// Maximum size of a message, in bytes.
-    pub max_msg_sz: u32,
-    /// Number of packets with a wrong `P_Key`, if the driver counts them.
-    pub bad_pkey_cntr: u32,
-    /// Number of packets with a wrong `Q_Key`, if the driver counts them.
-    pub qkey_viol_cntr: u32,
-    /// Number of entries of the `P_Key` table.
-    pub pkey_tbl_len: u16,
-    /// LID; 0 on Ethernet.
-    pub lid: u16,
-    /// LID of the subnet manager.
-    pub sm_lid: u16,
-    /// LID mask control: number of low LID bits that are ignored.
-    pub lmc: u8,
-    /// Number of virtual lanes as a code.
-    pub max_vl_num: u8,
-    /// Service level of the subnet manager.
-    pub sm_sl: u8,
-    /// Delay of the subnet, as an exponent of 4.096 µs.
-    pub subnet_timeout: u8,
-    /// Type of initialization that the subnet manager performed.
-    pub init_type_reply: u8,
-    /// Link width as a code: 1 is 1X, 2 is 4X, 4 is 8X, 8 is 12X, 16 is 2X.
-    pub active_width: u8,
-    /// Speed per lane, as a code of 8 bits.
-    pub active_speed: u8,
-    /// Physical state: 2 polling, 3 disabled, 5 link up.
-    pub phys_state: u8,
-    /// Link layer: 1 InfiniBand, 2 Ethernet, 0 unspecified (InfiniBand, from old drivers).
-    pub link_layer: u8,
-    /// Flags; bit 0 means that a GRH is required.
-    pub flags: u8,
-    /// More capability flags of the port.
-    pub port_cap_flags2: u16,
-    /// Speed per lane, as a code of more than 8 bits (XDR); 0 with a library before v50.
-    pub active_speed_ex: u32,
+    /// Structure of `infiniband/verbs.h`, which has no pointers.
+    pub attr: ffi::ibv_port_attr,
     /// Rate of the link, in units of 100 Mb/s. `None` with a library before v62 or a driver
     /// without the query.
     pub speed_100mbps: Option<u64>,
 }
 
 impl PortAttr {
-    fn copy(attr: &ffi::ibv_port_attr, speed_100mbps: Option<u64>) -> Self {
-        Self {
-            state: attr.state,
-            max_mtu: attr.max_mtu,
-            active_mtu: attr.active_mtu,
-            gid_tbl_len: i64::from(attr.gid_tbl_len),
-            port_cap_flags: attr.port_cap_flags,
-            max_msg_sz: attr.max_msg_sz,
-            bad_pkey_cntr: attr.bad_pkey_cntr,
-            qkey_viol_cntr: attr.qkey_viol_cntr,
-            pkey_tbl_len: attr.pkey_tbl_len,
-            lid: attr.lid,
-            sm_lid: attr.sm_lid,
-            lmc: attr.lmc,
-            max_vl_num: attr.max_vl_num,
-            sm_sl: attr.sm_sl,
-            subnet_timeout: attr.subnet_timeout,
-            init_type_reply: attr.init_type_reply,
-            active_width: attr.active_width,
-            active_speed: attr.active_speed,
-            phys_state: attr.phys_state,
-            link_layer: attr.link_layer,
-            flags: attr.flags,
-            port_cap_flags2: attr.port_cap_flags2,
-            active_speed_ex: attr.active_speed_ex,
-            speed_100mbps,
-        }
-    }
-
     /// True if the port can transfer data.
     #[must_use]
     pub fn is_active(&self) -> bool {
-        self.state == ffi::IBV_PORT_ACTIVE
+        self.attr.state == ffi::IBV_PORT_ACTIVE
     }
 
     /// True if the link is Ethernet. Every address then needs a GID.
     #[must_use]
     pub fn is_ethernet(&self) -> bool {
-        u32::from(self.link_layer) == ffi::IBV_LINK_LAYER_ETHERNET
+        u32::from(self.attr.link_layer) == ffi::IBV_LINK_LAYER_ETHERNET
     }
 
     /// True if the port accepts only packets with a global route header.
     #[must_use]
     pub fn needs_grh(&self) -> bool {
-        u32::from(self.flags) & ffi::IB_UVERBS_QPF_GRH_REQUIRED != 0
+        u32::from(self.attr.flags) & ffi::IB_UVERBS_QPF_GRH_REQUIRED != 0
     }
 
     /// Returns the MTU in use; `None` if the driver reports a code that is not in the
     /// specification.
     #[must_use]
     pub fn active_mtu(&self) -> Option<Mtu> {
-        Mtu::from_code(self.active_mtu)
+        Mtu::from_code(self.attr.active_mtu)
     }
 }
 
@@ -181,7 +107,7 @@ impl Device {
         // SAFETY: the context is open.
         let attr = unsafe { inline::query_port(self.calls(), self.context(), port) }
             .map_err(|errno| self.port_error(Operation::QueryPort, port, errno))?;
-        Ok(PortAttr::copy(&attr, self.port_speed(port)))
+        Ok(PortAttr { attr, speed_100mbps: self.port_speed(port) })
     }
 
     fn port_speed(&self, port: u8) -> Option<u64> {
