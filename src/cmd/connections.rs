@@ -1,25 +1,29 @@
 //! Runs `rdmactl connections`: lists connections over RDMA, and connections that fell back to
 //! TCP.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+
+use clap::ValueEnum as _;
+use clap::builder::PossibleValue;
 
 use crate::analyse::connection_state::ConnectionState;
 use crate::analyse::connections::connections;
 use crate::cli::{ConnectionsArgs, Global};
-use crate::model::{Connection, ConsumerKind, HostReport, Part, Parts};
+use crate::model::{Connection, ConnectionVerdict, ConsumerKind, HostReport, Part, Parts};
 use crate::query::{ConnectionRow, Connections, connection_rows};
-use crate::render::{ConnectionsDocument, render_connections, to_json, to_json_lines};
+use crate::render::{ConnectionsDocument, Note, render_connections, to_json, to_json_lines};
 use crate::term::Term;
 
 use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
+use super::outcome::say;
 use super::{Advice, Outcome};
 
 pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow::Result<Outcome> {
     refuse_consumer(global)?;
     let peers = LinkPeers::read(&args.fabric)?;
-    let reading = Reading { args, is_problem: Cell::new(false), before: RefCell::default() };
+    let reading = Reading { args, reached: RefCell::default(), before: RefCell::default() };
     let recipe = Recipe::<Connections> {
         parts: [Part::Connections, Part::Resources, Part::Gids].into(),
         document: Parts::default(),
@@ -44,7 +48,16 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
     };
     let global = peers.add_columns(global);
     let outcome = listing::run(&global, term, &recipe, |report| peers.fill(report))?;
-    Ok(if reading.is_problem.get() { Outcome::Problem } else { outcome })
+    let reached = reading.reached.into_inner();
+    if reached.is_empty() {
+        return Ok(outcome);
+    }
+    let words = reached.into_iter().collect::<Vec<_>>().join(", ");
+    let level = args.fail_on.to_possible_value();
+    let level = level.as_ref().map_or("", PossibleValue::get_name);
+    let text = format!("exit code 1: --fail-on {level} includes {words}");
+    say(term, &Note { text, fix: None });
+    Ok(Outcome::Problem)
 }
 
 /// Refuses the name of a consumer, such as `nfs`, in the place of a host set.
@@ -63,17 +76,18 @@ fn refuse_consumer(global: &Global) -> anyhow::Result<()> {
 /// State that is kept between two samples.
 struct Reading<'args> {
     args: &'args ConnectionsArgs,
-    is_problem: Cell<bool>,
+    /// Verdicts that reached the level of `--fail-on`.
+    reached: RefCell<BTreeSet<&'static str>>,
     /// State of each connection of each host that has responded.
     before: RefCell<HashMap<String, HashMap<String, ConnectionState>>>,
 }
 
 impl Reading<'_> {
     /// Compares the verdicts of listed connections with the level of `--fail-on`.
-    fn judge<'listed>(&self, mut listed: impl Iterator<Item = &'listed Connection>) {
-        if listed.any(|connection| self.args.fail_on.is_reached(connection.verdict)) {
-            self.is_problem.set(true);
-        }
+    fn judge<'listed>(&self, listed: impl Iterator<Item = &'listed Connection>) {
+        let verdicts = listed.map(|connection| connection.verdict);
+        let reached = verdicts.filter(|verdict| self.args.fail_on.is_reached(*verdict));
+        self.reached.borrow_mut().extend(reached.map(ConnectionVerdict::word));
     }
 
     fn is_wanted(&self, connection: &Connection) -> bool {
@@ -153,7 +167,7 @@ mod tests {
             fail_on: FailOn::Never,
         };
         let reading =
-            Reading { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
+            Reading { args: &args, reached: RefCell::default(), before: RefCell::default() };
         assert_eq!(changes(&reading, &[report("n1", "rdma")]), []);
         let fallen = changes(&reading, &[report("n1", "tcp")]);
         assert!(fallen[0].as_ref().is_some_and(|was| was.starts_with("was RDMA, ")), "{fallen:?}");
@@ -169,7 +183,7 @@ mod tests {
             fail_on: FailOn::Never,
         };
         let reading =
-            Reading { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
+            Reading { args: &args, reached: RefCell::default(), before: RefCell::default() };
         let failed =
             || HostReport::failed("n1", HostFailure::new(Reason::Connecting, "still connecting"));
         for (reports, expected) in [
