@@ -17,7 +17,7 @@ DOC := $(DESTDIR)$(PREFIX)/share/doc/rdmactl
 # The portable binary, as packaging/release leaves it.
 NODE_BINARY := $(abspath $(TARGET_DIR))/portable/x86_64/rdmactl
 
-.PHONY: help setup build release lint test test-full test-full-steps lab-test-vm demo fuzz bench \
+.PHONY: help setup build release lint test test-full test-full-steps lab-test-vm demo soak fuzz bench \
 	man-pages install clean-room clean
 
 help: ## this list
@@ -58,6 +58,10 @@ lab-test-vm:
 demo: setup ## four RDMA nodes without hardware: look, ping, break, ping again
 	@packaging/release x86_64
 	@packaging/demo $(NODE_BINARY)
+
+soak: setup ## 300 runs on healthy labs, with the log in target/soak.log
+	@packaging/release x86_64
+	@packaging/soak $(NODE_BINARY)
 
 fuzz: ## runs each fuzz target up to 15 CPU minutes in FUZZING.md's table
 	@fuzz/run
