@@ -13,7 +13,7 @@ use super::choice;
 use super::jumps::Jumps;
 use super::known_hosts::{Accepted, KnownHosts};
 use super::session::Session;
-use super::ssh::{self, Limits, Login, Stage, fault};
+use super::ssh::{self, Limits, Login, LoginStage, fault};
 use super::ssh_program::{Master, Opening, PROGRAM_LOGIN, Sockets};
 use super::target::{Target, Transport};
 use super::unlock::Unlock;
@@ -99,7 +99,7 @@ impl Connector {
             jumps: Arc::clone(&self.jumps),
             limits: self.limits,
             deadline,
-            stage: Stage::default(),
+            stage: LoginStage::default(),
         };
         let opened = ssh::open(login).map(|session| Session::built_in(self, target, session));
         opened.or_else(|refusal| match choice::after(target, &refusal) {

@@ -27,7 +27,7 @@ pub(super) use tail::Tail;
 pub(super) use waker::Waker;
 
 /// Time in which the exit and the last stderr must follow the end of a command's output.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Exit of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,12 +132,12 @@ impl Pipe {
     /// # Errors
     /// The connection broke, or the command still runs.
     pub(super) fn ending(&self) -> Result<Exit, HostFailure> {
-        self.wait(Deadline::after(LAST_WORDS))
+        self.wait(Deadline::after(EXIT_TIMEOUT))
     }
 
     /// Kills a command of this host at once. A command of another host only loses its pipe.
     pub fn kill(&self) {
-        self.shared.doom();
+        self.shared.request_kill();
     }
 
     /// Returns the failure of the connection that ended the command, if one is known.

@@ -6,17 +6,17 @@
 
 mod auth;
 mod buffer;
-mod connect;
+mod channel_pump;
+mod connection;
 pub(super) mod fault;
-mod greeting;
 pub(super) mod identity;
-mod line;
 mod login;
-mod mailbox;
-mod pump;
-mod road;
+mod pre_banner;
+mod session_buffers;
+mod session_io;
+mod session_pump;
+mod tcp;
 mod verify;
-mod wire;
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -29,8 +29,8 @@ use super::watchdog::Guard;
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 pub use fault::cancelled;
-pub(super) use login::{Login, RETRIES, Stage, jitter};
-use pump::{Pump, Request};
+pub(super) use login::{Login, LoginStage, RETRIES, jitter};
+use session_pump::{Request, SessionPump};
 
 /// Stack of a thread, in bytes: the maximum for libssh2 and a name resolver with its modules.
 /// Only touched pages use memory.
@@ -93,7 +93,7 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
     let ready = Arc::new(ready);
     // Only the thread has a strong reference, so that its end disconnects the channel at once.
     let to_cancel = Arc::downgrade(&ready);
-    let _alarm = watchdog.when_cancelled(move || {
+    let _callback = watchdog.when_cancelled(move || {
         if let Some(ready) = to_cancel.upgrade() {
             // Fails if the channel already has a reply.
             let _ = ready.try_send(Err(fault::cancelled().into()));
@@ -101,11 +101,11 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
     });
     let (for_pump, for_pump_call) = (Arc::clone(&waker), call.clone());
     let serve = move || match login.run() {
-        Ok(wire) => {
-            let guard = wire.guard();
+        Ok(io) => {
+            let guard = io.guard();
             // After a timeout, the receiver no longer exists.
             if ready.send(Ok(guard)).is_ok() {
-                Pump::new(wire, inbox, for_pump, for_pump_call).run();
+                SessionPump::new(io, inbox, for_pump, for_pump_call).run();
             }
         }
         Err(refusal) => {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::algorithms::Algorithms;
-use super::local::look_up;
+use super::local::query_tool;
 use super::{Host, SshCall, Watchdog};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
@@ -202,7 +202,7 @@ impl Resolver {
 /// Returns the output of `ssh -G`.
 fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> Result<String, HostFailure> {
     let answer =
-        look_up(call.configuration(), Deadline::after(ASK), watchdog).map_err(|failure| {
+        query_tool(call.configuration(), Deadline::after(ASK), watchdog).map_err(|failure| {
             HostFailure::new(failure.reason, format!("ssh -G: {}", failure.detail))
         })?;
     if answer.exit.is_success() {
@@ -218,7 +218,7 @@ fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> Result<String, HostFailure> {
 /// True if the operator's own `ssh` has an open connection to this host.
 fn has_master(call: &SshCall, socket: &Path, watchdog: &Watchdog) -> bool {
     socket.exists()
-        && look_up(call.check(socket), Deadline::after(ASK), watchdog)
+        && query_tool(call.check(socket), Deadline::after(ASK), watchdog)
             .is_ok_and(|answer| answer.exit.is_success())
 }
 

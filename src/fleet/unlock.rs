@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::Pipe;
-use super::local::{self, look_up};
+use super::local::{self, query_tool};
 use super::ssh::identity;
 use super::ssh_program::Sockets;
 use super::target::{Route, Target, Transport};
@@ -160,7 +160,7 @@ impl Unlock {
 fn holds_keys(socket: &Path, watchdog: &Watchdog) -> bool {
     let mut list = Command::new("ssh-add");
     list.arg("-l").env("SSH_AUTH_SOCK", socket);
-    look_up(list, Deadline::after(AGENT), watchdog).is_ok_and(|answer| answer.exit.is_success())
+    query_tool(list, Deadline::after(AGENT), watchdog).is_ok_and(|answer| answer.exit.is_success())
 }
 
 impl OwnAgent {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::children::Children;
+use super::line_mux;
 use super::template::{Template, TemplateError};
-use super::trunk;
 use crate::clock::Deadline;
 use crate::fleet::access::fresh_nonce;
 use crate::fleet::last_words::last_words;
@@ -202,7 +202,7 @@ impl Access for ExecAccess {
         let nonce = fresh_nonce()?;
         let command = remote_command::installed_agent_in_lines(nonce, privilege);
         let (pipe, _) = self.start(&command, deadline)?;
-        Ok((trunk::of_one(pipe, nonce)?, nonce))
+        Ok((line_mux::single_stream(pipe, nonce)?, nonce))
     }
 
     fn uploaded_agent(
@@ -213,6 +213,6 @@ impl Access for ExecAccess {
     ) -> Result<Pipe, HostFailure> {
         let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
         let (pipe, _) = self.start(&command, deadline)?;
-        trunk::of_one(pipe, uploaded.nonce())
+        line_mux::single_stream(pipe, uploaded.nonce())
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use ssh2::MethodType;
 
 use super::fault;
-use super::wire::Wire;
+use super::session_io::SessionIo;
 use crate::clock;
 use crate::fleet::algorithms::{Algorithms, Class};
 use crate::fleet::known_hosts::{Accepted, HostKey, Lookup, Record, Taken, Verdict};
@@ -26,11 +26,11 @@ pub(super) fn lookup(target: &Target) -> Lookup {
 /// # Errors
 /// libssh2 supports no algorithm of an option. The error is the name of the option.
 pub(super) fn offer(
-    wire: &Wire,
+    io: &SessionIo,
     allowed: &Algorithms,
     record: &Record<'_>,
 ) -> Result<(), &'static str> {
-    let session = &wire.session;
+    let session = &io.session;
     for class in [Class::Cipher, Class::KeyExchange, Class::Mac] {
         let Some(list) = allowed.preference(class) else { continue };
         for method in class.methods() {
@@ -51,13 +51,13 @@ pub(super) fn offer(
 
 /// Checks the key that the host showed in the handshake.
 pub(super) fn check(
-    wire: &Wire,
+    io: &SessionIo,
     target: &Target,
     lookup: &Lookup,
     record: &Record<'_>,
     accepted: &Accepted,
 ) -> Result<(), HostFailure> {
-    let key = wire.session.host_key().and_then(|(blob, _)| HostKey::from_blob(blob));
+    let key = io.session.host_key().and_then(|(blob, _)| HostKey::from_blob(blob));
     let Some(key) = key else {
         return Err(HostFailure::new(Reason::Transport, "cannot parse the host key"));
     };

@@ -1,6 +1,6 @@
 //! Session buffers: bytes between the libssh2 session and the host, in memory.
 //!
-//! The wire between libssh2 and the socket fills and empties them.
+//! [`SessionIo`](super::session_io::SessionIo) fills and empties them.
 
 use super::buffer::Buffer;
 use crate::sys::ssh::{Carried, Carrier};
@@ -13,14 +13,14 @@ const TOO_MUCH: usize = 1024 * 1024;
 
 /// Bounded buffers for received bytes that libssh2 has not read, and for bytes to send.
 #[derive(Debug, Default)]
-pub(super) struct Mailbox {
+pub(super) struct SessionBuffers {
     pub(super) inbound: Buffer,
     outbound: Vec<u8>,
     /// True if no more bytes arrive or leave.
     is_closed: bool,
 }
 
-impl Mailbox {
+impl SessionBuffers {
     /// Closes the buffers. libssh2 then behaves as if the host had closed the connection.
     pub(super) fn close(&mut self) {
         self.is_closed = true;
@@ -42,15 +42,15 @@ impl Mailbox {
     }
 
     /// Frees the memory of empty buffers.
-    pub(super) fn rest(&mut self) {
-        self.inbound.rest();
+    pub(super) fn free_memory(&mut self) {
+        self.inbound.free_memory();
         if self.outbound.is_empty() {
             self.outbound = Vec::new();
         }
     }
 }
 
-impl Carrier for Mailbox {
+impl Carrier for SessionBuffers {
     /// Accepts all bytes, because libssh2 (1.11.1 and older) handles a partly sent packet wrongly
     /// in two ways. It counts a window adjustment with another number than it sent to the host,
     /// and then truncates received data (`channel.c`, `packet.c`). It also sends nothing else
@@ -79,38 +79,38 @@ mod tests {
 
     #[test]
     fn a_closed_box_gives_what_came_before_and_takes_nothing() {
-        let mut mailbox = Mailbox::default();
+        let mut buffers = SessionBuffers::default();
         let mut room = [0; 8];
-        assert_eq!(mailbox.receive(&mut room), Carried::NotNow);
-        assert_eq!(mailbox.send(b"hello"), Carried::Bytes(5));
+        assert_eq!(buffers.receive(&mut room), Carried::NotNow);
+        assert_eq!(buffers.send(b"hello"), Carried::Bytes(5));
         let last = |room: &mut [u8]| {
             room[..4].copy_from_slice(b"last");
             Ok(4)
         };
-        assert_eq!(mailbox.inbound.fill(last).unwrap(), Source::Emptied);
-        mailbox.close();
-        assert_eq!(mailbox.send(b"more"), Carried::Over);
-        assert_eq!(mailbox.receive(&mut room), Carried::Bytes(4));
-        assert_eq!(mailbox.receive(&mut room), Carried::Over);
-        assert_eq!(mailbox.outbound(), b"hello");
-        mailbox.drop_outbound(2);
-        assert_eq!(mailbox.outbound(), b"llo");
+        assert_eq!(buffers.inbound.fill(last).unwrap(), Source::Emptied);
+        buffers.close();
+        assert_eq!(buffers.send(b"more"), Carried::Over);
+        assert_eq!(buffers.receive(&mut room), Carried::Bytes(4));
+        assert_eq!(buffers.receive(&mut room), Carried::Over);
+        assert_eq!(buffers.outbound(), b"hello");
+        buffers.drop_outbound(2);
+        assert_eq!(buffers.outbound(), b"llo");
     }
 
     #[test]
     fn a_packet_is_taken_whole_or_not_at_all() {
-        let mut mailbox = Mailbox::default();
+        let mut buffers = SessionBuffers::default();
         let packet = vec![1; ENOUGH - 1];
-        assert_eq!(mailbox.send(&packet), Carried::Bytes(packet.len()));
-        assert!(mailbox.has_room());
+        assert_eq!(buffers.send(&packet), Carried::Bytes(packet.len()));
+        assert!(buffers.has_room());
         let mut sent = packet.len();
-        while mailbox.send(&packet) == Carried::Bytes(packet.len()) {
-            assert!(!mailbox.has_room());
+        while buffers.send(&packet) == Carried::Bytes(packet.len()) {
+            assert!(!buffers.has_room());
             sent += packet.len();
         }
-        assert_eq!(mailbox.outbound().len(), sent);
+        assert_eq!(buffers.outbound().len(), sent);
         assert!((TOO_MUCH..TOO_MUCH + ENOUGH).contains(&sent));
-        mailbox.drop_outbound(usize::MAX);
-        assert!(mailbox.has_room() && mailbox.outbound().is_empty());
+        buffers.drop_outbound(usize::MAX);
+        assert!(buffers.has_room() && buffers.outbound().is_empty());
     }
 }

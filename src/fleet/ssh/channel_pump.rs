@@ -1,5 +1,5 @@
 //! One SSH channel and its pipe, with a bounded buffer for each direction. No call waits. The
-//! pump uses it.
+//! session pump uses it.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
@@ -15,27 +15,27 @@ use ssh2::{Channel, Session};
 
 use super::buffer::{Buffer, Source};
 use super::fault;
-use super::pump::Request;
-use super::wire::Wire;
+use super::session_io::SessionIo;
+use super::session_pump::Request;
 use crate::fleet::pipe::{Exit, Shared};
 use crate::model::HostFailure;
 
-pub(super) struct Line {
+pub(super) struct ChannelPump {
     channel: Channel,
     local: UnixStream,
     shared: Arc<Shared>,
-    stage: Stage,
+    state: ChannelState,
     to_host: Buffer,
     from_host: Buffer,
-    input: Flow,
-    output: Flow,
+    input: Direction,
+    output: Direction,
     /// True if the pipe may have data to read.
     pub(super) is_ready: bool,
-    /// Value of [`Wire::fed`] when the channel last had no more data.
-    heard: Option<u64>,
+    /// Value of [`SessionIo::fed`] when the channel last had no more data.
+    fed_when_empty: Option<u64>,
 }
 
-enum Stage {
+enum ChannelState {
     Starting { command: String, started: SyncSender<Result<(), HostFailure>> },
     Running,
     Closing,
@@ -44,31 +44,31 @@ enum Stage {
 
 /// State of one direction: open, ended with bytes left to move, or ended on the other side, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
+enum Direction {
     Open,
     Ended,
     Passed,
 }
 
-impl Line {
+impl ChannelPump {
     pub(super) fn new(channel: Channel, request: Request) -> Self {
         let Request { command, local, shared, started } = request;
         Self {
             channel,
             local,
             shared,
-            stage: Stage::Starting { command, started },
+            state: ChannelState::Starting { command, started },
             to_host: Buffer::default(),
             from_host: Buffer::default(),
-            input: Flow::Open,
-            output: Flow::Open,
+            input: Direction::Open,
+            output: Direction::Open,
             is_ready: true,
-            heard: None,
+            fed_when_empty: None,
         }
     }
 
     pub(super) fn is_done(&self) -> bool {
-        matches!(self.stage, Stage::Done)
+        matches!(self.state, ChannelState::Done)
     }
 
     pub(super) fn local(&self) -> BorrowedFd<'_> {
@@ -77,87 +77,87 @@ impl Line {
 
     /// Returns the events of the pipe to wait for. `None` if the pipe carries no more data.
     pub(super) fn interest(&self) -> Option<PollFlags> {
-        if !matches!(self.stage, Stage::Running) {
+        if !matches!(self.state, ChannelState::Running) {
             return None;
         }
         let mut interest = PollFlags::empty();
-        if self.input == Flow::Open && self.to_host.has_room() {
+        if self.input == Direction::Open && self.to_host.has_room() {
             interest |= PollFlags::IN;
         }
         if !self.from_host.is_empty() {
             interest |= PollFlags::OUT;
         }
-        let is_over = self.input != Flow::Open && self.output == Flow::Passed;
+        let is_over = self.input != Direction::Open && self.output == Direction::Passed;
         (!is_over).then_some(interest)
     }
 
     /// Closes the channel of a pipe that was dropped.
     pub(super) fn hang_up(&mut self) {
-        if matches!(self.stage, Stage::Running) {
-            self.stage = Stage::Closing;
+        if matches!(self.state, ChannelState::Running) {
+            self.state = ChannelState::Closing;
         }
     }
 
     /// Frees the memory of empty buffers.
-    pub(super) fn rest(&mut self) {
-        self.to_host.rest();
-        self.from_host.rest();
+    pub(super) fn free_memory(&mut self) {
+        self.to_host.free_memory();
+        self.from_host.free_memory();
     }
 
     /// Moves data in both directions. Returns true if any data moved.
-    pub(super) fn step(&mut self, wire: &Wire) -> Result<bool, ssh2::Error> {
-        if self.shared.is_abandoned() || self.shared.is_doomed() {
+    pub(super) fn step(&mut self, io: &SessionIo) -> Result<bool, ssh2::Error> {
+        if self.shared.is_abandoned() || self.shared.is_kill_requested() {
             self.hang_up();
         }
-        match &self.stage {
-            Stage::Starting { .. } => self.start(),
-            Stage::Running => self.run(wire),
-            Stage::Closing => self.close(),
-            Stage::Done => Ok(false),
+        match &self.state {
+            ChannelState::Starting { .. } => self.start(),
+            ChannelState::Running => self.run(io),
+            ChannelState::Closing => self.close(),
+            ChannelState::Done => Ok(false),
         }
     }
 
     /// Ends the pipe because the session broke. Closing the socket of the pipe ends its reader.
     pub(super) fn fail(self, failure: &HostFailure) {
-        if let Stage::Starting { started, .. } = &self.stage {
+        if let ChannelState::Starting { started, .. } = &self.state {
             let _ = started.send(Err(failure.clone()));
         }
         self.shared.end(Err(failure.clone()));
     }
 
     fn start(&mut self) -> Result<bool, ssh2::Error> {
-        let Stage::Starting { command, started } = &self.stage else { return Ok(false) };
+        let ChannelState::Starting { command, started } = &self.state else { return Ok(false) };
         match self.channel.exec(command) {
             Ok(()) => {
                 let _ = started.send(Ok(()));
-                self.stage = Stage::Running;
+                self.state = ChannelState::Running;
                 Ok(true)
             }
             Err(error) if fault::is_again(&error) => Ok(false),
             Err(error) if fault::is_channel_refused(&error) => {
                 let _ = started.send(Err(fault::exec_refused()));
-                self.stage = Stage::Closing;
+                self.state = ChannelState::Closing;
                 Ok(true)
             }
             Err(error) => Err(error),
         }
     }
 
-    fn run(&mut self, wire: &Wire) -> Result<bool, ssh2::Error> {
-        let session = &wire.session;
+    fn run(&mut self, io: &SessionIo) -> Result<bool, ssh2::Error> {
+        let session = &io.session;
         let mut moved = self.take_input();
-        if wire.has_room() {
+        if io.has_room() {
             moved |= self.send_input(session)?;
         }
-        if self.heard != Some(wire.fed) {
+        if self.fed_when_empty != Some(io.fed) {
             let came = self.receive_stderr(session)? | self.receive_output(session)?;
             if !came && self.from_host.has_room() {
-                self.heard = Some(wire.fed);
+                self.fed_when_empty = Some(io.fed);
             }
             moved |= came;
         }
         moved |= self.give_output();
-        if self.output == Flow::Passed && self.channel.eof() {
+        if self.output == Direction::Passed && self.channel.eof() {
             moved |= self.finish()?;
         }
         Ok(moved)
@@ -165,17 +165,17 @@ impl Line {
 
     /// Moves data from the pipe into the buffer.
     fn take_input(&mut self) -> bool {
-        if self.input != Flow::Open || !self.is_ready || !self.to_host.has_room() {
+        if self.input != Direction::Open || !self.is_ready || !self.to_host.has_room() {
             return false;
         }
         match self.to_host.fill(|room| (&self.local).read(room)) {
-            Ok(Source::Ended) => self.input = Flow::Ended,
+            Ok(Source::Ended) => self.input = Direction::Ended,
             Ok(pipe) => self.is_ready = pipe == Source::MayHaveMore,
             Err(error) if is_wait(&error) => {
                 self.is_ready = false;
                 return false;
             }
-            Err(_) => self.input = Flow::Ended,
+            Err(_) => self.input = Direction::Ended,
         }
         true
     }
@@ -183,7 +183,7 @@ impl Line {
     /// Moves data from the buffer to the host. Sends the end of input after the last byte.
     fn send_input(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
         if self.to_host.is_empty() {
-            return if self.input == Flow::Ended { self.send_eof() } else { Ok(false) };
+            return if self.input == Direction::Ended { self.send_eof() } else { Ok(false) };
         }
         match self.channel.write(self.to_host.bytes()) {
             Ok(count) => {
@@ -193,7 +193,7 @@ impl Line {
             }
             Err(error) if is_wait(&error) => Ok(false),
             Err(_) => {
-                self.input = Flow::Passed;
+                self.input = Direction::Passed;
                 self.to_host.clear();
                 match last_error(session) {
                     // The command has ended and reads no more.
@@ -208,7 +208,7 @@ impl Line {
         match self.channel.send_eof() {
             Err(error) if fault::is_again(&error) => return Ok(false),
             Err(error) if !fault::is_channel_closed(&error) => return Err(error),
-            _ => self.input = Flow::Passed,
+            _ => self.input = Direction::Passed,
         }
         Ok(true)
     }
@@ -228,12 +228,12 @@ impl Line {
     }
 
     fn receive_output(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
-        if self.output != Flow::Open || !self.from_host.has_room() {
+        if self.output != Direction::Open || !self.from_host.has_room() {
             return Ok(false);
         }
         let channel = &mut self.channel;
         match self.from_host.fill(|room| channel.read(room)) {
-            Ok(Source::Ended) => self.output = Flow::Ended,
+            Ok(Source::Ended) => self.output = Direction::Ended,
             Ok(_) => {}
             Err(error) if is_wait(&error) => return Ok(false),
             Err(_) => return Err(last_error(session)),
@@ -243,10 +243,10 @@ impl Line {
 
     fn give_output(&mut self) -> bool {
         if self.from_host.is_empty() {
-            if self.output == Flow::Ended {
+            if self.output == Direction::Ended {
                 // Fails only if the reader has closed its end.
                 let _ = self.local.shutdown(Shutdown::Write);
-                self.output = Flow::Passed;
+                self.output = Direction::Passed;
                 return true;
             }
             return false;
@@ -270,7 +270,7 @@ impl Line {
             Ok(()) => {}
         }
         self.shared.end(Ok(self.exit()));
-        self.stage = Stage::Done;
+        self.state = ChannelState::Done;
         Ok(true)
     }
 
@@ -282,7 +282,7 @@ impl Line {
             _ => {}
         }
         self.shared.end(Ok(self.exit()));
-        self.stage = Stage::Done;
+        self.state = ChannelState::Done;
         Ok(true)
     }
 

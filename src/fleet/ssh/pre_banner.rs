@@ -1,15 +1,16 @@
-//! Text that a host sends before its SSH banner. The wire passes all received bytes through it.
+//! Text that a host sends before its SSH banner. [`SessionIo`](super::session_io::SessionIo)
+//! passes all received bytes through it.
 //!
 //! A host may send other lines before its banner. libssh2 takes one byte of them per call, so
 //! that endless text would keep libssh2 busy until the deadline.
 
 /// Limit of the text before the banner, in bytes. A server above it is no SSH server.
-const PATIENCE: usize = 64 * 1024;
+const LIMIT: usize = 64 * 1024;
 /// Number of bytes kept for a message.
 const KEPT: usize = 256;
 
 #[derive(Debug, Default)]
-pub(super) struct Greeting {
+pub(super) struct PreBanner {
     first: Vec<u8>,
     /// Beginning of the current line, at most as long as the beginning of a banner.
     line: Vec<u8>,
@@ -17,9 +18,9 @@ pub(super) struct Greeting {
     speaks_ssh: bool,
 }
 
-impl Greeting {
+impl PreBanner {
     /// Searches new bytes for the banner. Returns false if no banner is to be expected.
-    pub(super) fn look(&mut self, bytes: &[u8]) -> bool {
+    pub(super) fn scan(&mut self, bytes: &[u8]) -> bool {
         if self.speaks_ssh {
             return true;
         }
@@ -37,7 +38,7 @@ impl Greeting {
                 return true;
             }
         }
-        self.count <= PATIENCE
+        self.count <= LIMIT
     }
 
     /// True if the host has begun its SSH banner.
@@ -47,7 +48,7 @@ impl Greeting {
 
     /// True if the host sent too much text without a banner.
     pub(super) fn is_garbage(&self) -> bool {
-        !self.speaks_ssh && self.count > PATIENCE
+        !self.speaks_ssh && self.count > LIMIT
     }
 
     /// Returns the first line, escaped.
@@ -63,17 +64,17 @@ mod tests {
 
     #[test]
     fn a_banner_may_come_late_and_in_pieces() {
-        let mut greeting = Greeting::default();
-        assert!(greeting.look(b"Not an SSH- line\r\nS") && !greeting.speaks_ssh());
-        assert!(greeting.look(b"SH-2.0-x") && greeting.speaks_ssh());
-        assert!(greeting.look(&vec![0; 2 * PATIENCE]) && !greeting.is_garbage());
+        let mut greeting = PreBanner::default();
+        assert!(greeting.scan(b"Not an SSH- line\r\nS") && !greeting.speaks_ssh());
+        assert!(greeting.scan(b"SH-2.0-x") && greeting.speaks_ssh());
+        assert!(greeting.scan(&vec![0; 2 * LIMIT]) && !greeting.is_garbage());
         assert_eq!(greeting.words(), "Not an SSH- line");
     }
 
     #[test]
     fn endless_noise_is_garbage() {
-        let mut greeting = Greeting::default();
-        assert!(greeting.look(&vec![b'A'; PATIENCE]));
-        assert!(!greeting.look(b"A") && greeting.is_garbage());
+        let mut greeting = PreBanner::default();
+        assert!(greeting.scan(&vec![b'A'; LIMIT]));
+        assert!(!greeting.scan(b"A") && greeting.is_garbage());
     }
 }

@@ -18,7 +18,7 @@ const ANSWER_LIMIT: u64 = 256 * 1024;
 ///
 /// # Errors
 /// The command cannot be started, prints too much, or does not end in time.
-pub(in crate::fleet) fn look_up(
+pub(in crate::fleet) fn query_tool(
     command: Command,
     deadline: Deadline,
     watchdog: &Watchdog,
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn what_it_says_and_how_it_ends_is_told() {
         let watchdog = Watchdog::start().unwrap();
-        let said = look_up(shell("cat; echo it; exit 3"), seconds(20), &watchdog).unwrap();
+        let said = query_tool(shell("cat; echo it; exit 3"), seconds(20), &watchdog).unwrap();
         assert_eq!((&said.stdout[..], said.exit.status), (&b"it\n"[..], Some(3)));
     }
 
@@ -72,19 +72,19 @@ mod tests {
     fn one_that_hangs_is_killed_at_the_deadline_or_with_the_run() {
         let watchdog = Watchdog::start().unwrap();
         let soon = Deadline::after(Duration::from_millis(100));
-        let failure = look_up(shell("echo half; sleep 600"), soon, &watchdog).unwrap_err();
+        let failure = query_tool(shell("echo half; sleep 600"), soon, &watchdog).unwrap_err();
         assert_eq!(failure.reason, Reason::Timeout);
         assert!(failure.detail.contains("5 bytes"), "{failure}");
         watchdog.cancel();
         let later = seconds(600);
-        look_up(shell("sleep 600"), later, &watchdog).unwrap_err();
+        query_tool(shell("sleep 600"), later, &watchdog).unwrap_err();
         assert!(!later.is_over());
     }
 
     #[test]
     fn one_that_says_too_much_is_refused() {
         let watchdog = Watchdog::start().unwrap();
-        let failure = look_up(shell("yes"), seconds(20), &watchdog).unwrap_err();
+        let failure = query_tool(shell("yes"), seconds(20), &watchdog).unwrap_err();
         assert_eq!(failure.reason, Reason::TooBig);
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{connect, fault};
+use super::{fault, tcp};
 use crate::clock::Deadline;
 use crate::fleet::jumps::Jumps;
 use crate::fleet::ssh_program::Master;
@@ -18,10 +18,10 @@ use crate::fleet::{Pipe, local};
 use crate::model::{HostFailure, Reason};
 
 /// Time for a process to end and print its error, after its connection has closed.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const ERROR_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Open connection. A process may still be connecting behind it.
-pub(super) struct Road {
+pub(super) struct Connection {
     pub(super) socket: OwnedFd,
     pub(super) helper: Option<Helper>,
 }
@@ -41,11 +41,11 @@ pub(super) fn open(
     jumps: &Jumps,
     by: Deadline,
     deadline: Deadline,
-) -> Result<Road, HostFailure> {
+) -> Result<Connection, HostFailure> {
     let helper = match &target.route {
         Route::Direct => {
-            let socket = connect::dial(target, addresses, watchdog, by)?.into();
-            return Ok(Road { socket, helper: None });
+            let socket = tcp::dial(target, addresses, watchdog, by)?.into();
+            return Ok(Connection { socket, helper: None });
         }
         Route::Command(command) => {
             let mut shell = Command::new("/bin/sh");
@@ -68,7 +68,7 @@ pub(super) fn open(
     let ours = helper.pipe.stream();
     let socket = ours.try_clone().map_err(|error| fault::local(&error))?;
     socket.set_nonblocking(true).map_err(|error| fault::local(&error))?;
-    Ok(Road { socket: socket.into(), helper: Some(helper) })
+    Ok(Connection { socket: socket.into(), helper: Some(helper) })
 }
 
 impl Helper {
@@ -82,7 +82,7 @@ impl Helper {
 
     /// Returns the reason why the connection closed before the SSH banner of the host.
     pub(super) fn why_closed(&self, target: &Target) -> HostFailure {
-        let _ = self.pipe.wait(Deadline::after(LAST_WORDS));
+        let _ = self.pipe.wait(Deadline::after(ERROR_TIMEOUT));
         let to = format!("{}:{}", target.address, target.port);
         let Some((master, name)) = &self.jump else {
             let said = self.pipe.last_words();

@@ -1,4 +1,4 @@
-//! Streams of one agent within a trunk: lines on the side of the process, a socket on the other
+//! Streams of one agent of a multiplexer: lines on the side of the process, a socket on the other
 //! side.
 
 use std::net::Shutdown;
@@ -18,12 +18,12 @@ use crate::wire::{Line, LineDecoder, LineEncoder, Party, REPORT_LIMIT};
 const MAX_WAITING: usize = REPORT_LIMIT + (4 << 20);
 
 /// Decoder and encoder of the lines of one agent.
-pub(in crate::fleet::launcher) struct Direction {
+pub(in crate::fleet::launcher) struct LineCodec {
     from: LineDecoder,
     to: LineEncoder,
 }
 
-impl Direction {
+impl LineCodec {
     pub(in crate::fleet::launcher) fn new(nonce: Nonce) -> Self {
         let from = LineDecoder::new(&nonce, Party::Operator);
         Self { from, to: LineEncoder::new(&nonce, Party::Agent) }
@@ -31,14 +31,14 @@ impl Direction {
 }
 
 /// Streams of one agent.
-pub(in crate::fleet::launcher) struct Branch {
+pub(in crate::fleet::launcher) struct LineStream {
     /// Socket to the holder of the pipe. `None` if the pipe was dropped or the agent sends
     /// nothing more.
     far: Option<UnixStream>,
     /// State of the agent's command, shared with its pipe.
     pub(in crate::fleet::launcher) shared: Arc<Shared>,
-    /// `None` until the agent of this branch is known.
-    direction: Option<Direction>,
+    /// `None` until the agent of this stream is known.
+    codec: Option<LineCodec>,
     waiting: Vec<u8>,
     /// True if the holder of the pipe may still write.
     is_open: bool,
@@ -46,22 +46,22 @@ pub(in crate::fleet::launcher) struct Branch {
     is_ended: bool,
 }
 
-impl Branch {
+impl LineStream {
     pub(in crate::fleet::launcher) fn new(
         far: UnixStream,
         shared: Arc<Shared>,
-        direction: Option<Direction>,
+        codec: Option<LineCodec>,
     ) -> Self {
         let (far, waiting) = (Some(far), Vec::new());
-        Self { far, shared, direction, waiting, is_open: true, is_ended: false }
+        Self { far, shared, codec, waiting, is_open: true, is_ended: false }
     }
 
-    /// Sets the decoder and encoder, when the agent of this branch is known.
-    pub(in crate::fleet::launcher) fn set_direction(&mut self, direction: Direction) {
-        self.direction = Some(direction);
+    /// Sets the decoder and encoder, when the agent of this stream is known.
+    pub(in crate::fleet::launcher) fn set_codec(&mut self, codec: LineCodec) {
+        self.codec = Some(codec);
     }
 
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn is_connected(&self) -> bool {
         self.far.is_some()
     }
 
@@ -70,14 +70,14 @@ impl Branch {
     }
 
     pub(super) fn has_more(&self) -> bool {
-        self.is_there() && !self.waiting.is_empty()
+        self.is_connected() && !self.waiting.is_empty()
     }
 
     /// Returns the descriptor and the events to wait for. `None` if no event is of interest.
     pub(super) fn interest(&self, may_write: bool) -> Option<PollFd<'_>> {
         let far = self.far.as_ref().filter(|_| may_write || !self.waiting.is_empty())?;
         let mut interest = PollFlags::empty();
-        if may_write && self.is_open && self.direction.is_some() {
+        if may_write && self.is_open && self.codec.is_some() {
             interest |= PollFlags::IN;
         }
         if !self.waiting.is_empty() {
@@ -89,11 +89,11 @@ impl Branch {
     /// Takes a line of the agent. Before the first line of the protocol, it takes the output of a
     /// login as text.
     pub(super) fn take(&mut self, line: &[u8]) {
-        let Some(direction) = &mut self.direction else { return };
-        match direction.from.read(line) {
+        let Some(codec) = &mut self.codec else { return };
+        match codec.from.read(line) {
             Ok(Line::Piece(piece)) => self.waiting.extend(piece),
-            Ok(Line::Noise) if !direction.from.has_begun() => {
-                self.waiting.extend(said(line));
+            Ok(Line::Noise) if !codec.from.has_begun() => {
+                self.waiting.extend(without_label(line));
                 self.waiting.push(b'\n');
             }
             Ok(Line::Noise) => {}
@@ -107,8 +107,8 @@ impl Branch {
 
     /// Takes the text after the last complete line.
     pub(super) fn take_rest(&mut self, line: &[u8]) {
-        if self.direction.as_ref().is_some_and(|direction| !direction.from.has_begun()) {
-            self.waiting.extend(said(line));
+        if self.codec.as_ref().is_some_and(|codec| !codec.from.has_begun()) {
+            self.waiting.extend(without_label(line));
         }
     }
 
@@ -134,8 +134,8 @@ impl Branch {
         let mut buffer = [0; 16 * 1024];
         match recv(far, &mut buffer, RecvFlags::DONTWAIT) {
             Ok((count, _)) if count > 0 => {
-                if let Some(direction) = &mut self.direction {
-                    out.extend(direction.to.lines(&buffer[..count]).into_bytes());
+                if let Some(codec) = &mut self.codec {
+                    out.extend(codec.to.lines(&buffer[..count]).into_bytes());
                 }
                 return;
             }
@@ -145,8 +145,8 @@ impl Branch {
         }
         if self.is_open {
             self.is_open = false;
-            if let Some(direction) = &mut self.direction {
-                out.extend(direction.to.end().into_bytes());
+            if let Some(codec) = &mut self.codec {
+                out.extend(codec.to.end().into_bytes());
             }
         }
         let mut fds = [PollFd::new(far, PollFlags::empty())];
@@ -157,12 +157,12 @@ impl Branch {
         }
     }
 
-    /// Ends the branch with an error message in its stderr.
+    /// Ends the stream with an error message in its stderr.
     fn fail(&mut self, why: &str) {
         self.shared.push_stderr(format!("{why}\n").as_bytes());
         self.waiting.clear();
         self.is_ended = true;
-        self.direction = None;
+        self.codec = None;
         if let Some(far) = &self.far {
             let _ = far.shutdown(Shutdown::Write);
         }
@@ -171,7 +171,7 @@ impl Branch {
 
 /// Returns a line from its first `RDMACTL/` on, without the label of a launcher. Returns other
 /// lines whole.
-fn said(line: &[u8]) -> &[u8] {
+fn without_label(line: &[u8]) -> &[u8] {
     const OURS: &[u8] = b"RDMACTL/";
     let at = line.windows(OURS.len()).position(|part| part == OURS);
     line.get(at.unwrap_or(0)..).unwrap_or(line)

@@ -1,8 +1,8 @@
 //! One libssh2 session and the socket of its host. libssh2 itself never uses the socket. The
-//! login and the pump use it.
+//! login and the session pump use it.
 //!
-//! libssh2 reads and writes a [`Mailbox`], and this module moves bytes between the mailbox and
-//! the socket. libssh2 gets only the bytes that were fed, so that no call waits or spins,
+//! libssh2 reads and writes a [`SessionBuffers`], and this module moves bytes between the buffers
+//! and the socket. libssh2 gets only the bytes that were fed, so that no call waits or spins,
 //! whatever a host sends.
 //!
 //! Between two feeds no byte arrives, which makes "nothing moved" exact. Otherwise, reading one
@@ -17,21 +17,21 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use super::buffer::Source;
+use super::connection::{Connection, Helper};
 use super::fault;
-use super::greeting::Greeting;
-use super::mailbox::Mailbox;
-use super::road::{Helper, Road};
+use super::pre_banner::PreBanner;
+use super::session_buffers::SessionBuffers;
 use crate::fleet::poll;
 use crate::fleet::watchdog::Guard;
 use crate::sys;
 
-pub(super) struct Wire {
+pub(super) struct SessionIo {
     pub(super) session: ssh2::Session,
     socket: Arc<OwnedFd>,
     /// Process that makes the connection. `None` for a plain TCP connection.
     helper: Option<Helper>,
-    mailbox: Arc<Mutex<Mailbox>>,
-    greeting: Greeting,
+    buffers: Arc<Mutex<SessionBuffers>>,
+    greeting: PreBanner,
     /// True if the host sends nothing more.
     ended: bool,
     /// True if the host may have sent data. A read without data costs as much as a read with
@@ -43,19 +43,19 @@ pub(super) struct Wire {
     guard: Arc<Guard>,
 }
 
-impl Wire {
+impl SessionIo {
     /// Creates a session on a non-blocking socket.
-    pub(super) fn new(road: Road, guard: Guard) -> io::Result<Self> {
-        let socket = Arc::new(road.socket);
-        let mailbox = Arc::new(Mutex::default());
-        let session = sys::ssh::session(Arc::clone(&socket), Arc::clone(&mailbox))?;
+    pub(super) fn new(connection: Connection, guard: Guard) -> io::Result<Self> {
+        let socket = Arc::new(connection.socket);
+        let buffers = Arc::new(Mutex::default());
+        let session = sys::ssh::session(Arc::clone(&socket), Arc::clone(&buffers))?;
         session.set_blocking(false);
         Ok(Self {
             session,
             socket,
-            helper: road.helper,
-            mailbox,
-            greeting: Greeting::default(),
+            helper: connection.helper,
+            buffers,
+            greeting: PreBanner::default(),
             ended: false,
             is_host_ready: true,
             fed: 0,
@@ -82,7 +82,7 @@ impl Wire {
     }
 
     /// Returns the text that the host sent before its SSH banner.
-    pub(super) fn greeting(&self) -> &Greeting {
+    pub(super) fn greeting(&self) -> &PreBanner {
         &self.greeting
     }
 
@@ -93,12 +93,12 @@ impl Wire {
     }
 
     fn receive(&mut self) -> bool {
-        let mut mailbox = lock(&self.mailbox);
+        let mut buffers = lock(&self.buffers);
         // A host that reads no replies gets no further requests read.
-        if !mailbox.inbound.is_empty() || !mailbox.has_room() {
+        if !buffers.inbound.is_empty() || !buffers.has_room() {
             return false;
         }
-        let inbound = &mut mailbox.inbound;
+        let inbound = &mut buffers.inbound;
         let socket = &self.socket;
         let from_host = |room: &mut [u8]| match recv(socket, room, RecvFlags::empty()) {
             Ok((count, _)) => Ok(count),
@@ -108,7 +108,7 @@ impl Wire {
             Ok(Source::Ended) => self.ended = true,
             Ok(host) => {
                 self.is_host_ready = host == Source::MayHaveMore;
-                if self.greeting.look(inbound.bytes()) {
+                if self.greeting.scan(inbound.bytes()) {
                     self.fed += inbound.bytes().len() as u64;
                 } else {
                     inbound.clear();
@@ -125,15 +125,15 @@ impl Wire {
     }
 
     fn send(&mut self) -> bool {
-        let mut mailbox = lock(&self.mailbox);
-        if mailbox.outbound().is_empty() {
+        let mut buffers = lock(&self.buffers);
+        if buffers.outbound().is_empty() {
             return false;
         }
-        match send(&self.socket, mailbox.outbound(), SendFlags::NOSIGNAL) {
-            Ok(count) => mailbox.drop_outbound(count),
+        match send(&self.socket, buffers.outbound(), SendFlags::NOSIGNAL) {
+            Ok(count) => buffers.drop_outbound(count),
             Err(Errno::AGAIN | Errno::INTR) => return false,
             Err(_) => {
-                mailbox.drop_outbound(usize::MAX);
+                buffers.drop_outbound(usize::MAX);
                 self.ended = true;
             }
         }
@@ -143,10 +143,10 @@ impl Wire {
     /// Passes the end of the connection on to libssh2, after libssh2 has read all bytes. Returns
     /// true if the end was passed on.
     pub(super) fn pass_end_on(&mut self) -> bool {
-        let mut mailbox = lock(&self.mailbox);
-        let all_taken = self.ended && mailbox.inbound.is_empty();
+        let mut buffers = lock(&self.buffers);
+        let all_taken = self.ended && buffers.inbound.is_empty();
         if all_taken {
-            mailbox.close();
+            buffers.close();
             // The end is news for libssh2, too.
             self.fed += 1;
         }
@@ -177,25 +177,25 @@ impl Wire {
 
     /// True if little output waits for the host.
     pub(super) fn has_room(&self) -> bool {
-        lock(&self.mailbox).has_room()
+        lock(&self.buffers).has_room()
     }
 
     /// Returns the events of the socket to wait for.
     pub(super) fn interest(&self) -> PollFlags {
-        let mailbox = lock(&self.mailbox);
+        let buffers = lock(&self.buffers);
         let mut interest = PollFlags::empty();
-        if mailbox.inbound.is_empty() && mailbox.has_room() && !self.ended {
+        if buffers.inbound.is_empty() && buffers.has_room() && !self.ended {
             interest |= PollFlags::IN;
         }
-        if !mailbox.outbound().is_empty() {
+        if !buffers.outbound().is_empty() {
             interest |= PollFlags::OUT;
         }
         interest
     }
 
     /// Frees the memory of empty buffers.
-    pub(super) fn rest(&mut self) {
-        lock(&self.mailbox).rest();
+    pub(super) fn free_memory(&mut self) {
+        lock(&self.buffers).free_memory();
     }
 
     /// Acknowledges small packets at once, because sshd waits for the acknowledgement. The option
@@ -206,23 +206,23 @@ impl Wire {
     }
 }
 
-impl AsFd for Wire {
+impl AsFd for SessionIo {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl Drop for Wire {
+impl Drop for SessionIo {
     fn drop(&mut self) {
         self.send();
         let _ = shutdown(&self.socket, Shutdown::Both);
         // The cleanup of libssh2 would otherwise wait for replies of the host.
-        lock(&self.mailbox).close();
+        lock(&self.buffers).close();
     }
 }
 
-fn lock(mailbox: &Mutex<Mailbox>) -> MutexGuard<'_, Mailbox> {
-    mailbox.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(buffers: &Mutex<SessionBuffers>) -> MutexGuard<'_, SessionBuffers> {
+    buffers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_wait(error: &io::Error) -> bool {
