@@ -4,13 +4,13 @@
 //! Each submodule is one subcommand or a helper of several subcommands.
 
 mod agent;
-mod asked;
 mod capture;
 mod compat;
 mod complete;
 mod completions;
 mod config;
 mod configure;
+mod connection_flags;
 mod connections;
 mod counters;
 mod devices;
@@ -20,6 +20,7 @@ mod fabric_clear;
 mod flags;
 mod fleet;
 mod gids;
+mod host_selection;
 mod hosts;
 mod interrupt;
 mod launcher;
@@ -39,7 +40,6 @@ mod upload_notes;
 mod usage;
 mod view;
 mod watch;
-mod way_flags;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -98,7 +98,7 @@ fn terminal(global: &Global) -> Term {
 /// Reads the configuration, then runs the command.
 fn run(cli: &mut Cli, given: &Given) -> anyhow::Result<Outcome> {
     let typed = cli.global.clone();
-    way_flags::keep(&typed);
+    connection_flags::keep(&typed);
     let config = configure::apply(cli, given)?;
     let (global, term) = (&cli.global, terminal(&cli.global));
     if let Some(path) = &global.save {

@@ -95,7 +95,7 @@ impl Config {
     ///
     /// # Errors
     /// A file cannot be read, or a value is invalid.
-    pub fn here() -> Result<Self, ConfigError> {
+    pub fn load() -> Result<Self, ConfigError> {
         Self::read(&|name| env::var_os(name))
     }
 
@@ -103,7 +103,7 @@ impl Config {
     /// name the files.
     ///
     /// # Errors
-    /// Fails as [`here`](Self::here) does.
+    /// Fails as [`load`](Self::load) does.
     pub fn read(variables: Variables<'_>) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         for path in files(variables) {

@@ -21,7 +21,7 @@ use crate::model::{HostReport, Parts, Via};
 use crate::render::escape;
 use crate::source::{Live, Recorder, Recording, VerbsChild, answer_verbs};
 use crate::term::Term;
-use crate::wire::{LineReader, LineWriter, Party};
+use crate::wire::{LineReader, LineWriter, Recipient};
 
 use super::{Advice, Outcome, local};
 
@@ -91,8 +91,8 @@ fn serve(supervisor: &Supervisor, lines: bool) -> anyhow::Result<()> {
     let (input, output) = (own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?);
     let nonce = &supervisor.nonce;
     if lines {
-        let input = LineReader::new(input, nonce, Party::Agent);
-        supervisor.run(input, LineWriter::new(output, nonce, Party::Operator))?;
+        let input = LineReader::new(input, nonce, Recipient::Agent);
+        supervisor.run(input, LineWriter::new(output, nonce, Recipient::Operator))?;
     } else {
         supervisor.run(input, output)?;
     }

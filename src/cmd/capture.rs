@@ -11,7 +11,7 @@ use crate::render::{Note, escape, notes};
 use crate::term::Term;
 
 use super::outcome::say;
-use super::{Advice, Outcome, asked, fleet, local};
+use super::{Advice, Outcome, fleet, host_selection, local};
 
 /// Records the hosts of the flags, or copies a capture.
 pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -26,7 +26,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     }
     let (mut capture, reports) = if let Some(path) = &global.from {
         (local::read_capture(global, path)?, Vec::new())
-    } else if let Some(hosts) = asked::hosts(global)? {
+    } else if let Some(hosts) = host_selection::hosts(global)? {
         let (reports, capture) = fleet::record_hosts(global, hosts, &Parts::all())?;
         (capture, reports)
     } else {

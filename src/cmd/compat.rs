@@ -16,7 +16,7 @@ use crate::render::escape;
 use crate::source::{Live, Source, VerbsChild};
 use crate::term::Term;
 
-use super::{Advice, Outcome, asked, fleet, local};
+use super::{Advice, Outcome, fleet, host_selection, local};
 
 /// Returns the command line for a link named like a tool: `ibstat -l` becomes
 /// `rdmactl compat ibstat -l`.
@@ -203,7 +203,7 @@ fn source(global: &Global) -> anyhow::Result<Origin> {
     if let Some(path) = &global.from {
         return only_host(local::read_capture(global, path)?, &path.display().to_string());
     }
-    if let Some(hosts) = asked::hosts(global)? {
+    if let Some(hosts) = host_selection::hosts(global)? {
         let (_, capture) = fleet::record_hosts(global, hosts, &Parts::all())?;
         return only_host(capture, "the set");
     }

@@ -19,7 +19,7 @@ pub(super) fn apply(cli: &mut Cli, given: &Given) -> anyhow::Result<Config> {
     if !reads_configuration(cli.command.as_ref()) {
         return Ok(Config::default());
     }
-    let config = Config::here().map_err(|error| Advice::error(error.what, error.fix))?;
+    let config = Config::load().map_err(|error| Advice::error(error.what, error.fix))?;
     apply_to(cli, &config, given);
     Ok(with_flags(config, &cli.global, given))
 }

@@ -18,7 +18,7 @@ use super::local::{self, Reports};
 use super::outcome::say;
 use super::view::{Hosts, View};
 use super::watch::Watch;
-use super::{Advice, Outcome, asked, fleet, interrupt, progress};
+use super::{Advice, Outcome, fleet, host_selection, interrupt, progress};
 
 /// Differences between one listing and another.
 pub(super) struct Recipe<'recipe, L: Listing> {
@@ -196,7 +196,7 @@ fn once<L: Listing>(
         reports.saved
     };
     let is_in_batches = recipe.is_per_host && view.can_be_in_batches();
-    let hosts = if is_in_batches { asked::hosts(global)? } else { None };
+    let hosts = if is_in_batches { host_selection::hosts(global)? } else { None };
     match hosts {
         None => show(read_with_progress(global, term, parts)?)?,
         Some(hosts) => {
@@ -276,7 +276,7 @@ pub(super) fn read_with_progress(
 
 /// Reads the hosts, the capture or the local host that the flags name.
 pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
-    let Some(hosts) = asked::hosts(global)? else { return local::read(global, parts) };
+    let Some(hosts) = host_selection::hosts(global)? else { return local::read(global, parts) };
     let taken_ns = Some(clock::wall_ns());
     let (hosts, saved) = if let Some(path) = &global.save {
         let (reports, capture) = fleet::record_hosts(global, hosts, parts)?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use crate::clock::{self, Deadline, flag_time};
-use crate::fleet::{Host, Observer, Reach, Watchdog, fan_out};
+use crate::fleet::{AgentStarter, Host, HostReader, Watchdog, fan_out};
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 use crate::threads::at_once;
 
@@ -42,7 +42,7 @@ pub(super) struct LiveHosts {
 /// Data shared by the threads that connect and by the caller of `read`.
 struct All {
     hosts: Vec<LiveHost>,
-    reach: Reach,
+    starter: AgentStarter,
     watchdog: Watchdog,
     parts: Parts,
     fanout: usize,
@@ -70,7 +70,7 @@ enum Slot {
     /// No attempt to connect so far.
     New,
     /// Connected: the agent, its transport, and the deadline of the open request.
-    Here(Observer, Via, Option<Deadline>),
+    Here(HostReader, Via, Option<Deadline>),
     /// Failed: the reason, the time of the next attempt, and the pause after that attempt.
     Gone(HostFailure, Deadline, Duration),
     /// Connecting: the previous failure, and the pause if this attempt fails, too.
@@ -80,7 +80,7 @@ enum Slot {
 impl LiveHosts {
     pub(super) fn new(
         hosts: Vec<Host>,
-        reach: Reach,
+        starter: AgentStarter,
         watchdog: Watchdog,
         parts: Parts,
         fanout: usize,
@@ -89,7 +89,7 @@ impl LiveHosts {
         let live =
             |host| LiveHost { host, slot: Mutex::new(Slot::New), answered: Mutex::default() };
         let hosts = hosts.into_iter().map(live).collect();
-        let all = Arc::new(All { hosts, reach, watchdog, parts, fanout, patience_flag });
+        let all = Arc::new(All { hosts, starter, watchdog, parts, fanout, patience_flag });
         let (reports, arrivals) = mpsc::channel();
         let connecting = Arc::new(Connecting::new(Arc::clone(&all), reports));
         Self { all, arrivals, connecting }
@@ -108,7 +108,7 @@ impl LiveHosts {
     /// # Errors
     /// The system starts no thread.
     pub(super) fn read(&self, every: Duration) -> anyhow::Result<Vec<Dated>> {
-        let reading = every.max(MIN_WAIT).min(self.all.reach.timeout);
+        let reading = every.max(MIN_WAIT).min(self.all.starter.timeout);
         let patience = Deadline::after(reading);
         // Reports that arrived since the last sample are old: their hosts are queried again.
         while self.arrivals.try_recv().is_ok() {}
@@ -118,9 +118,9 @@ impl LiveHosts {
         self.connect().context("cannot start a thread")?;
         let all = &*self.all;
         for &index in &here {
-            all.ask(index, reading);
+            all.request_report(index, reading);
         }
-        let answer = |index: &usize| all.answer(*index, patience, reading);
+        let answer = |index: &usize| all.wait_report(*index, patience, reading);
         fan_out(&here, all.fanout, &all.watchdog, answer, |place, report| {
             reports[here[place]] = Some(report);
         })
@@ -138,7 +138,7 @@ impl LiveHosts {
     /// # Errors
     /// The system starts no thread.
     pub(super) fn settle(&self) -> anyhow::Result<()> {
-        let deadline = Deadline::after(self.all.reach.timeout);
+        let deadline = Deadline::after(self.all.starter.timeout);
         self.connect().context("cannot start a thread")?;
         let mut reports = vec![None; self.all.hosts.len()];
         let is_coming = |index: usize| self.all.is_awaited(index);
@@ -189,7 +189,7 @@ impl LiveHosts {
     pub(super) fn tend(&self) {
         for live in &self.all.hosts {
             if let Slot::Here(agent, ..) = &*lock(&live.slot) {
-                agent.say_alive();
+                agent.send_heartbeat();
             }
         }
         // If no thread starts, the next sample tries again and reports the error.
@@ -204,7 +204,7 @@ impl LiveHosts {
         self.all.watchdog.cancel();
         self.connecting.wait(Deadline::after(LEAVE));
         left.extend(self.all.end());
-        self.all.reach.end();
+        self.all.starter.end();
         left
     }
 }
@@ -242,16 +242,16 @@ impl All {
     }
 
     /// Requests a sample from a connected agent, unless an earlier request is open.
-    fn ask(&self, index: usize, reading: Duration) {
+    fn request_report(&self, index: usize, reading: Duration) {
         if let Slot::Here(agent, _, due @ None) = &mut *lock(&self.hosts[index].slot) {
-            let by = Deadline::after(self.reach.timeout.max(reading));
-            agent.ask(&self.parts, reading, by);
+            let by = Deadline::after(self.starter.timeout.max(reading));
+            agent.request_report(&self.parts, reading, by);
             *due = Some(by);
         }
     }
 
     /// Waits for the response of an agent to its open request.
-    fn answer(&self, index: usize, patience: Deadline, reading: Duration) -> HostReport {
+    fn wait_report(&self, index: usize, patience: Deadline, reading: Duration) -> HostReport {
         let live = &self.hosts[index];
         let host = live.host.to_string();
         let slot = &mut *lock(&live.slot);
@@ -259,14 +259,14 @@ impl All {
             return HostReport::failed(host, cancelled());
         };
         let due = asked.unwrap_or(patience);
-        let Some(answer) = agent.answer(&self.parts, patience, due) else {
+        let Some(answer) = agent.wait_report(&self.parts, patience, due) else {
             let failure =
                 HostFailure::new(Reason::Timeout, "no response yet").fix(self.longer(reading));
             return HostReport::failed(host, failure);
         };
         match answer {
             Ok(report) => {
-                agent.rest();
+                agent.clear_deadline();
                 *asked = None;
                 HostReport { host, via: *via, ..report }
             }
@@ -285,7 +285,7 @@ impl All {
     /// time.
     fn longer(&self, reading: Duration) -> String {
         let longer = flag_time(reading.saturating_mul(2));
-        if reading < self.reach.timeout {
+        if reading < self.starter.timeout {
             format!("increase the interval: {}={longer}", self.patience_flag)
         } else {
             format!("raise the time limit: --timeout {longer}")
@@ -296,14 +296,14 @@ impl All {
     fn first(
         &self,
         host: String,
-        agent: Observer,
+        agent: HostReader,
         via: Via,
         deadline: Deadline,
         pause: Duration,
     ) -> (Slot, HostReport) {
-        match agent.follow(&self.parts, deadline) {
+        match agent.delta_report(&self.parts, deadline) {
             Ok(report) => {
-                agent.rest();
+                agent.clear_deadline();
                 (Slot::Here(agent, via, None), HostReport { host, via, ..report })
             }
             Err(failure) => self.gone(host, agent.give_up(failure), pause),
@@ -314,7 +314,7 @@ impl All {
     fn gone(&self, host: String, failure: HostFailure, pause: Duration) -> (Slot, HostReport) {
         // In a canceled run, rdmactl closed the connection itself.
         let failure = if self.watchdog.is_cancelled() { cancelled() } else { failure };
-        let failure = self.reach.suggest_time(failure, self.reach.timeout);
+        let failure = self.starter.suggest_time(failure, self.starter.timeout);
         let longer = (pause * 2).min(PAUSES[1]);
         let slot = Slot::Gone(failure.clone(), Deadline::after(pause), longer);
         (slot, HostReport::failed(host, failure))

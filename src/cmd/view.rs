@@ -16,7 +16,7 @@ use crate::render::{Note, blocks, csv, plain, prom, table};
 use crate::term::Term;
 
 use super::local::Reports;
-use super::{Advice, way_flags};
+use super::{Advice, connection_flags};
 
 /// Hosts that the rows come from.
 #[derive(Clone, Copy)]
@@ -210,7 +210,7 @@ impl<'global, L: Listing> View<'global, L> {
                 let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells.collect() };
                 let text = table(&columns, &cells, header);
                 let text = if self.is_too_wide(&text) { blocks(&columns, &cells) } else { text };
-                text + &way_flags::in_fixes(&footer)
+                text + &connection_flags::in_fixes(&footer)
             }
         })
     }

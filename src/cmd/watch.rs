@@ -13,7 +13,7 @@ use crate::sys::heap;
 
 use super::live_hosts::{Dated, LiveHosts, WORD};
 use super::local::{self, Reports};
-use super::{asked, fleet, interrupt};
+use super::{fleet, host_selection, interrupt};
 
 /// Samples of `--watch`.
 pub(super) struct Watch<'global> {
@@ -37,14 +37,14 @@ impl<'global> Watch<'global> {
         parts: Parts,
         extra: u32,
     ) -> anyhow::Result<Self> {
-        let (watchdog, hosts) = if let Some(set) = asked::hosts(global)? {
+        let (watchdog, hosts) = if let Some(set) = host_selection::hosts(global)? {
             // Called before the second thread starts, because each later thread would get its own
             // heap.
             heap::share();
-            let (reach, watchdog) = fleet::reach(global, fleet::upload(global), &set)?;
+            let (starter, watchdog) = fleet::agent_starter(global, fleet::upload(global), &set)?;
             let fanout = usize::from(global.fanout);
             let hosts =
-                LiveHosts::new(set, reach, watchdog.clone(), parts.clone(), fanout, "--watch");
+                LiveHosts::new(set, starter, watchdog.clone(), parts.clone(), fanout, "--watch");
             (watchdog, Some(hosts))
         } else {
             let watchdog = Watchdog::start().context("cannot start a thread")?;

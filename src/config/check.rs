@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use super::setting::Kind;
 use crate::cli::{parse_interval, parse_ssh_option, parse_time};
-use crate::fleet::{Found, GroupName, HostSet, Line, Lookup, LookupError, Within};
+use crate::fleet::{
+    AllowedTerms, GroupName, HostSet, Lookup, LookupError, ResolvedLine, ResolvedLines,
+};
 use crate::query::listings_of;
 
 /// A valid value.
@@ -178,22 +180,22 @@ fn is_column(listing: &'static str, word: &str) -> Result<(), Fault> {
 struct Anything;
 
 impl Anything {
-    fn one_host() -> Found {
-        let line = Line { text: "host".into(), place: String::new() };
-        Found { lines: vec![line], within: Within::Hosts }
+    fn one_host() -> ResolvedLines {
+        let line = ResolvedLine { text: "host".into(), place: String::new() };
+        ResolvedLines { lines: vec![line], within: AllowedTerms::Hosts }
     }
 }
 
 impl Lookup for Anything {
-    fn group(&self, _: &GroupName) -> Result<Found, LookupError> {
+    fn group(&self, _: &GroupName) -> Result<ResolvedLines, LookupError> {
         Ok(Self::one_host())
     }
 
-    fn file(&self, _: &str) -> Result<Found, LookupError> {
+    fn file(&self, _: &str) -> Result<ResolvedLines, LookupError> {
         Ok(Self::one_host())
     }
 
-    fn stdin(&self) -> Result<Found, LookupError> {
+    fn stdin(&self) -> Result<ResolvedLines, LookupError> {
         Err(LookupError::new("a configuration does not read standard input"))
     }
 }

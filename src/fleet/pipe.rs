@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::last_words::last_words;
+use super::quote::last_line;
 use crate::clock::Deadline;
 use crate::model::HostFailure;
 
@@ -121,9 +121,9 @@ impl Pipe {
     /// Returns the exit of a command whose output is over and the last line of its stderr, as the
     /// tail of a message. Empty if neither is known.
     #[must_use]
-    pub fn last_words(&self) -> String {
+    pub fn exit_and_last_line(&self) -> String {
         let exit = self.ending().map_or_else(|_| String::new(), |exit| format!("; {exit}"));
-        exit + &last_words(&self.stderr())
+        exit + &last_line(&self.stderr())
     }
 
     /// Returns the exit of a command whose output is over. Waits for it, because stdout and

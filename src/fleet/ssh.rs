@@ -1,8 +1,8 @@
 //! SSH connections through libssh2. Each connection has a thread.
 //!
 //! The thread that opens a connection also serves it, so that the libssh2 session stays in one
-//! thread. Other threads have a [`BuiltIn`], open [`Pipe`]s through it, and may drop both at any
-//! time. The connector uses this module.
+//! thread. Other threads have a [`BuiltInSession`], open [`Pipe`]s through it, and may drop both
+//! at any time. The connector uses this module.
 
 mod auth;
 mod buffer;
@@ -23,7 +23,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use super::choice::Refusal;
+use super::client_choice::LoginFailure;
 use super::pipe::{Pipe, Waker};
 use super::watchdog::Guard;
 use crate::clock::Deadline;
@@ -56,9 +56,9 @@ impl Default for Limits {
 
 /// One authenticated connection to a host.
 ///
-/// It stays open while a `BuiltIn` or one of its pipes exists.
+/// It stays open while a `BuiltInSession` or one of its pipes exists.
 #[derive(Debug, Clone)]
-pub(super) struct BuiltIn {
+pub(super) struct BuiltInSession {
     handle: Arc<Handle>,
 }
 
@@ -81,13 +81,13 @@ impl Drop for Handle {
 
 /// Opens a connection, verifies the host key, and authenticates, on a new thread.
 ///
-/// The connection is shut down at the deadline of the host, unless [`BuiltIn::set_deadline`]
-/// moves the deadline.
-pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
+/// The connection is shut down at the deadline of the host, unless
+/// [`BuiltInSession::set_deadline`] moves the deadline.
+pub(super) fn open(login: Login) -> Result<BuiltInSession, LoginFailure> {
     let waker = Arc::new(Waker::new().map_err(|error| fault::local(&error))?);
     let (watchdog, deadline) = (login.watchdog.clone(), login.deadline);
     let (stage, name) = (login.stage.clone(), login.target.host.name.clone());
-    let call = login.target.by_hand();
+    let call = login.target.manual_command();
     let (requests, inbox) = mpsc::channel();
     let (ready, answer) = mpsc::sync_channel(1);
     let ready = Arc::new(ready);
@@ -127,10 +127,10 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
         }
     };
     let handle = Handle { requests: Some(requests), waker, guard, call };
-    Ok(BuiltIn { handle: Arc::new(handle) })
+    Ok(BuiltInSession { handle: Arc::new(handle) })
 }
 
-impl BuiltIn {
+impl BuiltInSession {
     /// Starts a command. Several commands may run at the same time on one session.
     ///
     /// # Errors

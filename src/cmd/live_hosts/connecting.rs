@@ -103,7 +103,7 @@ impl Connecting {
             _ => super::PAUSES[0],
         };
         let name = host.to_string();
-        let (next, report) = match self.all.reach.observer(host) {
+        let (next, report) = match self.all.starter.host_reader(host) {
             Ok(found) => self.all.first(name, found.what, found.via, found.deadline, pause),
             Err(failure) => self.all.gone(name, failure, pause),
         };

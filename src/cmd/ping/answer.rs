@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::cli::{Format, Global, OnlyPairs, PingArgs};
 use crate::cmd::outcome::say;
 use crate::cmd::view::{Hosts, View};
-use crate::cmd::{Advice, Outcome, way_flags};
+use crate::cmd::{Advice, Outcome, connection_flags};
 use crate::model::ping::{PingDiff, PingReport};
 use crate::query::{self, pair_rows};
 use crate::render::{
@@ -107,7 +107,7 @@ impl<'a> Answer<'a> {
                     self.rows(report)?
                 };
                 let gap = if self.only_findings { "" } else { "\n" };
-                let findings = way_flags::in_fixes(&render_findings(report));
+                let findings = connection_flags::in_fixes(&render_findings(report));
                 format!("{}{pairs}{gap}{findings}", render_origin(report))
             }
         })?;

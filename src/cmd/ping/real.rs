@@ -18,9 +18,9 @@ use crate::analyse::root_cause::findings;
 use crate::cli::{Global, PingArgs, RailsAsked};
 use crate::clock::{self, Deadline, time_text};
 use crate::cmd::Advice;
-use crate::cmd::fleet::{cancelled, reach, reach_beside_screen};
+use crate::cmd::fleet::{agent_starter, agent_starter_beside_screen, cancelled};
 use crate::cmd::outcome::say;
-use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
+use crate::fleet::{Agent, AgentStarter, Host, Nonce, UploadPolicy, Watchdog, fan_out};
 use crate::model::ping::{Coverage, Pair, PingHost, PingReport, Summary, Test, Topology};
 use crate::model::{HostFailure, HostReport, Part, Parts, Reason};
 use crate::ping::Node;
@@ -57,7 +57,7 @@ pub(super) struct Real {
     /// Leaf switch of each host, if a fabric file names them.
     topology: Option<Topology>,
     args: PingArgs,
-    reach: Reach,
+    starter: AgentStarter,
     watchdog: Watchdog,
     fanout: usize,
 }
@@ -76,9 +76,9 @@ impl Real {
         let plan = selection::plan(args, pairs, topology.as_ref(), selection::any_seed()?)?;
         selection::refuse_too_much(args, &plan)?;
         let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
-        let (reach, watchdog) = reach(global, upload(global), &hosts)?;
+        let (starter, watchdog) = agent_starter(global, upload(global), &hosts)?;
         let fanout = usize::from(global.fanout);
-        Ok(Self { places, plan, topology, args: args.clone(), reach, watchdog, fanout })
+        Ok(Self { places, plan, topology, args: args.clone(), starter, watchdog, fanout })
     }
 
     /// Prepares a run from each source to one address.
@@ -86,10 +86,10 @@ impl Real {
         let places = selection::sources(global)?;
         let plan = Plan::all(places.len());
         let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
-        let (reach, watchdog) = reach(global, upload(global), &hosts)?;
+        let (starter, watchdog) = agent_starter(global, upload(global), &hosts)?;
         let fanout = usize::from(global.fanout);
         let topology = None;
-        Ok(Self { places, plan, topology, args: args.clone(), reach, watchdog, fanout })
+        Ok(Self { places, plan, topology, args: args.clone(), starter, watchdog, fanout })
     }
 
     /// Returns the flags of the run.
@@ -127,7 +127,7 @@ impl Real {
         listener.progress.reaches(places.len());
         let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
         let parts = parts(&self.args);
-        let enter = |place: &Place| match enter(place, &self.reach, &parts) {
+        let enter = |place: &Place| match enter(place, &self.starter, &parts) {
             // In a canceled run, rdmactl closed the connections itself.
             Err(_) if watchdog.is_cancelled() => Err(cancelled()),
             result => result,
@@ -258,9 +258,9 @@ pub(in crate::cmd) fn all_pairs(
     let (args, watchdog) = (PingArgs::default(), watchdog.clone());
     let plan = selection::plan(&args, Pairs::all(places.len()), None, 0)?;
     selection::refuse_too_much(&args, &plan)?;
-    let reach = reach_beside_screen(&watchdog, global, upload(global), hosts, tell)?;
+    let starter = agent_starter_beside_screen(&watchdog, global, upload(global), hosts, tell)?;
     let fanout = usize::from(global.fanout);
-    Real { places, plan, topology: None, args, reach, watchdog, fanout }.run(&Listener::default())
+    Real { places, plan, topology: None, args, starter, watchdog, fanout }.run(&Listener::default())
 }
 
 /// Returns the upload policy. A ping needs rdmactl on each host, so it is uploaded unless
@@ -270,15 +270,15 @@ fn upload(global: &Global) -> UploadPolicy {
 }
 
 /// Connects to the agent of one host, reads its inventory, and starts its worker.
-fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
+fn enter(place: &Place, starter: &AgentStarter, parts: &Parts) -> Reached {
     let began = clock::now();
     let started = match place {
-        Place::Here => here(reach),
-        Place::There(host) => reach.agent(host).map(|found| (found.what, found.deadline)),
+        Place::Here => start_local(starter),
+        Place::There(host) => starter.agent(host).map(|found| (found.what, found.deadline)),
     };
     let (agent, deadline) = started.map_err(|failure| {
-        let failure = reach.suggest_time(failure, began.elapsed());
-        not_started(failure, &place.name(), began.elapsed(), reach.timeout)
+        let failure = starter.suggest_time(failure, began.elapsed());
+        not_started(failure, &place.name(), began.elapsed(), starter.timeout)
     })?;
     let hello = clock::now();
     let entered = agent.report(parts, deadline).and_then(|report| {
@@ -290,7 +290,7 @@ fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
         Ok(report) => {
             Ok(Entered { agent, hello, inventory: HostReport { host: place.name(), ..report } })
         }
-        Err(failure) => Err(reach.suggest_time(agent.give_up(failure), began.elapsed())),
+        Err(failure) => Err(starter.suggest_time(agent.give_up(failure), began.elapsed())),
     }
 }
 
@@ -312,7 +312,7 @@ fn not_started(failure: HostFailure, host: &str, taken: Duration, limit: Duratio
     HostFailure { detail, ..failure }
 }
 
-fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
+fn start_local(starter: &AgentStarter) -> Result<(Agent, Deadline), HostFailure> {
     let nonce = Nonce::new().map_err(|error| {
         HostFailure::new(
             Reason::Transport,
@@ -321,8 +321,8 @@ fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
     })?;
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", &nonce.to_string()]);
-    let deadline = Deadline::after(reach.timeout);
-    Ok((Agent::here(command, nonce, reach.connector.watchdog(), deadline)?, deadline))
+    let deadline = Deadline::after(starter.timeout);
+    Ok((Agent::start_local(command, nonce, starter.connector.watchdog(), deadline)?, deadline))
 }
 
 fn effort(args: &PingArgs) -> anyhow::Result<Effort> {

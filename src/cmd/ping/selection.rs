@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::cli::{Global, PingArgs, ScheduleName};
-use crate::cmd::{Advice, asked};
+use crate::cmd::{Advice, host_selection};
 use crate::fleet::{Host, HostSet};
 use crate::input::Input;
 use crate::model::WantedGid;
@@ -71,9 +71,9 @@ pub(super) fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Pl
 
 fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
     let there = |set: &str| -> anyhow::Result<Vec<Place>> {
-        Ok(asked::of_set(set)?.into_iter().map(Place::There).collect())
+        Ok(host_selection::of_set(set)?.into_iter().map(Place::There).collect())
     };
-    let named = asked::named(global)?;
+    let named = host_selection::named(global)?;
     // Two sets as arguments are a matrix, too, unless -H names the sources.
     if args.matrix.is_some() || (args.targets.len() > 1 && named.is_none()) {
         return matrix(args, named.unwrap_or_default());
@@ -104,7 +104,7 @@ fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, P
 
 /// Returns the hosts that send to an address: the hosts of -H, or this host.
 pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<Place>> {
-    Ok(match asked::named(global)? {
+    Ok(match host_selection::named(global)? {
         Some(hosts) => hosts.into_iter().map(Place::There).collect(),
         None => vec![Place::Here],
     })
@@ -118,7 +118,7 @@ pub(super) fn single_set_source(
     if args.matrix.is_some() || args.clients.is_some() || args.targets.len() != 1 {
         return Ok(None);
     }
-    Ok(Some(match asked::named(global)? {
+    Ok(Some(match host_selection::named(global)? {
         Some(hosts) => names::fold(hosts.iter().map(ToString::to_string)),
         None => Place::Here.name(),
     }))
@@ -128,7 +128,7 @@ pub(super) fn single_set_source(
 fn matrix(args: &PingArgs, named: Vec<Host>) -> anyhow::Result<(Vec<Place>, Pairs)> {
     let mut hosts: HostSet = named.into_iter().collect();
     for set in args.matrix.iter().flatten().chain(&args.targets) {
-        hosts = hosts.into_iter().chain(asked::of_set(set)?).collect();
+        hosts = hosts.into_iter().chain(host_selection::of_set(set)?).collect();
     }
     if hosts.len() < 2 {
         let fix = "name more hosts: rdmactl ping --matrix n[1-4]";
@@ -210,7 +210,7 @@ pub(super) fn pairs_among(args: &PingArgs, hosts: &[String]) -> anyhow::Result<P
         hosts.iter().enumerate().map(|(at, host)| (host.as_str(), at)).collect();
     let mut roles = vec![(false, false); hosts.len()];
     for (set, is_source) in [(clients, true), (servers, false)] {
-        for host in asked::of_set(set)? {
+        for host in host_selection::of_set(set)? {
             let name = host.to_string();
             let Some(role) = numbers.get(name.as_str()).and_then(|&at| roles.get_mut(at)) else {
                 let what = format!("{} is not a host of the fabric file", escape(&name));

@@ -17,7 +17,7 @@ use super::source::{Maker, SampleSource, SourceState};
 use crate::capture::{PingRun, Recording};
 use crate::cli::{Global, TopArgs};
 use crate::cmd::live_hosts::LiveHosts;
-use crate::cmd::{Advice, asked, fleet, local};
+use crate::cmd::{Advice, fleet, host_selection, local};
 use crate::fleet::{Host, Watchdog};
 use crate::model::Parts;
 use crate::query::LIVE_PARTS;
@@ -80,7 +80,7 @@ impl Origin {
             local::read_capture(global, path)?;
             return Ok(Self::Capture);
         }
-        Ok(match asked::hosts(global)? {
+        Ok(match host_selection::hosts(global)? {
             Some(hosts) => Self::Hosts(hosts, every),
             None => Self::Local(every),
         })
@@ -137,10 +137,11 @@ impl Origin {
                 let upload = fleet::upload(global);
                 let teller = InputSender(inputs.clone());
                 let tell = move |note: crate::render::Note| teller.say(note.text);
-                let reach = fleet::reach_beside_screen(&watchdog, global, upload, hosts, tell)?;
+                let starter =
+                    fleet::agent_starter_beside_screen(&watchdog, global, upload, hosts, tell)?;
                 let fanout = usize::from(global.fanout);
                 let (hosts, watchdog) = (hosts.clone(), watchdog.clone());
-                let hosts = LiveHosts::new(hosts, reach, watchdog, parts, fanout, "--every");
+                let hosts = LiveHosts::new(hosts, starter, watchdog, parts, fanout, "--every");
                 gather(Subject::Hosts(hosts), Some(*every))
             }
             Self::Recording(path) => Maker::Player(Box::new(Player::new(Recording::open(path)?))),

@@ -152,7 +152,7 @@ impl Player {
         if last.is_some_and(|last| last + 1 == place) {
             return Ok((self.next(place)?, None));
         }
-        let first = place.saturating_sub(self.reach());
+        let first = place.saturating_sub(self.starter());
         self.samples = Samples::default();
         let mut past = Past::default();
         // The first sample shows the last report of an unresponsive host.
@@ -168,7 +168,7 @@ impl Player {
     }
 
     /// Returns the number of earlier samples to read after a jump; rates need at least one.
-    fn reach(&self) -> usize {
+    fn starter(&self) -> usize {
         let count = LOOK_BACK.as_nanos().checked_div(self.cost.as_nanos());
         count.and_then(|count| usize::try_from(count).ok()).unwrap_or(MAX_BACK).clamp(1, MAX_BACK)
     }

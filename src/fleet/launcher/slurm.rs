@@ -222,7 +222,7 @@ impl Access for SlurmAccess {
         true
     }
 
-    fn by_hand(&self, purpose: &str, command: &str) -> String {
+    fn manual_command(&self, purpose: &str, command: &str) -> String {
         let (id, node) = (&self.job.id, &self.node);
         let command = shlex::try_quote(command).unwrap_or_default();
         format!("{purpose}: srun --jobid={id} --overlap -N 1 -n 1 -w {node} /bin/sh -c {command}")

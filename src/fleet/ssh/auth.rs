@@ -8,7 +8,7 @@ use super::identity::{self, Identity};
 use super::login::{AttemptError, LoginStage, Step};
 use super::session_io::SessionIo;
 use crate::fleet::Target;
-use crate::fleet::choice::{Lack, Refusal};
+use crate::fleet::client_choice::{LoginFailure, MissingFeature};
 use crate::fleet::known_hosts::{rsa_bits, type_of_blob};
 use crate::model::{HostFailure, Reason};
 
@@ -45,7 +45,7 @@ pub(super) fn authenticate(
     identities.retain(|identity| identity.public.as_deref().is_none_or(is_accepted));
     let mut agent_keys = agent_keys;
     agent_keys.retain(|key| is_accepted(key.blob()));
-    let lacks = lacks(&identities, &agent_keys);
+    let missing = missing(&identities, &agent_keys);
     let agent_keys = agent_keys.into_iter().filter(|key| foreign(key).is_none()).collect();
     stage.at(Step::Authenticate);
     let mut tried = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn authenticate(
             Err(error) if fault::is_closed(&error) || io.is_ended() => {
                 let when = format!("when {} was offered", offer.name());
                 let failure = fault::closed(Reason::Auth, &when, target);
-                let refusal = Refusal { failure, lacks };
+                let refusal = LoginFailure { failure, missing };
                 return Err(match tried.as_slice() {
                     [] => AttemptError::closed_after_banner(refusal),
                     _ => AttemptError::Final(refusal),
@@ -70,11 +70,11 @@ pub(super) fn authenticate(
         }
     }
     refused(io, target, &identities, &tried)
-        .map_err(|failure| AttemptError::Final(Refusal { failure, lacks }))
+        .map_err(|failure| AttemptError::Final(LoginFailure { failure, missing }))
 }
 
 /// Returns the credentials of this machine that libssh2 cannot use.
-fn lacks(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<Lack> {
+fn missing(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<MissingFeature> {
     let agent = agent_keys.iter().filter_map(foreign);
     let agent = agent.map(|what| format!("ssh-agent holds {what}"));
     let files = identities.iter().filter_map(|identity| {
@@ -85,7 +85,7 @@ fn lacks(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<Lack> {
         let certificate = identity.certificates.first().filter(|_| identity.is_locked)?;
         Some(format!("the key of {} is only in ssh-agent", certificate.display()))
     });
-    agent.chain(files).map(Lack::Credential).collect()
+    agent.chain(files).map(MissingFeature::Credential).collect()
 }
 
 /// Returns the kind of an agent key that libssh2 cannot use for a signature. `None` for other

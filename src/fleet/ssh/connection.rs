@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{fault, tcp};
 use crate::clock::Deadline;
-use crate::fleet::jumps::Jumps;
+use crate::fleet::jump_hosts::JumpHosts;
 use crate::fleet::ssh_program::Master;
 use crate::fleet::target::{Route, Target};
 use crate::fleet::watchdog::Watchdog;
@@ -38,7 +38,7 @@ pub(super) fn open(
     target: &Target,
     addresses: &[SocketAddr],
     watchdog: &Watchdog,
-    jumps: &Jumps,
+    jumps: &JumpHosts,
     by: Deadline,
     deadline: Deadline,
 ) -> Result<Connection, HostFailure> {
@@ -85,10 +85,10 @@ impl Helper {
         let _ = self.pipe.wait(Deadline::after(ERROR_TIMEOUT));
         let to = format!("{}:{}", target.address, target.port);
         let Some((master, name)) = &self.jump else {
-            let said = self.pipe.last_words();
+            let said = self.pipe.exit_and_last_line();
             let detail = format!("ProxyCommand ended before the SSH banner of the host{said}");
             return HostFailure::new(Reason::Refused, detail)
-                .fix(format!("test the ProxyCommand: {}", target.by_hand()));
+                .fix(format!("test the ProxyCommand: {}", target.manual_command()));
         };
         if let Some(failure) = master.failure(Duration::ZERO) {
             let detail = format!("jump host {name}: {}", failure.detail);

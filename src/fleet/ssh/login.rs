@@ -12,9 +12,9 @@ use super::pre_banner::PreBanner;
 use super::session_io::SessionIo;
 use super::{Limits, auth, connection, fault, tcp, verify};
 use crate::clock::Deadline;
-use crate::fleet::choice::{Lack, Refusal};
-use crate::fleet::jumps::Jumps;
-use crate::fleet::known_hosts::{Accepted, KnownHosts};
+use crate::fleet::client_choice::{LoginFailure, MissingFeature};
+use crate::fleet::jump_hosts::JumpHosts;
+use crate::fleet::known_hosts::{AcceptedKeys, KnownHosts};
 use crate::fleet::target::Route;
 use crate::fleet::watchdog::Watchdog;
 use crate::fleet::{Host, Target};
@@ -63,9 +63,9 @@ impl LoginStage {
 pub(in crate::fleet) struct Login {
     pub(in crate::fleet) target: Target,
     pub(in crate::fleet) known_hosts: Arc<KnownHosts>,
-    pub(in crate::fleet) accepted: Arc<Accepted>,
+    pub(in crate::fleet) accepted: Arc<AcceptedKeys>,
     pub(in crate::fleet) watchdog: Watchdog,
-    pub(in crate::fleet) jumps: Arc<Jumps>,
+    pub(in crate::fleet) jumps: Arc<JumpHosts>,
     pub(in crate::fleet) limits: Limits,
     pub(in crate::fleet) deadline: Deadline,
     pub(in crate::fleet) stage: LoginStage,
@@ -76,15 +76,15 @@ pub(super) enum AttemptError {
     /// The host closed the connection before it refused anything. At most `retries` logins
     /// follow.
     Closed {
-        refusal: Refusal,
+        refusal: LoginFailure,
         retries: u32,
     },
-    Final(Refusal),
+    Final(LoginFailure),
 }
 
 impl AttemptError {
     /// Returns the end of a connection that the host closed after its SSH banner.
-    pub(super) fn closed_after_banner(refusal: Refusal) -> Self {
+    pub(super) fn closed_after_banner(refusal: LoginFailure) -> Self {
         Self::Closed { refusal, retries: RETRIES_AFTER_BANNER }
     }
 }
@@ -96,7 +96,7 @@ impl From<HostFailure> for AttemptError {
 }
 
 impl Login {
-    pub(super) fn run(&self) -> Result<SessionIo, Refusal> {
+    pub(super) fn run(&self) -> Result<SessionIo, LoginFailure> {
         self.stage.at(Step::Resolve);
         let addresses = match self.target.route {
             Route::Direct => tcp::resolve(&self.target)?,
@@ -144,7 +144,7 @@ impl Login {
             AttemptError::Closed { .. } if !io.is_expired() => ended,
             AttemptError::Final(refusal) | AttemptError::Closed { refusal, .. } => {
                 let failure = self.in_time(&io, refusal.failure);
-                AttemptError::Final(Refusal { failure, ..refusal })
+                AttemptError::Final(LoginFailure { failure, ..refusal })
             }
         })?;
         io.guard().set(self.deadline);
@@ -158,8 +158,11 @@ impl Login {
         if let Err(option) = verify::offer(io, &self.target.algorithms, &record) {
             let detail = format!("the built-in SSH has nothing of {option} in the configuration");
             let failure = HostFailure::new(Reason::Transport, detail)
-                .fix(format!("test the login: {}", self.target.by_hand()));
-            return Err(AttemptError::Final(Refusal { failure, lacks: vec![Lack::Algorithm] }));
+                .fix(format!("test the login: {}", self.target.manual_command()));
+            return Err(AttemptError::Final(LoginFailure {
+                failure,
+                missing: vec![MissingFeature::Algorithm],
+            }));
         }
         if let Err(error) = io.drive(ssh2::Session::handshake) {
             let greeting = io.greeting();
@@ -178,15 +181,15 @@ impl Login {
                     }
                 });
             }
-            let lack = fault::is_no_algorithm(&error).then_some(Lack::Algorithm);
-            let lacks = lack.into_iter().collect();
+            let lack = fault::is_no_algorithm(&error).then_some(MissingFeature::Algorithm);
+            let missing = lack.into_iter().collect();
             if io.is_ended() && !io.is_expired() {
                 let when = "during the SSH handshake";
                 let failure = fault::closed(Reason::Transport, when, &self.target);
-                return Err(AttemptError::closed_after_banner(Refusal { failure, lacks }));
+                return Err(AttemptError::closed_after_banner(LoginFailure { failure, missing }));
             }
-            let failure = self.in_time(io, fault::handshake(&error, &self.target.by_hand()));
-            return Err(AttemptError::Final(Refusal { failure, lacks }));
+            let failure = self.in_time(io, fault::handshake(&error, &self.target.manual_command()));
+            return Err(AttemptError::Final(LoginFailure { failure, missing }));
         }
         Ok(verify::check(io, &self.target, &lookup, &record, &self.accepted)?)
     }
@@ -196,7 +199,7 @@ impl Login {
         if io.is_expired() {
             let behind = io.helper().map_or_else(String::new, Helper::behind);
             let step = format!("{}{behind}", self.stage.name());
-            return self.unless_cancelled(fault::timeout(&step, &self.target.by_hand()));
+            return self.unless_cancelled(fault::timeout(&step, &self.target.manual_command()));
         }
         failure
     }

@@ -56,7 +56,7 @@ pub(super) fn dial(
             Err(error) => failure = Some(name_failure(*address, &error)),
         }
     }
-    Err(failure.unwrap_or_else(|| fault::timeout("TCP connection", &target.by_hand())))
+    Err(failure.unwrap_or_else(|| fault::timeout("TCP connection", &target.manual_command())))
 }
 
 fn dial_one(address: SocketAddr, watchdog: &Watchdog, deadline: Deadline) -> io::Result<TcpStream> {

@@ -12,7 +12,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::fleet::pipe::Shared;
 use crate::fleet::{Nonce, poll};
-use crate::wire::{Line, LineDecoder, LineEncoder, Party, REPORT_LIMIT};
+use crate::wire::{Line, LineDecoder, LineEncoder, REPORT_LIMIT, Recipient};
 
 /// Limit of the data of an agent that waits to be read, in bytes. It is more than any report has.
 const MAX_WAITING: usize = REPORT_LIMIT + (4 << 20);
@@ -25,8 +25,8 @@ pub(in crate::fleet::launcher) struct LineCodec {
 
 impl LineCodec {
     pub(in crate::fleet::launcher) fn new(nonce: Nonce) -> Self {
-        let from = LineDecoder::new(&nonce, Party::Operator);
-        Self { from, to: LineEncoder::new(&nonce, Party::Agent) }
+        let from = LineDecoder::new(&nonce, Recipient::Operator);
+        Self { from, to: LineEncoder::new(&nonce, Recipient::Agent) }
     }
 }
 

@@ -6,12 +6,12 @@ use std::os::unix::net::UnixStream;
 use crate::clock::Deadline;
 
 /// Stream that is read until a deadline, even if its bytes arrive slowly.
-pub(super) struct Timed {
+pub(super) struct DeadlineReader {
     stream: UnixStream,
     by: Option<Deadline>,
 }
 
-impl Timed {
+impl DeadlineReader {
     pub(super) fn new(stream: UnixStream, by: Deadline) -> Self {
         Self { stream, by: Some(by) }
     }
@@ -28,7 +28,7 @@ impl Timed {
     }
 }
 
-impl Read for Timed {
+impl Read for DeadlineReader {
     /// Fails with [`io::ErrorKind::WouldBlock`] at the deadline.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(by) = self.by {
@@ -58,7 +58,7 @@ mod tests {
                 thread::park_timeout(Duration::from_millis(5));
             }
         });
-        let mut timed = Timed::new(near, Deadline::after(Duration::from_millis(60)));
+        let mut timed = DeadlineReader::new(near, Deadline::after(Duration::from_millis(60)));
         let mut all = Vec::new();
         let error = timed.read_to_end(&mut all).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::error::Fault;
-use super::lookup::{Found, GroupName, Line, LineError, Lookup, LookupError, Within};
+use super::error::HostSetFault;
+use super::lookup::{
+    AllowedTerms, GroupName, Lookup, LookupError, ResolvedLine, ResolvedLineError, ResolvedLines,
+};
 use super::{Host, HostSet, HostSetError};
 
 /// Nesting limit of groups.
@@ -12,7 +14,7 @@ const MAX_DEPTH: usize = 32;
 /// Limit of the number of groups. Each of them may run a command.
 const MAX_GROUPS: usize = 4_096;
 
-pub(super) struct Reading<'lookup> {
+pub(super) struct Expansion<'lookup> {
     lookup: &'lookup dyn Lookup,
     /// Number of hosts built so far. It bounds the work, because a set may name the same hosts
     /// repeatedly.
@@ -26,10 +28,10 @@ pub(super) struct Reading<'lookup> {
 /// Group, file or stdin that is being read.
 struct Level {
     group: Option<GroupName>,
-    within: Within,
+    within: AllowedTerms,
 }
 
-impl<'lookup> Reading<'lookup> {
+impl<'lookup> Expansion<'lookup> {
     pub(super) fn new(lookup: &'lookup dyn Lookup) -> Self {
         Self { lookup, built: 0, levels: Vec::new(), groups: HashMap::new() }
     }
@@ -38,7 +40,7 @@ impl<'lookup> Reading<'lookup> {
     ///
     /// # Errors
     /// The limit of hosts is exceeded.
-    pub(super) fn take(&mut self, hosts: usize, term: &Range<usize>) -> Result<(), Fault> {
+    pub(super) fn take(&mut self, hosts: usize, term: &Range<usize>) -> Result<(), HostSetFault> {
         self.built = self.built.saturating_add(hosts);
         if hosts > HostSet::MAX_HOSTS || self.built > 16 * HostSet::MAX_HOSTS {
             return Err(super::too_many(term.clone()));
@@ -51,13 +53,18 @@ impl<'lookup> Reading<'lookup> {
         &mut self,
         mut group: GroupName,
         term: &Range<usize>,
-    ) -> Result<Vec<Host>, Fault> {
+    ) -> Result<Vec<Host>, HostSetFault> {
         match self.levels.last().map(|level| &level.within) {
             None => {}
-            Some(Within::Groups(source)) => group.source = group.source.or_else(|| source.clone()),
-            Some(Within::Hosts) => {
-                return Err(Fault::new(term.clone(), "this kind of file cannot contain groups")
-                    .fix("write the hosts, or read it as list:FILE"));
+            Some(AllowedTerms::Groups(source)) => {
+                group.source = group.source.or_else(|| source.clone())
+            }
+            Some(AllowedTerms::Hosts) => {
+                return Err(HostSetFault::new(
+                    term.clone(),
+                    "this kind of file cannot contain groups",
+                )
+                .fix("write the hosts, or read it as list:FILE"));
             }
         }
         if let Some(hosts) = self.groups.get(&group) {
@@ -69,13 +76,16 @@ impl<'lookup> Reading<'lookup> {
         if open.clone().any(|one| *one == group) {
             let way: Vec<String> = open.chain([&group]).map(ToString::to_string).collect();
             let message = format!("the group contains itself: {}", way.join(" > "));
-            return Err(Fault::new(term.clone(), message));
+            return Err(HostSetFault::new(term.clone(), message));
         }
         if self.levels.len() >= MAX_DEPTH {
-            return Err(Fault::new(term.clone(), "groups are nested more than 32 levels deep"));
+            return Err(HostSetFault::new(
+                term.clone(),
+                "groups are nested more than 32 levels deep",
+            ));
         }
         if self.groups.len() >= MAX_GROUPS {
-            return Err(Fault::new(term.clone(), "more than 4,096 groups"));
+            return Err(HostSetFault::new(term.clone(), "more than 4,096 groups"));
         }
         let found = self.lookup.group(&group).map_err(|error| not_found(error, term))?;
         let hosts = self.found(Some(group.clone()), found, term)?;
@@ -84,18 +94,25 @@ impl<'lookup> Reading<'lookup> {
     }
 
     /// Returns the hosts of a file.
-    pub(super) fn file(&mut self, name: &str, term: &Range<usize>) -> Result<Vec<Host>, Fault> {
+    pub(super) fn file(
+        &mut self,
+        name: &str,
+        term: &Range<usize>,
+    ) -> Result<Vec<Host>, HostSetFault> {
         if !self.levels.is_empty() {
-            return Err(Fault::new(term.clone(), "files can be named only on the command line"));
+            return Err(HostSetFault::new(
+                term.clone(),
+                "files can be named only on the command line",
+            ));
         }
         let found = self.lookup.file(name).map_err(|error| not_found(error, term))?;
         self.found(None, found, term)
     }
 
     /// Returns the hosts on stdin.
-    pub(super) fn stdin(&mut self, term: &Range<usize>) -> Result<Vec<Host>, Fault> {
+    pub(super) fn stdin(&mut self, term: &Range<usize>) -> Result<Vec<Host>, HostSetFault> {
         if !self.levels.is_empty() {
-            return Err(Fault::new(
+            return Err(HostSetFault::new(
                 term.clone(),
                 "standard input can be named only on the command line",
             )
@@ -108,11 +125,11 @@ impl<'lookup> Reading<'lookup> {
     fn found(
         &mut self,
         group: Option<GroupName>,
-        found: Found,
+        found: ResolvedLines,
         term: &Range<usize>,
-    ) -> Result<Vec<Host>, Fault> {
-        let hosts = self.lines(group, found).map_err(|LineError { place, error }| {
-            Fault::new(term.clone(), format!("invalid host set in {place}")).within(error)
+    ) -> Result<Vec<Host>, HostSetFault> {
+        let hosts = self.lines(group, found).map_err(|ResolvedLineError { place, error }| {
+            HostSetFault::new(term.clone(), format!("invalid host set in {place}")).within(error)
         })?;
         self.take(hosts.len(), term)?;
         Ok(hosts)
@@ -122,18 +139,18 @@ impl<'lookup> Reading<'lookup> {
     pub(super) fn lines(
         &mut self,
         group: Option<GroupName>,
-        found: Found,
-    ) -> Result<Vec<Host>, LineError> {
-        let Found { lines, within } = found;
+        found: ResolvedLines,
+    ) -> Result<Vec<Host>, ResolvedLineError> {
+        let ResolvedLines { lines, within } = found;
         self.levels.push(Level { group, within });
         let mut all = HostSet::default();
-        for Line { text, place } in lines {
+        for ResolvedLine { text, place } in lines {
             let read = self.expression(&text).and_then(|set| {
                 all.hosts.extend(set.hosts);
                 let fault = || HostSetError::new(&text, super::too_many(0..text.chars().count()));
                 if all.len() > HostSet::MAX_HOSTS { Err(fault()) } else { Ok(()) }
             });
-            read.map_err(|error| LineError { place, error })?;
+            read.map_err(|error| ResolvedLineError { place, error })?;
         }
         self.levels.pop();
         Ok(all.into_iter().collect())
@@ -147,8 +164,8 @@ impl<'lookup> Reading<'lookup> {
     }
 }
 
-fn not_found(error: LookupError, term: &Range<usize>) -> Fault {
-    let fault = Fault::new(term.clone(), error.message);
+fn not_found(error: LookupError, term: &Range<usize>) -> HostSetFault {
+    let fault = HostSetFault::new(term.clone(), error.message);
     match error.fix {
         Some(fix) => fault.fix(fix),
         None => fault,

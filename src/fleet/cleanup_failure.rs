@@ -9,20 +9,20 @@ use crate::model::HostFailure;
 
 /// A process or a directory that stays on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leftover {
-    /// Kind of the leftover, and its host.
+pub struct CleanupFailure {
+    /// Process or directory that stays, and its host.
     pub detail: String,
-    /// Command that removes the leftover.
+    /// Command that removes the process or the directory.
     pub fix: String,
 }
 
-impl fmt::Display for Leftover {
+impl fmt::Display for CleanupFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; {}", self.detail, self.fix)
     }
 }
 
-impl Leftover {
+impl CleanupFailure {
     /// Describes an agent. `doubt` is the reason why the end of the agent could not be confirmed.
     ///
     /// Without an access, the agent runs on this host.
@@ -48,7 +48,7 @@ impl Leftover {
             None => ("look for it", "pgrep -a rdmactl".to_owned()),
         };
         let fix = match access {
-            Some((access, _)) => access.by_hand(purpose, &command),
+            Some((access, _)) => access.manual_command(purpose, &command),
             None => format!("{purpose}: {command}"),
         };
         Self { detail, fix }
@@ -59,11 +59,11 @@ impl Leftover {
         let host = access.host();
         Self {
             detail: format!("uploaded rdmactl still on {host} in {directory}"),
-            fix: access.by_hand("remove it", &format!("rm -r \"{directory}\"")),
+            fix: access.manual_command("remove it", &format!("rm -r \"{directory}\"")),
         }
     }
 
-    /// Adds the leftover to the failure of its host.
+    /// Adds the process or directory to the failure of its host.
     pub(super) fn add_to(self, failure: HostFailure) -> HostFailure {
         let Self { detail, fix } = self;
         let fix = match failure.fix {

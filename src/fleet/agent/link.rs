@@ -1,4 +1,4 @@
-//! Way to an agent: a local child process, or an access to another host.
+//! Link to an agent: a local child process, or an access to another host.
 
 use std::sync::Arc;
 
@@ -7,44 +7,44 @@ use crate::fleet::remote_command::Privilege;
 use crate::fleet::{Access, Exit, Guard};
 use crate::model::{HostFailure, Reason};
 
-/// Transport of the pipe of an agent. Its deadline or cancelling the run ends it.
-pub(super) enum Way {
+/// Link to an agent, which transports its pipe. Its deadline or cancelling the run ends it.
+pub(super) enum AgentLink {
     /// Child process on this host. The guard watches its pipe.
-    Here(Guard),
+    Local(Guard),
     /// Access that can run another command beside the agent, with the privilege of the agent.
-    There(Arc<dyn Access>, Privilege),
+    Remote(Arc<dyn Access>, Privilege),
 }
 
-impl Way {
+impl AgentLink {
     /// Sets the deadline of the transport. With `None`, only cancelling the run ends it.
     pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
         match self {
-            Self::Here(guard) => guard.set(deadline),
-            Self::There(access, _) => access.set_deadline(deadline),
+            Self::Local(guard) => guard.set(deadline),
+            Self::Remote(access, _) => access.set_deadline(deadline),
         }
     }
 
     /// Returns the name of the launcher in messages.
     pub(super) fn service(&self) -> &'static str {
         match self {
-            Self::Here(_) => "this machine",
-            Self::There(access, _) => access.service(),
+            Self::Local(_) => "this machine",
+            Self::Remote(access, _) => access.service(),
         }
     }
 
     /// Returns the name of the host in messages.
     pub(super) fn host(&self) -> &str {
         match self {
-            Self::Here(_) => "this host",
-            Self::There(access, _) => access.host(),
+            Self::Local(_) => "this host",
+            Self::Remote(access, _) => access.host(),
         }
     }
 
     /// Returns the command line that runs `command` on the host, after the words of its purpose.
-    pub(super) fn by_hand(&self, purpose: &str, command: &str) -> String {
+    pub(super) fn manual_command(&self, purpose: &str, command: &str) -> String {
         match self {
-            Self::Here(_) => format!("{purpose}: {command}"),
-            Self::There(access, _) => access.by_hand(purpose, command),
+            Self::Local(_) => format!("{purpose}: {command}"),
+            Self::Remote(access, _) => access.manual_command(purpose, command),
         }
     }
 
@@ -52,8 +52,8 @@ impl Way {
     /// transport ended.
     pub(super) fn judge(&self, exit: &Exit) -> Reason {
         let is_signal_of_agent = match self {
-            Self::Here(_) => true,
-            Self::There(access, _) => access.reports_signals(),
+            Self::Local(_) => true,
+            Self::Remote(access, _) => access.reports_signals(),
         };
         match exit {
             Exit { signal: Some(_), .. } if !is_signal_of_agent => Reason::Lost,
@@ -67,9 +67,10 @@ impl Way {
         let reason = self.judge(exit);
         let failure = HostFailure::new(reason, detail);
         match reason {
-            Reason::Killed => failure
-                .fix(self.by_hand("find what killed rdmactl", "dmesg | grep -iE 'oom|killed'")),
-            Reason::AgentFailed => failure.fix(self.by_hand(
+            Reason::Killed => failure.fix(
+                self.manual_command("find what killed rdmactl", "dmesg | grep -iE 'oom|killed'"),
+            ),
+            Reason::AgentFailed => failure.fix(self.manual_command(
                 "this command must print a version; it also shows the limits of the login",
                 "rdmactl --version; ulimit -a",
             )),
@@ -81,8 +82,8 @@ impl Way {
     /// agent.
     pub(super) fn is_cancelled(&self) -> bool {
         match self {
-            Self::Here(guard) => guard.is_cancelled(),
-            Self::There(access, _) => access.is_cancelled(),
+            Self::Local(guard) => guard.is_cancelled(),
+            Self::Remote(access, _) => access.is_cancelled(),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::fleet::ssh_program::key;
 use crate::model::HostFailure;
 
 /// Options whose value may contain the name of the host.
-const TELLING: [&str; 9] = [
+const NAME_DEPENDENT: [&str; 9] = [
     "identityfile",
     "certificatefile",
     "identityagent",
@@ -29,7 +29,7 @@ const TELLING: [&str; 9] = [
 
 /// Replies of `ssh -G` in a run, by class.
 #[derive(Debug, Clone, Default)]
-pub struct Classes {
+pub struct SshConfigCache {
     shared: Arc<Shared>,
 }
 
@@ -59,7 +59,7 @@ struct Answer {
     is_shared: bool,
 }
 
-impl Classes {
+impl SshConfigCache {
     /// True if the `ssh` program exists. Only the first call runs `look`.
     pub(super) fn has_program(&self, look: impl FnOnce() -> bool) -> bool {
         *self.shared.has_program.get_or_init(look)
@@ -94,7 +94,7 @@ impl Classes {
             let config = ask(call);
             let is_shared = config.as_ref().is_ok_and(|config| {
                 config.first("hostname") == Some(&*lines.host_name(&call.host))
-                    && TELLING.iter().all(|option| is_nameless(config, option, &call.host))
+                    && NAME_DEPENDENT.iter().all(|option| is_nameless(config, option, &call.host))
             });
             Answer { config, is_shared }
         });

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::{self, Global};
-use crate::fleet::{Host, HostSet, LineError, Lookup as _, Site};
+use crate::fleet::{Host, HostSet, Lookup as _, ResolvedLineError, Site};
 
 use super::{Advice, launcher};
 
@@ -40,7 +40,7 @@ pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
 /// # Errors
 /// A set or a file is invalid, or together they name no host or too many hosts.
 pub(super) fn named(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
-    let Some(set) = flags(global, &Site::here())? else { return Ok(None) };
+    let Some(set) = flags(global, &Site::local())? else { return Ok(None) };
     some(set).map(Some)
 }
 
@@ -90,7 +90,7 @@ fn refuse_device(word: &str) -> anyhow::Result<()> {
 /// The expression is invalid, and the error marks the position; or it names no host or too many
 /// hosts.
 pub(super) fn of_set(expression: &str) -> anyhow::Result<Vec<Host>> {
-    some(set_of(expression, &Site::here())?)
+    some(set_of(expression, &Site::local())?)
 }
 
 /// Returns the set of a host set expression, which may be empty.
@@ -109,7 +109,7 @@ fn file_of(file: &str, site: &Site) -> anyhow::Result<HostSet> {
         Some(fix) => Advice::error(error.message, fix),
         None => anyhow::Error::msg(error.message),
     })?;
-    HostSet::of_lines(found, site).map_err(|LineError { place, error }| {
+    HostSet::of_lines(found, site).map_err(|ResolvedLineError { place, error }| {
         let path = file.rsplit_once(':').map_or(file, |(_, path)| path);
         let fix =
             format!("correct the line, or name the kind of the file: --hosts-file KIND:{path}");

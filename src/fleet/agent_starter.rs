@@ -1,19 +1,19 @@
-//! Way from the name of a host to an agent on it, or to its shell.
+//! Starts an agent on a host, or its shell, from the name of the host.
 //!
 //! This module resolves the host, opens the access, starts the installed agent, and uploads the
-//! program if it is missing. The commands that query many hosts use [`Reach`].
+//! program if it is missing. The commands that query many hosts use [`AgentStarter`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::access::fresh_nonce;
-use super::agent::fate::{LIST_STOPPED, STOPPED};
+use super::agent::diagnosis::{LIST_STOPPED, STOPPED};
 use super::programs::Programs;
 use super::remote_command::{self, Privilege};
 use super::time_limit::{self, MORE_TIME};
 use super::{
-    Access, Agent, Connector, Exit, Host, Launcher, Leftover, Nonce, Observer, Pipe, Resolver,
-    Shell, Silent, Uploaded,
+    Access, Agent, CleanupFailure, Connector, Exit, Host, HostReader, Launcher, NoGreeting, Nonce,
+    Pipe, Resolver, Shell, Uploaded,
 };
 use crate::clock::{self, Deadline};
 use crate::model::{HostFailure, Reason, Via};
@@ -45,9 +45,9 @@ const UPLOAD: Duration = Duration::from_secs(60);
 
 /// Message to the operator while a host is being reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
+pub enum StartNotice {
     /// The upload of the operator's own binary begins.
-    Sending {
+    Uploading {
         /// Size of the binary.
         bytes: usize,
         /// Reason why no installed program can be used.
@@ -62,22 +62,22 @@ pub enum Notice {
     Unchecked,
 }
 
-/// Agent or observer of a host, and the way in which it was reached.
-pub struct Reached<T> {
-    /// Agent or observer of the host.
+/// Agent or [`HostReader`] of a host, and how the host was reached.
+pub struct ReachedHost<T> {
+    /// Agent or [`HostReader`] of the host.
     pub what: T,
-    /// Way in which the host was reached: installed agent, uploaded agent or shell.
+    /// How the host was reached: installed agent, uploaded agent or shell.
     pub via: Via,
     /// Deadline for the reply of the host. The time of an upload is not counted.
     pub deadline: Deadline,
 }
 
 /// Function that shows a notice about a host to the operator. Any thread may call it.
-pub type Tell = Box<dyn Fn(&Host, &Notice) + Send + Sync>;
+pub type NoticeHandler = Box<dyn Fn(&Host, &StartNotice) + Send + Sync>;
 
 /// Steps from the name of a host to an agent on it: SSH configuration, connection, installed
 /// agent, uploaded agent.
-pub struct Reach {
+pub struct AgentStarter {
     /// Reader of the SSH configuration.
     pub resolver: Resolver,
     /// Opener of SSH connections.
@@ -90,12 +90,12 @@ pub struct Reach {
     pub timeout: Duration,
     /// Launcher of the commands on hosts.
     pub launcher: Launcher,
-    tell: Tell,
+    notify: NoticeHandler,
     programs: Programs,
 }
 
-impl Reach {
-    /// Returns a `Reach` that uses SSH and has not been used yet.
+impl AgentStarter {
+    /// Returns an `AgentStarter` that uses SSH and has not been used yet.
     #[must_use]
     pub fn new(
         resolver: Resolver,
@@ -103,10 +103,10 @@ impl Reach {
         upload: UploadPolicy,
         privilege: Privilege,
         timeout: Duration,
-        tell: Tell,
+        notify: NoticeHandler,
     ) -> Self {
         let (programs, launcher) = (Programs::default(), Launcher::Ssh);
-        Self { resolver, connector, upload, privilege, timeout, launcher, tell, programs }
+        Self { resolver, connector, upload, privilege, timeout, launcher, notify, programs }
     }
 
     /// Replaces the launcher.
@@ -120,7 +120,7 @@ impl Reach {
     ///
     /// # Errors
     /// The failure has the reason why no agent started, and a fix.
-    pub fn agent(&self, host: &Host) -> Result<Reached<Agent>, HostFailure> {
+    pub fn agent(&self, host: &Host) -> Result<ReachedHost<Agent>, HostFailure> {
         let began = clock::now();
         let found = self.enter(host, |_, _, missing| Err(missing));
         found.map_err(|failure| self.suggest_time(failure, began.elapsed()))
@@ -130,13 +130,13 @@ impl Reach {
     ///
     /// # Errors
     /// The failure has the reason why neither started, and a fix.
-    pub fn observer(&self, host: &Host) -> Result<Reached<Observer>, HostFailure> {
+    pub fn host_reader(&self, host: &Host) -> Result<ReachedHost<HostReader>, HostFailure> {
         let began = clock::now();
         let found = self.enter(host, |session, deadline, missing| {
             let nonce = fresh_nonce()?;
             let shell = Shell::start(session, nonce, self.privilege, deadline)?;
-            let what = Observer::Shell(Box::new(shell), missing);
-            Ok(Reached { what, via: Via::Shell, deadline })
+            let what = HostReader::Shell(Box::new(shell), missing);
+            Ok(ReachedHost { what, via: Via::Shell, deadline })
         });
         found.map_err(|failure| self.suggest_time(failure, began.elapsed()))
     }
@@ -152,13 +152,17 @@ impl Reach {
     fn enter<T: From<Agent>>(
         &self,
         host: &Host,
-        otherwise: impl Fn(&Arc<dyn Access>, Deadline, HostFailure) -> Result<Reached<T>, HostFailure>,
-    ) -> Result<Reached<T>, HostFailure> {
+        otherwise: impl Fn(
+            &Arc<dyn Access>,
+            Deadline,
+            HostFailure,
+        ) -> Result<ReachedHost<T>, HostFailure>,
+    ) -> Result<ReachedHost<T>, HostFailure> {
         let mut deadline = Deadline::after(self.timeout);
         let session = self.access(host, &mut deadline)?;
         session.set_deadline(Some(Deadline::after(deadline.remaining() + CLEAN_UP)));
         let missing = match self.installed(&session, deadline) {
-            Ok(agent) => return Ok(Reached { what: agent.into(), via: Via::Agent, deadline }),
+            Ok(agent) => return Ok(ReachedHost { what: agent.into(), via: Via::Agent, deadline }),
             Err(failure) => failure,
         };
         if !matches!(missing.reason, Reason::NoAgent | Reason::AgentVersion) {
@@ -174,7 +178,7 @@ impl Reach {
         let nonce = uploaded.nonce();
         let started = session.uploaded_agent(&uploaded, self.privilege, deadline);
         match started.and_then(|pipe| greet(&session, pipe, nonce, self.privilege, deadline)) {
-            Ok(agent) => Ok(Reached { what: agent.into(), via: Via::Upload, deadline }),
+            Ok(agent) => Ok(ReachedHost { what: agent.into(), via: Via::Upload, deadline }),
             // An uploaded agent removes its file before it sends a greeting. Without a greeting,
             // the file may still exist.
             Err(failure) => Err(match uploaded.remove(&*session, Deadline::after(REMOVE)) {
@@ -193,7 +197,7 @@ impl Reach {
                 *deadline = Deadline::after(deadline.remaining() + asked);
                 let session = self.connector.connect(&target, *deadline)?;
                 if let Some(why) = session.why_program() {
-                    (self.tell)(host, &Notice::ByProgram { why: why.to_owned() });
+                    (self.notify)(host, &StartNotice::ByProgram { why: why.to_owned() });
                 }
                 Ok(Arc::new(session))
             }
@@ -220,14 +224,14 @@ impl Reach {
         missing: HostFailure,
     ) -> Result<Uploaded, HostFailure> {
         let program = self.programs.of(session, fresh_nonce()?, Deadline::after(left))?;
-        (self.tell)(host, &Notice::Sending { bytes: program.size(), why: missing.detail });
+        (self.notify)(host, &StartNotice::Uploading { bytes: program.size(), why: missing.detail });
         // The deadline of the host is for replies. An upload over a slow connection may need more
         // time.
         let deadline = Deadline::after(left + UPLOAD);
         session.set_deadline(Some(Deadline::after(deadline.remaining() + CLEAN_UP)));
         let uploaded = program.upload(session, fresh_nonce()?, deadline)?;
         if uploaded.is_hash_unchecked {
-            (self.tell)(host, &Notice::Unchecked);
+            (self.notify)(host, &StartNotice::Unchecked);
         }
         Ok(uploaded)
     }
@@ -235,14 +239,14 @@ impl Reach {
     /// Removes the sockets and the `ssh-agent` of this run from this machine. No host can be
     /// reached afterward.
     ///
-    /// Dropping the last `Reach` does so, too. But a thread that owns it may not get that far
-    /// before this process ends.
+    /// Dropping the last `AgentStarter` does so, too. But a thread that owns it may not get that
+    /// far before this process ends.
     pub fn end(&self) {
         self.connector.end();
     }
 }
 
-impl Drop for Reach {
+impl Drop for AgentStarter {
     fn drop(&mut self) {
         self.end();
     }
@@ -259,11 +263,11 @@ fn greet(
     privilege: Privilege,
     deadline: Deadline,
 ) -> Result<Agent, HostFailure> {
-    let silent = match Agent::there(session, pipe, nonce, privilege, deadline) {
+    let silent = match Agent::await_greeting(session, pipe, nonce, privilege, deadline) {
         Ok(agent) => return Ok(agent),
         Err(silent) => silent,
     };
-    let Silent { failure, running } = silent;
+    let NoGreeting { failure, running } = silent;
     let Some(started) = running else { return Err(failure) };
     let kill = remote_command::kill_unseen(nonce, started.leader(), privilege);
     match session.run(&kill, Deadline::after(KILL)) {
@@ -272,7 +276,7 @@ fn greet(
             let service = session.service();
             let detail =
                 format!("{}; {service} responds, and rdmactl killed the agent", failure.detail);
-            let fix = session.by_hand(STOPPED, LIST_STOPPED);
+            let fix = session.manual_command(STOPPED, LIST_STOPPED);
             Err(HostFailure::new(Reason::Hung, detail).fix(format!("{fix}; or {MORE_TIME}")))
         }
         // The agent ended by itself.
@@ -281,7 +285,7 @@ fn greet(
             let doubt = outcome.map_or_else(|failure| failure.detail, |exit| exit.to_string());
             let doubt = format!("the kill command failed: {doubt}");
             let access = Some((&**session, privilege));
-            Err(Leftover::agent(access, Some(started.pid), Some(&doubt)).add_to(failure))
+            Err(CleanupFailure::agent(access, Some(started.pid), Some(&doubt)).add_to(failure))
         }
     }
 }

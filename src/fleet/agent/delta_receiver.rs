@@ -1,6 +1,6 @@
 //! Delta receiver: applies the changes that an agent sends to its last report.
 
-use super::super::budget::{NoRoom, Share};
+use super::super::memory_budget::{MemoryShare, OverBudget};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::wire::limits::{OverLimit, REPORT};
 use crate::wire::{BASE_LIMIT, Change, Misfit};
@@ -10,7 +10,7 @@ use crate::wire::{BASE_LIMIT, Change, Misfit};
 /// The report is kept as text, whose length bounds the memory of a host. A report over
 /// [`BASE_LIMIT`] is not kept and is requested in full the next time.
 #[derive(Debug, Default)]
-pub(super) struct Followed {
+pub(super) struct DeltaReceiver {
     /// Number of reports so far.
     answers: u64,
     /// JSON of the last report.
@@ -19,7 +19,7 @@ pub(super) struct Followed {
 
 /// Reason why the data of an agent makes no report.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FollowError {
+pub(super) enum DeltaError {
     #[error("the agent sent a delta instead of a full report")]
     NotAsked,
     #[error("the agent sent a delta of report {0}, but the last report is {1}")]
@@ -29,17 +29,17 @@ pub(super) enum FollowError {
     #[error(transparent)]
     OverLimit(#[from] OverLimit),
     #[error(transparent)]
-    NoRoom(#[from] NoRoom),
+    OverBudget(#[from] OverBudget),
     #[error(transparent)]
     Json(#[from] serde_json::Error),
 }
 
-impl FollowError {
+impl DeltaError {
     /// Returns the failure of the host that sent `what`. A text over a limit does not count as
     /// invalid.
     pub(super) fn failure(self, what: &str) -> HostFailure {
         match self {
-            Self::NoRoom(error) => error.into(),
+            Self::OverBudget(error) => error.into(),
             Self::OverLimit(error) => HostFailure::new(Reason::TooBig, error.to_string()),
             error => HostFailure::new(Reason::Garbage, format!("invalid {what}: {error}")),
         }
@@ -47,12 +47,12 @@ impl FollowError {
 }
 
 /// Parses a report. The share then holds its memory.
-pub(super) fn report_of(text: &str, share: &mut Share) -> Result<HostReport, FollowError> {
+pub(super) fn report_of(text: &str, share: &mut MemoryShare) -> Result<HostReport, DeltaError> {
     share.resize(REPORT.check(text.as_bytes())?)?;
     Ok(serde_json::from_str(text)?)
 }
 
-impl Followed {
+impl DeltaReceiver {
     /// Returns the number of the report to which deltas may refer; 0 for none.
     pub(super) fn base(&self) -> u64 {
         if self.last.is_some() { self.answers } else { 0 }
@@ -62,8 +62,8 @@ impl Followed {
     pub(super) fn take_whole(
         &mut self,
         text: String,
-        share: &mut Share,
-    ) -> Result<HostReport, FollowError> {
+        share: &mut MemoryShare,
+    ) -> Result<HostReport, DeltaError> {
         self.last = None;
         let report = report_of(&text, share)?;
         self.keep(text);
@@ -75,11 +75,11 @@ impl Followed {
         &mut self,
         base: u64,
         text: &str,
-        share: &mut Share,
-    ) -> Result<HostReport, FollowError> {
+        share: &mut MemoryShare,
+    ) -> Result<HostReport, DeltaError> {
         // If an error occurs below, no report is kept.
         let last = self.last.take().filter(|_| base == self.answers);
-        let last = last.ok_or(FollowError::OtherBase(base, self.answers))?;
+        let last = last.ok_or(DeltaError::OtherBase(base, self.answers))?;
         let change: Change = serde_json::from_str(text)?;
         let text = change.apply(&last)?;
         let report = report_of(&text, share)?;
@@ -108,13 +108,22 @@ mod tests {
 
     #[test]
     fn a_change_makes_the_next_report_of_the_last_one() {
-        let mut followed = Followed::default();
-        assert_eq!(followed.base(), 0);
-        assert_eq!(followed.take_whole(text("n1"), &mut Share::default()).unwrap().host, "n1");
-        assert_eq!(followed.base(), 1);
-        assert_eq!(followed.take_change(1, TO_N2, &mut Share::default()).unwrap().host, "n2");
-        assert_eq!(followed.take_change(2, "[]", &mut Share::default()).unwrap().host, "n2");
-        assert_eq!(followed.base(), 3);
+        let mut delta_receiver = DeltaReceiver::default();
+        assert_eq!(delta_receiver.base(), 0);
+        assert_eq!(
+            delta_receiver.take_whole(text("n1"), &mut MemoryShare::default()).unwrap().host,
+            "n1"
+        );
+        assert_eq!(delta_receiver.base(), 1);
+        assert_eq!(
+            delta_receiver.take_change(1, TO_N2, &mut MemoryShare::default()).unwrap().host,
+            "n2"
+        );
+        assert_eq!(
+            delta_receiver.take_change(2, "[]", &mut MemoryShare::default()).unwrap().host,
+            "n2"
+        );
+        assert_eq!(delta_receiver.base(), 3);
     }
 
     #[test]
@@ -129,23 +138,25 @@ mod tests {
             (1, "null"),
             (1, ""),
         ] {
-            let mut followed = Followed::default();
-            followed.take_whole(text("n1"), &mut Share::default()).unwrap();
+            let mut delta_receiver = DeltaReceiver::default();
+            delta_receiver.take_whole(text("n1"), &mut MemoryShare::default()).unwrap();
             assert!(
-                followed.take_change(base, change, &mut Share::default()).is_err(),
+                delta_receiver.take_change(base, change, &mut MemoryShare::default()).is_err(),
                 "{base} {change}"
             );
-            assert_eq!(followed.base(), 0, "{base} {change}");
+            assert_eq!(delta_receiver.base(), 0, "{base} {change}");
         }
-        assert!(Followed::default().take_change(0, "[]", &mut Share::default()).is_err());
+        assert!(
+            DeltaReceiver::default().take_change(0, "[]", &mut MemoryShare::default()).is_err()
+        );
     }
 
     #[test]
     fn what_grew_by_its_changes_is_asked_for_anew() {
-        let mut followed = Followed::default();
-        followed.take_whole(text("n1"), &mut Share::default()).unwrap();
+        let mut delta_receiver = DeltaReceiver::default();
+        delta_receiver.take_whole(text("n1"), &mut MemoryShare::default()).unwrap();
         let long = format!(r#"[[9,2,"{}"]]"#, "x".repeat(BASE_LIMIT));
-        followed.take_change(1, &long, &mut Share::default()).unwrap();
-        assert_eq!(followed.base(), 0);
+        delta_receiver.take_change(1, &long, &mut MemoryShare::default()).unwrap();
+        assert_eq!(delta_receiver.base(), 0);
     }
 }

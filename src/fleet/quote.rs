@@ -6,7 +6,7 @@ use crate::model::words;
 const QUOTE: usize = 200;
 
 /// Returns the last line that a command wrote, as the tail of a message. Empty without output.
-pub(super) fn last_words(stderr: &[u8]) -> String {
+pub(super) fn last_line(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
     last.map_or_else(String::new, |line| format!("; last output: \"{}\"", quote(line)))
@@ -32,15 +32,15 @@ mod tests {
     #[test]
     fn the_last_line_that_says_anything_is_quoted_harmlessly() {
         assert_eq!(
-            last_words(b"first\nno such\x1b[2J file\n \n"),
+            last_line(b"first\nno such\x1b[2J file\n \n"),
             r#"; last output: "no such\u{1b}[2J file""#
         );
-        assert_eq!(last_words(b" \n"), "");
+        assert_eq!(last_line(b" \n"), "");
     }
 
     #[test]
     fn a_line_without_an_end_is_cut() {
-        let quoted = last_words("ä".repeat(70_000).as_bytes());
+        let quoted = last_line("ä".repeat(70_000).as_bytes());
         assert_eq!(quoted, format!("; last output: \"{}…\"", "ä".repeat(200)));
     }
 }

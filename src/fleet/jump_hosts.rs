@@ -6,26 +6,26 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::ssh::{Limits, fault};
-use super::ssh_program::{Master, Opening, Sockets, SshCall};
+use super::ssh_program::{Master, NewMaster, SocketDirectory, SshCall};
 use super::watchdog::Watchdog;
 use crate::clock::Deadline;
 use crate::model::HostFailure;
 
 /// Time during which a failed jump host is not tried again. Otherwise each host behind it would
 /// wait as long as the first one.
-const FORGET: Duration = Duration::from_secs(5);
+const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
-pub(super) struct Jumps {
+pub(super) struct JumpHosts {
     watchdog: Watchdog,
     limits: Limits,
-    sockets: Arc<Sockets>,
-    slots: Mutex<HashMap<SshCall, Arc<Slot>>>,
+    sockets: Arc<SocketDirectory>,
+    hosts: Mutex<HashMap<SshCall, Arc<JumpHost>>>,
 }
 
 /// State of one jump host.
 #[derive(Debug, Default)]
-struct Slot {
+struct JumpHost {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -39,16 +39,16 @@ enum State {
     Failed(HostFailure, Deadline),
 }
 
-impl Slot {
+impl JumpHost {
     fn set(&self, state: State) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
         self.changed.notify_all();
     }
 }
 
-impl Jumps {
-    pub(super) fn new(watchdog: Watchdog, limits: Limits, sockets: Arc<Sockets>) -> Self {
-        Self { watchdog, limits, sockets, slots: Mutex::default() }
+impl JumpHosts {
+    pub(super) fn new(watchdog: Watchdog, limits: Limits, sockets: Arc<SocketDirectory>) -> Self {
+        Self { watchdog, limits, sockets, hosts: Mutex::default() }
     }
 
     /// Returns the connection to a jump host. The first caller opens it.
@@ -59,11 +59,11 @@ impl Jumps {
         call: &SshCall,
         deadline: Deadline,
     ) -> Result<Arc<Master>, HostFailure> {
-        let slot = {
-            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(slots.entry(call.clone()).or_default())
+        let host = {
+            let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(hosts.entry(call.clone()).or_default())
         };
-        let mut state = slot.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = host.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match &*state {
                 State::Open(master) if master.failure(Duration::ZERO).is_none() => {
@@ -73,16 +73,19 @@ impl Jumps {
                 State::Opening => {
                     let wait = deadline.remaining();
                     if wait.is_zero() {
-                        return Err(fault::timeout("login at the jump host", &call.by_hand()));
+                        return Err(fault::timeout(
+                            "login at the jump host",
+                            &call.manual_command(),
+                        ));
                     }
-                    let woken = slot.changed.wait_timeout(state, wait);
+                    let woken = host.changed.wait_timeout(state, wait);
                     state = woken.unwrap_or_else(PoisonError::into_inner).0;
                 }
                 _ => {
                     *state = State::Opening;
-                    if let Err(failure) = self.start(call, &slot) {
+                    if let Err(failure) = self.start(call, &host) {
                         *state = State::Unknown;
-                        slot.changed.notify_all();
+                        host.changed.notify_all();
                         return Err(failure);
                     }
                 }
@@ -90,8 +93,8 @@ impl Jumps {
         }
     }
 
-    fn start(&self, call: &SshCall, slot: &Arc<Slot>) -> Result<(), HostFailure> {
-        let opening = Opening {
+    fn start(&self, call: &SshCall, host: &Arc<JumpHost>) -> Result<(), HostFailure> {
+        let opening = NewMaster {
             call: call.clone(),
             watchdog: self.watchdog.clone(),
             sockets: Arc::clone(&self.sockets),
@@ -99,11 +102,11 @@ impl Jumps {
             by: Deadline::after(self.limits.connect + self.limits.login),
             until: None,
         };
-        let slot = Arc::clone(slot);
+        let host = Arc::clone(host);
         opening.start(move |opened| {
-            slot.set(match opened {
+            host.set(match opened {
                 Ok(master) => State::Open(Arc::new(master)),
-                Err(failure) => State::Failed(failure, Deadline::after(FORGET)),
+                Err(failure) => State::Failed(failure, Deadline::after(RETRY_AFTER)),
             });
         })
     }

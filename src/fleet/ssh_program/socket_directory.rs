@@ -16,7 +16,7 @@ const LONGEST: usize = 107 - 17 - 30;
 
 /// Directory that is created for the first socket and removed when the run is over.
 #[derive(Debug, Default)]
-pub(in crate::fleet) struct Sockets {
+pub(in crate::fleet) struct SocketDirectory {
     directory: Mutex<Directory>,
     next: AtomicUsize,
 }
@@ -24,22 +24,22 @@ pub(in crate::fleet) struct Sockets {
 #[derive(Debug, Default)]
 enum Directory {
     #[default]
-    Unasked,
-    Made(PathBuf),
+    NotCreated,
+    Created(PathBuf),
     Removed,
 }
 
-impl Sockets {
+impl SocketDirectory {
     /// Returns a new, unused path in the directory.
-    pub(in crate::fleet) fn fresh(&self) -> io::Result<PathBuf> {
+    pub(in crate::fleet) fn new_path(&self) -> io::Result<PathBuf> {
         let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
         let made = match &*directory {
-            Directory::Made(made) => made.clone(),
-            Directory::Unasked => make()?,
+            Directory::Created(made) => made.clone(),
+            Directory::NotCreated => make()?,
             Directory::Removed => return Err(io::Error::other("the run is over")),
         };
         let socket = made.join(self.next.fetch_add(1, Ordering::Relaxed).to_string());
-        *directory = Directory::Made(made);
+        *directory = Directory::Created(made);
         Ok(socket)
     }
 
@@ -47,14 +47,14 @@ impl Sockets {
     /// that have not noticed the end of the run own it, too.
     pub(in crate::fleet) fn remove(&self) {
         let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Directory::Made(made) = std::mem::replace(&mut *directory, Directory::Removed) {
+        if let Directory::Created(made) = std::mem::replace(&mut *directory, Directory::Removed) {
             // The remaining files belong to processes that end with this program.
             let _ = fs::remove_dir_all(made);
         }
     }
 }
 
-impl Drop for Sockets {
+impl Drop for SocketDirectory {
     fn drop(&mut self) {
         self.remove();
     }
@@ -85,14 +85,14 @@ mod tests {
 
     #[test]
     fn the_directory_is_private_and_goes_with_the_run() {
-        let sockets = Sockets::default();
-        let (one, two) = (sockets.fresh().unwrap(), sockets.fresh().unwrap());
+        let sockets = SocketDirectory::default();
+        let (one, two) = (sockets.new_path().unwrap(), sockets.new_path().unwrap());
         assert_ne!(one, two);
         let directory = one.parent().unwrap().to_owned();
         assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
         fs::write(&one, "").unwrap();
         sockets.remove();
         assert!(!directory.exists());
-        assert!(sockets.fresh().is_err());
+        assert!(sockets.new_path().is_err());
     }
 }

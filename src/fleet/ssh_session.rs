@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::ssh::BuiltIn;
+use super::ssh::BuiltInSession;
 use super::ssh_program::Master;
 use super::target::Target;
 use super::{Access, Connector, Pipe};
@@ -12,10 +12,10 @@ use crate::model::HostFailure;
 
 /// One authenticated connection to a host.
 ///
-/// It stays open while a `Session` or one of its pipes exists.
+/// It stays open while an `SshSession` or one of its pipes exists.
 #[derive(Debug, Clone)]
-pub struct Session {
-    line: Line,
+pub struct SshSession {
+    client: Client,
     /// Host, as the operator named it.
     host: Arc<str>,
     /// Call of `ssh` for the host, as the operator would type it.
@@ -25,14 +25,18 @@ pub struct Session {
 }
 
 #[derive(Debug, Clone)]
-enum Line {
-    BuiltIn(BuiltIn),
+enum Client {
+    BuiltIn(BuiltInSession),
     Program { master: Arc<Master>, why: Arc<str> },
 }
 
-impl Session {
-    pub(super) fn built_in(connector: &Connector, target: &Target, session: BuiltIn) -> Self {
-        Self::new(connector, target, Line::BuiltIn(session))
+impl SshSession {
+    pub(super) fn built_in(
+        connector: &Connector,
+        target: &Target,
+        session: BuiltInSession,
+    ) -> Self {
+        Self::new(connector, target, Client::BuiltIn(session))
     }
 
     pub(super) fn program(
@@ -41,47 +45,47 @@ impl Session {
         master: Master,
         why: &str,
     ) -> Self {
-        let line = Line::Program { master: Arc::new(master), why: why.into() };
-        Self::new(connector, target, line)
+        let client = Client::Program { master: Arc::new(master), why: why.into() };
+        Self::new(connector, target, client)
     }
 
-    fn new(connector: &Connector, target: &Target, line: Line) -> Self {
+    fn new(connector: &Connector, target: &Target, client: Client) -> Self {
         // A prompt for a passphrase would disturb the output of the run.
-        let again = Arc::new((connector.clone().asking_nobody(), target.clone()));
-        let (host, call) = (target.host.to_string().into(), target.by_hand().into());
-        Self { line, host, call, again }
+        let again = Arc::new((connector.clone().without_prompts(), target.clone()));
+        let (host, call) = (target.host.to_string().into(), target.manual_command().into());
+        Self { client, host, call, again }
     }
 
     /// Returns the reason why the `ssh` program makes the connection. `None` for the built-in
     /// SSH.
     #[must_use]
     pub fn why_program(&self) -> Option<&str> {
-        match &self.line {
-            Line::BuiltIn(_) => None,
-            Line::Program { why, .. } => Some(why),
+        match &self.client {
+            Client::BuiltIn(_) => None,
+            Client::Program { why, .. } => Some(why),
         }
     }
 }
 
-impl Access for Session {
+impl Access for SshSession {
     fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
-        match &self.line {
-            Line::BuiltIn(session) => session.exec(command, deadline),
-            Line::Program { master, .. } => master.exec(command),
+        match &self.client {
+            Client::BuiltIn(session) => session.exec(command, deadline),
+            Client::Program { master, .. } => master.exec(command),
         }
     }
 
     fn set_deadline(&self, deadline: Option<Deadline>) {
-        match &self.line {
-            Line::BuiltIn(session) => session.set_deadline(deadline),
-            Line::Program { master, .. } => master.set_deadline(deadline),
+        match &self.client {
+            Client::BuiltIn(session) => session.set_deadline(deadline),
+            Client::Program { master, .. } => master.set_deadline(deadline),
         }
     }
 
     fn is_cancelled(&self) -> bool {
-        match &self.line {
-            Line::BuiltIn(session) => session.is_cancelled(),
-            Line::Program { master, .. } => master.is_cancelled(),
+        match &self.client {
+            Client::BuiltIn(session) => session.is_cancelled(),
+            Client::Program { master, .. } => master.is_cancelled(),
         }
     }
 
@@ -94,7 +98,7 @@ impl Access for Session {
     }
 
     fn reports_signals(&self) -> bool {
-        matches!(self.line, Line::BuiltIn(_))
+        matches!(self.client, Client::BuiltIn(_))
     }
 
     fn reopen(&self, deadline: Deadline) -> Option<Result<Arc<dyn Access>, HostFailure>> {
@@ -103,7 +107,7 @@ impl Access for Session {
         Some(session.map(|session| Arc::new(session) as Arc<dyn Access>))
     }
 
-    fn by_hand(&self, purpose: &str, command: &str) -> String {
+    fn manual_command(&self, purpose: &str, command: &str) -> String {
         // The local shell must not interpret text that is for the shell of the host.
         let is_plain =
             command.chars().all(|c| c.is_ascii_alphanumeric() || " ,.:/=_@%+-".contains(c));

@@ -14,21 +14,21 @@ use crate::model::{HostFailure, Reason};
 const TOTAL: usize = 4 << 30;
 
 /// Budget of this process.
-static ANSWERS: Budget = Budget { left: AtomicUsize::new(TOTAL) };
+static ANSWERS: MemoryBudget = MemoryBudget { left: AtomicUsize::new(TOTAL) };
 
 #[derive(Debug)]
-struct Budget {
+struct MemoryBudget {
     left: AtomicUsize,
 }
 
 /// Memory of one reply. It is returned on drop, unless it is [kept](Share::keep).
 #[derive(Debug)]
-pub(super) struct Share {
-    budget: &'static Budget,
+pub(super) struct MemoryShare {
+    budget: &'static MemoryBudget,
     bytes: usize,
 }
 
-impl Default for Share {
+impl Default for MemoryShare {
     fn default() -> Self {
         Self { budget: &ANSWERS, bytes: 0 }
     }
@@ -37,29 +37,29 @@ impl Default for Share {
 /// Error: the replies of all hosts together would take too much memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the reports of all hosts would take more than {} MiB of memory", TOTAL >> 20)]
-pub(super) struct NoRoom;
+pub(super) struct OverBudget;
 
 /// Fix for replies that take too much memory.
 const FEWER: &str =
     "query fewer hosts in one run, or fewer columns with -o; the largest report may be wrong";
 
-impl From<NoRoom> for HostFailure {
-    fn from(error: NoRoom) -> Self {
+impl From<OverBudget> for HostFailure {
+    fn from(error: OverBudget) -> Self {
         Self::new(Reason::TooBig, error.to_string()).fix(FEWER)
     }
 }
 
-impl Share {
+impl MemoryShare {
     /// Changes the share to `bytes`. A smaller share returns the difference to the budget.
     ///
     /// # Errors
     /// The budget is exhausted. The share is unchanged.
-    pub(super) fn resize(&mut self, bytes: usize) -> Result<(), NoRoom> {
+    pub(super) fn resize(&mut self, bytes: usize) -> Result<(), OverBudget> {
         if let Some(more) = bytes.checked_sub(self.bytes) {
             let take = |left: usize| left.checked_sub(more);
             let left = &self.budget.left;
             left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-                .map_err(|_left| NoRoom)?;
+                .map_err(|_left| OverBudget)?;
         } else {
             self.budget.left.fetch_add(self.bytes - bytes, Ordering::Relaxed);
         }
@@ -73,7 +73,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
         self.budget.left.fetch_add(self.bytes, Ordering::Relaxed);
     }
@@ -83,12 +83,12 @@ impl Drop for Share {
 mod tests {
     use super::*;
 
-    fn budget(bytes: usize) -> &'static Budget {
-        Box::leak(Box::new(Budget { left: AtomicUsize::new(bytes) }))
+    fn budget(bytes: usize) -> &'static MemoryBudget {
+        Box::leak(Box::new(MemoryBudget { left: AtomicUsize::new(bytes) }))
     }
 
-    fn share(budget: &'static Budget) -> Share {
-        Share { budget, bytes: 0 }
+    fn share(budget: &'static MemoryBudget) -> MemoryShare {
+        MemoryShare { budget, bytes: 0 }
     }
 
     #[test]
@@ -96,14 +96,14 @@ mod tests {
         let budget = budget(100);
         let (mut first, mut second) = (share(budget), share(budget));
         first.resize(70).unwrap();
-        assert_eq!(second.resize(31), Err(NoRoom));
+        assert_eq!(second.resize(31), Err(OverBudget));
         second.resize(30).unwrap();
         first.resize(10).unwrap();
         assert_eq!(budget.left.load(Ordering::Relaxed), 60);
-        assert_eq!(first.resize(71), Err(NoRoom), "it still has its 10");
+        assert_eq!(first.resize(71), Err(OverBudget), "it still has its 10");
         drop((first, second));
         assert_eq!(budget.left.load(Ordering::Relaxed), 100);
-        assert_eq!(share(budget).resize(usize::MAX), Err(NoRoom));
+        assert_eq!(share(budget).resize(usize::MAX), Err(OverBudget));
     }
 
     #[test]

@@ -16,27 +16,27 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::Pipe;
 use super::local::{self, query_tool};
 use super::ssh::identity;
-use super::ssh_program::Sockets;
-use super::target::{Route, Target, Transport};
+use super::ssh_program::SocketDirectory;
+use super::target::{Route, SshClient, Target};
 use super::watchdog::Watchdog;
 use crate::clock::{self, Deadline};
 
 /// Timeout for an agent to start or to list its keys.
 const AGENT: Duration = Duration::from_secs(5);
 /// Interval of the checks while a prompt is open.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const CANCEL_CHECK: Duration = Duration::from_millis(50);
 
 /// Keys that were unlocked in this run.
 #[derive(Debug)]
-pub(super) struct Unlock {
-    sockets: Arc<Sockets>,
+pub(super) struct KeyUnlocker {
+    sockets: Arc<SocketDirectory>,
     watchdog: Watchdog,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    agent: Option<OwnAgent>,
+    agent: Option<SshAgent>,
     /// Key files for which `ssh-add` has prompted. True if the key was unlocked. `ssh-add`
     /// prompts once per file.
     asked: HashMap<PathBuf, bool>,
@@ -46,15 +46,15 @@ struct State {
 
 /// `ssh-agent` process that ends when this is dropped.
 #[derive(Debug)]
-struct OwnAgent {
+struct SshAgent {
     socket: PathBuf,
     /// Pipe to the command that the agent runs.
     pipe: Pipe,
     number: Pid,
 }
 
-impl Unlock {
-    pub(super) fn new(sockets: Arc<Sockets>, watchdog: Watchdog) -> Self {
+impl KeyUnlocker {
+    pub(super) fn new(sockets: Arc<SocketDirectory>, watchdog: Watchdog) -> Self {
         Self { sockets, watchdog, state: Mutex::default() }
     }
 
@@ -67,7 +67,7 @@ impl Unlock {
     /// uses the agent with the unlocked key. Returns the time that this took.
     pub(super) fn prepare(&self, target: &mut Target) -> Duration {
         let began = clock::now();
-        if matches!(target.transport, Transport::Borrowed(_)) || !target.other_logins.is_empty() {
+        if matches!(target.client, SshClient::Borrowed(_)) || !target.other_logins.is_empty() {
             return Duration::ZERO;
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +114,7 @@ impl Unlock {
         // Without a terminal, no prompt is possible.
         OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
         if state.agent.is_none() {
-            state.agent = Some(OwnAgent::start(self.sockets.fresh().ok()?)?);
+            state.agent = Some(SshAgent::start(self.sockets.new_path().ok()?)?);
         }
         let socket = &state.agent.as_ref()?.socket;
         // `ssh-add` prompts on the terminal, hides the input, and repeats the prompt after a
@@ -134,7 +134,7 @@ impl Unlock {
             if let Some(status) = asking.try_wait().ok()? {
                 return status.success().then_some(());
             }
-            if self.watchdog.wait_cancelled(LOOK_AGAIN) {
+            if self.watchdog.wait_cancelled(CANCEL_CHECK) {
                 // On SIGTERM, `ssh-add` restores the terminal.
                 let _ = kill_process(Pid::from_child(&asking), Signal::TERM);
                 let _ = asking.wait();
@@ -163,7 +163,7 @@ fn holds_keys(socket: &Path, watchdog: &Watchdog) -> bool {
     query_tool(list, Deadline::after(AGENT), watchdog).is_ok_and(|answer| answer.exit.is_success())
 }
 
-impl OwnAgent {
+impl SshAgent {
     /// Starts an agent that runs a command. Its command ends when this program closes the input,
     /// and the agent ends ten seconds later.
     ///
@@ -180,7 +180,7 @@ impl OwnAgent {
     }
 }
 
-impl Drop for OwnAgent {
+impl Drop for SshAgent {
     fn drop(&mut self) {
         // The process number is still valid, because the agent lives at least as long as its
         // command.
@@ -206,7 +206,7 @@ mod tests {
     fn an_agent_ends_with_its_owner() {
         let directory = tempfile::TempDir::new().unwrap();
         let watchdog = Watchdog::start().unwrap();
-        let agent = OwnAgent::start(directory.path().join("socket")).unwrap();
+        let agent = SshAgent::start(directory.path().join("socket")).unwrap();
         assert!(!holds_keys(&agent.socket, &watchdog), "it has none");
         let number = agent.number;
         assert!(runs(number));

@@ -1,29 +1,30 @@
-//! Source of a host's inventory: an agent, or the shell of a host without an agent. The commands
+//! Reads the inventory of a host through an agent, or through the shell of a host without an
+//! agent. The commands
 //! that query many hosts use it.
 
 use std::time::Duration;
 
 use super::shell::Shell;
-use super::{Agent, Leftover};
+use super::{Agent, CleanupFailure};
 use crate::clock::Deadline;
 use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Reason};
 use crate::source::Recording;
 
-/// Agent on a host, or the shell of a host without an agent.
-pub enum Observer {
+/// Reader of a host: an agent, or the shell of a host without an agent.
+pub enum HostReader {
     /// Agent, which answers all questions.
     Agent(Box<Agent>),
     /// Shell, which reads files only, and the reason why there is no agent.
     Shell(Box<Shell>, HostFailure),
 }
 
-impl From<Agent> for Observer {
+impl From<Agent> for HostReader {
     fn from(agent: Agent) -> Self {
         Self::Agent(Box::new(agent))
     }
 }
 
-impl Observer {
+impl HostReader {
     /// Returns the host's inventory.
     ///
     /// # Errors
@@ -39,21 +40,25 @@ impl Observer {
     ///
     /// # Errors
     /// The host sent no inventory by the deadline. The failure has the reason.
-    pub fn follow(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+    pub fn delta_report(
+        &self,
+        parts: &Parts,
+        deadline: Deadline,
+    ) -> Result<HostReport, HostFailure> {
         match self {
-            Self::Agent(agent) => agent.follow(parts, deadline),
+            Self::Agent(agent) => agent.delta_report(parts, deadline),
             Self::Shell(shell, missing) => by_shell(shell, missing, parts, deadline),
         }
     }
 
-    /// Requests the host's inventory for a repeated report. [`Observer::answer`] returns the
-    /// reply.
+    /// Requests the host's inventory for a repeated report. [`HostReader::wait_report`] returns
+    /// the reply.
     ///
     /// An agent sends only the changes. It may read for the time `reading`, and is cut off some
     /// time after `due`.
-    pub fn ask(&self, parts: &Parts, reading: Duration, due: Deadline) {
+    pub fn request_report(&self, parts: &Parts, reading: Duration, due: Deadline) {
         if let Self::Agent(agent) = self {
-            agent.ask(parts, reading, due);
+            agent.request_report(parts, reading, due);
         }
     }
 
@@ -64,14 +69,14 @@ impl Observer {
     /// The failure has the reason why the host sent no reply. A shell reads only in this call,
     /// and has until `deadline`.
     #[must_use]
-    pub fn answer(
+    pub fn wait_report(
         &self,
         parts: &Parts,
         deadline: Deadline,
         due: Deadline,
     ) -> Option<Result<HostReport, HostFailure>> {
         match self {
-            Self::Agent(agent) => agent.answer(parts, deadline, due),
+            Self::Agent(agent) => agent.wait_report(parts, deadline, due),
             Self::Shell(shell, missing) => Some(by_shell(shell, missing, parts, deadline)),
         }
     }
@@ -79,7 +84,7 @@ impl Observer {
     /// Returns the raw answers that make up the host's inventory.
     ///
     /// # Errors
-    /// As for [`Observer::report`].
+    /// As for [`HostReader::report`].
     pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
         match self {
             Self::Agent(agent) => agent.record(parts, deadline),
@@ -88,17 +93,17 @@ impl Observer {
     }
 
     /// Removes the deadline of the connection until the next request.
-    pub fn rest(&self) {
+    pub fn clear_deadline(&self) {
         match self {
-            Self::Agent(agent) => agent.rest(),
-            Self::Shell(shell, _) => shell.rest(),
+            Self::Agent(agent) => agent.clear_deadline(),
+            Self::Shell(shell, _) => shell.clear_deadline(),
         }
     }
 
     /// Sends a heartbeat to an agent. Without heartbeats, an agent ends.
-    pub fn say_alive(&self) {
+    pub fn send_heartbeat(&self) {
         if let Self::Agent(agent) = self {
-            agent.say_alive();
+            agent.send_heartbeat();
         }
     }
 
@@ -106,7 +111,7 @@ impl Observer {
     ///
     /// # Errors
     /// An agent was neither ended nor killed.
-    pub fn end(self, deadline: Deadline) -> Result<(), Leftover> {
+    pub fn end(self, deadline: Deadline) -> Result<(), CleanupFailure> {
         match self {
             Self::Agent(agent) => agent.end(deadline),
             Self::Shell(..) => Ok(()),

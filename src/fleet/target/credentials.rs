@@ -8,14 +8,14 @@ use super::Target;
 
 /// Kinds of credentials that exist on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Here {
+pub struct Credentials {
     /// True if a key file of the configuration or an agent exists.
     pub has_key: bool,
     /// True if Kerberos tickets seem to exist. Only the names of the ticket files are checked.
     pub has_ticket: bool,
 }
 
-impl Here {
+impl Credentials {
     /// Checks the key files and the agent of a target.
     pub(super) fn look(target: &Target) -> Self {
         let has_file = || target.identity_files.iter().any(|file| file.exists());

@@ -16,59 +16,59 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use sha1::Sha1;
 
-use super::{HostKey, KnownHosts, Lookup, Verdict};
+use super::{HostKey, HostKeyStatus, KnownHosts, KnownHostsName};
 use crate::clock::Deadline;
 
 /// Time that another program may hold the lock of the file.
-const BUSY: Duration = Duration::from_secs(3);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval of the attempts to lock the file.
-const TRY_AGAIN: Duration = Duration::from_millis(10);
+const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Keys that were accepted during a run, by file and name. A different key within the run counts
 /// as changed.
 #[derive(Debug, Default)]
-pub struct Accepted {
+pub struct AcceptedKeys {
     keys: Mutex<HashMap<(PathBuf, String), Vec<u8>>>,
 }
 
 /// Result of accepting a new key.
 #[derive(Debug)]
-pub enum Taken {
+pub enum Acceptance {
     /// The file contains the key.
-    Noted,
+    Recorded,
     /// The file, or this run, already has another key of this host.
     Changed,
 }
 
-impl Accepted {
+impl AcceptedKeys {
     /// Accepts the key of a host without a recorded key, and writes it as OpenSSH does. The name
     /// is hashed if the configuration requires it.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn take(
+    pub fn accept(
         &self,
         file: &Path,
-        lookup: &Lookup,
+        lookup: &KnownHostsName,
         key: &HostKey,
         is_hashed: bool,
-    ) -> io::Result<Taken> {
+    ) -> io::Result<Acceptance> {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = (file.to_owned(), lookup.spelled().to_owned());
         match keys.get(&slot) {
-            Some(taken) if taken == key.plain() => return Ok(Taken::Noted),
-            Some(_) => return Ok(Taken::Changed),
+            Some(taken) if taken == key.plain() => return Ok(Acceptance::Recorded),
+            Some(_) => return Ok(Acceptance::Changed),
             None => {}
         }
-        let taken = note(file, lookup, key, is_hashed)?;
-        if matches!(taken, Taken::Noted) {
+        let taken = append(file, lookup, key, is_hashed)?;
+        if matches!(taken, Acceptance::Recorded) {
             keys.insert(slot, key.plain().to_vec());
         }
         Ok(taken)
     }
 }
 
-fn line(lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Result<String> {
+fn line(lookup: &KnownHostsName, key: &HostKey, is_hashed: bool) -> io::Result<String> {
     let name = lookup.spelled();
     // These characters would change the meaning of the line.
     if name.is_empty() || name.contains([',', ' ', '\t', '\n', '#', '|', '*', '?', '!', '@']) {
@@ -91,7 +91,12 @@ fn hashed(name: &str) -> io::Result<String> {
 
 /// Appends the key of a host with one write, under a lock that other rdmactl processes take too.
 /// A key that one of them has written in the meantime counts.
-fn note(path: &Path, lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Result<Taken> {
+fn append(
+    path: &Path,
+    lookup: &KnownHostsName,
+    key: &HostKey,
+    is_hashed: bool,
+) -> io::Result<Acceptance> {
     let line = line(lookup, key, is_hashed)?;
     let file = path;
     if let Some(directory) = file.parent().filter(|directory| !directory.exists()) {
@@ -101,14 +106,14 @@ fn note(path: &Path, lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Res
         OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(file)?;
     // `/dev/null` stores nothing, and any process may hold its lock.
     if !file.metadata()?.is_file() {
-        return Ok(Taken::Noted);
+        return Ok(Acceptance::Recorded);
     }
     lock(&file)?;
     let known = KnownHosts::read(&[path.to_owned()]).map_err(io::Error::other)?;
-    match known.of(lookup).judge(key, 0) {
-        Verdict::Known => return Ok(Taken::Noted),
-        Verdict::Unknown { ref other_types } if other_types.is_empty() => {}
-        _ => return Ok(Taken::Changed),
+    match known.of(lookup).verify(key, 0) {
+        HostKeyStatus::Known => return Ok(Acceptance::Recorded),
+        HostKeyStatus::Unknown { ref other_types } if other_types.is_empty() => {}
+        _ => return Ok(Acceptance::Changed),
     }
     let mut last = [b'\n'];
     if file.seek(SeekFrom::End(0))? > 0 {
@@ -118,15 +123,15 @@ fn note(path: &Path, lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Res
     // The last line of an edited file may have no newline.
     let begin = if last == *b"\n" { "" } else { "\n" };
     file.write_all(format!("{begin}{line}").as_bytes())?;
-    Ok(Taken::Noted)
+    Ok(Acceptance::Recorded)
 }
 
 fn lock(file: &File) -> io::Result<()> {
-    let deadline = Deadline::after(BUSY);
+    let deadline = Deadline::after(LOCK_TIMEOUT);
     loop {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(()),
-            Err(Errno::WOULDBLOCK) if !deadline.is_over() => thread::park_timeout(TRY_AGAIN),
+            Err(Errno::WOULDBLOCK) if !deadline.is_over() => thread::park_timeout(LOCK_INTERVAL),
             Err(Errno::WOULDBLOCK) => {
                 return Err(io::Error::other("another program holds the lock"));
             }
@@ -141,7 +146,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::fleet::known_hosts::{KnownHosts, Verdict};
+    use crate::fleet::known_hosts::{HostKeyStatus, KnownHosts};
 
     fn key(last: u8) -> HostKey {
         let mut blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x20".to_vec();
@@ -153,35 +158,45 @@ mod tests {
     fn a_new_key_is_on_record_afterwards_and_another_one_is_changed() {
         let directory = tempfile::TempDir::new().unwrap();
         let file = directory.path().join(".ssh/known_hosts");
-        let accepted = Accepted::default();
-        let (plain, hashed) = (Lookup::host("N1", 7), Lookup::host("n2.example", 22));
-        assert!(matches!(accepted.take(&file, &plain, &key(1), false).unwrap(), Taken::Noted));
-        assert!(matches!(accepted.take(&file, &plain, &key(1), false).unwrap(), Taken::Noted));
-        assert!(matches!(accepted.take(&file, &plain, &key(2), false).unwrap(), Taken::Changed));
+        let accepted = AcceptedKeys::default();
+        let (plain, hashed) =
+            (KnownHostsName::host("N1", 7), KnownHostsName::host("n2.example", 22));
+        assert!(matches!(
+            accepted.accept(&file, &plain, &key(1), false).unwrap(),
+            Acceptance::Recorded
+        ));
+        assert!(matches!(
+            accepted.accept(&file, &plain, &key(1), false).unwrap(),
+            Acceptance::Recorded
+        ));
+        assert!(matches!(
+            accepted.accept(&file, &plain, &key(2), false).unwrap(),
+            Acceptance::Changed
+        ));
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.starts_with("[n1]:7 ssh-ed25519 AAAA") && text.lines().count() == 1);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
         // A file without a final newline keeps its last line.
         fs::write(&file, text.trim_end()).unwrap();
-        accepted.take(&file, &hashed, &key(3), true).unwrap();
+        accepted.accept(&file, &hashed, &key(3), true).unwrap();
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.lines().nth(1).unwrap().starts_with("|1|") && !text.contains("n2.example"));
         let known = KnownHosts::read(&[file]).unwrap();
-        assert_eq!(known.of(&plain).judge(&key(1), 0), Verdict::Known);
-        assert_eq!(known.of(&hashed).judge(&key(3), 0), Verdict::Known);
-        assert!(matches!(known.of(&hashed).judge(&key(1), 0), Verdict::Changed(_)));
+        assert_eq!(known.of(&plain).verify(&key(1), 0), HostKeyStatus::Known);
+        assert_eq!(known.of(&hashed).verify(&key(3), 0), HostKeyStatus::Known);
+        assert!(matches!(known.of(&hashed).verify(&key(1), 0), HostKeyStatus::Changed(_)));
     }
 
     #[test]
     fn what_another_program_noted_meanwhile_counts() {
         let directory = tempfile::TempDir::new().unwrap();
         let file = directory.path().join("known_hosts");
-        let lookup = Lookup::host("n1", 22);
-        let taken = |key| Accepted::default().take(&file, &lookup, &key, false).unwrap();
-        assert!(matches!(taken(key(1)), Taken::Noted));
-        assert!(matches!(taken(key(1)), Taken::Noted));
-        assert!(matches!(taken(key(2)), Taken::Changed));
+        let lookup = KnownHostsName::host("n1", 22);
+        let taken = |key| AcceptedKeys::default().accept(&file, &lookup, &key, false).unwrap();
+        assert!(matches!(taken(key(1)), Acceptance::Recorded));
+        assert!(matches!(taken(key(1)), Acceptance::Recorded));
+        assert!(matches!(taken(key(2)), Acceptance::Changed));
         assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 1);
     }
 
@@ -191,10 +206,11 @@ mod tests {
         let file = directory.path().join("known_hosts");
         let held = File::create(&file).unwrap();
         flock(&held, FlockOperation::LockExclusive).unwrap();
-        let take =
-            |file: &Path| Accepted::default().take(file, &Lookup::host("n1", 22), &key(1), false);
+        let take = |file: &Path| {
+            AcceptedKeys::default().accept(file, &KnownHostsName::host("n1", 22), &key(1), false)
+        };
         assert!(take(&file).unwrap_err().to_string().contains("holds the lock"));
-        assert!(matches!(take(Path::new("/dev/null")).unwrap(), Taken::Noted));
+        assert!(matches!(take(Path::new("/dev/null")).unwrap(), Acceptance::Recorded));
     }
 
     #[test]
@@ -202,8 +218,11 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let file = directory.path().join("known_hosts");
         for name in ["a,b", "a b", "#a", "a|b", "*", "!a", "@revoked", ""] {
-            let lookup = Lookup::alias(name);
-            assert!(Accepted::default().take(&file, &lookup, &key(1), false).is_err(), "{name}");
+            let lookup = KnownHostsName::alias(name);
+            assert!(
+                AcceptedKeys::default().accept(&file, &lookup, &key(1), false).is_err(),
+                "{name}"
+            );
         }
         assert!(!file.exists());
     }

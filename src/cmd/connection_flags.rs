@@ -9,8 +9,8 @@ use crate::cli::Global;
 /// The flags of this run, quoted for a shell; empty without flags.
 static FLAGS: OnceLock<String> = OnceLock::new();
 
-/// Keeps the typed flags that select the way to the hosts. Flags of the configuration need no
-/// repetition.
+/// Keeps the typed flags that select the connection to the hosts. Flags of the configuration need
+/// no repetition.
 pub(super) fn keep(typed: &Global) {
     if typed.from.is_some() || typed.root.is_some() {
         return;

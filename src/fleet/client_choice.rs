@@ -2,12 +2,12 @@
 
 use super::algorithms::{Algorithms, Class};
 use super::ssh_program::key;
-use super::target::{Here, SshConfig, Target};
+use super::target::{Credentials, SshConfig, Target};
 use crate::model::{HostFailure, Reason};
 
 /// Feature that the built-in SSH lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Lack {
+pub(super) enum MissingFeature {
     /// Both sides have no common algorithm.
     Algorithm,
     /// Key or certificate that libssh2 cannot sign with, with its description.
@@ -16,19 +16,19 @@ pub(super) enum Lack {
 
 /// Reason why the built-in SSH made no connection.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct LoginFailure {
     pub(super) failure: HostFailure,
-    pub(super) lacks: Vec<Lack>,
+    pub(super) missing: Vec<MissingFeature>,
 }
 
-impl From<HostFailure> for Refusal {
+impl From<HostFailure> for LoginFailure {
     fn from(failure: HostFailure) -> Self {
-        Self { failure, lacks: Vec::new() }
+        Self { failure, missing: Vec::new() }
     }
 }
 
 /// Options that need the `ssh` program, with the values that do not.
-const FOREIGN: [(&str, &str, &[&str]); 10] = [
+const UNSUPPORTED: [(&str, &str, &[&str]); 10] = [
     ("pkcs11provider", "PKCS11Provider", &["none"]),
     ("securitykeyprovider", "SecurityKeyProvider", &["none", "internal", "$SSH_SK_PROVIDER"]),
     ("knownhostscommand", "KnownHostsCommand", &["none"]),
@@ -50,8 +50,8 @@ pub(super) const OTHER_LOGINS: [(&str, &str); 2] = [
 /// Returns the reason why a host needs the `ssh` program from the start. It depends on the
 /// configuration and on the credentials of this machine. `None` if the built-in SSH is tried
 /// first.
-pub(super) fn before(config: &SshConfig, here: Here) -> Option<String> {
-    for (option, name, harmless) in FOREIGN {
+pub(super) fn before_login(config: &SshConfig, credentials: Credentials) -> Option<String> {
+    for (option, name, harmless) in UNSUPPORTED {
         let all = config.all(option);
         let foreign = match option {
             "identityfile" => all.iter().find(|value| value.starts_with("pkcs11:")),
@@ -64,15 +64,15 @@ pub(super) fn before(config: &SshConfig, here: Here) -> Option<String> {
     if let Some(lack) = Algorithms::of(config).lack() {
         return Some(lack);
     }
-    if here.has_key {
+    if credentials.has_key {
         return None;
     }
-    let name = other_logins(config, here).into_iter().next()?;
+    let name = other_logins(config, credentials).into_iter().next()?;
     Some(format!("{name} is set in the SSH configuration, and this machine has no key"))
 }
 
 /// Options of a connection that the built-in SSH supports.
-const FOLLOWED: [&str; 28] = [
+const SUPPORTED: [&str; 28] = [
     "addressfamily",
     "casignaturealgorithms",
     "certificatefile",
@@ -108,30 +108,30 @@ const FOLLOWED: [&str; 28] = [
 pub(super) fn by_options(options: &[String]) -> Option<String> {
     let mut names = options.iter().map(|option| key(option));
     // The value of an option may be a secret.
-    let foreign = names.find(|name| !FOLLOWED.contains(&&*name.to_ascii_lowercase()))?;
+    let foreign = names.find(|name| !SUPPORTED.contains(&&*name.to_ascii_lowercase()))?;
     Some(format!("--ssh-option {foreign} is set"))
 }
 
 /// Returns the logins of the configuration that only the `ssh` program supports and that may
 /// succeed.
-pub(super) fn other_logins(config: &SshConfig, here: Here) -> Vec<&'static str> {
+pub(super) fn other_logins(config: &SshConfig, credentials: Credentials) -> Vec<&'static str> {
     let wanted = OTHER_LOGINS.iter().filter(|(option, _)| config.is(option, &["yes", "true"]));
     // Debian and Red Hat enable GSSAPI everywhere. Without a ticket it cannot succeed.
-    let possible = |name: &&str| *name != "GSSAPIAuthentication" || here.has_ticket;
+    let possible = |name: &&str| *name != "GSSAPIAuthentication" || credentials.has_ticket;
     wanted.map(|(_, name)| *name).filter(possible).collect()
 }
 
 /// Returns the reason why the `ssh` program may succeed after the built-in SSH failed. `None` if
 /// it cannot.
-pub(super) fn after(target: &Target, refusal: &Refusal) -> Option<String> {
+pub(super) fn after_failure(target: &Target, refusal: &LoginFailure) -> Option<String> {
     match refusal.failure.reason {
-        Reason::Transport if refusal.lacks.contains(&Lack::Algorithm) => {
+        Reason::Transport if refusal.missing.contains(&MissingFeature::Algorithm) => {
             Some("the host and the built-in SSH have no common algorithm".to_owned())
         }
         Reason::Auth => {
-            let credentials = refusal.lacks.iter().filter_map(|lack| match lack {
-                Lack::Credential(words) => Some(words.clone()),
-                Lack::Algorithm => None,
+            let credentials = refusal.missing.iter().filter_map(|lack| match lack {
+                MissingFeature::Credential(words) => Some(words.clone()),
+                MissingFeature::Algorithm => None,
             });
             let logins = target.other_logins.iter().map(|name| {
                 format!("{name} is set in the SSH configuration, and the host accepted no key")
@@ -144,7 +144,7 @@ pub(super) fn after(target: &Target, refusal: &Refusal) -> Option<String> {
 
 /// Returns the failure of the `ssh` program, with the option that leaves no common algorithm.
 pub(super) fn with_setting(failure: HostFailure, call: &str) -> HostFailure {
-    let Some(class) = Class::of_complaint(&failure.detail) else { return failure };
+    let Some(class) = Class::of_message(&failure.detail) else { return failure };
     let option = class.option();
     let detail = format!("{}; {option} of the SSH configuration allows none", failure.detail);
     let show = call.replacen(' ', " -G ", 1);
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::fleet::Host;
 
-    const KEYS: Here = Here { has_key: true, has_ticket: false };
+    const KEYS: Credentials = Credentials { has_key: true, has_ticket: false };
 
     #[test]
     fn what_the_library_lacks_is_for_the_program() {
@@ -177,7 +177,7 @@ mod tests {
             ("gssapiauthentication yes\nhostbasedauthentication yes", None),
             ("proxyjump b\nproxycommand none", None),
         ] {
-            let chosen = before(&SshConfig::parse(line), KEYS);
+            let chosen = before_login(&SshConfig::parse(line), KEYS);
             match why {
                 Some(why) => assert!(chosen.as_ref().is_some_and(|said| said.contains(why))),
                 None => assert_eq!(chosen, None, "{line}"),
@@ -198,13 +198,13 @@ mod tests {
     #[test]
     fn kerberos_needs_the_program_where_there_is_a_ticket_and_no_key() {
         let config = SshConfig::parse("gssapiauthentication yes");
-        let none = Here { has_key: false, has_ticket: false };
-        assert_eq!(before(&config, none), None);
-        let ticket = Here { has_ticket: true, ..none };
-        assert!(before(&config, ticket).is_some_and(|why| why.starts_with("GSSAPI")));
-        assert_eq!(before(&config, Here { has_key: true, ..ticket }), None);
+        let none = Credentials { has_key: false, has_ticket: false };
+        assert_eq!(before_login(&config, none), None);
+        let ticket = Credentials { has_ticket: true, ..none };
+        assert!(before_login(&config, ticket).is_some_and(|why| why.starts_with("GSSAPI")));
+        assert_eq!(before_login(&config, Credentials { has_key: true, ..ticket }), None);
         let hosts = SshConfig::parse("hostbasedauthentication yes");
-        assert!(before(&hosts, none).is_some_and(|why| why.starts_with("Hostbased")));
+        assert!(before_login(&hosts, none).is_some_and(|why| why.starts_with("Hostbased")));
     }
 
     #[test]
@@ -213,22 +213,32 @@ mod tests {
         let plain = SshConfig::parse("hostname n1\n");
         let host = Host::named("n1");
         let of = |config: &SshConfig, has_ticket| {
-            config.target(&host, Here { has_key: true, has_ticket }).unwrap()
+            config.target(&host, Credentials { has_key: true, has_ticket }).unwrap()
         };
-        let refusal = |reason, lacks| Refusal { failure: HostFailure::new(reason, ""), lacks };
+        let refusal =
+            |reason, missing| LoginFailure { failure: HostFailure::new(reason, ""), missing };
         let target = of(&plain, true);
-        assert_eq!(after(&target, &refusal(Reason::Auth, Vec::new())), None);
-        let rsa = Lack::Credential("ssh-agent holds an RSA certificate".into());
-        let why = after(&target, &refusal(Reason::Auth, vec![rsa.clone()]));
+        assert_eq!(after_failure(&target, &refusal(Reason::Auth, Vec::new())), None);
+        let rsa = MissingFeature::Credential("ssh-agent holds an RSA certificate".into());
+        let why = after_failure(&target, &refusal(Reason::Auth, vec![rsa.clone()]));
         assert_eq!(why.as_deref(), Some("ssh-agent holds an RSA certificate"));
         for reason in [Reason::HostkeyChanged, Reason::Timeout, Reason::Refused, Reason::Cancelled]
         {
-            assert_eq!(after(&target, &refusal(reason, vec![rsa.clone(), Lack::Algorithm])), None);
+            assert_eq!(
+                after_failure(
+                    &target,
+                    &refusal(reason, vec![rsa.clone(), MissingFeature::Algorithm])
+                ),
+                None
+            );
         }
-        assert!(after(&target, &refusal(Reason::Transport, vec![Lack::Algorithm])).is_some());
-        assert_eq!(after(&target, &refusal(Reason::Transport, Vec::new())), None);
+        assert!(
+            after_failure(&target, &refusal(Reason::Transport, vec![MissingFeature::Algorithm]))
+                .is_some()
+        );
+        assert_eq!(after_failure(&target, &refusal(Reason::Transport, Vec::new())), None);
         let kerberos = SshConfig::parse(text);
-        assert!(after(&of(&kerberos, true), &refusal(Reason::Auth, Vec::new())).is_some());
-        assert_eq!(after(&of(&kerberos, false), &refusal(Reason::Auth, Vec::new())), None);
+        assert!(after_failure(&of(&kerberos, true), &refusal(Reason::Auth, Vec::new())).is_some());
+        assert_eq!(after_failure(&of(&kerberos, false), &refusal(Reason::Auth, Vec::new())), None);
     }
 }
