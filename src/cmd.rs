@@ -62,18 +62,18 @@ pub fn main() -> ExitCode {
         outcome::report(Term::new(Color::Never), &error);
         return Outcome::Nothing.into();
     }
-    if let Some(shell) = complete::asked() {
-        return complete::answer(shell);
+    if let Some(shell) = complete::requested_shell() {
+        return complete::print_candidates(shell);
     }
     let words = compat::expand(rewrite(words));
     let (mut tree, mut matches) = match Cli::matches(&words) {
         Ok(found) => found,
-        Err(error) => return usage::answer(&error, &words),
+        Err(error) => return usage::print(&error, &words),
     };
     let given = flags::given(&tree, &matches);
     let mut cli = match Cli::from_matches(&mut matches) {
         Ok(cli) => cli,
-        Err(error) => return usage::answer(&error.format(&mut tree), &words),
+        Err(error) => return usage::print(&error.format(&mut tree), &words),
     };
     match given.check().and_then(|()| run(&mut cli, &given)) {
         // Results were printed before; the exit code reports that some may be missing.

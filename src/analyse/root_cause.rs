@@ -217,7 +217,7 @@ pub fn second_attempt_of(
         |trial: &Trial<'_>| sure_leaves.as_ref().is_some_and(|sure| sure.explains(trial));
     let doubtful: BTreeSet<(usize, usize)> = trials
         .iter()
-        .filter(|trial| trial.verdict.code.may_be_chance() && !is_of_leaf(trial))
+        .filter(|trial| trial.verdict.code.may_be_random() && !is_of_leaf(trial))
         .map(|trial| (trial.source, trial.target))
         .filter(|(source, target)| !surely_bad.contains(source) && !surely_bad.contains(target))
         .collect();

@@ -68,7 +68,7 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
                 // The parent died before that call, so no signal will come.
                 return Ok(Outcome::Complete);
             }
-            term.answer(serde_json::to_vec(&answer_verbs())?)?;
+            term.write_stdout(serde_json::to_vec(&answer_verbs())?)?;
         }
         "worker" => work(own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?)?,
         nonce if nonce.len() == 32 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit()) => {

@@ -97,8 +97,8 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
         Origin::Copy(source) => answer(&call, &*source).map(|made| made_safe(made, term)),
     }
     .map_err(|error| Advice::error(error.to_string(), fix_of(&error, global, &typed)))?;
-    term.answer(&transcript.stdout)?;
-    term.talk(&transcript.stderr);
+    term.write_stdout(&transcript.stdout)?;
+    term.write_stderr(&transcript.stderr);
     Ok(Outcome::Original(transcript.code))
 }
 
@@ -243,8 +243,8 @@ fn made_safe(transcript: Transcript, term: Term) -> Transcript {
         text.split('\n').map(escape_line).collect::<Vec<_>>().join("\n")
     };
     Transcript {
-        stdout: safe(transcript.stdout, term.is_answer_terminal()),
-        stderr: safe(transcript.stderr, term.is_talk_terminal()),
+        stdout: safe(transcript.stdout, term.is_stdout_terminal()),
+        stderr: safe(transcript.stderr, term.is_stderr_terminal()),
         code: transcript.code,
     }
 }

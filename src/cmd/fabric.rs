@@ -295,7 +295,7 @@ impl Fabric<'_> {
             let Some(fabric) = place.fabric else { continue };
             let is_tree = self.global.output() == Format::Tree;
             let text = if is_tree { fabric_tree(fabric) } else { fabric_dot(fabric) };
-            self.term.answer(text)?;
+            self.term.write_stdout(text)?;
         }
         for note in notes(&reports.hosts, reports.hosts_named, false) {
             say(self.term, &note);

@@ -26,7 +26,7 @@ pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Resu
         return Err(Advice::error("hosts needs a host set", fix));
     }
     let all: HostSet = sets.into_iter().flatten().collect();
-    term.answer(if args.size {
+    term.write_stdout(if args.size {
         format!("{}\n", all.len())
     } else if args.fold {
         format!("{}\n", all.fold())

@@ -86,7 +86,7 @@ pub(super) fn run<L: Listing>(
     keep: impl Fn(&mut HostReport),
 ) -> anyhow::Result<Outcome> {
     if global.columns.iter().any(|word| word == "help") {
-        term.answer(column_help::<L>())?;
+        term.write_stdout(column_help::<L>())?;
         return Ok(Outcome::Complete);
     }
     let mut view = View::<L>::new(global, term)?;
@@ -136,7 +136,7 @@ pub(super) fn run<L: Listing>(
             None => String::new(),
         };
         let gap = if is_apart && !is_first && !text.is_empty() { "\n" } else { "" };
-        term.answer(format!("{gap}{heading}{text}"))?;
+        term.write_stdout(format!("{gap}{heading}{text}"))?;
         // A note that did not change is printed only once.
         let notes = notes(&reports.hosts, reports.hosts_named, global.verbose > 0);
         for note in notes.iter().filter(|note| !said.contains(note)) {
@@ -152,7 +152,7 @@ pub(super) fn run<L: Listing>(
         let this = Outcome::of_listing(&reports.hosts);
         outcome = if is_first { this } else { outcome.and(this) };
         (before, is_first) = (Some(counted), false);
-        view.goes_on();
+        view.prepare_next();
     }
     for left in watch.end() {
         outcome = outcome.and(Outcome::Incomplete);
@@ -187,7 +187,7 @@ fn once<L: Listing>(
         reports.hosts.iter_mut().for_each(keep);
         let text = text(global, term, recipe, view, &reports)?;
         let gap = if outcome.is_some() && !text.is_empty() { "\n" } else { "" };
-        term.answer(format!("{gap}{text}"))?;
+        term.write_stdout(format!("{gap}{text}"))?;
         for note in notes(&reports.hosts, reports.hosts_named, global.verbose > 0) {
             say(term, &note);
         }

@@ -109,7 +109,7 @@ impl LiveHosts {
     /// The system starts no thread.
     pub(super) fn read(&self, every: Duration) -> anyhow::Result<Vec<Dated>> {
         let reading = every.max(MIN_WAIT).min(self.all.starter.timeout);
-        let patience = Deadline::after(reading);
+        let deadline = Deadline::after(reading);
         // Reports that arrived since the last sample are old: their hosts are queried again.
         while self.arrivals.try_recv().is_ok() {}
         let mut reports: Vec<Option<HostReport>> = vec![None; self.all.hosts.len()];
@@ -120,12 +120,12 @@ impl LiveHosts {
         for &index in &here {
             all.request_report(index, reading);
         }
-        let answer = |index: &usize| all.wait_report(*index, patience, reading);
+        let answer = |index: &usize| all.wait_report(*index, deadline, reading);
         fan_out(&here, all.fanout, &all.watchdog, answer, |place, report| {
             reports[here[place]] = Some(report);
         })
         .context("cannot start a thread")?;
-        self.await_first(&mut reports, patience);
+        self.await_first(&mut reports, deadline);
         let reports = reports.into_iter().enumerate();
         let report = |(index, report): (usize, Option<HostReport>)| {
             all.dated(index, report.unwrap_or_else(|| all.lack(index)))
@@ -153,17 +153,17 @@ impl LiveHosts {
     }
 
     /// Waits for the first reports of hosts that are still connecting.
-    fn await_first(&self, reports: &mut [Option<HostReport>], patience: Deadline) {
+    fn await_first(&self, reports: &mut [Option<HostReport>], deadline: Deadline) {
         loop {
             let is_told = |index: usize| reports[index].is_some() || !self.all.is_awaited(index);
             let told = (0..reports.len()).filter(|&index| is_told(index)).count();
-            let is_over = patience.is_over() && told > 0;
+            let is_over = deadline.is_over() && told > 0;
             if told == reports.len() || is_over || self.all.watchdog.is_cancelled() {
                 return;
             }
             // After the deadline, the first arrival is enough. A canceled run ends all
             // connections, and each ended connection is an arrival.
-            let wait = if patience.is_over() { PAUSES[1] } else { patience.remaining() };
+            let wait = if deadline.is_over() { PAUSES[1] } else { deadline.remaining() };
             if let Ok(Arrival { index, report }) = self.arrivals.recv_timeout(wait) {
                 reports[index].get_or_insert(report);
             }
@@ -251,15 +251,15 @@ impl All {
     }
 
     /// Waits for the response of an agent to its open request.
-    fn wait_report(&self, index: usize, patience: Deadline, reading: Duration) -> HostReport {
+    fn wait_report(&self, index: usize, deadline: Deadline, reading: Duration) -> HostReport {
         let live = &self.hosts[index];
         let host = live.host.to_string();
         let slot = &mut *lock(&live.slot);
         let Slot::Here(agent, via, asked) = slot else {
             return HostReport::failed(host, cancelled());
         };
-        let due = asked.unwrap_or(patience);
-        let Some(answer) = agent.wait_report(&self.parts, patience, due) else {
+        let due = asked.unwrap_or(deadline);
+        let Some(answer) = agent.wait_report(&self.parts, deadline, due) else {
             let failure =
                 HostFailure::new(Reason::Timeout, "no response yet").fix(self.longer(reading));
             return HostReport::failed(host, failure);

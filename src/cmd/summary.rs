@@ -42,7 +42,7 @@ pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result
     }
     text.push('\n');
     text.push_str(&next(global, typed, &reports.hosts));
-    term.answer(text)?;
+    term.write_stdout(text)?;
     for note in notes(&reports.hosts, reports.hosts_named, global.verbose > 0) {
         say(term, &note);
     }

@@ -23,7 +23,7 @@ use super::outcome::{say, short_words};
 use super::{Outcome, compat};
 
 /// Prints help or the version on stdout, a usage error on stderr.
-pub(super) fn answer(error: &clap::Error, words: &[OsString]) -> ExitCode {
+pub(super) fn print(error: &clap::Error, words: &[OsString]) -> ExitCode {
     let term = Term::default();
     let asked = help_topic(error, words);
     let text = match error.kind() {
@@ -36,7 +36,7 @@ pub(super) fn answer(error: &clap::Error, words: &[OsString]) -> ExitCode {
             return Outcome::Nothing.into();
         }
     };
-    match term.answer(text) {
+    match term.write_stdout(text) {
         // If the reader closed the pipe, the help was still a success.
         Ok(()) | Err(OutputError::Closed) => ExitCode::SUCCESS,
         Err(_) => Outcome::Nothing.into(),

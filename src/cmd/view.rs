@@ -118,7 +118,7 @@ impl<'global, L: Listing> View<'global, L> {
 
     /// Prepares the next sample: its rows are counted from 0, and formats for programs repeat no
     /// heading.
-    pub(super) fn goes_on(&mut self) {
+    pub(super) fn prepare_next(&mut self) {
         self.matched.set((0, 0));
         self.header &= self.global.output() == Format::Table;
     }
@@ -127,7 +127,7 @@ impl<'global, L: Listing> View<'global, L> {
     /// respond.
     pub(super) fn can_be_in_batches(&self) -> bool {
         let is_table = self.global.output() == Format::Table && self.global.save.is_none();
-        is_table && self.order.is_none() && self.term.is_answer_terminal()
+        is_table && self.order.is_none() && self.term.is_stdout_terminal()
     }
 
     /// Returns true if a flag selects rows or columns, which a summary does not have.
@@ -230,7 +230,7 @@ impl<'global, L: Listing> View<'global, L> {
     fn is_too_wide(&self, text: &str) -> bool {
         let width = || text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
         let is_long = self.global.verbose > 0 && self.global.columns.is_empty();
-        is_long && self.term.answer_width().is_some_and(|most| width() > most)
+        is_long && self.term.stdout_width().is_some_and(|most| width() > most)
     }
 
     /// Returns true if equal hosts share one row: only in tables, and only for two or more hosts.

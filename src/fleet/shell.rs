@@ -226,7 +226,7 @@ impl State {
     ) -> Result<(Vec<u8>, Option<u64>), HostFailure> {
         let stream = self.pipe.stream();
         let sent = stream
-            .set_write_timeout(Some(patience(deadline)))
+            .set_write_timeout(Some(read_timeout(deadline)))
             .and_then(|()| (&*stream).write_all(format!("{question}\n").as_bytes()));
         sent.map_err(|error| lost(&error, &self.pipe))?;
         let end = format!("{} ", remote_command::shell_line("end", &self.nonce).trim_end());
@@ -263,7 +263,7 @@ impl State {
 }
 
 /// Returns the remaining time, at least 1 ms, because a socket rejects a timeout of zero.
-fn patience(deadline: Deadline) -> Duration {
+fn read_timeout(deadline: Deadline) -> Duration {
     deadline.remaining().max(Duration::from_millis(1))
 }
 

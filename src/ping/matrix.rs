@@ -1,8 +1,8 @@
 //! Runs all pairs of a plan, round by round, and judges the results. `cmd` uses it for `ping`;
 //! `ping/pair.rs` runs each pair.
 
-mod silence;
-mod suspects;
+mod postponed;
+mod retest;
 #[cfg(test)]
 mod tests;
 
@@ -12,14 +12,14 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use self::silence::Silence;
+use self::postponed::PostponedPairs;
 pub use super::choose::Overrides;
 use super::choose::{self, MadPlan, NoMads, Rails};
 use super::node::{Liveness, Node};
 use super::pair;
 pub use super::pair::Effort;
 use super::plan::{Plan, Turn};
-use super::worker::BEGINNING;
+use super::worker::START_TIMEOUT;
 use crate::analyse::duplicates::Duplicates;
 use crate::analyse::hidden_faults;
 use crate::analyse::mtu;
@@ -39,7 +39,7 @@ const ACK_DOUBLINGS: u8 = 2;
 
 /// Time limit for the first replies of workers. It is longer than the time that a supervisor
 /// gives a worker to start, so that the supervisor has reported a worker that does not start.
-const FIRST_ANSWER: Duration = BEGINNING.saturating_add(Duration::from_secs(1));
+const FIRST_ANSWER: Duration = START_TIMEOUT.saturating_add(Duration::from_secs(1));
 
 /// Number that no connection has. The connections of a run have higher numbers.
 const NO_CONNECTION: u32 = 0;
@@ -111,7 +111,7 @@ pub fn run(
     topology: Option<&Topology>,
     watch: &dyn Watch,
 ) -> Results {
-    let (connections, silence) = (&AtomicU32::new(NO_CONNECTION + 1), Silence::default());
+    let (connections, postponed) = (&AtomicU32::new(NO_CONNECTION + 1), PostponedPairs::default());
     let rails = &Rails::of(members.iter().filter_map(|member| member.inventory), &effort.overrides);
     let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
     let inventories: Vec<_> = members.iter().map(|member| member.inventory).collect();
@@ -128,12 +128,12 @@ pub fn run(
         connections,
         crosses,
         only: None,
-        silence: None,
+        postponed: None,
     };
     watch.begins(Pass::First, plan.count() * rails.tested().count() as u64);
-    let first = Rounds { silence: Some(&silence), ..rounds };
+    let first = Rounds { postponed: Some(&postponed), ..rounds };
     let mut results = first.run(plan);
-    results.extend(rounds.run_postponed(&silence.take()));
+    results.extend(rounds.run_postponed(&postponed.take()));
     results.sort_by_key(Pair::cell);
     let back = if watch.is_over() { BTreeSet::new() } else { came_back(members, &results) };
     // Failures of a suspended machine are left out here: they are no evidence of a fault.
@@ -161,7 +161,7 @@ pub fn run(
             watch.saw(&results[at]);
         }
     }
-    let outliers = suspects::outliers(&rounds, plan, &results);
+    let outliers = retest::outliers(&rounds, plan, &results);
     let mut warnings = duplicates.warnings.clone();
     warnings.extend(hidden_faults::find(&names, &results, duplicates));
     warnings.extend(mtu::differences(&names, mtu::used_ports(&results)));
@@ -220,7 +220,7 @@ fn interrupted(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
 }
 
 fn deserves_second_attempt(verdict: &Verdict) -> bool {
-    verdict.code.may_be_chance() || verdict.code == Code::PeerDead || verdict.was_interrupted()
+    verdict.code.may_be_random() || verdict.code == Code::PeerDead || verdict.was_interrupted()
 }
 
 /// Inputs that all rounds of a run share.
@@ -240,7 +240,7 @@ struct Rounds<'a> {
     only: Option<&'a BTreeSet<Cell>>,
     /// Unresponsive hosts, in the first pass only. Their pairs are postponed, and [`Watch::saw`]
     /// receives each pair.
-    silence: Option<&'a Silence>,
+    postponed: Option<&'a PostponedPairs>,
 }
 
 impl Rounds<'_> {
@@ -251,9 +251,9 @@ impl Rounds<'_> {
             for ends in turn.ordered() {
                 let pairs = self.run_pair(ends);
                 for pair in &pairs {
-                    if let Some(silence) = self.silence {
+                    if let Some(postponed) = self.postponed {
                         self.watch.saw(pair);
-                        silence.note(pair);
+                        postponed.record(pair);
                     }
                 }
                 results.lock().unwrap_or_else(PoisonError::into_inner).extend(pairs);
@@ -308,7 +308,9 @@ impl Rounds<'_> {
                 .map(|(rail, route)| (Cell { rail, source, target }, route))
                 .filter(|(cell, _)| self.runs(*cell))
                 .filter_map(|(cell, route)| match route {
-                    Ok(_) if self.silence.is_some_and(|silence| silence.postpones(cell)) => None,
+                    Ok(_) if self.postponed.is_some_and(|postponed| postponed.postpones(cell)) => {
+                        None
+                    }
                     Ok(route) => Some(self.run_route(cell, (from.1, to.1), route)),
                     Err(why) => Some(unrouted(cell.rail, source, target, why.verdict(&names))),
                 })
@@ -361,7 +363,7 @@ impl Rounds<'_> {
         let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
         let names = self.ends(source, target, Some(&route));
         let mut verdict = verdict::judge(&outcome.evidence, &names);
-        if verdict.code.may_be_standstill() && clock::stood_still_since(began) {
+        if verdict.code.may_be_pause() && clock::paused_since(began) {
             verdict = verdict::interrupted(&verdict);
         }
         Pair {

@@ -113,24 +113,24 @@ pub(super) fn run(
     effort: &Effort,
     mads: Option<&Result<MadPlan, NoMads>>,
 ) -> Outcome {
-    let (seen, proof) = (Seen::default(), proof());
-    let mut talk = Talk { source, target, connection, route, effort, proof, seen };
+    let (results, proof) = (PairResults::default(), proof());
+    let mut run = PairRun { source, target, connection, route, effort, proof, results };
     if let Some(mads) = mads.filter(|_| effort.is_mad_alone()) {
-        talk.run_mads(mads);
-        return talk.outcome();
+        run.run_mads(mads);
+        return run.outcome();
     }
-    talk.run_messages();
-    if let Some(mads) = mads.filter(|_| talk.is_well()) {
-        talk.run_mads(mads);
+    run.run_messages();
+    if let Some(mads) = mads.filter(|_| run.is_well()) {
+        run.run_mads(mads);
     }
     // Each further test opens its own connection after the connection before it is closed.
-    if talk.seen.passed && effort.wants(Test::Unreliable) {
-        talk.run_unreliable();
+    if run.results.passed && effort.wants(Test::Unreliable) {
+        run.run_unreliable();
     }
-    if talk.is_well() && route.method != Method::Datagrams && effort.wants(Test::Bandwidth) {
-        talk.run_stream();
+    if run.is_well() && route.method != Method::Datagrams && effort.wants(Test::Bandwidth) {
+        run.run_stream();
     }
-    talk.outcome()
+    run.outcome()
 }
 
 /// Returns random numbers for one pair; without them, neither TCP nor `rdma_cm` connects.
@@ -139,7 +139,7 @@ fn proof() -> Option<[u64; 2]> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct PairResults {
     source: Option<StepError>,
     target: Option<StepError>,
     tcp: Option<Result<RoundTrips, StepError>>,
@@ -155,7 +155,7 @@ struct Seen {
     port_mtus: Option<(u32, u32)>,
 }
 
-struct Talk<'a> {
+struct PairRun<'a> {
     source: &'a dyn Node,
     target: &'a dyn Node,
     connection: u32,
@@ -163,26 +163,26 @@ struct Talk<'a> {
     effort: &'a Effort,
     /// Numbers by which both ends of a TCP or `rdma_cm` connection identify each other.
     proof: Option<[u64; 2]>,
-    seen: Seen,
+    results: PairResults,
 }
 
-impl Talk<'_> {
+impl PairRun<'_> {
     fn is_well(&self) -> bool {
-        self.seen.passed && self.seen.source.is_none() && self.seen.target.is_none()
+        self.results.passed && self.results.source.is_none() && self.results.target.is_none()
     }
 
     /// Returns the outcome after all connections are closed.
     fn outcome(self) -> Outcome {
         let has_broken =
-            self.seen.unreliable.as_ref().is_some_and(|(_, failure)| failure.is_some());
-        let has_lost_mads = self.seen.mads.as_ref().is_some_and(|(seen, _)| seen.answered == 0);
+            self.results.unreliable.as_ref().is_some_and(|(_, failure)| failure.is_some());
+        let has_lost_mads = self.results.mads.as_ref().is_some_and(|(seen, _)| seen.answered == 0);
         let is_alone = self.effort.is_mad_alone();
         let is_doubtful = has_lost_mads || (!is_alone && (!self.is_well() || has_broken));
         // A failure is attributed to a host only after the host had time to show that it is
         // alive.
         let life = |node: &dyn Node| if is_doubtful { node.life() } else { Life::Alive };
         let (target, source) = (life(self.target), life(self.source));
-        let seen = self.seen;
+        let seen = self.results;
         let tcp_passes = seen.tcp.as_ref().map(Result::is_ok);
         let (unreliable, unreliable_failure) = seen.unreliable.unzip();
         let (mad, mad_pings) = seen.mads.unzip();
@@ -331,11 +331,11 @@ impl Talk<'_> {
         wait: Duration,
     ) -> Option<(StepResult, StepResult)> {
         let (here, there) = self.ask_both(source, target, stage, wait);
-        let keep = |answer: Answer, seen: &mut Option<StepError>| {
-            answer.map_err(|error| *seen = Some(error)).ok()
+        let keep = |answer: Answer, failure: &mut Option<StepError>| {
+            answer.map_err(|error| *failure = Some(error)).ok()
         };
-        let here = keep(here, &mut self.seen.source);
-        let there = keep(there, &mut self.seen.target);
+        let here = keep(here, &mut self.results.source);
+        let there = keep(there, &mut self.results.target);
         here.zip(there)
     }
 
@@ -349,7 +349,7 @@ impl Talk<'_> {
     }
 
     fn confused<T>(&mut self, stage: Stage) -> Option<T> {
-        self.seen.source = Some(confused(stage));
+        self.results.source = Some(confused(stage));
         None
     }
 

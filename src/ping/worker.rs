@@ -23,7 +23,7 @@ pub const HEARTBEAT: Duration = Duration::from_millis(250);
 
 /// Longest time until the first heartbeat of a worker. On an emulated host that has just booted,
 /// it takes more than two seconds.
-pub const BEGINNING: Duration = Duration::from_secs(5);
+pub const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Largest number of connections of a worker.
 const CONNECTIONS: usize = 1_024;

@@ -197,7 +197,7 @@ fn peer(one: &Connection) -> Value {
 
 fn verdict(one: &Connection) -> Value {
     let word = one.verdict.word().to_owned();
-    if one.verdict.is_telling() { Value::Bad(word) } else { Value::Text(word) }
+    if one.verdict.needs_attention() { Value::Bad(word) } else { Value::Text(word) }
 }
 
 fn state(one: &Connection) -> Value {

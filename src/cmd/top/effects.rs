@@ -48,7 +48,7 @@ impl Session<'_> {
             Effect::FollowMouse(follows) => {
                 self.follows_mouse = follows;
                 // If the terminal is closed, the next frame reports it.
-                let _ = self.display.screen().follow_mouse(follows);
+                let _ = self.display.screen().report_mouse(follows);
             }
             // The main loop handles `Suspend`, because it receives the inputs during the stop.
             Effect::Suspend => {}

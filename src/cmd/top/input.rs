@@ -18,7 +18,7 @@ use crate::term::screen;
 use crate::tui::Notice;
 
 /// Time limit from a signal until the loop has restored the terminal.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Input of the main loop.
 pub(super) enum Input {
@@ -113,7 +113,7 @@ pub(super) fn watch(inputs: &Sender<Input>) -> io::Result<()> {
 /// Ends the process if the main loop does not, for example because the terminal accepts no
 /// output.
 fn end_in_vain() {
-    if !screen::await_given_back(PATIENCE) {
+    if !screen::await_restored(TIMEOUT) {
         interrupt::end_at_once();
     }
 }

@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_secs(1);
 const WHY: Duration = Duration::from_millis(300);
 
 /// Time limit for the disk at the end.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Everything that exists while the screen is shown.
 pub(super) struct Session<'global> {
@@ -149,7 +149,7 @@ impl<'global> Session<'global> {
         drop(self.display);
         self.left_by_ping.extend(self.pinging.map(Pinging::end).unwrap_or_default());
         self.left.extend(self.source.map(SampleSource::end).unwrap_or_default().left);
-        let deadline = Deadline::after(PATIENCE);
+        let deadline = Deadline::after(TIMEOUT);
         let cut =
             self.recorders.into_iter().filter_map(|one| (!one.finish(deadline)).then_some(()));
         let is_cut = cut.count() > 0;
@@ -241,7 +241,7 @@ impl<'global> Session<'global> {
     /// Enters full-screen mode again, after a suspend.
     pub(super) fn reclaim(&mut self, inputs: &Receiver<Input>) -> Flow {
         let reclaimed = self.display.reclaim().is_ok()
-            && self.display.screen().follow_mouse(self.follows_mouse).is_ok();
+            && self.display.screen().report_mouse(self.follows_mouse).is_ok();
         if reclaimed { self.measure(inputs) } else { Ok(ControlFlow::Break(GONE)) }
     }
 

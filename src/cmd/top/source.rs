@@ -19,7 +19,7 @@ use crate::fleet::Watchdog;
 use crate::tui::Snapshots;
 
 /// Time for the thread to end before its connections are closed.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Order for the source of samples.
 pub(super) enum Order {
@@ -110,7 +110,7 @@ impl SampleSource {
     pub(super) fn end(self) -> Ended {
         let Self { orders, thread, done, watchdog } = self;
         drop(orders);
-        let hangs = || done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+        let hangs = || done.recv_timeout(TIMEOUT) == Err(RecvTimeoutError::Timeout);
         if hangs() {
             watchdog.cancel();
             if hangs() {

@@ -22,7 +22,7 @@ impl Session<'_> {
     /// Restores the terminal and stops the process. Agents are ended before, because the length
     /// of the stop is unknown.
     pub(super) fn suspend(&mut self, inputs: &Receiver<Input>) -> Flow {
-        screen::give_back();
+        screen::restore();
         self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
         let mut source_state = SourceState::default();
         if self.origin.has_agents() {

@@ -274,7 +274,7 @@ impl Inbox {
     /// Returns the time since the last message, without the time in which this process did not
     /// run.
     pub(super) fn idle_time(&self) -> Duration {
-        clock::silence_since(self.lock().last_message)
+        clock::awake_time_since(self.lock().last_message)
     }
 
     /// True if there is a reason to check the agent.
@@ -290,7 +290,7 @@ impl State {
     }
 
     fn is_unresponsive(&self) -> bool {
-        self.beats && clock::silence_since(self.last_message) > UNRESPONSIVE_AFTER
+        self.beats && clock::awake_time_since(self.last_message) > UNRESPONSIVE_AFTER
     }
 
     /// Adds a piece, up to a limit. Returns the whole text after the last piece.

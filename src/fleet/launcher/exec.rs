@@ -98,10 +98,9 @@ impl ExecAccess {
         let mut said = Vec::new();
         let mut begin = 0;
         loop {
-            let patience = deadline.remaining().max(Duration::from_millis(1));
+            let timeout = deadline.remaining().max(Duration::from_millis(1));
             let mut byte = [0];
-            let read =
-                stream.set_read_timeout(Some(patience)).and_then(|()| stream.read(&mut byte));
+            let read = stream.set_read_timeout(Some(timeout)).and_then(|()| stream.read(&mut byte));
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Ok(1) => said.push(byte[0]),

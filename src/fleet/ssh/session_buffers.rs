@@ -3,7 +3,7 @@
 //! [`SessionIo`](super::session_io::SessionIo) fills and empties them.
 
 use super::buffer::Buffer;
-use crate::sys::ssh::{Carried, Carrier};
+use crate::sys::ssh::{SessionTransport, TransferResult};
 
 /// Level of waiting output, in bytes, at which no more should be sent.
 const ENOUGH: usize = 32 * 1024;
@@ -50,24 +50,24 @@ impl SessionBuffers {
     }
 }
 
-impl Carrier for SessionBuffers {
+impl SessionTransport for SessionBuffers {
     /// Accepts all bytes, because libssh2 (1.11.1 and older) handles a partly sent packet wrongly
     /// in two ways. It counts a window adjustment with another number than it sent to the host,
     /// and then truncates received data (`channel.c`, `packet.c`). It also sends nothing else
     /// until the same call is repeated.
-    fn send(&mut self, bytes: &[u8]) -> Carried {
+    fn send(&mut self, bytes: &[u8]) -> TransferResult {
         if self.is_closed || self.outbound.len() > TOO_MUCH {
-            return Carried::Over;
+            return TransferResult::Over;
         }
         self.outbound.extend_from_slice(bytes);
-        Carried::Bytes(bytes.len())
+        TransferResult::Bytes(bytes.len())
     }
 
-    fn receive(&mut self, room: &mut [u8]) -> Carried {
+    fn receive(&mut self, room: &mut [u8]) -> TransferResult {
         match self.inbound.pop(room) {
-            0 if self.is_closed => Carried::Over,
-            0 => Carried::NotNow,
-            count => Carried::Bytes(count),
+            0 if self.is_closed => TransferResult::Over,
+            0 => TransferResult::NotNow,
+            count => TransferResult::Bytes(count),
         }
     }
 }
@@ -81,17 +81,17 @@ mod tests {
     fn a_closed_box_gives_what_came_before_and_takes_nothing() {
         let mut buffers = SessionBuffers::default();
         let mut room = [0; 8];
-        assert_eq!(buffers.receive(&mut room), Carried::NotNow);
-        assert_eq!(buffers.send(b"hello"), Carried::Bytes(5));
+        assert_eq!(buffers.receive(&mut room), TransferResult::NotNow);
+        assert_eq!(buffers.send(b"hello"), TransferResult::Bytes(5));
         let last = |room: &mut [u8]| {
             room[..4].copy_from_slice(b"last");
             Ok(4)
         };
         assert_eq!(buffers.inbound.fill(last).unwrap(), Source::Emptied);
         buffers.close();
-        assert_eq!(buffers.send(b"more"), Carried::Over);
-        assert_eq!(buffers.receive(&mut room), Carried::Bytes(4));
-        assert_eq!(buffers.receive(&mut room), Carried::Over);
+        assert_eq!(buffers.send(b"more"), TransferResult::Over);
+        assert_eq!(buffers.receive(&mut room), TransferResult::Bytes(4));
+        assert_eq!(buffers.receive(&mut room), TransferResult::Over);
         assert_eq!(buffers.outbound(), b"hello");
         buffers.drop_outbound(2);
         assert_eq!(buffers.outbound(), b"llo");
@@ -101,10 +101,10 @@ mod tests {
     fn a_packet_is_taken_whole_or_not_at_all() {
         let mut buffers = SessionBuffers::default();
         let packet = vec![1; ENOUGH - 1];
-        assert_eq!(buffers.send(&packet), Carried::Bytes(packet.len()));
+        assert_eq!(buffers.send(&packet), TransferResult::Bytes(packet.len()));
         assert!(buffers.has_room());
         let mut sent = packet.len();
-        while buffers.send(&packet) == Carried::Bytes(packet.len()) {
+        while buffers.send(&packet) == TransferResult::Bytes(packet.len()) {
             assert!(!buffers.has_room());
             sent += packet.len();
         }

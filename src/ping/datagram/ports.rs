@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::Duration;
 
-use super::{Meet, endpoint};
+use super::{DatagramEndpoint, endpoint};
 use crate::clock::Deadline;
 use crate::model::probe::{Cause, Opening, Stage, StepError};
 
@@ -19,7 +19,7 @@ pub(in crate::ping) struct Ports(Mutex<HashMap<Key, Arc<Slot>>>);
 pub(in crate::ping) struct Slot(Mutex<Place>);
 
 /// Endpoint of a slot; `None` before the first use, and after a request of the endpoint failed.
-type Place = Option<Box<dyn Meet>>;
+type Place = Option<Box<dyn DatagramEndpoint>>;
 
 #[derive(PartialEq, Eq, Hash)]
 struct Key {

@@ -149,7 +149,7 @@ impl Node for Lossy {
         let (cm_address, tcp_address) = (None, None);
         Some(match act {
             FIRST => {
-                assert!(by.remaining() > BEGINNING, "a worker may take as long to begin");
+                assert!(by.remaining() > START_TIMEOUT, "a worker may take as long to begin");
                 self.has_begun.store(true, Ordering::Relaxed);
                 Ok(StepResult::Done)
             }
@@ -341,7 +341,7 @@ struct Selective<'a> {
     number: u32,
     /// Peer and rail of each connection.
     peers: Mutex<BTreeMap<u32, (u32, usize)>>,
-    is_silent: fn(Cell) -> bool,
+    is_unresponsive: fn(Cell) -> bool,
     /// Throughput of a stream, in megabits per second.
     mbps: fn(Cell) -> u64,
     log: &'a Mutex<Vec<Cell>>,
@@ -367,7 +367,7 @@ impl Node for Selective<'_> {
                 peer.0 = to.remote.queue_pair;
                 let cell = self.cell(*peer);
                 let back = Cell { source: cell.target, target: cell.source, ..cell };
-                if (self.is_silent)(cell) || (self.is_silent)(back) {
+                if (self.is_unresponsive)(cell) || (self.is_unresponsive)(back) {
                     // The source gets its step last.
                     self.log.lock().unwrap().push(cell);
                     return SILENT;
@@ -429,7 +429,7 @@ impl Selective<'_> {
 /// Runs all pairs of eight hosts on two rails; returns the pairs and the log of probes, in order.
 /// After a number of probes, the run ends or has no more time.
 fn run_selective(
-    is_silent: fn(Cell) -> bool,
+    is_unresponsive: fn(Cell) -> bool,
     ends_after: usize,
     time_for: usize,
 ) -> (Vec<Pair>, Vec<Cell>) {
@@ -445,7 +445,8 @@ fn run_selective(
     }
     let log = Mutex::new(Vec::new());
     let mbps = |_| 1;
-    let host = |number| Selective { number, peers: Mutex::default(), is_silent, mbps, log: &log };
+    let host =
+        |number| Selective { number, peers: Mutex::default(), is_unresponsive, mbps, log: &log };
     let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
     let inventory = |host: &Selective<'_>| {
         let mut report = reachable(0);
@@ -477,12 +478,13 @@ fn run_streams(mbps: fn(Cell) -> u64) -> Results {
 }
 
 fn run_eight(
-    is_silent: fn(Cell) -> bool,
+    is_unresponsive: fn(Cell) -> bool,
     mbps: fn(Cell) -> u64,
     topology: Option<&Topology>,
 ) -> Results {
     let log = Mutex::new(Vec::new());
-    let host = |number| Selective { number, peers: Mutex::default(), is_silent, mbps, log: &log };
+    let host =
+        |number| Selective { number, peers: Mutex::default(), is_unresponsive, mbps, log: &log };
     let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
     let effort = Effort { tests: vec![Test::Bandwidth], ..effort() };
     let inventories: Vec<HostReport> = (0..hosts.len()).map(reachable).collect();
@@ -504,10 +506,10 @@ fn leaves_of(cell: Cell) -> (usize, usize) {
 }
 
 /// Returns the leaf switches of each finding, with a topology and without.
-fn named_leaves(is_silent: fn(Cell) -> bool) -> [Vec<Vec<String>>; 2] {
+fn named_leaves(is_unresponsive: fn(Cell) -> bool) -> [Vec<Vec<String>>; 2] {
     let topology = four_leaves();
     [Some(&topology), None].map(|topology| {
-        let pairs = run_eight(is_silent, |_| 100_000, topology).pairs;
+        let pairs = run_eight(is_unresponsive, |_| 100_000, topology).pairs;
         assert_eq!(pairs.len(), 56);
         findings(&pairs, topology).into_iter().map(|finding| finding.leaves).collect()
     })
@@ -515,8 +517,8 @@ fn named_leaves(is_silent: fn(Cell) -> bool) -> [Vec<Vec<String>>; 2] {
 
 #[test]
 fn a_leaf_switch_whose_hosts_reach_no_other_is_named_with_a_topology_only() {
-    let is_silent = |cell| matches!(leaves_of(cell), (0, 1) | (1, 2..));
-    let [with, without] = named_leaves(is_silent);
+    let is_unresponsive = |cell| matches!(leaves_of(cell), (0, 1) | (1, 2..));
+    let [with, without] = named_leaves(is_unresponsive);
     assert_eq!(with, [["leaf1"]]);
     assert!(!without.is_empty() && without.iter().all(Vec::is_empty), "{without:?}");
 }
@@ -589,12 +591,12 @@ fn who_met_silent_hosts_only_is_measured_with_the_others_in_the_end() {
     let (_, log) = run_selective(|_| false, EVER, EVER);
     let met = log.iter().filter(|cell| cell.rail == 1 && cell.source == 0);
     assert_eq!(met.map(|cell| cell.target).collect::<Vec<_>>()[..3], [7, 1, 2]);
-    let is_silent = |cell: Cell| {
+    let is_unresponsive = |cell: Cell| {
         cell.rail == 1 && [cell.source, cell.target].iter().any(|host| [1, 2, 7].contains(host))
     };
-    let (pairs, log) = run_selective(is_silent, EVER, EVER);
+    let (pairs, log) = run_selective(is_unresponsive, EVER, EVER);
     for pair in &pairs {
-        assert_eq!(pair.rdma.is_none(), is_silent(pair.cell()), "{pair:?}");
+        assert_eq!(pair.rdma.is_none(), is_unresponsive(pair.cell()), "{pair:?}");
     }
     // The pair is tested once for any response, and once in a round.
     let cell = Cell { rail: 1, source: 0, target: 3 };

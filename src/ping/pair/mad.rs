@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::choose::{MadPlan, NoMads, has_mads};
 use super::super::node::Node;
-use super::{CONNECT, Effort, OPEN, SPARE, STOP, Talk, confused, ms, stuck};
+use super::{CONNECT, Effort, OPEN, PairRun, SPARE, STOP, confused, ms, stuck};
 use crate::clock::Deadline;
 use crate::model::KnownFix;
 use crate::model::ping::{MadEvidence, MadPings, Side};
@@ -16,7 +16,7 @@ use crate::model::probe::{
 /// replies later than its adapter would.
 const MAD_REPLY: Duration = Duration::from_millis(500);
 
-impl Talk<'_> {
+impl PairRun<'_> {
     /// Sends MADs by each route of the plan until requests are answered.
     pub(super) fn run_mads(&mut self, plan: &Result<MadPlan, NoMads>) {
         let is_alone = self.effort.is_mad_alone();
@@ -38,7 +38,7 @@ impl Talk<'_> {
                 (evidence, None)
             }
         };
-        self.seen.mads = Some((MadEvidence { is_alone, ..evidence }, pings));
+        self.results.mads = Some((MadEvidence { is_alone, ..evidence }, pings));
     }
 
     fn exchange_mads(&self, plan: &MadPlan) -> (MadEvidence, Option<MadPings>) {

@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use super::{ATTEMPTS, CONNECT, RETRIES, SPARE, Talk, ack_timeout, confused, ms, stuck};
+use super::{ATTEMPTS, CONNECT, PairRun, RETRIES, SPARE, ack_timeout, confused, ms, stuck};
 use crate::analyse::mtu::ROCE_HEADERS;
 use crate::clock::Deadline;
 use crate::model::ping::{Bandwidth, Datagrams, Packets, Test};
 use crate::model::probe::{
-    Act, Cause, Meeting, Met, Method, Opened, Probing, Purpose, Stage, StepError, StepResult,
-    TcpProbing, TcpStreaming,
+    Act, Cause, DatagramCounts, DatagramExchange, Method, Opened, Probing, Purpose, Stage,
+    StepError, StepResult, TcpProbing, TcpStreaming,
 };
 use crate::model::{KnownFix, Protocol, SOFT_IWARP};
 
@@ -57,41 +57,42 @@ fn without_tcp() -> StepError {
     }
 }
 
-impl Talk<'_> {
+impl PairRun<'_> {
     /// Runs step after step until one fails. The results up to then are the evidence.
     pub(super) fn run_messages(&mut self) {
         let mut addresses = (None, None);
         if let Some((here, there)) = self.open(Purpose::Messages) {
             addresses = (there.tcp_address, there.tcp_stream_address);
-            self.seen.port_mtus = Some((here.mtu, there.mtu));
-            self.seen.source = self.too_large(&here);
-            self.seen.target = self.too_large(&there);
+            self.results.port_mtus = Some((here.mtu, there.mtu));
+            self.results.source = self.too_large(&here);
+            self.results.target = self.too_large(&there);
             if self.effort.wants(Test::TcpLatency) || self.is_soft_iwarp() {
                 // TCP also resolves the neighbors.
                 self.compare_tcp(addresses.0);
             }
-            if self.seen.source.is_none() && self.seen.target.is_none() {
-                self.seen.mtu = Some(self.mtu(&here, &there));
+            if self.results.source.is_none() && self.results.target.is_none() {
+                self.results.mtu = Some(self.mtu(&here, &there));
                 self.converse(here, there);
             }
         }
-        if !self.is_well() && self.seen.tcp.is_none() {
+        if !self.is_well() && self.results.tcp.is_none() {
             // The user requested no TCP test, but its result separates one cause of failure from
             // another.
             self.compare_tcp(addresses.0);
         }
-        if self.seen.tcp.as_ref().is_none_or(Result::is_ok) && self.effort.wants(Test::TcpBandwidth)
+        if self.results.tcp.as_ref().is_none_or(Result::is_ok)
+            && self.effort.wants(Test::TcpBandwidth)
         {
             self.stream_tcp(addresses.1);
         }
         self.let_arrive();
         let counted = self.close();
-        self.seen.packets = counted.map(|(source, target)| Packets::of(source, target));
+        self.results.packets = counted.map(|(source, target)| Packets::of(source, target));
     }
 
     /// Waits until the last packets have arrived. Packets on the way would be counted as lost.
     fn let_arrive(&self) {
-        let Some(trips) = self.seen.rdma.filter(|_| self.is_well()) else { return };
+        let Some(trips) = self.results.rdma.filter(|_| self.is_well()) else { return };
         let wait = Duration::from_nanos(trips.p50_ns.saturating_mul(2)).min(LONGEST_ARRIVAL);
         if wait >= SHORTEST_ARRIVAL {
             thread::park_timeout(wait);
@@ -124,8 +125,8 @@ impl Talk<'_> {
     }
 
     fn converse(&mut self, here: Opened, there: Opened) -> Option<()> {
-        if self.is_soft_iwarp() && matches!(self.seen.tcp, Some(Err(_))) {
-            self.seen.source = Some(without_tcp());
+        if self.is_soft_iwarp() && matches!(self.results.tcp, Some(Err(_))) {
+            self.results.source = Some(without_tcp());
             return None;
         }
         self.meet(&here, &there)?;
@@ -133,8 +134,8 @@ impl Talk<'_> {
             self.judge_datagrams();
             return Some(());
         }
-        let datagram_ns = self.seen.datagrams.and_then(|one| one.latency);
-        let tcp_ns = self.seen.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+        let datagram_ns = self.results.datagrams.and_then(|one| one.latency);
+        let tcp_ns = self.results.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
         let ack_timeout = ack_timeout::exponent(
             datagram_ns.map(|latency| latency.rtt_ns.p50),
             tcp_ns.map(|trips| trips.p50_ns),
@@ -150,7 +151,7 @@ impl Talk<'_> {
         let Some(remote) = remote else { return };
         let ask = TcpProbing { remote, rounds: TCP_ROUNDS, slot_ms: ms(TCP_SLOT) };
         let answer = self.source.ask(self.step(Act::Tcp(ask)), CONNECT);
-        self.seen.tcp = match answer {
+        self.results.tcp = match answer {
             Some(Ok(StepResult::Tcp(trips))) => Some(Ok(trips)),
             Some(Err(error)) => Some(Err(error)),
             Some(Ok(_)) | None => None,
@@ -163,7 +164,7 @@ impl Talk<'_> {
         let ask = TcpStreaming { remote, slot_ms: ms(slot) };
         let answer = self.source.ask(self.step(Act::TcpStream(ask)), slot + CONNECT + SPARE);
         if let Some(Ok(StepResult::Streamed(seen))) = answer {
-            self.seen.tcp_bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
+            self.results.tcp_bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
         }
     }
 
@@ -186,11 +187,11 @@ impl Talk<'_> {
         } else {
             (DATAGRAM_ROUNDS, DATAGRAM_SLOT)
         };
-        let tcp = self.seen.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+        let tcp = self.results.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
         let usual = Duration::from_nanos(tcp.map_or(0, |trips| trips.p50_ns));
         let reply = (usual * 4).clamp(DATAGRAM_REPLY, LONGEST_DATAGRAM_REPLY);
         let meeting = |queue_pair, lid, gid, rounds| {
-            Act::Meet(Meeting {
+            Act::ExchangeDatagrams(DatagramExchange {
                 nonce: self.effort.nonce,
                 connection: self.connection,
                 queue_pair,
@@ -209,7 +210,7 @@ impl Talk<'_> {
         // The target may still be resolving the neighbor.
         let stayed = self.target.finish(staying, Deadline::after(CONNECT));
         let mut met = |answer, is_source| match answer {
-            Some(Ok(StepResult::Met(met))) => Some(met),
+            Some(Ok(StepResult::DatagramsExchanged(met))) => Some(met),
             Some(Err(error)) => {
                 self.failed_to_meet(error, is_source);
                 None
@@ -223,29 +224,30 @@ impl Talk<'_> {
                 None
             }
         };
-        let (source, target): (Option<Met>, Option<Met>) = (met(asked, true), met(stayed, false));
+        let (source, target): (Option<DatagramCounts>, Option<DatagramCounts>) =
+            (met(asked, true), met(stayed, false));
         if let Some((source, target)) = source.zip(target) {
-            self.seen.datagrams = Some(Datagrams::of(source, target));
+            self.results.datagrams = Some(Datagrams::of(source, target));
             if is_all_there_is {
-                self.seen.rdma = source.trips;
+                self.results.rdma = source.trips;
             }
         }
-        (self.seen.source.is_none() && self.seen.target.is_none()).then_some(())
+        (self.results.source.is_none() && self.results.target.is_none()).then_some(())
     }
 
     /// Judges the datagrams as the messages of a pair without connections.
     fn judge_datagrams(&mut self) {
-        match self.seen.datagrams {
-            Some(seen) if seen.answered > 0 => self.seen.passed = true,
+        match self.results.datagrams {
+            Some(seen) if seen.answered > 0 => self.results.passed = true,
             Some(seen) => {
-                self.seen.source = Some(StepError {
+                self.results.source = Some(StepError {
                     detail: format!("none of {} datagrams was answered", seen.sent),
                     size: Some(SMALL),
                     ..StepError::new(Stage::FirstMessage, Cause::Timeout)
                 });
             }
             None => {
-                self.seen.source = Some(StepError {
+                self.results.source = Some(StepError {
                     detail: "the driver supports neither datagrams nor connections".into(),
                     ..StepError::new(Stage::Open, Cause::Unsupported)
                 });
@@ -281,7 +283,7 @@ impl Talk<'_> {
     }
 
     fn note(&mut self, error: StepError, is_source: bool) {
-        let seen = if is_source { &mut self.seen.source } else { &mut self.seen.target };
+        let seen = if is_source { &mut self.results.source } else { &mut self.results.target };
         *seen = Some(error);
     }
 
@@ -315,18 +317,18 @@ impl Talk<'_> {
         let (probed, served) = self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage);
         match probed {
             Ok(StepResult::Probed(trips)) => {
-                self.seen.passed = true;
-                self.seen.rdma = trips;
+                self.results.passed = true;
+                self.results.rdma = trips;
             }
-            Err(error) => self.seen.source = Some(error),
+            Err(error) => self.results.source = Some(error),
             Ok(_) => return self.confused(Stage::FirstMessage),
         }
         match served {
             Ok(StepResult::Served { .. }) => {}
             // The source leaves first: an error of the target after a successful exchange is no
             // failure.
-            Err(_) if self.seen.passed => {}
-            Err(error) => self.seen.target = Some(error),
+            Err(_) if self.results.passed => {}
+            Err(error) => self.results.target = Some(error),
             Ok(_) => return self.confused(Stage::FirstMessage),
         }
         Some(())

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::analyse::verdict::{self, Ends};
 use crate::model::ping::{Code, Side, Verdict};
-use crate::model::probe::{MadOpening, MadPinged, MadRoute, Met, Throughput};
+use crate::model::probe::{DatagramCounts, MadOpening, MadPinged, MadRoute, Throughput};
 use crate::model::{GidKind, GidValue, Protocol};
 use crate::ping::node::{Liveness, Ticket};
 
@@ -47,7 +47,12 @@ fn well(act: &Act) -> StepResult {
             tcp_stream_address: None,
             datagrams: opening.qkey.map(|_| Ok(18)),
         }),
-        Act::Meet(_) => StepResult::Met(Met { sent: 1, answered: 1, heard: 1, trips: Some(trips) }),
+        Act::ExchangeDatagrams(_) => StepResult::DatagramsExchanged(DatagramCounts {
+            sent: 1,
+            answered: 1,
+            heard: 1,
+            trips: Some(trips),
+        }),
         Act::Tcp(_) => StepResult::Tcp(trips),
         Act::Probe(ask) => StepResult::Probed((ask.rounds > 0).then_some(trips)),
         Act::Serve => StepResult::Served { messages: 1 },
@@ -169,7 +174,10 @@ fn only_what_is_asked_for_is_measured() {
 fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
     let fail = |act: &Act| match act {
         Act::Probe(_) => Some(failed(Stage::FirstMessage, Cause::NoCompletion)),
-        Act::Meet(_) => Some(Ok(StepResult::Met(Met { sent: 3, ..Met::default() }))),
+        Act::ExchangeDatagrams(_) => Some(Ok(StepResult::DatagramsExchanged(DatagramCounts {
+            sent: 3,
+            ..DatagramCounts::default()
+        }))),
         _ => None,
     };
     let (_, outcome) = run_with(&[Test::Connection], Method::Relay, fail);
@@ -236,8 +244,8 @@ fn a_slow_path_gets_the_time_that_its_datagrams_took() {
     let slow = |act: &Act| {
         let ns = 300_000_000;
         let trips = RoundTrips { count: 1, p50_ns: ns, ..RoundTrips::default() };
-        let met = Met { sent: 3, answered: 3, heard: 0, trips: Some(trips) };
-        matches!(act, Act::Meet(_)).then_some(Ok(StepResult::Met(met)))
+        let met = DatagramCounts { sent: 3, answered: 3, heard: 0, trips: Some(trips) };
+        matches!(act, Act::ExchangeDatagrams(_)).then_some(Ok(StepResult::DatagramsExchanged(met)))
     };
     let (source, _) = run_with(Test::USUAL, Method::Relay, slow);
     assert_eq!(source.connections(), [(19, 3)]);
@@ -248,7 +256,7 @@ fn a_slow_path_gets_the_time_that_its_datagrams_took() {
 #[test]
 fn an_address_that_datagrams_do_not_find_is_not_looked_up_again() {
     let lost = |act: &Act| match act {
-        Act::Meet(_) => Some(failed(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))),
+        Act::ExchangeDatagrams(_) => Some(failed(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))),
         _ => None,
     };
     let (source, outcome) = run_with(Test::USUAL, Method::Relay, lost);
@@ -278,7 +286,10 @@ fn where_there_are_only_datagrams_they_are_the_messages() {
     assert_eq!(code(&outcome), Code::Ok);
     assert!(outcome.evidence.rdma.is_some() && source.connections().is_empty());
     let silent = |act: &Act| match act {
-        Act::Meet(_) => Some(Ok(StepResult::Met(Met { sent: 3, ..Met::default() }))),
+        Act::ExchangeDatagrams(_) => Some(Ok(StepResult::DatagramsExchanged(DatagramCounts {
+            sent: 3,
+            ..DatagramCounts::default()
+        }))),
         _ => None,
     };
     let (_, outcome) = run_with(Test::USUAL, Method::Datagrams, silent);

@@ -8,7 +8,8 @@ use std::thread;
 
 use super::{Answers, out_of_order};
 use crate::model::probe::{
-    Act, Cause, Connecting, Meeting, Opened, Opening, Purpose, Role, Stage, StepError, StepResult,
+    Act, Cause, Connecting, DatagramExchange, Opened, Opening, Purpose, Role, Stage, StepError,
+    StepResult,
 };
 use crate::ping::acceptor::{Acceptor, Proof};
 use crate::ping::address;
@@ -129,7 +130,9 @@ fn attend<W: Write>(
                 reply(id, Ok(StepResult::Closed(traffic.since())));
                 return;
             }
-            Act::Meet(ask) => reply(id, meet(&state, slot.as_deref(), &ask, &stop_flag)),
+            Act::ExchangeDatagrams(ask) => {
+                reply(id, exchange_datagrams(&state, slot.as_deref(), &ask, &stop_flag))
+            }
             act => {
                 let (next, result) = perform(state, act, &from, &stop_flag);
                 state = next;
@@ -139,10 +142,10 @@ fn attend<W: Write>(
     }
 }
 
-fn meet(
+fn exchange_datagrams(
     state: &State,
     slot: Option<&Slot>,
-    ask: &Meeting,
+    ask: &DatagramExchange,
     stop_flag: &StopFlag<'_>,
 ) -> Result<StepResult, StepError> {
     let (State::Open(end), Some(slot)) = (state, slot) else {
@@ -154,12 +157,14 @@ fn meet(
         detail: "the datagram queue pair was destroyed".into(),
         ..StepError::new(Stage::Open, Cause::Order)
     })?;
-    let met = endpoint.meet(&path, ask, stop_flag);
+    let counts = endpoint.exchange_datagrams(&path, ask, stop_flag);
     if endpoint.is_broken() {
         // The next pair gets a new queue pair.
         *place = None;
     }
-    met.map(StepResult::Met).map_err(|error| explained(error, end.opening(), ask.gid))
+    counts
+        .map(StepResult::DatagramsExchanged)
+        .map_err(|error| explained(error, end.opening(), ask.gid))
 }
 
 fn perform(

@@ -7,9 +7,9 @@ use crate::clock;
 
 /// Time of the last message of a peer. The reading thread updates it, and other threads check it.
 #[derive(Debug, Clone)]
-pub(super) struct Heard(Arc<Mutex<Instant>>);
+pub(super) struct LastMessage(Arc<Mutex<Instant>>);
 
-impl Heard {
+impl LastMessage {
     pub(super) fn just_now() -> Self {
         Self(Arc::new(Mutex::new(clock::now())))
     }
@@ -18,7 +18,7 @@ impl Heard {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = clock::now();
     }
 
-    pub(super) fn silence(&self) -> Duration {
-        clock::silence_since(*self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn idle_time(&self) -> Duration {
+        clock::awake_time_since(*self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

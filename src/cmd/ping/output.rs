@@ -17,7 +17,7 @@ use crate::term::Term;
 use super::stream::Stream;
 
 /// Output of a run: format, columns and selected pairs.
-pub(super) struct Answer<'a> {
+pub(super) struct ReportOutput<'a> {
     pub(super) global: &'a Global,
     pub(super) term: Term,
     /// True if only findings are printed, and no pairs.
@@ -27,7 +27,7 @@ pub(super) struct Answer<'a> {
     view: View<'a, query::Pairs>,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> ReportOutput<'a> {
     /// Reads and checks the flags.
     pub(super) fn new(global: &'a Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
         let (only_findings, only) = (args.findings, args.only);
@@ -56,12 +56,12 @@ impl<'a> Answer<'a> {
     }
 
     /// Prepares the next run: formats for programs repeat no heading.
-    pub(super) fn goes_on(&mut self) {
-        self.view.goes_on();
+    pub(super) fn prepare_next(&mut self) {
+        self.view.prepare_next();
     }
 
     /// Returns true if later runs print only the changes.
-    pub(super) fn tells_changes(&self) -> bool {
+    pub(super) fn prints_changes(&self) -> bool {
         matches!(self.global.output(), Format::Table | Format::Json) && !self.is_of_rows()
     }
 
@@ -88,7 +88,7 @@ impl<'a> Answer<'a> {
     /// Prints the whole report. Events that the stream printed before are not printed again.
     pub(super) fn print(&self, report: &PingReport, stream: &Stream) -> anyhow::Result<()> {
         let form = self.global.output();
-        self.term.answer(match form {
+        self.term.write_stdout(match form {
             Format::Json if report.cells.is_some() => {
                 to_json_lines([PingDocument::new(&self.chosen(report))])?
             }
@@ -133,7 +133,7 @@ impl<'a> Answer<'a> {
         change: &PingDiff,
         report: &PingReport,
     ) -> anyhow::Result<()> {
-        self.term.answer(match self.global.output() {
+        self.term.write_stdout(match self.global.output() {
             Format::Json => to_json(&PingDiffDocument::new(change))?,
             _ => format!("\n{}{}", render_origin(report), render_change(change)),
         })?;

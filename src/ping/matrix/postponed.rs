@@ -19,15 +19,15 @@ use crate::threads::at_once;
 const FEW: usize = 3;
 
 /// Number of postponed pairs that run at the same time; they may all be pairs of one host.
-const WAVE: usize = 32;
+const BATCH: usize = 32;
 
 /// Largest number of unresponsive hosts on a rail whose pairs are postponed. With more such
 /// hosts, rounds test them side by side, which is as quick.
-const MAX: usize = WAVE / 2;
+const MAX: usize = BATCH / 2;
 
 /// Responses of the hosts of a run, and the postponed pairs.
 #[derive(Debug, Default)]
-pub(super) struct Silence {
+pub(super) struct PostponedPairs {
     rails: Mutex<BTreeMap<usize, Rail>>,
     waiting: Mutex<BTreeSet<Cell>>,
 }
@@ -37,26 +37,26 @@ struct Rail {
     /// Hosts that had at least one pair that worked.
     answer: BTreeSet<usize>,
     /// Peers without a response, for each host that has not responded yet.
-    silent_with: BTreeMap<usize, BTreeSet<usize>>,
+    unanswered_by: BTreeMap<usize, BTreeSet<usize>>,
     /// Hosts that did not respond to at least [`FEW`] peers.
-    silent: BTreeSet<usize>,
+    unresponsive: BTreeSet<usize>,
 }
 
-impl Silence {
+impl PostponedPairs {
     /// Records the result of one pair.
-    pub(super) fn note(&self, pair: &Pair) {
+    pub(super) fn record(&self, pair: &Pair) {
         let mut rails = self.rails.lock().unwrap_or_else(PoisonError::into_inner);
         let rail = rails.entry(pair.rail).or_default();
         for (host, other) in [(pair.source, pair.target), (pair.target, pair.source)] {
             if pair.verdict.code == Code::Ok {
                 rail.answer.insert(host);
-                rail.silent_with.remove(&host);
-                rail.silent.remove(&host);
-            } else if pair.verdict.code.is_silence() && !rail.answer.contains(&host) {
-                let others = rail.silent_with.entry(host).or_default();
+                rail.unanswered_by.remove(&host);
+                rail.unresponsive.remove(&host);
+            } else if pair.verdict.code.is_no_response() && !rail.answer.contains(&host) {
+                let others = rail.unanswered_by.entry(host).or_default();
                 others.insert(other);
                 if others.len() >= FEW {
-                    rail.silent.insert(host);
+                    rail.unresponsive.insert(host);
                 }
             }
         }
@@ -65,9 +65,10 @@ impl Silence {
     /// Returns true if a pair is to wait, and records it as waiting.
     pub(super) fn postpones(&self, cell: Cell) -> bool {
         let rails = self.rails.lock().unwrap_or_else(PoisonError::into_inner);
-        let silent = rails.get(&cell.rail).map(|rail| &rail.silent);
-        let waits = silent.is_some_and(|silent| {
-            silent.len() <= MAX && (silent.contains(&cell.source) || silent.contains(&cell.target))
+        let unresponsive = rails.get(&cell.rail).map(|rail| &rail.unresponsive);
+        let waits = unresponsive.is_some_and(|unresponsive| {
+            unresponsive.len() <= MAX
+                && (unresponsive.contains(&cell.source) || unresponsive.contains(&cell.target))
         });
         if waits {
             self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(cell);
@@ -101,23 +102,23 @@ impl Rounds<'_> {
         let effort = Effort { tests, ..self.effort.clone() };
         let glance = Rounds { effort: &effort, crosses: true, only: Some(waiting), ..*self };
         let mut seen = BTreeMap::new();
-        for wave in ends(waiting).into_iter().collect::<Vec<_>>().chunks(WAVE) {
+        for batch in ends(waiting).into_iter().collect::<Vec<_>>().chunks(BATCH) {
             if self.watch.is_out_of_time() {
                 break;
             }
             let pairs = Mutex::new(Vec::new());
-            at_once(wave.to_vec(), |ends| {
+            at_once(batch.to_vec(), |ends| {
                 let of_rails = glance.run_pair(ends);
                 pairs.lock().unwrap_or_else(PoisonError::into_inner).extend(of_rails);
             });
             for pair in pairs.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                if pair.verdict.code.is_silence() {
+                if pair.verdict.code.is_no_response() {
                     self.watch.saw(&pair);
                 }
                 seen.insert(pair.cell(), pair);
             }
         }
-        let in_turn = seen.values().filter(|pair| !pair.verdict.code.is_silence());
+        let in_turn = seen.values().filter(|pair| !pair.verdict.code.is_no_response());
         let in_turn: BTreeSet<Cell> = in_turn.map(Pair::cell).collect();
         let rounds = Rounds { only: Some(&in_turn), ..*self };
         let plan = Plan::of(self.members.len(), &ends(&in_turn));
@@ -139,7 +140,7 @@ impl Rounds<'_> {
             let not_tested = || unrouted(rail, source, target, verdict::not_tested());
             seen.entry(Cell { rail, source, target }).or_insert_with(not_tested);
         }
-        for pair in seen.values().filter(|pair| !pair.verdict.code.is_silence()) {
+        for pair in seen.values().filter(|pair| !pair.verdict.code.is_no_response()) {
             self.watch.saw(pair);
         }
         seen.into_values().collect()

@@ -1,11 +1,11 @@
-//! Exchange of datagrams between two ports: an end finds its peer, then measures round trips.
+//! Exchanges datagrams between two ports: an end finds its peer, then measures round trips.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Datagram, Endpoint, Kind};
 use crate::clock::{self, Deadline};
-use crate::model::probe::{Cause, Meeting, Met, RoundTrips, Stage, StepError};
+use crate::model::probe::{Cause, DatagramCounts, DatagramExchange, RoundTrips, Stage, StepError};
 use crate::ping::error::verbs_error;
 use crate::ping::exchange::{Failure, PollWait};
 use crate::ping::statistics::{Samples, WarmUp};
@@ -18,7 +18,7 @@ const TRIES: [Duration; 3] =
 
 /// Longest stay of the end that only replies, beyond the time of the measurement. The operator
 /// stops it long before.
-const LONGEST: Duration = Duration::from_secs(30);
+const MAX_RESPONSE_TIME: Duration = Duration::from_secs(30);
 
 /// Number of datagrams that are handled before anything else is checked. Further datagrams are
 /// dropped, as the network may do.
@@ -31,7 +31,7 @@ const SLOW: Duration = Duration::from_millis(150);
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 
 /// Datagram queue pair of a port, for any transport.
-pub(in crate::ping) trait Meet: Send {
+pub(in crate::ping) trait DatagramEndpoint: Send {
     /// Returns the queue pair number to which peers send.
     fn number(&self) -> u32;
 
@@ -43,15 +43,15 @@ pub(in crate::ping) trait Meet: Send {
     /// replies until it is stopped.
     ///
     /// Missing replies are a result and no error.
-    fn meet(
+    fn exchange_datagrams(
         &mut self,
         path: &Path,
-        ask: &Meeting,
+        ask: &DatagramExchange,
         stop_flag: &StopFlag<'_>,
-    ) -> Result<Met, StepError>;
+    ) -> Result<DatagramCounts, StepError>;
 }
 
-impl<T: Addressed> Meet for Endpoint<T> {
+impl<T: Addressed> DatagramEndpoint for Endpoint<T> {
     fn number(&self) -> u32 {
         self.queue_pair()
     }
@@ -60,28 +60,28 @@ impl<T: Addressed> Meet for Endpoint<T> {
         self.has_failed()
     }
 
-    fn meet(
+    fn exchange_datagrams(
         &mut self,
         path: &Path,
-        ask: &Meeting,
+        ask: &DatagramExchange,
         stop_flag: &StopFlag<'_>,
-    ) -> Result<Met, StepError> {
+    ) -> Result<DatagramCounts, StepError> {
         let address = self.address(path).map_err(|error| verbs_error(Stage::Connect, &error))?;
-        let talk = Talk {
+        let exchange = Exchange {
             endpoint: self,
             address,
             ask,
             heard: Vec::new(),
             open: Vec::new(),
             sequence: 0,
-            met: Met::default(),
+            counts: DatagramCounts::default(),
         };
-        talk.run(stop_flag).map_err(|failure| told(failure, ask))
+        exchange.run(stop_flag).map_err(|failure| send_error(failure, ask))
     }
 }
 
 /// Returns the failure of a datagram that could not be sent.
-fn told(failure: Failure, ask: &Meeting) -> StepError {
+fn send_error(failure: Failure, ask: &DatagramExchange) -> StepError {
     if let Failure::Verbs(error) = failure {
         return verbs_error(Stage::Connect, &error);
     }
@@ -89,37 +89,37 @@ fn told(failure: Failure, ask: &Meeting) -> StepError {
     StepError { detail, ..StepError::new(Stage::Connect, Cause::NoCompletion) }
 }
 
-struct Talk<'a, T: Addressed> {
+struct Exchange<'a, T: Addressed> {
     endpoint: &'a mut Endpoint<T>,
     address: Arc<AddressHandle>,
-    ask: &'a Meeting,
+    ask: &'a DatagramExchange,
     heard: Vec<Datagram>,
     /// Requests without a reply, with the time at which they were sent.
     open: Vec<(u16, Instant)>,
     sequence: u16,
-    met: Met,
+    counts: DatagramCounts,
 }
 
-impl<T: Addressed> Talk<'_, T> {
-    fn run(mut self, stop_flag: &StopFlag<'_>) -> Result<Met, Failure> {
+impl<T: Addressed> Exchange<'_, T> {
+    fn run(mut self, stop_flag: &StopFlag<'_>) -> Result<DatagramCounts, Failure> {
         match self.exchange(stop_flag) {
-            Ok(trips) => self.met.trips = trips,
+            Ok(trips) => self.counts.trips = trips,
             // A firewall of this host can make the request itself fail, as with soft-RoCE of
             // 6.12. The counts up to then are reported, as for datagrams that were lost on the
             // way.
             Err(Failure::Completion(_)) => {}
             Err(failure) => return Err(failure),
         }
-        Ok(self.met)
+        Ok(self.counts)
     }
 
     fn exchange(&mut self, stop_flag: &StopFlag<'_>) -> Result<Option<RoundTrips>, Failure> {
         if self.ask.rounds == 0 {
-            self.stay(stop_flag)?;
+            self.respond(stop_flag)?;
             return Ok(None);
         }
         let mut found = Samples::new();
-        let first = self.find(stop_flag, &mut found)?;
+        let first = self.find_peer(stop_flag, &mut found)?;
         let measured = match first {
             // The first reply includes the startup of the other end. On a slow path it is the
             // only result.
@@ -134,19 +134,19 @@ impl<T: Addressed> Talk<'_, T> {
     }
 
     /// Replies until it is stopped, and sends requests until the peer is heard.
-    fn stay(&mut self, stop_flag: &StopFlag<'_>) -> Result<(), Failure> {
+    fn respond(&mut self, stop_flag: &StopFlag<'_>) -> Result<(), Failure> {
         let since = clock::now();
-        let end = Deadline::after(LONGEST + self.slot() * 2);
+        let end = Deadline::after(MAX_RESPONSE_TIME + self.slot() * 2);
         let mut tries = TRIES.iter().peekable();
         loop {
             // A new wait for each datagram: the next one may arrive at any moment.
             PollWait::exact(end.remaining()).unless(stop_flag).until(|_| {
-                if self.met.heard == 0 && tries.next_if(|&&at| since.elapsed() >= at).is_some() {
-                    self.question()?;
+                if self.counts.heard == 0 && tries.next_if(|&&at| since.elapsed() >= at).is_some() {
+                    self.send_request()?;
                 }
-                let before = self.met;
-                self.hear(&mut |_| {})?;
-                Ok((before != self.met).then_some(()))
+                let before = self.counts;
+                self.receive(&mut |_| {})?;
+                Ok((before != self.counts).then_some(()))
             })?;
             // A peer that never stops sending must not keep this end in the loop.
             if stop_flag.is_asked() || end.is_over() {
@@ -156,7 +156,7 @@ impl<T: Addressed> Talk<'_, T> {
     }
 
     /// Sends requests until the peer replies; returns the time that the first reply took.
-    fn find(
+    fn find_peer(
         &mut self,
         stop_flag: &StopFlag<'_>,
         found: &mut Samples,
@@ -166,10 +166,10 @@ impl<T: Addressed> Talk<'_, T> {
         let mut tries = TRIES.iter().peekable();
         let first = PollWait::exact(reply).unless(stop_flag).until(|_| {
             if tries.next_if(|&&at| since.elapsed() >= at).is_some() {
-                self.question()?;
+                self.send_request()?;
             }
             let mut first = None;
-            self.hear(&mut |took| {
+            self.receive(&mut |took| {
                 first.get_or_insert(took);
                 found.add(nanoseconds(took));
             })?;
@@ -178,7 +178,7 @@ impl<T: Addressed> Talk<'_, T> {
         if let Some(took) = first {
             // Replies that are only late are not lost.
             PollWait::exact(took * 2 + SHORTEST_WAIT).until(|_| {
-                self.hear(&mut |took| found.add(nanoseconds(took)))?;
+                self.receive(&mut |took| found.add(nanoseconds(took)))?;
                 Ok(self.open.is_empty().then_some(()))
             })?;
         }
@@ -199,10 +199,10 @@ impl<T: Addressed> Talk<'_, T> {
         while rounds < self.ask.rounds && start < end && !stop_flag.is_asked() {
             self.open.clear();
             let is_warm_up = warm_up.has(start);
-            self.question()?;
+            self.send_request()?;
             let answer = PollWait::exact((usual * 4).max(SHORTEST_WAIT)).until(|_| {
                 let mut answer = None;
-                self.hear(&mut |took| answer = Some(took))?;
+                self.receive(&mut |took| answer = Some(took))?;
                 Ok(answer)
             })?;
             start = clock::now();
@@ -220,15 +220,15 @@ impl<T: Addressed> Talk<'_, T> {
         Ok(samples.summary())
     }
 
-    fn question(&mut self) -> Result<(), Failure> {
+    fn send_request(&mut self) -> Result<(), Failure> {
         self.sequence = self.sequence.wrapping_add(1);
         self.open.push((self.sequence, clock::now()));
-        self.met.sent += 1;
-        self.send(self.sequence, Kind::Question)
+        self.counts.sent += 1;
+        self.send(self.sequence, Kind::Request)
     }
 
     fn send(&mut self, sequence: u16, kind: Kind) -> Result<(), Failure> {
-        let &Meeting { nonce, connection, queue_pair, .. } = self.ask;
+        let &DatagramExchange { nonce, connection, queue_pair, .. } = self.ask;
         let datagram = Datagram { nonce, connection, sequence, kind };
         let heard = &mut self.heard;
         self.endpoint.send(datagram, &self.address, queue_pair, &mut |one| heard.push(one))
@@ -236,7 +236,7 @@ impl<T: Addressed> Talk<'_, T> {
 
     /// Handles received datagrams: replies to requests, and passes the duration of each round
     /// trip on.
-    fn hear(&mut self, answered: &mut dyn FnMut(Duration)) -> Result<(), Failure> {
+    fn receive(&mut self, answered: &mut dyn FnMut(Duration)) -> Result<(), Failure> {
         let heard = &mut self.heard;
         self.endpoint.poll(&mut |one| heard.push(one))?;
         let now = clock::now();
@@ -250,14 +250,14 @@ impl<T: Addressed> Talk<'_, T> {
                 continue;
             }
             match kind {
-                Kind::Question => {
-                    self.met.heard += 1;
-                    self.send(sequence, Kind::Answer)?;
+                Kind::Request => {
+                    self.counts.heard += 1;
+                    self.send(sequence, Kind::Reply)?;
                 }
-                Kind::Answer => {
+                Kind::Reply => {
                     let at = self.open.iter().position(|&(one, _)| one == sequence);
                     if let Some((_, left)) = at.map(|at| self.open.swap_remove(at)) {
-                        self.met.answered += 1;
+                        self.counts.answered += 1;
                         answered(now.saturating_duration_since(left));
                     }
                 }

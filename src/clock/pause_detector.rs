@@ -19,10 +19,10 @@ const LATE: Duration = Duration::from_millis(500);
 /// Returns how long a peer has not responded that was last heard at `heard`. Time before the end
 /// of this process's last pause is not counted.
 #[must_use]
-pub fn silence_since(heard: Instant) -> Duration {
+pub fn awake_time_since(heard: Instant) -> Duration {
     let silence = now().saturating_duration_since(heard);
-    match pulse() {
-        Some(pulse) => silence.min(lock(pulse).awake_for(now())),
+    match pause_detector() {
+        Some(pause_detector) => silence.min(lock(pause_detector).awake_time(now())),
         // Without the thread pauses are not detected; everything else works.
         None => silence,
     }
@@ -32,42 +32,43 @@ pub fn silence_since(heard: Instant) -> Duration {
 ///
 /// The first call of this module starts the observation. Pauses before it are not detected.
 #[must_use]
-pub fn stood_still_since(start: Instant) -> bool {
-    pulse().is_some_and(|pulse| lock(pulse).stood_still_since(start, now()))
+pub fn paused_since(start: Instant) -> bool {
+    pause_detector().is_some_and(|pause_detector| lock(pause_detector).paused_since(start, now()))
 }
 
-/// Returns the pulse of this process; `None` if the system cannot start its thread.
-fn pulse() -> Option<&'static Mutex<Pulse>> {
-    static PULSE: OnceLock<Option<&'static Mutex<Pulse>>> = OnceLock::new();
-    *PULSE.get_or_init(start_pulse)
+/// Returns the detector of this process; `None` if the system cannot start its thread.
+fn pause_detector() -> Option<&'static Mutex<PauseDetector>> {
+    static DETECTOR: OnceLock<Option<&'static Mutex<PauseDetector>>> = OnceLock::new();
+    *DETECTOR.get_or_init(start)
 }
 
-fn start_pulse() -> Option<&'static Mutex<Pulse>> {
+fn start() -> Option<&'static Mutex<PauseDetector>> {
     // One for the whole process; it is never freed.
-    let pulse: &'static Mutex<Pulse> = Box::leak(Box::new(Mutex::new(Pulse::new(now()))));
+    let pause_detector: &'static Mutex<PauseDetector> =
+        Box::leak(Box::new(Mutex::new(PauseDetector::new(now()))));
     let beat = move || {
         loop {
             thread::park_timeout(BEAT);
-            lock(pulse).beat(now());
+            lock(pause_detector).beat(now());
         }
     };
-    thread::Builder::new().name("pulse".into()).stack_size(64 * 1024).spawn(beat).ok()?;
-    Some(pulse)
+    thread::Builder::new().name("pause detector".into()).stack_size(64 * 1024).spawn(beat).ok()?;
+    Some(pause_detector)
 }
 
-fn lock(pulse: &Mutex<Pulse>) -> std::sync::MutexGuard<'_, Pulse> {
-    pulse.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(pause_detector: &Mutex<PauseDetector>) -> std::sync::MutexGuard<'_, PauseDetector> {
+    pause_detector.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[derive(Debug)]
-struct Pulse {
+struct PauseDetector {
     awake_since: Instant,
     /// True if `awake_since` is the end of a pause, and not the start of the observation.
     has_stood_still: bool,
     last_beat: Instant,
 }
 
-impl Pulse {
+impl PauseDetector {
     fn new(now: Instant) -> Self {
         Self { awake_since: now, has_stood_still: false, last_beat: now }
     }
@@ -82,7 +83,7 @@ impl Pulse {
 
     /// Returns the time since the last pause; zero if a pause has ended and its beat is still
     /// due.
-    fn awake_for(&self, now: Instant) -> Duration {
+    fn awake_time(&self, now: Instant) -> Duration {
         if self.is_late(now) {
             Duration::ZERO
         } else {
@@ -90,7 +91,7 @@ impl Pulse {
         }
     }
 
-    fn stood_still_since(&self, start: Instant, now: Instant) -> bool {
+    fn paused_since(&self, start: Instant, now: Instant) -> bool {
         (self.has_stood_still && self.awake_since > start) || self.is_late(now)
     }
 
@@ -107,25 +108,25 @@ mod tests {
     fn a_standstill_is_no_silence_of_others() {
         let start = now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut pulse = Pulse::new(start);
+        let mut pause_detector = PauseDetector::new(start);
         for ms in [250, 500, 760, 1_100] {
-            pulse.beat(at(ms));
+            pause_detector.beat(at(ms));
         }
-        assert_eq!(pulse.awake_for(at(1_200)), Duration::from_millis(1_200));
+        assert_eq!(pause_detector.awake_time(at(1_200)), Duration::from_millis(1_200));
         let before = start.checked_sub(Duration::from_secs(1)).unwrap();
-        assert!(!pulse.stood_still_since(before, at(1_200)), "the observation began later");
-        // The process pauses for five seconds. Then the caller runs before the pulse.
-        assert_eq!(pulse.awake_for(at(6_100)), Duration::ZERO);
-        pulse.beat(at(6_101));
-        assert_eq!(pulse.awake_for(at(6_101)), Duration::ZERO);
-        pulse.beat(at(6_350));
-        assert_eq!(pulse.awake_for(at(6_400)), Duration::from_millis(299));
-        assert!(pulse.stood_still_since(at(1_200), at(6_400)));
-        assert!(!pulse.stood_still_since(at(6_200), at(6_400)));
+        assert!(!pause_detector.paused_since(before, at(1_200)), "the observation began later");
+        // The process pauses for five seconds. Then the caller runs before the detector.
+        assert_eq!(pause_detector.awake_time(at(6_100)), Duration::ZERO);
+        pause_detector.beat(at(6_101));
+        assert_eq!(pause_detector.awake_time(at(6_101)), Duration::ZERO);
+        pause_detector.beat(at(6_350));
+        assert_eq!(pause_detector.awake_time(at(6_400)), Duration::from_millis(299));
+        assert!(pause_detector.paused_since(at(1_200), at(6_400)));
+        assert!(!pause_detector.paused_since(at(6_200), at(6_400)));
     }
 
     #[test]
     fn who_was_heard_just_now_is_not_silent() {
-        assert!(silence_since(now()) < Duration::from_secs(60));
+        assert!(awake_time_since(now()) < Duration::from_secs(60));
     }
 }
