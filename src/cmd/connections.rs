@@ -4,8 +4,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use crate::analyse::connection_state::ConnectionState;
 use crate::analyse::connections::connections;
+use crate::analyse::transport_state::TransportState;
 use crate::cli::{ConnectionsArgs, Global};
 use crate::model::{Connection, ConsumerKind, HostReport, Part, Parts};
 use crate::query::{ConnectionRow, Connections, connection_rows};
@@ -65,7 +65,7 @@ struct Reading<'args> {
     args: &'args ConnectionsArgs,
     is_problem: Cell<bool>,
     /// State of each connection of each host that has responded.
-    before: RefCell<HashMap<String, HashMap<String, ConnectionState>>>,
+    before: RefCell<HashMap<String, HashMap<String, TransportState>>>,
 }
 
 impl Reading<'_> {
@@ -93,13 +93,13 @@ impl Reading<'_> {
     fn rows<'report>(&self, reports: &'report [HostReport]) -> Vec<ConnectionRow<'report>> {
         let mut rows = connection_rows(reports, connections(reports));
         let mut before = self.before.borrow_mut();
-        let mut now: HashMap<&str, HashMap<String, ConnectionState>> = HashMap::new();
+        let mut now: HashMap<&str, HashMap<String, TransportState>> = HashMap::new();
         for report in reports.iter().filter(|report| report.failure.is_none()) {
             now.entry(&report.host).or_default();
         }
         for row in &mut rows {
             let Some(connection) = &row.connection else { continue };
-            let state = ConnectionState::of(connection);
+            let state = TransportState::of(connection);
             row.change = before.get(&row.report.host).and_then(|known| change(known, connection));
             now.entry(&row.report.host).or_default().insert(connection.id.clone(), state);
         }
@@ -111,10 +111,10 @@ impl Reading<'_> {
 }
 
 /// Returns the change since the last report of the host.
-fn change(known: &HashMap<String, ConnectionState>, connection: &Connection) -> Option<String> {
+fn change(known: &HashMap<String, TransportState>, connection: &Connection) -> Option<String> {
     match known.get(&connection.id) {
         None => Some("new".to_owned()),
-        Some(before) if *before == ConnectionState::of(connection) => None,
+        Some(before) if *before == TransportState::of(connection) => None,
         Some(before) => Some(format!("was {before}")),
     }
 }

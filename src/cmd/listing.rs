@@ -2,8 +2,8 @@
 //!
 //! Each listing command passes a [`Recipe`]. `view` formats the rows; `asked` finds the hosts.
 
-use crate::analyse::rate::Counted;
-use crate::analyse::vanished::{self, Move, Vanished};
+use crate::analyse::rate::CounterSample;
+use crate::analyse::removed_devices::{self, DeviceMove, RemovedDevices};
 use crate::cli::{Format, Global};
 use crate::clock;
 use crate::fleet::Host;
@@ -105,17 +105,17 @@ pub(super) fn run<L: Listing>(
     // With --count, the first sample of changes needs an earlier sample to compare with.
     let mut baselines = u32::from(recipe.shows_changes && global.count.is_some());
     let mut watch = Watch::start(global, every, parts, baselines)?;
-    let (mut before, mut said): (Option<Counted>, Vec<Note>) = (None, Vec::new());
-    let mut vanished = Vanished::default();
+    let (mut before, mut said): (Option<CounterSample>, Vec<Note>) = (None, Vec::new());
+    let mut removed_devices = RemovedDevices::default();
     let (mut outcome, mut is_first) = (Outcome::Complete, true);
     while let Some(mut reports) = watch.next()? {
-        let counted = Counted::of(&reports.hosts);
+        let counted = CounterSample::of(&reports.hosts);
         let now_ns = reports.taken_ns.unwrap_or_else(clock::wall_ns);
         let mut moves = Vec::new();
         for (place, report) in reports.hosts.iter_mut().enumerate() {
-            moves.extend(vanished.note(place, report, now_ns));
+            moves.extend(removed_devices.note(place, report, now_ns));
         }
-        say_moves(term, &moves, reports.hosts_named);
+        report_device_moves(term, &moves, reports.hosts_named);
         if baselines > 0 {
             (baselines, before) = (0, Some(counted));
             continue;
@@ -162,8 +162,8 @@ pub(super) fn run<L: Listing>(
 }
 
 /// Prints which devices were removed or came back since the previous sample.
-fn say_moves(term: Term, moves: &[Move], hosts_named: bool) {
-    for found in vanished::findings(moves) {
+fn report_device_moves(term: Term, moves: &[DeviceMove], hosts_named: bool) {
+    for found in removed_devices::findings(moves) {
         let place =
             if hosts_named { format!("{}: ", names::fold(&found.hosts)) } else { String::new() };
         let text = format!("{place}{}: {}", found.subject, found.what);

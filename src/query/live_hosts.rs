@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
-use crate::analyse::share::Share;
 use crate::analyse::traffic::Traffic;
+use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{HostFailure, HostReport, PortState};
 
 /// Listing of the hosts in `rdmactl top`, one row for each host, also if the host does not
@@ -29,7 +29,7 @@ pub struct LiveHostRow<'report> {
     /// Traffic of all ports of the host.
     pub traffic: Traffic,
     /// Transports of the connections of the host.
-    pub share: Share,
+    pub share: TransportCounts,
     /// Number of findings with this host.
     pub findings: u32,
 }
@@ -123,7 +123,7 @@ fn ports_up(row: &LiveHostRow<'_>) -> Value {
     })
 }
 
-fn share(row: &LiveHostRow<'_>, get: impl Fn(Share) -> u32) -> Value {
+fn share(row: &LiveHostRow<'_>, get: impl Fn(TransportCounts) -> u32) -> Value {
     let is_read = row.report.consumers.is_some();
     if is_read { Value::Int(get(row.share).into()) } else { Value::Absent }
 }

@@ -4,7 +4,7 @@ use super::column::columns;
 use super::device_row::PORT_KEYS;
 use super::place::{OfPort, device, host, netdev, port, protocol, state, via};
 use super::{Column, DeviceRow, Key, Listing, Shown, Value};
-use crate::analyse::lossless::{Judgement, judge};
+use crate::analyse::lossless::{LosslessVerdict, judge};
 use crate::model::HostReport;
 
 /// Listing of `rdmactl ports --lossless`, one row for each port.
@@ -17,7 +17,7 @@ pub struct LosslessRow<'report> {
     /// Port of the row, with its device and host.
     pub place: DeviceRow<'report>,
     /// Judgement of the port; `None` for a row without a port.
-    pub judgement: Option<Judgement>,
+    pub judgement: Option<LosslessVerdict>,
 }
 
 impl OfPort for LosslessRow<'_> {
@@ -60,7 +60,7 @@ impl Listing for Lossless {
     }
 }
 
-fn number(row: &LosslessRow<'_>, get: impl Fn(&Judgement) -> Option<u32>) -> Value {
+fn number(row: &LosslessRow<'_>, get: impl Fn(&LosslessVerdict) -> Option<u32>) -> Value {
     row.judgement.as_ref().map_or(Value::Absent, |judgement| Value::int(get(judgement)))
 }
 

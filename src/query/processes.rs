@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
-use crate::analyse::holding::Holding;
+use crate::analyse::resource_counts::ResourceCounts;
 use crate::model::{HostReport, Owner};
 
 /// Listing of the holders of resources, one row for each process or kernel module.
@@ -20,7 +20,7 @@ pub struct ProcessRow<'report> {
     pub report: &'report HostReport,
     /// Holder with the number of its objects; `None` if the objects of the host could not be
     /// listed.
-    pub holding: Option<Cow<'report, Holding>>,
+    pub holding: Option<Cow<'report, ResourceCounts>>,
 }
 
 impl OfHost for ProcessRow<'_> {
@@ -85,7 +85,7 @@ impl Listing for Processes {
     }
 }
 
-fn of(row: &ProcessRow<'_>, get: impl Fn(&Holding) -> Value) -> Value {
+fn of(row: &ProcessRow<'_>, get: impl Fn(&ResourceCounts) -> Value) -> Value {
     row.holding.as_deref().map_or(Value::Absent, get)
 }
 
@@ -98,7 +98,7 @@ pub fn process_rows(reports: &[HostReport]) -> Vec<ProcessRow<'_>> {
         if report.resources.is_none() {
             rows.push(ProcessRow { report, holding: None });
         }
-        let all = Holding::all_of(report).into_iter();
+        let all = ResourceCounts::all_of(report).into_iter();
         rows.extend(all.map(|one| ProcessRow { report, holding: Some(Cow::Owned(one)) }));
     }
     rows

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use super::Sample;
 use super::errors::Errors;
 use super::troubles::Troubles;
-use crate::analyse::connection_state::ConnectionState;
 use crate::analyse::findings::{Changed, changes};
 use crate::analyse::traffic::Traffic;
+use crate::analyse::transport_state::TransportState;
 use crate::model::{Connection, Finding};
 
 /// Time for which a change is marked in its row.
@@ -44,10 +44,10 @@ pub(super) struct Changes {
 /// state changes.
 #[derive(Debug, Clone, Default)]
 struct Known {
-    here: Arc<HashMap<String, ConnectionState>>,
+    here: Arc<HashMap<String, TransportState>>,
     /// State of each removed connection, and the time of its removal. After an unmount and a
     /// mount, the new connection is compared with the old one.
-    gone: Arc<HashMap<String, (ConnectionState, Instant)>>,
+    gone: Arc<HashMap<String, (TransportState, Instant)>>,
 }
 
 impl Known {
@@ -56,19 +56,19 @@ impl Known {
         connections.len() == self.here.len()
             && connections
                 .iter()
-                .all(|one| self.here.get(&one.id) == Some(&ConnectionState::of(one)))
+                .all(|one| self.here.get(&one.id) == Some(&TransportState::of(one)))
     }
 
     /// Returns the last known state of a connection.
-    fn was(&self, id: &str, at: Instant) -> Option<ConnectionState> {
+    fn was(&self, id: &str, at: Instant) -> Option<TransportState> {
         let gone = || self.gone.get(id).filter(|(_, when)| is_told(at, *when)).map(|(was, _)| *was);
         self.here.get(id).copied().or_else(gone)
     }
 
     /// Returns the connections to remember once these are known.
     fn next(&self, connections: &[Connection], at: Instant) -> Self {
-        let here: HashMap<String, ConnectionState> =
-            connections.iter().map(|one| (one.id.clone(), ConnectionState::of(one))).collect();
+        let here: HashMap<String, TransportState> =
+            connections.iter().map(|one| (one.id.clone(), TransportState::of(one))).collect();
         let (most, longest) = GONE;
         let went = self.here.iter().map(|(id, was)| (id, (*was, at)));
         let gone = self.gone.iter().map(|(id, gone)| (id, *gone)).chain(went);
@@ -95,8 +95,8 @@ pub(super) struct Change {
     pub(super) at: Instant,
     /// Kind and instance of the consumer of the connection.
     consumer: (&'static str, String),
-    was: ConnectionState,
-    is: ConnectionState,
+    was: TransportState,
+    is: TransportState,
 }
 
 impl Change {
@@ -132,7 +132,7 @@ impl Changes {
             return;
         }
         for one in connections {
-            let is = ConnectionState::of(one);
+            let is = TransportState::of(one);
             if let Some(was) = known.was(&one.id, at).filter(|was| *was != is)
                 && self.connections.len() < MAX
             {

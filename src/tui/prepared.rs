@@ -9,9 +9,9 @@ use super::changes::Changes;
 use super::history::History;
 use super::{Place, Sample};
 use crate::analyse::findings::{HostFacts, findings};
-use crate::analyse::holding::Holding;
-use crate::analyse::share::Share;
+use crate::analyse::resource_counts::ResourceCounts;
 use crate::analyse::traffic::Traffic;
+use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{Finding, HostFailure, HostReport};
 
 /// Sample with all data that can be derived without earlier samples.
@@ -56,9 +56,9 @@ pub(super) struct Derived {
     /// Sum of the port traffic of each host.
     pub(super) hosts: Vec<Traffic>,
     /// Transports of the connections of each host.
-    pub(super) shares: Vec<Share>,
+    pub(super) shares: Vec<TransportCounts>,
     /// Processes and kernel modules that hold resources, for each host.
-    pub(super) holdings: Vec<Vec<Holding>>,
+    pub(super) holdings: Vec<Vec<ResourceCounts>>,
     /// Findings of this sample.
     pub(super) findings: Vec<Finding>,
 }
@@ -76,8 +76,8 @@ impl Prepared {
         let ports: Vec<Vec<Traffic>> = sample.reports.iter().map(traffic_of).collect();
         let derived = Arc::new(Derived {
             hosts: ports.iter().map(|all| Traffic::total(all.iter().copied())).collect(),
-            shares: sample.connections.iter().map(|all| Share::of(all)).collect(),
-            holdings: sample.reports.iter().map(Holding::all_of).collect(),
+            shares: sample.connections.iter().map(|all| TransportCounts::of(all)).collect(),
+            holdings: sample.reports.iter().map(ResourceCounts::all_of).collect(),
             ports,
             findings,
         });

@@ -17,7 +17,7 @@ use super::snapshot::Snapshot;
 use super::table_view::Stale;
 use super::theme::Token;
 use super::view::{Narrow, View};
-use crate::analyse::share::Share;
+use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{Finding, Severity, Subject};
 use crate::query::{Listing, Value};
 
@@ -61,7 +61,7 @@ pub(super) enum Graph<'snapshot> {
     /// Sparkline of received and sent traffic, with the rate of the port in bits per second.
     Trend(Track<'snapshot>, Option<u64>),
     /// Bar of the transports of the connections of a host.
-    Share(Share),
+    Share(TransportCounts),
     /// Text about a problem.
     Words(String),
 }

@@ -11,7 +11,7 @@ use super::history::History;
 use super::prepared::{Derived, Past, Prepared, failure};
 use super::{Place, Sample, Seen};
 use crate::analyse::findings::worst_first;
-use crate::analyse::share::Share;
+use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{Connection, Finding, HostFailure, HostReport, Reason, Subject};
 
 /// Data on the screen: one sample, its derived data, and what is kept from earlier samples.
@@ -136,10 +136,10 @@ impl Snapshot {
 
     /// Returns the transports of the connections of all hosts that responded; stale data is left
     /// out.
-    pub(super) fn share(&self) -> Share {
+    pub(super) fn share(&self) -> TransportCounts {
         let shares = self.derived.shares.iter().enumerate();
         let there = shares.filter(|(host, _)| self.failure(*host).is_none());
-        there.fold(Share::default(), |all, (_, one)| all.and(*one))
+        there.fold(TransportCounts::default(), |all, (_, one)| all.and(*one))
     }
 }
 

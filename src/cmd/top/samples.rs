@@ -7,8 +7,8 @@ use std::time::Instant;
 use super::own;
 use crate::analyse::connections::connections;
 use crate::analyse::qp_owner::name_owners;
-use crate::analyse::rate::Counted;
-use crate::analyse::vanished::Vanished;
+use crate::analyse::rate::CounterSample;
+use crate::analyse::removed_devices::RemovedDevices;
 use crate::cmd::live_hosts::Dated;
 use crate::tui::{Sample, Seen};
 
@@ -16,8 +16,8 @@ use crate::tui::{Sample, Seen};
 #[derive(Default)]
 pub(super) struct Samples {
     last: Option<Arc<Sample>>,
-    counted: Counted,
-    vanished: Vanished,
+    counted: CounterSample,
+    removed_devices: RemovedDevices,
 }
 
 impl Samples {
@@ -35,7 +35,7 @@ impl Samples {
             own::leave_out(&mut report);
             name_owners(&mut report);
             // The findings of the sample report the moves, so the result is not used.
-            self.vanished.note(index, &mut report, taken_ns);
+            self.removed_devices.note(index, &mut report, taken_ns);
             let before = last.as_ref().and_then(|last| last.seen.get(index)?.answered);
             let (failure, answered) = (report.failure.clone(), answered.or(before));
             if answered.is_some() {
@@ -51,7 +51,7 @@ impl Samples {
                 report.clone_from(kept);
             }
         }
-        self.counted = Counted::of(&reports);
+        self.counted = CounterSample::of(&reports);
         let connections = connections(&reports);
         let sample = Arc::new(Sample { at, taken_ns, reports, seen, connections });
         self.last = Some(Arc::clone(&sample));

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, fit};
 use super::nothing;
-use crate::analyse::share::Share;
+use crate::analyse::transport_counts::TransportCounts;
 use crate::query::Align;
 use crate::tui::columns::{Columns, Fitted, in_view};
 use crate::tui::glyphs::Glyphs;
@@ -173,7 +173,12 @@ fn age(silent: &Stale) -> String {
 }
 
 /// Draws the share of connections that use RDMA: `######..  6/8`.
-fn bar(canvas: &mut Canvas<'_>, area: Rect, (x, y, width): (usize, usize, usize), share: Share) {
+fn bar(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    (x, y, width): (usize, usize, usize),
+    share: TransportCounts,
+) {
     let all = share.rdma + share.tcp;
     let text = format!(" {}/{all}", share.rdma);
     let cells = width.saturating_sub(text.len()).min(16);

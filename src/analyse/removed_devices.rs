@@ -19,11 +19,11 @@ const MAX: usize = 256;
 
 /// Devices of a fixed list of hosts, by index of the host.
 #[derive(Debug, Default)]
-pub struct Vanished(Vec<BTreeMap<String, Device>>);
+pub struct RemovedDevices(Vec<BTreeMap<String, Device>>);
 
 /// A device that was removed or is back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Move {
+pub struct DeviceMove {
     /// Name of the host.
     pub host: String,
     /// Name of the device.
@@ -34,13 +34,13 @@ pub struct Move {
     pub back_ns: Option<u64>,
 }
 
-impl Vanished {
+impl RemovedDevices {
     /// Adds the removed devices to the report of a host. Returns the changes since the last
     /// report of the host.
     ///
     /// `place` is the index of the host. A host without a report, or whose devices could not be
     /// listed, does not change.
-    pub fn note(&mut self, place: usize, report: &mut HostReport, now_ns: u64) -> Vec<Move> {
+    pub fn note(&mut self, place: usize, report: &mut HostReport, now_ns: u64) -> Vec<DeviceMove> {
         let is_listed = report.rdma_core.is_some() && !report.problems.has("devices");
         if report.failure.is_some() || !is_listed {
             return Vec::new();
@@ -57,7 +57,7 @@ impl Vanished {
             let was_gone = before.and_then(|before| before.gone_since_ns);
             if let (Some(since_ns), None) = (was_gone, device.gone_since_ns) {
                 let (host, name) = (report.host.clone(), device.name.clone());
-                moves.push(Move { host, device: name, since_ns, back_ns: Some(now_ns) });
+                moves.push(DeviceMove { host, device: name, since_ns, back_ns: Some(now_ns) });
             }
             let is_same = before.is_some_and(|before| {
                 before.gone_since_ns == device.gone_since_ns
@@ -74,7 +74,7 @@ impl Vanished {
             if device.gone_since_ns.is_none() {
                 device.gone_since_ns = Some(now_ns);
                 let (host, device) = (report.host.clone(), name.clone());
-                moves.push(Move { host, device, since_ns: now_ns, back_ns: None });
+                moves.push(DeviceMove { host, device, since_ns: now_ns, back_ns: None });
             }
             gone.push(device.clone());
         }
@@ -107,9 +107,9 @@ fn told_removed(host: &str, device: &str, since_ns: u64) -> (String, Option<Stri
 
 /// Returns changes as findings; equal changes of several hosts are one finding.
 #[must_use]
-pub fn findings(moves: &[Move]) -> Vec<Finding> {
+pub fn findings(moves: &[DeviceMove]) -> Vec<Finding> {
     let mut all = folded::Folded::default();
-    for Move { host, device, since_ns, back_ns } in moves {
+    for DeviceMove { host, device, since_ns, back_ns } in moves {
         let (severity, (what, fix)) = match back_ns {
             None => (Severity::Fail, told_removed(host, device, *since_ns)),
             Some(back_ns) => {
@@ -150,25 +150,25 @@ mod tests {
 
     /// Returns the devices of the report after `note`, and the changes.
     fn noted(
-        vanished: &mut Vanished,
+        removed_devices: &mut RemovedDevices,
         mut report: HostReport,
         second: u64,
-    ) -> (Vec<Shown>, Vec<Move>) {
-        let moves = vanished.note(0, &mut report, second * SECOND);
+    ) -> (Vec<Shown>, Vec<DeviceMove>) {
+        let moves = removed_devices.note(0, &mut report, second * SECOND);
         let device = |one: &Device| (one.name.clone(), one.gone_since_ns, one.ports.len());
         (report.devices.iter().map(device).collect(), moves)
     }
 
     #[test]
     fn a_removed_device_stays_in_the_report_until_it_is_back() {
-        let mut vanished = Vanished::default();
+        let mut removed_devices = RemovedDevices::default();
         let both = ["rxe0", "rxe1"];
-        assert_eq!(noted(&mut vanished, report(&both), 1).1, []);
-        let (devices, moves) = noted(&mut vanished, report(&["rxe1"]), 2);
+        assert_eq!(noted(&mut removed_devices, report(&both), 1).1, []);
+        let (devices, moves) = noted(&mut removed_devices, report(&["rxe1"]), 2);
         assert_eq!(devices[0], ("rxe0".into(), Some(2 * SECOND), 1));
         assert_eq!(devices[1], ("rxe1".into(), None, 1));
         assert_eq!(moves.len(), 1);
-        let texts = |moves: &[Move]| {
+        let texts = |moves: &[DeviceMove]| {
             let finding = findings(moves).remove(0);
             (finding.severity, finding.subject.to_string(), finding.what, finding.fix)
         };
@@ -177,47 +177,47 @@ mod tests {
         assert_eq!(what, "the device was removed; first missing at 00:00:02Z");
         assert!(fix.unwrap().contains("on n1, ") && findings(&moves)[0].code == "device.gone");
         // A removed device is reported once and stays in the report.
-        let (devices, moves) = noted(&mut vanished, report(&["rxe1"]), 3);
+        let (devices, moves) = noted(&mut removed_devices, report(&["rxe1"]), 3);
         assert_eq!((devices[0].1, moves.len()), (Some(2 * SECOND), 0));
-        let (devices, moves) = noted(&mut vanished, report(&both), 14);
+        let (devices, moves) = noted(&mut removed_devices, report(&both), 14);
         assert!(devices.iter().all(|device| device.1.is_none()));
         assert_eq!(texts(&moves).2, "the device is back; it was missing for 12 s, since 00:00:02Z");
     }
 
     #[test]
     fn a_host_without_a_report_has_removed_nothing() {
-        let mut vanished = Vanished::default();
-        noted(&mut vanished, report(&["rxe0"]), 1);
+        let mut removed_devices = RemovedDevices::default();
+        noted(&mut removed_devices, report(&["rxe0"]), 1);
         let failed = HostReport::failed("n1", HostFailure::new(Reason::Timeout, "no response"));
-        assert_eq!(noted(&mut vanished, failed, 2), (Vec::new(), Vec::new()));
+        assert_eq!(noted(&mut removed_devices, failed, 2), (Vec::new(), Vec::new()));
         let mut unread = report(&[]);
         unread.rdma_core = None;
-        assert_eq!(noted(&mut vanished, unread, 3), (Vec::new(), Vec::new()));
+        assert_eq!(noted(&mut removed_devices, unread, 3), (Vec::new(), Vec::new()));
         let mut unloaded = report(&[]);
         unloaded.rdma_core = Some(false);
-        assert_eq!(noted(&mut vanished, unloaded, 4).0.len(), 1, "the modules were removed");
+        assert_eq!(noted(&mut removed_devices, unloaded, 4).0.len(), 1, "the modules were removed");
     }
 
     #[test]
     fn a_recorded_removal_is_kept_as_it_is() {
-        let mut vanished = Vanished::default();
+        let mut removed_devices = RemovedDevices::default();
         let mut recorded = report(&["rxe0"]);
         recorded.devices[0] = recorded.devices[0].removed(5 * SECOND);
-        let (devices, moves) = noted(&mut vanished, recorded, 9);
+        let (devices, moves) = noted(&mut removed_devices, recorded, 9);
         assert_eq!((devices[0].1, moves.len()), (Some(5 * SECOND), 0));
-        let (_, moves) = noted(&mut vanished, report(&["rxe0"]), 12);
+        let (_, moves) = noted(&mut removed_devices, report(&["rxe0"]), 12);
         assert_eq!(moves[0].since_ns, 5 * SECOND);
     }
 
     #[test]
     fn a_host_that_names_its_devices_anew_fills_nothing() {
-        let mut vanished = Vanished::default();
+        let mut removed_devices = RemovedDevices::default();
         for second in 0..1_000 {
             let name = format!("d{second}");
-            let (devices, _) = noted(&mut vanished, report(&[&name]), second);
+            let (devices, _) = noted(&mut removed_devices, report(&[&name]), second);
             assert!(devices.len() <= MAX + 1, "{}", devices.len());
         }
-        assert!(vanished.0[0].len() <= MAX + 1);
+        assert!(removed_devices.0[0].len() <= MAX + 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::model::{Connection, ConnectionVerdict, Transport};
 
 /// Number of connections by transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Share {
+pub struct TransportCounts {
     /// Connections over RDMA only.
     pub rdma: u32,
     /// Connections over TCP.
@@ -13,7 +13,7 @@ pub struct Share {
     pub fallen: u32,
 }
 
-impl Share {
+impl TransportCounts {
     /// Returns the sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

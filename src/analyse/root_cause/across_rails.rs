@@ -6,16 +6,16 @@ use crate::model::ping::{Code, Finding};
 
 /// Key of findings that are one on several rails: host, leaf switches, pair (only without host
 /// and leaf switches) and code.
-type Name = (Option<usize>, Vec<String>, Option<(usize, usize, bool)>, Code);
+type FindingKey = (Option<usize>, Vec<String>, Option<(usize, usize, bool)>, Code);
 
 /// Findings by key, in the order of the first occurrence.
-pub(super) struct Rails {
+pub(super) struct RailFindings {
     count: usize,
-    known: BTreeMap<Name, usize>,
+    known: BTreeMap<FindingKey, usize>,
     findings: Vec<Finding>,
 }
 
-impl Rails {
+impl RailFindings {
     pub(super) fn new(count: usize) -> Self {
         Self { count, known: BTreeMap::new(), findings: Vec::new() }
     }

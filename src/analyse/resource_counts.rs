@@ -6,7 +6,7 @@ use crate::model::{HostReport, Object, Owner, Resource};
 
 /// Number of RDMA objects of one owner on a host.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Holding {
+pub struct ResourceCounts {
     /// Owner; `None` if the kernel does not report one.
     pub owner: Option<Owner>,
     /// Devices of the objects, each once.
@@ -31,7 +31,7 @@ pub struct Holding {
     pub cm_ids: u32,
 }
 
-impl Holding {
+impl ResourceCounts {
     /// Returns the owners of the resources of a host, in the order of their first resource.
     #[must_use]
     pub fn all_of(report: &HostReport) -> Vec<Self> {
@@ -101,7 +101,7 @@ fn what_one_process_holds_is_one_row() {
         object(7, "mr", serde_json::json!({ "length_bytes": 4096 })),
         object(7, "mr", serde_json::json!({ "length_bytes": 4096 })),
     ]);
-    let all = Holding::all_of(&report);
+    let all = ResourceCounts::all_of(&report);
     let told: Vec<_> =
         all.iter().map(|one| (one.qps, one.failed_qps, one.mrs, one.mr_bytes)).collect();
     assert_eq!(told, [(1, 1, 2, Some(8192)), (1, 0, 0, None)]);

@@ -17,7 +17,7 @@ const DRIFT: u32 = 4096;
 type End<'reports> = (usize, &'reports str, u32);
 
 /// Remote end of each queue pair whose peer is among the hosts.
-pub(super) struct Mirrors<'reports> {
+pub(super) struct RemoteQueuePairs<'reports> {
     others: HashMap<End<'reports>, End<'reports>>,
 }
 
@@ -28,7 +28,7 @@ struct Known<'index, 'reports> {
     channel: &'index Channel<'reports>,
 }
 
-impl<'reports> Mirrors<'reports> {
+impl<'reports> RemoteQueuePairs<'reports> {
     pub(super) fn new(indices: &[Option<Index<'reports>>], hosts: &Hosts) -> Self {
         let mut known = Vec::new();
         let mut by_numbers: HashMap<(u32, u32), Vec<usize>> = HashMap::new();

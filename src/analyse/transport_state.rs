@@ -6,14 +6,14 @@ use crate::model::{Connection, ConnectionVerdict, Transport};
 
 /// Transport and verdict of a connection. A connection changed if one of them differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConnectionState {
+pub struct TransportState {
     /// Transport in use.
     pub transport: Transport,
     /// Verdict.
     pub verdict: ConnectionVerdict,
 }
 
-impl ConnectionState {
+impl TransportState {
     /// Returns the state of a connection.
     #[must_use]
     pub fn of(connection: &Connection) -> Self {
@@ -22,7 +22,7 @@ impl ConnectionState {
 }
 
 /// Formats `RDMA, ok`.
-impl fmt::Display for ConnectionState {
+impl fmt::Display for TransportState {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}, {}", self.transport.word(), self.verdict.word())
     }
