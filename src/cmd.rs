@@ -26,7 +26,8 @@ mod interrupt;
 mod launcher;
 mod link_peers;
 mod listing;
-mod live_hosts;
+mod listing_output;
+mod live_agents;
 mod local;
 mod man;
 mod outcome;
@@ -38,7 +39,6 @@ mod summary;
 mod top;
 mod upload_notes;
 mod usage;
-mod view;
 mod watch;
 
 use std::ffi::OsString;
@@ -48,7 +48,7 @@ use crate::capture::check_place;
 use crate::cli::{Cli, ColorWhen, Command, Format, Global, rewrite};
 use crate::term::{Color, OutputError, Term};
 
-use flags::Given;
+use flags::GivenFlags;
 
 pub use outcome::{Advice, Outcome};
 
@@ -96,7 +96,7 @@ fn terminal(global: &Global) -> Term {
 }
 
 /// Reads the configuration, then runs the command.
-fn run(cli: &mut Cli, given: &Given) -> anyhow::Result<Outcome> {
+fn run(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Outcome> {
     let typed = cli.global.clone();
     connection_flags::keep(&typed);
     let config = configure::apply(cli, given)?;

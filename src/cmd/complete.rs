@@ -21,7 +21,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use crate::cli::{Cli, Shell, ViewName};
 use crate::compat::Tool;
 use crate::model::Object;
-use crate::query::{Described, listings_of};
+use crate::query::{ColumnDescription, listings_of};
 use crate::term::Term;
 
 use super::flags::without_useless;
@@ -110,7 +110,7 @@ fn tree(words: &[OsString]) -> clap::Command {
 
 /// Returns the completer for the values of an argument.
 fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgValueCompleter> {
-    let of_columns: fn(&[Described], &str) -> Vec<CompletionCandidate> = match argument {
+    let of_columns: fn(&[ColumnDescription], &str) -> Vec<CompletionCandidate> = match argument {
         "hosts" | "matrix" | "clients" | "servers" | "targets" | "sets" => {
             return Some(ArgValueCompleter::new(hosts::complete));
         }

@@ -7,8 +7,8 @@ use crate::query::Settings;
 use crate::render::{Note, SettingsDocument, column_help, escape, to_json, to_json_lines};
 use crate::term::Term;
 
+use super::listing_output::{Hosts, ListingOutput};
 use super::outcome::say;
-use super::view::{Hosts, View};
 use super::{Advice, Outcome};
 
 /// Lists the settings, prints the schema of the file, or writes an example file.
@@ -36,7 +36,7 @@ pub(super) fn run(
         term.write_stdout(column_help::<Settings>())?;
         return Ok(Outcome::Complete);
     }
-    let view = View::<Settings>::new(global, term)?;
+    let view = ListingOutput::<Settings>::new(global, term)?;
     let entries = config.entries();
     term.write_stdout(match global.output() {
         Format::Json => to_json(&SettingsDocument::new(&entries))?,

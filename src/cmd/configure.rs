@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum as _;
 
 use super::Advice;
-use super::flags::Given;
+use super::flags::GivenFlags;
 use crate::cli::{Cli, ColorWhen, Command, Global, Launcher, PortsArgs, ThemeName};
 use crate::config::{Config, Key, Origin, SETTINGS, Value};
 
@@ -15,7 +15,7 @@ use crate::config::{Config, Key, Origin, SETTINGS, Value};
 ///
 /// # Errors
 /// The configuration is invalid.
-pub(super) fn apply(cli: &mut Cli, given: &Given) -> anyhow::Result<Config> {
+pub(super) fn apply(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Config> {
     if !reads_configuration(cli.command.as_ref()) {
         return Ok(Config::default());
     }
@@ -32,7 +32,7 @@ fn reads_configuration(command: Option<&Command>) -> bool {
     }
 }
 
-fn apply_to(cli: &mut Cli, config: &Config, given: &Given) {
+fn apply_to(cli: &mut Cli, config: &Config, given: &GivenFlags) {
     let queries_configured = queries_configured(cli);
     let listing = cli.command.as_ref().and_then(listing_of);
     let global = &mut cli.global;
@@ -138,7 +138,7 @@ fn listing_of(command: &Command) -> Option<&'static str> {
 }
 
 /// Adds the flags of a command line to the configuration, for the list of settings.
-fn with_flags(mut config: Config, global: &Global, given: &Given) -> Config {
+fn with_flags(mut config: Config, global: &Global, given: &GivenFlags) -> Config {
     for setting in SETTINGS {
         let Some(&flag) = given.flags_of(setting.key).first() else { continue };
         let list = |items: &[String]| Some(Value::List(items.to_vec()));

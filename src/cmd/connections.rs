@@ -19,7 +19,7 @@ use super::{Advice, Outcome};
 pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow::Result<Outcome> {
     refuse_consumer(global)?;
     let peers = LinkPeers::read(&args.fabric)?;
-    let reading = Reading { args, is_problem: Cell::new(false), before: RefCell::default() };
+    let reading = WatchState { args, is_problem: Cell::new(false), before: RefCell::default() };
     let recipe = Recipe::<Connections> {
         parts: [Part::Connections, Part::Resources, Part::Gids].into(),
         document: Parts::default(),
@@ -61,14 +61,14 @@ fn refuse_consumer(global: &Global) -> anyhow::Result<()> {
 }
 
 /// State that is kept between two samples.
-struct Reading<'args> {
+struct WatchState<'args> {
     args: &'args ConnectionsArgs,
     is_problem: Cell<bool>,
     /// State of each connection of each host that has responded.
     before: RefCell<HashMap<String, HashMap<String, TransportState>>>,
 }
 
-impl Reading<'_> {
+impl WatchState<'_> {
     /// Compares the verdicts of listed connections with the level of `--fail-on`.
     fn judge<'listed>(&self, mut listed: impl Iterator<Item = &'listed Connection>) {
         if listed.any(|connection| self.args.fail_on.is_reached(connection.verdict)) {
@@ -140,7 +140,7 @@ mod tests {
         HostReport { consumers, ..HostReport::empty(host, Via::Agent) }
     }
 
-    fn changes(reading: &Reading<'_>, reports: &[HostReport]) -> Vec<Option<String>> {
+    fn changes(reading: &WatchState<'_>, reports: &[HostReport]) -> Vec<Option<String>> {
         reading.rows(reports).into_iter().map(|row| row.change).collect()
     }
 
@@ -153,7 +153,7 @@ mod tests {
             fail_on: FailOn::Never,
         };
         let reading =
-            Reading { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
+            WatchState { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
         assert_eq!(changes(&reading, &[report("n1", "rdma")]), []);
         let fallen = changes(&reading, &[report("n1", "tcp")]);
         assert!(fallen[0].as_ref().is_some_and(|was| was.starts_with("was RDMA, ")), "{fallen:?}");
@@ -169,7 +169,7 @@ mod tests {
             fail_on: FailOn::Never,
         };
         let reading =
-            Reading { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
+            WatchState { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
         let failed =
             || HostReport::failed("n1", HostFailure::new(Reason::Connecting, "still connecting"));
         for (reports, expected) in [

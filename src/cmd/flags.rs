@@ -9,7 +9,7 @@ use crate::config::{Key, SETTINGS};
 use super::Advice;
 
 /// Flags and arguments of a command line.
-pub(super) struct Given {
+pub(super) struct GivenFlags {
     command: String,
     /// Long names of the given global flags.
     global: Vec<String>,
@@ -17,7 +17,7 @@ pub(super) struct Given {
     own: Vec<String>,
 }
 
-impl Given {
+impl GivenFlags {
     /// Returns the given flags of a setting, with their dashes.
     pub(super) fn flags_of(&self, key: Key) -> Vec<&'static str> {
         let flags = SETTINGS.iter().filter(|setting| setting.key == key);
@@ -44,7 +44,7 @@ impl Given {
 }
 
 /// Returns the flags and arguments of a command line.
-pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> Given {
+pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> GivenFlags {
     // clap copies global flags before the command into the matches of the subcommand.
     let (command, matches) = matches.subcommand().unwrap_or((SUMMARY, matches));
     let is_given = |arg: &&clap::Arg| {
@@ -70,7 +70,7 @@ pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> Given {
             None => format!("the {}", arg.get_id()),
         })
         .collect();
-    Given { command: command.to_owned(), global, own }
+    GivenFlags { command: command.to_owned(), global, own }
 }
 
 /// Returns the built clap tree; each command hides flags that have no effect on it.

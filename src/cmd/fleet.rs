@@ -1,6 +1,6 @@
 //! Queries remote hosts once, in parallel, and returns one report per host.
 //!
-//! Listings and captures use it. `live_hosts` queries hosts repeatedly.
+//! Listings and captures use it. `live_agents` queries hosts repeatedly.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -110,7 +110,7 @@ fn note(host: &Host, text: &str) -> Note {
 }
 
 /// Result of one host, with its transport.
-pub(super) struct Given<T> {
+pub(super) struct HostResult<T> {
     pub(super) what: T,
     pub(super) via: Via,
     /// Agent that could neither be ended nor killed.
@@ -118,12 +118,12 @@ pub(super) struct Given<T> {
 }
 
 /// Result of a host, or the reason for its failure.
-type Answer<T> = Result<Given<T>, HostFailure>;
+type HostReply<T> = Result<HostResult<T>, HostFailure>;
 
 /// Event while hosts are queried.
-enum Event<T> {
+enum QueryEvent<T> {
     /// The host with this index responded or failed.
-    Answered(usize, Answer<T>),
+    Answered(usize, HostReply<T>),
     /// No host responded for [`QUIET`], and some hosts are outstanding.
     Quiet,
 }
@@ -166,15 +166,15 @@ pub(super) fn report_in_batches(
     };
     query_hosts(global, hosts, ask, |event| {
         match event {
-            Event::Answered(index, answer) => {
+            QueryEvent::Answered(index, answer) => {
                 outstanding.remove(&index);
                 batch.push((index, report(&hosts[index], answer)));
             }
-            Event::Quiet if !batch.is_empty() => {
+            QueryEvent::Quiet if !batch.is_empty() => {
                 let waiting: Vec<&Host> = outstanding.iter().map(|index| &hosts[*index]).collect();
                 show(in_order(&mut batch), &waiting)?;
             }
-            Event::Quiet => {}
+            QueryEvent::Quiet => {}
         }
         Ok(())
     })?;
@@ -183,9 +183,9 @@ pub(super) fn report_in_batches(
     show(in_order(&mut batch), &[])
 }
 
-fn report(host: &Host, result: Answer<HostReport>) -> HostReport {
+fn report(host: &Host, result: HostReply<HostReport>) -> HostReport {
     match result {
-        Ok(Given { what, via, left }) => {
+        Ok(HostResult { what, via, left }) => {
             HostReport { host: host.to_string(), via, ..with_cleanup_failure(what, left) }
         }
         Err(failure) => HostReport::failed(host.to_string(), failure),
@@ -208,7 +208,7 @@ pub(super) fn record_hosts(
     for (host, result) in asked {
         let name = host.to_string();
         match result {
-            Ok(Given { what: Recording { taken_ns, left_out, entries }, via, left }) => {
+            Ok(HostResult { what: Recording { taken_ns, left_out, entries }, via, left }) => {
                 let head = CapturedHost { left_out, ..CapturedHost::new(&*name, via, taken_ns) };
                 let source = Recorded::new(entries.iter().cloned(), taken_ns);
                 let mut report = host_report(&source, parts, name, via);
@@ -230,10 +230,10 @@ fn ask_hosts<T: Send>(
     global: &Global,
     hosts: Vec<Host>,
     ask: impl Fn(&HostReader, Deadline) -> Result<T, HostFailure> + Sync,
-) -> anyhow::Result<Vec<(Host, Answer<T>)>> {
-    let mut answers: Vec<Option<Answer<T>>> = hosts.iter().map(|_| None).collect();
+) -> anyhow::Result<Vec<(Host, HostReply<T>)>> {
+    let mut answers: Vec<Option<HostReply<T>>> = hosts.iter().map(|_| None).collect();
     query_hosts(global, &hosts, ask, |event| {
-        if let Event::Answered(index, answer) = event {
+        if let QueryEvent::Answered(index, answer) = event {
             answers[index] = Some(answer);
         }
         Ok(())
@@ -251,7 +251,7 @@ fn query_hosts<T: Send>(
     global: &Global,
     hosts: &[Host],
     ask: impl Fn(&HostReader, Deadline) -> Result<T, HostFailure> + Sync,
-    mut each: impl FnMut(Event<T>) -> anyhow::Result<()>,
+    mut each: impl FnMut(QueryEvent<T>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let (starter, watchdog) = agent_starter(global, upload(global), hosts)?;
     let ask = |host: &Host| match ask_host(&starter, host, &ask) {
@@ -277,8 +277,8 @@ fn query_hosts<T: Send>(
         let mut result = Ok(());
         loop {
             let event = match answers.recv_timeout(QUIET) {
-                Ok((index, answer)) => Event::Answered(index, answer),
-                Err(RecvTimeoutError::Timeout) => Event::Quiet,
+                Ok((index, answer)) => QueryEvent::Answered(index, answer),
+                Err(RecvTimeoutError::Timeout) => QueryEvent::Quiet,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             if result.is_ok() {
@@ -296,12 +296,12 @@ fn ask_host<T>(
     starter: &AgentStarter,
     host: &Host,
     ask: impl Fn(&HostReader, Deadline) -> Result<T, HostFailure>,
-) -> Answer<T> {
+) -> HostReply<T> {
     let ReachedHost { what: reader, via, deadline } = starter.host_reader(host)?;
     match ask(&reader, deadline) {
         Ok(what) => {
             let left = reader.end(Deadline::after(LEAVE)).err();
-            Ok(Given { what, via, left })
+            Ok(HostResult { what, via, left })
         }
         Err(failure) => Err(starter.suggest_time(reader.give_up(failure), starter.timeout)),
     }

@@ -14,9 +14,9 @@ use crate::render::{Note, ReportDocument, column_help, escape, notes, to_json, t
 use crate::source::{ended_mads, stop_mads};
 use crate::term::Term;
 
+use super::listing_output::{Hosts, ListingOutput};
 use super::local::{self, Reports};
 use super::outcome::say;
-use super::view::{Hosts, View};
 use super::watch::Watch;
 use super::{Advice, Outcome, fleet, host_selection, interrupt, progress};
 
@@ -89,7 +89,7 @@ pub(super) fn run<L: Listing>(
         term.write_stdout(column_help::<L>())?;
         return Ok(Outcome::Complete);
     }
-    let mut view = View::<L>::new(global, term)?;
+    let mut view = ListingOutput::<L>::new(global, term)?;
     let parts = view.parts(&recipe.parts, &recipe.document)?.without(&recipe.given);
     let Some(every) = global.interval() else {
         if global.count.is_some() {
@@ -178,7 +178,7 @@ fn once<L: Listing>(
     global: &Global,
     term: Term,
     recipe: &Recipe<'_, L>,
-    view: &View<'_, L>,
+    view: &ListingOutput<'_, L>,
     parts: &Parts,
     keep: &impl Fn(&mut HostReport),
 ) -> anyhow::Result<Outcome> {
@@ -223,7 +223,7 @@ fn text<L: Listing>(
     global: &Global,
     term: Term,
     recipe: &Recipe<'_, L>,
-    view: &View<'_, L>,
+    view: &ListingOutput<'_, L>,
     reports: &Reports,
 ) -> anyhow::Result<String> {
     let Reports { hosts, hosts_named, taken_ns, .. } = reports;

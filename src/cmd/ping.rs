@@ -30,7 +30,7 @@ use crate::render::{PingDocument, column_help};
 use crate::term::Term;
 
 use self::output::ReportOutput;
-use self::real::Real;
+use self::real::RealRun;
 pub(super) use self::real::all_pairs;
 use self::stream::Stream;
 use self::watcher::Listener;
@@ -57,7 +57,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     if args.plan {
         return planned::run(global, args, term);
     }
-    let subject = Subject::of(global, args, term)?;
+    let subject = RunSource::of(global, args, term)?;
     match global.interval() {
         Some(every) => subject.watch(&mut output, every),
         None => subject.once(&output),
@@ -69,13 +69,13 @@ fn is_number(word: &str) -> bool {
 }
 
 /// Source of the results: real hosts, a simulated fabric, or a saved run.
-enum Subject<'a> {
-    Real(Box<Real>),
+enum RunSource<'a> {
+    Real(Box<RealRun>),
     Simulated(&'a Path, &'a PingArgs),
     Kept(&'a Path),
 }
 
-impl<'a> Subject<'a> {
+impl<'a> RunSource<'a> {
     fn of(global: &'a Global, args: &'a PingArgs, term: Term) -> anyhow::Result<Self> {
         if global.from.is_some() && global.names_hosts() {
             let fix = "select pairs with a filter expression: -w 'source==n1 or target==n1'";
@@ -84,7 +84,7 @@ impl<'a> Subject<'a> {
         Ok(match (&global.from, &args.simulate) {
             (Some(run), _) => Self::Kept(run),
             (None, Some(file)) => Self::Simulated(file, args),
-            (None, None) => Self::Real(Box::new(Real::new(global, args, term)?)),
+            (None, None) => Self::Real(Box::new(RealRun::new(global, args, term)?)),
         })
     }
 

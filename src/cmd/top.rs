@@ -7,19 +7,19 @@
 mod display;
 mod effects;
 mod frame_backend;
-mod gatherer;
 mod input;
 mod last_frame;
+mod latest_snapshot;
 mod matrix;
 mod new_file;
 mod origin;
-mod own;
+mod own_processes;
 mod player;
 mod recorder;
-mod samples;
+mod sample_builder;
+mod sampler;
 mod session;
 mod settings;
-mod slot;
 mod source;
 mod suspend;
 

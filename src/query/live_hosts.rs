@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::column::columns;
-use super::place::{OfHost, host, via};
-use super::{Column, Key, Listing, Value};
+use super::place_columns::{HasHost, host, via};
+use super::{Column, Listing, MetricLabel, Value};
 use crate::analyse::traffic::Traffic;
 use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{HostFailure, HostReport, PortState};
@@ -34,7 +34,7 @@ pub struct LiveHostRow<'report> {
     pub findings: u32,
 }
 
-impl OfHost for LiveHostRow<'_> {
+impl HasHost for LiveHostRow<'_> {
     fn report(&self) -> &HostReport {
         self.report
     }
@@ -47,7 +47,7 @@ impl Listing for LiveHosts {
 
     const EXAMPLE: &'static str = "state!=up";
 
-    const KEYS: &'static [Key] = &[Key::new("host", "host", "host")];
+    const KEYS: &'static [MetricLabel] = &[MetricLabel::new("host", "host", "host")];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via()]

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use super::column::columns;
-use super::place::{OfHost, host, via};
-use super::{Column, Key, Listing, Value};
+use super::place_columns::{HasHost, host, via};
+use super::{Column, Listing, MetricLabel, Value};
 use crate::analyse::resource_counts::ResourceCounts;
 use crate::model::{HostReport, Owner};
 
@@ -23,7 +23,7 @@ pub struct ProcessRow<'report> {
     pub holding: Option<Cow<'report, ResourceCounts>>,
 }
 
-impl OfHost for ProcessRow<'_> {
+impl HasHost for ProcessRow<'_> {
     fn report(&self) -> &HostReport {
         self.report
     }
@@ -36,10 +36,10 @@ impl Listing for Processes {
 
     const EXAMPLE: &'static str = "qps>100";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("process", "pid", "process.pid"),
-        Key::new("process", "name", "process.name"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("process", "pid", "process.pid"),
+        MetricLabel::new("process", "name", "process.name"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

@@ -160,10 +160,10 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::Meaning;
+    use crate::query::ValueMeaning;
 
     fn heading(title: &'static str, align: Align, rank: usize) -> Heading {
-        Heading { id: title, title, align, order: None, rank, meaning: Meaning::Plain }
+        Heading { id: title, title, align, order: None, rank, meaning: ValueMeaning::Plain }
     }
 
     fn line(cells: &[&str]) -> Line<'static> {

@@ -7,7 +7,7 @@ use super::glyphs::Glyphs;
 use super::measure::{fit, width, wrap};
 use super::theme::Token;
 use super::tone::tone;
-use crate::query::{Align, Meaning, Value};
+use crate::query::{Align, Value, ValueMeaning};
 use crate::render::escape;
 
 /// Line of styled pieces.
@@ -58,7 +58,7 @@ fn of_field(name: &str, value: &Value, room: usize, indent: usize, glyphs: Glyph
     let lines = wrap(&escape(&value.to_string()), room).into_iter().enumerate();
     let line = |(at, text): (usize, String)| {
         let before = if at == 0 { format!(" {name}{pad}  ") } else { " ".repeat(indent + 3) };
-        vec![(before, Token::Dim), (text, tone(Meaning::Plain, value))]
+        vec![(before, Token::Dim), (text, tone(ValueMeaning::Plain, value))]
     };
     lines.map(line).collect()
 }
@@ -81,7 +81,7 @@ fn of_fields(fields: &[(&'static str, Value)], room: usize, glyphs: Glyphs) -> V
         let rest = wide.saturating_sub(indent + 3 + width(&text));
         lines[at % rows].extend([
             (format!(" {name:indent$}  "), Token::Dim),
-            (text, tone(Meaning::Plain, value)),
+            (text, tone(ValueMeaning::Plain, value)),
             (" ".repeat(rest), Token::Plain),
         ]);
     }

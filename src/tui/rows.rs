@@ -94,7 +94,8 @@ pub(super) trait Listed: Listing {
     /// Returns the values that identify the row.
     fn key(row: &Self::Row<'_>) -> RowKey {
         let of_id = |id: &str| Self::COLUMNS.iter().find(|column| column.id == id);
-        let value = |key: &crate::query::Key| of_id(key.column).map(|column| column.value(row));
+        let value =
+            |key: &crate::query::MetricLabel| of_id(key.column).map(|column| column.value(row));
         Self::KEYS.iter().filter_map(value).collect()
     }
 

@@ -14,7 +14,7 @@ use super::table_view::{Choice, Heading, Line, TableView};
 use super::view::{Narrow, View};
 use crate::model::Subject;
 use crate::query::{
-    Align, Column, Described, Filter, FilterError, Order, describe_live, live_columns,
+    Align, Column, ColumnDescription, Filter, FilterError, Order, describe_live, live_columns,
 };
 
 /// Table of one view.
@@ -221,9 +221,9 @@ impl<L: Listed> TableView for Table<L> {
         Some((column.id, is_reversed))
     }
 
-    fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(Described, bool)> {
+    fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(ColumnDescription, bool)> {
         let shown = self.shown(snapshot);
-        let is_shown = |one: &Described| shown.iter().any(|column| column.id == one.id);
+        let is_shown = |one: &ColumnDescription| shown.iter().any(|column| column.id == one.id);
         describe_live::<L>().map(|one| (one, is_shown(&one))).collect()
     }
 

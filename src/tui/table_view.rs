@@ -9,7 +9,7 @@ use super::rows::{Graph, RowKey, RowText, Target};
 use super::snapshot::Snapshot;
 use super::view::{Narrow, View};
 use crate::model::Subject;
-use crate::query::{Align, Described, FilterError, Meaning, Value};
+use crate::query::{Align, ColumnDescription, FilterError, Value, ValueMeaning};
 
 /// Row that is in view.
 pub(super) struct Line<'snapshot> {
@@ -46,7 +46,7 @@ pub(super) struct Heading {
     pub(super) order: Option<bool>,
     /// Priority: on a narrow terminal, columns with a higher number are hidden first.
     pub(super) rank: usize,
-    pub(super) meaning: Meaning,
+    pub(super) meaning: ValueMeaning,
 }
 
 /// Table of any listing.
@@ -99,7 +99,7 @@ pub(super) trait TableView {
     /// Returns the column that the table is sorted by, and true for the largest first.
     fn order(&self) -> Option<(&'static str, bool)>;
     /// Returns all columns, each with true if it is shown.
-    fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(Described, bool)>;
+    fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(ColumnDescription, bool)>;
     /// Shows the default columns.
     fn reset_columns(&mut self);
     /// Shows a hidden column, or hides a shown one.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::real::{Reached, Real, leave, ping_host};
+use super::real::{ConnectResult, RealRun, end_agents, ping_host};
 use crate::analyse::root_cause::findings;
 use crate::cli::PingArgs;
 use crate::clock;
@@ -32,11 +32,11 @@ pub(super) fn refuse_long_interval(args: &PingArgs) -> anyhow::Result<()> {
     Err(Advice::error(what, format!("set a longer time limit: --slot {needed}s")))
 }
 
-impl Real {
+impl RealRun {
     /// Sends MADs from each host to the address, and ends the agents.
     pub(super) fn probe_address(
         &self,
-        reached: Vec<Reached>,
+        reached: Vec<ConnectResult>,
         started: Instant,
         effort: &Effort,
         to: MadAddressee,
@@ -68,7 +68,7 @@ impl Real {
             taken_ns: Some(taken_ns),
             elapsed_ms,
             startup_ms: 0,
-            left_behind: leave(reached),
+            left_behind: end_agents(reached),
         }
     }
 }

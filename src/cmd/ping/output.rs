@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use crate::cli::{Format, Global, OnlyPairs, PingArgs};
+use crate::cmd::listing_output::{Hosts, ListingOutput};
 use crate::cmd::outcome::say;
-use crate::cmd::view::{Hosts, View};
 use crate::cmd::{Advice, Outcome, connection_flags};
 use crate::model::ping::{PingDiff, PingReport};
 use crate::query::{self, pair_rows};
@@ -24,14 +24,14 @@ pub(super) struct ReportOutput<'a> {
     only_findings: bool,
     /// Kind of pairs that are printed; `None` for all.
     pub(super) only: Option<OnlyPairs>,
-    view: View<'a, query::Pairs>,
+    view: ListingOutput<'a, query::Pairs>,
 }
 
 impl<'a> ReportOutput<'a> {
     /// Reads and checks the flags.
     pub(super) fn new(global: &'a Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
         let (only_findings, only) = (args.findings, args.only);
-        let view = View::new(global, term)?;
+        let view = ListingOutput::new(global, term)?;
         if global.watch.is_none() && global.count.is_some() {
             let fix = "add --watch, or remove --count";
             return Err(Advice::error("--count is for --watch", fix));

@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use super::addressed;
 use super::leaves;
 use super::notes;
-use super::selection::{self, Place};
+use super::selection::{self, RunHost};
 use super::watcher::{Listener, Watcher};
 use crate::analyse::root_cause::findings;
 use crate::cli::{Global, PingArgs, RailsAsked};
@@ -40,7 +40,7 @@ const LEAVE: Duration = Duration::from_millis(2_500);
 const CLEAN_UP: Duration = Duration::from_secs(8);
 
 /// Host with a running agent.
-pub(super) struct Entered {
+pub(super) struct ConnectedHost {
     agent: Agent,
     /// Time at which the agent completed its handshake.
     hello: Instant,
@@ -48,11 +48,11 @@ pub(super) struct Entered {
 }
 
 /// Result of starting the agent of a host.
-pub(super) type Reached = Result<Entered, HostFailure>;
+pub(super) type ConnectResult = Result<ConnectedHost, HostFailure>;
 
 /// Run that can be repeated.
-pub(super) struct Real {
-    places: Vec<Place>,
+pub(super) struct RealRun {
+    places: Vec<RunHost>,
     plan: Plan,
     /// Leaf switch of each host, if a fabric file names them.
     topology: Option<Topology>,
@@ -62,7 +62,7 @@ pub(super) struct Real {
     fanout: usize,
 }
 
-impl Real {
+impl RealRun {
     /// Prepares the run of the flags; a signal cancels it.
     pub(super) fn new(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
         if addressed::to(args).is_some() {
@@ -75,7 +75,7 @@ impl Real {
         let topology = leaves::topology(args, &places, term)?;
         let plan = selection::plan(args, pairs, topology.as_ref(), selection::any_seed()?)?;
         selection::refuse_too_much(args, &plan)?;
-        let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
+        let hosts: Vec<Host> = places.iter().filter_map(RunHost::host).collect();
         let (starter, watchdog) = agent_starter(global, upload(global), &hosts)?;
         let fanout = usize::from(global.fanout);
         Ok(Self { places, plan, topology, args: args.clone(), starter, watchdog, fanout })
@@ -85,7 +85,7 @@ impl Real {
     fn to_address(global: &Global, args: &PingArgs) -> anyhow::Result<Self> {
         let places = selection::sources(global)?;
         let plan = Plan::all(places.len());
-        let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
+        let hosts: Vec<Host> = places.iter().filter_map(RunHost::host).collect();
         let (starter, watchdog) = agent_starter(global, upload(global), &hosts)?;
         let fanout = usize::from(global.fanout);
         let topology = None;
@@ -109,7 +109,7 @@ impl Real {
         let (reached, started) = self.gather(listener)?;
         let startup = started.saturating_duration_since(began);
         if let Some(error) = Self::unknown_rail(&reached, &effort.overrides) {
-            leave(reached);
+            end_agents(reached);
             return Err(error);
         }
         let report = match addressed::to(&self.args) {
@@ -121,18 +121,18 @@ impl Real {
 
     /// Starts the agent of each host; returns the results and the time of the last handshake or
     /// failure. The time of the pairs starts there, so an unresponsive host does not lengthen it.
-    fn gather(&self, listener: &Listener<'_>) -> anyhow::Result<(Vec<Reached>, Instant)> {
+    fn gather(&self, listener: &Listener<'_>) -> anyhow::Result<(Vec<ConnectResult>, Instant)> {
         let (places, watchdog) = (&self.places, &self.watchdog);
         let mut started = clock::now();
         listener.progress.reaches(places.len());
-        let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
+        let mut reached: Vec<Option<ConnectResult>> = places.iter().map(|_| None).collect();
         let parts = parts(&self.args);
-        let enter = |place: &Place| match enter(place, &self.starter, &parts) {
+        let connect = |place: &RunHost| match connect(place, &self.starter, &parts) {
             // In a canceled run, rdmactl closed the connections itself.
             Err(_) if watchdog.is_cancelled() => Err(cancelled()),
             result => result,
         };
-        fan_out(places, self.fanout, watchdog, enter, |index, result| {
+        fan_out(places, self.fanout, watchdog, connect, |index, result| {
             listener.progress.reached();
             started = started.max(result.as_ref().map_or_else(|_| clock::now(), |host| host.hello));
             reached[index] = Some(result);
@@ -142,8 +142,8 @@ impl Real {
         Ok((reached.collect(), started))
     }
 
-    pub(super) fn members<'a>(&self, reached: &'a [Reached]) -> Vec<Member<'a>> {
-        let member = |(place, reached): (&Place, &'a Reached)| Member {
+    pub(super) fn members<'a>(&self, reached: &'a [ConnectResult]) -> Vec<Member<'a>> {
+        let member = |(place, reached): (&RunHost, &'a ConnectResult)| Member {
             name: place.name(),
             inventory: reached.as_ref().ok().map(|entered| &entered.inventory),
             node: reached.as_ref().ok().map(|entered| &entered.agent as &dyn Node),
@@ -154,7 +154,7 @@ impl Real {
 
     /// Returns an error for the first rail of --rails that the hosts do not have. If no host was
     /// reached, the error names the first failure, because the rails are unknown.
-    fn unknown_rail(reached: &[Reached], overrides: &Overrides) -> Option<anyhow::Error> {
+    fn unknown_rail(reached: &[ConnectResult], overrides: &Overrides) -> Option<anyhow::Error> {
         let inventories = reached.iter().flatten().map(|entered| &entered.inventory);
         let rails = matrix::count_rails(inventories, overrides);
         let unknown = overrides.rails.iter().find(|&&rail| rail >= rails)?;
@@ -177,7 +177,7 @@ impl Real {
 
     fn probe(
         &self,
-        reached: Vec<Reached>,
+        reached: Vec<ConnectResult>,
         started: Instant,
         effort: &Effort,
         listener: &Listener<'_>,
@@ -196,7 +196,7 @@ impl Real {
         let results = matrix::run(&members, &self.plan, effort, topology, &watcher);
         drop(members);
         let elapsed_ms = milliseconds(started.elapsed());
-        let left_behind = leave(reached);
+        let left_behind = end_agents(reached);
         let mut tally = Tally::new(hosts.len(), topology);
         for pair in results.pairs.iter().filter(|pair| pair.verdict.code.was_tested()) {
             tally.add(pair.source, pair.target, 1);
@@ -254,13 +254,14 @@ pub(in crate::cmd) fn all_pairs(
     watchdog: &Watchdog,
     tell: impl Fn(Note) + Send + Sync + 'static,
 ) -> anyhow::Result<PingReport> {
-    let places: Vec<Place> = hosts.iter().cloned().map(Place::There).collect();
+    let places: Vec<RunHost> = hosts.iter().cloned().map(RunHost::Remote).collect();
     let (args, watchdog) = (PingArgs::default(), watchdog.clone());
     let plan = selection::plan(&args, Pairs::all(places.len()), None, 0)?;
     selection::refuse_too_much(&args, &plan)?;
     let starter = agent_starter_beside_screen(&watchdog, global, upload(global), hosts, tell)?;
     let fanout = usize::from(global.fanout);
-    Real { places, plan, topology: None, args, starter, watchdog, fanout }.run(&Listener::default())
+    RealRun { places, plan, topology: None, args, starter, watchdog, fanout }
+        .run(&Listener::default())
 }
 
 /// Returns the upload policy. A ping needs rdmactl on each host, so it is uploaded unless
@@ -270,11 +271,11 @@ fn upload(global: &Global) -> UploadPolicy {
 }
 
 /// Connects to the agent of one host, reads its inventory, and starts its worker.
-fn enter(place: &Place, starter: &AgentStarter, parts: &Parts) -> Reached {
+fn connect(place: &RunHost, starter: &AgentStarter, parts: &Parts) -> ConnectResult {
     let began = clock::now();
     let started = match place {
-        Place::Here => start_local(starter),
-        Place::There(host) => starter.agent(host).map(|found| (found.what, found.deadline)),
+        RunHost::Local => start_local(starter),
+        RunHost::Remote(host) => starter.agent(host).map(|found| (found.what, found.deadline)),
     };
     let (agent, deadline) = started.map_err(|failure| {
         let failure = starter.suggest_time(failure, began.elapsed());
@@ -287,9 +288,11 @@ fn enter(place: &Place, starter: &AgentStarter, parts: &Parts) -> Reached {
     });
     match entered {
         // The report has the name from the command line, not the hostname of the host.
-        Ok(report) => {
-            Ok(Entered { agent, hello, inventory: HostReport { host: place.name(), ..report } })
-        }
+        Ok(report) => Ok(ConnectedHost {
+            agent,
+            hello,
+            inventory: HostReport { host: place.name(), ..report },
+        }),
         Err(failure) => Err(starter.suggest_time(agent.give_up(failure), began.elapsed())),
     }
 }
@@ -359,7 +362,7 @@ fn overrides(args: &PingArgs) -> Overrides {
 }
 
 /// Ends all agents at once; returns the agents that could not be ended.
-pub(super) fn leave(reached: Vec<Reached>) -> Vec<String> {
+pub(super) fn end_agents(reached: Vec<ConnectResult>) -> Vec<String> {
     let deadline = Deadline::after(LEAVE);
     let agents = reached.into_iter().filter_map(|reached| Some(reached.ok()?.agent));
     let left_behind = Mutex::new(Vec::new());

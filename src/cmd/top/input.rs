@@ -34,7 +34,7 @@ pub(super) enum Input {
     Hangup,
     /// A thread panicked, and the terminal was restored.
     Panicked,
-    /// A new snapshot is in the slot.
+    /// A new snapshot is in [`LatestSnapshot`](super::latest_snapshot::LatestSnapshot).
     Fresh,
     /// Matrix of a completed ping.
     Matrix(Arc<PingReport>),

@@ -18,7 +18,7 @@ use crate::tui::Sample;
 const WAITING: usize = 8;
 
 /// Sender of samples to a recorder. Dropping it ends the file.
-pub(super) struct Feed {
+pub(super) struct SampleSender {
     samples: SyncSender<Arc<Sample>>,
     teller: InputSender,
 }
@@ -29,7 +29,7 @@ pub(super) struct Recorder {
     done: Receiver<()>,
 }
 
-impl Feed {
+impl SampleSender {
     /// Queues a sample. If the queue is full, the sample is dropped with a message, because
     /// gathering must not wait for a disk.
     pub(super) fn put(&self, sample: Arc<Sample>) {
@@ -45,7 +45,7 @@ impl Recorder {
     ///
     /// # Errors
     /// The system creates no thread.
-    pub(super) fn start(number: u64, teller: &InputSender) -> io::Result<(Feed, Self)> {
+    pub(super) fn start(number: u64, teller: &InputSender) -> io::Result<(SampleSender, Self)> {
         let (samples, taken) = mpsc::sync_channel(WAITING);
         let (is_done, done) = mpsc::channel();
         let told = teller.clone();
@@ -56,7 +56,7 @@ impl Recorder {
             told.send(Input::RecordingEnded(number));
         };
         thread::Builder::new().name("recorder".into()).spawn(serve)?;
-        Ok((Feed { samples, teller: teller.clone() }, Self { number, done }))
+        Ok((SampleSender { samples, teller: teller.clone() }, Self { number, done }))
     }
 
     /// Returns true if the recorder has ended.

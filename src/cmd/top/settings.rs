@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::origin::Origin;
 use crate::cli::{ColorWhen, Global, ThemeName, TopArgs, ViewName};
 use crate::cmd::Advice;
-use crate::cmd::view::refuse_host_set;
+use crate::cmd::listing_output::refuse_host_set;
 use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processes};
 use crate::term::Term;
 use crate::tui::{Event, Glyphs, Settings, Theme, View};

@@ -42,8 +42,8 @@ impl Session<'_> {
             return Ok(flow);
         }
         if self.source.is_none() {
-            let (slot, sender) = (self.slot.clone(), self.sender.clone());
-            self.source = Some(self.origin.source(self.global, source_state, slot, sender)?);
+            let (latest, sender) = (self.latest.clone(), self.sender.clone());
+            self.source = Some(self.origin.source(self.global, source_state, latest, sender)?);
         }
         for input in kept {
             let flow = self.take(input, inputs)?;

@@ -1,9 +1,9 @@
 //! Lists the nodes on routes between two nodes of a subnet, for `rdmactl fabric routes A B`.
 
 use super::super::column::columns;
-use super::super::{Column, Key, Listing, Value};
+use super::super::{Column, Listing, MetricLabel, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, node_guid, node_kind, node_name,
+    FabricPlace, HasFabric, HasNode, fabric_host, is_unreadable, node_guid, node_kind, node_name,
     subnet,
 };
 use crate::analyse::fabric::routes::{Hop, Route, RouteFailure};
@@ -34,13 +34,13 @@ impl HopRow<'_> {
     }
 }
 
-impl OfFabric for HopRow<'_> {
+impl HasFabric for HopRow<'_> {
     fn place(&self) -> FabricPlace<'_> {
         self.place
     }
 }
 
-impl OfNode for HopRow<'_> {
+impl HasNode for HopRow<'_> {
     fn node_index(&self) -> Option<usize> {
         Some(self.hop.node)
     }
@@ -53,13 +53,13 @@ impl Listing for FabricRoutes {
 
     const EXAMPLE: &'static str = "rate<400G";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("subnet", "subnet", "subnet.prefix"),
-        Key::new("hop", "lid", "hop.lid"),
-        Key::new("hop", "hop", "hop.number"),
-        Key::new("node", "guid", "node.guid"),
-        Key::new("node", "node", "node.name"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("subnet", "subnet", "subnet.prefix"),
+        MetricLabel::new("hop", "lid", "hop.lid"),
+        MetricLabel::new("hop", "hop", "hop.number"),
+        MetricLabel::new("node", "guid", "node.guid"),
+        MetricLabel::new("node", "node", "node.name"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

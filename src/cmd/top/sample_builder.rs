@@ -4,23 +4,23 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::own;
+use super::own_processes;
 use crate::analyse::connections::connections;
 use crate::analyse::qp_owner::name_owners;
 use crate::analyse::rate::CounterSample;
 use crate::analyse::removed_devices::RemovedDevices;
-use crate::cmd::live_hosts::Dated;
+use crate::cmd::live_agents::DatedReport;
 use crate::tui::{Sample, Seen};
 
 /// Maker of samples, with the state that it keeps between two samples.
 #[derive(Default)]
-pub(super) struct Samples {
+pub(super) struct SampleBuilder {
     last: Option<Arc<Sample>>,
     counted: CounterSample,
     removed_devices: RemovedDevices,
 }
 
-impl Samples {
+impl SampleBuilder {
     /// Returns the last sample.
     pub(super) fn last(&self) -> Option<&Arc<Sample>> {
         self.last.as_ref()
@@ -28,11 +28,16 @@ impl Samples {
 
     /// Returns the next sample. The hosts are the same in every sample. A host without a new
     /// report keeps its last report.
-    pub(super) fn next(&mut self, read: Vec<Dated>, at: Instant, taken_ns: u64) -> Arc<Sample> {
+    pub(super) fn next(
+        &mut self,
+        read: Vec<DatedReport>,
+        at: Instant,
+        taken_ns: u64,
+    ) -> Arc<Sample> {
         let last = self.last.take();
         let (mut reports, mut seen) = (Vec::new(), Vec::new());
-        for (index, Dated { mut report, answered }) in read.into_iter().enumerate() {
-            own::leave_out(&mut report);
+        for (index, DatedReport { mut report, answered }) in read.into_iter().enumerate() {
+            own_processes::leave_out(&mut report);
             name_owners(&mut report);
             // The findings of the sample report the moves, so the result is not used.
             self.removed_devices.note(index, &mut report, taken_ns);
@@ -76,13 +81,13 @@ mod tests {
         HostReport { devices, ..HostReport::empty("n1", Via::Agent) }
     }
 
-    fn here(value: u64, at: Instant) -> Dated {
-        Dated { report: report(value), answered: Some(at) }
+    fn here(value: u64, at: Instant) -> DatedReport {
+        DatedReport { report: report(value), answered: Some(at) }
     }
 
-    fn silent(answered: Option<Instant>) -> Dated {
+    fn silent(answered: Option<Instant>) -> DatedReport {
         let failure = HostFailure::new(Reason::Lost, "gone");
-        Dated { report: HostReport::failed("n1", failure), answered }
+        DatedReport { report: HostReport::failed("n1", failure), answered }
     }
 
     fn rate_bps(sample: &Sample) -> Option<u64> {
@@ -115,8 +120,8 @@ mod tests {
             holders: Some(names.iter().map(|(pid, name)| holder(*pid, name)).collect()),
             ..Consumers::default()
         });
-        let read = Dated { report, answered: Some(at) };
-        let sample = Samples::default().next(vec![read], at, 1);
+        let read = DatedReport { report, answered: Some(at) };
+        let sample = SampleBuilder::default().next(vec![read], at, 1);
         let users: Vec<&str> =
             sample.connections[0].iter().map(|one| one.consumer.instance.as_str()).collect();
         assert_eq!(users, ["rdmactl-like[8]"]);
@@ -126,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_host_that_falls_silent_keeps_its_last_answer_with_its_rates() {
-        let (at, mut samples) = (clock::now(), Samples::default());
+        let (at, mut samples) = (clock::now(), SampleBuilder::default());
         assert_eq!(rate_bps(&samples.next(vec![here(1, at)], at, 1)), None);
         let last = samples.next(vec![here(2, at)], at, 2);
         assert_eq!(rate_bps(&last), Some(8_000));
@@ -143,7 +148,7 @@ mod tests {
 
     #[test]
     fn whoever_asks_anew_keeps_what_was_answered_before() {
-        let (at, mut samples) = (clock::now(), Samples::default());
+        let (at, mut samples) = (clock::now(), SampleBuilder::default());
         let last = samples.next(vec![here(1, at)], at, 1);
         let kept = samples.next(vec![silent(None)], at, 2);
         assert_eq!((&kept.reports, kept.seen[0].answered), (&last.reports, Some(at)));
@@ -151,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_host_that_never_answered_has_only_its_failure() {
-        let (at, mut samples) = (clock::now(), Samples::default());
+        let (at, mut samples) = (clock::now(), SampleBuilder::default());
         for taken_ns in 1..3 {
             let sample = samples.next(vec![silent(None)], at, taken_ns);
             assert!(sample.reports[0].devices.is_empty());

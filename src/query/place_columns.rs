@@ -2,28 +2,28 @@
 
 use super::column::Listing;
 use super::device_row::{LIDS, NETDEV, PEER, PROTOCOL};
-use super::{Align, Column, DeviceRow, Meaning, Shown, Value};
+use super::{Align, Column, DeviceRow, ShowCondition, Value, ValueMeaning};
 use crate::model::{HostReport, LinkPeer, Port};
 
 /// A row that belongs to a host.
-pub(super) trait OfHost {
+pub(super) trait HasHost {
     /// Returns the report of the host.
     fn report(&self) -> &HostReport;
 }
 
 /// A row that belongs to a device or port, if the host has any.
-pub(super) trait OfPort {
+pub(super) trait HasPort {
     /// Returns the port, with its device and host.
     fn place(&self) -> &DeviceRow<'_>;
 }
 
-impl<Row: OfPort> OfHost for Row {
+impl<Row: HasPort> HasHost for Row {
     fn report(&self) -> &HostReport {
         self.place().report
     }
 }
 
-impl OfPort for DeviceRow<'_> {
+impl HasPort for DeviceRow<'_> {
     fn place(&self) -> &DeviceRow<'_> {
         self
     }
@@ -42,8 +42,8 @@ macro_rules! shared {
                 id: $id,
                 title: $title,
                 align: Align::$align,
-                shown: Shown::$shown,
-                meaning: Meaning::Plain,
+                shown: ShowCondition::$shown,
+                meaning: ValueMeaning::Plain,
                 help: $help,
                 sources: &[&[$($source),*] $(, $group)?],
                 get: $get,
@@ -55,54 +55,54 @@ macro_rules! shared {
 pub(super) use shared;
 
 shared! {
-    OfHost host: "host" "HOST" Left WithHosts [] "Name of the host"
+    HasHost host: "host" "HOST" Left WithHosts [] "Name of the host"
         |row| Value::Text(row.report().host.clone());
-    OfHost via: "via" "VIA" Left VerboseWithHosts [] "How the host was read: local, agent, upload, sh (no rdmactl on the host), file"
+    HasHost via: "via" "VIA" Left VerboseWithHosts [] "How the host was read: local, agent, upload, sh (no rdmactl on the host), file"
         |row| Value::via(row.report());
-    OfPort device: "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
+    HasPort device: "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
         |row| row.place().of_device(|device| Value::text(Some(&device.name)));
-    OfPort port: "port.number" "PORT" Right Always ["device.ports"] "Port number"
+    HasPort port: "port.number" "PORT" Right Always ["device.ports"] "Port number"
         |row| of_port(row, |port| Value::int(Some(port.number)));
-    OfPort state: "port.state" "STATE" Left Always ["port.state"] "Logical port state; gone for a removed device; for an unreachable host the reason"
+    HasPort state: "port.state" "STATE" Left Always ["port.state"] "Logical port state; gone for a removed device; for an unreachable host the reason"
         |row| row.place().state();
-    OfPort phys_state: "port.phys_state" "PHYS" Left Always ["port.phys_state"] "Physical port state"
+    HasPort phys_state: "port.phys_state" "PHYS" Left Always ["port.phys_state"] "Physical port state"
         |row| of_port(row, |port| Value::text(port.phys_state.as_ref()));
-    OfPort protocol: "port.protocol" "LINK" Left Always ["port.gids"] + PROTOCOL
+    HasPort protocol: "port.protocol" "LINK" Left Always ["port.gids"] + PROTOCOL
         "Protocol of the port: IB, RoCE, iWARP, OPA, EFA, usNIC; InfiniBand without a known driver"
         |row| row.place().link();
-    OfPort rate: "port.rate_bps" "RATE" Right Always ["port.rate_bps", "port.state"] + NETDEV
+    HasPort rate: "port.rate_bps" "RATE" Right Always ["port.rate_bps", "port.state"] + NETDEV
         "Data rate of an active port; on Ethernet the speed of the network interface"
         |row| row.place().rate();
-    OfPort rate_text: "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "Text of the kernel's rate file (sysfs ports/N/rate)"
+    HasPort rate_text: "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "Text of the kernel's rate file (sysfs ports/N/rate)"
         |row| of_port(row, |port| Value::text(port.rate_text.as_ref()));
-    OfPort netdev: "port.netdev" "NETDEV" Left Always [] + NETDEV "Network interface of the port"
+    HasPort netdev: "port.netdev" "NETDEV" Left Always [] + NETDEV "Network interface of the port"
         |row| row.place().of_netdev(|port| Value::text(port.netdev.as_ref()));
-    OfPort netdev_mtu: "port.netdev_mtu" "NETDEV_MTU" Right Always ["port.netdev_mtu"] + NETDEV
+    HasPort netdev_mtu: "port.netdev_mtu" "NETDEV_MTU" Right Always ["port.netdev_mtu"] + NETDEV
         "MTU of the network interface in bytes"
         |row| row.place().of_netdev(|port| Value::bytes(port.netdev_mtu));
-    OfPort active_mtu: "port.active_mtu" "MTU" Right Verbose ["verbs", "port.verbs"] "Active RDMA MTU in bytes"
+    HasPort active_mtu: "port.active_mtu" "MTU" Right Verbose ["verbs", "port.verbs"] "Active RDMA MTU in bytes"
         |row| of_port(row, |port| Value::bytes(port.active_mtu));
-    OfPort max_mtu: "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
+    HasPort max_mtu: "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
         |row| of_port(row, |port| Value::bytes(port.max_mtu));
-    OfPort lid: "port.lid" "LID" Right Verbose ["port.lid"] + LIDS "Local identifier (LID) of the port"
+    HasPort lid: "port.lid" "LID" Right Verbose ["port.lid"] + LIDS "Local identifier (LID) of the port"
         |row| of_port(row, |port| Value::hex(port.lid));
-    OfPort sm_lid: "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid"] + LIDS "LID of the subnet manager"
+    HasPort sm_lid: "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid"] + LIDS "LID of the subnet manager"
         |row| of_port(row, |port| Value::hex(port.sm_lid));
-    OfPort remote: "port.link_peer.node" "REMOTE" Left Asked ["port.link_peer"] + PEER
+    HasPort remote: "port.link_peer.node" "REMOTE" Left Asked ["port.link_peer"] + PEER
         "Node at the other end of an InfiniBand link (read by MADs, or with --fabric from a file)"
         |row| of_peer(row, |peer| Value::text(Some(peer.title())));
-    OfPort remote_port: "port.link_peer.node_port" "REMOTE_PORT" Right Asked ["port.link_peer"] + PEER
+    HasPort remote_port: "port.link_peer.node_port" "REMOTE_PORT" Right Asked ["port.link_peer"] + PEER
         "Port at the other end of an InfiniBand link"
         |row| of_peer(row, |peer| Value::int(Some(peer.node_port.into())));
-    OfPort leaf_switch: "port.leaf_switch" "LEAF_SWITCH" Left Asked ["port.link_peer"] + PEER
+    HasPort leaf_switch: "port.leaf_switch" "LEAF_SWITCH" Left Asked ["port.link_peer"] + PEER
         "Leaf switch that the port is connected to"
         |row| of_peer(row, |peer| Value::text(peer.is_switch().then(|| peer.title())));
 }
 
-fn of_peer(row: &impl OfPort, get: impl Fn(&LinkPeer) -> Value) -> Value {
+fn of_peer(row: &impl HasPort, get: impl Fn(&LinkPeer) -> Value) -> Value {
     of_port(row, |port| port.link_peer.as_ref().map_or(Value::Absent, &get))
 }
 
-fn of_port(row: &impl OfPort, get: impl Fn(&Port) -> Value) -> Value {
+fn of_port(row: &impl HasPort, get: impl Fn(&Port) -> Value) -> Value {
     row.place().of_port(get)
 }

@@ -1,6 +1,6 @@
 //! Applies the flags of a listing: filter, order, columns and output format.
 //!
-//! All listings of `cmd` print their rows through a [`View`]; it reads no hosts itself.
+//! All listings of `cmd` print their rows through a [`ListingOutput`]; it reads no hosts itself.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use crate::model::ping::PingHost;
 use crate::model::{HostFailure, HostReport, Parts};
 use crate::names;
 use crate::query::{
-    Column, Defaults, Filter, Listing, Order, Shown, Words, cells, describe, drop_common,
+    Column, Defaults, Filter, Listing, Order, ShowCondition, Words, cells, describe, drop_common,
     drop_unknown, fold, select, words_of,
 };
 use crate::render::{Note, blocks, csv, plain, prom, table};
@@ -63,7 +63,7 @@ impl<'reports> Hosts<'reports> {
 }
 
 /// Rows, columns and format that the flags select.
-pub(super) struct View<'global, L: Listing> {
+pub(super) struct ListingOutput<'global, L: Listing> {
     filter: Option<Filter<L>>,
     order: Option<Order<L>>,
     /// True if the next rows get a heading.
@@ -76,7 +76,7 @@ pub(super) struct View<'global, L: Listing> {
     matched: Cell<(usize, usize)>,
 }
 
-impl<'global, L: Listing> View<'global, L> {
+impl<'global, L: Listing> ListingOutput<'global, L> {
     pub(super) fn new(global: &'global Global, term: Term) -> anyhow::Result<Self> {
         refuse_host_set(global)?;
         refuse_late_plus(global)?;
@@ -321,6 +321,6 @@ fn among_them<L: Listing>() -> String {
 }
 
 fn usual_columns<L: Listing>() -> impl Iterator<Item = String> {
-    let shown = L::COLUMNS.iter().filter(|column| column.shown == Shown::Always);
+    let shown = L::COLUMNS.iter().filter(|column| column.shown == ShowCondition::Always);
     shown.map(|column| column.title.to_lowercase())
 }

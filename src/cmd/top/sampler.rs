@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::source::{Channels, Ended, Order, SourceState};
+use super::source::{Channels, SourceCommand, SourceResult, SourceState};
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
-use crate::cmd::live_hosts::{Dated, LiveHosts, WORD};
+use crate::cmd::live_agents::{DatedReport, LiveAgents, WORD};
 use crate::cmd::local;
 use crate::model::{HostReport, Parts};
 use crate::tui::Prepared;
@@ -16,8 +16,8 @@ use crate::tui::Prepared;
 const YIELD: i32 = 5;
 
 /// Repeatedly queries hosts, and makes samples of their reports.
-pub(super) struct Gatherer {
-    pub(super) subject: Subject,
+pub(super) struct Sampler {
+    pub(super) subject: SampledHosts,
     /// Interval between the starts of two samples; `None` for a single sample.
     pub(super) every: Option<Duration>,
     /// State from an earlier source.
@@ -25,16 +25,16 @@ pub(super) struct Gatherer {
 }
 
 /// Hosts to query.
-pub(super) enum Subject {
+pub(super) enum SampledHosts {
     /// This host, another root, or a capture.
     Local(Box<Global>, Parts),
     /// Other hosts.
-    Hosts(LiveHosts),
+    Hosts(LiveAgents),
 }
 
-impl Gatherer {
+impl Sampler {
     /// Gathers until the sender of the orders is dropped.
-    pub(super) fn run(mut self, channels: &Channels) -> Ended {
+    pub(super) fn run(mut self, channels: &Channels) -> SourceResult {
         // Key handling has priority; threads started from here inherit the niceness. If it cannot
         // be set, all threads have the same priority.
         let _ = rustix::process::nice(YIELD);
@@ -47,7 +47,7 @@ impl Gatherer {
                     if let Some(recording) = &self.source_state.recording {
                         recording.put(Arc::clone(&sample));
                     }
-                    channels.slot.put(self.source_state.snapshots.next(Prepared::of(sample)));
+                    channels.latest.put(self.source_state.snapshots.next(Prepared::of(sample)));
                 }
                 Err(error) => channels.teller.complain(format!("{error:#}")),
             }
@@ -56,26 +56,26 @@ impl Gatherer {
             }
         }
         let left = match self.subject {
-            Subject::Local(..) => Vec::new(),
-            Subject::Hosts(hosts) => hosts.end(),
+            SampledHosts::Local(..) => Vec::new(),
+            SampledHosts::Hosts(hosts) => hosts.end(),
         };
-        Ended { source_state: self.source_state, left }
+        SourceResult { source_state: self.source_state, left }
     }
 
     /// Reads one sample; returns the reports and the wall-clock time in nanoseconds.
-    fn read(&self) -> anyhow::Result<(Vec<Dated>, u64)> {
+    fn read(&self) -> anyhow::Result<(Vec<DatedReport>, u64)> {
         match &self.subject {
-            Subject::Local(global, parts) => {
+            SampledHosts::Local(global, parts) => {
                 let reports = local::read(global, parts)?;
                 let now = clock::now();
                 let dated = |report: HostReport| {
                     let answered = report.failure.is_none().then_some(now);
-                    Dated { report, answered }
+                    DatedReport { report, answered }
                 };
                 let taken_ns = reports.taken_ns.unwrap_or_else(clock::wall_ns);
                 Ok((reports.hosts.into_iter().map(dated).collect(), taken_ns))
             }
-            Subject::Hosts(hosts) => {
+            SampledHosts::Hosts(hosts) => {
                 let read = hosts.read(self.every.unwrap_or_default())?;
                 Ok((read, clock::wall_ns()))
             }
@@ -88,21 +88,21 @@ impl Gatherer {
         loop {
             let wait = due.map_or(WORD, |due| due.remaining().min(WORD));
             match channels.orders.recv_timeout(wait) {
-                Ok(Order::Record(feed)) => {
+                Ok(SourceCommand::Record(feed)) => {
                     // A recording starts with the visible sample.
                     if let Some(last) = self.source_state.samples.last() {
                         feed.put(Arc::clone(last));
                     }
                     self.source_state.recording = Some(feed);
                 }
-                Ok(Order::StopRecording) => self.source_state.recording = None,
+                Ok(SourceCommand::StopRecording) => self.source_state.recording = None,
                 // The state sends these only for recordings.
-                Ok(Order::Step(_) | Order::PlayOrPause) => {}
+                Ok(SourceCommand::Step(_) | SourceCommand::PlayOrPause) => {}
                 Err(RecvTimeoutError::Timeout) if due.is_some_and(Deadline::is_over) => {
                     return true;
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Subject::Hosts(hosts) = &self.subject {
+                    if let SampledHosts::Hosts(hosts) = &self.subject {
                         hosts.tend();
                     }
                 }

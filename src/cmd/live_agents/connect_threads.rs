@@ -1,27 +1,27 @@
 //! Connects to hosts in background threads, so that samples of connected hosts are not delayed.
 //!
-//! `live_hosts` adds hosts to the queue and receives the first reports.
+//! `live_agents` adds hosts to the queue and receives the first reports.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::{io, thread};
 
-use super::{All, LiveHost, Slot, lock};
+use super::{AgentState, LiveAgent, SharedHosts, lock};
 use crate::clock::Deadline;
 use crate::model::HostReport;
 
 /// First report of a host, or the failure to connect.
-pub(super) struct Arrival {
+pub(super) struct FirstReport {
     pub(super) index: usize,
     pub(super) report: HostReport,
 }
 
 /// Threads that connect to hosts and request the first report: at most `--fanout`, and none while
 /// the queue is empty.
-pub(super) struct Connecting {
-    all: Arc<All>,
-    arrivals: Sender<Arrival>,
+pub(super) struct ConnectThreads {
+    all: Arc<SharedHosts>,
+    arrivals: Sender<FirstReport>,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -32,8 +32,8 @@ struct Queue {
     threads: usize,
 }
 
-impl Connecting {
-    pub(super) fn new(all: Arc<All>, arrivals: Sender<Arrival>) -> Self {
+impl ConnectThreads {
+    pub(super) fn new(all: Arc<SharedHosts>, arrivals: Sender<FirstReport>) -> Self {
         Self { all, arrivals, queue: Mutex::default(), changed: Condvar::new() }
     }
 
@@ -82,7 +82,7 @@ impl Connecting {
         while let Some(index) = self.next() {
             let report = self.connect(index);
             // At the end of a run, the receiver is gone.
-            let _ = self.arrivals.send(Arrival { index, report });
+            let _ = self.arrivals.send(FirstReport { index, report });
         }
     }
 
@@ -97,9 +97,9 @@ impl Connecting {
     }
 
     fn connect(&self, index: usize) -> HostReport {
-        let LiveHost { host, slot, .. } = &self.all.hosts[index];
-        let pause = match &*lock(slot) {
-            Slot::Coming(_, pause) => *pause,
+        let LiveAgent { host, state, .. } = &self.all.hosts[index];
+        let pause = match &*lock(state) {
+            AgentState::Connecting(_, pause) => *pause,
             _ => super::PAUSES[0],
         };
         let name = host.to_string();
@@ -107,7 +107,7 @@ impl Connecting {
             Ok(found) => self.all.first(name, found.what, found.via, found.deadline, pause),
             Err(failure) => self.all.gone(name, failure, pause),
         };
-        *lock(slot) = next;
+        *lock(state) = next;
         report
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `connecting` starts the agents. This module requests the samples and retries failed hosts.
 
-mod connecting;
+mod connect_threads;
 
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 use crate::threads::at_once;
 
 use super::fleet::{LEAVE, cancelled};
-use connecting::{Arrival, Connecting};
+use connect_threads::{ConnectThreads, FirstReport};
 
 /// Interval of the keepalive message to idle agents; an agent exits after 60 s without a message.
 pub(super) const WORD: Duration = Duration::from_secs(20);
@@ -30,18 +30,18 @@ const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 /// Agents on many hosts. A lost agent is a row with the reason; after a growing pause, a new
 /// attempt to connect follows.
 ///
-/// Starting an agent may take the whole timeout of a host. Threads of `Connecting` do it, so that
-/// the samples of other hosts are not delayed. A sample waits only for connected agents.
-pub(super) struct LiveHosts {
-    all: Arc<All>,
+/// Starting an agent may take the whole timeout of a host. Threads of `ConnectThreads` do it, so
+/// that the samples of other hosts are not delayed. A sample waits only for connected agents.
+pub(super) struct LiveAgents {
+    all: Arc<SharedHosts>,
     /// First reports of newly connected hosts.
-    arrivals: Receiver<Arrival>,
-    connecting: Arc<Connecting>,
+    arrivals: Receiver<FirstReport>,
+    connecting: Arc<ConnectThreads>,
 }
 
 /// Data shared by the threads that connect and by the caller of `read`.
-struct All {
-    hosts: Vec<LiveHost>,
+struct SharedHosts {
+    hosts: Vec<LiveAgent>,
     starter: AgentStarter,
     watchdog: Watchdog,
     parts: Parts,
@@ -51,7 +51,7 @@ struct All {
 }
 
 /// Report of one host in a sample, with its age.
-pub(super) struct Dated {
+pub(super) struct DatedReport {
     /// The report; it holds a failure if the host gave none.
     pub(super) report: HostReport,
     /// Time of the last response; `None` for a host that never responded.
@@ -59,25 +59,25 @@ pub(super) struct Dated {
 }
 
 /// One host and the state of its agent.
-struct LiveHost {
+struct LiveAgent {
     host: Host,
-    slot: Mutex<Slot>,
+    state: Mutex<AgentState>,
     /// Time of the last response.
     answered: Mutex<Option<Instant>>,
 }
 
-enum Slot {
+enum AgentState {
     /// No attempt to connect so far.
     New,
     /// Connected: the agent, its transport, and the deadline of the open request.
-    Here(HostReader, Via, Option<Deadline>),
+    Connected(HostReader, Via, Option<Deadline>),
     /// Failed: the reason, the time of the next attempt, and the pause after that attempt.
-    Gone(HostFailure, Deadline, Duration),
+    Failed(HostFailure, Deadline, Duration),
     /// Connecting: the previous failure, and the pause if this attempt fails, too.
-    Coming(Option<HostFailure>, Duration),
+    Connecting(Option<HostFailure>, Duration),
 }
 
-impl LiveHosts {
+impl LiveAgents {
     pub(super) fn new(
         hosts: Vec<Host>,
         starter: AgentStarter,
@@ -86,12 +86,15 @@ impl LiveHosts {
         fanout: usize,
         patience_flag: &'static str,
     ) -> Self {
-        let live =
-            |host| LiveHost { host, slot: Mutex::new(Slot::New), answered: Mutex::default() };
+        let live = |host| LiveAgent {
+            host,
+            state: Mutex::new(AgentState::New),
+            answered: Mutex::default(),
+        };
         let hosts = hosts.into_iter().map(live).collect();
-        let all = Arc::new(All { hosts, starter, watchdog, parts, fanout, patience_flag });
+        let all = Arc::new(SharedHosts { hosts, starter, watchdog, parts, fanout, patience_flag });
         let (reports, arrivals) = mpsc::channel();
-        let connecting = Arc::new(Connecting::new(Arc::clone(&all), reports));
+        let connecting = Arc::new(ConnectThreads::new(Arc::clone(&all), reports));
         Self { all, arrivals, connecting }
     }
 
@@ -107,7 +110,7 @@ impl LiveHosts {
     ///
     /// # Errors
     /// The system starts no thread.
-    pub(super) fn read(&self, every: Duration) -> anyhow::Result<Vec<Dated>> {
+    pub(super) fn read(&self, every: Duration) -> anyhow::Result<Vec<DatedReport>> {
         let reading = every.max(MIN_WAIT).min(self.all.starter.timeout);
         let deadline = Deadline::after(reading);
         // Reports that arrived since the last sample are old: their hosts are queried again.
@@ -164,7 +167,7 @@ impl LiveHosts {
             // After the deadline, the first arrival is enough. A canceled run ends all
             // connections, and each ended connection is an arrival.
             let wait = if deadline.is_over() { PAUSES[1] } else { deadline.remaining() };
-            if let Ok(Arrival { index, report }) = self.arrivals.recv_timeout(wait) {
+            if let Ok(FirstReport { index, report }) = self.arrivals.recv_timeout(wait) {
                 reports[index].get_or_insert(report);
             }
         }
@@ -173,14 +176,16 @@ impl LiveHosts {
     /// Starts to connect to new hosts and to failed hosts whose pause is over.
     fn connect(&self) -> std::io::Result<()> {
         for (index, live) in self.all.hosts.iter().enumerate() {
-            let slot = &mut *lock(&live.slot);
-            let (failure, pause) = match slot {
-                Slot::New => (None, PAUSES[0]),
-                Slot::Gone(failure, at, pause) if at.is_over() => (Some(failure.clone()), *pause),
+            let state = &mut *lock(&live.state);
+            let (failure, pause) = match state {
+                AgentState::New => (None, PAUSES[0]),
+                AgentState::Failed(failure, at, pause) if at.is_over() => {
+                    (Some(failure.clone()), *pause)
+                }
                 _ => continue,
             };
             self.connecting.add(index)?;
-            *slot = Slot::Coming(failure, pause);
+            *state = AgentState::Connecting(failure, pause);
         }
         Ok(())
     }
@@ -188,7 +193,7 @@ impl LiveHosts {
     /// Sends a keepalive message to all idle agents, and reconnects hosts whose pause is over.
     pub(super) fn tend(&self) {
         for live in &self.all.hosts {
-            if let Slot::Here(agent, ..) = &*lock(&live.slot) {
+            if let AgentState::Connected(agent, ..) = &*lock(&live.state) {
                 agent.send_heartbeat();
             }
         }
@@ -209,23 +214,25 @@ impl LiveHosts {
     }
 }
 
-impl All {
+impl SharedHosts {
     fn is_here(&self, index: usize) -> bool {
-        matches!(*lock(&self.hosts[index].slot), Slot::Here(..))
+        matches!(*lock(&self.hosts[index].state), AgentState::Connected(..))
     }
 
     /// Returns true if a host gave neither a report nor a failure so far.
     fn is_awaited(&self, index: usize) -> bool {
-        matches!(*lock(&self.hosts[index].slot), Slot::New | Slot::Coming(None, _))
+        matches!(*lock(&self.hosts[index].state), AgentState::New | AgentState::Connecting(None, _))
     }
 
     /// Returns the report of a host that did not respond for this sample.
     fn lack(&self, index: usize) -> HostReport {
         let live = &self.hosts[index];
-        let failure = match &*lock(&live.slot) {
+        let failure = match &*lock(&live.state) {
             _ if self.watchdog.is_cancelled() => cancelled(),
-            Slot::Gone(failure, ..) | Slot::Coming(Some(failure), _) => failure.clone(),
-            Slot::New | Slot::Here(..) | Slot::Coming(None, _) => {
+            AgentState::Failed(failure, ..) | AgentState::Connecting(Some(failure), _) => {
+                failure.clone()
+            }
+            AgentState::New | AgentState::Connected(..) | AgentState::Connecting(None, _) => {
                 HostFailure::new(Reason::Connecting, "still connecting")
             }
         };
@@ -233,17 +240,17 @@ impl All {
     }
 
     /// Adds the time of the last response to a report.
-    fn dated(&self, index: usize, report: HostReport) -> Dated {
+    fn dated(&self, index: usize, report: HostReport) -> DatedReport {
         let answered = &mut *lock(&self.hosts[index].answered);
         if report.failure.is_none() {
             *answered = Some(clock::now());
         }
-        Dated { report, answered: *answered }
+        DatedReport { report, answered: *answered }
     }
 
     /// Requests a sample from a connected agent, unless an earlier request is open.
     fn request_report(&self, index: usize, reading: Duration) {
-        if let Slot::Here(agent, _, due @ None) = &mut *lock(&self.hosts[index].slot) {
+        if let AgentState::Connected(agent, _, due @ None) = &mut *lock(&self.hosts[index].state) {
             let by = Deadline::after(self.starter.timeout.max(reading));
             agent.request_report(&self.parts, reading, by);
             *due = Some(by);
@@ -254,8 +261,8 @@ impl All {
     fn wait_report(&self, index: usize, deadline: Deadline, reading: Duration) -> HostReport {
         let live = &self.hosts[index];
         let host = live.host.to_string();
-        let slot = &mut *lock(&live.slot);
-        let Slot::Here(agent, via, asked) = slot else {
+        let state = &mut *lock(&live.state);
+        let AgentState::Connected(agent, via, asked) = state else {
             return HostReport::failed(host, cancelled());
         };
         let due = asked.unwrap_or(deadline);
@@ -271,11 +278,12 @@ impl All {
                 HostReport { host, via: *via, ..report }
             }
             Err(failure) => {
-                let Slot::Here(agent, ..) = std::mem::replace(slot, Slot::New) else {
+                let AgentState::Connected(agent, ..) = std::mem::replace(state, AgentState::New)
+                else {
                     return HostReport::failed(host, failure);
                 };
                 let (next, report) = self.gone(host, agent.give_up(failure), PAUSES[0]);
-                *slot = next;
+                *state = next;
                 report
             }
         }
@@ -292,7 +300,7 @@ impl All {
         }
     }
 
-    /// Requests the first report from a new agent; returns the slot of the host and the report.
+    /// Requests the first report from a new agent; returns the state of the host and the report.
     fn first(
         &self,
         host: String,
@@ -300,33 +308,39 @@ impl All {
         via: Via,
         deadline: Deadline,
         pause: Duration,
-    ) -> (Slot, HostReport) {
+    ) -> (AgentState, HostReport) {
         match agent.delta_report(&self.parts, deadline) {
             Ok(report) => {
                 agent.clear_deadline();
-                (Slot::Here(agent, via, None), HostReport { host, via, ..report })
+                (AgentState::Connected(agent, via, None), HostReport { host, via, ..report })
             }
             Err(failure) => self.gone(host, agent.give_up(failure), pause),
         }
     }
 
-    /// Returns the slot and the report of a host that failed.
-    fn gone(&self, host: String, failure: HostFailure, pause: Duration) -> (Slot, HostReport) {
+    /// Returns the state and the report of a host that failed.
+    fn gone(
+        &self,
+        host: String,
+        failure: HostFailure,
+        pause: Duration,
+    ) -> (AgentState, HostReport) {
         // In a canceled run, rdmactl closed the connection itself.
         let failure = if self.watchdog.is_cancelled() { cancelled() } else { failure };
         let failure = self.starter.suggest_time(failure, self.starter.timeout);
         let longer = (pause * 2).min(PAUSES[1]);
-        let slot = Slot::Gone(failure.clone(), Deadline::after(pause), longer);
-        (slot, HostReport::failed(host, failure))
+        let state = AgentState::Failed(failure.clone(), Deadline::after(pause), longer);
+        (state, HostReport::failed(host, failure))
     }
 
     /// Ends the connected agents; returns the processes that could not be ended.
     fn end(&self) -> Vec<String> {
         let deadline = Deadline::after(LEAVE);
-        let is_here = |live: &&LiveHost| matches!(*lock(&live.slot), Slot::Here(..));
+        let is_here = |live: &&LiveAgent| matches!(*lock(&live.state), AgentState::Connected(..));
         let left = Mutex::new(Vec::new());
         at_once(self.hosts.iter().filter(is_here).collect(), |live| {
-            if let Slot::Here(agent, ..) = std::mem::replace(&mut *lock(&live.slot), Slot::New)
+            if let AgentState::Connected(agent, ..) =
+                std::mem::replace(&mut *lock(&live.state), AgentState::New)
                 && let Err(process) = agent.end(deadline)
             {
                 lock(&left).push(process.to_string());

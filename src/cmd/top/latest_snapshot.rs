@@ -1,4 +1,4 @@
-//! Slot for the newest snapshot, between the source of samples and the main loop.
+//! Passes the newest snapshot from the source of samples to the main loop.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,17 +8,17 @@ use crate::tui::Snapshot;
 
 /// Newest snapshot that was not taken yet. Neither the writer nor the reader waits.
 #[derive(Clone)]
-pub(super) struct Slot {
+pub(super) struct LatestSnapshot {
     newest: Arc<Mutex<Option<Snapshot>>>,
     inputs: Sender<Input>,
 }
 
-impl Slot {
+impl LatestSnapshot {
     pub(super) fn new(inputs: Sender<Input>) -> Self {
         Self { newest: Arc::default(), inputs }
     }
 
-    /// Replaces the snapshot in the slot; sends [`Input::Fresh`] if the slot was empty.
+    /// Replaces the snapshot; sends [`Input::Fresh`] if the main loop took the previous one.
     pub(super) fn put(&self, snapshot: Snapshot) {
         let missed = self.newest.lock().unwrap_or_else(PoisonError::into_inner).replace(snapshot);
         if missed.is_none() {
