@@ -25,7 +25,8 @@ use rdmactl::analyse::rate::CounterSample;
 use rdmactl::clock;
 use rdmactl::model::{Counter, HostReport};
 use rdmactl::tui::{
-    Event, Glyphs, Prepared, Sample, Seen, Settings, Snapshots, State, Theme, Timeline, draw,
+    Event, Glyphs, LastResponse, Prepared, Sample, Settings, Snapshots, State, Theme, Timeline,
+    draw,
 };
 
 /// Keys to repeat: they change the view, move down and change the order.
@@ -127,7 +128,7 @@ fn picture(
     before.add_rates(&mut reports);
     let counted = CounterSample::of(&reports);
     let at: Instant = clock::now();
-    let seen = reports.iter().map(|_| Seen { answered: Some(at), failure: None }).collect();
+    let seen = reports.iter().map(|_| LastResponse { answered: Some(at), failure: None }).collect();
     let connections = connections(&reports);
     let taken_ns = clock::wall_ns();
     (Arc::new(Sample { at, taken_ns, reports, seen, connections }), counted)

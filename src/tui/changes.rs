@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::Sample;
 use super::errors::Errors;
-use super::troubles::Troubles;
+use super::past_problems::PastProblems;
 use crate::analyse::findings::{Changed, changes};
 use crate::analyse::traffic::Traffic;
 use crate::analyse::transport_state::TransportState;
@@ -37,7 +37,7 @@ pub(super) struct Changes {
     /// Error counters of ports.
     pub(super) errors: Errors,
     /// Problem states of hosts, devices and ports, with the past ones.
-    troubles: Troubles,
+    past_problems: PastProblems,
 }
 
 /// Connections of a host by id, with the state of each. A clone shares the maps until a
@@ -111,7 +111,7 @@ impl Changes {
     pub(super) fn compare(&mut self, sample: &Sample, traffic: &[Vec<Traffic>]) {
         let at = sample.at;
         self.connections.retain(|_, change| is_told(at, change.at));
-        self.troubles.compare(sample);
+        self.past_problems.compare(sample);
         for (host, (report, seen)) in sample.reports.iter().zip(&sample.seen).enumerate() {
             // An unresponsive host has no new data to compare.
             if seen.failure.is_none() && seen.answered.is_some() {
@@ -164,7 +164,7 @@ impl Changes {
                 all.push((report.host.as_str(), Changed::Errors { port, counted }));
             }
         }
-        for past in self.troubles.past() {
+        for past in self.past_problems.past() {
             let Some(report) = sample.reports.get(past.host) else { continue };
             let (code, subject, what) = (past.code, &past.subject, past.what.as_str());
             all.push((report.host.as_str(), Changed::Passed { code, subject, what }));

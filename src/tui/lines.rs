@@ -2,7 +2,7 @@
 //!
 //! `pane` shows the lines; `text` copies and saves them.
 
-use super::detail::{Chart, Piece, RowKind};
+use super::detail::{Chart, DetailPart, RowKind};
 use super::glyphs::Glyphs;
 use super::measure::{fit, width, wrap};
 use super::theme::Token;
@@ -17,9 +17,9 @@ pub(super) type Styled = Vec<(String, Token)>;
 const CHART_LINES: usize = 3;
 
 /// Returns the lines of parts for a width of `room` columns.
-pub(super) fn of_parts(parts: &[Piece], room: usize, glyphs: Glyphs) -> Vec<Styled> {
+pub(super) fn of_parts(parts: &[DetailPart], room: usize, glyphs: Glyphs) -> Vec<Styled> {
     let names = parts.iter().filter_map(|part| match part {
-        Piece::Field(name, _) => Some(width(name)),
+        DetailPart::Field(name, _) => Some(width(name)),
         _ => None,
     });
     // A long name, such as a path, must not push the values off the screen.
@@ -27,7 +27,7 @@ pub(super) fn of_parts(parts: &[Piece], room: usize, glyphs: Glyphs) -> Vec<Styl
     parts.iter().flat_map(|part| of_part(part, room, indent, glyphs)).collect()
 }
 
-fn of_part(part: &Piece, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styled> {
+fn of_part(part: &DetailPart, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styled> {
     let one = |text: &str, token: Token| vec![(format!(" {text}"), token)];
     let sentence = |before: &str, text: &str, token: Token| -> Vec<Styled> {
         let room = room.saturating_sub(width(before) + 2);
@@ -38,15 +38,15 @@ fn of_part(part: &Piece, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styl
             .collect()
     };
     match part {
-        Piece::Gap => vec![Vec::new()],
-        Piece::Heading(text) => vec![one(text, Token::Heading)],
-        Piece::Text(text) => sentence("", text, Token::Plain),
-        Piece::RowText(token, text) => sentence(mark(*token), text, *token),
-        Piece::Fix(text) => sentence("fix: ", text, Token::Accent),
-        Piece::Field(name, value) => of_field(name, value, room, indent, glyphs),
-        Piece::Fields(fields) => of_fields(fields, room, glyphs),
-        Piece::Row(cells, kind) => vec![of_row(cells, *kind)],
-        Piece::Chart(chart) => of_chart(chart, room, glyphs),
+        DetailPart::Gap => vec![Vec::new()],
+        DetailPart::Heading(text) => vec![one(text, Token::Heading)],
+        DetailPart::Text(text) => sentence("", text, Token::Plain),
+        DetailPart::RowText(token, text) => sentence(mark(*token), text, *token),
+        DetailPart::Fix(text) => sentence("fix: ", text, Token::Accent),
+        DetailPart::Field(name, value) => of_field(name, value, room, indent, glyphs),
+        DetailPart::Fields(fields) => of_fields(fields, room, glyphs),
+        DetailPart::Row(cells, kind) => vec![of_row(cells, *kind)],
+        DetailPart::Chart(chart) => of_chart(chart, room, glyphs),
     }
 }
 

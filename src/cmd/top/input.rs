@@ -45,7 +45,7 @@ pub(super) enum Input {
     /// The recorder with this number ended.
     RecordingEnded(u64),
     /// Message for the last line.
-    Told(Notice),
+    Notice(Notice),
 }
 
 /// Sender of messages for the operator, from any thread.
@@ -64,7 +64,7 @@ impl InputSender {
     }
 
     fn tell(&self, text: String, is_bad: bool) {
-        self.send(Input::Told(Notice { text, is_bad }));
+        self.send(Input::Notice(Notice { text, is_bad }));
     }
 
     /// Sends any input.

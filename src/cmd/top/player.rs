@@ -12,7 +12,7 @@ use crate::capture::{CaptureError, Recording, Sighting};
 use crate::clock::{self, Deadline};
 use crate::cmd::live_agents::DatedReport;
 use crate::model::HostReport;
-use crate::tui::{Past, Place, Prepared, Sample, Snapshots};
+use crate::tui::{EarlierSamples, Prepared, RecordingPosition, Sample, Snapshots};
 
 /// Maximum pause between two samples, also if the recorded pause was longer.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -42,7 +42,7 @@ pub(super) struct Player {
     /// Snapshots of the shown samples.
     snapshots: Snapshots,
     /// Place that was put into the latest snapshot last.
-    told: Option<Place>,
+    told: Option<RecordingPosition>,
     /// Time that the last sample took to read.
     cost: Duration,
 }
@@ -128,10 +128,10 @@ impl Player {
     }
 
     /// Passes the sample on, unless it was passed on already. `past` is passed only once.
-    fn put(&mut self, past: Option<Past>, channels: &Channels) {
+    fn put(&mut self, past: Option<EarlierSamples>, channels: &Channels) {
         let Some((place, prepared)) = self.shown.clone() else { return };
         let (position, count) = (place + 1, self.recording.count());
-        let place = Place { position, count, is_paused: self.is_paused };
+        let place = RecordingPosition { position, count, is_paused: self.is_paused };
         if self.told.replace(place) != Some(place) {
             let prepared = prepared.at(place);
             let prepared = match past {
@@ -145,7 +145,7 @@ impl Player {
 
     /// Returns the sample of the current place. After a jump, it also returns the earlier
     /// samples.
-    fn look(&mut self) -> Result<(Arc<Sample>, Option<Past>), CaptureError> {
+    fn look(&mut self) -> Result<(Arc<Sample>, Option<EarlierSamples>), CaptureError> {
         let place = self.place;
         // After an error, the next sample is read with a new start.
         let last = self.last.take();
@@ -154,7 +154,7 @@ impl Player {
         }
         let first = place.saturating_sub(self.starter());
         self.samples = SampleBuilder::default();
-        let mut past = Past::default();
+        let mut past = EarlierSamples::default();
         // The first sample shows the last report of an unresponsive host.
         let answers = self.read(first, |sighting| sighting.report.clone())?;
         let sample = self.samples.next(answers, self.at(first), 0);

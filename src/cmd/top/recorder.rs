@@ -137,11 +137,11 @@ mod tests {
     use crate::capture::Recording;
     use crate::clock;
     use crate::model::{HostReport, Via};
-    use crate::tui::Seen;
+    use crate::tui::LastResponse;
 
     fn sample(at: Instant, taken_ns: u64) -> Arc<Sample> {
         let reports = vec![HostReport::empty("n1", Via::Agent)];
-        let seen = vec![Seen { answered: Some(at), failure: None }];
+        let seen = vec![LastResponse { answered: Some(at), failure: None }];
         Arc::new(Sample { at, taken_ns, reports, seen, connections: vec![Vec::new()] })
     }
 

@@ -10,7 +10,7 @@ use crate::analyse::qp_owner::name_owners;
 use crate::analyse::rate::CounterSample;
 use crate::analyse::removed_devices::RemovedDevices;
 use crate::cmd::live_agents::DatedReport;
-use crate::tui::{Sample, Seen};
+use crate::tui::{LastResponse, Sample};
 
 /// Maker of samples, with the state that it keeps between two samples.
 #[derive(Default)]
@@ -47,7 +47,7 @@ impl SampleBuilder {
                 report.failure = None;
             }
             reports.push(report);
-            seen.push(Seen { answered, failure });
+            seen.push(LastResponse { answered, failure });
         }
         self.counted.add_rates(&mut reports);
         for (index, (report, seen)) in reports.iter_mut().zip(&seen).enumerate() {

@@ -233,7 +233,7 @@ impl<'global> Session<'global> {
                 self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
                 self.update(Event::PingEnded, false, inputs)
             }
-            Input::Told(notice) => self.update(Event::Told(notice), false, inputs),
+            Input::Notice(notice) => self.update(Event::Notice(notice), false, inputs),
             Input::Signal | Input::Hangup => Ok(ControlFlow::Break(GONE)),
             Input::Panicked => Err(failed()),
         }

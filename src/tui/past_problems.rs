@@ -13,7 +13,7 @@ use crate::clock;
 use crate::model::{PortState, Reason, Subject};
 
 /// Time for which a past state is listed.
-const TOLD: Duration = Duration::from_secs(3_600);
+const LISTED_FOR: Duration = Duration::from_secs(3_600);
 
 /// Maximum of lasting states and of past states.
 const MAX: usize = 10_000;
@@ -21,15 +21,15 @@ const MAX_PAST: usize = 1_000;
 
 /// States by host and subject.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Troubles {
-    now: BTreeMap<(usize, Subject), Trouble>,
+pub(super) struct PastProblems {
+    now: BTreeMap<(usize, Subject), OngoingProblem>,
     /// Past states, the oldest first.
-    past: VecDeque<Past>,
+    past: VecDeque<PastProblem>,
 }
 
 /// State that lasts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Trouble {
+struct OngoingProblem {
     code: &'static str,
     what: String,
     since_ns: u64,
@@ -37,7 +37,7 @@ struct Trouble {
 
 /// State that is over.
 #[derive(Debug, Clone)]
-pub(super) struct Past {
+pub(super) struct PastProblem {
     pub(super) host: usize,
     pub(super) subject: Subject,
     pub(super) code: &'static str,
@@ -48,11 +48,15 @@ pub(super) struct Past {
     at: Instant,
 }
 
-impl Troubles {
+impl PastProblems {
     /// Compares a sample with the one before.
     pub(super) fn compare(&mut self, sample: &Sample) {
         let at = sample.at;
-        while self.past.front().is_some_and(|past| at.saturating_duration_since(past.at) >= TOLD) {
+        while self
+            .past
+            .front()
+            .is_some_and(|past| at.saturating_duration_since(past.at) >= LISTED_FOR)
+        {
             self.past.pop_front();
         }
         for host in 0..sample.reports.len() {
@@ -81,7 +85,7 @@ impl Troubles {
             for (subject, code, what) in now {
                 if self.now.len() < MAX {
                     let since_ns = sample.taken_ns;
-                    let new = Trouble { code, what, since_ns };
+                    let new = OngoingProblem { code, what, since_ns };
                     self.now.entry((host, subject)).or_insert(new);
                 }
             }
@@ -89,7 +93,7 @@ impl Troubles {
     }
 
     /// Returns the past states, the latest first.
-    pub(super) fn past(&self) -> impl Iterator<Item = &Past> {
+    pub(super) fn past(&self) -> impl Iterator<Item = &PastProblem> {
         self.past.iter().rev()
     }
 
@@ -98,9 +102,10 @@ impl Troubles {
     }
 
     /// Moves a state to the past states.
-    fn end(&mut self, host: usize, subject: Subject, was: &Trouble, sample: &Sample) {
-        let is_it =
-            |past: &Past| past.host == host && past.code == was.code && past.subject == subject;
+    fn end(&mut self, host: usize, subject: Subject, was: &OngoingProblem, sample: &Sample) {
+        let is_it = |past: &PastProblem| {
+            past.host == host && past.code == was.code && past.subject == subject
+        };
         let before = self.past.iter().position(is_it).and_then(|at| self.past.remove(at));
         let count = before.map_or(1, |before| before.count.saturating_add(1));
         let lasted = sample.taken_ns.saturating_sub(was.since_ns) / 1_000_000_000;
@@ -111,7 +116,14 @@ impl Troubles {
         if self.past.len() == MAX_PAST {
             self.past.pop_front();
         }
-        self.past.push_back(Past { host, subject, code: was.code, what, count, at: sample.at });
+        self.past.push_back(PastProblem {
+            host,
+            subject,
+            code: was.code,
+            what,
+            count,
+            at: sample.at,
+        });
     }
 }
 
@@ -151,7 +163,7 @@ fn states(sample: &Sample, host: usize) -> Vec<(Subject, &'static str, String)> 
 mod tests {
     use super::*;
     use crate::model::{HostFailure, HostReport, Via};
-    use crate::tui::Seen;
+    use crate::tui::LastResponse;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -166,12 +178,12 @@ mod tests {
             at,
             taken_ns: second * SECOND,
             reports: vec![report],
-            seen: vec![Seen { answered: Some(at), failure }],
+            seen: vec![LastResponse { answered: Some(at), failure }],
             connections: vec![Vec::new()],
         }
     }
 
-    fn past(troubles: &Troubles) -> Vec<String> {
+    fn past(troubles: &PastProblems) -> Vec<String> {
         troubles
             .past()
             .map(|past| format!("{} {}: {}", past.code, past.subject, past.what))
@@ -180,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_passed_is_told_with_its_time() {
-        let mut troubles = Troubles::default();
+        let mut troubles = PastProblems::default();
         for (second, state) in [(1, Some("active")), (2, Some("down")), (9, Some("down"))] {
             troubles.compare(&sample(second, state));
         }
@@ -192,13 +204,13 @@ mod tests {
         }
         let again = "port.down rxe0/1: was DOWN for 1 s, until 00:00:21Z (occurred 2 times)";
         assert_eq!(past(&troubles), [again]);
-        troubles.compare(&sample(21 + TOLD.as_secs() + 1, Some("active")));
+        troubles.compare(&sample(21 + LISTED_FOR.as_secs() + 1, Some("active")));
         assert_eq!(past(&troubles), [""; 0]);
     }
 
     #[test]
     fn a_host_that_did_not_respond_ends_nothing_but_its_silence() {
-        let mut troubles = Troubles::default();
+        let mut troubles = PastProblems::default();
         for (second, state) in [(1, Some("down")), (2, None), (5, Some("down"))] {
             troubles.compare(&sample(second, state));
         }
@@ -211,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_removed_device_that_is_back_is_told() {
-        let mut troubles = Troubles::default();
+        let mut troubles = PastProblems::default();
         let mut gone = sample(2, Some("active"));
         gone.reports[0].devices[0] = gone.reports[0].devices[0].removed(2 * SECOND);
         troubles.compare(&gone);
@@ -224,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_host_that_is_still_connecting_was_not_silent() {
-        let mut troubles = Troubles::default();
+        let mut troubles = PastProblems::default();
         let mut connecting = sample(1, None);
         let failure = HostFailure::new(Reason::Connecting, "still connecting");
         connecting.seen[0].failure = Some(failure);

@@ -5,10 +5,10 @@ use crate::tui::mode::Page;
 use crate::tui::snapshot::Snapshot;
 use crate::tui::state::State;
 use crate::tui::theme::Token;
-use crate::tui::view::{Narrow, View};
+use crate::tui::view::{HostFilter, View};
 
 /// Returns the text and its style; `is_kept_out` is true if a filter hides all rows.
-pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
+pub(super) fn text(state: &State, is_kept_out: bool) -> (String, Token) {
     if is_kept_out {
         let text = "No row matches. / changes the filter, x shows all rows again, Esc removes \
                     every filter.";
@@ -33,7 +33,7 @@ pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
         );
     }
     let (view, unknown) = (state.view(), unknown(state));
-    let nothing = match view {
+    let summary = match view {
         View::Problems if unknown.is_none() && hosts > 0 => {
             return (all_clear(state), Token::Ok);
         }
@@ -51,8 +51,8 @@ pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
         View::Hosts | View::Matrix => "No host",
     };
     let text = match unknown {
-        None => format!("{nothing}."),
-        Some(why) => format!("{nothing}, but {why}."),
+        None => format!("{summary}."),
+        Some(why) => format!("{summary}, but {why}."),
     };
     (text, Token::Plain)
 }
@@ -87,7 +87,7 @@ fn unknown(state: &State) -> Option<String> {
     let snapshot = state.snapshot()?;
     let narrow = match state.page() {
         Page::Rows(_, narrow) => narrow,
-        Page::Detail(..) => &Narrow::All,
+        Page::Detail(..) => &HostFilter::All,
     };
     let hosts = || {
         let all = snapshot.sample.reports.iter().enumerate();
@@ -95,7 +95,7 @@ fn unknown(state: &State) -> Option<String> {
     };
     let reasons = || hosts().filter_map(|(host, _)| snapshot.failure(host)).map(|one| one.reason);
     let connecting = reasons().filter(|reason| *reason == Reason::Connecting).count();
-    let silent = reasons().count() - connecting;
+    let stale = reasons().count() - connecting;
     let part = unread(state.view());
     let unread = hosts().filter(|(host, report)| is_unread(snapshot, *host, report, part)).count();
     let text = |count: usize, one: &str, many: &str| match count {
@@ -105,7 +105,7 @@ fn unknown(state: &State) -> Option<String> {
     };
     let texts = [
         text(connecting, "is still connecting", "are still connecting"),
-        text(silent, "does not respond", "do not respond"),
+        text(stale, "does not respond", "do not respond"),
         text(unread, "could not be read in full", "could not be read in full"),
     ];
     let texts: Vec<String> = texts.into_iter().flatten().collect();
