@@ -4,7 +4,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 
 use crate::cli::flags::{self, FlagError, SUMMARY};
-use crate::config::{Key, SETTINGS};
+use crate::config::{SETTINGS, SettingKey};
 
 use super::Advice;
 
@@ -19,7 +19,7 @@ pub(super) struct GivenFlags {
 
 impl GivenFlags {
     /// Returns the given flags of a setting, with their dashes.
-    pub(super) fn flags_of(&self, key: Key) -> Vec<&'static str> {
+    pub(super) fn flags_of(&self, key: SettingKey) -> Vec<&'static str> {
         let flags = SETTINGS.iter().filter(|setting| setting.key == key);
         let is_given = |flag: &&str| {
             self.own.iter().any(|own| own == flag)

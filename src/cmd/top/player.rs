@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::sample_builder::SampleBuilder;
 use super::source::{Channels, SourceCommand, SourceResult};
-use crate::capture::{CaptureError, Recording, Sighting};
+use crate::capture::{CaptureError, HostSample, Recording};
 use crate::clock::{self, Deadline};
 use crate::cmd::live_agents::DatedReport;
 use crate::model::HostReport;
@@ -191,14 +191,14 @@ impl Player {
     fn read(
         &mut self,
         place: usize,
-        report: impl Fn(&Sighting) -> HostReport,
+        report: impl Fn(&HostSample) -> HostReport,
     ) -> Result<Vec<DatedReport>, CaptureError> {
         let (at, taken_ns) = (self.at(place), self.recording.taken_ns(place).unwrap_or_default());
         let answered = |answered_ns: u64| {
             let ago = Duration::from_nanos(taken_ns.saturating_sub(answered_ns));
             at.checked_sub(ago).unwrap_or(at)
         };
-        let dated = |sighting: &Sighting| DatedReport {
+        let dated = |sighting: &HostSample| DatedReport {
             report: report(sighting),
             answered: sighting.answered_ns.map(answered),
         };
@@ -221,7 +221,7 @@ mod tests {
     use super::super::input::InputSender;
     use super::super::latest_snapshot::LatestSnapshot;
     use super::*;
-    use crate::capture::{RecordingWriter, SightingRef};
+    use crate::capture::{HostSampleRef, RecordingWriter};
     use crate::model::Via;
 
     const SECOND_NS: u64 = 1_000_000_000;
@@ -233,7 +233,8 @@ mod tests {
         let report = HostReport::empty("n1", Via::Agent);
         for moment in 0..moments {
             let taken_ns = (1_000 + moment * 10) * SECOND_NS;
-            let told = SightingRef { report: &report, answered_ns: Some(taken_ns), failure: None };
+            let told =
+                HostSampleRef { report: &report, answered_ns: Some(taken_ns), failure: None };
             writer.write(taken_ns, &[told], None).unwrap();
         }
         Player::new(Recording::open(path).unwrap())

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::input::{Input, InputSender};
 use super::new_file;
-use crate::capture::{RecordingWriter, SightingRef};
+use crate::capture::{HostSampleRef, RecordingWriter};
 use crate::clock::Deadline;
 use crate::tui::Sample;
 
@@ -105,9 +105,9 @@ fn write(file: File, samples: &Receiver<Arc<Sample>>) -> io::Result<u64> {
     Ok(count)
 }
 
-fn sightings(sample: &Sample, clock: Clock) -> Vec<SightingRef<'_>> {
+fn sightings(sample: &Sample, clock: Clock) -> Vec<HostSampleRef<'_>> {
     let hosts = sample.reports.iter().zip(&sample.seen);
-    let sightings = hosts.map(|(report, seen)| SightingRef {
+    let sightings = hosts.map(|(report, seen)| HostSampleRef {
         report,
         answered_ns: seen.answered.map(|answered| clock.wall_ns(answered)),
         failure: seen.failure.as_ref(),

@@ -3,7 +3,7 @@
 use crate::model::{NodeType, Parts};
 
 /// Facts about a device that the reading of its ports needs.
-pub(super) struct Parent<'device> {
+pub(super) struct DeviceFacts<'device> {
     pub(super) name: &'device str,
     pub(super) node_type: Option<NodeType>,
     pub(super) driver: Option<&'device str>,
@@ -15,14 +15,14 @@ pub(super) struct Parent<'device> {
 }
 
 /// Key and path of one port.
-pub(super) struct Place {
+pub(super) struct PortPath {
     /// Key, for example `mlx5_0/1`.
     pub(super) key: String,
     /// Path, for example `/sys/class/infiniband/mlx5_0/ports/1`.
     pub(super) path: String,
 }
 
-impl Place {
+impl PortPath {
     pub(super) fn key(&self, field: &str) -> String {
         format!("{}/{field}", self.key)
     }

@@ -10,7 +10,7 @@ use crate::sys::Errno;
 use super::CompatError;
 
 /// A source, its unrecorded answers, and the text of the last error.
-pub(super) struct Reading<'source> {
+pub(super) struct FileReader<'source> {
     source: &'source dyn Source,
     missing: RefCell<Vec<String>>,
     last_error: RefCell<String>,
@@ -24,7 +24,7 @@ pub(super) enum Listed {
     Refused(String),
 }
 
-impl<'source> Reading<'source> {
+impl<'source> FileReader<'source> {
     pub(super) fn new(source: &'source dyn Source) -> Self {
         let last_error = RefCell::new("Success".to_owned());
         Self { source, missing: RefCell::default(), last_error }
@@ -141,7 +141,7 @@ impl<'source> Reading<'source> {
     }
 }
 
-impl Reading<'_> {
+impl FileReader<'_> {
     /// True if a recorded parent directory does not exist, or does not contain the path.
     fn is_known_to_lack(&self, question: &Question) -> bool {
         let (Question::File(path) | Question::Dir(path) | Question::Link(path)) = question else {
