@@ -6,7 +6,7 @@ mod ports;
 
 use endpoint::Endpoint;
 use exchange::DatagramEndpoint;
-pub(super) use ports::{Ports, Slot};
+pub(super) use ports::{DatagramPorts, EndpointSlot};
 
 use super::message::next_word;
 

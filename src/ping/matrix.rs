@@ -17,7 +17,7 @@ pub use super::choose::Overrides;
 use super::choose::{self, MadPlan, NoMads, Rails};
 use super::node::{Liveness, Node};
 use super::pair;
-pub use super::pair::Effort;
+pub use super::pair::TestOptions;
 use super::plan::{Plan, Turn};
 use super::worker::START_TIMEOUT;
 use crate::analyse::duplicates::Duplicates;
@@ -57,7 +57,7 @@ pub struct Member<'a> {
 }
 
 /// Caller of a run: ends the run and receives its results.
-pub trait Watch: Sync {
+pub trait RunObserver: Sync {
     /// Returns true if the run was ended. Pairs that were not tested by then are `not_tested`.
     fn is_over(&self) -> bool;
 
@@ -68,10 +68,10 @@ pub trait Watch: Sync {
 
     /// Receives the result of one pair. If the same pair is reported twice, the second result
     /// counts.
-    fn saw(&self, _pair: &Pair) {}
+    fn pair_done(&self, _pair: &Pair) {}
 
     /// Announces a pass and its number of ordered pairs.
-    fn begins(&self, _pass: Pass, _pairs: u64) {}
+    fn pass_started(&self, _pass: Pass, _pairs: u64) {}
 }
 
 /// Part of a run.
@@ -107,12 +107,13 @@ pub struct Results {
 pub fn run(
     members: &[Member<'_>],
     plan: &Plan,
-    effort: &Effort,
+    test_options: &TestOptions,
     topology: Option<&Topology>,
-    watch: &dyn Watch,
+    watch: &dyn RunObserver,
 ) -> Results {
     let (connections, postponed) = (&AtomicU32::new(NO_CONNECTION + 1), PostponedPairs::default());
-    let rails = &Rails::of(members.iter().filter_map(|member| member.inventory), &effort.overrides);
+    let rails =
+        &Rails::of(members.iter().filter_map(|member| member.inventory), &test_options.overrides);
     let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
     let inventories: Vec<_> = members.iter().map(|member| member.inventory).collect();
     let duplicates = &Duplicates::of(&names, &inventories);
@@ -122,7 +123,7 @@ pub fn run(
         members,
         rails,
         duplicates,
-        effort,
+        test_options,
         topology,
         watch,
         connections,
@@ -130,7 +131,7 @@ pub fn run(
         only: None,
         postponed: None,
     };
-    watch.begins(Pass::First, plan.count() * rails.tested().count() as u64);
+    watch.pass_started(Pass::First, plan.count() * rails.tested().count() as u64);
     let first = Rounds { postponed: Some(&postponed), ..rounds };
     let mut results = first.run(plan);
     results.extend(rounds.run_postponed(&postponed.take()));
@@ -146,10 +147,10 @@ pub fn run(
     let doubtful = doubtful.union(&interrupted(&results)).copied().collect();
     let again = Plan::of(members.len(), &doubtful);
     if again.count() > 0 {
-        watch.begins(Pass::SecondAttempt, again.count());
+        watch.pass_started(Pass::SecondAttempt, again.count());
     }
-    let effort = Effort { ack_doublings: ACK_DOUBLINGS, ..effort.clone() };
-    for again in (Rounds { effort: &effort, ..rounds }).run(&again) {
+    let test_options = TestOptions { ack_doublings: ACK_DOUBLINGS, ..test_options.clone() };
+    for again in (Rounds { test_options: &test_options, ..rounds }).run(&again) {
         // A second attempt runs on all rails, and the end of the run may cut it off. It replaces
         // only the results that caused it.
         if again.verdict.code != Code::NotTested
@@ -158,7 +159,7 @@ pub fn run(
         {
             let first = std::mem::replace(&mut results[at], again);
             results[at].first = Some(first.verdict);
-            watch.saw(&results[at]);
+            watch.pair_done(&results[at]);
         }
     }
     let outliers = retest::outliers(&rounds, plan, &results);
@@ -229,16 +230,16 @@ struct Rounds<'a> {
     members: &'a [Member<'a>],
     rails: &'a Rails,
     duplicates: &'a Duplicates,
-    effort: &'a Effort,
+    test_options: &'a TestOptions,
     topology: Option<&'a Topology>,
-    watch: &'a dyn Watch,
+    watch: &'a dyn RunObserver,
     /// Number of the next connection. Every connection of a run has its own number.
     connections: &'a AtomicU32,
     /// True if each host is a source and a target at the same time.
     crosses: bool,
     /// The only pairs that run; `None` for all pairs.
     only: Option<&'a BTreeSet<Cell>>,
-    /// Unresponsive hosts, in the first pass only. Their pairs are postponed, and [`Watch::saw`]
+    /// Unresponsive hosts, in the first pass only. Their pairs are postponed, and [`RunObserver::pair_done`]
     /// receives each pair.
     postponed: Option<&'a PostponedPairs>,
 }
@@ -252,7 +253,7 @@ impl Rounds<'_> {
                 let pairs = self.run_pair(ends);
                 for pair in &pairs {
                     if let Some(postponed) = self.postponed {
-                        self.watch.saw(pair);
+                        self.watch.pair_done(pair);
                         postponed.record(pair);
                     }
                 }
@@ -302,7 +303,7 @@ impl Rounds<'_> {
             return same(verdict::one_machine(&names));
         }
         let duplicates = self.duplicates.gids();
-        match choose::choose(from.0, to.0, self.rails, duplicates, &self.effort.overrides) {
+        match choose::choose(from.0, to.0, self.rails, duplicates, &self.test_options.overrides) {
             Ok(routes) => routes
                 .into_iter()
                 .map(|(rail, route)| (Cell { rail, source, target }, route))
@@ -332,8 +333,8 @@ impl Rounds<'_> {
     fn mad_plan(&self, cell: Cell, route: &Route) -> Option<Result<MadPlan, NoMads>> {
         let inventory = |host: usize| self.members[host].inventory;
         let (source, target) = inventory(cell.source).zip(inventory(cell.target))?;
-        let is_wanted = self.effort.tests.contains(&Test::Mad);
-        is_wanted.then(|| choose::mad_plan(source, target, route, &self.effort.overrides))
+        let is_wanted = self.test_options.tests.contains(&Test::Mad);
+        is_wanted.then(|| choose::mad_plan(source, target, route, &self.test_options.overrides))
     }
 
     fn run_route(&self, cell: Cell, ends: (&dyn Node, &dyn Node), mut route: Route) -> Pair {
@@ -348,7 +349,8 @@ impl Rounds<'_> {
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
         let mads = self.mad_plan(cell, &route);
         let began = clock::now();
-        let mut outcome = pair::run(ends.0, ends.1, number, &route, self.effort, mads.as_ref());
+        let mut outcome =
+            pair::run(ends.0, ends.1, number, &route, self.test_options, mads.as_ref());
         // The end of a run itself causes failures: a failure after it is not reported.
         if self.watch.is_over() {
             return not_tested();

@@ -28,7 +28,7 @@ use crate::model::probe::{
 
 /// Amount of work for each pair.
 #[derive(Debug, Clone)]
-pub struct Effort {
+pub struct TestOptions {
     /// Number of this run, which every message contains.
     pub nonce: u64,
     /// Tests besides the checked messages of three sizes, which are always sent.
@@ -52,7 +52,7 @@ pub struct Effort {
     pub overrides: Overrides,
 }
 
-impl Effort {
+impl TestOptions {
     /// True if only management datagrams (MADs) are tested.
     fn is_mad_alone(&self) -> bool {
         Test::is_mad_alone(&self.tests)
@@ -94,7 +94,7 @@ const STOP: Duration = Duration::from_millis(1_500);
 
 /// Evidence and measurements of a pair, and the properties of its route that were found on the
 /// way.
-pub(super) struct Outcome {
+pub(super) struct PairOutcome {
     pub(super) evidence: Evidence,
     pub(super) measured: Measured,
     pub(super) mtu: Option<u32>,
@@ -110,12 +110,12 @@ pub(super) fn run(
     target: &dyn Node,
     connection: u32,
     route: &Route,
-    effort: &Effort,
+    test_options: &TestOptions,
     mads: Option<&Result<MadPlan, NoMads>>,
-) -> Outcome {
+) -> PairOutcome {
     let (results, proof) = (PairResults::default(), proof());
-    let mut run = PairRun { source, target, connection, route, effort, proof, results };
-    if let Some(mads) = mads.filter(|_| effort.is_mad_alone()) {
+    let mut run = PairRun { source, target, connection, route, test_options, proof, results };
+    if let Some(mads) = mads.filter(|_| test_options.is_mad_alone()) {
         run.run_mads(mads);
         return run.outcome();
     }
@@ -124,10 +124,10 @@ pub(super) fn run(
         run.run_mads(mads);
     }
     // Each further test opens its own connection after the connection before it is closed.
-    if run.results.passed && effort.wants(Test::Unreliable) {
+    if run.results.passed && test_options.wants(Test::Unreliable) {
         run.run_unreliable();
     }
-    if run.is_well() && route.method != Method::Datagrams && effort.wants(Test::Bandwidth) {
+    if run.is_well() && route.method != Method::Datagrams && test_options.wants(Test::Bandwidth) {
         run.run_stream();
     }
     run.outcome()
@@ -160,7 +160,7 @@ struct PairRun<'a> {
     target: &'a dyn Node,
     connection: u32,
     route: &'a Route,
-    effort: &'a Effort,
+    test_options: &'a TestOptions,
     /// Numbers by which both ends of a TCP or `rdma_cm` connection identify each other.
     proof: Option<[u64; 2]>,
     results: PairResults,
@@ -172,11 +172,11 @@ impl PairRun<'_> {
     }
 
     /// Returns the outcome after all connections are closed.
-    fn outcome(self) -> Outcome {
+    fn outcome(self) -> PairOutcome {
         let has_broken =
             self.results.unreliable.as_ref().is_some_and(|(_, failure)| failure.is_some());
         let has_lost_mads = self.results.mads.as_ref().is_some_and(|(seen, _)| seen.answered == 0);
-        let is_alone = self.effort.is_mad_alone();
+        let is_alone = self.test_options.is_mad_alone();
         let is_doubtful = has_lost_mads || (!is_alone && (!self.is_well() || has_broken));
         // A failure is attributed to a host only after the host had time to show that it is
         // alive.
@@ -186,7 +186,7 @@ impl PairRun<'_> {
         let tcp_passes = seen.tcp.as_ref().map(Result::is_ok);
         let (unreliable, unreliable_failure) = seen.unreliable.unzip();
         let (mad, mad_pings) = seen.mads.unzip();
-        Outcome {
+        PairOutcome {
             mtu: seen.mtu,
             port_mtus: seen.port_mtus,
             measured: Measured {
@@ -208,7 +208,7 @@ impl PairRun<'_> {
                     self.route.target.gid,
                 ),
                 datagrams: seen.datagrams,
-                wants_datagrams: self.effort.wants(Test::Datagrams),
+                wants_datagrams: self.test_options.wants(Test::Datagrams),
                 unreliable: unreliable_failure.flatten(),
                 mad,
                 tcp: seen.tcp,
@@ -266,16 +266,16 @@ impl PairRun<'_> {
                 gid_index: port.gid_index,
                 gid: port.gid,
                 pkey_index: port.pkey_index,
-                service_level: self.effort.overrides.service_level,
-                traffic_class: self.effort.overrides.traffic_class,
+                service_level: self.test_options.overrides.service_level,
+                traffic_class: self.test_options.overrides.traffic_class,
                 tcp_address: choose::tcp_address(port),
                 netdev: port.netdev.clone(),
                 soft_roce: port.driver.as_deref() == Some(SOFT_ROCE),
                 method: self.route.method,
                 purpose,
-                qkey: (is_first && self.route.unreliable).then(|| self.effort.qkey()),
+                qkey: (is_first && self.route.unreliable).then(|| self.test_options.qkey()),
                 proof: self.proof,
-                tcp_stream: is_first && self.effort.wants(Test::TcpBandwidth),
+                tcp_stream: is_first && self.test_options.wants(Test::TcpBandwidth),
                 role,
             })
         };
@@ -284,7 +284,7 @@ impl PairRun<'_> {
 
     /// Returns the path MTU: the requested one, or the smaller MTU of both ports.
     fn mtu(&self, here: &Opened, there: &Opened) -> u32 {
-        self.effort.overrides.mtu.unwrap_or(here.mtu.min(there.mtu))
+        self.test_options.overrides.mtu.unwrap_or(here.mtu.min(there.mtu))
     }
 
     /// Returns the acts that connect both ends, the act of the source first.

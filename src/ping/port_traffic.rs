@@ -15,13 +15,13 @@ const RECEIVED: &str = "rcvd_pkts";
 
 /// Counters of a port when a connection was opened.
 #[derive(Debug)]
-pub(super) struct PortTraffic {
+pub(super) struct TrafficBaseline {
     device: String,
     port: u8,
     before: Traffic,
 }
 
-impl PortTraffic {
+impl TrafficBaseline {
     /// Reads the present counters of a port.
     pub(super) fn of(device: &str, port: u8) -> Self {
         Self { device: device.to_owned(), port, before: traffic(&hardware_counters(device, port)) }

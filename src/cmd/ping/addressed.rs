@@ -11,7 +11,7 @@ use crate::cmd::Advice;
 use crate::model::GidValue;
 use crate::model::ping::{Pair, PingHost, PingReport, Summary};
 use crate::ping::mad_address::{self, MadAddressee};
-use crate::ping::matrix::Effort;
+use crate::ping::matrix::TestOptions;
 use crate::threads::at_once;
 
 /// Returns the target address of the flags, if one is given.
@@ -38,7 +38,7 @@ impl RealRun {
         &self,
         reached: Vec<ConnectResult>,
         started: Instant,
-        effort: &Effort,
+        test_options: &TestOptions,
         to: MadAddressee,
     ) -> PingReport {
         let taken_ns = clock::wall_ns();
@@ -47,7 +47,7 @@ impl RealRun {
         let target = hosts.len();
         let pairs = Mutex::new(Vec::new());
         at_once(members.iter().enumerate().collect(), |(source, member)| {
-            let pair = mad_address::run(member, (source, target), to, effort);
+            let pair = mad_address::run(member, (source, target), to, test_options);
             pairs.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
         });
         let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);

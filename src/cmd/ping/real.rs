@@ -24,7 +24,7 @@ use crate::fleet::{Agent, AgentStarter, Host, Nonce, UploadPolicy, Watchdog, fan
 use crate::model::ping::{Coverage, Pair, PingHost, PingReport, Summary, Test, Topology};
 use crate::model::{HostFailure, HostReport, Part, Parts, Reason};
 use crate::ping::Node;
-use crate::ping::matrix::{self, Effort, Member, Overrides};
+use crate::ping::matrix::{self, Member, Overrides, TestOptions};
 use crate::ping::plan::{Pairs, Plan, Tally};
 use crate::render::Note;
 use crate::term::Term;
@@ -104,17 +104,17 @@ impl RealRun {
 
     /// Starts all agents, runs the plan, and ends the agents.
     pub(super) fn run(&self, listener: &Listener<'_>) -> anyhow::Result<PingReport> {
-        let effort = effort(&self.args)?;
+        let test_options = test_options(&self.args)?;
         let began = clock::now();
         let (reached, started) = self.gather(listener)?;
         let startup = started.saturating_duration_since(began);
-        if let Some(error) = Self::unknown_rail(&reached, &effort.overrides) {
+        if let Some(error) = Self::unknown_rail(&reached, &test_options.overrides) {
             end_agents(reached);
             return Err(error);
         }
         let report = match addressed::to(&self.args) {
-            Some(to) => self.probe_address(reached, started, &effort, to),
-            None => self.probe(reached, started, &effort, listener),
+            Some(to) => self.probe_address(reached, started, &test_options, to),
+            None => self.probe(reached, started, &test_options, listener),
         };
         Ok(PingReport { startup_ms: milliseconds(startup), ..report })
     }
@@ -179,7 +179,7 @@ impl RealRun {
         &self,
         reached: Vec<ConnectResult>,
         started: Instant,
-        effort: &Effort,
+        test_options: &TestOptions,
         listener: &Listener<'_>,
     ) -> PingReport {
         let taken_ns = clock::wall_ns();
@@ -193,7 +193,7 @@ impl RealRun {
             .collect();
         let is_over = || self.watchdog.is_cancelled();
         let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
-        let results = matrix::run(&members, &self.plan, effort, topology, &watcher);
+        let results = matrix::run(&members, &self.plan, test_options, topology, &watcher);
         drop(members);
         let elapsed_ms = milliseconds(started.elapsed());
         let left_behind = end_agents(reached);
@@ -328,11 +328,11 @@ fn start_local(starter: &AgentStarter) -> Result<(Agent, Deadline), HostFailure>
     Ok((Agent::start_local(command, nonce, starter.connector.watchdog(), deadline)?, deadline))
 }
 
-fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
+fn test_options(args: &PingArgs) -> anyhow::Result<TestOptions> {
     let mut nonce = [0; 8];
     getrandom::fill(&mut nonce).context("cannot read random numbers")?;
     let (rounds, slot) = args.measurement();
-    Ok(Effort {
+    Ok(TestOptions {
         nonce: u64::from_le_bytes(nonce),
         tests: args.test.clone(),
         rounds,

@@ -17,7 +17,7 @@ use crate::input::Input;
 use crate::model::WantedGid;
 use crate::model::ping::{Schedule, Topology};
 use crate::names;
-use crate::ping::plan::{Choice, Load, Pairs, Plan};
+use crate::ping::plan::{Load, Pairs, Plan, PlanOptions};
 use crate::query::Value;
 use crate::render::escape;
 
@@ -232,7 +232,7 @@ pub(super) fn plan(
     topology: Option<&Topology>,
     usual_seed: u32,
 ) -> anyhow::Result<Plan> {
-    let choice = Choice {
+    let choice = PlanOptions {
         schedule: args.schedule.map(|name| match name {
             ScheduleName::Circle => Schedule::Circle,
             ScheduleName::Shift => Schedule::Shift,

@@ -149,7 +149,7 @@ impl<T: Addressed> Exchange<'_, T> {
                 Ok((before != self.counts).then_some(()))
             })?;
             // A peer that never stops sending must not keep this end in the loop.
-            if stop_flag.is_asked() || end.is_over() {
+            if stop_flag.is_set() || end.is_over() {
                 return Ok(());
             }
         }
@@ -196,7 +196,7 @@ impl<T: Addressed> Exchange<'_, T> {
         let mut warm_up = WarmUp::from(start);
         let mut end = start + self.slot();
         let mut rounds = 0;
-        while rounds < self.ask.rounds && start < end && !stop_flag.is_asked() {
+        while rounds < self.ask.rounds && start < end && !stop_flag.is_set() {
             self.open.clear();
             let is_warm_up = warm_up.has(start);
             self.send_request()?;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use super::{Rounds, unrouted};
 use crate::analyse::verdict;
 use crate::model::ping::{Cell, Code, Pair, Test};
-use crate::ping::pair::Effort;
+use crate::ping::pair::TestOptions;
 use crate::ping::plan::Plan;
 use crate::threads::at_once;
 
@@ -94,13 +94,14 @@ impl Rounds<'_> {
     /// other pairs.
     pub(super) fn run_postponed(&self, waiting: &BTreeSet<Cell>) -> Vec<Pair> {
         // The TCP latency shows how long the path is. MADs alone make no connection.
-        let tests = if Test::is_mad_alone(&self.effort.tests) {
+        let tests = if Test::is_mad_alone(&self.test_options.tests) {
             vec![Test::Mad]
         } else {
             vec![Test::Connection, Test::TcpLatency]
         };
-        let effort = Effort { tests, ..self.effort.clone() };
-        let glance = Rounds { effort: &effort, crosses: true, only: Some(waiting), ..*self };
+        let test_options = TestOptions { tests, ..self.test_options.clone() };
+        let glance =
+            Rounds { test_options: &test_options, crosses: true, only: Some(waiting), ..*self };
         let mut seen = BTreeMap::new();
         for batch in ends(waiting).into_iter().collect::<Vec<_>>().chunks(BATCH) {
             if self.watch.is_out_of_time() {
@@ -113,7 +114,7 @@ impl Rounds<'_> {
             });
             for pair in pairs.into_inner().unwrap_or_else(PoisonError::into_inner) {
                 if pair.verdict.code.is_no_response() {
-                    self.watch.saw(&pair);
+                    self.watch.pair_done(&pair);
                 }
                 seen.insert(pair.cell(), pair);
             }
@@ -141,7 +142,7 @@ impl Rounds<'_> {
             seen.entry(Cell { rail, source, target }).or_insert_with(not_tested);
         }
         for pair in seen.values().filter(|pair| !pair.verdict.code.is_no_response()) {
-            self.watch.saw(pair);
+            self.watch.pair_done(pair);
         }
         seen.into_values().collect()
     }

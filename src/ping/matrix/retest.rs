@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Pass, Rounds};
 use crate::analyse::outliers;
 use crate::model::ping::{Cell, Grid, Metric, Outlier, Pair, RoutePort, Test};
-use crate::ping::pair::Effort;
+use crate::ping::pair::TestOptions;
 use crate::ping::plan::{Plan, Tally};
 
 /// Factor of the round trips and of the time of a second measurement.
@@ -47,19 +47,19 @@ fn slow_by(metric: Metric, rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> 
         .into_iter()
         .map(|cell| (cell.source, cell.target))
         .collect();
-    let effort = Effort {
+    let test_options = TestOptions {
         tests: vec![match metric {
             Metric::Latency => Test::Latency,
             Metric::Bandwidth => Test::Bandwidth,
         }],
-        rounds: rounds.effort.rounds.saturating_mul(MORE),
-        slot: rounds.effort.slot.saturating_mul(MORE),
-        stream_slot: rounds.effort.stream_slot.saturating_mul(MORE),
-        ..rounds.effort.clone()
+        rounds: rounds.test_options.rounds.saturating_mul(MORE),
+        slot: rounds.test_options.slot.saturating_mul(MORE),
+        stream_slot: rounds.test_options.stream_slot.saturating_mul(MORE),
+        ..rounds.test_options.clone()
     };
-    let thorough = Rounds { effort: &effort, ..*rounds };
+    let thorough = Rounds { test_options: &test_options, ..*rounds };
     let second = Plan::of(hosts, &wanted);
-    rounds.watch.begins(Pass::Retest, second.count());
+    rounds.watch.pass_started(Pass::Retest, second.count());
     let measured = thorough.run(&second);
     let again: BTreeMap<Cell, u32> = measured
         .iter()

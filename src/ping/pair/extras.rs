@@ -46,7 +46,7 @@ impl PairRun<'_> {
             (Ok(_), Ok(_)) => {}
             (Err(error), _) | (_, Err(error)) => return Err(error),
         }
-        let (ask, wait) = self.probing(mtu, 0, self.effort.rounds);
+        let (ask, wait) = self.probing(mtu, 0, self.test_options.rounds);
         match self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage) {
             (Ok(StepResult::Probed(trips)), _) => Ok(Unreliable::Passed(trips.map(Into::into))),
             // The source has no reason for a missing reply; the target reports the reason.
@@ -65,13 +65,13 @@ impl PairRun<'_> {
     fn stream(&mut self) -> Option<()> {
         let (here, there) = self.open(Purpose::Stream)?;
         self.connect(here, there, STREAM_ACK_TIMEOUT, STREAM_RETRIES)?;
-        let slot = self.effort.stream_slot;
+        let slot = self.test_options.stream_slot;
         let ask = Streaming {
-            nonce: self.effort.nonce,
+            nonce: self.test_options.nonce,
             slot_ms: ms(slot),
-            reply_ms: ms(self.effort.reply),
+            reply_ms: ms(self.test_options.reply),
         };
-        let wait = slot + LATEST + self.effort.reply * 2 + SPARE;
+        let wait = slot + LATEST + self.test_options.reply * 2 + SPARE;
         let (streamed, served) = self.ask_server(Act::Stream(ask), wait, Stage::Bandwidth);
         match (streamed, served) {
             (Ok(StepResult::Streamed(seen)), _) => {

@@ -66,7 +66,7 @@ impl PairRun<'_> {
             self.results.port_mtus = Some((here.mtu, there.mtu));
             self.results.source = self.too_large(&here);
             self.results.target = self.too_large(&there);
-            if self.effort.wants(Test::TcpLatency) || self.is_soft_iwarp() {
+            if self.test_options.wants(Test::TcpLatency) || self.is_soft_iwarp() {
                 // TCP also resolves the neighbors.
                 self.compare_tcp(addresses.0);
             }
@@ -81,7 +81,7 @@ impl PairRun<'_> {
             self.compare_tcp(addresses.0);
         }
         if self.results.tcp.as_ref().is_none_or(Result::is_ok)
-            && self.effort.wants(Test::TcpBandwidth)
+            && self.test_options.wants(Test::TcpBandwidth)
         {
             self.stream_tcp(addresses.1);
         }
@@ -104,7 +104,7 @@ impl PairRun<'_> {
     /// tries to send without a pause, and 5.10 truncates the message.
     fn too_large(&self, end: &Opened) -> Option<StepError> {
         let is_set = self.route.method == Method::Relay;
-        let asked = self.effort.overrides.mtu.filter(|&asked| is_set && asked > end.mtu)?;
+        let asked = self.test_options.overrides.mtu.filter(|&asked| is_set && asked > end.mtu)?;
         Some(StepError {
             detail: format!("--mtu {asked} is larger than the active MTU of the port, {}", end.mtu),
             fix: Some(if self.route.protocol == Protocol::Roce {
@@ -139,7 +139,7 @@ impl PairRun<'_> {
         let ack_timeout = ack_timeout::exponent(
             datagram_ns.map(|latency| latency.rtt_ns.p50),
             tcp_ns.map(|trips| trips.p50_ns),
-            self.effort.ack_doublings,
+            self.test_options.ack_doublings,
         );
         let mtu = self.mtu(&here, &there);
         self.connect(here, there, ack_timeout, RETRIES)?;
@@ -160,7 +160,7 @@ impl PairRun<'_> {
 
     fn stream_tcp(&mut self, remote: Option<SocketAddr>) {
         let Some(remote) = remote else { return };
-        let slot = self.effort.stream_slot;
+        let slot = self.test_options.stream_slot;
         let ask = TcpStreaming { remote, slot_ms: ms(slot) };
         let answer = self.source.ask(self.step(Act::TcpStream(ask)), slot + CONNECT + SPARE);
         if let Some(Ok(StepResult::Streamed(seen))) = answer {
@@ -182,8 +182,8 @@ impl PairRun<'_> {
             (_, Err(error)) => return self.lacks_datagrams(error, false),
         };
         let is_all_there_is = self.route.method == Method::Datagrams;
-        let (rounds, slot) = if is_all_there_is || self.effort.wants(Test::Datagrams) {
-            (self.effort.rounds.max(1), self.effort.slot)
+        let (rounds, slot) = if is_all_there_is || self.test_options.wants(Test::Datagrams) {
+            (self.test_options.rounds.max(1), self.test_options.slot)
         } else {
             (DATAGRAM_ROUNDS, DATAGRAM_SLOT)
         };
@@ -192,7 +192,7 @@ impl PairRun<'_> {
         let reply = (usual * 4).clamp(DATAGRAM_REPLY, LONGEST_DATAGRAM_REPLY);
         let meeting = |queue_pair, lid, gid, rounds| {
             Act::ExchangeDatagrams(DatagramExchange {
-                nonce: self.effort.nonce,
+                nonce: self.test_options.nonce,
                 connection: self.connection,
                 queue_pair,
                 lid,
@@ -257,7 +257,8 @@ impl PairRun<'_> {
 
     /// Handles an end without datagrams, which is no failure if the driver does not support them.
     fn lacks_datagrams(&mut self, error: &StepError, is_source: bool) -> Option<()> {
-        let must = self.effort.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
+        let must =
+            self.test_options.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
         if error.cause == Cause::Unsupported || !must {
             return Some(());
         }
@@ -276,7 +277,8 @@ impl PairRun<'_> {
             }
             _ => false,
         };
-        let must = self.effort.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
+        let must =
+            self.test_options.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
         if is_way || error.cause == Cause::Stuck || must {
             self.note(error, is_source);
         }
@@ -292,19 +294,19 @@ impl PairRun<'_> {
     pub(super) fn probing(&self, mtu: u32, ack_timeout: u8, rounds: u32) -> (Probing, Duration) {
         // A reply is late only after both adapters have given up.
         let attempts = ATTEMPTS * ack_timeout::time(ack_timeout);
-        let reply = self.effort.reply.max(2 * attempts);
+        let reply = self.test_options.reply.max(2 * attempts);
         // An adapter may take four times the timeout for each attempt (IBA 9.7.6.1.3).
         let status = LATE_STATUS + (4 * attempts).saturating_sub(reply).min(SLOW_STATUS);
         // Three sizes and the measurement may each take a slot and one reply. One request may
         // never complete.
-        let wait = (self.effort.slot + reply) * 4 + reply + status + SPARE;
+        let wait = (self.test_options.slot + reply) * 4 + reply + status + SPARE;
         let ask = Probing {
-            nonce: self.effort.nonce,
+            nonce: self.test_options.nonce,
             sizes: vec![SMALL, mtu, 4 * mtu],
             checks: CHECKS,
-            latency_bytes: self.effort.latency_bytes,
+            latency_bytes: self.test_options.latency_bytes,
             rounds,
-            slot_ms: ms(self.effort.slot),
+            slot_ms: ms(self.test_options.slot),
             reply_ms: ms(reply),
             status_ms: ms(status),
         };
@@ -312,7 +314,8 @@ impl PairRun<'_> {
     }
 
     fn probe(&mut self, mtu: u32, ack_timeout: u8) -> Option<()> {
-        let rounds = if self.effort.wants(Test::Latency) { self.effort.rounds } else { 0 };
+        let rounds =
+            if self.test_options.wants(Test::Latency) { self.test_options.rounds } else { 0 };
         let (ask, wait) = self.probing(mtu, ack_timeout, rounds);
         let (probed, served) = self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage);
         match probed {

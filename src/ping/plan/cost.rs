@@ -325,7 +325,7 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Choice, Pairs};
+    use super::super::{Pairs, PlanOptions};
     use super::*;
 
     fn load(rails: usize, tests: &[Test]) -> Load<'_> {
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn what_is_measured_takes_its_time() {
-        let plan = Plan::new(Pairs::all(2), Choice::default(), None).unwrap();
+        let plan = Plan::new(Pairs::all(2), PlanOptions::default(), None).unwrap();
         let time = |tests: &[Test]| plan.estimate(load(1, tests)).time.as_millis();
         assert_eq!(time(&[Test::Connection]), 2 * 18);
         assert_eq!(time(Test::USUAL), 2 * 28);
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_hosts_have_a_plan_and_its_price() {
-        let choice = Choice { peers: Some(16), seed: 1, ..Choice::default() };
+        let choice = PlanOptions { peers: Some(16), seed: 1, ..PlanOptions::default() };
         let plan = Plan::new(Pairs::all(10_000), choice, None).unwrap();
         let estimate = plan.estimate(load(8, Test::USUAL));
         assert_eq!(plan.count(), 160_000);
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn as_many_rounds_are_begun_as_there_is_time_for() {
-        let plan = Plan::new(Pairs::all(16), Choice::default(), None).unwrap();
+        let plan = Plan::new(Pairs::all(16), PlanOptions::default(), None).unwrap();
         let within = |ms| plan.rounds_within(Duration::from_millis(ms), load(1, Test::USUAL));
         // A round takes 2 x 28 ms.
         assert_eq!(

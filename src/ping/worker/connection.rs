@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use super::{Answers, out_of_order};
+use super::{ReplyWriter, out_of_order};
 use crate::model::probe::{
     Act, Cause, Connecting, DatagramExchange, Opened, Opening, Purpose, Role, Stage, StepError,
     StepResult,
 };
 use crate::ping::acceptor::{Acceptor, Proof};
 use crate::ping::address;
-use crate::ping::datagram::{Ports, Slot};
+use crate::ping::datagram::{DatagramPorts, EndpointSlot};
 use crate::ping::device_presence::DevicePresence;
 use crate::ping::end::{ConnectedEnd, OpenEnd};
 use crate::ping::neighbour::explained;
-use crate::ping::port_traffic::PortTraffic;
+use crate::ping::port_traffic::TrafficBaseline;
 use crate::ping::stop_flag::StopFlag;
-use crate::ping::tcp::{self, From};
+use crate::ping::tcp::{self, TcpSource};
 use crate::ping::tcp_stream;
 
 /// Handle of the control loop to the thread of a connection.
@@ -42,8 +42,8 @@ impl Handle {
     pub(super) fn start<W: Write + Send + 'static>(
         opening: Opening,
         id: u64,
-        ports: Arc<Ports>,
-        answers: Arc<Answers<W>>,
+        ports: Arc<DatagramPorts>,
+        answers: Arc<ReplyWriter<W>>,
     ) -> io::Result<Self> {
         let (acts, todo) = mpsc::channel();
         let stopped = Arc::new(AtomicU64::new(0));
@@ -55,7 +55,7 @@ impl Handle {
     }
 
     /// Passes an act to the thread. [`Act::Stop`] takes effect during an act.
-    pub(super) fn ask<W: Write>(&self, id: u64, act: Act, answers: &Answers<W>) {
+    pub(super) fn ask<W: Write>(&self, id: u64, act: Act, answers: &ReplyWriter<W>) {
         if let Act::Stop = act {
             self.stopped.fetch_max(id, Ordering::Relaxed);
             answers.reply(id, Ok(StepResult::Done));
@@ -75,10 +75,10 @@ impl Handle {
 fn attend<W: Write>(
     mut opening: Opening,
     id: u64,
-    ports: &Ports,
+    ports: &DatagramPorts,
     todo: &Receiver<(u64, Act)>,
     stopped: &AtomicU64,
-    answers: &Answers<W>,
+    answers: &ReplyWriter<W>,
 ) {
     // The worker of the other end names its address, and the operator has no address to compare
     // with it.
@@ -96,9 +96,9 @@ fn attend<W: Write>(
         .filter(|_| opening.tcp_stream)
         .and_then(|(address, proof)| tcp_stream::start_reader(address, proof).ok());
     let presence = DevicePresence::of(&opening.device);
-    let traffic = PortTraffic::of(&opening.device, opening.port);
+    let traffic = TrafficBaseline::of(&opening.device, opening.port);
     let (address, netdev) = (opening.tcp_address, opening.netdev.clone());
-    let from = From { address, netdev, proof, needs_route };
+    let from = TcpSource { address, netdev, proof, needs_route };
     let (mut state, slot, result) = match OpenEnd::open(opening) {
         Ok(end) => {
             let datagrams = end.opening().qkey.map(|qkey| ports.open(end.opening(), qkey));
@@ -144,7 +144,7 @@ fn attend<W: Write>(
 
 fn exchange_datagrams(
     state: &State,
-    slot: Option<&Slot>,
+    slot: Option<&EndpointSlot>,
     ask: &DatagramExchange,
     stop_flag: &StopFlag<'_>,
 ) -> Result<StepResult, StepError> {
@@ -170,7 +170,7 @@ fn exchange_datagrams(
 fn perform(
     state: State,
     act: Act,
-    from: &From,
+    from: &TcpSource,
     stop_flag: &StopFlag<'_>,
 ) -> (State, Result<StepResult, StepError>) {
     match (state, act) {
