@@ -21,11 +21,12 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use rdmactl::analyse::connections::connections;
-use rdmactl::analyse::rate::Counted;
+use rdmactl::analyse::rate::CounterSample;
 use rdmactl::clock;
 use rdmactl::model::{Counter, HostReport};
 use rdmactl::tui::{
-    Event, Glyphs, Prepared, Sample, Seen, Settings, Snapshots, State, Theme, Timeline, draw,
+    Event, Glyphs, LastResponse, Prepared, Sample, Settings, Snapshots, State, Theme, Timeline,
+    draw,
 };
 
 /// Keys to repeat: they change the view, move down and change the order.
@@ -51,7 +52,7 @@ fn main() -> Result<()> {
     state.update(clock::now(), Event::Resize(160, 50));
     let [mut gathered, mut prepared, mut taken, mut answered, mut drawn] =
         [const { Vec::new() }; 5];
-    let (mut before, mut keys) = (Counted::default(), KEYS.chars().cycle());
+    let (mut before, mut keys) = (CounterSample::default(), KEYS.chars().cycle());
     for number in 0..pictures.parse()? {
         let (picture, counted) = timed(&mut gathered, || picture(&hosts, number, &before));
         before = counted;
@@ -111,7 +112,11 @@ fn hosts_like(report: &HostReport, count: usize) -> Vec<HostReport> {
 }
 
 /// Returns the sample of all hosts at a second, with rates since the sample before.
-fn picture(hosts: &[HostReport], second: u64, before: &Counted) -> (Arc<Sample>, Counted) {
+fn picture(
+    hosts: &[HostReport],
+    second: u64,
+    before: &CounterSample,
+) -> (Arc<Sample>, CounterSample) {
     let mut reports = hosts.to_vec();
     for (place, report) in reports.iter_mut().enumerate() {
         for port in report.devices.iter_mut().flat_map(|device| &mut device.ports) {
@@ -121,9 +126,9 @@ fn picture(hosts: &[HostReport], second: u64, before: &Counted) -> (Arc<Sample>,
         }
     }
     before.add_rates(&mut reports);
-    let counted = Counted::of(&reports);
+    let counted = CounterSample::of(&reports);
     let at: Instant = clock::now();
-    let seen = reports.iter().map(|_| Seen { answered: Some(at), failure: None }).collect();
+    let seen = reports.iter().map(|_| LastResponse { answered: Some(at), failure: None }).collect();
     let connections = connections(&reports);
     let taken_ns = clock::wall_ns();
     (Arc::new(Sample { at, taken_ns, reports, seen, connections }), counted)

@@ -109,7 +109,7 @@ fn connect(qp: &mut QueuePair<Reliable>, remote_qp: u32, path: Path, mtu: Mtu) -
 /// sends and 2 for receives.
 ///
 /// `seen` keeps other completions, for example of the peer's next message.
-fn complete<T: Transport>(qp: &QueuePair<T>, want: u64, seen: &mut Seen) -> Result<usize> {
+fn complete<T: Transport>(qp: &QueuePair<T>, want: u64, seen: &mut LastResponse) -> Result<usize> {
     let deadline = Deadline::after(Duration::from_secs(5));
     while seen.ids & want != want {
         ensure!(!deadline.is_over(), "no completion in time");
@@ -130,7 +130,7 @@ fn complete<T: Transport>(qp: &QueuePair<T>, want: u64, seen: &mut Seen) -> Resu
 
 /// Completions of one queue that no call has waited for.
 #[derive(Default)]
-struct Seen {
+struct LastResponse {
     batch: Batch,
     ids: u64,
     length: usize,
@@ -145,7 +145,7 @@ fn rc(name: &str, gid: u16, rounds: u32) -> Result<()> {
     connect(&mut one, numbers.1, path, mtu)?;
     connect(&mut two, numbers.0, path, mtu)?;
     println!("{one:?} and {two:?} connected, inline {}", one.inline_bytes());
-    let (mut at_one, mut at_two) = (Seen::default(), Seen::default());
+    let (mut at_one, mut at_two) = (LastResponse::default(), LastResponse::default());
     for length in [0, 8, 64, 1024, SIZE] {
         let start = clock::now();
         for round in 0..rounds {
@@ -172,7 +172,7 @@ fn rc(name: &str, gid: u16, rounds: u32) -> Result<()> {
 fn wait_for_event(
     one: &mut QueuePair<Reliable>,
     two: &mut QueuePair<Reliable>,
-    at_two: &mut Seen,
+    at_two: &mut LastResponse,
 ) -> Result<()> {
     two.receive_queue().arm()?;
     ensure!(!two.receive_queue().wait(Deadline::after(Duration::from_millis(50)))?, "early event");
@@ -196,7 +196,7 @@ fn ud(name: &str, gid: u16, rounds: u32) -> Result<()> {
         ends.push(qp);
     }
     let (Some(mut two), Some(mut one)) = (ends.pop(), ends.pop()) else { bail!("two ends") };
-    let (mut at_one, mut at_two) = (Seen::default(), Seen::default());
+    let (mut at_one, mut at_two) = (LastResponse::default(), LastResponse::default());
     let foreign = AddressHandle::new(&Domain::new(&device)?, &path)?;
     let wrong = Destination { address: &foreign, qp_num: two.number(), qkey: init.qkey };
     let request = Request { id: 1, offset: 0, length: 8 };
@@ -226,7 +226,7 @@ fn dead(name: &str, gid: u16) -> Result<()> {
     connect(&mut qp, 0xab_cdef, path, mtu)?;
     qp.post_send(Request { id: 1, offset: 0, length: 8 }, Signal::Always)?;
     let start = clock::now();
-    let answer = complete(&qp, 1, &mut Seen::default());
+    let answer = complete(&qp, 1, &mut LastResponse::default());
     println!("{:?} after {:?}", answer.err().map(|error| error.to_string()), start.elapsed());
     Ok(())
 }
@@ -248,7 +248,7 @@ fn server(address: IpAddr, rounds: u32) -> Result<()> {
     let mut end = listener.next(PROOF, Deadline::after(Duration::from_secs(60)))?;
     prepare(&mut end)?;
     let mut connection = end.establish(OPTIONS, soon())?;
-    let mut seen = Seen::default();
+    let mut seen = LastResponse::default();
     for _ in 0..rounds {
         let qp = connection.qp();
         let length = complete(qp, 2, &mut seen)?;
@@ -273,7 +273,7 @@ fn client(address: SocketAddr, rounds: u32) -> Result<()> {
     }
     let mut connection = connection?;
     println!("connected in {:?}", start.elapsed());
-    let mut seen = Seen::default();
+    let mut seen = LastResponse::default();
     let start = clock::now();
     for round in 0..rounds {
         let qp = connection.qp();

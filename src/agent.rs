@@ -6,7 +6,7 @@
 //! The worker listens for connections only while a pair is probed: for the TCP comparison and for
 //! iWARP.
 
-mod heard;
+mod last_message;
 mod process;
 mod supervisor;
 mod unlink;

@@ -2,7 +2,6 @@
 //! The modules here judge what `collect` and `capture` read. Rendering belongs to other modules.
 
 pub mod congestion;
-pub mod connection_state;
 pub mod connections;
 pub mod duplicates;
 pub mod errors;
@@ -10,7 +9,6 @@ pub mod fabric;
 pub mod findings;
 mod greedy_cover;
 pub mod hidden_faults;
-pub mod holding;
 pub mod lossless;
 pub mod mtu;
 pub mod operations;
@@ -18,8 +16,10 @@ pub mod outliers;
 pub mod qp_owner;
 pub mod rate;
 pub mod regression;
+pub mod removed_devices;
+pub mod resource_counts;
 pub mod root_cause;
-pub mod share;
 pub mod traffic;
-pub mod vanished;
+pub mod transport_counts;
+pub mod transport_state;
 pub mod verdict;

@@ -24,10 +24,10 @@ use crate::model::{HostFailure, KnownFix, Problem, Via};
 use crate::source::{Answer, Entry, Question, Recorded, WrittenAnswer};
 
 pub use error::CaptureError;
-use line::{Line, Said};
+use line::{AnswerLine, LineContent};
 use lines::Lines;
 pub use ping_run::{PingRun, PingRunError};
-pub use recording::{Recording, RecordingWriter, Sighting, SightingRef};
+pub use recording::{HostSample, HostSampleRef, Recording, RecordingWriter};
 pub use save::{check_place, replace_file};
 
 /// Schema of the file: kind and version.
@@ -124,14 +124,14 @@ impl Capture {
             hosts: self.hosts.iter().map(|(host, _)| host.clone()).collect(),
         };
         write_line(out, &header)?;
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<AnswerLine> = Vec::new();
         let mut known: HashMap<(&Question, &Answer), usize> = HashMap::new();
         for (host, (_, entries)) in self.hosts.iter().enumerate() {
             let mut asked = HashSet::new();
             for entry in entries.iter().filter(|entry| asked.insert(&entry.question)) {
                 let Entry { question, answer, at_ns } = entry;
                 let index = *known.entry((question, answer)).or_insert_with(|| {
-                    lines.push(Line::new(question.clone(), WrittenAnswer::from(answer)));
+                    lines.push(AnswerLine::new(question.clone(), WrittenAnswer::from(answer)));
                     lines.len() - 1
                 });
                 if let Some(line) = lines.get_mut(index) {
@@ -163,7 +163,8 @@ impl Capture {
         let mut lines = Lines::new(input, path);
         let Some(text) = lines.next()? else { return Err(lines.fault("the file is empty")) };
         let header = read_header(text).map_err(|cause| lines.fault(cause))?;
-        let parse = if header.schema == SCHEMA { Said::parse } else { Said::parse_first };
+        let parse =
+            if header.schema == SCHEMA { LineContent::parse } else { LineContent::parse_first };
         let mut hosts: Vec<_> = header.hosts.into_iter().map(|host| (host, Vec::new())).collect();
         let mut room = MAX_ANSWERS;
         while let Some(text) = lines.next()? {

@@ -1,12 +1,12 @@
 //! Reads the clocks of this machine and formats times. No other module reads a clock, so tests
 //! can pass simulated times.
 
-mod pulse;
+mod pause_detector;
 mod utc;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-pub use pulse::{silence_since, stood_still_since};
+pub use pause_detector::{awake_time_since, paused_since};
 pub use utc::{utc_stamp, utc_text, utc_time};
 
 /// Returns a time in the form of flags: `20s`, or `1500ms` if it is no whole number of seconds.

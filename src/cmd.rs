@@ -4,13 +4,13 @@
 //! Each submodule is one subcommand or a helper of several subcommands.
 
 mod agent;
-mod asked;
 mod capture;
 mod compat;
 mod complete;
 mod completions;
 mod config;
 mod configure;
+mod connection_flags;
 mod connections;
 mod counters;
 mod devices;
@@ -20,12 +20,14 @@ mod fabric_clear;
 mod flags;
 mod fleet;
 mod gids;
+mod host_selection;
 mod hosts;
 mod interrupt;
 mod launcher;
 mod link_peers;
 mod listing;
-mod live_hosts;
+mod listing_output;
+mod live_agents;
 mod local;
 mod man;
 mod outcome;
@@ -37,9 +39,7 @@ mod summary;
 mod top;
 mod upload_notes;
 mod usage;
-mod view;
 mod watch;
-mod way_flags;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -48,7 +48,7 @@ use crate::capture::check_place;
 use crate::cli::{Cli, ColorWhen, Command, Format, Global, rewrite};
 use crate::term::{Color, OutputError, Term};
 
-use flags::Given;
+use flags::GivenFlags;
 
 pub use outcome::{Advice, Outcome};
 
@@ -62,18 +62,18 @@ pub fn main() -> ExitCode {
         outcome::report(Term::new(Color::Never), &error);
         return Outcome::Nothing.into();
     }
-    if let Some(shell) = complete::asked() {
-        return complete::answer(shell);
+    if let Some(shell) = complete::requested_shell() {
+        return complete::print_candidates(shell);
     }
     let words = compat::expand(rewrite(words));
     let (mut tree, mut matches) = match Cli::matches(&words) {
         Ok(found) => found,
-        Err(error) => return usage::answer(&error, &words),
+        Err(error) => return usage::print(&error, &words),
     };
     let given = flags::given(&tree, &matches);
     let mut cli = match Cli::from_matches(&mut matches) {
         Ok(cli) => cli,
-        Err(error) => return usage::answer(&error.format(&mut tree), &words),
+        Err(error) => return usage::print(&error.format(&mut tree), &words),
     };
     match given.check().and_then(|()| run(&mut cli, &given)) {
         // Results were printed before; the exit code reports that some may be missing.
@@ -96,9 +96,9 @@ fn terminal(global: &Global) -> Term {
 }
 
 /// Reads the configuration, then runs the command.
-fn run(cli: &mut Cli, given: &Given) -> anyhow::Result<Outcome> {
+fn run(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Outcome> {
     let typed = cli.global.clone();
-    way_flags::keep(&typed);
+    connection_flags::keep(&typed);
     let config = configure::apply(cli, given)?;
     let (global, term) = (&cli.global, terminal(&cli.global));
     if let Some(path) = &global.save {

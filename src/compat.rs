@@ -8,6 +8,7 @@
 mod beegfs_net;
 mod diags;
 mod error;
+mod file_reader;
 mod getopt;
 mod ibdev2netdev;
 mod iblinkinfo;
@@ -22,7 +23,6 @@ mod ibv_devices;
 mod ibv_devinfo;
 mod number;
 mod perfquery;
-mod reading;
 mod release;
 mod saquery;
 mod show_gids;
@@ -37,7 +37,7 @@ pub use error::CompatError;
 pub use release::Release;
 pub use transcript::Transcript;
 
-use reading::Reading;
+use file_reader::FileReader;
 
 /// Directory of RDMA devices.
 const CLASS: &str = "/sys/class/infiniband";
@@ -175,7 +175,7 @@ pub struct Call<'call> {
 /// # Errors
 /// The option is not supported, an answer is not recorded, or libibverbs is missing.
 pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatError> {
-    let reading = Reading::new(source);
+    let reading = FileReader::new(source);
     let release = match &call.release {
         Some(release) => release.clone(),
         None => Release::installed(source),
@@ -259,7 +259,7 @@ impl Source for WithoutProductData<'_> {
 /// A call, its source and its release.
 struct Job<'job> {
     call: &'job Call<'job>,
-    reading: &'job Reading<'job>,
+    reading: &'job FileReader<'job>,
     release: Release,
 }
 

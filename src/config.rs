@@ -21,7 +21,7 @@ use crate::model::SettingEntry;
 pub use check::Value;
 pub use example::{EXAMPLE_LINE, example, init};
 pub use schema::schema;
-pub use setting::{Key, Kind, SETTINGS, Setting};
+pub use setting::{SETTINGS, Setting, SettingKey, SettingKind};
 
 /// Environment variable with the file to read instead of the system's and the user's file.
 pub const FILE_VARIABLE: &str = "RDMACTL_CONFIG";
@@ -95,7 +95,7 @@ impl Config {
     ///
     /// # Errors
     /// A file cannot be read, or a value is invalid.
-    pub fn here() -> Result<Self, ConfigError> {
+    pub fn load() -> Result<Self, ConfigError> {
         Self::read(&|name| env::var_os(name))
     }
 
@@ -103,7 +103,7 @@ impl Config {
     /// name the files.
     ///
     /// # Errors
-    /// Fails as [`here`](Self::here) does.
+    /// Fails as [`load`](Self::load) does.
     pub fn read(variables: Variables<'_>) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         for path in files(variables) {
@@ -137,7 +137,7 @@ impl Config {
         const NO_COLOR: &str = "NO_COLOR";
         let set = |name: &str| variables(name).filter(|value| !value.is_empty());
         if set(NO_COLOR).is_some() {
-            self.set(Key::Color, Value::Text("never".into()), Origin::Variable(NO_COLOR));
+            self.set(SettingKey::Color, Value::Text("never".into()), Origin::Variable(NO_COLOR));
         }
         for setting in SETTINGS {
             let Some(value) = set(setting.variable) else { continue };
@@ -153,7 +153,7 @@ impl Config {
     }
 
     /// Replaces a value. An empty list removes it.
-    pub fn set(&mut self, key: Key, value: Value, origin: Origin) {
+    pub fn set(&mut self, key: SettingKey, value: Value, origin: Origin) {
         let is_nothing = matches!(&value, Value::List(items) if items.is_empty());
         if let Some(place) = place_of(key).and_then(|place| self.values.get_mut(place)) {
             *place = ((!is_nothing).then_some(value), origin);
@@ -162,7 +162,7 @@ impl Config {
 
     /// Returns a value that is not a default, with its origin; `None` for a default or no value.
     #[must_use]
-    pub fn configured(&self, key: Key) -> Option<(&Value, &Origin)> {
+    pub fn configured(&self, key: SettingKey) -> Option<(&Value, &Origin)> {
         let (value, origin) = self.values.get(place_of(key)?)?;
         (*origin != Origin::Default).then_some(())?;
         Some((value.as_ref()?, origin))
@@ -188,7 +188,7 @@ impl Config {
     }
 }
 
-fn place_of(key: Key) -> Option<usize> {
+fn place_of(key: SettingKey) -> Option<usize> {
     SETTINGS.iter().position(|setting| setting.key == key)
 }
 
@@ -244,7 +244,7 @@ mod tests {
         };
         let pair = |value: &str, origin: &str| (value.to_owned(), origin.to_owned());
         assert_eq!(timeout(&config), pair("10s", "default"));
-        assert_eq!(config.configured(Key::Timeout), None);
+        assert_eq!(config.configured(SettingKey::Timeout), None);
         config.add_file(Path::new("/etc/a"), "fanout = 8\n\ntimeout = 20\n").unwrap();
         assert_eq!(timeout(&config), pair("20s", "/etc/a:3"));
         config.add_file(Path::new("/home/b"), "timeout = \"30s\"").unwrap();
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(timeout(&config), pair("30s", "/home/b:1"));
         config.add_variables(&variables(&[("RDMACTL_TIMEOUT", "40s")])).unwrap();
         assert_eq!(timeout(&config), pair("40s", "RDMACTL_TIMEOUT"));
-        let fanout = config.configured(Key::Fanout);
+        let fanout = config.configured(SettingKey::Fanout);
         let origin = Origin::File { path: "/etc/a".into(), line: 1 };
         assert_eq!(fanout, Some((&Value::Number(8), &origin)));
     }
@@ -262,9 +262,9 @@ mod tests {
     fn an_empty_list_takes_a_setting_away() {
         let mut config = Config::default();
         config.add_file(Path::new("a"), "hosts = \"n[1-4]\"").unwrap();
-        assert!(config.configured(Key::Hosts).is_some());
+        assert!(config.configured(SettingKey::Hosts).is_some());
         config.add_file(Path::new("b"), "hosts = []").unwrap();
-        assert_eq!(config.configured(Key::Hosts), None);
+        assert_eq!(config.configured(SettingKey::Hosts), None);
         assert_eq!(
             (&config.entries()[0].value, &*config.entries()[0].origin),
             (&serde_json::Value::Null, "b:1")
@@ -277,7 +277,7 @@ mod tests {
             let mut config = Config::default();
             config.add_file(Path::new("a"), "color = \"always\"").unwrap();
             config.add_variables(&variables(set)).unwrap();
-            let (value, origin) = config.configured(Key::Color).unwrap();
+            let (value, origin) = config.configured(SettingKey::Color).unwrap();
             (value.json(), origin.to_string())
         };
         assert_eq!(color(&[]), ("always".into(), "a:1".into()));

@@ -3,7 +3,7 @@
 //! - [`HostSet`] names the hosts.
 //! - [`mod@fan_out`] serves the hosts on a bounded number of threads.
 //! - A [`Resolver`] reads the SSH configuration of each host.
-//! - A [`Connector`] opens a [`Session`] to a host.
+//! - A [`Connector`] opens a [`SshSession`] to a host.
 //! - A [`Pipe`] is one command of a session. The rest of the program sees it as a socket.
 //!
 //! The messages in a pipe belong to `wire`. A host that fails is a
@@ -11,65 +11,67 @@
 
 mod access;
 mod agent;
+mod agent_starter;
 mod algorithms;
-mod budget;
-mod choice;
+mod cleanup_failure;
+mod client_choice;
 mod connector;
+mod deadline_reader;
 mod descriptors;
 mod fan_out;
 pub mod host_lists;
+mod host_reader;
 mod host_set;
-mod jumps;
+mod jump_hosts;
+mod key_unlocker;
 pub mod known_hosts;
-mod last_words;
 mod launcher;
-mod leftover;
 mod local;
+mod memory_budget;
 mod named_hosts;
 mod nonce;
-mod observer;
 mod pipe;
 mod poll;
 mod programs;
-mod reach;
+mod quote;
 pub mod remote_command;
-mod session;
 mod shell;
 mod site;
 mod ssh;
 mod ssh_program;
+mod ssh_session;
 mod sudo;
 mod target;
 mod time_limit;
-mod timed;
-mod unlock;
 mod upload;
 mod watchdog;
 
 pub use access::Access;
-pub use agent::{Agent, Silent};
+pub use agent::{Agent, NoGreeting};
+pub use agent_starter::{AgentStarter, NoticeHandler, ReachedHost, StartNotice, UploadPolicy};
 pub use algorithms::Algorithms;
+pub use cleanup_failure::CleanupFailure;
 pub use connector::Connector;
 pub use descriptors::allow_descriptors;
 pub use fan_out::fan_out;
+pub use host_reader::HostReader;
 pub use host_set::{
-    Found, GroupName, Host, HostSet, HostSetError, Line, LineError, Lookup, LookupError, Within,
+    AllowedTerms, GroupName, Host, HostSet, HostSetError, Lookup, LookupError, ResolvedLine,
+    ResolvedLineError, ResolvedLines,
 };
 pub use launcher::{Exec, Launcher, Slurm, TemplateError};
-pub use leftover::Leftover;
 pub use local::spawn as spawn_local;
 pub use named_hosts::{NamedHost, named_hosts};
 pub use nonce::Nonce;
-pub use observer::Observer;
 pub use pipe::{Exit, Output, Pipe};
-pub use reach::{Notice, Reach, Reached, Tell, UploadPolicy};
-pub use session::Session;
 pub use shell::Shell;
-pub use site::{Site, SitePlaces};
+pub use site::{Site, SitePaths};
 pub use ssh::{Limits, cancelled};
 pub use ssh_program::SshCall;
+pub use ssh_session::SshSession;
 pub use target::{
-    AddressFamily, Classes, Here, HostKeyPolicy, Resolver, Route, SshConfig, Target, Transport,
+    AddressFamily, Credentials, HostKeyPolicy, Resolver, Route, SshClient, SshConfig,
+    SshConfigCache, Target,
 };
 pub use upload::{Program, Uploaded};
 pub use watchdog::{Guard, Watchdog};

@@ -22,7 +22,7 @@ mod live_ports;
 mod lossless;
 mod metric;
 mod pairs;
-mod place;
+mod place_columns;
 mod ports;
 mod processes;
 mod registry;
@@ -33,7 +33,7 @@ mod sort;
 mod value;
 mod words;
 
-pub use column::{Align, Column, Listing, Meaning, Shown};
+pub use column::{Align, Column, Listing, ShowCondition, ValueMeaning};
 pub use connections::{ConnectionRow, Connections, connection_rows};
 pub use counters::{CounterRow, Counters, counter_rows};
 pub use device_row::{DeviceRow, device_rows};
@@ -54,11 +54,13 @@ pub use live_hosts::{LiveHostRow, LiveHosts};
 pub use live_parts::{LIVE_PARTS, is_live, live_columns};
 pub use live_ports::{LivePortRow, LivePorts};
 pub use lossless::{Lossless, LosslessRow, lossless_rows};
-pub use metric::{Amount, Key, Kind, amount, noun};
+pub use metric::{MetricKind, MetricLabel, MetricValue, metric_value, noun};
 pub use pairs::{PairRow, Pairs, pair_rows};
 pub use ports::Ports;
 pub use processes::{ProcessRow, Processes, process_rows};
-pub use registry::{Described, Named, describe, describe_live, help_of, listings_of};
+pub use registry::{
+    ColumnDescription, NamedListing, describe, describe_live, help_of, listings_of,
+};
 pub use resources::{ResourceRow, Resources, resource_rows};
 pub use select::{ColumnError, Defaults, drop_common, drop_unknown, select};
 pub use settings::Settings;

@@ -59,7 +59,7 @@ impl Term {
     /// # Errors
     /// The reader closed the pipe, or the stream accepts no more bytes.
     #[expect(clippy::disallowed_methods, reason = "the one place that writes to stdout")]
-    pub fn answer(&self, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
+    pub fn write_stdout(&self, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
         if stdout::was_closed() {
             // Stdout was replaced by `/dev/null` at startup, which accepts everything.
             return Err(OutputError::Failed(rustix::io::Errno::BADF.into()));
@@ -75,7 +75,7 @@ impl Term {
 
     /// Writes a message to stderr. Errors are ignored.
     #[expect(clippy::disallowed_methods, reason = "the one place that writes to stderr")]
-    pub fn talk(&self, text: &str) {
+    pub fn write_stderr(&self, text: &str) {
         let mut stderr = io::stderr().lock();
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
@@ -83,13 +83,13 @@ impl Term {
     /// True if stdout is a terminal.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that asks what stdout is")]
-    pub fn is_answer_terminal(&self) -> bool {
+    pub fn is_stdout_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }
 
     /// Returns the number of columns of the terminal on stdout; `None` if unknown or no terminal.
     #[must_use]
-    pub fn answer_width(&self) -> Option<usize> {
+    pub fn stdout_width(&self) -> Option<usize> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
         // A serial line reports 0 columns.
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
@@ -98,13 +98,13 @@ impl Term {
     /// True if stderr is a terminal.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that asks what stderr is")]
-    pub fn is_talk_terminal(&self) -> bool {
+    pub fn is_stderr_terminal(&self) -> bool {
         io::stderr().is_terminal()
     }
 
     /// Returns the number of columns of the terminal on stderr; `None` if unknown or no terminal.
     #[must_use]
-    pub fn talk_width(&self) -> Option<usize> {
+    pub fn stderr_width(&self) -> Option<usize> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).ok()?;
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
     }
@@ -112,29 +112,29 @@ impl Term {
     /// True if a progress line can be shown: stderr is a terminal that can erase a line.
     #[must_use]
     pub fn shows_progress(&self) -> bool {
-        self.is_talk_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
+        self.is_stderr_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
     }
 
     /// True if text on stdout is colored.
     #[must_use]
-    pub fn colors_answer(&self) -> bool {
-        self.colors(self.is_answer_terminal())
+    pub fn colors_stdout(&self) -> bool {
+        self.colors(self.is_stdout_terminal())
     }
 
     /// True if text on stderr is colored.
     #[must_use]
-    pub fn colors_talk(&self) -> bool {
-        self.colors(self.is_talk_terminal())
+    pub fn colors_stderr(&self) -> bool {
+        self.colors(self.is_stderr_terminal())
     }
 
     /// Returns a text in a style, for stderr.
     #[must_use]
-    pub fn style_talk(&self, style: Style, text: &str) -> String {
+    pub fn style_stderr(&self, style: Style, text: &str) -> String {
         let code = match style {
             Style::Bad => "1;31",
             Style::Fix => "32",
         };
-        if self.colors_talk() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.colors_stderr() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
     fn colors(self, is_terminal: bool) -> bool {

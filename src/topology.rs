@@ -21,7 +21,7 @@ pub use error::TopologyError;
 use crate::model::ping::{Leaf, Topology};
 
 /// Expands a host set. Returns the place of the mistake if the set is invalid.
-pub type Expand<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
+pub type ExpandHosts<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
 
 /// Name of the leaf switch of hosts that are not in the file.
 pub const UNKNOWN: &str = "unknown";
@@ -55,7 +55,7 @@ impl LeafSwitches {
     ///
     /// # Errors
     /// Returns the first invalid line with its fix. A host on two leaf switches is an error.
-    pub fn parse(text: &str, expand: Expand<'_>) -> Result<Self, TopologyError> {
+    pub fn parse(text: &str, expand: ExpandHosts<'_>) -> Result<Self, TopologyError> {
         file::parse(text, expand)
     }
 

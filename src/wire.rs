@@ -15,7 +15,7 @@ pub use frame::{FRAME_LIMIT, FrameReader, FrameWriter, WireError};
 pub use greeting::{Greeting, GreetingError, GreetingReader, Started};
 pub use lines::{
     LINE_LIMIT, Line, LineDecoder, LineEncoder, LineError, LineReader, LineSplitter, LineWriter,
-    Party,
+    Recipient,
 };
 pub use message::{
     FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WORKER_LEASE, WorkerReply,

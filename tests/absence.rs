@@ -380,9 +380,9 @@ fn no_connection_is_well_by_not_being_told() {
                 if !new.missing.is_empty() {
                     continue;
                 }
-                let is_judged = new.verdict.is_telling()
+                let is_judged = new.verdict.needs_attention()
                     || new.verdict == ConnectionVerdict::Unknown
-                    || !old.verdict.is_telling();
+                    || !old.verdict.needs_attention();
                 assert!(
                     is_judged,
                     "{question} was refused: {name:?} was {:?} and is {:?}",

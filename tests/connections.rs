@@ -804,7 +804,7 @@ fn no_refusal_makes_a_good_verdict() {
             let is_advice = verdict == ConnectionVerdict::RdmaAvailable;
             assert!(
                 !is_known
-                    || verdict.is_telling()
+                    || verdict.needs_attention()
                     || (verdict == ConnectionVerdict::Unknown || is_advice) && !missing.is_empty(),
                 "{consumer} is {verdict:?} without {path}, missing {missing:?}"
             );

@@ -72,7 +72,7 @@ impl Fake {
         let pid = self.pid_file();
         command
             .args(["-c", &format!("echo $$ >{}; cat {}; {then}", pid.display(), file.display())]);
-        Agent::here(command, self.nonce, &self.watchdog, seconds(20)).unwrap()
+        Agent::start_local(command, self.nonce, &self.watchdog, seconds(20)).unwrap()
     }
 
     fn pid_file(&self) -> PathBuf {
@@ -319,7 +319,7 @@ fn one_that_ends_instead_of_greeting_is_quoted_though_its_words_come_later_than_
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "exec >&-; sleep 0.1; echo no memory for it >&2"]);
     let failure =
-        Agent::here(command, Nonce::new().unwrap(), &watchdog, seconds(20)).err().unwrap();
+        Agent::start_local(command, Nonce::new().unwrap(), &watchdog, seconds(20)).err().unwrap();
     assert!(failure.detail.ends_with("; last output: \"no memory for it\""), "{failure}");
 }
 

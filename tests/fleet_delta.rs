@@ -82,10 +82,10 @@ fn every_report_comes_as_it_was_meant_whatever_came_before_it() {
             "--nocapture",
         ])
         .env(AGENT, nonce.to_string());
-    let agent = Agent::here(command, nonce, &watchdog, seconds(60)).unwrap();
+    let agent = Agent::start_local(command, nonce, &watchdog, seconds(60)).unwrap();
     let parts = Parts::default();
     for meant in answers() {
-        let report = agent.follow(&parts, seconds(60)).unwrap();
+        let report = agent.delta_report(&parts, seconds(60)).unwrap();
         assert!(report == meant, "{} came otherwise than it was meant", meant.host);
     }
     assert_eq!(agent.end(seconds(5)), Ok(()));
@@ -114,10 +114,10 @@ fn second_answer(second: &[FromAgent]) -> Result<HostReport, HostFailure> {
         format!("cat {greeting}; {ask}; cat {first}; {ask}; cat {second}; exec cat >/dev/null");
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &script]);
-    let agent = Agent::here(command, nonce, &watchdog, seconds(20)).unwrap();
+    let agent = Agent::start_local(command, nonce, &watchdog, seconds(20)).unwrap();
     let parts: Parts = [Part::Netdevs].into();
-    agent.follow(&parts, seconds(20)).unwrap();
-    let report = agent.follow(&parts, seconds(20));
+    agent.delta_report(&parts, seconds(20)).unwrap();
+    let report = agent.delta_report(&parts, seconds(20));
     report.map_err(|failure| agent.give_up(failure))
 }
 

@@ -1,7 +1,9 @@
 //! Host set expressions: the table of what each means, and what holds for all of them.
 
 use proptest::prelude::*;
-use rdmactl::fleet::{Found, GroupName, HostSet, Line, Lookup, LookupError, Within};
+use rdmactl::fleet::{
+    AllowedTerms, GroupName, HostSet, Lookup, LookupError, ResolvedLine, ResolvedLines,
+};
 use rdmactl::names::fold;
 
 fn expand(expression: &str) -> Result<String, String> {
@@ -148,34 +150,34 @@ struct MadeUp(&'static [(&'static str, &'static str, &'static str)]);
 const USUAL: &str = "local";
 
 impl Lookup for MadeUp {
-    fn group(&self, group: &GroupName) -> Result<Found, LookupError> {
+    fn group(&self, group: &GroupName) -> Result<ResolvedLines, LookupError> {
         let source = group.source.as_deref().unwrap_or(USUAL);
         let is_wanted = |(of, name, _): &&(&str, &str, &str)| {
             *of == source && (*name == group.name || group.name == GroupName::ALL)
         };
-        let line = |(of, name, set): &(&str, &str, &str)| Line {
+        let line = |(of, name, set): &(&str, &str, &str)| ResolvedLine {
             text: (*set).to_owned(),
             place: format!("{of}/{name}"),
         };
-        let lines: Vec<Line> = self.0.iter().filter(is_wanted).map(line).collect();
+        let lines: Vec<ResolvedLine> = self.0.iter().filter(is_wanted).map(line).collect();
         if lines.is_empty() {
             return Err(LookupError::new(format!("no {}", group.name)).fix("write another"));
         }
-        Ok(Found { lines, within: Within::Groups(Some(source.to_owned())) })
+        Ok(ResolvedLines { lines, within: AllowedTerms::Groups(Some(source.to_owned())) })
     }
 
-    fn file(&self, name: &str) -> Result<Found, LookupError> {
-        let line = Line { text: format!("{name}[1-2]"), place: format!("{name}:1") };
-        Ok(Found { lines: vec![line], within: Within::Hosts })
+    fn file(&self, name: &str) -> Result<ResolvedLines, LookupError> {
+        let line = ResolvedLine { text: format!("{name}[1-2]"), place: format!("{name}:1") };
+        Ok(ResolvedLines { lines: vec![line], within: AllowedTerms::Hosts })
     }
 
-    fn stdin(&self) -> Result<Found, LookupError> {
-        let line = |(index, text): (usize, &str)| Line {
+    fn stdin(&self) -> Result<ResolvedLines, LookupError> {
+        let line = |(index, text): (usize, &str)| ResolvedLine {
             text: text.to_owned(),
             place: format!("stdin:{}", index + 1),
         };
         let lines = "node11\nnode12".lines().enumerate().map(line).collect();
-        Ok(Found { lines, within: Within::Groups(None) })
+        Ok(ResolvedLines { lines, within: AllowedTerms::Groups(None) })
     }
 }
 
@@ -248,17 +250,17 @@ fn groups_that_multiply_are_read_once_each() {
     const DEEPEST: usize = 30;
     struct Doubling;
     impl Lookup for Doubling {
-        fn group(&self, group: &GroupName) -> Result<Found, LookupError> {
+        fn group(&self, group: &GroupName) -> Result<ResolvedLines, LookupError> {
             let depth: usize = group.name.trim_start_matches('g').parse().unwrap_or(0);
             let text = format!("@g{0},@g{0},n{depth}", depth + 1);
             let text = if depth == DEEPEST { "n[1-64]".to_owned() } else { text };
-            let lines = vec![Line { text, place: group.name.clone() }];
-            Ok(Found { lines, within: Within::Groups(None) })
+            let lines = vec![ResolvedLine { text, place: group.name.clone() }];
+            Ok(ResolvedLines { lines, within: AllowedTerms::Groups(None) })
         }
-        fn file(&self, _: &str) -> Result<Found, LookupError> {
+        fn file(&self, _: &str) -> Result<ResolvedLines, LookupError> {
             Err(LookupError::new("none"))
         }
-        fn stdin(&self) -> Result<Found, LookupError> {
+        fn stdin(&self) -> Result<ResolvedLines, LookupError> {
             Err(LookupError::new("none"))
         }
     }

@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use rdmactl::fleet::known_hosts::{HostKey, KnownHosts, Lookup, Verdict};
+use rdmactl::fleet::known_hosts::{HostKey, HostKeyStatus, KnownHosts, KnownHostsName};
 use sshd::bed::tool;
 use sshd::keygen;
 
@@ -52,10 +52,10 @@ impl Keys {
         HostKey::from_blob(&blob).unwrap()
     }
 
-    fn judge(&self, text: &str, name: &str, port: u16) -> Verdict {
+    fn verify(&self, text: &str, name: &str, port: u16) -> HostKeyStatus {
         let mut known = KnownHosts::default();
         known.add(Path::new("f"), &self.spell(text));
-        known.of(&Lookup::host(name, port)).judge(&self.host_key(), NOW)
+        known.of(&KnownHostsName::host(name, port)).verify(&self.host_key(), NOW)
     }
 
     /// The lines that OpenSSH finds for a host.
@@ -68,13 +68,13 @@ impl Keys {
     }
 }
 
-fn word(verdict: &Verdict) -> &'static str {
+fn word(verdict: &HostKeyStatus) -> &'static str {
     match verdict {
-        Verdict::Known => "known",
-        Verdict::Unknown { .. } => "unknown",
-        Verdict::Changed(_) => "changed",
-        Verdict::Revoked(_) => "revoked",
-        Verdict::BadCertificate(_) => "bad certificate",
+        HostKeyStatus::Known => "known",
+        HostKeyStatus::Unknown { .. } => "unknown",
+        HostKeyStatus::Changed(_) => "changed",
+        HostKeyStatus::Revoked(_) => "revoked",
+        HostKeyStatus::BadCertificate(_) => "bad certificate",
     }
 }
 
@@ -113,7 +113,7 @@ fn lines_mean_what_openssh_says() {
         ("|1|AAAA|AAAA K", "node1", 22, "unknown"),
         ("|1| K", "node1", 22, "unknown"),
     ] {
-        let verdict = keys.judge(text, name, port);
+        let verdict = keys.verify(text, name, port);
         assert_eq!(word(&verdict), expected, "{text} / {name}:{port}");
         // ssh-keygen finds lines whatever their key is worth.
         let plain = !text.contains('@') && !text.contains("ssh-rsa") && port == 22;
@@ -122,9 +122,11 @@ fn lines_mean_what_openssh_says() {
             assert_eq!(found, expected == "known", "ssh-keygen -F: {text} / {name}");
         }
     }
-    let Verdict::Changed(place) = keys.judge("#\n\nnode1 X", "node1", 22) else { unreachable!() };
+    let HostKeyStatus::Changed(place) = keys.verify("#\n\nnode1 X", "node1", 22) else {
+        unreachable!()
+    };
     assert_eq!(place.to_string(), "f:3");
-    let Verdict::Unknown { other_types } = keys.judge("node1 E", "node1", 22) else {
+    let HostKeyStatus::Unknown { other_types } = keys.verify("node1 E", "node1", 22) else {
         unreachable!()
     };
     assert_eq!(other_types, ["ecdsa-sha2-nistp256"]);
@@ -148,7 +150,7 @@ fn hashed_names_are_found_as_ssh_hashes_them() {
         ("node2", 22, "unknown"),
         ("node3", 22, "unknown"),
     ] {
-        assert_eq!(word(&keys.judge(&text, name, port)), expected, "{name}:{port}");
+        assert_eq!(word(&keys.verify(&text, name, port)), expected, "{name}:{port}");
     }
 }
 
@@ -167,7 +169,7 @@ fn algorithms_are_asked_for_in_the_order_of_the_record() {
     ] {
         let mut known = KnownHosts::default();
         known.add(Path::new("f"), &keys.spell(text));
-        let lookup = Lookup::host("node1", 22);
+        let lookup = KnownHostsName::host("node1", 22);
         assert_eq!(known.of(&lookup).order_algorithms(&supported), expected, "{text}");
     }
 }
@@ -181,7 +183,7 @@ fn random_patterns_match_as_ssh_keygen_says() {
     let cases = (patterns, "[ab.]{1,4}");
     let outcome = runner.run(&cases, |(patterns, name)| {
         let text = format!("{} K", patterns.join(","));
-        let ours = keys.judge(&text, &name, 22) == Verdict::Known;
+        let ours = keys.verify(&text, &name, 22) == HostKeyStatus::Known;
         prop_assert_eq!(
             ours,
             keys.found_by_ssh(&text, &name).contains(&keys.ours),
@@ -200,7 +202,7 @@ proptest! {
         let mut known = KnownHosts::default();
         known.add(Path::new("f"), &text);
         if let Some(key) = HostKey::from_blob(&blob) {
-            let _ = known.of(&Lookup::host("a", 1)).judge(&key, NOW);
+            let _ = known.of(&KnownHostsName::host("a", 1)).verify(&key, NOW);
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use hostile::Kind;
 use rdmactl::clock::{self, Deadline};
 use rdmactl::fleet::{
-    Access as _, Connector, Host, HostKeyPolicy, Limits, Resolver, SshCall, Target, Transport,
+    Access as _, Connector, Host, HostKeyPolicy, Limits, Resolver, SshCall, SshClient, Target,
     Watchdog, fan_out,
 };
 use rdmactl::model::{HostFailure, Reason};
@@ -287,7 +287,7 @@ fn accept_new_takes_a_new_key_once_and_never_a_changed_one() {
     assert_says(&failure(&server.target()), Reason::HostkeyChanged, "not the one", "ssh-keygen");
     // A record that cannot be written is no reason to go on unseen.
     let unwritable = Some("/proc/known_hosts".into());
-    let target = Target { known_hosts: Vec::new(), note_in: unwritable, ..server.target() };
+    let target = Target { known_hosts: Vec::new(), record_in: unwritable, ..server.target() };
     assert_says(
         &failure(&target),
         Reason::HostkeyUnknown,
@@ -352,7 +352,7 @@ fn a_host_that_is_full_of_logins_is_refused_and_taken_when_it_has_room() {
         })
         .collect();
     assert_says(&failure(&server.target()), Reason::Refused, "closed", "MaxStartups");
-    let by_program = Target { transport: Transport::Program("test".into()), ..server.target() };
+    let by_program = Target { client: SshClient::Program("test".into()), ..server.target() };
     let refused = failure(&by_program);
     assert_eq!(refused.reason, Reason::Refused, "{refused}");
     drop(held);

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use rdmactl::fleet::{HostSet, Site, SitePlaces};
+use rdmactl::fleet::{HostSet, Site, SitePaths};
 use tempfile::TempDir;
 
 /// A directory with these files.
@@ -19,16 +19,16 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-fn places(folder: &Path) -> SitePlaces {
-    SitePlaces {
+fn places(folder: &Path) -> SitePaths {
+    SitePaths {
         clustershell: vec![folder.join("system"), folder.join("user")],
         genders: folder.join("genders"),
         dsh: vec![folder.join("mine"), folder.join("dsh")],
-        ..SitePlaces::default()
+        ..SitePaths::default()
     }
 }
 
-fn found(expression: &str, places: SitePlaces) -> Result<String, String> {
+fn found(expression: &str, places: SitePaths) -> Result<String, String> {
     let set = HostSet::find(expression, &Site::new(places));
     set.map(|set| set.fold()).map_err(|error| error.to_string())
 }
@@ -175,7 +175,7 @@ fn without_a_configuration_the_usual_files_are_read() {
     // The file of older releases goes before.
     fs::write(folder.path().join("system/groups"), "a: old\n").unwrap();
     assert_eq!(ask("@a").as_deref(), Ok("old"));
-    let error = found("@a", SitePlaces::default()).unwrap_err();
+    let error = found("@a", SitePaths::default()).unwrap_err();
     assert!(error.contains("no ClusterShell groups are defined on this machine"), "{error}");
 }
 
@@ -223,17 +223,17 @@ fn genders_and_dsh_are_known_without_a_configuration() {
             .contains("has no group x: use one of these groups: db, web, wheel")
     );
     assert!(ask("@dsh:../genders").unwrap_err().contains("has no group"));
-    let error = found("@genders:x", SitePlaces::default()).unwrap_err();
+    let error = found("@genders:x", SitePaths::default()).unwrap_err();
     assert!(error.contains("cannot open"), "{error}");
 }
 
 #[test]
 fn the_job_is_what_slurm_or_pbs_says() {
     let folder = folder(&[("nodefile", "n1\nn1\nn2\n"), ("broken", "n[1-\n")]);
-    let of = |slurm: Option<&str>, pbs: Option<&str>| SitePlaces {
+    let of = |slurm: Option<&str>, pbs: Option<&str>| SitePaths {
         slurm_job: slurm.map(str::to_owned),
         pbs_job: pbs.map(|name| folder.path().join(name)),
-        ..SitePlaces::default()
+        ..SitePaths::default()
     };
     assert_eq!(found("@job", of(Some("n[1-3],gpu01"), None)).as_deref(), Ok("gpu01,n[1-3]"));
     assert_eq!(found("@job!n1", of(None, Some("nodefile"))).as_deref(), Ok("n2"));
@@ -261,7 +261,7 @@ fn a_file_of_hosts_is_read_as_its_kind() {
     ]);
     let read = |kind: &str, name: &str| {
         let path = folder.path().join(name);
-        found(&format!("^{kind}{}", path.display()), SitePlaces::default())
+        found(&format!("^{kind}{}", path.display()), SitePaths::default())
     };
     let table = [
         ("", "list", "n[1,3-4],user@n9"),
@@ -298,10 +298,10 @@ fn a_file_of_hosts_is_read_as_its_kind() {
 
 #[test]
 fn a_file_without_an_end_is_refused() {
-    let error = found("^/dev/zero", SitePlaces::default()).unwrap_err();
+    let error = found("^/dev/zero", SitePaths::default()).unwrap_err();
     assert!(error.contains("/dev/zero is larger than 4 MiB"), "{error}");
     let folder = folder(&[]);
     fs::write(folder.path().join("bytes"), [0xff, 0xfe]).unwrap();
-    let error = found(&format!("^{}/bytes", folder.path().display()), SitePlaces::default());
+    let error = found(&format!("^{}/bytes", folder.path().display()), SitePaths::default());
     assert!(error.unwrap_err().contains("is not UTF-8 text"));
 }

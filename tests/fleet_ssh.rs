@@ -152,7 +152,8 @@ impl StillHost {
         let (path, binary) = (file.path().display(), env!("CARGO_BIN_EXE_rdmactl"));
         let command = format!("echo $PPID $$ >{path}; exec {binary} agent {nonce}");
         let pipe = session.exec(&command, seconds(20)).unwrap();
-        let agent = Agent::there(&session, pipe, nonce, Privilege::Login, seconds(20)).unwrap();
+        let agent =
+            Agent::await_greeting(&session, pipe, nonce, Privilege::Login, seconds(20)).unwrap();
         agent.start_worker().unwrap();
         // Its first word is no heartbeat yet.
         assert_eq!([agent.life(), agent.life()], [Life::Alive, Life::Alive]);
@@ -305,7 +306,8 @@ fn a_limit_of_the_login_is_what_the_agent_says_of_it() {
     let nonce = Nonce::new().unwrap();
     let command = format!("ulimit -n 8; exec {} agent {nonce}", env!("CARGO_BIN_EXE_rdmactl"));
     let pipe = session.exec(&command, seconds(20)).unwrap();
-    let agent = Agent::there(&session, pipe, nonce, Privilege::Login, seconds(20)).unwrap();
+    let agent =
+        Agent::await_greeting(&session, pipe, nonce, Privilege::Login, seconds(20)).unwrap();
     agent.start_worker().unwrap();
     let fates = std::iter::repeat_with(|| agent.life());
     let life = fates.take(10).find(|life| *life != Life::Alive).unwrap();

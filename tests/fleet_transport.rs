@@ -13,7 +13,9 @@ use std::thread;
 use std::time::Duration;
 
 use rdmactl::clock::Deadline;
-use rdmactl::fleet::{Access as _, Connector, Host, Limits, Session, Target, Transport, Watchdog};
+use rdmactl::fleet::{
+    Access as _, Connector, Host, Limits, SshClient, SshSession, Target, Watchdog,
+};
 use rdmactl::model::{HostFailure, Reason};
 use rustix::process::{Pid, Signal, kill_process};
 use sshd::bed::tool;
@@ -35,7 +37,7 @@ fn target(server: &Sshd, config: &str, name: &str) -> Target {
     server.resolve(&Host::named(name)).unwrap()
 }
 
-fn open(target: &Target) -> Result<Session, HostFailure> {
+fn open(target: &Target) -> Result<SshSession, HostFailure> {
     connector().connect(target, seconds(20))
 }
 
@@ -43,7 +45,7 @@ fn by_program(server: &Sshd, more: &str) -> Target {
     target(server, &format!("{more}\nBindAddress 127.0.0.1\n"), &server.address)
 }
 
-fn says(session: &Session) -> Vec<u8> {
+fn says(session: &SshSession) -> Vec<u8> {
     session.exec("cat", seconds(10)).unwrap().exchange(b"hello", 100, seconds(10)).unwrap().stdout
 }
 
@@ -220,7 +222,7 @@ fn an_rsa_certificate_of_the_agent_goes_by_the_program() {
     fs::remove_file(server.path("rsa-cert.pub")).unwrap();
     let socket = server.path("agent");
     let target = target(&server, &format!("IdentityAgent {}\n", socket.display()), &server.address);
-    assert_eq!(target.transport, Transport::BuiltIn);
+    assert_eq!(target.client, SshClient::BuiltIn);
     let session = open(&target).unwrap();
     assert_eq!(session.why_program(), Some("ssh-agent holds an RSA certificate"));
     assert_eq!(says(&session), b"hello");
@@ -253,7 +255,7 @@ fn the_algorithms_of_the_configuration_are_the_only_ones() {
     ] {
         let server = Sshd::with(&Setup { config: offered, ..Setup::default() });
         let refused = target(&server, allowed, &server.address);
-        assert_eq!(refused.transport, Transport::BuiltIn, "{allowed}");
+        assert_eq!(refused.client, SshClient::BuiltIn, "{allowed}");
         let failure = open(&refused).unwrap_err();
         assert_eq!(failure.reason, Reason::Transport, "{failure}");
         assert!(failure.detail.contains(&format!("; {setting} of the SSH")), "{failure}");
@@ -292,10 +294,10 @@ fn an_open_connection_of_the_operator_is_used_and_left_open() {
     let socket = server.path("cm");
     let config = format!("ControlPath {}\n", socket.display());
     let host = server.address.clone();
-    assert_eq!(target(&server, &config, &host).transport, Transport::BuiltIn);
+    assert_eq!(target(&server, &config, &host).client, SshClient::BuiltIn);
     // Nobody is behind a socket that was left.
     drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
-    assert_eq!(target(&server, &config, &host).transport, Transport::BuiltIn);
+    assert_eq!(target(&server, &config, &host).client, SshClient::BuiltIn);
     fs::remove_file(&socket).unwrap();
     let ssh = |arguments: &[&str]| {
         let mut command = tool("ssh", "openssh-client");
@@ -306,7 +308,7 @@ fn an_open_connection_of_the_operator_is_used_and_left_open() {
     // What logs in anew is refused: the connection stands.
     fs::write(server.path("authorized_keys"), "").unwrap();
     let target = target(&server, &config, &host);
-    assert_eq!(target.transport, Transport::Borrowed(socket.clone()));
+    assert_eq!(target.client, SshClient::Borrowed(socket.clone()));
     let session = open(&target).unwrap();
     assert!(session.why_program().unwrap().contains("ControlPath"));
     assert_eq!(says(&session), b"hello");

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use rdmactl::fleet::remote_command::{self, MACHINE, NO_AGENT, Privilege, STARTED, shell_line};
-use rdmactl::fleet::{Access as _, Nonce, Program, Session, spawn_local};
+use rdmactl::fleet::{Access as _, Nonce, Program, SshSession, spawn_local};
 use rdmactl::model::Reason;
 use rdmactl::wire::{GreetingError, GreetingReader, Process};
 use sshd::bed::{NOT_INSTALLED, tool};
@@ -57,7 +57,7 @@ fn left_behind(nonce: Nonce) -> Vec<PathBuf> {
 
 fn upload(
     program: &Program,
-    session: &Session,
+    session: &SshSession,
 ) -> Result<rdmactl::fleet::Uploaded, rdmactl::model::HostFailure> {
     program.upload(session, Nonce::new().unwrap(), seconds(20))
 }

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use bed::{NOT_INSTALLED, Said, rdmactl, write_program};
 use rdmactl::clock;
 use rdmactl::model::HostReport;
-use rdmactl::wire::{FrameReader, Greeting, LineReader, LineWriter, Party, ToAgent};
+use rdmactl::wire::{FrameReader, Greeting, LineReader, LineWriter, Recipient, ToAgent};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -352,8 +352,8 @@ fn hostile_agent() {
     let (stdin, mut output) = (own(rustix::stdio::stdin()), own(rustix::stdio::stdout()));
     let greeting = Greeting::line(&nonce);
     if env::var("RDMACTL_TEST_LINES").is_ok_and(|lines| lines == "--lines") {
-        let mut reader = FrameReader::new(LineReader::new(stdin, &nonce, Party::Agent));
-        let mut output = LineWriter::new(output, &nonce, Party::Operator);
+        let mut reader = FrameReader::new(LineReader::new(stdin, &nonce, Recipient::Agent));
+        let mut output = LineWriter::new(output, &nonce, Recipient::Operator);
         let _ = output.write_all(greeting.as_bytes()).and_then(|()| output.flush());
         let _ = play(|| reader.read().ok().flatten(), output);
     } else {

@@ -374,19 +374,28 @@ fn where_reliable_datagrams_are_not_to_be_had_ordinary_ones_pass() {
                 "nonce": 1, "connection": 1, "queue_pair": queue_pair, "lid": 0, "gid": gid,
                 "rounds": rounds, "slot_ms": 200, "reply_ms": 1_000
             });
-            Act::Meet(serde_json::from_value(meeting).expect("a meeting"))
+            Act::ExchangeDatagrams(serde_json::from_value(meeting).expect("a meeting"))
         };
         let staying = there.ask(meeting(number(&mine), gids[0], 0));
         let asked = here.ask(meeting(number(&theirs), gids[1], 10));
         let met = here.answer(asked);
-        assert!(matches!(&met, Ok(StepResult::Met(met)) if met.answered > 0), "{met:?}");
+        assert!(
+            matches!(&met, Ok(StepResult::DatagramsExchanged(met)) if met.answered > 0),
+            "{met:?}"
+        );
         there.ask(Act::Stop);
         let stayed = there.answer(staying);
-        assert!(matches!(&stayed, Ok(StepResult::Met(met)) if met.heard > 0), "{stayed:?}");
+        assert!(
+            matches!(&stayed, Ok(StepResult::DatagramsExchanged(met)) if met.heard > 0),
+            "{stayed:?}"
+        );
         // Nobody stays there: silence is no error, and no answer.
         let asked = here.ask(meeting(number(&theirs), gids[1], 10));
         let met = here.answer(asked);
-        assert!(matches!(&met, Ok(StepResult::Met(met)) if met.answered == 0), "{met:?}");
+        assert!(
+            matches!(&met, Ok(StepResult::DatagramsExchanged(met)) if met.answered == 0),
+            "{met:?}"
+        );
         let asked = connect(&mut here, &theirs, gids[1]);
         let refused = here.answer(asked).expect_err("there is no connection");
         assert_eq!(refused.cause, Cause::Order, "{refused:?}");

@@ -19,7 +19,9 @@ use pictures::{
 };
 use proptest::prelude::*;
 use rdmactl::model::{HostFailure, HostReport, Reason};
-use rdmactl::tui::{Effect, Event, Glyphs, KEYS, Notice, Place, Settings, Theme, Timeline, View};
+use rdmactl::tui::{
+    Effect, Event, Glyphs, KEYS, Notice, RecordingPosition, Settings, Theme, Timeline, View,
+};
 use screen::Screen;
 
 /// How many pictures came before the one that is looked at.
@@ -412,7 +414,7 @@ fn a_ping_is_of_the_hosts_that_are_shown_and_ends_by_its_own_word_alone() {
     let shows =
         |screen: &mut Screen| screen.text((80, 24)).contains("testing RDMA between 10 hosts");
     assert!(shows(&mut screen));
-    screen.event(Event::Told(Notice { text: "no disk".into(), is_bad: true }));
+    screen.event(Event::Notice(Notice { text: "no disk".into(), is_bad: true }));
     assert!(shows(&mut screen), "somebody else complains");
     screen.event(Event::PingEnded);
     assert!(!shows(&mut screen));
@@ -428,7 +430,7 @@ fn a_recording_is_stepped_through() {
         waiting_for: "a recording".into(),
     };
     let mut screen = Screen::with(settings);
-    let at = |position, is_paused| Place { position, count: 20, is_paused };
+    let at = |position, is_paused| RecordingPosition { position, count: 20, is_paused };
     let shown = screen.prepared(fleet, 5);
     screen.show(shown.clone().at(at(6, true)));
     let text = screen.text((80, 24));

@@ -97,7 +97,7 @@ fn whatever_fails_gives_the_terminal_back_and_is_read_there() {
 #[test]
 fn what_fails_in_a_terminal() {
     let Ok(how) = std::env::var(FAILS) else { return };
-    screen::give_back_on_panic(|| ());
+    screen::restore_on_panic(|| ());
     let screen = screen::Screen::enter().expect("a terminal");
     screen.write(b"a frame").expect("a terminal");
     if how == "panic" {

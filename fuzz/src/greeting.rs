@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 
 use rdmactl::render::escape;
-use rdmactl::wire::{GreetingReader, LineReader, LineWriter, Party};
+use rdmactl::wire::{GreetingReader, LineReader, LineWriter, Recipient};
 
 use super::shown::is_harmless;
 
@@ -32,11 +32,11 @@ pub fn run(data: &[u8]) {
 /// Whatever lines come, they hold no more than their length; and what is sent in lines arrives.
 fn as_lines(data: &[u8]) {
     let mut held = Vec::new();
-    let _ = LineReader::new(data, &NONCE, Party::Operator).read_to_end(&mut held);
+    let _ = LineReader::new(data, &NONCE, Recipient::Operator).read_to_end(&mut held);
     assert!(held.len() <= data.len());
     let mut lines = Vec::new();
-    LineWriter::new(&mut lines, &NONCE, Party::Operator).write_all(data).expect("memory");
+    LineWriter::new(&mut lines, &NONCE, Recipient::Operator).write_all(data).expect("memory");
     let mut arrived = Vec::new();
-    LineReader::new(&*lines, &NONCE, Party::Operator).read_to_end(&mut arrived).expect("lines");
+    LineReader::new(&*lines, &NONCE, Recipient::Operator).read_to_end(&mut arrived).expect("lines");
     assert_eq!(arrived, data);
 }

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::sign::Signer;
-use rdmactl::fleet::known_hosts::{HostKey, KnownHosts, Lookup, Verdict};
+use rdmactl::fleet::known_hosts::{HostKey, HostKeyStatus, KnownHosts, KnownHostsName};
 
 /// Time of the judgement, in seconds since 1970.
 const NOW: u64 = 1_700_000_000;
@@ -25,9 +25,12 @@ pub fn run(fields: &[u8]) {
     let mut known = KnownHosts::default();
     let line = format!("@cert-authority web ssh-ed25519 {}", STANDARD.encode(public(&authority)));
     known.add(Path::new("fuzzed"), &line);
-    let verdict = known.of(&Lookup::host("web", 22)).judge(&key, NOW);
-    if verdict != Verdict::Known {
-        assert!(!matches!(verdict, Verdict::Changed(_) | Verdict::Revoked(_)), "{verdict:?}");
+    let verdict = known.of(&KnownHostsName::host("web", 22)).verify(&key, NOW);
+    if verdict != HostKeyStatus::Known {
+        assert!(
+            !matches!(verdict, HostKeyStatus::Changed(_) | HostKeyStatus::Revoked(_)),
+            "{verdict:?}"
+        );
         return;
     }
     let listed = list(&blob);

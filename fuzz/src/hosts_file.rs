@@ -1,7 +1,7 @@
 //! Files that name hosts, of any content.
 
 use rdmactl::fleet::host_lists::HostsFileKind;
-use rdmactl::fleet::{Found, HostSet, Line, Lookup as _, Within};
+use rdmactl::fleet::{AllowedTerms, HostSet, Lookup as _, ResolvedLine, ResolvedLines};
 use rdmactl::render::escape;
 
 use super::made_up::MadeUp;
@@ -16,12 +16,12 @@ pub fn run(data: &[u8]) {
         match kind.read(text) {
             Ok(entries) => {
                 assert!(entries.iter().all(|entry| (1..=count).contains(&entry.line)), "{word}");
-                let line = |entry: rdmactl::fleet::host_lists::Entry| Line {
+                let line = |entry: rdmactl::fleet::host_lists::Entry| ResolvedLine {
                     text: entry.hosts,
                     place: format!("file:{}", entry.line),
                 };
                 let lines = entries.into_iter().map(line).collect();
-                let found = Found { lines, within: Within::Hosts };
+                let found = ResolvedLines { lines, within: AllowedTerms::Hosts };
                 if let Ok(set) = HostSet::of_lines(found, &MadeUp::default()) {
                     assert!(set.len() <= HostSet::MAX_HOSTS, "{word}");
                 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rdmactl::fleet::known_hosts::{HostKey, KnownHosts, Lookup, Verdict};
+use rdmactl::fleet::known_hosts::{HostKey, HostKeyStatus, KnownHosts, KnownHostsName};
 
 /// An ed25519 key as it comes over the wire, and as it stands in a file.
 const BLOB: &[u8] = b"\0\0\0\x0bssh-ed25519\0\0\0\x20rdmactl-fuzz-rdmactl-fuzz-012345";
@@ -17,15 +17,19 @@ pub fn run(data: &[u8]) {
     let (name, record) = text.split_once('\n').unwrap_or(("web", &text));
     let mut known = KnownHosts::default();
     known.add(Path::new("fuzzed"), record);
-    for lookup in [Lookup::host(name, 22), Lookup::host(name, 2222), Lookup::alias(name)] {
+    for lookup in [
+        KnownHostsName::host(name, 22),
+        KnownHostsName::host(name, 2222),
+        KnownHostsName::alias(name),
+    ] {
         let found = known.of(&lookup);
         let key = HostKey::from_blob(BLOB).expect("a key");
-        if found.judge(&key, 1_700_000_000) == Verdict::Known {
+        if found.verify(&key, 1_700_000_000) == HostKeyStatus::Known {
             assert!(record.contains(TEXT), "{record:?}");
         }
         if let Some(key) = shown.get(1..).and_then(HostKey::from_blob) {
             assert!(key.fingerprint().len() <= 60 && key.kind().len() <= shown.len());
-            let _ = found.judge(&key, 1_700_000_000);
+            let _ = found.verify(&key, 1_700_000_000);
         }
         let order = found.order_algorithms(&["ssh-ed25519", "rsa-sha2-512", "ssh-rsa"]);
         assert_eq!(order.split(',').count(), 3, "{order}");

@@ -23,7 +23,7 @@ const FIXTURES: [&[u8]; 6] = [
 
 /// After so many questions nothing is there any more: a machine of 4096 devices with 256 ports is
 /// in bounds, and takes too long to be tried often.
-const PATIENCE: usize = 3_000;
+const MAX_QUESTIONS: usize = 3_000;
 
 /// The most bytes of JSON for a question and for a byte that was answered. A problem names its
 /// path three times; a byte may become `\u001b`, in a value and in the problem it is quoted by.
@@ -74,7 +74,7 @@ impl<'changes> Machine<'changes> {
 impl Source for Machine<'_> {
     fn ask(&self, question: &Question) -> Answer {
         self.questions.set(self.questions.get() + 1);
-        if self.questions.get() > PATIENCE {
+        if self.questions.get() > MAX_QUESTIONS {
             return Err(absent());
         }
         let answer = (self.change)(question).unwrap_or_else(|| self.base.answer(question));

@@ -1,35 +1,35 @@
 //! Groups that a fuzzer made up.
 
 use rdmactl::fleet::host_lists::Group;
-use rdmactl::fleet::{Found, GroupName, Line, Lookup, LookupError, Within};
+use rdmactl::fleet::{AllowedTerms, GroupName, Lookup, LookupError, ResolvedLine, ResolvedLines};
 
 /// Sources with their groups.
 #[derive(Debug, Default)]
 pub struct MadeUp(pub Vec<(String, Vec<Group>)>);
 
 impl Lookup for MadeUp {
-    fn group(&self, group: &GroupName) -> Result<Found, LookupError> {
+    fn group(&self, group: &GroupName) -> Result<ResolvedLines, LookupError> {
         let is_of = |name: &str| group.source.as_deref().is_none_or(|source| source == name);
         let source = self.0.iter().find(|(name, _)| is_of(name));
         let (source, groups) = source.ok_or_else(|| LookupError::new("no such source"))?;
         let is_wanted = |one: &&Group| group.name == GroupName::ALL || one.name == group.name;
-        let lines: Vec<Line> = groups
+        let lines: Vec<ResolvedLine> = groups
             .iter()
             .filter(is_wanted)
             .flat_map(|group| &group.entries)
-            .map(|entry| Line { text: entry.hosts.clone(), place: entry.line.to_string() })
+            .map(|entry| ResolvedLine { text: entry.hosts.clone(), place: entry.line.to_string() })
             .collect();
         if lines.is_empty() {
             return Err(LookupError::new("no such group"));
         }
-        Ok(Found { lines, within: Within::Groups(Some(source.clone())) })
+        Ok(ResolvedLines { lines, within: AllowedTerms::Groups(Some(source.clone())) })
     }
 
-    fn file(&self, _: &str) -> Result<Found, LookupError> {
+    fn file(&self, _: &str) -> Result<ResolvedLines, LookupError> {
         Err(LookupError::new("no file is read"))
     }
 
-    fn stdin(&self) -> Result<Found, LookupError> {
+    fn stdin(&self) -> Result<ResolvedLines, LookupError> {
         Err(LookupError::new("stdin is not read"))
     }
 }

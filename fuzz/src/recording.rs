@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use rdmactl::capture::{Recording, RecordingWriter, Sighting, SightingRef};
+use rdmactl::capture::{HostSample, HostSampleRef, Recording, RecordingWriter};
 
 /// No input needs more moments to be tried.
 const MAX: usize = 64;
@@ -27,7 +27,7 @@ pub fn run(data: &[u8]) {
 
 /// The hosts, and what they tell at each moment up to the first one that is wrong; nothing of a file that
 /// is none.
-fn played(data: &[u8]) -> Option<(Vec<String>, Vec<Vec<Sighting>>)> {
+fn played(data: &[u8]) -> Option<(Vec<String>, Vec<Vec<HostSample>>)> {
     let mut recording = match Recording::parse(Cursor::new(data), Path::new("fuzzed")) {
         Ok(recording) => recording,
         Err(error) => {
@@ -53,11 +53,11 @@ fn played(data: &[u8]) -> Option<(Vec<String>, Vec<Vec<Sighting>>)> {
     Some((recording.hosts().to_vec(), moments))
 }
 
-fn written(hosts: &[String], moments: &[Vec<Sighting>]) -> Vec<u8> {
+fn written(hosts: &[String], moments: &[Vec<HostSample>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let names = hosts.iter().map(String::as_str);
     let mut writer = RecordingWriter::new(&mut bytes, names).expect("memory takes all");
-    let mut before: Option<Vec<SightingRef<'_>>> = None;
+    let mut before: Option<Vec<HostSampleRef<'_>>> = None;
     for (place, moment) in moments.iter().enumerate() {
         let now: Vec<_> = moment.iter().map(sighting).collect();
         writer.write(place as u64, &now, before.as_deref()).expect("memory takes all");
@@ -66,6 +66,6 @@ fn written(hosts: &[String], moments: &[Vec<Sighting>]) -> Vec<u8> {
     bytes
 }
 
-fn sighting(Sighting { report, answered_ns, failure }: &Sighting) -> SightingRef<'_> {
-    SightingRef { report, answered_ns: *answered_ns, failure: failure.as_ref() }
+fn sighting(HostSample { report, answered_ns, failure }: &HostSample) -> HostSampleRef<'_> {
+    HostSampleRef { report, answered_ns: *answered_ns, failure: failure.as_ref() }
 }

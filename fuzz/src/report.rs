@@ -1,7 +1,7 @@
 //! Reports from the agent of another host, of any content.
 
 use rdmactl::analyse::fabric::errors::Thresholds;
-use rdmactl::analyse::rate::Counted;
+use rdmactl::analyse::rate::CounterSample;
 use rdmactl::model::{Counter, Device, Gid, HostReport, Netdev, Port, Problem, Resource};
 use rdmactl::wire::limits::REPORT;
 
@@ -18,7 +18,7 @@ pub fn run(data: &[u8]) {
     shown::print(&before);
     if let Some(second) = reports.next() {
         let mut now = [second];
-        Counted::of(&before).add_rates(&mut now);
+        CounterSample::of(&before).add_rates(&mut now);
         shown::print(&now);
     }
 }

@@ -1,6 +1,6 @@
 //! What `ssh -G` prints, of any content.
 
-use rdmactl::fleet::{Here, Host, SshConfig};
+use rdmactl::fleet::{Credentials, Host, SshConfig};
 use rdmactl::render::escape;
 
 use super::shown::is_harmless;
@@ -10,7 +10,7 @@ use super::shown::is_harmless;
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let host = Host::named("web");
-    match SshConfig::parse(&text).target(&host, Here::default()) {
+    match SshConfig::parse(&text).target(&host, Credentials::default()) {
         Ok(target) => {
             assert_eq!(target.host, host);
             let files = target.identity_files.len() + target.known_hosts.len();

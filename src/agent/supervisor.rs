@@ -2,9 +2,9 @@
 //!
 //! It opens no RDMA device itself. The `agent` command runs it.
 
+mod delta_sender;
 mod lease;
 mod limit;
-mod told;
 mod worker;
 
 use std::io::{self, Read, Write};
@@ -12,9 +12,9 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use delta_sender::{DeltaReply, DeltaSender};
 use lease::Lease;
 use limit::within_limit;
-use told::{Answer, Told};
 use worker::Worker;
 
 use super::process::this_process;
@@ -96,9 +96,16 @@ impl Supervisor {
             }
         })?;
         let out = FrameWriter::new(output);
-        let told = Told::default();
-        let mut session =
-            Session { out, frames: 0, worker: None, workers: 0, beat: clock::now(), lease, told };
+        let delta_sender = DeltaSender::default();
+        let mut session = Session {
+            out,
+            frames: 0,
+            worker: None,
+            workers: 0,
+            beat: clock::now(),
+            lease,
+            delta_sender,
+        };
         session.send(&FromAgent::Hello(this_process()))?;
         loop {
             match inbox.recv_timeout(HEARTBEAT) {
@@ -118,7 +125,7 @@ impl Supervisor {
                     Some(ToAgent::StartWorker) => session.start_worker(events.clone())?,
                     Some(ToAgent::Worker(step)) => {
                         if let Some(worker) = &session.worker {
-                            worker.hand_over(*step);
+                            worker.send(*step);
                         }
                     }
                     Some(ToAgent::Alive) => {}
@@ -158,7 +165,7 @@ struct Session<W: Write> {
     /// Time of the last heartbeat to the operator.
     beat: Instant,
     lease: Lease,
-    told: Told,
+    delta_sender: DeltaSender,
 }
 
 impl<W: Write> Session<W> {
@@ -170,14 +177,14 @@ impl<W: Write> Session<W> {
     fn send_report(&mut self, report: HostReport, base: Option<u64>) -> Result<(), WireError> {
         let json = within_limit(report, REPORT_LIMIT)?;
         let answer = match base {
-            Some(base) => self.told.answer(json, base)?,
-            None => Answer::Whole(json),
+            Some(base) => self.delta_sender.reply(json, base)?,
+            None => DeltaReply::Whole(json),
         };
         match answer {
-            Answer::Whole(json) => {
+            DeltaReply::Whole(json) => {
                 self.send_parts(&json, |text, is_last| FromAgent::ReportPart { text, is_last })
             }
-            Answer::Change { base, json } => {
+            DeltaReply::Change { base, json } => {
                 self.send_parts(&json, |text, is_last| FromAgent::DeltaPart { base, text, is_last })
             }
         }
@@ -247,7 +254,7 @@ impl<W: Write> Session<W> {
     /// Checks the worker, and sends a heartbeat to the operator if one is due.
     fn tend(&mut self) -> Result<(), WireError> {
         let Some(worker) = &self.worker else { return Ok(()) };
-        if worker.is_silent() {
+        if worker.is_unresponsive() {
             return self.lose_worker(Loss::Hung);
         }
         if self.beat.elapsed() >= HEARTBEAT {

@@ -7,16 +7,15 @@
 
 mod addresses;
 mod beegfs;
+mod builder;
 mod channel;
 mod clients;
-mod draft;
 mod environment;
 mod fleet;
 mod index;
 mod iscsi;
 mod join;
 mod lustre;
-mod mirror;
 mod nfs;
 mod nfs_server;
 mod nvme;
@@ -24,6 +23,7 @@ mod p9;
 mod portal;
 mod process;
 mod rds;
+mod remote_queue_pairs;
 mod shell;
 mod smb;
 mod smc;
@@ -61,6 +61,6 @@ fn judge(index: &Index<'_>, fleet: &Fleet<'_>) -> Vec<Connection> {
     p9::judge(index, &mut all);
     // The last step: a channel that no other consumer claimed belongs to a process.
     process::judge(index, fleet, &mut all);
-    draft::name(&index.report.host, &mut all);
+    builder::name(&index.report.host, &mut all);
     all
 }

@@ -7,7 +7,7 @@ use crate::model::{Counter, CounterGroup, CounterUnit, Port};
 
 /// Increase of an error counter while `top` runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counted {
+pub struct ErrorIncrease {
     /// Name of the counter; copies share it.
     pub name: Arc<str>,
     /// Increase between the last two samples.

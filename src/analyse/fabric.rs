@@ -35,7 +35,7 @@ pub fn findings(fabric: &Fabric, host: &str) -> Vec<Finding> {
 
 /// A finding without the host.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FabricFinding {
     pub(super) severity: Severity,
     pub(super) code: &'static str,
     pub(super) subject: String,
@@ -43,7 +43,7 @@ pub(super) struct Found {
     pub(super) fix: Option<String>,
 }
 
-impl Found {
+impl FabricFinding {
     fn finding(self, host: &str) -> Finding {
         Finding {
             severity: self.severity,
@@ -76,7 +76,7 @@ pub fn subnet_managers(fabric: &Fabric) -> impl Iterator<Item = (FabricEnd, &Sub
 
 /// Adds findings of subnet managers. An imported fabric has none, which proves nothing about the
 /// subnet.
-fn managers(fabric: &Fabric, found: &mut Vec<Found>) {
+fn managers(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
     use crate::model::SweepMethod::{Sa, Smp};
 
     let masters: Vec<FabricEnd> = subnet_managers(fabric)
@@ -86,7 +86,7 @@ fn managers(fabric: &Fabric, found: &mut Vec<Found>) {
     let start = "start a subnet manager: systemctl start opensm, or enable that of a switch";
     match masters[..] {
         [] if matches!(fabric.via, Sa | Smp) && !fabric.nodes.is_empty() && fabric.sm_lid == 0 => {
-            found.push(Found {
+            found.push(FabricFinding {
                 severity: Severity::Fail,
                 code: "fabric.no_manager",
                 subject: "subnet manager".into(),
@@ -96,7 +96,7 @@ fn managers(fabric: &Fabric, found: &mut Vec<Found>) {
             });
         }
         [] if matches!(fabric.via, Sa | Smp) && !fabric.nodes.is_empty() && !fabric.is_partial => {
-            found.push(Found {
+            found.push(FabricFinding {
                 severity: Severity::Fail,
                 code: "fabric.no_manager",
                 subject: "subnet manager".into(),
@@ -110,7 +110,7 @@ fn managers(fabric: &Fabric, found: &mut Vec<Found>) {
         [] | [_] => {}
         [..] => {
             let names: Vec<String> = masters.iter().map(|end| title(fabric, *end)).collect();
-            found.push(Found {
+            found.push(FabricFinding {
                 severity: Severity::Fail,
                 code: "fabric.two_managers",
                 subject: "subnet manager".into(),
@@ -126,7 +126,7 @@ fn managers(fabric: &Fabric, found: &mut Vec<Found>) {
 }
 
 /// Adds findings of duplicate port GUIDs and LIDs.
-fn addresses(fabric: &Fabric, found: &mut Vec<Found>) {
+fn addresses(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
     let mut guids: BTreeMap<u64, Vec<FabricEnd>> = BTreeMap::new();
     for (end, port) in ports(fabric) {
         if let Some(guid) = port.guid.filter(|guid| guid.0 != 0) {
@@ -134,7 +134,7 @@ fn addresses(fabric: &Fabric, found: &mut Vec<Found>) {
         }
     }
     for duplicate in &fabric.duplicate_guids {
-        found.push(Found {
+        found.push(FabricFinding {
             severity: Severity::Fail,
             code: "fabric.duplicate_guid",
             subject: duplicate.guid.to_string(),
@@ -147,7 +147,7 @@ fn addresses(fabric: &Fabric, found: &mut Vec<Found>) {
     }
     for (guid, ends) in guids.iter().filter(|(_, ends)| ends.len() > 1) {
         let names: Vec<String> = ends.iter().map(|end| title(fabric, *end)).collect();
-        found.push(Found {
+        found.push(FabricFinding {
             severity: Severity::Fail,
             code: "fabric.duplicate_guid",
             subject: crate::model::Guid(*guid).to_string(),
@@ -172,7 +172,7 @@ fn addresses(fabric: &Fabric, found: &mut Vec<Found>) {
         }
     }
     for ((one, other), lid) in clashes {
-        found.push(Found {
+        found.push(FabricFinding {
             severity: Severity::Fail,
             code: "fabric.duplicate_lid",
             subject: format!("LID {lid}"),
@@ -192,7 +192,7 @@ pub fn lids_of(port: &FabricPort) -> impl Iterator<Item = u16> + use<> {
 }
 
 /// Adds a finding of node descriptions that no administrator has set.
-fn descriptions(fabric: &Fabric, found: &mut Vec<Found>) {
+fn descriptions(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
     let is_default = |name: &str| {
         name.is_empty()
             // Aggregation nodes (SHARP) belong to switches and always have this name.
@@ -207,7 +207,7 @@ fn descriptions(fabric: &Fabric, found: &mut Vec<Found>) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    found.push(Found {
+    found.push(FabricFinding {
         severity: Severity::Warn,
         code: "fabric.default_description",
         subject: format!("{}{rest}", first.guid),
@@ -220,7 +220,7 @@ fn descriptions(fabric: &Fabric, found: &mut Vec<Found>) {
 }
 
 /// Adds a finding for each place of requests without a reply.
-fn unanswered(fabric: &Fabric, found: &mut Vec<Found>) {
+fn unanswered(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
     let mut places: BTreeMap<String, Vec<&UnansweredRequest>> = BTreeMap::new();
     for request in &fabric.unanswered {
         places.entry(place(fabric, request)).or_default().push(request);
@@ -231,7 +231,7 @@ fn unanswered(fabric: &Fabric, found: &mut Vec<Found>) {
             0 => String::new(),
             more => format!(" and {more} more requests"),
         };
-        found.push(Found {
+        found.push(FabricFinding {
             severity: Severity::Unknown,
             code: "fabric.no_answer",
             subject: place,

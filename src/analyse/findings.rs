@@ -16,7 +16,7 @@ pub use changed::{Changed, changes};
 use folded::Folded;
 use rates::Rates;
 
-use super::vanished::removal;
+use super::removed_devices::removal;
 
 /// Facts about one host.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
 }
 
 /// A finding without host, severity and code.
-struct Found {
+struct PartialFinding {
     subject: Subject,
     what: String,
     fix: Option<String>,
@@ -74,7 +74,7 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
         // A host that is still being connected is not a failure yet.
         if failure.reason != Reason::Connecting {
             let (what, fix) = (failure.detail.clone(), failure.fix.clone());
-            let found = Found { subject: Subject::Host, what, fix };
+            let found = PartialFinding { subject: Subject::Host, what, fix };
             all.push(host, Severity::Fail, "host.silent", found);
         }
         // The last report of an unresponsive host is stale.
@@ -87,19 +87,20 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
     for device in &report.devices {
         if let Some((what, fix)) = removal(report, device) {
             let subject = Subject::Device(device.name.clone());
-            all.push(host, Severity::Fail, "device.gone", Found { subject, what, fix });
+            all.push(host, Severity::Fail, "device.gone", PartialFinding { subject, what, fix });
             continue;
         }
         for port in &device.ports {
-            let place = port::Place { report, device, port };
+            let place = port::PortRef { report, device, port };
             for (severity, code, what, fix) in port::findings(place, rates) {
                 let subject = Subject::Port(device.name.clone(), port.number);
-                all.push(host, severity, code, Found { subject, what, fix });
+                all.push(host, severity, code, PartialFinding { subject, what, fix });
             }
         }
     }
     if let Some((what, fix)) = report.no_device() {
-        let found = Found { subject: Subject::Host, what: what.into(), fix: Some(fix.into()) };
+        let found =
+            PartialFinding { subject: Subject::Host, what: what.into(), fix: Some(fix.into()) };
         all.push(host, Severity::Warn, "host.no_device", found);
     }
     if let VerbsState::Unavailable { detail, fix } = &report.verbs
@@ -110,7 +111,7 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
             host,
             Severity::Unknown,
             "unreadable",
-            Found { subject, what, fix: fix.clone().map(String::from) },
+            PartialFinding { subject, what, fix: fix.clone().map(String::from) },
         );
     }
     let (device_files, others): (Vec<&Problem>, Vec<&Problem>) =
@@ -123,12 +124,12 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
     }
 }
 
-fn of_connection(connection: &Connection) -> Found {
+fn of_connection(connection: &Connection) -> PartialFinding {
     let (user, instance) = (connection.consumer.kind.word(), &connection.consumer.instance);
     let cause = connection.cause.as_ref();
     let what = cause.map_or_else(|| connection.verdict.word().to_owned(), |one| one.text.clone());
     let fix = cause.and_then(|cause| cause.fix.clone());
-    Found { subject: Subject::Connection(user.to_owned(), instance.clone()), what, fix }
+    PartialFinding { subject: Subject::Connection(user.to_owned(), instance.clone()), what, fix }
 }
 
 #[cfg(test)]

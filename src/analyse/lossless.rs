@@ -37,7 +37,7 @@ impl Losslessness {
 
 /// Verdict on one port with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
+pub struct LosslessVerdict {
     /// Verdict.
     pub verdict: Losslessness,
     /// Reason in one sentence.
@@ -54,7 +54,7 @@ pub struct Judgement {
     pub class: Option<u8>,
 }
 
-impl Judgement {
+impl LosslessVerdict {
     fn new(verdict: Losslessness, why: impl Into<String>) -> Self {
         let why = why.into();
         Self { verdict, why, fix: None, tos: None, dscp: None, priority: None, class: None }
@@ -67,9 +67,9 @@ impl Judgement {
 
 /// Judges a port from the report of its host.
 #[must_use]
-pub fn judge(report: &HostReport, device: &Device, port: &Port) -> Judgement {
-    let not_applicable = |why: &str| Judgement::new(Losslessness::NotApplicable, why);
-    let unknown = |why: String| Judgement::new(Losslessness::Unknown, why);
+pub fn judge(report: &HostReport, device: &Device, port: &Port) -> LosslessVerdict {
+    let not_applicable = |why: &str| LosslessVerdict::new(Losslessness::NotApplicable, why);
+    let unknown = |why: String| LosslessVerdict::new(Losslessness::Unknown, why);
     match port.protocol {
         Some(Protocol::Roce) => {}
         Some(Protocol::Ib | Protocol::Opa) => {
@@ -148,9 +148,9 @@ fn links<'report>(
     }
 }
 
-fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> Judgement {
+fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> LosslessVerdict {
     let name = &link.name;
-    let unknown = |why: String| Judgement::new(Losslessness::Unknown, why);
+    let unknown = |why: String| LosslessVerdict::new(Losslessness::Unknown, why);
     let of_link = |part: &str| key::netdev(name, &format!("ethernet/{part}"));
     let is_hidden = |part: &str| report.problems.touch(&of_link(part));
     if is_hidden("dcb") || is_hidden("pause") {
@@ -166,27 +166,36 @@ fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> Judgemen
     }
 }
 
-fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> Judgement {
+fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> LosslessVerdict {
     let (tos, dscp) = (traffic.tos, traffic.dscp());
     let priority = match priority_of(dcb, dscp) {
         Ok(priority) => priority,
         Err(why) => {
             let why = format!("{name}: {why}");
-            let unknown = Judgement::new(Losslessness::Unknown, why);
-            return Judgement { tos: Some(tos), dscp: Some(dscp), ..unknown };
+            let unknown = LosslessVerdict::new(Losslessness::Unknown, why);
+            return LosslessVerdict { tos: Some(tos), dscp: Some(dscp), ..unknown };
         }
     };
     let class = dcb.ets.as_ref().and_then(|ets| ets.priority_class.get(usize::from(priority)));
     let way = format!("ToS {tos} (DSCP {dscp}) has priority {priority} on {name}");
     let judgement = if pfc.enabled.contains(&priority) {
-        Judgement::new(Losslessness::Lossless, format!("{way}, and PFC is on for this priority"))
+        LosslessVerdict::new(
+            Losslessness::Lossless,
+            format!("{way}, and PFC is on for this priority"),
+        )
     } else {
         let on: Vec<String> = pfc.enabled.iter().map(u8::to_string).collect();
         let why = format!("{way}, but PFC is on for priority {} only", on.join(" and "));
-        Judgement::new(Losslessness::Lossy, why).fix(move_traffic(name, dcb, pfc, traffic))
+        LosslessVerdict::new(Losslessness::Lossy, why).fix(move_traffic(name, dcb, pfc, traffic))
     };
     let class = class.copied();
-    Judgement { tos: Some(tos), dscp: Some(dscp), priority: Some(priority), class, ..judgement }
+    LosslessVerdict {
+        tos: Some(tos),
+        dscp: Some(dscp),
+        priority: Some(priority),
+        class,
+        ..judgement
+    }
 }
 
 /// Returns a command that moves the traffic to a priority with flow control.
@@ -228,15 +237,15 @@ fn priority_of(dcb: &Dcb, dscp: u32) -> Result<u8, String> {
 }
 
 /// Judges pause, which stops all traffic independent of its priority.
-fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> Judgement {
+fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> LosslessVerdict {
     // DSCP 26 in the upper six bits of the type of service.
     let tos = traffic.knob.replace("TOS", "104");
     let fix = format!(
         "dcb pfc set dev {name} prio-pfc 3:on && dcb app add dev {name} dscp-prio 26:3 && {tos}; \
          configure the switch port in the same way"
     );
-    let lossy = |why: String| Judgement::new(Losslessness::Lossy, why).fix(&fix);
-    let unknown = |why: String| Judgement::new(Losslessness::Unknown, why);
+    let lossy = |why: String| LosslessVerdict::new(Losslessness::Lossy, why).fix(&fix);
+    let unknown = |why: String| LosslessVerdict::new(Losslessness::Unknown, why);
     let pfc = match ethernet.dcb.as_ref().map(|dcb| dcb.pfc.is_some()) {
         Some(true) => "PFC is off",
         Some(false) | None => "the driver does not report PFC",
@@ -247,7 +256,7 @@ fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> Judgement 
         Some(Pause { autoneg: Some(true), rx: Some(true), tx: Some(true), .. }) => {
             unknown(format!("{name}: {pfc}, and the driver does not report the negotiated pause"))
         }
-        Some(Pause { rx: Some(true), tx: Some(true), .. }) => Judgement::new(
+        Some(Pause { rx: Some(true), tx: Some(true), .. }) => LosslessVerdict::new(
             Losslessness::Lossless,
             format!("{name}: pause is on in both directions, for all priorities"),
         ),

@@ -6,8 +6,8 @@
 //! of its peers. Each share is compared with comparable shares. It is an outlier if its modified
 //! z-score exceeds 3.5 and it exceeds a floor.
 //!
-//! One measurement is not enough: [`Judgement::retest`] returns the pairs to measure again, and
-//! [`Judgement::confirm`] keeps the outliers that are slow again.
+//! One measurement is not enough: [`SlowParts::retest`] returns the pairs to measure again, and
+//! [`SlowParts::confirm`] keeps the outliers that are slow again.
 
 pub(super) mod excess;
 mod fit;
@@ -30,7 +30,7 @@ const MIN_HOSTS: usize = 4;
 
 /// Outliers of a grid, and the expected latencies.
 #[derive(Debug, Clone, Default)]
-pub struct Judgement {
+pub struct SlowParts {
     outliers: Vec<Outlier>,
     /// One fit per rail.
     fits: Vec<Fit>,
@@ -40,9 +40,9 @@ pub struct Judgement {
 
 /// Judges the medians of all pairs of a run: leaf switches, then paths, hosts and pairs.
 #[must_use]
-pub fn judge(grid: &Grid) -> Judgement {
+pub fn judge(grid: &Grid) -> SlowParts {
     if grid.hosts() < MIN_HOSTS {
-        return Judgement::default();
+        return SlowParts::default();
     }
     let topology = grid.topology().filter(|topology| tells_something(topology));
     let (mut fits, mut on_leaves) = (Vec::new(), Vec::new());
@@ -50,9 +50,9 @@ pub fn judge(grid: &Grid) -> Judgement {
     for rail in 0..grid.rails() {
         let logs = Logs::of(grid, rail);
         let fit = Fit::of(&logs, topology);
-        on_leaves.extend(topology.map(|topology| leaves::Seen::on_rail(&fit, topology)));
-        hosts.push(hosts::Seen::on_rail(&fit, &logs));
-        pairs.push(pairs::Seen::on_rail(&fit, &logs, grid.hosts()));
+        on_leaves.extend(topology.map(|topology| leaves::SlowLeaves::on_rail(&fit, topology)));
+        hosts.push(hosts::SlowHosts::on_rail(&fit, &logs));
+        pairs.push(pairs::SlowPair::on_rail(&fit, &logs, grid.hosts()));
         fits.push(fit);
     }
     let mut outliers =
@@ -70,7 +70,7 @@ pub fn judge(grid: &Grid) -> Judgement {
     });
     let leaves = topology.map_or(&[][..], |topology| topology.leaves.as_slice());
     let leaves = leaves.iter().map(|leaf| leaf.name.clone()).collect();
-    Judgement { outliers, fits, leaves }
+    SlowParts { outliers, fits, leaves }
 }
 
 /// True if the topology groups hosts: not one leaf switch per host, and more than one leaf

@@ -13,17 +13,17 @@ const SECOND: u128 = 1_000_000_000;
 ///
 /// It contains nothing else, because a run may have a thousand hosts.
 #[derive(Debug, Default)]
-pub struct Counted {
+pub struct CounterSample {
     /// Counters by host and device.
-    hosts: HashMap<String, HashMap<String, Banks>>,
+    hosts: HashMap<String, HashMap<String, DeviceCounters>>,
     /// Counters of subnet ports, by node GUID and port number.
     nodes: HashMap<(u64, u8), Vec<Counter>>,
 }
 
 /// Counters of a device (`None`) and of each of its ports.
-type Banks = HashMap<Option<u32>, Vec<Counter>>;
+type DeviceCounters = HashMap<Option<u32>, Vec<Counter>>;
 
-impl Counted {
+impl CounterSample {
     /// Copies the counters of the hosts. Keeps nothing for a host without counters.
     #[must_use]
     pub fn of(hosts: &[HostReport]) -> Self {
@@ -64,7 +64,7 @@ impl Counted {
     }
 }
 
-fn banks(device: &Device) -> Banks {
+fn banks(device: &Device) -> DeviceCounters {
     let ports = device.ports.iter().map(|port| (Some(port.number), port.counters.as_ref()));
     let all = std::iter::once((None, device.counters.as_ref())).chain(ports);
     all.filter_map(|(port, counters)| Some((port, counters?.clone()))).collect()
@@ -183,7 +183,7 @@ mod tests {
         };
         let before = [report("n1", 1, 1), report("n2", 5, 1)];
         let mut now = [report("n2", 7, 2), report("n3", 7, 2)];
-        Counted::of(&before).add_rates(&mut now);
+        CounterSample::of(&before).add_rates(&mut now);
         let rate = |report: &HostReport| report.devices[0].counters.as_ref().unwrap()[0].rate;
         assert_eq!(rate(&now[0]).unwrap().delta, Some(2));
         assert_eq!(rate(&now[1]), None);

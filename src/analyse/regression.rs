@@ -58,7 +58,8 @@ pub fn between(old: &PingReport, new: &PingReport) -> PingDiff {
         hosts_come: missing(new, &old_names),
         ..PingDiff::default()
     };
-    let mut both = Both { old, before: old.grid(), after: new.grid(), places, shifts: Vec::new() };
+    let mut both =
+        RunPair { old, before: old.grid(), after: new.grid(), places, shifts: Vec::new() };
     both.compare_codes(&mut diff);
     both.compare_speeds(&mut diff);
     diff
@@ -76,7 +77,7 @@ fn facts(report: &PingReport) -> RunFacts {
 }
 
 /// Both runs as grids.
-struct Both<'a> {
+struct RunPair<'a> {
     old: &'a PingReport,
     before: Grid,
     after: Grid,
@@ -86,7 +87,7 @@ struct Both<'a> {
     shifts: Vec<(Cell, f32)>,
 }
 
-impl Both<'_> {
+impl RunPair<'_> {
     /// Returns the pair in the later run.
     fn later(&self, cell: Cell) -> Option<Cell> {
         let place = |host: usize| self.places.get(host).copied().flatten();

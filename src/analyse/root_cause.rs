@@ -1,19 +1,19 @@
 //! Probable causes of failed pairs. A faulty leaf switch or host is one finding, not one per
 //! pair. `ping` calls this module after each matrix.
 
-mod across;
+mod across_rails;
 mod leaves;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use self::across::Rails;
+use self::across_rails::RailFindings;
 use super::greedy_cover::GreedyCover;
 use crate::model::ping::{Code, Finding, Pair, Side, Topology, Verdict};
 use crate::model::probe::Stage;
 
 /// A tested pair: the input of the search for causes.
 #[derive(Debug, Clone, Copy)]
-pub struct Trial<'a> {
+pub struct TestedPair<'a> {
     /// Index of the host that sends requests.
     pub source: usize,
     /// Index of the host that replies.
@@ -24,7 +24,7 @@ pub struct Trial<'a> {
     pub was_tried: bool,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> TestedPair<'a> {
     fn of(pair: &'a Pair) -> Self {
         let Pair { source, target, ref verdict, .. } = *pair;
         Self { source, target, verdict, was_tried: pair.route.is_some() }
@@ -102,9 +102,9 @@ const MAX_SINGLE: usize = 10_000;
 pub fn findings(pairs: &[Pair], topology: Option<&Topology>) -> Vec<Finding> {
     let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(0);
     let on_rail = |rail| {
-        let trials: Vec<Trial<'_>> =
-            pairs.iter().filter(|pair| pair.rail == rail).map(Trial::of).collect();
-        findings_of_rail(&trials, topology)
+        let pairs: Vec<TestedPair<'_>> =
+            pairs.iter().filter(|pair| pair.rail == rail).map(TestedPair::of).collect();
+        findings_of_rail(&pairs, topology)
     };
     findings_over((0..rails).map(on_rail).collect())
 }
@@ -112,7 +112,7 @@ pub fn findings(pairs: &[Pair], topology: Option<&Topology>) -> Vec<Finding> {
 /// Returns the findings of all rails. `rails` has the findings of each rail, in order.
 #[must_use]
 pub fn findings_over(rails: Vec<Vec<Finding>>) -> Vec<Finding> {
-    let mut all = Rails::new(rails.len());
+    let mut all = RailFindings::new(rails.len());
     for (rail, findings) in rails.into_iter().enumerate() {
         all.add(rail, findings);
     }
@@ -121,15 +121,15 @@ pub fn findings_over(rails: Vec<Vec<Finding>>) -> Vec<Finding> {
 
 /// Explains the failed pairs of one rail.
 #[must_use]
-pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Vec<Finding> {
-    if !trials.iter().any(Trial::failed) {
+pub fn findings_of_rail(pairs: &[TestedPair<'_>], topology: Option<&Topology>) -> Vec<Finding> {
+    if !pairs.iter().any(TestedPair::failed) {
         return Vec::new();
     }
-    let records = records(trials);
+    let records = records(pairs);
     let mut findings = Vec::new();
     let mut is_named = vec![false; records.len()];
     for (host, record) in records.iter().enumerate() {
-        let accusing = record.failed.iter().filter(|trial| trial.accused() == Some(host));
+        let accusing = record.failed.iter().filter(|pair| pair.accused() == Some(host));
         if let Some(finding) = story(record, host, accusing) {
             findings.push(finding);
             is_named[host] = true;
@@ -137,49 +137,49 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
     }
     // An observed drop rule is the most certain cause, and the first to fix.
     findings.sort_by_key(|finding| finding.code != Code::Udp4791Blocked);
-    let is_open = |trial: &Trial<'_>| !is_named[trial.source] && !is_named[trial.target];
-    let mut open: Vec<Trial<'_>> =
-        trials.iter().copied().filter(|trial| trial.tells_something() && is_open(trial)).collect();
+    let is_open = |pair: &TestedPair<'_>| !is_named[pair.source] && !is_named[pair.target];
+    let mut open: Vec<TestedPair<'_>> =
+        pairs.iter().copied().filter(|pair| pair.tells_something() && is_open(pair)).collect();
     if let Some(topology) = topology {
         findings.extend(leaves::explain(&mut open, topology));
     }
-    let links = open.iter().map(|trial| (trial.source, trial.target, trial.failed()));
+    let links = open.iter().map(|pair| (pair.source, pair.target, pair.failed()));
     let mut greedy_cover = GreedyCover::new(records.len(), links);
-    open.retain(Trial::failed);
-    let mut of_host: Vec<Vec<&Trial<'_>>> = vec![Vec::new(); records.len()];
-    for trial in &open {
-        of_host[trial.source].push(trial);
-        of_host[trial.target].push(trial);
+    open.retain(TestedPair::failed);
+    let mut of_host: Vec<Vec<&TestedPair<'_>>> = vec![Vec::new(); records.len()];
+    for pair in &open {
+        of_host[pair.source].push(pair);
+        of_host[pair.target].push(pair);
     }
     while let Some(host) = greedy_cover.worst() {
         let mine = of_host[host].iter().copied();
-        let mine = mine.filter(|trial| {
-            !greedy_cover.is_named(trial.source) && !greedy_cover.is_named(trial.target)
+        let mine = mine.filter(|pair| {
+            !greedy_cover.is_named(pair.source) && !greedy_cover.is_named(pair.target)
         });
         findings.extend(story(&records[host], host, mine));
         greedy_cover.name(host);
     }
-    let single = open.iter().filter(|trial| {
-        !greedy_cover.is_named(trial.source) && !greedy_cover.is_named(trial.target)
-    });
+    let single = open
+        .iter()
+        .filter(|pair| !greedy_cover.is_named(pair.source) && !greedy_cover.is_named(pair.target));
     findings.extend(singles(single));
     findings
 }
 
 /// Returns the findings of pairs without another cause. Both directions of a pair with one code
 /// are one finding.
-fn singles<'t, 'a: 't>(trials: impl Iterator<Item = &'t Trial<'a>>) -> Vec<Finding> {
+fn singles<'t, 'a: 't>(pairs: impl Iterator<Item = &'t TestedPair<'a>>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut known: HashMap<(usize, usize, Code), usize> = HashMap::new();
-    for trial in trials {
-        let Trial { source, target, verdict, .. } = *trial;
+    for pair in pairs {
+        let TestedPair { source, target, verdict, .. } = *pair;
         let other_way = known.get(&(target, source, verdict.code));
         if let Some(finding) = other_way.and_then(|&at| findings.get_mut(at)) {
             finding.both_ways = true;
             (finding.failed, finding.of) = (2, 2);
         } else if findings.len() < MAX_SINGLE {
             known.insert((source, target, verdict.code), findings.len());
-            findings.push(trial.finding());
+            findings.push(pair.finding());
         }
     }
     findings
@@ -192,8 +192,8 @@ pub fn second_attempt<'a>(
     pairs: impl IntoIterator<Item = &'a Pair>,
     topology: Option<&Topology>,
 ) -> BTreeSet<(usize, usize)> {
-    let trials: Vec<Trial<'_>> = pairs.into_iter().map(Trial::of).collect();
-    second_attempt_of(&trials, &findings_of_rail(&trials, topology), topology)
+    let pairs: Vec<TestedPair<'_>> = pairs.into_iter().map(TestedPair::of).collect();
+    second_attempt_of(&pairs, &findings_of_rail(&pairs, topology), topology)
 }
 
 /// Returns the pairs that need a second attempt for the trials and findings of one rail.
@@ -203,7 +203,7 @@ pub fn second_attempt<'a>(
 /// long.
 #[must_use]
 pub fn second_attempt_of(
-    trials: &[Trial<'_>],
+    pairs: &[TestedPair<'_>],
     findings: &[Finding],
     topology: Option<&Topology>,
 ) -> BTreeSet<(usize, usize)> {
@@ -212,42 +212,42 @@ pub fn second_attempt_of(
         .filter(|finding| finding.failed == finding.of)
         .filter_map(|finding| finding.host)
         .collect();
-    let sure_leaves = topology.map(|topology| leaves::Sure::of(findings, topology));
+    let sure_leaves = topology.map(|topology| leaves::TotalFailures::of(findings, topology));
     let is_of_leaf =
-        |trial: &Trial<'_>| sure_leaves.as_ref().is_some_and(|sure| sure.explains(trial));
-    let doubtful: BTreeSet<(usize, usize)> = trials
+        |pair: &TestedPair<'_>| sure_leaves.as_ref().is_some_and(|sure| sure.explains(pair));
+    let doubtful: BTreeSet<(usize, usize)> = pairs
         .iter()
-        .filter(|trial| trial.verdict.code.may_be_chance() && !is_of_leaf(trial))
-        .map(|trial| (trial.source, trial.target))
+        .filter(|pair| pair.verdict.code.may_be_random() && !is_of_leaf(pair))
+        .map(|pair| (pair.source, pair.target))
         .filter(|(source, target)| !surely_bad.contains(source) && !surely_bad.contains(target))
         .collect();
-    if doubtful.len() > 2 * hosts(trials) { BTreeSet::new() } else { doubtful }
+    if doubtful.len() > 2 * hosts(pairs) { BTreeSet::new() } else { doubtful }
 }
 
 /// Returns the number of hosts: the highest index plus one.
-fn hosts(trials: &[Trial<'_>]) -> usize {
-    trials.iter().map(|trial| trial.source.max(trial.target) + 1).max().unwrap_or(0)
+fn hosts(pairs: &[TestedPair<'_>]) -> usize {
+    pairs.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0)
 }
 
 /// Pairs of one host.
 #[derive(Default)]
-struct Record<'a> {
+struct HostPairs<'a> {
     /// Number of pairs that are evidence.
     pairs: usize,
     /// Number of pairs with the host as source.
     as_source: usize,
     /// Failed pairs.
-    failed: Vec<Trial<'a>>,
+    failed: Vec<TestedPair<'a>>,
 }
 
-fn records<'a>(trials: &[Trial<'a>]) -> Vec<Record<'a>> {
-    let mut records: Vec<Record<'_>> = (0..hosts(trials)).map(|_| Record::default()).collect();
-    for trial in trials.iter().filter(|trial| trial.tells_something()) {
-        for host in [trial.source, trial.target] {
+fn records<'a>(pairs: &[TestedPair<'a>]) -> Vec<HostPairs<'a>> {
+    let mut records: Vec<HostPairs<'_>> = (0..hosts(pairs)).map(|_| HostPairs::default()).collect();
+    for pair in pairs.iter().filter(|pair| pair.tells_something()) {
+        for host in [pair.source, pair.target] {
             records[host].pairs += 1;
-            records[host].as_source += usize::from(host == trial.source);
-            if trial.failed() {
-                records[host].failed.push(*trial);
+            records[host].as_source += usize::from(host == pair.source);
+            if pair.failed() {
+                records[host].failed.push(*pair);
             }
         }
     }
@@ -257,13 +257,13 @@ fn records<'a>(trials: &[Trial<'a>]) -> Vec<Record<'a>> {
 /// Returns the finding of a host. The example is a trial with the most frequent code, and if
 /// possible one that was tried and observed by a peer. `None` without trials.
 fn story<'t, 'a: 't>(
-    record: &Record<'_>,
+    record: &HostPairs<'_>,
     host: usize,
-    trials: impl Iterator<Item = &'t Trial<'a>>,
+    pairs: impl Iterator<Item = &'t TestedPair<'a>>,
 ) -> Option<Finding> {
-    let example = example(trials, Some(host))?;
+    let example = example(pairs, Some(host))?;
     let (failed, of) = (record.failed.len(), record.pairs);
-    let peer = |trial: &Trial<'_>| if trial.source == host { trial.target } else { trial.source };
+    let peer = |pair: &TestedPair<'_>| if pair.source == host { pair.target } else { pair.source };
     let mut peers: Vec<usize> = record.failed.iter().map(peer).collect();
     peers.sort_unstable();
     peers.dedup();
@@ -278,17 +278,17 @@ fn story<'t, 'a: 't>(
 /// Returns a trial with the most frequent code. Prefers trials that were tried, then trials with
 /// `target`.
 fn example<'t, 'a: 't>(
-    trials: impl Iterator<Item = &'t Trial<'a>>,
+    pairs: impl Iterator<Item = &'t TestedPair<'a>>,
     target: Option<usize>,
-) -> Option<&'t Trial<'a>> {
-    let trials: Vec<&Trial<'a>> = trials.collect();
+) -> Option<&'t TestedPair<'a>> {
+    let pairs: Vec<&TestedPair<'a>> = pairs.collect();
     let mut counts: BTreeMap<Code, usize> = BTreeMap::new();
-    for trial in &trials {
-        *counts.entry(trial.verdict.code).or_default() += 1;
+    for pair in &pairs {
+        *counts.entry(pair.verdict.code).or_default() += 1;
     }
-    trials.into_iter().max_by_key(|trial| {
-        let count = counts.get(&trial.verdict.code).copied();
-        (count, trial.was_tried, Some(trial.target) == target)
+    pairs.into_iter().max_by_key(|pair| {
+        let count = counts.get(&pair.verdict.code).copied();
+        (count, pair.was_tried, Some(pair.target) == target)
     })
 }
 

@@ -343,14 +343,14 @@ fn judge_status(cause: &Cause) -> Option<Code> {
 
 fn judge_first_message(failure: &StepError, evidence: &Evidence) -> Code {
     let passage = evidence.datagrams.as_ref().map(Datagrams::passage);
-    let is_silence = match &failure.cause {
+    let is_no_response = match &failure.cause {
         // Soft-RoCE of Linux 6.12 flushes the request if the local firewall drops its packets.
         Cause::Completion(status) => status == "IBV_WC_RETRY_EXC_ERR" || is_secondary(failure),
         // Datagrams are not acknowledged.
         Cause::NoCompletion | Cause::Timeout => true,
         _ => false,
     };
-    match (is_silence, passage) {
+    match (is_no_response, passage) {
         (true, Some(Passage::There | Passage::Back)) => return Code::Asymmetric,
         (true, Some(Passage::Neither) | None) => {
             if let Some(code) = judge_silence(failure, evidence) {

@@ -6,7 +6,7 @@ use crate::source::{Answer, Question, WrittenAnswer};
 
 /// One answer with all hosts that gave it, so that equal answers are stored once.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Line {
+pub(super) struct AnswerLine {
     /// Indices of the hosts in the header.
     hosts: Vec<usize>,
     /// Time of the answer of each host, in the order of `hosts`.
@@ -27,14 +27,14 @@ struct FirstLine {
 }
 
 /// Content of a line.
-pub(super) struct Said {
+pub(super) struct LineContent {
     /// Hosts that gave the answer, each with the time.
     pub(super) hosts: Vec<(usize, Option<u64>)>,
     pub(super) question: Question,
     pub(super) answer: Answer,
 }
 
-impl Line {
+impl AnswerLine {
     pub(super) fn new(question: Question, answer: WrittenAnswer) -> Self {
         Self { hosts: Vec::new(), at_ns: Vec::new(), ask: question, answer }
     }
@@ -46,10 +46,10 @@ impl Line {
     }
 }
 
-impl Said {
+impl LineContent {
     /// Parses a line of the current version.
     pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
-        let line: Line = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let line: AnswerLine = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if line.hosts.len() != line.at_ns.len() {
             return Err("hosts and at_ns have different lengths".into());
         }

@@ -19,7 +19,7 @@ pub(super) const SCHEMA: &str = "rdmactl.recording/1";
 
 /// One host in one sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting {
+pub struct HostSample {
     /// Last report of the host, without rates; an empty report if the host never answered.
     pub report: HostReport,
     /// Time of the report by the clock of the recording machine, in nanoseconds since 1970 UTC;
@@ -29,18 +29,18 @@ pub struct Sighting {
     pub failure: Option<HostFailure>,
 }
 
-/// Borrowed form of [`Sighting`].
+/// Borrowed form of [`HostSample`].
 #[derive(Debug, Clone, Copy)]
-pub struct SightingRef<'told> {
-    /// See [`Sighting::report`].
+pub struct HostSampleRef<'told> {
+    /// See [`HostSample::report`].
     pub report: &'told HostReport,
-    /// See [`Sighting::answered_ns`].
+    /// See [`HostSample::answered_ns`].
     pub answered_ns: Option<u64>,
-    /// See [`Sighting::failure`].
+    /// See [`HostSample::failure`].
     pub failure: Option<&'told HostFailure>,
 }
 
-impl Sighting {
+impl HostSample {
     /// Returns a host without recorded data.
     fn none(host: &str) -> Self {
         let failure = HostFailure::new(Reason::Connecting, "no data of the host is recorded");

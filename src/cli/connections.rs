@@ -45,7 +45,7 @@ impl Only {
         match self {
             Self::Tcp => matches!(transport, Transport::Tcp | Transport::Udp | Transport::Mixed),
             Self::Rdma => transport.is_rdma(),
-            Self::Fallback => verdict.is_telling(),
+            Self::Fallback => verdict.needs_attention(),
         }
     }
 }
@@ -74,7 +74,7 @@ impl FailOn {
     pub fn is_reached(self, verdict: ConnectionVerdict) -> bool {
         match self {
             Self::Never => return false,
-            Self::Fallback => return verdict.is_telling(),
+            Self::Fallback => return verdict.needs_attention(),
             Self::FallbackConfirmed => return verdict == ConnectionVerdict::FallbackConfirmed,
             Self::Fail | Self::Warn | Self::Suspected => {}
         }
@@ -108,6 +108,8 @@ fn the_level_fallback_is_the_kind_fallback() {
     let listed = [Suspected, Mixed, Degraded, FallbackConfirmed, Down];
     assert_eq!(reached.collect::<Vec<_>>(), listed);
     assert!(
-        ConnectionVerdict::ALL.into_iter().all(|one| one.is_telling() == listed.contains(&one))
+        ConnectionVerdict::ALL
+            .into_iter()
+            .all(|one| one.needs_attention() == listed.contains(&one))
     );
 }

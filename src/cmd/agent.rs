@@ -21,7 +21,7 @@ use crate::model::{HostReport, Parts, Via};
 use crate::render::escape;
 use crate::source::{Live, Recorder, Recording, VerbsChild, answer_verbs};
 use crate::term::Term;
-use crate::wire::{LineReader, LineWriter, Party};
+use crate::wire::{LineReader, LineWriter, Recipient};
 
 use super::{Advice, Outcome, local};
 
@@ -68,7 +68,7 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
                 // The parent died before that call, so no signal will come.
                 return Ok(Outcome::Complete);
             }
-            term.answer(serde_json::to_vec(&answer_verbs())?)?;
+            term.write_stdout(serde_json::to_vec(&answer_verbs())?)?;
         }
         "worker" => work(own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?)?,
         nonce if nonce.len() == 32 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
@@ -91,8 +91,8 @@ fn serve(supervisor: &Supervisor, lines: bool) -> anyhow::Result<()> {
     let (input, output) = (own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?);
     let nonce = &supervisor.nonce;
     if lines {
-        let input = LineReader::new(input, nonce, Party::Agent);
-        supervisor.run(input, LineWriter::new(output, nonce, Party::Operator))?;
+        let input = LineReader::new(input, nonce, Recipient::Agent);
+        supervisor.run(input, LineWriter::new(output, nonce, Recipient::Operator))?;
     } else {
         supervisor.run(input, output)?;
     }

@@ -11,11 +11,11 @@ use crate::render::{Note, escape, notes};
 use crate::term::Term;
 
 use super::outcome::say;
-use super::{Advice, Outcome, asked, fleet, local};
+use super::{Advice, Outcome, fleet, host_selection, local};
 
 /// Records the hosts of the flags, or copies a capture.
 pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Result<Outcome> {
-    if global.save.is_none() && term.is_answer_terminal() {
+    if global.save.is_none() && term.is_stdout_terminal() {
         let fix = "name a file: rdmactl capture --save FILE";
         return Err(Advice::error("a capture is not written to a terminal", fix));
     }
@@ -26,7 +26,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     }
     let (mut capture, reports) = if let Some(path) = &global.from {
         (local::read_capture(global, path)?, Vec::new())
-    } else if let Some(hosts) = asked::hosts(global)? {
+    } else if let Some(hosts) = host_selection::hosts(global)? {
         let (reports, capture) = fleet::record_hosts(global, hosts, &Parts::all())?;
         (capture, reports)
     } else {
@@ -44,7 +44,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     } else {
         let mut text = Vec::new();
         capture.write(&mut text)?;
-        term.answer(text)?;
+        term.write_stdout(text)?;
     }
     // A copy is complete. A recording lacks the data that its hosts could not read.
     for note in notes(&reports, global.queries_hosts(), global.verbose > 0) {

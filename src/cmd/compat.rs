@@ -16,7 +16,7 @@ use crate::render::escape;
 use crate::source::{Live, Source, VerbsChild};
 use crate::term::Term;
 
-use super::{Advice, Outcome, asked, fleet, local};
+use super::{Advice, Outcome, fleet, host_selection, local};
 
 /// Returns the command line for a link named like a tool: `ibstat -l` becomes
 /// `rdmactl compat ibstat -l`.
@@ -97,8 +97,8 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
         Origin::Copy(source) => answer(&call, &*source).map(|made| made_safe(made, term)),
     }
     .map_err(|error| Advice::error(error.to_string(), fix_of(&error, global, &typed)))?;
-    term.answer(&transcript.stdout)?;
-    term.talk(&transcript.stderr);
+    term.write_stdout(&transcript.stdout)?;
+    term.write_stderr(&transcript.stderr);
     Ok(Outcome::Original(transcript.code))
 }
 
@@ -203,7 +203,7 @@ fn source(global: &Global) -> anyhow::Result<Origin> {
     if let Some(path) = &global.from {
         return only_host(local::read_capture(global, path)?, &path.display().to_string());
     }
-    if let Some(hosts) = asked::hosts(global)? {
+    if let Some(hosts) = host_selection::hosts(global)? {
         let (_, capture) = fleet::record_hosts(global, hosts, &Parts::all())?;
         return only_host(capture, "the set");
     }
@@ -243,8 +243,8 @@ fn made_safe(transcript: Transcript, term: Term) -> Transcript {
         text.split('\n').map(escape_line).collect::<Vec<_>>().join("\n")
     };
     Transcript {
-        stdout: safe(transcript.stdout, term.is_answer_terminal()),
-        stderr: safe(transcript.stderr, term.is_talk_terminal()),
+        stdout: safe(transcript.stdout, term.is_stdout_terminal()),
+        stderr: safe(transcript.stderr, term.is_stderr_terminal()),
         code: transcript.code,
     }
 }

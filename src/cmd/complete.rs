@@ -21,7 +21,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use crate::cli::{Cli, Shell, ViewName};
 use crate::compat::Tool;
 use crate::model::Object;
-use crate::query::{Described, listings_of};
+use crate::query::{ColumnDescription, listings_of};
 use crate::term::Term;
 
 use super::flags::without_useless;
@@ -32,10 +32,10 @@ const VARIABLE: &str = "RDMACTL_COMPLETE";
 
 /// Time limit, because a home directory may hang. Usually it takes hundredths of a second; the
 /// limit leaves time for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Returns the shell that requests completion, if one does.
-pub(super) fn asked() -> Option<Shell> {
+pub(super) fn requested_shell() -> Option<Shell> {
     match env::var(VARIABLE).ok()?.as_str() {
         "bash" => Some(Shell::Bash),
         "zsh" => Some(Shell::Zsh),
@@ -45,16 +45,16 @@ pub(super) fn asked() -> Option<Shell> {
 }
 
 /// Prints one candidate per line; zsh and fish also get a tab and a description.
-pub(super) fn answer(shell: Shell) -> ExitCode {
+pub(super) fn print_candidates(shell: Shell) -> ExitCode {
     let (tell, told) = mpsc::channel();
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let worker = thread::Builder::new().spawn(move || {
         let _ = tell.send(candidates(shell, &arguments).unwrap_or_default());
     });
     if worker.is_ok()
-        && let Ok(text) = told.recv_timeout(PATIENCE)
+        && let Ok(text) = told.recv_timeout(TIMEOUT)
     {
-        let _ = Term::default().answer(text);
+        let _ = Term::default().write_stdout(text);
     }
     ExitCode::SUCCESS
 }
@@ -110,7 +110,7 @@ fn tree(words: &[OsString]) -> clap::Command {
 
 /// Returns the completer for the values of an argument.
 fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgValueCompleter> {
-    let of_columns: fn(&[Described], &str) -> Vec<CompletionCandidate> = match argument {
+    let of_columns: fn(&[ColumnDescription], &str) -> Vec<CompletionCandidate> = match argument {
         "hosts" | "matrix" | "clients" | "servers" | "targets" | "sets" => {
             return Some(ArgValueCompleter::new(hosts::complete));
         }

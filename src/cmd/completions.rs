@@ -8,7 +8,7 @@ use super::Outcome;
 
 /// Prints the script for one shell.
 pub(super) fn run(args: &CompletionsArgs, term: Term) -> anyhow::Result<Outcome> {
-    term.answer(match args.shell {
+    term.write_stdout(match args.shell {
         Shell::Bash => include_str!("../../completions/rdmactl.bash"),
         Shell::Zsh => include_str!("../../completions/_rdmactl"),
         Shell::Fish => include_str!("../../completions/rdmactl.fish"),

@@ -7,8 +7,8 @@ use crate::query::Settings;
 use crate::render::{Note, SettingsDocument, column_help, escape, to_json, to_json_lines};
 use crate::term::Term;
 
+use super::listing_output::{Hosts, ListingOutput};
 use super::outcome::say;
-use super::view::{Hosts, View};
 use super::{Advice, Outcome};
 
 /// Lists the settings, prints the schema of the file, or writes an example file.
@@ -19,26 +19,26 @@ pub(super) fn run(
     term: Term,
 ) -> anyhow::Result<Outcome> {
     if args.schema {
-        term.answer(format!("{:#}\n", schema()))?;
+        term.write_stdout(format!("{:#}\n", schema()))?;
         return Ok(Outcome::Complete);
     }
     if args.init {
         let path = init(&|name| std::env::var_os(name))
             .map_err(|error| Advice::error(error.what, error.fix))?;
         let path = path.display().to_string();
-        term.answer(escape(&format!("wrote {path}")).into_owned() + "\n")?;
+        term.write_stdout(escape(&format!("wrote {path}")).into_owned() + "\n")?;
         let text = "every setting in the file is a comment".to_owned();
         let fix = format!("remove the # before a line, for example: {EXAMPLE_LINE}");
         say(term, &Note { text, fix: Some(fix) });
         return Ok(Outcome::Complete);
     }
     if global.columns.iter().any(|word| word == "help") {
-        term.answer(column_help::<Settings>())?;
+        term.write_stdout(column_help::<Settings>())?;
         return Ok(Outcome::Complete);
     }
-    let view = View::<Settings>::new(global, term)?;
+    let view = ListingOutput::<Settings>::new(global, term)?;
     let entries = config.entries();
-    term.answer(match global.output() {
+    term.write_stdout(match global.output() {
         Format::Json => to_json(&SettingsDocument::new(&entries))?,
         Format::Ndjson => to_json_lines(entries.chunks(1).map(SettingsDocument::new))?,
         Format::Prom => {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::ValueEnum as _;
 
 use super::Advice;
-use super::flags::Given;
+use super::flags::GivenFlags;
 use crate::cli::{Cli, ColorWhen, Command, Global, Launcher, PortsArgs, ThemeName};
-use crate::config::{Config, Key, Origin, SETTINGS, Value};
+use crate::config::{Config, Origin, SETTINGS, SettingKey, Value};
 
 /// Reads the configuration and applies it to a command line.
 ///
@@ -15,11 +15,11 @@ use crate::config::{Config, Key, Origin, SETTINGS, Value};
 ///
 /// # Errors
 /// The configuration is invalid.
-pub(super) fn apply(cli: &mut Cli, given: &Given) -> anyhow::Result<Config> {
+pub(super) fn apply(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Config> {
     if !reads_configuration(cli.command.as_ref()) {
         return Ok(Config::default());
     }
-    let config = Config::here().map_err(|error| Advice::error(error.what, error.fix))?;
+    let config = Config::load().map_err(|error| Advice::error(error.what, error.fix))?;
     apply_to(cli, &config, given);
     Ok(with_flags(config, &cli.global, given))
 }
@@ -32,35 +32,43 @@ fn reads_configuration(command: Option<&Command>) -> bool {
     }
 }
 
-fn apply_to(cli: &mut Cli, config: &Config, given: &Given) {
+fn apply_to(cli: &mut Cli, config: &Config, given: &GivenFlags) {
     let queries_configured = queries_configured(cli);
     let listing = cli.command.as_ref().and_then(listing_of);
     let global = &mut cli.global;
     let value = |key| config.configured(key).map(|(value, _)| value.clone());
     let is_given = |key| !given.flags_of(key).is_empty();
-    if queries_configured && let Some((Value::List(sets), origin)) = config.configured(Key::Hosts) {
+    if queries_configured
+        && let Some((Value::List(sets), origin)) = config.configured(SettingKey::Hosts)
+    {
         global.hosts.clone_from(sets);
         global.configured.hosts_origin = Some(origin.to_string());
     }
-    if let Some(Value::Time(_, timeout)) = value(Key::Timeout).filter(|_| !is_given(Key::Timeout)) {
+    if let Some(Value::Time(_, timeout)) =
+        value(SettingKey::Timeout).filter(|_| !is_given(SettingKey::Timeout))
+    {
         global.timeout = timeout;
     }
-    if let Some(Value::Number(fanout)) = value(Key::Fanout).filter(|_| !is_given(Key::Fanout)) {
+    if let Some(Value::Number(fanout)) =
+        value(SettingKey::Fanout).filter(|_| !is_given(SettingKey::Fanout))
+    {
         global.fanout = fanout;
     }
-    if let Some(Value::Text(policy)) = value(Key::Upload).filter(|_| !is_given(Key::Upload)) {
+    if let Some(Value::Text(policy)) =
+        value(SettingKey::Upload).filter(|_| !is_given(SettingKey::Upload))
+    {
         global.upload = policy == "always";
         global.no_upload = policy == "never";
     }
-    if let Some(Value::Time(_, interval)) = value(Key::Interval) {
+    if let Some(Value::Time(_, interval)) = value(SettingKey::Interval) {
         global.configured.interval = Some(interval);
     }
     // `Term` handles NO_COLOR itself, and a theme given as a flag has priority.
-    let color = config.configured(Key::Color);
+    let color = config.configured(SettingKey::Color);
     let is_plain = color.is_some_and(|(_, origin)| *origin == Origin::Variable("NO_COLOR"));
     if let Some((Value::Text(word), _)) = color
         && !is_plain
-        && !is_given(Key::Color)
+        && !is_given(SettingKey::Color)
         && let Ok(color) = ColorWhen::from_str(word, false)
     {
         global.color = color;
@@ -68,13 +76,13 @@ fn apply_to(cli: &mut Cli, config: &Config, given: &Given) {
     if global.launcher == Launcher::Ssh {
         apply_ssh(global, &value, &is_given);
     }
-    let columns = listing.and_then(|listing| value(Key::Columns(listing)));
+    let columns = listing.and_then(|listing| value(SettingKey::Columns(listing)));
     if let Some(Value::List(columns)) = columns {
         global.configured.columns = columns;
     }
     if let Some(Command::Top(args)) = &mut cli.command
-        && let Some(Value::Text(word)) = value(Key::Theme).filter(|_| !is_plain)
-        && !is_given(Key::Theme)
+        && let Some(Value::Text(word)) = value(SettingKey::Theme).filter(|_| !is_plain)
+        && !is_given(SettingKey::Theme)
         && let Ok(theme) = ThemeName::from_str(&word, false)
     {
         args.theme = theme;
@@ -84,20 +92,20 @@ fn apply_to(cli: &mut Cli, config: &Config, given: &Given) {
 /// Applies the settings of SSH; other launchers do not use them.
 fn apply_ssh(
     global: &mut Global,
-    value: &dyn Fn(Key) -> Option<Value>,
-    is_given: &dyn Fn(Key) -> bool,
+    value: &dyn Fn(SettingKey) -> Option<Value>,
+    is_given: &dyn Fn(SettingKey) -> bool,
 ) {
     let value = |key| value(key).filter(|_| !is_given(key));
-    if let Some(Value::Text(user)) = value(Key::Login) {
+    if let Some(Value::Text(user)) = value(SettingKey::Login) {
         global.login = Some(user);
     }
-    if let Some(Value::Text(path)) = value(Key::SshConfig) {
+    if let Some(Value::Text(path)) = value(SettingKey::SshConfig) {
         global.ssh_config = Some(PathBuf::from(path));
     }
-    if let Some(Value::List(options)) = value(Key::SshOptions) {
+    if let Some(Value::List(options)) = value(SettingKey::SshOptions) {
         global.ssh_option = options;
     }
-    if let Some(Value::Switch(is_on)) = value(Key::Sudo) {
+    if let Some(Value::Switch(is_on)) = value(SettingKey::Sudo) {
         global.sudo = is_on;
     }
 }
@@ -138,29 +146,33 @@ fn listing_of(command: &Command) -> Option<&'static str> {
 }
 
 /// Adds the flags of a command line to the configuration, for the list of settings.
-fn with_flags(mut config: Config, global: &Global, given: &Given) -> Config {
+fn with_flags(mut config: Config, global: &Global, given: &GivenFlags) -> Config {
     for setting in SETTINGS {
         let Some(&flag) = given.flags_of(setting.key).first() else { continue };
         let list = |items: &[String]| Some(Value::List(items.to_vec()));
         let text = |text: &str| Some(Value::Text(text.to_owned()));
         let value = match setting.key {
-            Key::Hosts if global.local => list(&[]),
-            Key::Hosts => {
+            SettingKey::Hosts if global.local => list(&[]),
+            SettingKey::Hosts => {
                 let file = global.hosts_file.as_ref().map(|file| format!("^{file}"));
                 list(&global.hosts.iter().cloned().chain(file).collect::<Vec<_>>())
             }
-            Key::Timeout => Some(Value::Time(format!("{:?}", global.timeout), global.timeout)),
-            Key::Fanout => Some(Value::Number(global.fanout)),
-            Key::Upload => text(if global.upload { "always" } else { "never" }),
-            Key::Color => global.color.to_possible_value().and_then(|word| text(word.get_name())),
-            Key::Login => global.login.as_deref().and_then(text),
-            Key::SshConfig => {
+            SettingKey::Timeout => {
+                Some(Value::Time(format!("{:?}", global.timeout), global.timeout))
+            }
+            SettingKey::Fanout => Some(Value::Number(global.fanout)),
+            SettingKey::Upload => text(if global.upload { "always" } else { "never" }),
+            SettingKey::Color => {
+                global.color.to_possible_value().and_then(|word| text(word.get_name()))
+            }
+            SettingKey::Login => global.login.as_deref().and_then(text),
+            SettingKey::SshConfig => {
                 global.ssh_config.as_deref().and_then(|path| text(&path.display().to_string()))
             }
-            Key::SshOptions => list(&global.ssh_option),
-            Key::Sudo => Some(Value::Switch(global.sudo)),
+            SettingKey::SshOptions => list(&global.ssh_option),
+            SettingKey::Sudo => Some(Value::Switch(global.sudo)),
             // The config command has no flags for these settings; its -o selects its own columns.
-            Key::Interval | Key::Theme | Key::Columns(_) => None,
+            SettingKey::Interval | SettingKey::Theme | SettingKey::Columns(_) => None,
         };
         if let Some(value) = value {
             config.set(setting.key, value, Origin::Flag(flag));

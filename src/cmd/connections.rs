@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use clap::ValueEnum as _;
 use clap::builder::PossibleValue;
 
-use crate::analyse::connection_state::ConnectionState;
 use crate::analyse::connections::connections;
+use crate::analyse::transport_state::TransportState;
 use crate::cli::{ConnectionsArgs, Global};
 use crate::model::{Connection, ConnectionVerdict, ConsumerKind, HostReport, Part, Parts};
 use crate::query::{ConnectionRow, Connections, connection_rows};
@@ -23,7 +23,7 @@ use super::{Advice, Outcome};
 pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow::Result<Outcome> {
     refuse_consumer(global)?;
     let peers = LinkPeers::read(&args.fabric)?;
-    let reading = Reading { args, reached: RefCell::default(), before: RefCell::default() };
+    let reading = WatchState { args, reached: RefCell::default(), before: RefCell::default() };
     let recipe = Recipe::<Connections> {
         parts: [Part::Connections, Part::Resources, Part::Gids].into(),
         document: Parts::default(),
@@ -74,15 +74,15 @@ fn refuse_consumer(global: &Global) -> anyhow::Result<()> {
 }
 
 /// State that is kept between two samples.
-struct Reading<'args> {
+struct WatchState<'args> {
     args: &'args ConnectionsArgs,
     /// Verdicts that reached the level of `--fail-on`.
     reached: RefCell<BTreeSet<&'static str>>,
     /// State of each connection of each host that has responded.
-    before: RefCell<HashMap<String, HashMap<String, ConnectionState>>>,
+    before: RefCell<HashMap<String, HashMap<String, TransportState>>>,
 }
 
-impl Reading<'_> {
+impl WatchState<'_> {
     /// Compares the verdicts of listed connections with the level of `--fail-on`.
     fn judge<'listed>(&self, listed: impl Iterator<Item = &'listed Connection>) {
         let verdicts = listed.map(|connection| connection.verdict);
@@ -107,13 +107,13 @@ impl Reading<'_> {
     fn rows<'report>(&self, reports: &'report [HostReport]) -> Vec<ConnectionRow<'report>> {
         let mut rows = connection_rows(reports, connections(reports));
         let mut before = self.before.borrow_mut();
-        let mut now: HashMap<&str, HashMap<String, ConnectionState>> = HashMap::new();
+        let mut now: HashMap<&str, HashMap<String, TransportState>> = HashMap::new();
         for report in reports.iter().filter(|report| report.failure.is_none()) {
             now.entry(&report.host).or_default();
         }
         for row in &mut rows {
             let Some(connection) = &row.connection else { continue };
-            let state = ConnectionState::of(connection);
+            let state = TransportState::of(connection);
             row.change = before.get(&row.report.host).and_then(|known| change(known, connection));
             now.entry(&row.report.host).or_default().insert(connection.id.clone(), state);
         }
@@ -125,10 +125,10 @@ impl Reading<'_> {
 }
 
 /// Returns the change since the last report of the host.
-fn change(known: &HashMap<String, ConnectionState>, connection: &Connection) -> Option<String> {
+fn change(known: &HashMap<String, TransportState>, connection: &Connection) -> Option<String> {
     match known.get(&connection.id) {
         None => Some("new".to_owned()),
-        Some(before) if *before == ConnectionState::of(connection) => None,
+        Some(before) if *before == TransportState::of(connection) => None,
         Some(before) => Some(format!("was {before}")),
     }
 }
@@ -154,7 +154,7 @@ mod tests {
         HostReport { consumers, ..HostReport::empty(host, Via::Agent) }
     }
 
-    fn changes(reading: &Reading<'_>, reports: &[HostReport]) -> Vec<Option<String>> {
+    fn changes(reading: &WatchState<'_>, reports: &[HostReport]) -> Vec<Option<String>> {
         reading.rows(reports).into_iter().map(|row| row.change).collect()
     }
 
@@ -167,7 +167,7 @@ mod tests {
             fail_on: FailOn::Never,
         };
         let reading =
-            Reading { args: &args, reached: RefCell::default(), before: RefCell::default() };
+            WatchState { args: &args, reached: RefCell::default(), before: RefCell::default() };
         assert_eq!(changes(&reading, &[report("n1", "rdma")]), []);
         let fallen = changes(&reading, &[report("n1", "tcp")]);
         assert!(fallen[0].as_ref().is_some_and(|was| was.starts_with("was RDMA, ")), "{fallen:?}");
@@ -183,7 +183,7 @@ mod tests {
             fail_on: FailOn::Never,
         };
         let reading =
-            Reading { args: &args, reached: RefCell::default(), before: RefCell::default() };
+            WatchState { args: &args, reached: RefCell::default(), before: RefCell::default() };
         let failed =
             || HostReport::failed("n1", HostFailure::new(Reason::Connecting, "still connecting"));
         for (reports, expected) in [

@@ -64,13 +64,13 @@ fn keep(global: &Global, args: &CountersArgs, counters: &mut Vec<Counter>) {
     // Without the row, a program would assume that the driver lacks the counter.
     let is_for_programs = matches!(global.output(), Format::Json | Format::Ndjson | Format::Prom);
     if !args.all && !is_for_programs {
-        counters.retain(is_telling);
+        counters.retain(needs_attention);
     }
 }
 
 /// Returns true if the counter has a value above 0, cannot be read, or was reset between two
 /// samples. A reload of its driver resets a counter.
-fn is_telling(counter: &Counter) -> bool {
+fn needs_attention(counter: &Counter) -> bool {
     let was_reset = counter.rate.is_some_and(|rate| rate.change == CounterChange::Reset);
     counter.value != Some(0) || was_reset
 }
@@ -85,9 +85,9 @@ fn a_counter_that_is_0_again_is_shown() {
         });
         serde_json::from_value(json).expect("a counter")
     };
-    assert!(is_telling(&counter(Some(0), Some("reset"))));
-    assert!(is_telling(&counter(None, None)));
-    assert!(is_telling(&counter(Some(1), Some("counted"))));
-    assert!(!is_telling(&counter(Some(0), Some("counted"))));
-    assert!(!is_telling(&counter(Some(0), None)));
+    assert!(needs_attention(&counter(Some(0), Some("reset"))));
+    assert!(needs_attention(&counter(None, None)));
+    assert!(needs_attention(&counter(Some(1), Some("counted"))));
+    assert!(!needs_attention(&counter(Some(0), Some("counted"))));
+    assert!(!needs_attention(&counter(Some(0), None)));
 }

@@ -26,7 +26,7 @@ use crate::render::{
 use crate::source::set_mad_window;
 use crate::term::Term;
 
-use super::fabric_clear::{Listed, refuse_clear};
+use super::fabric_clear::{ListedCounters, refuse_clear};
 use super::listing::{self, Recipe, Rows};
 use super::outcome::say;
 use super::{Advice, Outcome, local};
@@ -215,7 +215,7 @@ impl Fabric<'_> {
         parts.extend([if needs_all { Part::FabricCounters } else { Part::FabricErrors }]);
         let is_document = matches!(self.global.output(), Format::Json | Format::Ndjson);
         let found = Cell::new(false);
-        let listed = RefCell::new(Listed::default());
+        let listed = RefCell::new(ListedCounters::default());
         let outcome = listing::run(
             self.global,
             self.term,
@@ -224,7 +224,7 @@ impl Fabric<'_> {
                 nothing: "no error counter is above its threshold",
                 footer: &|rows, _| {
                     found.set(rows.iter().any(|row| row.counter.is_some()));
-                    listed.replace(Listed::of(rows));
+                    listed.replace(ListedCounters::of(rows));
                     String::new()
                 },
                 ..self.recipe(&|reports, _| fabric_error_rows(reports, &thresholds))
@@ -295,7 +295,7 @@ impl Fabric<'_> {
             let Some(fabric) = place.fabric else { continue };
             let is_tree = self.global.output() == Format::Tree;
             let text = if is_tree { fabric_tree(fabric) } else { fabric_dot(fabric) };
-            self.term.answer(text)?;
+            self.term.write_stdout(text)?;
         }
         for note in notes(&reports.hosts, reports.hosts_named, false) {
             say(self.term, &note);

@@ -36,7 +36,7 @@ pub(super) fn refuse_clear(global: &Global, args: &FabricArgs) -> anyhow::Result
 /// Listed counters: by RDMA device and port of this host that lead to the subnet, then by LID and
 /// port number.
 #[derive(Debug, Default)]
-pub(super) struct Listed(BTreeMap<(String, u32), Ports>);
+pub(super) struct ListedCounters(BTreeMap<(String, u32), Ports>);
 
 /// Listed counters of a subnet, by LID and port number.
 type Ports = BTreeMap<(u16, u8), ListedPort>;
@@ -48,7 +48,7 @@ struct ListedPort {
     counters: Vec<String>,
 }
 
-impl Listed {
+impl ListedCounters {
     /// Collects the counters of the listed rows.
     pub(super) fn of(rows: &[FabricErrorRow<'_>]) -> Self {
         let mut listed = Self::default();

@@ -4,12 +4,12 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 
 use crate::cli::flags::{self, FlagError, SUMMARY};
-use crate::config::{Key, SETTINGS};
+use crate::config::{SETTINGS, SettingKey};
 
 use super::Advice;
 
 /// Flags and arguments of a command line.
-pub(super) struct Given {
+pub(super) struct GivenFlags {
     command: String,
     /// Long names of the given global flags.
     global: Vec<String>,
@@ -17,9 +17,9 @@ pub(super) struct Given {
     own: Vec<String>,
 }
 
-impl Given {
+impl GivenFlags {
     /// Returns the given flags of a setting, with their dashes.
-    pub(super) fn flags_of(&self, key: Key) -> Vec<&'static str> {
+    pub(super) fn flags_of(&self, key: SettingKey) -> Vec<&'static str> {
         let flags = SETTINGS.iter().filter(|setting| setting.key == key);
         let is_given = |flag: &&str| {
             self.own.iter().any(|own| own == flag)
@@ -44,7 +44,7 @@ impl Given {
 }
 
 /// Returns the flags and arguments of a command line.
-pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> Given {
+pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> GivenFlags {
     // clap copies global flags before the command into the matches of the subcommand.
     let (command, matches) = matches.subcommand().unwrap_or((SUMMARY, matches));
     let is_given = |arg: &&clap::Arg| {
@@ -70,7 +70,7 @@ pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> Given {
             None => format!("the {}", arg.get_id()),
         })
         .collect();
-    Given { command: command.to_owned(), global, own }
+    GivenFlags { command: command.to_owned(), global, own }
 }
 
 /// Returns the built clap tree; each command hides flags that have no effect on it.

@@ -1,6 +1,6 @@
 //! Queries remote hosts once, in parallel, and returns one report per host.
 //!
-//! Listings and captures use it. `live_hosts` queries hosts repeatedly.
+//! Listings and captures use it. `live_agents` queries hosts repeatedly.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -15,8 +15,8 @@ use crate::clock::{self, Deadline};
 use crate::collect::host_report;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    Connector, Host, Leftover, Limits, Notice, Observer, Reach, Reached, Resolver, UploadPolicy,
-    Watchdog, allow_descriptors, fan_out,
+    AgentStarter, CleanupFailure, Connector, Host, HostReader, Limits, ReachedHost, Resolver,
+    StartNotice, UploadPolicy, Watchdog, allow_descriptors, fan_out,
 };
 use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Via};
 use crate::render::{Note, escape};
@@ -36,30 +36,30 @@ pub(super) fn upload(global: &Global) -> UploadPolicy {
 }
 
 /// Returns the connections that the flags describe, and their watchdog, which a signal cancels.
-pub(super) fn reach(
+pub(super) fn agent_starter(
     global: &Global,
     upload: UploadPolicy,
     hosts: &[Host],
-) -> anyhow::Result<(Reach, Watchdog)> {
+) -> anyhow::Result<(AgentStarter, Watchdog)> {
     let watchdog = Watchdog::start().context("cannot start a thread")?;
     interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
     let term = terminal(global);
     let connector = Connector::new(watchdog.clone(), limits(global));
-    let reach = reach_by(connector, global, upload, hosts, move |note| say(term, &note))?;
-    Ok((reach, watchdog))
+    let starter = new_starter(connector, global, upload, hosts, move |note| say(term, &note))?;
+    Ok((starter, watchdog))
 }
 
 /// Returns the connections for a full-screen run. The caller cancels the watchdog; no passphrase
 /// is requested; `tell` gets the notes about connections.
-pub(super) fn reach_beside_screen(
+pub(super) fn agent_starter_beside_screen(
     watchdog: &Watchdog,
     global: &Global,
     upload: UploadPolicy,
     hosts: &[Host],
-    tell: impl Fn(Note) + Send + Sync + 'static,
-) -> anyhow::Result<Reach> {
-    let connector = Connector::new(watchdog.clone(), limits(global)).asking_nobody();
-    reach_by(connector, global, upload, hosts, tell)
+    notify: impl Fn(Note) + Send + Sync + 'static,
+) -> anyhow::Result<AgentStarter> {
+    let connector = Connector::new(watchdog.clone(), limits(global)).without_prompts();
+    new_starter(connector, global, upload, hosts, notify)
 }
 
 /// Returns the limits of one connection. A longer --timeout also gives the login more time.
@@ -68,13 +68,13 @@ fn limits(global: &Global) -> Limits {
     Limits { login: usual.login.max(global.timeout), ..usual }
 }
 
-fn reach_by(
+fn new_starter(
     connector: Connector,
     global: &Global,
     upload: UploadPolicy,
     hosts: &[Host],
-    tell: impl Fn(Note) + Send + Sync + 'static,
-) -> anyhow::Result<Reach> {
+    notify: impl Fn(Note) + Send + Sync + 'static,
+) -> anyhow::Result<AgentStarter> {
     allow_descriptors();
     let resolver = Resolver {
         user: global.login.clone(),
@@ -83,14 +83,14 @@ fn reach_by(
         ..Resolver::default()
     };
     let is_verbose = global.verbose > 0;
-    let notes = UploadNotes::new(Box::new(tell));
-    let tell = move |host: &Host, notice: &Notice| match notice {
-        Notice::Sending { bytes, why } => notes.add(host, *bytes, why),
-        Notice::ByProgram { why } if is_verbose => {
+    let notes = UploadNotes::new(Box::new(notify));
+    let notify = move |host: &Host, notice: &StartNotice| match notice {
+        StartNotice::Uploading { bytes, why } => notes.add(host, *bytes, why),
+        StartNotice::ByProgram { why } if is_verbose => {
             notes.tell(note(host, &format!("using the ssh program: {why}")));
         }
-        Notice::ByProgram { .. } => {}
-        Notice::Unchecked => {
+        StartNotice::ByProgram { .. } => {}
+        StartNotice::Unchecked => {
             let text =
                 "neither sha256sum nor busybox found; only the size of the upload was checked";
             notes.tell(note(host, text));
@@ -99,8 +99,9 @@ fn reach_by(
     let privilege = if global.sudo { Privilege::Sudo } else { Privilege::Login };
     let timeout = global.timeout;
     let launcher = launcher::of(global, hosts, connector.watchdog())?;
-    let reach = Reach::new(resolver, connector, upload, privilege, timeout, Box::new(tell));
-    Ok(reach.by(launcher))
+    let starter =
+        AgentStarter::new(resolver, connector, upload, privilege, timeout, Box::new(notify));
+    Ok(starter.by(launcher))
 }
 
 /// Returns the note of one host.
@@ -109,20 +110,20 @@ fn note(host: &Host, text: &str) -> Note {
 }
 
 /// Result of one host, with its transport.
-pub(super) struct Given<T> {
+pub(super) struct HostResult<T> {
     pub(super) what: T,
     pub(super) via: Via,
     /// Agent that could neither be ended nor killed.
-    left: Option<Leftover>,
+    left: Option<CleanupFailure>,
 }
 
 /// Result of a host, or the reason for its failure.
-type Answer<T> = Result<Given<T>, HostFailure>;
+type HostReply<T> = Result<HostResult<T>, HostFailure>;
 
 /// Event while hosts are queried.
-enum Event<T> {
+enum QueryEvent<T> {
     /// The host with this index responded or failed.
-    Answered(usize, Answer<T>),
+    Answered(usize, HostReply<T>),
     /// No host responded for [`QUIET`], and some hosts are outstanding.
     Quiet,
 }
@@ -139,7 +140,7 @@ pub(super) fn report_hosts(
     hosts: Vec<Host>,
     parts: &Parts,
 ) -> anyhow::Result<Vec<HostReport>> {
-    let ask = |observer: &Observer, deadline| observer.report(parts, deadline);
+    let ask = |reader: &HostReader, deadline| reader.report(parts, deadline);
     let asked = ask_hosts(global, hosts, ask)?;
     Ok(asked.into_iter().map(|(host, result)| report(&host, result)).collect())
 }
@@ -156,7 +157,7 @@ pub(super) fn report_in_batches(
     parts: &Parts,
     mut show: impl FnMut(Vec<HostReport>, &[&Host]) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let ask = |observer: &Observer, deadline| observer.report(parts, deadline);
+    let ask = |reader: &HostReader, deadline| reader.report(parts, deadline);
     let mut outstanding: BTreeSet<usize> = (0..hosts.len()).collect();
     let mut batch: Vec<(usize, HostReport)> = Vec::new();
     let in_order = |batch: &mut Vec<(usize, HostReport)>| {
@@ -165,15 +166,15 @@ pub(super) fn report_in_batches(
     };
     query_hosts(global, hosts, ask, |event| {
         match event {
-            Event::Answered(index, answer) => {
+            QueryEvent::Answered(index, answer) => {
                 outstanding.remove(&index);
                 batch.push((index, report(&hosts[index], answer)));
             }
-            Event::Quiet if !batch.is_empty() => {
+            QueryEvent::Quiet if !batch.is_empty() => {
                 let waiting: Vec<&Host> = outstanding.iter().map(|index| &hosts[*index]).collect();
                 show(in_order(&mut batch), &waiting)?;
             }
-            Event::Quiet => {}
+            QueryEvent::Quiet => {}
         }
         Ok(())
     })?;
@@ -182,10 +183,10 @@ pub(super) fn report_in_batches(
     show(in_order(&mut batch), &[])
 }
 
-fn report(host: &Host, result: Answer<HostReport>) -> HostReport {
+fn report(host: &Host, result: HostReply<HostReport>) -> HostReport {
     match result {
-        Ok(Given { what, via, left }) => {
-            HostReport { host: host.to_string(), via, ..and_left(what, left) }
+        Ok(HostResult { what, via, left }) => {
+            HostReport { host: host.to_string(), via, ..with_cleanup_failure(what, left) }
         }
         Err(failure) => HostReport::failed(host.to_string(), failure),
     }
@@ -201,18 +202,18 @@ pub(super) fn record_hosts(
     parts: &Parts,
 ) -> anyhow::Result<(Vec<HostReport>, Capture)> {
     let taken_ns = clock::wall_ns();
-    let record = |observer: &Observer, deadline| observer.record(parts, deadline);
+    let record = |reader: &HostReader, deadline| reader.record(parts, deadline);
     let asked = ask_hosts(global, hosts, record)?;
     let (mut reports, mut captured) = (Vec::new(), Vec::new());
     for (host, result) in asked {
         let name = host.to_string();
         match result {
-            Ok(Given { what: Recording { taken_ns, left_out, entries }, via, left }) => {
+            Ok(HostResult { what: Recording { taken_ns, left_out, entries }, via, left }) => {
                 let head = CapturedHost { left_out, ..CapturedHost::new(&*name, via, taken_ns) };
                 let source = Recorded::new(entries.iter().cloned(), taken_ns);
                 let mut report = host_report(&source, parts, name, via);
                 report.problems.extend(head.incomplete());
-                reports.push(and_left(report, left));
+                reports.push(with_cleanup_failure(report, left));
                 captured.push((head, entries));
             }
             Err(failure) => {
@@ -228,11 +229,11 @@ pub(super) fn record_hosts(
 fn ask_hosts<T: Send>(
     global: &Global,
     hosts: Vec<Host>,
-    ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure> + Sync,
-) -> anyhow::Result<Vec<(Host, Answer<T>)>> {
-    let mut answers: Vec<Option<Answer<T>>> = hosts.iter().map(|_| None).collect();
+    ask: impl Fn(&HostReader, Deadline) -> Result<T, HostFailure> + Sync,
+) -> anyhow::Result<Vec<(Host, HostReply<T>)>> {
+    let mut answers: Vec<Option<HostReply<T>>> = hosts.iter().map(|_| None).collect();
     query_hosts(global, &hosts, ask, |event| {
-        if let Event::Answered(index, answer) = event {
+        if let QueryEvent::Answered(index, answer) = event {
             answers[index] = Some(answer);
         }
         Ok(())
@@ -249,11 +250,11 @@ fn ask_hosts<T: Send>(
 fn query_hosts<T: Send>(
     global: &Global,
     hosts: &[Host],
-    ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure> + Sync,
-    mut each: impl FnMut(Event<T>) -> anyhow::Result<()>,
+    ask: impl Fn(&HostReader, Deadline) -> Result<T, HostFailure> + Sync,
+    mut each: impl FnMut(QueryEvent<T>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let (reach, watchdog) = reach(global, upload(global), hosts)?;
-    let ask = |host: &Host| match ask_host(&reach, host, &ask) {
+    let (starter, watchdog) = agent_starter(global, upload(global), hosts)?;
+    let ask = |host: &Host| match ask_host(&starter, host, &ask) {
         // In a canceled run, rdmactl closed the connection itself.
         Err(_) if watchdog.is_cancelled() => Err(cancelled()),
         answer => answer,
@@ -261,14 +262,14 @@ fn query_hosts<T: Send>(
     let fanout = usize::from(global.fanout);
     let (send, answers) = mpsc::channel();
     thread::scope(|scope| {
-        let (watchdog, reach) = (&watchdog, &reach);
+        let (watchdog, starter) = (&watchdog, &starter);
         let run = move || {
             // The receiver takes results until the sender is dropped.
             fan_out(hosts, fanout, watchdog, ask, |index, answer| {
                 let _ = send.send((index, answer));
             })?;
             // All agents have ended, so the following analysis must not delay a signal.
-            reach.end();
+            starter.end();
             interrupt::only_local_work()
         };
         let run = thread::Builder::new().name("hosts".into()).spawn_scoped(scope, run);
@@ -276,8 +277,8 @@ fn query_hosts<T: Send>(
         let mut result = Ok(());
         loop {
             let event = match answers.recv_timeout(QUIET) {
-                Ok((index, answer)) => Event::Answered(index, answer),
-                Err(RecvTimeoutError::Timeout) => Event::Quiet,
+                Ok((index, answer)) => QueryEvent::Answered(index, answer),
+                Err(RecvTimeoutError::Timeout) => QueryEvent::Quiet,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             if result.is_ok() {
@@ -292,23 +293,23 @@ fn query_hosts<T: Send>(
 }
 
 fn ask_host<T>(
-    reach: &Reach,
+    starter: &AgentStarter,
     host: &Host,
-    ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure>,
-) -> Answer<T> {
-    let Reached { what: observer, via, deadline } = reach.observer(host)?;
-    match ask(&observer, deadline) {
+    ask: impl Fn(&HostReader, Deadline) -> Result<T, HostFailure>,
+) -> HostReply<T> {
+    let ReachedHost { what: reader, via, deadline } = starter.host_reader(host)?;
+    match ask(&reader, deadline) {
         Ok(what) => {
-            let left = observer.end(Deadline::after(LEAVE)).err();
-            Ok(Given { what, via, left })
+            let left = reader.end(Deadline::after(LEAVE)).err();
+            Ok(HostResult { what, via, left })
         }
-        Err(failure) => Err(reach.suggest_time(observer.give_up(failure), reach.timeout)),
+        Err(failure) => Err(starter.suggest_time(reader.give_up(failure), starter.timeout)),
     }
 }
 
 /// Adds an agent that could not be ended to the problems of the report.
-fn and_left(mut report: HostReport, left: Option<Leftover>) -> HostReport {
-    report.problems.extend(left.map(|Leftover { detail, fix }| Problem {
+fn with_cleanup_failure(mut report: HostReport, left: Option<CleanupFailure>) -> HostReport {
+    report.problems.extend(left.map(|CleanupFailure { detail, fix }| Problem {
         key: "agent".into(),
         source: "rdmactl agent".into(),
         errno: None,
@@ -326,10 +327,10 @@ mod tests {
     #[test]
     fn an_agent_that_stays_is_a_problem_of_its_host() {
         let whole = HostReport::empty("n1", Via::Agent);
-        assert!(!and_left(whole.clone(), None).is_incomplete());
+        assert!(!with_cleanup_failure(whole.clone(), None).is_incomplete());
         let detail = "agent still running on n1 (pid 42)".to_owned();
-        let left = Leftover { detail, fix: "end it: ssh n1 kill 42".into() };
-        let report = and_left(whole, Some(left));
+        let left = CleanupFailure { detail, fix: "end it: ssh n1 kill 42".into() };
+        let report = with_cleanup_failure(whole, Some(left));
         assert!(report.is_incomplete());
         let notes = crate::render::notes(&[HostReport { rdma_core: None, ..report }], true, false);
         assert_eq!(notes[0].text, "n1: agent: agent still running on n1 (pid 42)");

@@ -5,7 +5,7 @@ use crate::fleet::{Host, HostSet, Site};
 use crate::render::{HostEntry, HostsDocument, hosts_csv, to_json, to_json_lines};
 use crate::term::Term;
 
-use super::{Advice, Outcome, asked};
+use super::{Advice, Outcome, host_selection};
 
 /// Prints the hosts. An empty list is a valid result.
 pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -15,10 +15,10 @@ pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Resu
         let fix = "omit one of the flags; --json also holds the folded set and its size";
         return Err(Advice::error(format!("{flag} contradicts --format and --json"), fix));
     }
-    let site = Site::here();
-    let mut sets = asked::flags(global, &site)?.into_iter().collect::<Vec<_>>();
+    let site = Site::local();
+    let mut sets = host_selection::flags(global, &site)?.into_iter().collect::<Vec<_>>();
     for set in &args.sets {
-        sets.push(asked::set_of(set, &site)?);
+        sets.push(host_selection::set_of(set, &site)?);
     }
     if sets.is_empty() {
         let fix =
@@ -26,7 +26,7 @@ pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Resu
         return Err(Advice::error("hosts needs a host set", fix));
     }
     let all: HostSet = sets.into_iter().flatten().collect();
-    term.answer(if args.size {
+    term.write_stdout(if args.size {
         format!("{}\n", all.len())
     } else if args.fold {
         format!("{}\n", all.fold())

@@ -84,7 +84,7 @@ pub(super) fn end_at_once() {
 }
 
 fn end_by(signal: i32) {
-    screen::give_back();
+    screen::restore();
     // It fails only for signals that cannot be caught.
     let _ = emulate_default_handler(signal);
 }

@@ -2,8 +2,8 @@
 //!
 //! Each listing command passes a [`Recipe`]. `view` formats the rows; `asked` finds the hosts.
 
-use crate::analyse::rate::Counted;
-use crate::analyse::vanished::{self, Move, Vanished};
+use crate::analyse::rate::CounterSample;
+use crate::analyse::removed_devices::{self, DeviceMove, RemovedDevices};
 use crate::cli::{Format, Global};
 use crate::clock;
 use crate::fleet::Host;
@@ -14,11 +14,11 @@ use crate::render::{Note, ReportDocument, column_help, escape, notes, to_json, t
 use crate::source::{ended_mads, stop_mads};
 use crate::term::Term;
 
+use super::listing_output::{Hosts, ListingOutput};
 use super::local::{self, Reports};
 use super::outcome::say;
-use super::view::{Hosts, View};
 use super::watch::Watch;
-use super::{Advice, Outcome, asked, fleet, interrupt, progress};
+use super::{Advice, Outcome, fleet, host_selection, interrupt, progress};
 
 /// Differences between one listing and another.
 pub(super) struct Recipe<'recipe, L: Listing> {
@@ -86,10 +86,10 @@ pub(super) fn run<L: Listing>(
     keep: impl Fn(&mut HostReport),
 ) -> anyhow::Result<Outcome> {
     if global.columns.iter().any(|word| word == "help") {
-        term.answer(column_help::<L>())?;
+        term.write_stdout(column_help::<L>())?;
         return Ok(Outcome::Complete);
     }
-    let mut view = View::<L>::new(global, term)?;
+    let mut view = ListingOutput::<L>::new(global, term)?;
     let parts = view.parts(&recipe.parts, &recipe.document)?.without(&recipe.given);
     let Some(every) = global.interval() else {
         if global.count.is_some() {
@@ -105,17 +105,17 @@ pub(super) fn run<L: Listing>(
     // With --count, the first sample of changes needs an earlier sample to compare with.
     let mut baselines = u32::from(recipe.shows_changes && global.count.is_some());
     let mut watch = Watch::start(global, every, parts, baselines)?;
-    let (mut before, mut said): (Option<Counted>, Vec<Note>) = (None, Vec::new());
-    let mut vanished = Vanished::default();
+    let (mut before, mut said): (Option<CounterSample>, Vec<Note>) = (None, Vec::new());
+    let mut removed_devices = RemovedDevices::default();
     let (mut outcome, mut is_first) = (Outcome::Complete, true);
     while let Some(mut reports) = watch.next()? {
-        let counted = Counted::of(&reports.hosts);
+        let counted = CounterSample::of(&reports.hosts);
         let now_ns = reports.taken_ns.unwrap_or_else(clock::wall_ns);
         let mut moves = Vec::new();
         for (place, report) in reports.hosts.iter_mut().enumerate() {
-            moves.extend(vanished.note(place, report, now_ns));
+            moves.extend(removed_devices.note(place, report, now_ns));
         }
-        say_moves(term, &moves, reports.hosts_named);
+        report_device_moves(term, &moves, reports.hosts_named);
         if baselines > 0 {
             (baselines, before) = (0, Some(counted));
             continue;
@@ -136,7 +136,7 @@ pub(super) fn run<L: Listing>(
             None => String::new(),
         };
         let gap = if is_apart && !is_first && !text.is_empty() { "\n" } else { "" };
-        term.answer(format!("{gap}{heading}{text}"))?;
+        term.write_stdout(format!("{gap}{heading}{text}"))?;
         // A note that did not change is printed only once.
         let notes = notes(&reports.hosts, reports.hosts_named, global.verbose > 0);
         for note in notes.iter().filter(|note| !said.contains(note)) {
@@ -152,7 +152,7 @@ pub(super) fn run<L: Listing>(
         let this = Outcome::of_listing(&reports.hosts);
         outcome = if is_first { this } else { outcome.and(this) };
         (before, is_first) = (Some(counted), false);
-        view.goes_on();
+        view.prepare_next();
     }
     for left in watch.end() {
         outcome = outcome.and(Outcome::Incomplete);
@@ -162,8 +162,8 @@ pub(super) fn run<L: Listing>(
 }
 
 /// Prints which devices were removed or came back since the previous sample.
-fn say_moves(term: Term, moves: &[Move], hosts_named: bool) {
-    for found in vanished::findings(moves) {
+fn report_device_moves(term: Term, moves: &[DeviceMove], hosts_named: bool) {
+    for found in removed_devices::findings(moves) {
         let place =
             if hosts_named { format!("{}: ", names::fold(&found.hosts)) } else { String::new() };
         let text = format!("{place}{}: {}", found.subject, found.what);
@@ -178,7 +178,7 @@ fn once<L: Listing>(
     global: &Global,
     term: Term,
     recipe: &Recipe<'_, L>,
-    view: &View<'_, L>,
+    view: &ListingOutput<'_, L>,
     parts: &Parts,
     keep: &impl Fn(&mut HostReport),
 ) -> anyhow::Result<Outcome> {
@@ -187,7 +187,7 @@ fn once<L: Listing>(
         reports.hosts.iter_mut().for_each(keep);
         let text = text(global, term, recipe, view, &reports)?;
         let gap = if outcome.is_some() && !text.is_empty() { "\n" } else { "" };
-        term.answer(format!("{gap}{text}"))?;
+        term.write_stdout(format!("{gap}{text}"))?;
         for note in notes(&reports.hosts, reports.hosts_named, global.verbose > 0) {
             say(term, &note);
         }
@@ -196,7 +196,7 @@ fn once<L: Listing>(
         reports.saved
     };
     let is_in_batches = recipe.is_per_host && view.can_be_in_batches();
-    let hosts = if is_in_batches { asked::hosts(global)? } else { None };
+    let hosts = if is_in_batches { host_selection::hosts(global)? } else { None };
     match hosts {
         None => show(read_with_progress(global, term, parts)?)?,
         Some(hosts) => {
@@ -223,7 +223,7 @@ fn text<L: Listing>(
     global: &Global,
     term: Term,
     recipe: &Recipe<'_, L>,
-    view: &View<'_, L>,
+    view: &ListingOutput<'_, L>,
     reports: &Reports,
 ) -> anyhow::Result<String> {
     let Reports { hosts, hosts_named, taken_ns, .. } = reports;
@@ -276,7 +276,7 @@ pub(super) fn read_with_progress(
 
 /// Reads the hosts, the capture or the local host that the flags name.
 pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
-    let Some(hosts) = asked::hosts(global)? else { return local::read(global, parts) };
+    let Some(hosts) = host_selection::hosts(global)? else { return local::read(global, parts) };
     let taken_ns = Some(clock::wall_ns());
     let (hosts, saved) = if let Some(path) = &global.save {
         let (reports, capture) = fleet::record_hosts(global, hosts, parts)?;

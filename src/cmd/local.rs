@@ -18,7 +18,7 @@ use crate::fleet::{Host, HostSet};
 use crate::model::{Fabric, HostReport, Part, Parts, Via};
 use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 
-use super::{Advice, asked};
+use super::{Advice, host_selection};
 
 /// Maximum of bytes that are read from a file of another tool.
 const MAX_IMPORTED: u64 = 256 << 20;
@@ -156,7 +156,7 @@ pub(super) fn read_capture(global: &Global, path: &Path) -> anyhow::Result<Captu
         return Err(Advice::error(format!("{place} holds a run of ping, not a capture"), fix));
     }
     let mut capture = read?;
-    let Some(requested) = asked::named(global)? else { return Ok(capture) };
+    let Some(requested) = host_selection::named(global)? else { return Ok(capture) };
     let mut names: BTreeSet<String> = requested.iter().map(ToString::to_string).collect();
     let held: HostSet = capture.hosts.iter().map(|(head, _)| Host::named(&*head.host)).collect();
     capture.hosts.retain(|(head, _)| names.remove(&*head.host));

@@ -10,7 +10,7 @@ use crate::names;
 use crate::render::{Note, escape};
 use crate::term::{Style, Term};
 
-use super::way_flags;
+use super::connection_flags;
 
 /// Result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,10 +115,10 @@ pub(super) fn short_words(line: &str) -> String {
 
 /// Prints a note: `rdmactl: what: why`, then `  fix: ...`.
 pub(super) fn say(term: Term, note: &Note) {
-    let mut text = format!("{} {}\n", term.style_talk(Style::Bad, "rdmactl:"), note.text);
+    let mut text = format!("{} {}\n", term.style_stderr(Style::Bad, "rdmactl:"), note.text);
     if let Some(fix) = &note.fix {
-        let fix = way_flags::in_fix(fix);
-        text.extend(["  ", &term.style_talk(Style::Fix, "fix:"), " ", &fix, "\n"]);
+        let fix = connection_flags::in_fix(fix);
+        text.extend(["  ", &term.style_stderr(Style::Fix, "fix:"), " ", &fix, "\n"]);
     }
-    term.talk(&text);
+    term.write_stderr(&text);
 }

@@ -1,12 +1,12 @@
 //! Runs `rdmactl ping`: tests RDMA between hosts.
 //!
-//! `real` and `simulated` produce the report, `answer` prints it.
+//! `real` and `simulated` produce the report, `output` prints it.
 
 mod addressed;
-mod answer;
 mod diff;
 mod leaves;
 mod notes;
+mod output;
 mod planned;
 mod progress;
 mod real;
@@ -29,8 +29,8 @@ use crate::query;
 use crate::render::{PingDocument, column_help};
 use crate::term::Term;
 
-use self::answer::Answer;
-use self::real::Real;
+use self::output::ReportOutput;
+use self::real::RealRun;
 pub(super) use self::real::all_pairs;
 use self::stream::Stream;
 use self::watcher::Listener;
@@ -40,7 +40,7 @@ use super::{Advice, Outcome, interrupt};
 /// Tests the requested pairs and prints the results.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
     if global.columns.iter().any(|word| word == "help") {
-        term.answer(column_help::<query::Pairs>())?;
+        term.write_stdout(column_help::<query::Pairs>())?;
         return Ok(Outcome::Complete);
     }
     if let Some(files) = &args.diff {
@@ -53,14 +53,14 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     }
     addressed::refuse_long_interval(args)?;
     let args = &args.with_tests();
-    let mut answer = Answer::new(global, args, term)?;
+    let mut output = ReportOutput::new(global, args, term)?;
     if args.plan {
         return planned::run(global, args, term);
     }
-    let subject = Subject::of(global, args, term)?;
+    let subject = RunSource::of(global, args, term)?;
     match global.interval() {
-        Some(every) => subject.watch(&mut answer, every),
-        None => subject.once(&answer),
+        Some(every) => subject.watch(&mut output, every),
+        None => subject.once(&output),
     }
 }
 
@@ -69,13 +69,13 @@ fn is_number(word: &str) -> bool {
 }
 
 /// Source of the results: real hosts, a simulated fabric, or a saved run.
-enum Subject<'a> {
-    Real(Box<Real>),
+enum RunSource<'a> {
+    Real(Box<RealRun>),
     Simulated(&'a Path, &'a PingArgs),
     Kept(&'a Path),
 }
 
-impl<'a> Subject<'a> {
+impl<'a> RunSource<'a> {
     fn of(global: &'a Global, args: &'a PingArgs, term: Term) -> anyhow::Result<Self> {
         if global.from.is_some() && global.names_hosts() {
             let fix = "select pairs with a filter expression: -w 'source==n1 or target==n1'";
@@ -84,24 +84,24 @@ impl<'a> Subject<'a> {
         Ok(match (&global.from, &args.simulate) {
             (Some(run), _) => Self::Kept(run),
             (None, Some(file)) => Self::Simulated(file, args),
-            (None, None) => Self::Real(Box::new(Real::new(global, args, term)?)),
+            (None, None) => Self::Real(Box::new(RealRun::new(global, args, term)?)),
         })
     }
 
     /// Runs the test once. With `--format ndjson`, events are printed as they happen.
-    fn run(&self, answer: &Answer<'_>, stream: &Stream) -> anyhow::Result<PingReport> {
+    fn run(&self, output: &ReportOutput<'_>, stream: &Stream) -> anyhow::Result<PingReport> {
         Ok(match self {
             Self::Real(real) => {
-                let is_stream = answer.global.output() == Format::Ndjson;
+                let is_stream = output.global.output() == Format::Ndjson;
                 let listener =
                     Listener { stream: is_stream.then_some(stream), ..Listener::default() };
-                let report = listener.progress.show(answer.term, || real.run(&listener))?;
+                let report = listener.progress.show(output.term, || real.run(&listener))?;
                 if let Some(note) = notes::cut_short(real.args(), &report) {
-                    say(answer.term, &note);
+                    say(output.term, &note);
                 }
                 report
             }
-            Self::Simulated(file, args) => simulated::run(answer.global, args, file)?,
+            Self::Simulated(file, args) => simulated::run(output.global, args, file)?,
             Self::Kept(path) => PingRun::read(path)?.report,
         })
     }
@@ -117,22 +117,22 @@ impl<'a> Subject<'a> {
         )
     }
 
-    fn once(&self, answer: &Answer<'_>) -> anyhow::Result<Outcome> {
-        let stream = self.stream(answer.term, answer.only);
-        let report = self.run(answer, &stream)?;
+    fn once(&self, output: &ReportOutput<'_>) -> anyhow::Result<Outcome> {
+        let stream = self.stream(output.term, output.only);
+        let report = self.run(output, &stream)?;
         // The run is saved even if stdout accepts no output.
-        let printed = answer.print(&report, &stream);
-        if let Some(path) = &answer.global.save {
+        let printed = output.print(&report, &stream);
+        if let Some(path) = &output.global.save {
             save(&report, path)?;
         }
         printed?;
-        Ok(answer::outcome(&report))
+        Ok(output::outcome(&report))
     }
 
     /// Repeats the run at an interval, and prints the changes.
     fn watch(
         &self,
-        answer: &mut Answer<'_>,
+        output: &mut ReportOutput<'_>,
         every: std::time::Duration,
     ) -> anyhow::Result<Outcome> {
         let watchdog = match self {
@@ -143,27 +143,27 @@ impl<'a> Subject<'a> {
                 watchdog
             }
         };
-        let stream = self.stream(answer.term, answer.only);
+        let stream = self.stream(output.term, output.only);
         let mut before: Option<PingReport> = None;
         let mut outcome = Outcome::Complete;
-        let mut left = answer.global.count;
+        let mut left = output.global.count;
         while left != Some(0) {
             left = left.map(|left| left - 1);
             let due = Deadline::after(every);
-            let report = self.run(answer, &stream)?;
+            let report = self.run(output, &stream)?;
             if before.is_some() && watchdog.is_cancelled() {
                 // A canceled run has fewer results than the previous one, so it is not printed.
                 break;
             }
             match &before {
-                Some(before) if answer.tells_changes() => {
+                Some(before) if output.prints_changes() => {
                     let change = regression::between(before, &report);
-                    answer.print_change(&change, &report)?;
+                    output.print_change(&change, &report)?;
                 }
-                _ => answer.print(&report, &stream)?,
+                _ => output.print(&report, &stream)?,
             }
-            answer.goes_on();
-            outcome = outcome.and(answer::outcome(&report));
+            output.prepare_next();
+            outcome = outcome.and(output::outcome(&report));
             before = Some(report);
             if left == Some(0) || watchdog.wait_cancelled(due.remaining()) {
                 break;

@@ -48,14 +48,14 @@ fn draw(term: Term, line: &impl Fn() -> Option<String>, end: &End) {
     let mut is_drawn = false;
     while !end.comes_within(wait) {
         if let Some(line) = line() {
-            let width = term.talk_width().unwrap_or(USUAL_WIDTH);
-            term.talk(&format!("{ERASE}{}", cut(&line, width.saturating_sub(1))));
+            let width = term.stderr_width().unwrap_or(USUAL_WIDTH);
+            term.write_stderr(&format!("{ERASE}{}", cut(&line, width.saturating_sub(1))));
             is_drawn = true;
         }
         wait = EVERY;
     }
     if is_drawn {
-        term.talk(ERASE);
+        term.write_stderr(ERASE);
     }
 }
 

@@ -10,18 +10,18 @@ use crate::render::{escape, notes};
 use crate::term::Term;
 
 use super::listing::read;
+use super::listing_output::{Hosts, ListingOutput};
 use super::outcome::say;
-use super::view::{Hosts, View};
 use super::{Outcome, down_ports};
 
 /// Command and its description. `HOSTS` is replaced by the flags that name and reach the hosts.
-type Next = (&'static str, &'static str);
+type NextCommand = (&'static str, &'static str);
 
-const PING: Next = ("rdmactl ping --matrix HOSTS", "test RDMA between every pair of hosts");
-const COUNTERS: Next = ("rdmactl counters HOSTS", "traffic and errors of each port");
-const LINKS: Next = ("rdmactl ports HOSTS", "state of each link, and why it is down");
-const OTHERS: Next = ("rdmactl devices HOSTS", "RDMA devices of these hosts");
-const HELP: Next = ("rdmactl --help", "all commands and flags");
+const PING: NextCommand = ("rdmactl ping --matrix HOSTS", "test RDMA between every pair of hosts");
+const COUNTERS: NextCommand = ("rdmactl counters HOSTS", "traffic and errors of each port");
+const LINKS: NextCommand = ("rdmactl ports HOSTS", "state of each link, and why it is down");
+const OTHERS: NextCommand = ("rdmactl devices HOSTS", "RDMA devices of these hosts");
+const HELP: NextCommand = ("rdmactl --help", "all commands and flags");
 
 /// Example host set, used if the command line names no hosts.
 const SOME_HOSTS: &str = "-H 'n[1-4]'";
@@ -33,7 +33,7 @@ pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result
     let reports = read(global, &Parts::default())?;
     let rows = device_rows(&reports.hosts, reports.hosts_named);
     let footer = |rows: &[DeviceRow<'_>]| down_ports::below(rows, reports.hosts_named);
-    let view = View::<Devices>::new(global, term)?;
+    let view = ListingOutput::<Devices>::new(global, term)?;
     let devices = view.print_with(rows, Hosts::of(&reports), &footer)?;
     let mut text = heading(&reports.hosts);
     if !devices.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result
     }
     text.push('\n');
     text.push_str(&next(global, typed, &reports.hosts));
-    term.answer(text)?;
+    term.write_stdout(text)?;
     for note in notes(&reports.hosts, reports.hosts_named, global.verbose > 0) {
         say(term, &note);
     }
@@ -52,7 +52,7 @@ pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result
 
 /// Returns the commands that fit the findings, with the host flags filled in.
 fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
-    let fitting: &[Next] = if hosts.iter().all(|host| host.devices.is_empty()) {
+    let fitting: &[NextCommand] = if hosts.iter().all(|host| host.devices.is_empty()) {
         &[OTHERS, HELP]
     } else if ports(hosts).any(is_active) {
         &[PING, COUNTERS, HELP]
@@ -60,7 +60,7 @@ fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
         &[LINKS, COUNTERS, HELP]
     };
     let flags = place_flags(typed);
-    let fill = |(command, what): &Next| {
+    let fill = |(command, what): &NextCommand| {
         let needs_hosts = [PING.0, OTHERS.0].contains(command) && !global.names_hosts();
         let hosts = if needs_hosts {
             format!("{SOME_HOSTS} {flags}")

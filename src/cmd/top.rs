@@ -7,19 +7,19 @@
 mod display;
 mod effects;
 mod frame_backend;
-mod gatherer;
 mod input;
 mod last_frame;
+mod latest_snapshot;
 mod matrix;
 mod new_file;
 mod origin;
-mod own;
+mod own_processes;
 mod player;
 mod recorder;
-mod samples;
+mod sample_builder;
+mod sampler;
 mod session;
 mod settings;
-mod slot;
 mod source;
 mod suspend;
 
@@ -51,11 +51,11 @@ pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result
     // Signals are watched before full-screen mode, so that every exit restores the terminal.
     input::watch(&sender).context("cannot watch keys and signals")?;
     let panicked = sender.clone();
-    screen::give_back_on_panic(move || drop(panicked.send(Input::Panicked)));
+    screen::restore_on_panic(move || drop(panicked.send(Input::Panicked)));
     let session = Session::start(global, origin, settings, sender).map_err(no_screen)?;
     let ended = session.run(wanted, &inputs)?;
     if let Some(frame) = &ended.frame {
-        term.answer(frame)?;
+        term.write_stdout(frame)?;
     }
     let tell = |text: String| say(term, &Note { text, fix: None });
     for left in ended.left.iter().chain(&ended.left_by_ping) {

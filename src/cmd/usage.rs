@@ -2,8 +2,8 @@
 //!
 //! A usage error has the form of all errors: the failure, then a `fix:` line.
 
-mod instead;
-mod near;
+mod replacements;
+mod suggestion;
 mod verdict;
 
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ use super::outcome::{say, short_words};
 use super::{Outcome, compat};
 
 /// Prints help or the version on stdout, a usage error on stderr.
-pub(super) fn answer(error: &clap::Error, words: &[OsString]) -> ExitCode {
+pub(super) fn print(error: &clap::Error, words: &[OsString]) -> ExitCode {
     let term = Term::default();
     let asked = help_topic(error, words);
     let text = match error.kind() {
@@ -36,7 +36,7 @@ pub(super) fn answer(error: &clap::Error, words: &[OsString]) -> ExitCode {
             return Outcome::Nothing.into();
         }
     };
-    match term.answer(text) {
+    match term.write_stdout(text) {
         // If the reader closed the pipe, the help was still a success.
         Ok(()) | Err(OutputError::Closed) => ExitCode::SUCCESS,
         Err(_) => Outcome::Nothing.into(),
@@ -100,14 +100,14 @@ fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
     let what = what.collect::<Vec<_>>().join("\n");
     if error.kind() == ErrorKind::ArgumentConflict
         && flag.starts_with("--where")
-        && let Some(fix) = instead::of_filters(words)
+        && let Some(fix) = replacements::of_filters(words)
     {
         return (what, escape(&fix).into_owned());
     }
     if let Some(fix) = fix_of_value(name, &flag, &value) {
         return (what, escape(&fix).into_owned());
     }
-    let other = if is_unknown { instead::of_flag(name, &flag, words) } else { None };
+    let other = if is_unknown { replacements::of_flag(name, &flag, words) } else { None };
     let near = if is_unknown {
         near_flag(name, &flag)
     } else {
@@ -127,7 +127,7 @@ fn fix_of_word(word: &str, words: &[OsString]) -> String {
     if let Some(fix) = compat::instead_of(word, words) {
         return fix;
     }
-    if let Some(fix) = instead::of_word(word, words) {
+    if let Some(fix) = replacements::of_word(word, words) {
         return fix;
     }
     if matches!(word, "explain" | "verdict") {
@@ -145,16 +145,16 @@ fn fix_of_word(word: &str, words: &[OsString]) -> String {
     }
     let tree = Cli::command();
     let commands = tree.get_subcommands().filter(|command| !command.is_hide_set());
-    if let Some(near) = near::nearest(word, commands.map(clap::Command::get_name)) {
-        return format!("rdmactl {near} {}", instead::hosts_of(words, Some(word)))
+    if let Some(near) = suggestion::nearest(word, commands.map(clap::Command::get_name)) {
+        return format!("rdmactl {near} {}", replacements::hosts_of(words, Some(word)))
             .trim_end()
             .to_owned();
     }
     let is_several = word.contains(['[', ',', '@']);
     let has_number = word.chars().any(|letter| letter.is_ascii_digit());
-    if instead::is_set(word) && (is_several || has_number) {
+    if replacements::is_set(word) && (is_several || has_number) {
         let set = shlex::try_quote(word).unwrap_or_default();
-        let way = instead::hosts_of(words, Some(word));
+        let way = replacements::hosts_of(words, Some(word));
         let way = if way.is_empty() { way } else { format!(" {way}") };
         let whose = if is_several { "these hosts" } else { "this host" };
         let their = if is_several { "their" } else { "its" };
@@ -179,7 +179,7 @@ fn fix_of_value(command: Option<&str>, flag: &str, value: &str) -> Option<String
             "-f is the output format; for a file with hosts write --hosts-file {file}"
         ));
     }
-    if flag.starts_with("--count") && command == Some("hosts") && instead::is_set(value) {
+    if flag.starts_with("--count") && command == Some("hosts") && replacements::is_set(value) {
         return Some(format!("rdmactl hosts --size {}", shlex::try_quote(value).ok()?));
     }
     None
@@ -191,7 +191,7 @@ fn near_flag(command: Option<&str>, flag: &str) -> Option<String> {
     let tree = without_useless(Cli::command());
     let command = command.and_then(|name| tree.find_subcommand(name)).unwrap_or(&tree);
     let flags = command.get_arguments().filter(|arg| !arg.is_hide_set());
-    near::nearest(word, flags.filter_map(Arg::get_long)).map(|flag| format!("--{flag}"))
+    suggestion::nearest(word, flags.filter_map(Arg::get_long)).map(|flag| format!("--{flag}"))
 }
 
 /// Returns the first string in the context of an error.

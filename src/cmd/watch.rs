@@ -11,9 +11,9 @@ use crate::fleet::Watchdog;
 use crate::model::{HostReport, Parts};
 use crate::sys::heap;
 
-use super::live_hosts::{Dated, LiveHosts, WORD};
+use super::live_agents::{DatedReport, LiveAgents, WORD};
 use super::local::{self, Reports};
-use super::{asked, fleet, interrupt};
+use super::{fleet, host_selection, interrupt};
 
 /// Samples of `--watch`.
 pub(super) struct Watch<'global> {
@@ -26,7 +26,7 @@ pub(super) struct Watch<'global> {
     due: Option<Deadline>,
     watchdog: Watchdog,
     /// Remote hosts; `None` for this host.
-    hosts: Option<LiveHosts>,
+    hosts: Option<LiveAgents>,
 }
 
 impl<'global> Watch<'global> {
@@ -37,14 +37,14 @@ impl<'global> Watch<'global> {
         parts: Parts,
         extra: u32,
     ) -> anyhow::Result<Self> {
-        let (watchdog, hosts) = if let Some(set) = asked::hosts(global)? {
+        let (watchdog, hosts) = if let Some(set) = host_selection::hosts(global)? {
             // Called before the second thread starts, because each later thread would get its own
             // heap.
             heap::share();
-            let (reach, watchdog) = fleet::reach(global, fleet::upload(global), &set)?;
+            let (starter, watchdog) = fleet::agent_starter(global, fleet::upload(global), &set)?;
             let fanout = usize::from(global.fanout);
             let hosts =
-                LiveHosts::new(set, reach, watchdog.clone(), parts.clone(), fanout, "--watch");
+                LiveAgents::new(set, starter, watchdog.clone(), parts.clone(), fanout, "--watch");
             (watchdog, Some(hosts))
         } else {
             let watchdog = Watchdog::start().context("cannot start a thread")?;
@@ -83,7 +83,7 @@ impl<'global> Watch<'global> {
 
     /// Ends all agents; returns the agents that could not be ended.
     pub(super) fn end(self) -> Vec<String> {
-        self.hosts.map(LiveHosts::end).unwrap_or_default()
+        self.hosts.map(LiveAgents::end).unwrap_or_default()
     }
 
     /// Waits until the next sample is due; returns true if a signal came first.
@@ -103,7 +103,7 @@ impl<'global> Watch<'global> {
 }
 
 /// Returns the report; the failure of a lost host gets the age of its last report.
-fn aged(Dated { mut report, answered }: Dated) -> HostReport {
+fn aged(DatedReport { mut report, answered }: DatedReport) -> HostReport {
     if let (Some(failure), Some(answered)) = (&mut report.failure, answered) {
         let seconds = clock::now().saturating_duration_since(answered).as_secs();
         failure.detail = format!("{}; last reply {seconds} s ago", failure.detail);

@@ -25,7 +25,7 @@ use crate::model::{Fabric, FabricEnd, HostReport, KnownFix, Part, SweepMethod};
 use crate::source::{Mads as _, Question, ReadError, parse_mad_ports};
 
 use super::reader::Reader;
-use counters::Wanted;
+use counters::CounterSelection;
 use ports::SweepPort;
 
 pub use clear::{NotCleared, PortToClear, clear_counters};
@@ -151,8 +151,8 @@ fn of_port(
         partitions::read(mads, &mut fabric)?;
     }
     let wanted = match (parts.has(Part::FabricCounters), parts.has(Part::FabricErrors)) {
-        (true, _) => Some(Wanted::All),
-        (false, true) => Some(Wanted::Errors),
+        (true, _) => Some(CounterSelection::All),
+        (false, true) => Some(CounterSelection::Errors),
         (false, false) => None,
     };
     if let Some(wanted) = wanted

@@ -13,8 +13,8 @@ mod netdev;
 mod pci;
 mod pci_link;
 mod pkey;
-mod place;
 mod port;
+mod port_path;
 mod protocol;
 
 pub(super) use interface::{read_all as read_netdevs, read_rates};

@@ -3,7 +3,7 @@
 //! Without `-n` the script calls `df` first to make the client connect, and hangs if a server is
 //! dead. rdmactl never does this: it opens no connection.
 
-use super::reading::strerror;
+use super::file_reader::strerror;
 use super::{CompatError, Job, Tool, Transcript};
 
 const CLIENTS: &str = "/proc/fs/beegfs";

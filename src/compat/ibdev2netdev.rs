@@ -3,8 +3,8 @@
 //! The script ends on hosts without an interface of its vendor, and omits ports without an
 //! interface.
 
+use super::file_reader::strerror;
 use super::number::{parse_any, truncate};
-use super::reading::strerror;
 use super::{CLASS, CompatError, Job, NETS, Tool, Transcript};
 use crate::source::ReadError;
 

@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 
 use super::diags::{
-    DOWN, Halt, Net, Node, NodeNames, Own, Port, PortId, Session, Usage, discover, ended, far_text,
-    link_text, parse,
+    DOWN, DiscoveredSubnet, Node, NodeNames, OwnOption, Port, PortId, Session, ToolError, Usage,
+    discover, ended, far_text, link_text, parse,
 };
 use super::number::parse_any;
 use super::{CompatError, Job, Transcript};
@@ -19,51 +19,56 @@ const CACHE: &str = "read saved data of a subnet: rdmactl fabric links --from FI
 const DIFF: &str = "compare the output of two runs: rdmactl compat iblinkinfo | diff OLD -";
 const WHOLE: &str = "remove it: rdmactl scans the whole subnet";
 
-const OWN: [Own; 16] = [
-    Own::valued('\u{1}', "node-name-map", "<file>", "node name map file"),
-    Own::valued(
+const OWN: [OwnOption; 16] = [
+    OwnOption::valued('\u{1}', "node-name-map", "<file>", "node name map file"),
+    OwnOption::valued(
         'S',
         "switch",
         "<port_guid>",
         "start partial scan at the port specified by <port_guid> (hex format)",
     ),
-    Own::valued('G', "port-guid", "<port_guid>", "(same as -S)"),
-    Own::valued(
+    OwnOption::valued('G', "port-guid", "<port_guid>", "(same as -S)"),
+    OwnOption::valued(
         'D',
         "Direct",
         "<dr_path>",
         "start partial scan at the port specified by <dr_path>",
     ),
-    Own::flag('a', "all", "print all nodes found in a partial fabric scan").refused(WHOLE),
-    Own::valued('n', "hops", "<hops>", "Number of hops to include away from specified node")
+    OwnOption::flag('a', "all", "print all nodes found in a partial fabric scan").refused(WHOLE),
+    OwnOption::valued('n', "hops", "<hops>", "Number of hops to include away from specified node")
         .refused(WHOLE),
-    Own::flag('d', "down", "print only down links"),
-    Own::flag('l', "line", "(line mode) print all information for each link on a single line"),
-    Own::flag(
+    OwnOption::flag('d', "down", "print only down links"),
+    OwnOption::flag(
+        'l',
+        "line",
+        "(line mode) print all information for each link on a single line",
+    ),
+    OwnOption::flag(
         'p',
         "additional",
         "print additional port settings (PktLifeTime, HoqLife, VLStallCount)",
     ),
-    Own::valued('\u{2}', "load-cache", "<file>", "filename of ibnetdiscover cache to load")
+    OwnOption::valued('\u{2}', "load-cache", "<file>", "filename of ibnetdiscover cache to load")
         .refused(CACHE),
-    Own::valued('\u{3}', "diff", "<file>", "filename of ibnetdiscover cache to diff").refused(DIFF),
-    Own::valued('\u{4}', "diffcheck", "<key(s)>", "specify checks to execute for --diff")
+    OwnOption::valued('\u{3}', "diff", "<file>", "filename of ibnetdiscover cache to diff")
         .refused(DIFF),
-    Own::valued(
+    OwnOption::valued('\u{4}', "diffcheck", "<key(s)>", "specify checks to execute for --diff")
+        .refused(DIFF),
+    OwnOption::valued(
         '\u{5}',
         "filterdownports",
         "<file>",
         "filename of ibnetdiscover cache to filter downports",
     )
     .refused(CACHE),
-    Own::valued(
+    OwnOption::valued(
         'o',
         "outstanding_smps",
         "<val>",
         "specify the number of outstanding SMP's which should be issued during the scan",
     ),
-    Own::flag('\u{6}', "switches-only", "Output only switches"),
-    Own::flag('\u{7}', "cas-only", "Output only CAs"),
+    OwnOption::flag('\u{6}', "switches-only", "Output only switches"),
+    OwnOption::flag('\u{7}', "cas-only", "Output only CAs"),
 ];
 const USAGE: Usage<'_> = Usage { own: &OWN, without: "aDdGgKLlnpRS", operands: "", examples: &[] };
 
@@ -71,7 +76,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     ended(show(job, out))
 }
 
-fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
     let names = NodeNames::read(job, parsed.value('\u{1}'), out);
     let (device, port) = (parsed.common.device.clone(), parsed.common.port);
@@ -85,7 +90,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
                  Failed to open {name} port {port}\n"
             ));
             out.code = 1;
-            return Err(Halt::Said);
+            return Err(ToolError::Said);
         }
     };
     let wanted = parsed.own.iter().rev().find(|(letter, _)| "SG".contains(*letter));
@@ -95,7 +100,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
         let Some(node) = at.and_then(|at| session.smp(&at, NODE_INFO, 0)) else {
             session.out.warn("Failed to get local Node Info\n");
             session.out.code = 1;
-            return Err(Halt::Said);
+            return Err(ToolError::Said);
         };
         guid = guid.or_else(|| Some((route.to_owned(), read_bits(&node, 160, 64))));
     } else if let Some((text, _)) = &guid {
@@ -104,7 +109,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     let Some(net) = discover(&mut session, false) else {
         session.out.warn("discover failed\n");
         session.out.code = 1;
-        return Err(Halt::Said);
+        return Err(ToolError::Said);
     };
     let only = parsed.own.iter().rev().find_map(|(letter, _)| match letter {
         '\u{6}' => Some(SWITCH),
@@ -138,7 +143,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
 }
 
 struct Printer<'run> {
-    net: &'run Net,
+    net: &'run DiscoveredSubnet,
     names: &'run NodeNames,
     only_down: bool,
     by_line: bool,

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 mod ports;
 
 use super::diags::{
-    Halt, Net, Node, NodeNames, Own, Port, Session, Usage, clean, discover, ended, parse,
+    DiscoveredSubnet, Node, NodeNames, OwnOption, Port, Session, ToolError, Usage, clean, discover,
+    ended, parse,
 };
 use super::{CompatError, Job, Transcript};
 use crate::sys::local_time::local_time;
@@ -16,27 +17,27 @@ const CA: u8 = 1;
 const SWITCH: u8 = 2;
 const ROUTER: u8 = 3;
 
-const OWN: [Own; 15] = [
-    Own::flag('f', "full", "show full information (ports' speed and width, vlcap)"),
-    Own::flag('s', "show", "show more information"),
-    Own::flag('l', "list", "list of connected nodes"),
-    Own::flag('g', "grouping", "show grouping")
+const OWN: [OwnOption; 15] = [
+    OwnOption::flag('f', "full", "show full information (ports' speed and width, vlcap)"),
+    OwnOption::flag('s', "show", "show more information"),
+    OwnOption::flag('l', "list", "list of connected nodes"),
+    OwnOption::flag('g', "grouping", "show grouping")
         .refused("list the switches with their systems: rdmactl fabric switches"),
-    Own::flag('H', "Hca_list", "list of connected CAs"),
-    Own::flag('S', "Switch_list", "list of connected switches"),
-    Own::flag('R', "Router_list", "list of connected routers"),
-    Own::valued('\u{1}', "node-name-map", "<file>", "node name map file"),
-    Own::valued('\u{2}', "cache", "<file>", "filename to cache ibnetdiscover data to")
+    OwnOption::flag('H', "Hca_list", "list of connected CAs"),
+    OwnOption::flag('S', "Switch_list", "list of connected switches"),
+    OwnOption::flag('R', "Router_list", "list of connected routers"),
+    OwnOption::valued('\u{1}', "node-name-map", "<file>", "node name map file"),
+    OwnOption::valued('\u{2}', "cache", "<file>", "filename to cache ibnetdiscover data to")
         .refused("save the data of the subnet: rdmactl fabric --save FILE"),
-    Own::valued('\u{3}', "load-cache", "<file>", "filename of ibnetdiscover cache to load")
+    OwnOption::valued('\u{3}', "load-cache", "<file>", "filename of ibnetdiscover cache to load")
         .refused("read saved data of a subnet: rdmactl fabric --from FILE"),
-    Own::valued('\u{4}', "diff", "<file>", "filename of ibnetdiscover cache to diff")
+    OwnOption::valued('\u{4}', "diff", "<file>", "filename of ibnetdiscover cache to diff")
         .refused("compare the output of two runs: rdmactl compat ibnetdiscover | diff OLD -"),
-    Own::valued('\u{5}', "diffcheck", "<key(s)>", "specify checks to execute for --diff")
+    OwnOption::valued('\u{5}', "diffcheck", "<key(s)>", "specify checks to execute for --diff")
         .refused("compare the output of two runs: rdmactl compat ibnetdiscover | diff OLD -"),
-    Own::flag('p', "ports", "obtain a ports report"),
-    Own::flag('m', "max_hops", "report max hops discovered by the library"),
-    Own::valued(
+    OwnOption::flag('p', "ports", "obtain a ports report"),
+    OwnOption::flag('m', "max_hops", "report max hops discovered by the library"),
+    OwnOption::valued(
         'o',
         "outstanding_smps",
         "<val>",
@@ -51,7 +52,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     ended(show(job, out))
 }
 
-fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
     if let Some(file) = parsed.operands.first() {
         let instead = Some("redirect the output: rdmactl compat ibnetdiscover > FILE");
@@ -72,7 +73,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
             ));
             out.print(format!("{}: iberror: failed: discover failed\n\n", job.call.program));
             out.code = 255;
-            return Err(Halt::Said);
+            return Err(ToolError::Said);
         }
     };
     let Some(net) = discover(&mut session, shows_progress) else {
@@ -147,7 +148,7 @@ fn c_time(seconds: i64) -> String {
 
 /// Formatter of the parts of the output.
 struct Printer<'run> {
-    net: &'run Net,
+    net: &'run DiscoveredSubnet,
     names: &'run NodeNames,
     is_full: bool,
 }

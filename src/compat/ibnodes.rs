@@ -3,7 +3,7 @@
 //! The originals are scripts that filter the output of `ibnetdiscover`, or a file with this
 //! output.
 
-use super::reading::strerror;
+use super::file_reader::strerror;
 use super::{CompatError, Job, Tool, Transcript, ibnetdiscover};
 use crate::source::Question;
 
@@ -20,7 +20,8 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
         return Ok(());
     };
     let text = match asked {
-        Asked::File(path) => match job.reading.source().ask(&Question::File(path.clone())) {
+        TopologySource::File(path) => match job.reading.source().ask(&Question::File(path.clone()))
+        {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) => {
                 out.warn(format!("cat: {path}: {}\n", strerror(&error)));
@@ -28,7 +29,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
                 String::new()
             }
         },
-        Asked::Fabric(args) => {
+        TopologySource::Fabric(args) => {
             let call =
                 super::Call { args: &args, program: "/usr/sbin/ibnetdiscover", ..job.call.clone() };
             let inner = Job { call: &call, reading: job.reading, release: job.release.clone() };
@@ -55,14 +56,14 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
 }
 
 /// Source of the topology.
-enum Asked {
+enum TopologySource {
     File(String),
     /// The fabric; the arguments are for `ibnetdiscover`.
     Fabric(Vec<String>),
 }
 
 /// Parses the command line; `None` if it is invalid.
-fn parse(args: &[String]) -> Option<Asked> {
+fn parse(args: &[String]) -> Option<TopologySource> {
     let mut file = None;
     let mut m_key = "0".to_owned();
     let mut others = Vec::new();
@@ -83,8 +84,8 @@ fn parse(args: &[String]) -> Option<Asked> {
         }
     }
     Some(match file {
-        Some(file) => Asked::File(file),
-        None => Asked::Fabric([vec!["-y".to_owned(), m_key], others].concat()),
+        Some(file) => TopologySource::File(file),
+        None => TopologySource::Fabric([vec!["-y".to_owned(), m_key], others].concat()),
     })
 }
 

@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 
 use super::diags::{
-    Field, Halt, Net, Node, NodeNames, Own, PortId, Session, Usage, discover, ended, far_text,
-    human_readable, link_text, parse, tables,
+    DiscoveredSubnet, Field, Node, NodeNames, OwnOption, PortId, Session, ToolError, Usage,
+    discover, ended, far_text, human_readable, link_text, parse, tables,
 };
 use super::number::parse_any;
 use super::{CompatError, Job, Transcript};
@@ -22,43 +22,43 @@ const ALL_PORTS: u8 = 255;
 const THRESHOLDS: &str = "/etc/infiniband-diags/error_thresholds";
 const NO_RESET: &str = "reset the counters afterwards: rdmactl fabric errors --clear";
 
-const OWN: [Own; 20] = [
-    Own::valued('s', "suppress", "<err1,err2,...>", "suppress errors listed"),
-    Own::flag('c', "suppress-common", "suppress some of the common counters"),
-    Own::valued('\u{1}', "node-name-map", "<file>", "node name map file"),
-    Own::valued(
+const OWN: [OwnOption; 20] = [
+    OwnOption::valued('s', "suppress", "<err1,err2,...>", "suppress errors listed"),
+    OwnOption::flag('c', "suppress-common", "suppress some of the common counters"),
+    OwnOption::valued('\u{1}', "node-name-map", "<file>", "node name map file"),
+    OwnOption::valued(
         'G',
         "port-guid",
         "<port_guid>",
         "report the node containing the port specified by <port_guid>",
     ),
-    Own::valued('S', "", "<port_guid>", "Same as \"-G\" for backward compatibility"),
-    Own::valued(
+    OwnOption::valued('S', "", "<port_guid>", "Same as \"-G\" for backward compatibility"),
+    OwnOption::valued(
         'D',
         "Direct",
         "<dr_path>",
         "report the node containing the port specified by <dr_path>",
     ),
-    Own::flag('\u{a}', "skip-sl", "don't obtain SL to all destinations"),
-    Own::flag('r', "report-port", "report port link information"),
-    Own::valued(
+    OwnOption::flag('\u{a}', "skip-sl", "don't obtain SL to all destinations"),
+    OwnOption::flag('r', "report-port", "report port link information"),
+    OwnOption::valued(
         '\u{8}',
         "threshold-file",
         "<val>",
         "specify an alternate threshold file, default: /etc/infiniband-diags/error_thresholds",
     ),
-    Own::flag('R', "GNDN", "(This option is obsolete and does nothing)"),
-    Own::flag('\u{2}', "data", "include data counters for ports with errors"),
-    Own::flag('\u{3}', "switch", "print data for switches only"),
-    Own::flag('\u{4}', "ca", "print data for CA's only"),
-    Own::flag('\u{5}', "router", "print data for routers only"),
-    Own::flag('\u{6}', "details", "include transmit discard details"),
-    Own::flag('\u{9}', "counters", "print data counters only"),
-    Own::flag('k', "clear-errors", "Clear error counters after read").refused(NO_RESET),
-    Own::flag('K', "clear-counts", "Clear data counters after read").refused(NO_RESET),
-    Own::valued('\u{7}', "load-cache", "<file>", "filename of ibnetdiscover cache to load")
+    OwnOption::flag('R', "GNDN", "(This option is obsolete and does nothing)"),
+    OwnOption::flag('\u{2}', "data", "include data counters for ports with errors"),
+    OwnOption::flag('\u{3}', "switch", "print data for switches only"),
+    OwnOption::flag('\u{4}', "ca", "print data for CA's only"),
+    OwnOption::flag('\u{5}', "router", "print data for routers only"),
+    OwnOption::flag('\u{6}', "details", "include transmit discard details"),
+    OwnOption::flag('\u{9}', "counters", "print data counters only"),
+    OwnOption::flag('k', "clear-errors", "Clear error counters after read").refused(NO_RESET),
+    OwnOption::flag('K', "clear-counts", "Clear data counters after read").refused(NO_RESET),
+    OwnOption::valued('\u{7}', "load-cache", "<file>", "filename of ibnetdiscover cache to load")
         .refused("read saved counters: rdmactl fabric errors --from FILE"),
-    Own::valued(
+    OwnOption::valued(
         'o',
         "outstanding_smps",
         "<val>",
@@ -71,7 +71,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     ended(show(job, out))
 }
 
-fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
     let (device, port) = (parsed.common.device.clone(), parsed.common.port);
     let names = NodeNames::read(job, parsed.value('\u{1}'), out);
@@ -88,7 +88,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
                 job.call.program
             ));
             out.code = 255;
-            return Err(Halt::Said);
+            return Err(ToolError::Said);
         }
     };
     let suppressed = suppressed(&parsed.own);
@@ -100,7 +100,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     let Some(net) = discover(&mut session, false) else {
         session.out.warn("discover failed\n");
         session.out.code = 255;
-        return Err(Halt::Said);
+        return Err(ToolError::Said);
     };
     let kinds: Vec<u8> = [('\u{3}', 2), ('\u{4}', 1), ('\u{5}', 3)]
         .into_iter()
@@ -238,7 +238,7 @@ impl Masks {
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Report<'run, 'job> {
     session: &'run mut Session<'job>,
-    net: &'run Net,
+    net: &'run DiscoveredSubnet,
     names: &'run NodeNames,
     thresholds: &'run Thresholds,
     suppressed: &'run [&'static str],

@@ -5,7 +5,9 @@
 mod multicast;
 mod unicast;
 
-use super::diags::{Halt, NodeNames, Own, PortId, Session, Usage, ended, parse, show_usage};
+use super::diags::{
+    NodeNames, OwnOption, PortId, Session, ToolError, Usage, ended, parse, show_usage,
+};
 use super::number::{parse_any, truncate};
 use super::{CompatError, Job, Transcript};
 use crate::mad::{Attribute as _, NodeDescription, NodeInfo, SwitchInfo};
@@ -15,11 +17,11 @@ const SWITCH: u8 = 2;
 /// Letter of an option that has only a long name.
 const NODE_NAME_MAP: char = '\u{1}';
 
-const OPTIONS: [Own; 4] = [
-    Own::flag('a', "all", "show all lids, even invalid entries"),
-    Own::flag('n', "no_dests", "do not try to resolve destinations"),
-    Own::flag('M', "Multicast", "show multicast forwarding tables"),
-    Own::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
+const OPTIONS: [OwnOption; 4] = [
+    OwnOption::flag('a', "all", "show all lids, even invalid entries"),
+    OwnOption::flag('n', "no_dests", "do not try to resolve destinations"),
+    OwnOption::flag('M', "Multicast", "show multicast forwarding tables"),
+    OwnOption::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
 ];
 
 const USAGE: Usage<'_> = Usage {
@@ -46,7 +48,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     ended(answer(job, out))
 }
 
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
     let Some(address) = parsed.operands.first() else {
         return Err(show_usage(job, &USAGE, out));
@@ -91,7 +93,7 @@ struct Switch<'job> {
 
 impl<'job> Switch<'job> {
     /// Requests the attributes of the node.
-    fn read(mut session: Session<'job>, names: NodeNames, to: PortId) -> Result<Self, Halt> {
+    fn read(mut session: Session<'job>, names: NodeNames, to: PortId) -> Result<Self, ToolError> {
         let Some(node) = session.smp(&to, NodeInfo::ID, 0) else {
             // The original dumps its empty reply.
             let line = ["0000"; 8].join(" ") + "\n";

@@ -1,8 +1,8 @@
 //! `ibstat`: InfiniBand devices and their ports from sysfs.
 
+use super::file_reader::strerror;
 use super::getopt::{Opt, Word, parse};
 use super::number::{parse_any, truncate};
-use super::reading::strerror;
 use super::umad::{self, Ca, Port};
 use super::{CLASS, CompatError, Job, Tool, Transcript};
 use crate::model::VerbsPort;

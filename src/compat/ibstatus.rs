@@ -2,7 +2,7 @@
 //!
 //! The script splits file contents into words: runs of white space become one space.
 
-use super::reading::strerror;
+use super::file_reader::strerror;
 use super::{CLASS, Job, Transcript};
 use crate::source::ReadError;
 

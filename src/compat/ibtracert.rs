@@ -5,7 +5,8 @@
 mod route;
 
 use super::diags::{
-    DestinationKind, Halt, NodeNames, Own, PortId, Session, Usage, ended, parse, show_usage,
+    DestinationKind, NodeNames, OwnOption, PortId, Session, ToolError, Usage, ended, parse,
+    show_usage,
 };
 use super::{CompatError, Job, Transcript};
 use crate::source::Question;
@@ -15,13 +16,13 @@ use route::{Format, Tracer};
 const NODE_NAME_MAP: char = '\u{1}';
 const PORTS_FILE: char = '\u{2}';
 
-const OPTIONS: [Own; 5] = [
-    Own::flag('f', "force", "force"),
-    Own::flag('n', "no_info", "simple format"),
-    Own::valued('m', "mlid", "<mlid>", "multicast trace of the mlid")
+const OPTIONS: [OwnOption; 5] = [
+    OwnOption::flag('f', "force", "force"),
+    OwnOption::flag('n', "no_info", "simple format"),
+    OwnOption::valued('m', "mlid", "<mlid>", "multicast trace of the mlid")
         .refused("compat ibroute -M SWITCH, for the multicast table of each switch"),
-    Own::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
-    Own::valued(PORTS_FILE, "ports-file", "<file>", "port pairs file"),
+    OwnOption::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
+    OwnOption::valued(PORTS_FILE, "ports-file", "<file>", "port pairs file"),
 ];
 
 const USAGE: Usage<'_> = Usage {
@@ -42,7 +43,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     ended(answer(job, out))
 }
 
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
     let file = parsed.value(PORTS_FILE);
     if parsed.operands.len() < 2 && file.is_none() {
@@ -82,7 +83,7 @@ fn read_pairs(
     job: &Job<'_>,
     session: &mut Session<'_>,
     path: &str,
-) -> Result<Vec<(usize, String, String)>, Halt> {
+) -> Result<Vec<(usize, String, String)>, ToolError> {
     let Ok(bytes) = job.reading.source().ask(&Question::File(path.to_owned())) else {
         return Err(session.fail(&format!("cannot open ports-file {path}")));
     };
@@ -96,7 +97,7 @@ fn read_pairs(
 }
 
 /// Prints the route of a pair; false without a route.
-fn trace(tracer: &mut Tracer<'_>, from: &str, to: &str, format: Format) -> Result<bool, Halt> {
+fn trace(tracer: &mut Tracer<'_>, from: &str, to: &str, format: Format) -> Result<bool, ToolError> {
     const FUNCTION: &str = "get_route";
     let Some(source) = tracer.session.resolve(from) else {
         tracer.session.warn(FUNCTION, &format!("can't resolve source port {from}"));

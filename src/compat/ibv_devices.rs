@@ -1,6 +1,6 @@
 //! `ibv_devices`: the devices for which libibverbs has a driver.
 
-use super::reading::Listed;
+use super::file_reader::Listed;
 use super::{CompatError, Job, Tool, Transcript};
 
 pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {

@@ -3,9 +3,9 @@
 mod device;
 mod port;
 
+use super::file_reader::Listed;
 use super::getopt::{Opt, Word, parse};
 use super::number::{parse_any, truncate};
-use super::reading::Listed;
 use super::{CompatError, Job, Tool, Transcript};
 use crate::model::{VerbsEntry, VerbsStep};
 

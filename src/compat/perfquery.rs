@@ -6,23 +6,25 @@ mod details;
 mod options;
 mod ports;
 
-use super::diags::{Field, Halt, PortId, Session, dump, dump_values, ended, fail, parse, tables};
+use super::diags::{
+    Field, PortId, Session, ToolError, dump, dump_values, ended, fail, parse, tables,
+};
 use super::{CompatError, Job, Transcript};
 use crate::mad::{Attribute as _, ClassPortInfo, PortCounters, PortCountersExtended, read_bits};
 use details::Detail;
-use options::Asked;
+use options::Request;
 
 pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
     ended(answer(job, out))
 }
 
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &options::USAGE, out)?;
-    let asked = Asked::new(&parsed).map_err(|message| fail(job, out, message))?;
+    let request = Request::new(&parsed).map_err(|message| fail(job, out, message))?;
     let mut session = Session::open_or_fail(job, parsed.common, out)?;
-    let (to, port) = match &asked.address {
+    let (to, port) = match &request.address {
         Some(address) => match session.resolve(address) {
-            Some(to) => (to, asked.port),
+            Some(to) => (to, request.port),
             None => {
                 return Err(session.fail(&format!("can't resolve destination port {address}")));
             }
@@ -41,9 +43,9 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
         to,
         capabilities: u16::from_be_bytes([class[2], class[3]]),
         capabilities_2: u32::try_from(read_bits(&class, 32, 27)).unwrap_or(0),
-        is_extended: asked.is_extended,
+        is_extended: request.is_extended,
     };
-    ports::run(query, &asked, port)
+    ports::run(query, &request, port)
 }
 
 /// Returns the port number for a MAD.
@@ -78,7 +80,7 @@ impl Query<'_> {
     }
 
     /// Reads the counters of a port.
-    fn read(&mut self, port: i32) -> Result<[u8; 192], Halt> {
+    fn read(&mut self, port: i32) -> Result<[u8; 192], ToolError> {
         let (attribute, failure) = if self.is_extended {
             if !self.has(ClassPortInfo::EXTENDED_WIDTH)
                 && !self.has(ClassPortInfo::EXTENDED_WIDTH_WITHOUT_CASTS)
@@ -123,7 +125,7 @@ impl Query<'_> {
     }
 
     /// Prints a detail attribute of a counter.
-    fn detail(&mut self, detail: &Detail, port: i32) -> Result<(), Halt> {
+    fn detail(&mut self, detail: &Detail, port: i32) -> Result<(), ToolError> {
         let name = detail.name;
         let answer = self.session.performance(&self.to, detail.attribute, low(port));
         let Some(bytes) = answer else {

@@ -10,7 +10,7 @@ mod table;
 
 use std::time::Duration;
 
-use super::diags::{Halt, NodeNames, Parsed, PortId, Session, ended, parse, show_usage};
+use super::diags::{NodeNames, Parsed, PortId, Session, ToolError, ended, parse, show_usage};
 use super::number::{parse_any, truncate};
 use super::{CompatError, Job, Tool, Transcript};
 use options::{Operation, Print, USAGE};
@@ -25,9 +25,9 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     ended(answer(job, out))
 }
 
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
-    let asked = Asked::new(job, &parsed, out)?;
+    let asked = SaRequest::new(job, &parsed, out)?;
     let has_timeout = parsed.common.timeout_ms.is_some();
     let device = parsed.common.device.clone();
     let port = parsed.common.port;
@@ -48,7 +48,7 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
 }
 
 /// Prints the last messages of a tool that finds no subnet manager.
-fn no_manager(job: &Job<'_>, device: Option<&str>, port: u32, out: &mut Transcript) -> Halt {
+fn no_manager(job: &Job<'_>, device: Option<&str>, port: u32, out: &mut Transcript) -> ToolError {
     // The original prints "(null)" without a device name, and nothing with a device name.
     let name = if device.is_some() { "" } else { "(null)" };
     let pid = job.call.pid;
@@ -57,11 +57,11 @@ fn no_manager(job: &Job<'_>, device: Option<&str>, port: u32, out: &mut Transcri
          ibpanic: [{pid}] main: Failed to bind to the SA: No such file or directory\n"
     ));
     out.code = PANIC;
-    Halt::Said
+    ToolError::Said
 }
 
 /// Query of the command line.
-struct Asked {
+struct SaRequest {
     operation: Operation,
     print: Print,
     /// Operands after the name of the query.
@@ -85,8 +85,8 @@ struct PathQuery {
     service_level: Option<u8>,
 }
 
-impl Asked {
-    fn new(job: &Job<'_>, parsed: &Parsed, out: &mut Transcript) -> Result<Self, Halt> {
+impl SaRequest {
+    fn new(job: &Job<'_>, parsed: &Parsed, out: &mut Transcript) -> Result<Self, ToolError> {
         let mut asked = Self {
             operation: Operation::Named,
             print: Print::All,

@@ -1,7 +1,7 @@
 //! `show_gids`: the used entries of the GID tables. The original is a shell script over sysfs.
 
+use super::file_reader::strerror;
 use super::number::parse_hex;
-use super::reading::strerror;
 use super::{CLASS, Job, Transcript};
 
 /// Entries that the script omits.

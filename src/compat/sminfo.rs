@@ -2,17 +2,17 @@
 //!
 //! Changes no subnet manager; the original can set the state with a modifier. Used by `compat`.
 
-use super::diags::{Halt, Own, PortId, Session, Usage, ended, parse};
+use super::diags::{OwnOption, PortId, Session, ToolError, Usage, ended, parse};
 use super::number::parse_decimal;
 use super::{CompatError, Job, Tool, Transcript};
 use crate::mad::{Attribute as _, SmInfo};
 
 const STATES: [&str; 4] = ["SMINFO_NOTACT", "SMINFO_DISCOVER", "SMINFO_STANDBY", "SMINFO_MASTER"];
 
-const OPTIONS: [Own; 3] = [
-    Own::valued('s', "state", "<0-3>", "set SM state"),
-    Own::valued('p', "priority", "<0-15>", "set SM priority"),
-    Own::valued('a', "activity", "<val>", "set activity count"),
+const OPTIONS: [OwnOption; 3] = [
+    OwnOption::valued('s', "state", "<0-3>", "set SM state"),
+    OwnOption::valued('p', "priority", "<0-15>", "set SM priority"),
+    OwnOption::valued('a', "activity", "<val>", "set activity count"),
 ];
 
 const USAGE: Usage<'_> = Usage {
@@ -26,7 +26,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     ended(answer(job, out))
 }
 
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
     // Without a modifier the values of `-s`, `-p` and `-a` change nothing.
     let modifier = parsed.operands.get(1).map_or(0, |word| parse_decimal(word));

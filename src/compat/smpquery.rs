@@ -6,7 +6,7 @@ mod attributes;
 mod options;
 mod tables;
 
-use super::diags::{Halt, NodeNames, PortId, Session, ended, fail, parse, show_usage};
+use super::diags::{NodeNames, PortId, Session, ToolError, ended, fail, parse, show_usage};
 use super::number::{parse_any, truncate};
 use super::{CompatError, Job, Transcript};
 use options::OPERATIONS;
@@ -15,7 +15,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     ended(answer(job, out))
 }
 
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &options::USAGE, out)?;
     let [name, address, params @ ..] = parsed.operands.as_slice() else {
         return Err(show_usage(job, &options::USAGE, out));
@@ -50,12 +50,12 @@ struct Query<'job> {
 
 impl Query<'_> {
     /// Requests an attribute; without a reply, ends the tool with the message.
-    fn ask(&mut self, attribute: u16, modifier: u32, message: &str) -> Result<[u8; 64], Halt> {
+    fn ask(&mut self, attribute: u16, modifier: u32, message: &str) -> Result<[u8; 64], ToolError> {
         let answer = self.session.smp(&self.to, attribute, modifier);
         answer.ok_or_else(|| self.failed(message))
     }
 
-    fn failed(&mut self, message: &str) -> Halt {
+    fn failed(&mut self, message: &str) -> ToolError {
         let text = format!("operation {}: {message}", self.name);
         self.session.fail(&text)
     }

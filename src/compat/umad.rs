@@ -1,8 +1,8 @@
 //! Reads a device from the same files as libibumad. If one file cannot be read, the whole device
 //! is unreadable.
 
+use super::file_reader::FileReader;
 use super::number::{parse_any, parse_decimal, parse_hex, truncate};
-use super::reading::Reading;
 use super::{CLASS, Transcript};
 use crate::source::ReadError;
 
@@ -62,7 +62,7 @@ impl Ca {
 
     /// Reads a device.
     pub(super) fn read(
-        reading: &Reading<'_>,
+        reading: &FileReader<'_>,
         name: &str,
         pid: u32,
         out: &mut Transcript,
@@ -104,7 +104,7 @@ impl Ca {
 
 impl Port {
     fn read(
-        reading: &Reading<'_>,
+        reading: &FileReader<'_>,
         device: &str,
         folder: &str,
         number: i32,
@@ -165,7 +165,7 @@ fn names_fdr10(rate: &str) -> bool {
 }
 
 /// Returns the text of a file: at most `room` bytes including its end, up to the last line break.
-fn read_text(reading: &Reading<'_>, path: &str, room: usize) -> Result<String, ReadError> {
+fn read_text(reading: &FileReader<'_>, path: &str, room: usize) -> Result<String, ReadError> {
     let mut text = reading.file(path)?;
     if text.len() >= room {
         let end = (0..room).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
@@ -181,13 +181,13 @@ fn read_text(reading: &Reading<'_>, path: &str, room: usize) -> Result<String, R
 }
 
 /// Returns the number in a file.
-pub(super) fn read_number(reading: &Reading<'_>, path: &str) -> Result<u32, ReadError> {
+pub(super) fn read_number(reading: &FileReader<'_>, path: &str) -> Result<u32, ReadError> {
     Ok(truncate(parse_any(&read_text(reading, path, 32)?)))
 }
 
 /// Returns the last four of `groups` groups of hexadecimal digits.
 fn read_groups(
-    reading: &Reading<'_>,
+    reading: &FileReader<'_>,
     path: &str,
     room: usize,
     groups: usize,

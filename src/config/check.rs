@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use super::setting::Kind;
+use super::setting::SettingKind;
 use crate::cli::{parse_interval, parse_ssh_option, parse_time};
-use crate::fleet::{Found, GroupName, HostSet, Line, Lookup, LookupError, Within};
+use crate::fleet::{
+    AllowedTerms, GroupName, HostSet, Lookup, LookupError, ResolvedLine, ResolvedLines,
+};
 use crate::query::listings_of;
 
 /// A valid value.
@@ -37,25 +39,25 @@ impl Value {
 
 /// Mistake in a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct ValueError {
     /// Description, in one sentence.
     pub(super) what: String,
     /// Number of characters before the mistake.
     pub(super) offset: usize,
 }
 
-impl Fault {
+impl ValueError {
     pub(super) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), offset: 0 }
     }
 }
 
-impl Kind {
+impl SettingKind {
     /// Parses the text of an environment variable.
-    pub(super) fn of_text(self, text: &str) -> Result<Value, Fault> {
+    pub(super) fn of_text(self, text: &str) -> Result<Value, ValueError> {
         let items = match self {
             Self::SshOptions => shlex::split(text)
-                .ok_or_else(|| Fault::new("a quote has no end"))?
+                .ok_or_else(|| ValueError::new("a quote has no end"))?
                 .into_iter()
                 .filter_map(|item| self.item(&item).transpose())
                 .collect(),
@@ -67,10 +69,11 @@ impl Kind {
     }
 
     /// Parses a value that is no list.
-    pub(super) fn one(self, text: &str) -> Result<Value, Fault> {
-        let invalid = || Fault::new(format!("expected {}, found {}", self.expects(), quoted(text)));
+    pub(super) fn one(self, text: &str) -> Result<Value, ValueError> {
+        let invalid =
+            || ValueError::new(format!("expected {}, found {}", self.expects(), quoted(text)));
         let time = |parse: fn(&str) -> Result<Duration, String>| {
-            parse(text).map(|time| Value::Time(text.to_owned(), time)).map_err(Fault::new)
+            parse(text).map(|time| Value::Time(text.to_owned(), time)).map_err(ValueError::new)
         };
         match self {
             Self::Time => time(parse_time),
@@ -97,16 +100,18 @@ impl Kind {
     }
 
     /// Parses an item of a list; `None` for an empty item.
-    pub(super) fn item(self, text: &str) -> Result<Option<String>, Fault> {
+    pub(super) fn item(self, text: &str) -> Result<Option<String>, ValueError> {
         if text.trim().is_empty() {
             return Ok(None);
         }
         match self {
-            Self::Hosts => HostSet::find(text, &Anything).map(drop).map_err(|error| Fault {
-                what: format!("invalid host set {}: {}", quoted(text), error.message()),
-                offset: error.column() - 1,
-            })?,
-            Self::SshOptions => return parse_ssh_option(text).map(Some).map_err(Fault::new),
+            Self::Hosts => {
+                HostSet::find(text, &AcceptAllHosts).map(drop).map_err(|error| ValueError {
+                    what: format!("invalid host set {}: {}", quoted(text), error.message()),
+                    offset: error.column() - 1,
+                })?
+            }
+            Self::SshOptions => return parse_ssh_option(text).map(Some).map_err(ValueError::new),
             Self::Columns(listing) => is_column(listing, text)?,
             _ => {}
         }
@@ -114,11 +119,11 @@ impl Kind {
     }
 
     /// Parses a list of columns that are separated by commas.
-    pub(super) fn columns(self, text: &str) -> Result<Vec<String>, Fault> {
+    pub(super) fn columns(self, text: &str) -> Result<Vec<String>, ValueError> {
         let mut offset = 0;
         let mut columns = Vec::new();
         for word in text.split(',') {
-            let item = self.item(word).map_err(|fault| Fault { offset, ..fault })?;
+            let item = self.item(word).map_err(|fault| ValueError { offset, ..fault })?;
             columns.extend(item);
             offset += word.chars().count() + 1;
         }
@@ -160,7 +165,7 @@ fn is_separator(letter: char) -> bool {
 }
 
 /// Checks that a listing has a column of this name.
-fn is_column(listing: &'static str, word: &str) -> Result<(), Fault> {
+fn is_column(listing: &'static str, word: &str) -> Result<(), ValueError> {
     let command = listing.split(' ').next().unwrap_or(listing);
     let listings = listings_of(command);
     let columns = listings.into_iter().find(|(name, _)| *name == listing);
@@ -170,30 +175,30 @@ fn is_column(listing: &'static str, word: &str) -> Result<(), Fault> {
     }
     let name = quoted(name);
     let what = format!("{listing} has no column {name}; list them: rdmactl {listing} -o help");
-    Err(Fault::new(what))
+    Err(ValueError::new(what))
 }
 
 /// Lookup with one host in every group and file. Only the syntax of a host set is checked here;
 /// hosts are looked up when they are queried.
-struct Anything;
+struct AcceptAllHosts;
 
-impl Anything {
-    fn one_host() -> Found {
-        let line = Line { text: "host".into(), place: String::new() };
-        Found { lines: vec![line], within: Within::Hosts }
+impl AcceptAllHosts {
+    fn one_host() -> ResolvedLines {
+        let line = ResolvedLine { text: "host".into(), place: String::new() };
+        ResolvedLines { lines: vec![line], within: AllowedTerms::Hosts }
     }
 }
 
-impl Lookup for Anything {
-    fn group(&self, _: &GroupName) -> Result<Found, LookupError> {
+impl Lookup for AcceptAllHosts {
+    fn group(&self, _: &GroupName) -> Result<ResolvedLines, LookupError> {
         Ok(Self::one_host())
     }
 
-    fn file(&self, _: &str) -> Result<Found, LookupError> {
+    fn file(&self, _: &str) -> Result<ResolvedLines, LookupError> {
         Ok(Self::one_host())
     }
 
-    fn stdin(&self) -> Result<Found, LookupError> {
+    fn stdin(&self) -> Result<ResolvedLines, LookupError> {
         Err(LookupError::new("a configuration does not read standard input"))
     }
 }
@@ -208,35 +213,38 @@ mod tests {
 
     #[test]
     fn a_variable_is_read_like_its_flag() {
-        assert_eq!(Kind::Hosts.of_text("n[1-4]!n2,@rack").unwrap(), list(&["n[1-4]!n2,@rack"]));
-        assert_eq!(Kind::Hosts.of_text(" ").unwrap(), list(&[]));
-        let options = Kind::SshOptions.of_text("Port=7 'ProxyCommand=nc %h %p'").unwrap();
+        assert_eq!(
+            SettingKind::Hosts.of_text("n[1-4]!n2,@rack").unwrap(),
+            list(&["n[1-4]!n2,@rack"])
+        );
+        assert_eq!(SettingKind::Hosts.of_text(" ").unwrap(), list(&[]));
+        let options = SettingKind::SshOptions.of_text("Port=7 'ProxyCommand=nc %h %p'").unwrap();
         assert_eq!(options, list(&["Port=7", "ProxyCommand=nc %h %p"]));
-        let columns = Kind::Columns("devices").of_text("+pci,numa").unwrap();
+        let columns = SettingKind::Columns("devices").of_text("+pci,numa").unwrap();
         assert_eq!(columns, list(&["+pci", "numa"]));
         let time = Value::Time("2.5s".into(), Duration::from_millis(2_500));
-        assert_eq!(Kind::Time.of_text("2.5s").unwrap(), time);
-        assert_eq!(Kind::Switch.of_text("1").unwrap(), Value::Switch(true));
-        assert_eq!(Kind::Word(&["a", "b"]).of_text("b").unwrap(), Value::Text("b".into()));
+        assert_eq!(SettingKind::Time.of_text("2.5s").unwrap(), time);
+        assert_eq!(SettingKind::Switch.of_text("1").unwrap(), Value::Switch(true));
+        assert_eq!(SettingKind::Word(&["a", "b"]).of_text("b").unwrap(), Value::Text("b".into()));
     }
 
     #[test]
     fn a_fault_has_its_place() {
-        let offset = |kind: Kind, text| kind.of_text(text).unwrap_err().offset;
-        assert_eq!(offset(Kind::Hosts, "n1,n[2"), 4);
-        assert_eq!(offset(Kind::Columns("devices"), "pci,speed"), 4);
-        assert_eq!(offset(Kind::Time, "never"), 0);
-        assert!(Kind::Hosts.of_text("-").unwrap_err().what.contains("standard input"));
+        let offset = |kind: SettingKind, text| kind.of_text(text).unwrap_err().offset;
+        assert_eq!(offset(SettingKind::Hosts, "n1,n[2"), 4);
+        assert_eq!(offset(SettingKind::Columns("devices"), "pci,speed"), 4);
+        assert_eq!(offset(SettingKind::Time, "never"), 0);
+        assert!(SettingKind::Hosts.of_text("-").unwrap_err().what.contains("standard input"));
         for word in ["help", "wide", "speed", "+"] {
-            assert!(Kind::Columns("devices").of_text(word).is_err(), "{word}");
+            assert!(SettingKind::Columns("devices").of_text(word).is_err(), "{word}");
         }
         for user in ["-oProxyCommand=x", "a b", ""] {
-            assert!(Kind::User.of_text(user).is_err(), "{user}");
+            assert!(SettingKind::User.of_text(user).is_err(), "{user}");
         }
     }
 
     #[test]
     fn groups_are_not_looked_up() {
-        assert!(Kind::Hosts.of_text("@nosuchgroup!n1,^/no/such/file").is_ok());
+        assert!(SettingKind::Hosts.of_text("@nosuchgroup!n1,^/no/such/file").is_ok());
     }
 }

@@ -82,7 +82,7 @@ fn parent(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Key, Value};
+    use crate::config::{Config, SettingKey, Value};
 
     #[test]
     fn the_example_changes_nothing_and_every_line_of_it_is_valid() {
@@ -109,7 +109,7 @@ mod tests {
     fn the_line_of_the_help_sets_the_hosts() {
         let mut config = Config::default();
         config.add_file(Path::new("/c"), EXAMPLE_LINE).unwrap();
-        let hosts = config.configured(Key::Hosts).map(|(value, _)| value.clone());
+        let hosts = config.configured(SettingKey::Hosts).map(|(value, _)| value.clone());
         assert_eq!(hosts, Some(Value::List(vec!["n[1-4]".into()])));
     }
 }

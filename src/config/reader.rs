@@ -7,12 +7,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::ConfigError;
-use super::check::{Fault, Value, quoted};
-use super::setting::{Key, Kind, SETTINGS, Setting};
+use super::check::{Value, ValueError, quoted};
+use super::setting::{SETTINGS, Setting, SettingKey, SettingKind};
 
 /// A value of a file.
-pub(super) struct Found {
-    pub(super) key: Key,
+pub(super) struct ParsedValue {
+    pub(super) key: SettingKey,
     pub(super) value: Value,
     /// Line of the key, from 1.
     pub(super) line: usize,
@@ -30,7 +30,7 @@ struct Mistake {
 ///
 /// # Errors
 /// Returns the first mistake, with its line and column.
-pub(super) fn read(path: &Path, text: &str) -> Result<Vec<Found>, ConfigError> {
+pub(super) fn read(path: &Path, text: &str) -> Result<Vec<ParsedValue>, ConfigError> {
     let mut found = Vec::new();
     let table = DeTable::parse(text).map_err(|error| Mistake {
         at: error.span().map_or(0, |span| span.start),
@@ -57,7 +57,7 @@ fn read_table(
     text: &str,
     prefix: &str,
     table: &DeTable<'_>,
-    found: &mut Vec<Found>,
+    found: &mut Vec<ParsedValue>,
 ) -> Result<(), Mistake> {
     // The map does not keep the order of the file, in which mistakes are reported.
     let mut entries: Vec<_> = table.iter().collect();
@@ -67,7 +67,11 @@ fn read_table(
         let inner = format!("{name}.");
         if let Some(setting) = Setting::named(&name) {
             let value = value_of(text, setting, value)?;
-            found.push(Found { key: setting.key, value, line: place_of(text, key.span().start).0 });
+            found.push(ParsedValue {
+                key: setting.key,
+                value,
+                line: place_of(text, key.span().start).0,
+            });
         } else if SETTINGS.iter().any(|setting| setting.name.starts_with(&inner)) {
             let Some(table) = value.get_ref().as_table() else {
                 return Err(Mistake {
@@ -126,18 +130,19 @@ fn nearest(name: &str) -> Option<&'static Setting> {
 /// Parses the value of a setting.
 fn value_of(text: &str, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Result<Value, Mistake> {
     let kind = setting.kind;
-    let mistake = |span: Range<usize>, word: &str, fault: Fault| Mistake {
+    let mistake = |span: Range<usize>, word: &str, fault: ValueError| Mistake {
         at: span.start + offset(text, &span, word, fault.offset),
         what: format!("{}: {}", setting.name, fault.what),
         fix: example_of(setting),
     };
     let wrong = |value: &Spanned<DeValue<'_>>| {
         let what = format!("expected {}, found {}", kind.expects(), kind_of(value.get_ref()));
-        mistake(value.span(), "", Fault::new(what))
+        mistake(value.span(), "", ValueError::new(what))
     };
-    let is_list = matches!(kind, Kind::Hosts | Kind::SshOptions | Kind::Columns(_));
-    let is_time = matches!(kind, Kind::Time | Kind::Interval);
-    let is_number = matches!(kind, Kind::Number(..));
+    let is_list =
+        matches!(kind, SettingKind::Hosts | SettingKind::SshOptions | SettingKind::Columns(_));
+    let is_time = matches!(kind, SettingKind::Time | SettingKind::Interval);
+    let is_number = matches!(kind, SettingKind::Number(..));
     match value.get_ref() {
         DeValue::Array(items) if is_list => {
             let mut list = Vec::new();
@@ -150,11 +155,18 @@ fn value_of(text: &str, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Resu
         }
         DeValue::String(word) => {
             let read = match kind {
-                Kind::Hosts => kind.item(word).map(|one| Value::List(one.into_iter().collect())),
-                Kind::Columns(_) => kind.columns(word).map(Value::List),
-                Kind::Path => kind.one(word).and_then(|path| absolute(kind, path)),
-                Kind::SshOptions | Kind::Switch | Kind::Number(..) => return Err(wrong(value)),
-                Kind::Time | Kind::Interval | Kind::User | Kind::Word(_) => kind.one(word),
+                SettingKind::Hosts => {
+                    kind.item(word).map(|one| Value::List(one.into_iter().collect()))
+                }
+                SettingKind::Columns(_) => kind.columns(word).map(Value::List),
+                SettingKind::Path => kind.one(word).and_then(|path| absolute(kind, path)),
+                SettingKind::SshOptions | SettingKind::Switch | SettingKind::Number(..) => {
+                    return Err(wrong(value));
+                }
+                SettingKind::Time
+                | SettingKind::Interval
+                | SettingKind::User
+                | SettingKind::Word(_) => kind.one(word),
             };
             read.map_err(|fault| mistake(value.span(), word, fault))
         }
@@ -167,7 +179,7 @@ fn value_of(text: &str, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Resu
             let read = kind.one(&format!("{}s", number.as_str()));
             read.map_err(|fault| mistake(value.span(), "", fault))
         }
-        DeValue::Boolean(is_on) if kind == Kind::Switch => Ok(Value::Switch(*is_on)),
+        DeValue::Boolean(is_on) if kind == SettingKind::Switch => Ok(Value::Switch(*is_on)),
         _ => Err(wrong(value)),
     }
 }
@@ -182,7 +194,7 @@ fn offset(text: &str, span: &Range<usize>, word: &str, characters: usize) -> usi
 }
 
 /// Expands `~/`, and rejects a path that is relative to the working directory.
-fn absolute(kind: Kind, value: Value) -> Result<Value, Fault> {
+fn absolute(kind: SettingKind, value: Value) -> Result<Value, ValueError> {
     let Value::Text(path) = &value else { return Ok(value) };
     if Path::new(path).is_absolute() {
         return Ok(value);
@@ -191,7 +203,9 @@ fn absolute(kind: Kind, value: Value) -> Result<Value, Fault> {
     let expanded = below_home.and_then(|rest| Some(std::env::home_dir()?.join(rest)));
     match expanded.as_deref().and_then(Path::to_str) {
         Some(path) => Ok(Value::Text(path.to_owned())),
-        None => Err(Fault::new(format!("expected {}, found {}", kind.expects(), quoted(path)))),
+        None => {
+            Err(ValueError::new(format!("expected {}, found {}", kind.expects(), quoted(path))))
+        }
     }
 }
 

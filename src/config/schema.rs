@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::setting::{Kind, SETTINGS, Setting};
+use super::setting::{SETTINGS, Setting, SettingKind};
 
 /// Returns the JSON Schema of a configuration file.
 #[must_use]
@@ -31,19 +31,21 @@ fn object(properties: &Map<String, Value>) -> Value {
 fn of(setting: &Setting) -> Value {
     let strings = json!({ "type": "array", "items": { "type": "string" } });
     let mut schema = match setting.kind {
-        Kind::Hosts | Kind::Columns(_) => json!({ "anyOf": [{ "type": "string" }, strings] }),
-        Kind::SshOptions => strings,
-        Kind::Time | Kind::Interval => {
+        SettingKind::Hosts | SettingKind::Columns(_) => {
+            json!({ "anyOf": [{ "type": "string" }, strings] })
+        }
+        SettingKind::SshOptions => strings,
+        SettingKind::Time | SettingKind::Interval => {
             let text = json!({ "type": "string", "pattern": "^[0-9.]+(ms|s|min|m|h)?$" });
             let number = json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 86_400 });
             json!({ "anyOf": [text, number] })
         }
-        Kind::Number(least, most) => {
+        SettingKind::Number(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }
-        Kind::User | Kind::Path => json!({ "type": "string", "minLength": 1 }),
-        Kind::Switch => json!({ "type": "boolean" }),
-        Kind::Word(words) => json!({ "enum": words }),
+        SettingKind::User | SettingKind::Path => json!({ "type": "string", "minLength": 1 }),
+        SettingKind::Switch => json!({ "type": "boolean" }),
+        SettingKind::Word(words) => json!({ "enum": words }),
     };
     schema["description"] = setting.help.into();
     schema

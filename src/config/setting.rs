@@ -5,13 +5,13 @@
 #[derive(Debug)]
 pub struct Setting {
     /// Key in the program.
-    pub key: Key,
+    pub key: SettingKey,
     /// Key in the file, with dots between tables.
     pub name: &'static str,
     /// Name of the environment variable.
     pub variable: &'static str,
     /// Kind of the values.
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// Default in the form of the environment variable; `None` for no default.
     pub default: Option<&'static str>,
     /// Example value in the form of the file.
@@ -24,7 +24,7 @@ pub struct Setting {
 
 /// Identifies a setting in the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub enum SettingKey {
     /// Hosts to query.
     Hosts,
     /// Time limit for one host.
@@ -53,7 +53,7 @@ pub enum Key {
 
 /// Kind of the values of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingKind {
     /// A host set, or a list of them.
     Hosts,
     /// A time.
@@ -82,110 +82,110 @@ pub(super) const UPLOAD: &[&str] = &["never", "ping", "always"];
 /// Table of all settings.
 pub const SETTINGS: &[Setting] = &[
     Setting {
-        key: Key::Hosts,
+        key: SettingKey::Hosts,
         name: "hosts",
         variable: "RDMACTL_HOSTS",
-        kind: Kind::Hosts,
+        kind: SettingKind::Hosts,
         default: None,
         example: r#""n[01-16]""#,
         flags: &["--hosts", "--hosts-file", "--local"],
         help: "Hosts that listings, top, capture, the summary and ping --matrix query; --local ignores them",
     },
     Setting {
-        key: Key::Timeout,
+        key: SettingKey::Timeout,
         name: "timeout",
         variable: "RDMACTL_TIMEOUT",
-        kind: Kind::Time,
+        kind: SettingKind::Time,
         default: Some("10s"),
         example: r#""30s""#,
         flags: &["--timeout"],
         help: "Time limit for one host",
     },
     Setting {
-        key: Key::Fanout,
+        key: SettingKey::Fanout,
         name: "fanout",
         variable: "RDMACTL_FANOUT",
-        kind: Kind::Number(1, 1024),
+        kind: SettingKind::Number(1, 1024),
         default: Some("64"),
         example: "128",
         flags: &["--fanout"],
         help: "Number of hosts to query at the same time",
     },
     Setting {
-        key: Key::Upload,
+        key: SettingKey::Upload,
         name: "upload",
         variable: "RDMACTL_UPLOAD",
-        kind: Kind::Word(UPLOAD),
+        kind: SettingKind::Word(UPLOAD),
         default: Some("ping"),
         example: r#""never""#,
         flags: &["--upload", "--no-upload"],
         help: "Commands that upload rdmactl to hosts that do not have it: none, only ping, or all",
     },
     Setting {
-        key: Key::Interval,
+        key: SettingKey::Interval,
         name: "interval",
         variable: "RDMACTL_INTERVAL",
-        kind: Kind::Interval,
+        kind: SettingKind::Interval,
         default: None,
         example: r#""5s""#,
         flags: &["--watch", "--every"],
         help: "Interval between samples; without it, --watch takes 2s and top takes 1s",
     },
     Setting {
-        key: Key::Color,
+        key: SettingKey::Color,
         name: "color",
         variable: "RDMACTL_COLOR",
-        kind: Kind::Word(&["auto", "always", "never"]),
+        kind: SettingKind::Word(&["auto", "always", "never"]),
         default: Some("auto"),
         example: r#""never""#,
         flags: &["--color"],
         help: "When to use color; NO_COLOR weighs more than a file",
     },
     Setting {
-        key: Key::Login,
+        key: SettingKey::Login,
         name: "ssh.login",
         variable: "RDMACTL_SSH_LOGIN",
-        kind: Kind::User,
+        kind: SettingKind::User,
         default: None,
         example: r#""root""#,
         flags: &["--login"],
         help: "User to log in as",
     },
     Setting {
-        key: Key::SshConfig,
+        key: SettingKey::SshConfig,
         name: "ssh.config",
         variable: "RDMACTL_SSH_CONFIG",
-        kind: Kind::Path,
+        kind: SettingKind::Path,
         default: None,
         example: r#""~/cluster/ssh_config""#,
         flags: &["--ssh-config"],
         help: "SSH configuration file to read instead of ~/.ssh/config",
     },
     Setting {
-        key: Key::SshOptions,
+        key: SettingKey::SshOptions,
         name: "ssh.options",
         variable: "RDMACTL_SSH_OPTIONS",
-        kind: Kind::SshOptions,
+        kind: SettingKind::SshOptions,
         default: None,
         example: r#"["ProxyJump=gateway", "ConnectTimeout=3"]"#,
         flags: &["--ssh-option"],
         help: "Options of ssh_config; the list of a flag replaces this list",
     },
     Setting {
-        key: Key::Sudo,
+        key: SettingKey::Sudo,
         name: "ssh.sudo",
         variable: "RDMACTL_SSH_SUDO",
-        kind: Kind::Switch,
+        kind: SettingKind::Switch,
         default: Some("false"),
         example: "true",
         flags: &["--sudo", "--no-sudo"],
         help: "Run the agent on the hosts as root with sudo -n",
     },
     Setting {
-        key: Key::Theme,
+        key: SettingKey::Theme,
         name: "top.theme",
         variable: "RDMACTL_TOP_THEME",
-        kind: Kind::Word(&["auto", "light", "dark", "color-blind", "mono"]),
+        kind: SettingKind::Word(&["auto", "light", "dark", "color-blind", "mono"]),
         default: Some("auto"),
         example: r#""light""#,
         flags: &["--theme"],
@@ -264,10 +264,10 @@ const fn columns(
     help: &'static str,
 ) -> Setting {
     Setting {
-        key: Key::Columns(listing),
+        key: SettingKey::Columns(listing),
         name,
         variable,
-        kind: Kind::Columns(listing),
+        kind: SettingKind::Columns(listing),
         default: None,
         example,
         flags: &["--columns"],
@@ -323,7 +323,7 @@ mod tests {
                 continue;
             };
             let default = arg.get_default_values().first().and_then(|value| value.to_str());
-            if !matches!(setting.key, Key::Upload | Key::Sudo) {
+            if !matches!(setting.key, SettingKey::Upload | SettingKey::Sudo) {
                 assert_eq!(setting.default, default, "{}", setting.name);
             }
             let value = setting.default.map(|text| setting.kind.of_text(text));
@@ -338,11 +338,11 @@ mod tests {
             names.map(|value| value.get_name().to_owned()).collect()
         }
         let of = |key| match SETTINGS.iter().find(|setting| setting.key == key).unwrap().kind {
-            Kind::Word(words) => words,
+            SettingKind::Word(words) => words,
             _ => &[],
         };
-        assert_eq!(of(Key::Color), words::<ColorWhen>());
-        assert_eq!(of(Key::Theme), words::<ThemeName>());
+        assert_eq!(of(SettingKey::Color), words::<ColorWhen>());
+        assert_eq!(of(SettingKey::Theme), words::<ThemeName>());
         assert_eq!(ThemeName::from_str("auto", false), Ok(ThemeName::Auto));
     }
 
@@ -356,7 +356,7 @@ mod tests {
         let listings: BTreeSet<&str> =
             listings.map(|(name, _)| name).filter(|name| !is_view(name)).collect();
         let settings = SETTINGS.iter().filter_map(|setting| match setting.key {
-            Key::Columns(listing) => Some(listing),
+            SettingKey::Columns(listing) => Some(listing),
             _ => None,
         });
         assert_eq!(settings.collect::<BTreeSet<_>>(), listings);

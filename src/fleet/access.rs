@@ -33,7 +33,7 @@ pub trait Access: Send + Sync {
     fn host(&self) -> &str;
 
     /// Returns the command line that runs `command` on the host, after the words of its purpose.
-    fn by_hand(&self, purpose: &str, command: &str) -> String;
+    fn manual_command(&self, purpose: &str, command: &str) -> String;
 
     /// Opens another connection to the host, for commands that must run after this connection is
     /// over. `None` if each command has its own connection.

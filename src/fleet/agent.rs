@@ -1,13 +1,13 @@
 //! Operator's end of the connection to an agent: requests, replies, heartbeat, and the end.
 //!
-//! The host's end is the module `agent`. `reach` starts the agents, and `ping` drives their
-//! workers.
+//! The host's end is the module `agent`. `agent_starter` starts the agents, and `ping` drives
+//! their workers.
 
-pub(super) mod fate;
-mod followed;
+mod delta_receiver;
+pub(super) mod diagnosis;
+mod link;
 mod outbox;
 mod reader;
-mod way;
 
 use std::io::{self, BufReader};
 use std::process::Command;
@@ -16,17 +16,17 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use fate::Fate;
+use diagnosis::Diagnosis;
+use link::AgentLink;
 use outbox::Outbox;
 use reader::Inbox;
-use way::Way;
 
-use super::last_words::last_words;
+use super::deadline_reader::DeadlineReader;
+use super::quote::last_line;
 use super::remote_command::{NO_AGENT, Privilege, STARTED};
 use super::ssh::fault;
 use super::time_limit::MORE_TIME;
-use super::timed::Timed;
-use super::{Access, Leftover, Nonce, Pipe, Watchdog, local, sudo};
+use super::{Access, CleanupFailure, Nonce, Pipe, Watchdog, local, sudo};
 use crate::clock::{self, Deadline};
 use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
@@ -43,27 +43,28 @@ const READ: usize = 2048;
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// Time that a failed agent gets to end in response to [`ToAgent::Bye`].
-const GOODBYE: Duration = Duration::from_secs(1);
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Time to end an unresponsive agent: a goodbye, a check of the agent, and the way back.
+/// Time to end an unresponsive agent: a request to end, a check of the agent, and the transfer of
+/// its report.
 const ENDING: Duration = Duration::from_secs(4);
 
 /// Name of the host report in messages.
 const INVENTORY: &str = "the inventory";
 
-/// Minimum time that is reserved for the way of a report to the operator.
-const WAY_BACK: Duration = Duration::from_millis(500);
+/// Minimum time that is reserved for the transfer of a report to the operator.
+const TRANSFER_TIME: Duration = Duration::from_millis(500);
 
 /// Host on which no agent greeted.
 #[derive(Debug)]
-pub struct Silent {
+pub struct NoGreeting {
     /// Reason of the failure.
     pub failure: HostFailure,
     /// Process that the shell of the host started, if it still runs.
     pub running: Option<Started>,
 }
 
-impl From<HostFailure> for Silent {
+impl From<HostFailure> for NoGreeting {
     fn from(failure: HostFailure) -> Self {
         Self { failure, running: None }
     }
@@ -78,7 +79,7 @@ pub struct Agent {
     /// Process that the shell of the host reported before it ran the agent.
     started: Option<Started>,
     pipe: Pipe,
-    way: Way,
+    link: AgentLink,
     /// Another connection to the host, opened after the first one ended.
     reopened: OnceLock<Arc<dyn Access>>,
     outbox: Arc<Outbox>,
@@ -87,7 +88,7 @@ pub struct Agent {
     over: Arc<AtomicBool>,
     /// Cause of the loss of the agent, determined once: this takes seconds and may kill the
     /// agent. If a host that was given up sends data again, the cause is determined again.
-    fate: Mutex<Option<Fate>>,
+    diagnosis: Mutex<Option<Diagnosis>>,
 }
 
 impl Agent {
@@ -95,7 +96,7 @@ impl Agent {
     ///
     /// # Errors
     /// The agent does not start, or does not greet by the deadline.
-    pub fn here(
+    pub fn start_local(
         command: Command,
         nonce: Nonce,
         watchdog: &Watchdog,
@@ -103,7 +104,7 @@ impl Agent {
     ) -> Result<Self, HostFailure> {
         let pipe = local::spawn(command)?;
         let guard = watchdog.guard(pipe.stream(), deadline).map_err(|error| lost(&error))?;
-        Self::greet(pipe, Way::Here(guard), nonce, deadline).map_err(|silent| silent.failure)
+        Self::greet(pipe, AgentLink::Local(guard), nonce, deadline).map_err(|silent| silent.failure)
     }
 
     /// Waits for the greeting of an agent that was started on another host.
@@ -112,31 +113,36 @@ impl Agent {
     ///
     /// # Errors
     /// The host has no agent, the agent has another protocol version, or the program is no agent.
-    pub fn there(
+    pub fn await_greeting(
         access: &Arc<dyn Access>,
         pipe: Pipe,
         nonce: Nonce,
         privilege: Privilege,
         deadline: Deadline,
-    ) -> Result<Self, Silent> {
-        Self::greet(pipe, Way::There(Arc::clone(access), privilege), nonce, deadline)
+    ) -> Result<Self, NoGreeting> {
+        Self::greet(pipe, AgentLink::Remote(Arc::clone(access), privilege), nonce, deadline)
     }
 
-    fn greet(pipe: Pipe, way: Way, nonce: Nonce, deadline: Deadline) -> Result<Self, Silent> {
+    fn greet(
+        pipe: Pipe,
+        link: AgentLink,
+        nonce: Nonce,
+        deadline: Deadline,
+    ) -> Result<Self, NoGreeting> {
         let stream = pipe.stream();
         let broken = |error: io::Error| lost(&error);
-        let output = Timed::new(stream.try_clone().map_err(broken)?, deadline);
+        let output = DeadlineReader::new(stream.try_clone().map_err(broken)?, deadline);
         // The greeting is read byte by byte. The bytes after it belong to the frames.
         let mut output = BufReader::with_capacity(READ, output);
         let mut reader = GreetingReader::new(&nonce, NO_AGENT, STARTED);
         let greeting = reader.read(&mut output);
         let started = reader.started();
         let greeting = greeting.map_err(|error| {
-            let failure = no_greeting(&error, &reader, &pipe, &way);
+            let failure = no_greeting(&error, &reader, &pipe, &link);
             let over = pipe.wait(Deadline::after(Duration::ZERO));
             let runs = failure.reason != Reason::NoAgent
                 && over.is_err_and(|failure| failure.reason == Reason::Timeout);
-            Silent { failure, running: started.filter(|_| runs) }
+            NoGreeting { failure, running: started.filter(|_| runs) }
         })?;
         if greeting.protocol != PROTOCOL {
             let detail = format!(
@@ -153,13 +159,13 @@ impl Agent {
             greeting,
             started,
             pipe,
-            way,
+            link,
             reopened: OnceLock::new(),
             outbox: Arc::new(outbox),
             inbox,
             next_id: AtomicU64::new(1),
             over: Arc::new(AtomicBool::new(false)),
-            fate: Mutex::new(None),
+            diagnosis: Mutex::new(None),
         })
     }
 
@@ -171,8 +177,8 @@ impl Agent {
     /// # Errors
     /// The agent sent no report by the deadline. The failure has the reason.
     pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
-        self.ask_since(None, parts, deadline.remaining(), deadline);
-        self.last_answer(parts, deadline)
+        self.request_since(None, parts, deadline.remaining(), deadline);
+        self.last_report(parts, deadline)
     }
 
     /// Requests the inventory from an agent that is queried repeatedly, and waits for it. The
@@ -180,26 +186,30 @@ impl Agent {
     ///
     /// # Errors
     /// As for [`Agent::report`], or the delta does not fit the last report.
-    pub fn follow(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
-        self.ask(parts, deadline.remaining(), deadline);
-        self.last_answer(parts, deadline)
+    pub fn delta_report(
+        &self,
+        parts: &Parts,
+        deadline: Deadline,
+    ) -> Result<HostReport, HostFailure> {
+        self.request_report(parts, deadline.remaining(), deadline);
+        self.last_report(parts, deadline)
     }
 
-    fn last_answer(&self, parts: &Parts, due: Deadline) -> Result<HostReport, HostFailure> {
-        self.answer(parts, due, due).unwrap_or_else(|| Err(self.no_answer(INVENTORY)))
+    fn last_report(&self, parts: &Parts, due: Deadline) -> Result<HostReport, HostFailure> {
+        self.wait_report(parts, due, due).unwrap_or_else(|| Err(self.no_answer(INVENTORY)))
     }
 
     /// Requests the inventory from an agent that is queried repeatedly. The agent may send a
     /// delta.
     ///
     /// The agent may read for `reading`. Its connection is cut some time after `due`.
-    pub fn ask(&self, parts: &Parts, reading: Duration, due: Deadline) {
-        self.ask_since(Some(self.inbox.follow()), parts, reading, due);
+    pub fn request_report(&self, parts: &Parts, reading: Duration, due: Deadline) {
+        self.request_since(Some(self.inbox.enable_deltas()), parts, reading, due);
     }
 
-    fn ask_since(&self, base: Option<u64>, parts: &Parts, reading: Duration, due: Deadline) {
+    fn request_since(&self, base: Option<u64>, parts: &Parts, reading: Duration, due: Deadline) {
         // The connection is cut a little later, so that the agent can be ended properly.
-        self.way.set_deadline(Some(Deadline::after(due.remaining() + ENDING)));
+        self.link.set_deadline(Some(Deadline::after(due.remaining() + ENDING)));
         let limit_ms = reading_ms(reading);
         self.outbox.send(&ToAgent::Report { parts: parts.clone(), limit_ms, base });
     }
@@ -211,7 +221,7 @@ impl Agent {
     /// No report will arrive, or the delta does not fit the last report. The failure has the
     /// reason.
     #[must_use]
-    pub fn answer(
+    pub fn wait_report(
         &self,
         parts: &Parts,
         deadline: Deadline,
@@ -241,12 +251,12 @@ impl Agent {
     }
 
     /// Removes the deadline of the connection until the next request.
-    pub fn rest(&self) {
-        self.way.set_deadline(None);
+    pub fn clear_deadline(&self) {
+        self.link.set_deadline(None);
     }
 
     /// Sends a heartbeat. An agent that receives nothing for a minute ends.
-    pub fn say_alive(&self) {
+    pub fn send_heartbeat(&self) {
         self.outbox.send(&ToAgent::Alive);
     }
 
@@ -270,7 +280,7 @@ impl Agent {
     pub fn start_worker(&self) -> Result<(), HostFailure> {
         let no_thread = |error: io::Error| fault::local(&error);
         self.inbox.listen().map_err(no_thread)?;
-        self.way.set_deadline(None);
+        self.link.set_deadline(None);
         self.outbox.send(&ToAgent::StartWorker);
         let (outbox, over) = (Arc::clone(&self.outbox), Arc::clone(&self.over));
         let beat = move || {
@@ -286,20 +296,22 @@ impl Agent {
     ///
     /// # Errors
     /// The agent could neither be ended nor killed.
-    pub fn end(self, deadline: Deadline) -> Result<(), Leftover> {
+    pub fn end(self, deadline: Deadline) -> Result<(), CleanupFailure> {
         self.over.store(true, Ordering::Relaxed);
-        self.way.set_deadline(Some(Deadline::after(deadline.remaining() + fate::LOOK + WAY_BACK)));
+        self.link.set_deadline(Some(Deadline::after(
+            deadline.remaining() + diagnosis::CHECK_TIMEOUT + TRANSFER_TIME,
+        )));
         self.outbox.send(&ToAgent::Bye);
         if self.inbox.ended(deadline) && self.wrapper_ends() {
             return Ok(());
         }
-        self.bury()
+        self.ensure_ended()
     }
 
     /// Ends an agent that failed. Adds what stays on the host to the failure.
     #[must_use]
     pub fn give_up(self, failure: HostFailure) -> HostFailure {
-        match self.end(Deadline::after(GOODBYE)) {
+        match self.end(Deadline::after(END_TIMEOUT)) {
             Ok(()) => failure,
             Err(left) => left.add_to(failure),
         }
@@ -312,21 +324,21 @@ impl Agent {
         };
         let why = &broken.detail;
         if broken.reason != Reason::Lost {
-            let stderr = self.pipe.last_words();
+            let stderr = self.pipe.exit_and_last_line();
             let detail = format!("the agent did not send {what}: {why}{stderr}");
             return HostFailure { detail, ..broken };
         }
         let ending = self.pipe.ending();
-        let stderr = last_words(&self.pipe.stderr());
+        let stderr = last_line(&self.pipe.stderr());
         match ending {
             Ok(exit) => {
                 let detail =
                     format!("the agent ended before {what} arrived: {why}; {exit}{stderr}");
-                self.way.ended(&exit, detail)
+                self.link.ended(&exit, detail)
             }
             // The connection ended, and the output with it.
             Err(failure) if failure.reason == Reason::Lost => {
-                let service = self.way.service();
+                let service = self.link.service();
                 let detail = format!(
                     "the connection over {service} ended before {what} arrived: {}{stderr}",
                     failure.detail
@@ -365,7 +377,7 @@ impl Node for Agent {
     }
 
     fn known_life(&self) -> Liveness {
-        if self.inbox.is_suspect() {
+        if self.inbox.needs_check() {
             match self.life() {
                 Life::Alive => Liveness::Alive,
                 gone => Liveness::Gone(gone),
@@ -377,20 +389,20 @@ impl Node for Agent {
 
     fn life(&self) -> Life {
         let since = clock::now();
-        let mut known = self.fate.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fate) = &*known
-            && !self.is_back(fate)
+        let mut known = self.diagnosis.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(diagnosis) = &*known
+            && !self.is_back(diagnosis)
         {
-            return fate.life.clone();
+            return diagnosis.life.clone();
         }
-        let fate = self.determine_fate(since);
-        let life = fate.life.clone();
-        *known = (life != Life::Alive).then_some(fate);
+        let diagnosis = self.diagnose(since);
+        let life = diagnosis.life.clone();
+        *known = (life != Life::Alive).then_some(diagnosis);
         life
     }
 
     fn restart_worker(&self) -> bool {
-        let mut known = self.fate.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.diagnosis.lock().unwrap_or_else(PoisonError::into_inner);
         if self.inbox.forget_expired_worker() {
             *known = None;
             self.outbox.send(&ToAgent::StartWorker);
@@ -409,34 +421,34 @@ fn no_greeting(
     error: &GreetingError,
     reader: &GreetingReader<'_>,
     pipe: &Pipe,
-    way: &Way,
+    link: &AgentLink,
 ) -> HostFailure {
     // A local process needs no shell.
-    let is_started = reader.started().is_some() || matches!(way, Way::Here(_));
-    let (service, output) = (way.service(), reader.output());
+    let is_started = reader.started().is_some() || matches!(link, AgentLink::Local(_));
+    let (service, output) = (link.service(), reader.output());
     match error {
         GreetingError::NoAgent => {
             let detail = "no rdmactl in the PATH of the host, in /usr/local/bin or /opt/rdmactl/bin (RDMACTL_PATH)";
             let fix = "upload rdmactl for this run: add --upload; or install it";
-            HostFailure::new(Reason::NoAgent, detail).fix(format!("{fix} on {}", way.host()))
+            HostFailure::new(Reason::NoAgent, detail).fix(format!("{fix} on {}", link.host()))
         }
         // The process still runs. Only its output so far is known.
         GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock && is_started => {
-            let said = last_words(&pipe.stderr());
+            let said = last_line(&pipe.stderr());
             let detail = format!(
                 "rdmactl agent was started on {} and sent no greeting in time{output}{said}",
-                way.host()
+                link.host()
             );
             HostFailure::new(Reason::Timeout, detail).fix(MORE_TIME)
         }
         GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            let said = last_words(&pipe.stderr());
-            let host = way.host();
+            let said = last_line(&pipe.stderr());
+            let host = link.host();
             let detail = format!(
                 "{service} accepted the command, but the login shell did not run it in time{output}{said}; the \
                  login shell may still run on {host}"
             );
-            let fix = way.by_hand(
+            let fix = link.manual_command(
                 "this command must end at once and print nothing, else repair the login files or the forced \
                  command (command=, ForceCommand) of the account",
                 "true",
@@ -444,8 +456,8 @@ fn no_greeting(
             HostFailure::new(Reason::Timeout, detail).fix(format!("{fix}; or {MORE_TIME}"))
         }
         GreetingError::Noise => {
-            let said = last_words(&pipe.stderr());
-            let fix = way.by_hand("remove the output of the login files; show it", "true");
+            let said = last_line(&pipe.stderr());
+            let fix = link.manual_command("remove the output of the login files; show it", "true");
             HostFailure::new(Reason::Garbage, format!("{error}{output}{said}")).fix(fix)
         }
         GreetingError::Ended | GreetingError::Io(_) => {
@@ -455,22 +467,22 @@ fn no_greeting(
             if let Some(failure) = refused.or_else(|| pipe.failure()) {
                 return failure;
             }
-            let said = last_words(&stderr);
+            let said = last_line(&stderr);
             let exit = ending.as_ref().map_or_else(|_| String::new(), |exit| format!("; {exit}"));
             if is_started {
                 let detail = format!(
                     "{service} ran /bin/sh on {}, which ended before the greeting of rdmactl agent{exit}{output}{said}",
-                    way.host()
+                    link.host()
                 );
                 return match ending {
-                    Ok(exit) => way.ended(&exit, detail),
+                    Ok(exit) => link.ended(&exit, detail),
                     Err(_) => HostFailure::new(Reason::AgentFailed, detail),
                 };
             }
             let detail = format!(
                 "{service} accepted the command, but the login shell ended before it ran /bin/sh{exit}{output}{said}"
             );
-            let fix = way.by_hand(
+            let fix = link.manual_command(
                 "this command must print ok, else repair the login shell (getent passwd), its login files or the \
                  forced command (command=, ForceCommand) of the account",
                 "echo ok",
@@ -491,7 +503,7 @@ fn reading_ms(left: Duration) -> u32 {
 
 /// Returns the time limit of reading on the host. It reserves a part of `left` for the reply.
 fn reading_time(left: Duration) -> Duration {
-    left.saturating_sub(WAY_BACK.max(left / 5))
+    left.saturating_sub(TRANSFER_TIME.max(left / 5))
 }
 
 #[cfg(test)]

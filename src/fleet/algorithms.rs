@@ -44,7 +44,7 @@ impl Class {
     }
 
     /// Returns the class that a message of the `ssh` program names.
-    pub(super) fn of_complaint(text: &str) -> Option<Self> {
+    pub(super) fn of_message(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| text.contains(class.complaint()))
     }
 

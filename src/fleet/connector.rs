@@ -1,7 +1,7 @@
 //! Opens SSH connections with the client that each host needs: the built-in SSH, the `ssh`
 //! program, or an open connection of the operator.
 //!
-//! [`Reach`](super::Reach) connects through it. It does not start commands.
+//! [`AgentStarter`](super::AgentStarter) connects through it. It does not start commands.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,14 +9,14 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::choice;
-use super::jumps::Jumps;
-use super::known_hosts::{Accepted, KnownHosts};
-use super::session::Session;
-use super::ssh::{self, Limits, Login, Stage, fault};
-use super::ssh_program::{Master, Opening, PROGRAM_LOGIN, Sockets};
-use super::target::{Target, Transport};
-use super::unlock::Unlock;
+use super::client_choice;
+use super::jump_hosts::JumpHosts;
+use super::key_unlocker::KeyUnlocker;
+use super::known_hosts::{AcceptedKeys, KnownHosts};
+use super::ssh::{self, Limits, Login, LoginStage, fault};
+use super::ssh_program::{Master, NewMaster, PROGRAM_LOGIN, SocketDirectory};
+use super::ssh_session::SshSession;
+use super::target::{SshClient, Target};
 use super::watchdog::Watchdog;
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
@@ -27,11 +27,11 @@ pub struct Connector {
     watchdog: Watchdog,
     limits: Limits,
     known_hosts: Arc<Mutex<HashMap<Vec<PathBuf>, Arc<KnownHosts>>>>,
-    accepted: Arc<Accepted>,
-    sockets: Arc<Sockets>,
-    jumps: Arc<Jumps>,
+    accepted: Arc<AcceptedKeys>,
+    sockets: Arc<SocketDirectory>,
+    jumps: Arc<JumpHosts>,
     /// `None` if no passphrase may be asked for.
-    unlock: Option<Arc<Unlock>>,
+    unlock: Option<Arc<KeyUnlocker>>,
 }
 
 impl Connector {
@@ -39,9 +39,9 @@ impl Connector {
     /// all connections.
     #[must_use]
     pub fn new(watchdog: Watchdog, limits: Limits) -> Self {
-        let sockets = Arc::<Sockets>::default();
-        let jumps = Jumps::new(watchdog.clone(), limits, Arc::clone(&sockets));
-        let unlock = Some(Arc::new(Unlock::new(Arc::clone(&sockets), watchdog.clone())));
+        let sockets = Arc::<SocketDirectory>::default();
+        let jumps = JumpHosts::new(watchdog.clone(), limits, Arc::clone(&sockets));
+        let unlock = Some(Arc::new(KeyUnlocker::new(Arc::clone(&sockets), watchdog.clone())));
         Self {
             watchdog,
             limits,
@@ -55,7 +55,7 @@ impl Connector {
 
     /// Turns off passphrase prompts, because the terminal is used for other output.
     #[must_use]
-    pub fn asking_nobody(self) -> Self {
+    pub fn without_prompts(self) -> Self {
         Self { unlock: None, ..self }
     }
 
@@ -79,16 +79,16 @@ impl Connector {
     ///
     /// # Errors
     /// The failure has the reason why there is no connection, and a fix.
-    pub fn connect(&self, target: &Target, deadline: Deadline) -> Result<Session, HostFailure> {
-        match &target.transport {
-            Transport::BuiltIn => {}
-            Transport::Program(why) => return self.by_program(target, why, deadline),
-            Transport::Borrowed(socket) => {
+    pub fn connect(&self, target: &Target, deadline: Deadline) -> Result<SshSession, HostFailure> {
+        match &target.client {
+            SshClient::BuiltIn => {}
+            SshClient::Program(why) => return self.by_program(target, why, deadline),
+            SshClient::Borrowed(socket) => {
                 let call = target.call.clone().ok_or_else(no_program)?;
                 let watchdog = self.watchdog.clone();
                 let master = Master::borrowed(call, socket.clone(), watchdog, deadline);
                 let why = format!("an open connection exists at ControlPath {}", socket.display());
-                return Ok(Session::program(self, target, master, &why));
+                return Ok(SshSession::program(self, target, master, &why));
             }
         }
         let login = Login {
@@ -99,10 +99,10 @@ impl Connector {
             jumps: Arc::clone(&self.jumps),
             limits: self.limits,
             deadline,
-            stage: Stage::default(),
+            stage: LoginStage::default(),
         };
-        let opened = ssh::open(login).map(|session| Session::built_in(self, target, session));
-        opened.or_else(|refusal| match choice::after(target, &refusal) {
+        let opened = ssh::open(login).map(|session| SshSession::built_in(self, target, session));
+        opened.or_else(|refusal| match client_choice::after_failure(target, &refusal) {
             Some(why) if target.call.is_some() => self.by_program(target, &why, deadline),
             _ => Err(refusal.failure),
         })
@@ -122,9 +122,9 @@ impl Connector {
         target: &Target,
         why: &str,
         deadline: Deadline,
-    ) -> Result<Session, HostFailure> {
+    ) -> Result<SshSession, HostFailure> {
         let connect = target.connect_timeout.unwrap_or(self.limits.connect);
-        let opening = Opening {
+        let opening = NewMaster {
             call: target.call.clone().ok_or_else(no_program)?,
             watchdog: self.watchdog.clone(),
             sockets: Arc::clone(&self.sockets),
@@ -138,10 +138,12 @@ impl Connector {
             let _ = opened.send(result);
         })?;
         // The watchdog ends the login, so that a reply always arrives.
-        let master =
-            answer.recv().map_err(|_gone| fault::timeout(PROGRAM_LOGIN, &target.by_hand()))?;
-        let master = master.map_err(|failure| choice::with_setting(failure, &target.by_hand()))?;
-        Ok(Session::program(self, target, master, why))
+        let master = answer
+            .recv()
+            .map_err(|_gone| fault::timeout(PROGRAM_LOGIN, &target.manual_command()))?;
+        let master = master
+            .map_err(|failure| client_choice::with_setting(failure, &target.manual_command()))?;
+        Ok(SshSession::program(self, target, master, why))
     }
 
     /// Returns the `known_hosts` files of hosts with the same files. They are read once.

@@ -17,10 +17,10 @@
 
 mod cursor;
 mod error;
+mod expansion;
 mod host;
 mod lookup;
 mod range;
-mod reading;
 mod special;
 mod term;
 
@@ -28,13 +28,15 @@ use std::collections::BTreeSet;
 
 pub use error::HostSetError;
 pub use host::Host;
-pub use lookup::{Found, GroupName, Line, LineError, Lookup, LookupError, Within};
+pub use lookup::{
+    AllowedTerms, GroupName, Lookup, LookupError, ResolvedLine, ResolvedLineError, ResolvedLines,
+};
 
 use crate::names;
 use cursor::Cursor;
-use error::Fault;
-use lookup::Nowhere;
-use reading::Reading;
+use error::HostSetFault;
+use expansion::Expansion;
+use lookup::NoLookup;
 
 /// Hosts in natural order (`n2` before `n10`), without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,7 +54,7 @@ impl HostSet {
     /// The expression is invalid, or names a group, a file or stdin. The error shows its place
     /// and a fix.
     pub fn parse(expression: &str) -> Result<Self, HostSetError> {
-        Self::find(expression, &Nowhere)
+        Self::find(expression, &NoLookup)
     }
 
     /// Parses an expression and resolves its groups and files.
@@ -60,15 +62,15 @@ impl HostSet {
     /// # Errors
     /// As for [`parse`](Self::parse), or a group or file is not found or has invalid content.
     pub fn find(expression: &str, lookup: &dyn Lookup) -> Result<Self, HostSetError> {
-        Reading::new(lookup).expression(expression)
+        Expansion::new(lookup).expression(expression)
     }
 
     /// Parses the lines of a file as one set.
     ///
     /// # Errors
     /// Returns the first invalid line with its place.
-    pub fn of_lines(found: Found, lookup: &dyn Lookup) -> Result<Self, LineError> {
-        Reading::new(lookup).lines(None, found).map(Self::from_iter)
+    pub fn of_lines(found: ResolvedLines, lookup: &dyn Lookup) -> Result<Self, ResolvedLineError> {
+        Expansion::new(lookup).lines(None, found).map(Self::from_iter)
     }
 
     /// Returns the hosts in natural order.
@@ -141,11 +143,14 @@ enum Operator {
     Xor,
 }
 
-fn too_many(term: std::ops::Range<usize>) -> Fault {
-    Fault::new(term, "more than 65,536 hosts").fix("split the set into several runs")
+fn too_many(term: std::ops::Range<usize>) -> HostSetFault {
+    HostSetFault::new(term, "more than 65,536 hosts").fix("split the set into several runs")
 }
 
-fn read_set(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<HostSet, Fault> {
+fn read_set(
+    cursor: &mut Cursor<'_>,
+    expansion: &mut Expansion<'_>,
+) -> Result<HostSet, HostSetFault> {
     let mut set = HostSet::default();
     let mut operator = Operator::Union;
     let mut some = false;
@@ -155,19 +160,19 @@ fn read_set(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<HostSe
         let term = match cursor.peek() {
             None if operator == Operator::Union && some => return Ok(set),
             None if operator == Operator::Union => {
-                return Err(Fault::new(0..start.max(1), "no host")
+                return Err(HostSetFault::new(0..start.max(1), "no host")
                     .fix("write a host or a set, for example n[1-4]"));
             }
             None => {
-                return Err(Fault::new(
+                return Err(HostSetFault::new(
                     start.saturating_sub(1)..start,
                     "no host follows this operator",
                 ));
             }
             Some(c @ ('!' | '&' | ',')) => {
-                return Err(Fault::new(start..=start, format!("no host before `{c}`")));
+                return Err(HostSetFault::new(start..=start, format!("no host before `{c}`")));
             }
-            Some(_) => term::read(cursor, reading)?,
+            Some(_) => term::read(cursor, expansion)?,
         };
         set.combine(operator, term);
         some = true;

@@ -3,10 +3,10 @@
 //! libssh2's own reader is not used: it accepts a `@revoked` key, supports neither patterns nor
 //! `@cert-authority`, and reports a second key type of a host as a changed key.
 
+mod accept;
 mod certificate;
 mod key;
 mod line;
-mod note;
 pub(super) mod pattern;
 mod signature;
 
@@ -15,10 +15,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use accept::{Acceptance, AcceptedKeys};
 pub use key::HostKey;
 pub(super) use key::{rsa_bits, type_of_blob};
 use line::{Line, Marker};
-pub use note::{Accepted, Taken};
 
 /// Lines of all `known_hosts` files of a run, read once.
 #[derive(Debug, Default)]
@@ -28,14 +28,14 @@ pub struct KnownHosts {
 
 /// Place of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct LinePosition {
     /// Path of the file.
     pub file: Arc<PathBuf>,
     /// Line number, from 1.
     pub line: usize,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for LinePosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.file.display(), self.line)
     }
@@ -53,7 +53,7 @@ pub struct UnreadableFile {
 
 /// Name and port by which a host is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lookup {
+pub struct KnownHostsName {
     /// `[host]:port`, or the plain name for port 22.
     exact: String,
     /// Plain name, tried after `exact` for any other port.
@@ -62,7 +62,7 @@ pub struct Lookup {
     name: String,
 }
 
-impl Lookup {
+impl KnownHostsName {
     /// Returns the lookup of a host at a port.
     #[must_use]
     pub fn host(name: &str, port: u16) -> Self {
@@ -88,7 +88,7 @@ impl Lookup {
 
 /// Result of the verification of a host key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum HostKeyStatus {
     /// The key belongs to this host, or an authority for this host signed it.
     Known,
     /// The files have no key of this type for the host.
@@ -97,9 +97,9 @@ pub enum Verdict {
         other_types: Vec<String>,
     },
     /// The files have another key of this type for the host.
-    Changed(Place),
+    Changed(LinePosition),
     /// The key, or the authority that signed it, is revoked for this host.
-    Revoked(Place),
+    Revoked(LinePosition),
     /// A known authority signed the key, but the certificate is not valid for this host.
     BadCertificate(String),
 }
@@ -125,48 +125,48 @@ impl KnownHosts {
     pub fn add(&mut self, file: &Path, text: &str) {
         let file = Arc::new(file.to_owned());
         for (index, text) in text.lines().enumerate() {
-            let place = Place { file: Arc::clone(&file), line: index + 1 };
+            let place = LinePosition { file: Arc::clone(&file), line: index + 1 };
             self.lines.extend(Line::parse(text, place));
         }
     }
 
     /// Returns the lines about one host.
     #[must_use]
-    pub fn of<'a>(&'a self, lookup: &'a Lookup) -> Record<'a> {
+    pub fn of<'a>(&'a self, lookup: &'a KnownHostsName) -> HostLines<'a> {
         let about = |name: &str| self.lines.iter().filter(|line| line.names.holds(name)).collect();
         let plain = lookup.plain.as_deref().map(about).unwrap_or_default();
-        Record { lookup, exact: about(&lookup.exact), plain }
+        HostLines { lookup, exact: about(&lookup.exact), plain }
     }
 }
 
 /// Lines about one host.
 #[derive(Debug)]
-pub struct Record<'a> {
-    lookup: &'a Lookup,
+pub struct HostLines<'a> {
+    lookup: &'a KnownHostsName,
     exact: Vec<&'a Line>,
     plain: Vec<&'a Line>,
 }
 
-impl Record<'_> {
+impl HostLines<'_> {
     /// Verifies a key that the host presented, at a time in seconds since 1970.
     #[must_use]
-    pub fn judge(&self, key: &HostKey, unix_s: u64) -> Verdict {
-        self.judge_allowing(key, unix_s, &[])
+    pub fn verify(&self, key: &HostKey, unix_s: u64) -> HostKeyStatus {
+        self.verify_with(key, unix_s, &[])
     }
 
     /// Verifies a key. `signatures` are the algorithms with which an authority may sign; empty
     /// for all.
     #[must_use]
-    pub fn judge_allowing(&self, key: &HostKey, unix_s: u64, signatures: &[String]) -> Verdict {
-        let terms = Terms { principal: &self.lookup.name, unix_s, signatures };
-        let verdict = judge_by(&self.exact, key, &terms);
-        if !matches!(verdict, Verdict::Unknown { .. }) {
+    pub fn verify_with(&self, key: &HostKey, unix_s: u64, signatures: &[String]) -> HostKeyStatus {
+        let terms = CertificateTerms { principal: &self.lookup.name, unix_s, signatures };
+        let verdict = verify_by(&self.exact, key, &terms);
+        if !matches!(verdict, HostKeyStatus::Unknown { .. }) {
             return verdict;
         }
         // As in OpenSSH, a key under the plain name is valid at any port. A missing or different
         // key under the plain name proves nothing.
-        match judge_by(&self.plain, key, &terms) {
-            found @ (Verdict::Known | Verdict::Revoked(_)) => found,
+        match verify_by(&self.plain, key, &terms) {
+            found @ (HostKeyStatus::Known | HostKeyStatus::Revoked(_)) => found,
             _ => verdict,
         }
     }
@@ -197,7 +197,7 @@ impl Record<'_> {
 }
 
 /// Conditions of a host certificate.
-struct Terms<'a> {
+struct CertificateTerms<'a> {
     principal: &'a str,
     /// Current time, in seconds since 1970.
     unix_s: u64,
@@ -205,27 +205,27 @@ struct Terms<'a> {
     signatures: &'a [String],
 }
 
-fn judge_by(lines: &[&Line], key: &HostKey, terms: &Terms<'_>) -> Verdict {
+fn verify_by(lines: &[&Line], key: &HostKey, terms: &CertificateTerms<'_>) -> HostKeyStatus {
     let with = |marker: Marker| lines.iter().filter(move |line| line.marker == marker);
     let authority = key.certificate().map(certificate::authority);
     for line in with(Marker::Revoked) {
         if line.key == key.plain() || authority.as_ref() == Some(&line.key) {
-            return Verdict::Revoked(line.place.clone());
+            return HostKeyStatus::Revoked(line.place.clone());
         }
     }
     if let (Some(certificate), Some(authority)) = (key.certificate(), &authority)
         && with(Marker::Authority).any(|line| line.key == *authority)
     {
         return match certificate::check(certificate, key.blob(), terms) {
-            Ok(()) => Verdict::Known,
-            Err(why) => Verdict::BadCertificate(why),
+            Ok(()) => HostKeyStatus::Known,
+            Err(why) => HostKeyStatus::BadCertificate(why),
         };
     }
     let mut other_types = Vec::new();
     let mut changed = None;
     for line in with(Marker::None) {
         if line.key == key.plain() {
-            return Verdict::Known;
+            return HostKeyStatus::Known;
         }
         if line.kind == key.kind() {
             changed.get_or_insert_with(|| line.place.clone());
@@ -233,5 +233,5 @@ fn judge_by(lines: &[&Line], key: &HostKey, terms: &Terms<'_>) -> Verdict {
             other_types.push(line.kind.clone());
         }
     }
-    changed.map_or(Verdict::Unknown { other_types }, Verdict::Changed)
+    changed.map_or(HostKeyStatus::Unknown { other_types }, HostKeyStatus::Changed)
 }

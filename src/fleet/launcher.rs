@@ -2,13 +2,13 @@
 //! template.
 //!
 //! Each is an [`Access`](super::Access). Their streams are made for text, so that agents use the
-//! line protocol ([`trunk`]).
+//! line protocol ([`line_mux`]).
 
 mod children;
 mod exec;
+mod line_mux;
 mod slurm;
 mod template;
-mod trunk;
 
 pub use exec::Exec;
 pub use slurm::Slurm;

@@ -2,7 +2,7 @@
 //!
 //! The `ssh` program, the launchers and the queries of local tools use it.
 
-mod look_up;
+mod query_tool;
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -22,13 +22,13 @@ use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 use crate::sys::child;
 
-pub(super) use look_up::look_up;
+pub(super) use query_tool::query_tool;
 
 /// Time that a child may live after its pipe was dropped.
-const GRACE: Duration = Duration::from_secs(2);
+const PIPE_GRACE: Duration = Duration::from_secs(2);
 /// Time that a child may take to end its own processes after SIGTERM. `srun` gives Slurm 32 s for
 /// it. If `srun` is killed earlier, Slurm keeps the step.
-const OTHERS: Duration = Duration::from_secs(60);
+const TERM_GRACE: Duration = Duration::from_secs(60);
 
 /// Signal for a command that does not end with its pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) enum Ending {
 }
 
 /// Function that decides the result of a command from its exit and the end of its stderr.
-pub(super) type Judge = Box<dyn FnOnce(Exit, &[u8]) -> Result<Exit, HostFailure> + Send>;
+pub(super) type ExitJudge = Box<dyn FnOnce(Exit, &[u8]) -> Result<Exit, HostFailure> + Send>;
 
 /// Starts a local command with the pipe as its stdin and stdout.
 ///
@@ -51,33 +51,33 @@ pub(super) type Judge = Box<dyn FnOnce(Exit, &[u8]) -> Result<Exit, HostFailure>
 /// # Errors
 /// The program cannot be started.
 pub fn spawn(command: Command) -> Result<Pipe, HostFailure> {
-    spawn_to_end(command, Ending::Kill)
+    spawn_with_ending(command, Ending::Kill)
 }
 
 /// Starts a command as [`spawn`] does, with the given ending.
-pub(super) fn spawn_to_end(mut command: Command, ending: Ending) -> Result<Pipe, HostFailure> {
+pub(super) fn spawn_with_ending(mut command: Command, ending: Ending) -> Result<Pipe, HostFailure> {
     command.process_group(0);
-    start(command, ending, as_it_is())
+    start(command, ending, accept_exit())
 }
 
 /// Starts a command as [`spawn`] does, in a session of its own. The command has no terminal for
 /// prompts.
 pub(super) fn spawn_leader(command: Command) -> Result<Pipe, HostFailure> {
-    spawn_judged(command, as_it_is())
+    spawn_judged(command, accept_exit())
 }
 
 /// Starts a command as [`spawn_leader`] does. `judge` decides its result.
-pub(super) fn spawn_judged(mut command: Command, judge: Judge) -> Result<Pipe, HostFailure> {
+pub(super) fn spawn_judged(mut command: Command, judge: ExitJudge) -> Result<Pipe, HostFailure> {
     child::lead_session(&mut command);
     start(command, Ending::Kill, judge)
 }
 
-fn as_it_is() -> Judge {
+fn accept_exit() -> ExitJudge {
     Box::new(|exit, _| Ok(exit))
 }
 
 /// Starts a command, which must lead its process group.
-fn start(mut command: Command, ending: Ending, judge: Judge) -> Result<Pipe, HostFailure> {
+fn start(mut command: Command, ending: Ending, judge: ExitJudge) -> Result<Pipe, HostFailure> {
     let program = command.get_program().to_string_lossy().into_owned();
     let start = || -> io::Result<Pipe> {
         let waker = Arc::new(Waker::new()?);
@@ -93,12 +93,15 @@ fn start(mut command: Command, ending: Ending, judge: Judge) -> Result<Pipe, Hos
         let pid = Pid::from_child(&child);
         let ended = pidfd_open(pid, PidfdFlags::empty())?;
         let stderr = child.stderr.take();
-        let attend = move || {
-            let mut ward = Ward { child, ending, asked: None, stderr };
-            ward.attend(&ended, &shared, &waker);
-            shared.end(ward.exit().and_then(|exit| judge(exit, &shared.stderr())));
+        let supervise = move || {
+            let mut child_process = SupervisedChild { child, ending, asked: None, stderr };
+            child_process.supervise(&ended, &shared, &waker);
+            shared.end(child_process.exit().and_then(|exit| judge(exit, &shared.stderr())));
         };
-        thread::Builder::new().name("local command".into()).stack_size(128 * 1024).spawn(attend)?;
+        thread::Builder::new()
+            .name("local command".into())
+            .stack_size(128 * 1024)
+            .spawn(supervise)?;
         Ok(pipe)
     };
     start().map_err(|error| {
@@ -107,7 +110,7 @@ fn start(mut command: Command, ending: Ending, judge: Judge) -> Result<Pipe, Hos
 }
 
 /// Child process that a thread serves until its end.
-struct Ward {
+struct SupervisedChild {
     child: Child,
     ending: Ending,
     /// Deadline for ending other processes, after the child got SIGTERM.
@@ -115,15 +118,15 @@ struct Ward {
     stderr: Option<ChildStderr>,
 }
 
-impl Ward {
+impl SupervisedChild {
     /// Collects stderr until the child has ended. Ends a child that outlives its pipe.
-    fn attend(&mut self, ended: &OwnedFd, shared: &Shared, waker: &Waker) {
+    fn supervise(&mut self, ended: &OwnedFd, shared: &Shared, waker: &Waker) {
         let mut ending: Option<Deadline> = None;
         loop {
             if shared.is_abandoned() && ending.is_none() {
-                ending = Some(Deadline::after(GRACE));
+                ending = Some(Deadline::after(PIPE_GRACE));
             }
-            if shared.is_doomed() || ending.is_some_and(Deadline::is_over) {
+            if shared.is_kill_requested() || ending.is_some_and(Deadline::is_over) {
                 self.end();
                 ending = self.asked.or(ending);
             }
@@ -156,7 +159,7 @@ impl Ward {
     fn end(&mut self) {
         match (self.ending, self.asked) {
             (Ending::Terminate, None) => {
-                self.asked = Some(Deadline::after(OTHERS));
+                self.asked = Some(Deadline::after(TERM_GRACE));
                 self.signal(Signal::TERM);
             }
             (Ending::Terminate, Some(until)) if !until.is_over() => {}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::HostSet;
 use super::host_lists::names_in_line;
-use super::host_set::{Found, GroupName, Lookup, LookupError, Within};
+use super::host_set::{AllowedTerms, GroupName, Lookup, LookupError, ResolvedLines};
 use super::site::{self, ListedGroup, Site};
 
 /// Host or host set that a file names.
@@ -33,7 +33,7 @@ pub fn named_hosts(site: &Site, home: Option<&Path>) -> Vec<NamedHost> {
     }
     let of_user = |path: &str| home.map(|home| home.join(path));
     let system = |path: &str| Some(PathBuf::from(path));
-    let files: [(Option<PathBuf>, Reader); 5] = [
+    let files: [(Option<PathBuf>, LineParser); 5] = [
         (of_user(".ssh/config"), ssh_config),
         (of_user(".ssh/known_hosts"), known_hosts),
         (system("/etc/ssh/ssh_config"), ssh_config),
@@ -55,31 +55,31 @@ pub fn named_hosts(site: &Site, home: Option<&Path>) -> Vec<NamedHost> {
         let is_name =
             host.name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
         let is_set = (is_name && !host.name.starts_with('-'))
-            || HostSet::find(&host.name, &Anything).is_ok();
+            || HostSet::find(&host.name, &AcceptAll).is_ok();
         is_set && known.insert(host.name.clone())
     });
     found
 }
 
 /// Lookup that accepts every group and returns no hosts.
-struct Anything;
+struct AcceptAll;
 
-impl Lookup for Anything {
-    fn group(&self, _: &GroupName) -> Result<Found, LookupError> {
-        Ok(Found { lines: Vec::new(), within: Within::Hosts })
+impl Lookup for AcceptAll {
+    fn group(&self, _: &GroupName) -> Result<ResolvedLines, LookupError> {
+        Ok(ResolvedLines { lines: Vec::new(), within: AllowedTerms::Hosts })
     }
 
-    fn file(&self, _: &str) -> Result<Found, LookupError> {
+    fn file(&self, _: &str) -> Result<ResolvedLines, LookupError> {
         Err(LookupError::new("no file is read"))
     }
 
-    fn stdin(&self) -> Result<Found, LookupError> {
+    fn stdin(&self) -> Result<ResolvedLines, LookupError> {
         Err(LookupError::new("stdin is not read"))
     }
 }
 
 /// Function that collects the names of one line.
-type Reader = fn(&str, &str, &mut Vec<NamedHost>);
+type LineParser = fn(&str, &str, &mut Vec<NamedHost>);
 
 fn add(found: &mut Vec<NamedHost>, name: &str, place: &str) {
     found.push(NamedHost { name: name.to_owned(), place: place.to_owned() });
@@ -123,9 +123,9 @@ fn etc_hosts(line: &str, place: &str, found: &mut Vec<NamedHost>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::SitePlaces;
+    use crate::fleet::SitePaths;
 
-    fn names(read: Reader, line: &str) -> Vec<String> {
+    fn names(read: LineParser, line: &str) -> Vec<String> {
         let mut found = Vec::new();
         read(line, "/file", &mut found);
         found.into_iter().map(|host| host.name).collect()
@@ -147,7 +147,7 @@ mod tests {
         std::fs::create_dir(home.path().join(".ssh")).unwrap();
         let config = "Host good -oProxyCommand=x $(reboot) a;b \u{1b}[2J\nHost good\n";
         std::fs::write(home.path().join(".ssh/config"), config).unwrap();
-        let found = named_hosts(&Site::new(SitePlaces::default()), Some(home.path()));
+        let found = named_hosts(&Site::new(SitePaths::default()), Some(home.path()));
         let mine: Vec<&str> = found
             .iter()
             .filter(|host| host.place.ends_with(".ssh/config"))
@@ -167,7 +167,7 @@ mod tests {
         let genders = folder.path().join("genders");
         std::fs::write(&genders, "gn[1-4] compute,ib=hdr\n").unwrap();
         let clustershell = vec![folder.path().to_owned()];
-        let places = SitePlaces { clustershell, genders, ..SitePlaces::default() };
+        let places = SitePaths { clustershell, genders, ..SitePaths::default() };
         let found = named_hosts(&Site::new(places), None);
         let names: Vec<&str> = found.iter().map(|host| host.name.as_str()).collect();
         let expected = [

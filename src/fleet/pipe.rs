@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::last_words::last_words;
+use super::quote::last_line;
 use crate::clock::Deadline;
 use crate::model::HostFailure;
 
@@ -27,7 +27,7 @@ pub(super) use tail::Tail;
 pub(super) use waker::Waker;
 
 /// Time in which the exit and the last stderr must follow the end of a command's output.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Exit of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,9 +121,9 @@ impl Pipe {
     /// Returns the exit of a command whose output is over and the last line of its stderr, as the
     /// tail of a message. Empty if neither is known.
     #[must_use]
-    pub fn last_words(&self) -> String {
+    pub fn exit_and_last_line(&self) -> String {
         let exit = self.ending().map_or_else(|_| String::new(), |exit| format!("; {exit}"));
-        exit + &last_words(&self.stderr())
+        exit + &last_line(&self.stderr())
     }
 
     /// Returns the exit of a command whose output is over. Waits for it, because stdout and
@@ -132,12 +132,12 @@ impl Pipe {
     /// # Errors
     /// The connection broke, or the command still runs.
     pub(super) fn ending(&self) -> Result<Exit, HostFailure> {
-        self.wait(Deadline::after(LAST_WORDS))
+        self.wait(Deadline::after(EXIT_TIMEOUT))
     }
 
     /// Kills a command of this host at once. A command of another host only loses its pipe.
     pub fn kill(&self) {
-        self.shared.doom();
+        self.shared.request_kill();
     }
 
     /// Returns the failure of the connection that ended the command, if one is known.

@@ -1,10 +1,11 @@
-//! Programs of this release, by the machine type of a host. The upload of `Reach` uses them.
+//! Programs of this release, by the machine type of a host. The upload of `AgentStarter` uses
+//! them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::last_words::{last_words, quote};
+use super::quote::{last_line, quote};
 use super::remote_command::{ANSWER_LIMIT, MACHINE, TEST_SHELL, answer, machine};
 use super::{Access, Nonce, Program};
 use crate::clock::Deadline;
@@ -34,7 +35,7 @@ impl Programs {
         let output =
             session.exec(&machine(nonce), deadline)?.exchange(b"", ANSWER_LIMIT, deadline)?;
         let Some(word) = answer(&output.stdout, MACHINE, nonce) else {
-            let (exit, said) = (&output.exit, last_words(&output.stderr));
+            let (exit, said) = (&output.exit, last_line(&output.stderr));
             let detail = format!("the host did not report its machine type; {exit}{said}");
             return Err(HostFailure::new(Reason::Garbage, detail).fix(TEST_SHELL));
         };

@@ -3,7 +3,8 @@
 //!
 //! The shell only reads paths. `collect` decides the paths: it runs repeatedly over the replies
 //! so far, until it requests no further path. Data that needs code on the host (netlink,
-//! libibverbs, other processes) is reported as a problem. The observer uses this module.
+//! libibverbs, other processes) is reported as a problem. [`HostReader`](super::HostReader) uses
+//! this module.
 
 mod batch;
 
@@ -13,12 +14,12 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::budget::Share;
-use super::last_words::last_words;
+use super::deadline_reader::DeadlineReader;
+use super::memory_budget::MemoryShare;
+use super::quote::last_line;
 use super::remote_command::{self, Privilege};
 use super::ssh::fault;
 use super::time_limit::MORE_TIME;
-use super::timed::Timed;
 use super::{Access, Nonce, Pipe, sudo};
 use crate::clock::Deadline;
 use crate::collect::host_report;
@@ -47,7 +48,7 @@ pub struct Shell {
 
 struct State {
     pipe: Pipe,
-    stream: BufReader<Timed>,
+    stream: BufReader<DeadlineReader>,
     nonce: String,
     /// Boot time of the host by its own clock, in nanoseconds since 1970 UTC.
     started_ns: Option<u64>,
@@ -98,7 +99,7 @@ impl Shell {
         let stream = pipe.stream().try_clone().map_err(|error| lost(&error, &pipe))?;
         let mut state = State {
             pipe,
-            stream: BufReader::new(Timed::new(stream, deadline)),
+            stream: BufReader::new(DeadlineReader::new(stream, deadline)),
             nonce: nonce.to_string(),
             started_ns: None,
             asked: Vec::new(),
@@ -134,7 +135,7 @@ impl Shell {
     }
 
     /// Removes the deadline of the connection until the next request.
-    pub fn rest(&self) {
+    pub fn clear_deadline(&self) {
         self.access.set_deadline(None);
     }
 
@@ -146,7 +147,7 @@ impl Shell {
         let mut known = Known { answers: HashMap::new(), unknown: RefCell::new(unknown), taken_ns };
         let (mut rounds, mut bytes) = (0, 0);
         // The budget covers all shells that are read at the same time.
-        let mut share = Share::default();
+        let mut share = MemoryShare::default();
         let report = loop {
             let questions = known.unknown.take();
             for batch in batch::batches(&questions) {
@@ -225,7 +226,7 @@ impl State {
     ) -> Result<(Vec<u8>, Option<u64>), HostFailure> {
         let stream = self.pipe.stream();
         let sent = stream
-            .set_write_timeout(Some(patience(deadline)))
+            .set_write_timeout(Some(read_timeout(deadline)))
             .and_then(|()| (&*stream).write_all(format!("{question}\n").as_bytes()));
         sent.map_err(|error| lost(&error, &self.pipe))?;
         let end = format!("{} ", remote_command::shell_line("end", &self.nonce).trim_end());
@@ -251,7 +252,8 @@ impl State {
         let mut line = Vec::new();
         match (&mut self.stream).take(limit).read_until(b'\n', &mut line) {
             Ok(0) => {
-                let detail = format!("the shell on the host ended{}", self.pipe.last_words());
+                let detail =
+                    format!("the shell on the host ended{}", self.pipe.exit_and_last_line());
                 Err(HostFailure::new(Reason::Lost, detail))
             }
             Ok(_) => Ok(line),
@@ -261,13 +263,13 @@ impl State {
 }
 
 /// Returns the remaining time, at least 1 ms, because a socket rejects a timeout of zero.
-fn patience(deadline: Deadline) -> Duration {
+fn read_timeout(deadline: Deadline) -> Duration {
     deadline.remaining().max(Duration::from_millis(1))
 }
 
 fn lost(error: &io::Error, pipe: &Pipe) -> HostFailure {
     if error.kind() == io::ErrorKind::WouldBlock {
-        let said = last_words(&pipe.stderr());
+        let said = last_line(&pipe.stderr());
         return HostFailure::new(
             Reason::Timeout,
             format!("the shell on the host did not respond in time{said}"),
@@ -282,7 +284,7 @@ fn a_host_that_sends_byte_by_byte_does_not_move_the_deadline() {
     let (pipe, mut far, _shared) =
         Pipe::pair(Arc::new(super::pipe::Waker::new().unwrap())).unwrap();
     let deadline = Deadline::after(Duration::from_millis(100));
-    let stream = Timed::new(pipe.stream().try_clone().unwrap(), deadline);
+    let stream = DeadlineReader::new(pipe.stream().try_clone().unwrap(), deadline);
     let stream = BufReader::new(stream);
     let nonce = String::new();
     let mut state = State { pipe, stream, nonce, started_ns: None, asked: Vec::new() };

@@ -18,7 +18,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use super::host_lists::{self, Entry, FormatError, Genders, HostsFileKind};
-use super::host_set::{Found, GroupName, Line, Lookup, LookupError, Within};
+use super::host_set::{AllowedTerms, GroupName, Lookup, LookupError, ResolvedLine, ResolvedLines};
 use clustershell::Sources;
 use command::Commands;
 
@@ -43,7 +43,7 @@ pub(super) fn text_of(path: &Path) -> Option<String> {
 
 /// Places of the site's configuration on a machine.
 #[derive(Debug, Clone, Default)]
-pub struct SitePlaces {
+pub struct SitePaths {
     /// Directories with a configuration of `ClusterShell`. The last one takes precedence.
     pub clustershell: Vec<PathBuf>,
     /// The genders file.
@@ -56,10 +56,10 @@ pub struct SitePlaces {
     pub pbs_job: Option<PathBuf>,
 }
 
-impl SitePlaces {
+impl SitePaths {
     /// Returns the places of this process.
     #[must_use]
-    pub fn here() -> Self {
+    pub fn local() -> Self {
         let directory =
             |name: &str| env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         let home = directory("HOME");
@@ -87,7 +87,7 @@ impl SitePlaces {
 /// Hosts of the site. Files of `ClusterShell` are read once.
 #[derive(Debug)]
 pub struct Site {
-    places: SitePlaces,
+    places: SitePaths,
     commands: Commands,
     sources: OnceCell<Result<Sources, LookupError>>,
 }
@@ -95,13 +95,13 @@ pub struct Site {
 impl Site {
     /// Returns the site of this machine.
     #[must_use]
-    pub fn here() -> Self {
-        Self::new(SitePlaces::here())
+    pub fn local() -> Self {
+        Self::new(SitePaths::local())
     }
 
     /// Returns a site with its configuration in the given places.
     #[must_use]
-    pub fn new(places: SitePlaces) -> Self {
+    pub fn new(places: SitePaths) -> Self {
         Self { places, commands: Commands::default(), sources: OnceCell::new() }
     }
 
@@ -110,7 +110,7 @@ impl Site {
     ///
     /// # Errors
     /// The file cannot be read, or does not have the format of the kind.
-    pub fn hosts_file(&self, name: &str) -> Result<Found, LookupError> {
+    pub fn hosts_file(&self, name: &str) -> Result<ResolvedLines, LookupError> {
         let (kind, path) = match name.split_once(':') {
             Some((word, path)) if HostsFileKind::of_word(word).is_some() => {
                 (HostsFileKind::of_word(word), path)
@@ -140,10 +140,10 @@ impl Site {
             )));
         }
         let within = match kind {
-            HostsFileKind::List => Within::Groups(None),
-            _ => Within::Hosts,
+            HostsFileKind::List => AllowedTerms::Groups(None),
+            _ => AllowedTerms::Hosts,
         };
-        Ok(Found { lines: placed(&place, entries), within })
+        Ok(ResolvedLines { lines: placed(&place, entries), within })
     }
 
     /// Returns the groups that files of this machine list. No command runs.
@@ -176,7 +176,7 @@ impl Site {
         text::of_file(&self.places.genders).map(|text| Genders::parse(&text))
     }
 
-    fn gender(&self, name: &str) -> Result<Found, LookupError> {
+    fn gender(&self, name: &str) -> Result<ResolvedLines, LookupError> {
         let genders = self.genders()?;
         let entries = match name {
             GroupName::ALL => genders.every_host(),
@@ -186,12 +186,12 @@ impl Site {
         if entries.is_empty() {
             return Err(unknown(name, &place, genders.attributes()));
         }
-        Ok(Found { lines: placed(&place, entries), within: Within::Hosts })
+        Ok(ResolvedLines { lines: placed(&place, entries), within: AllowedTerms::Hosts })
     }
 }
 
 impl Lookup for Site {
-    fn group(&self, group: &GroupName) -> Result<Found, LookupError> {
+    fn group(&self, group: &GroupName) -> Result<ResolvedLines, LookupError> {
         let name = group.name.as_str();
         let Some(source) = group.source.as_deref() else {
             return match name {
@@ -217,11 +217,11 @@ impl Lookup for Site {
         }
     }
 
-    fn file(&self, name: &str) -> Result<Found, LookupError> {
+    fn file(&self, name: &str) -> Result<ResolvedLines, LookupError> {
         self.hosts_file(name)
     }
 
-    fn stdin(&self) -> Result<Found, LookupError> {
+    fn stdin(&self) -> Result<ResolvedLines, LookupError> {
         // Other tools write lists. `--hosts-file` accepts a kind.
         self.hosts_file("list:-")
     }
@@ -242,8 +242,9 @@ fn kinds() -> String {
     format!("kinds: {}", kinds.join(", "))
 }
 
-fn placed(place: &str, entries: Vec<Entry>) -> Vec<Line> {
-    let line = |Entry { line, hosts }| Line { text: hosts, place: format!("{place}:{line}") };
+fn placed(place: &str, entries: Vec<Entry>) -> Vec<ResolvedLine> {
+    let line =
+        |Entry { line, hosts }| ResolvedLine { text: hosts, place: format!("{place}:{line}") };
     entries.into_iter().map(line).collect()
 }
 
@@ -253,9 +254,9 @@ fn wrong_line(place: &str, error: FormatError) -> LookupError {
 }
 
 /// Returns the lines for the hosts of a group in a file.
-fn listed(place: &str, group: &host_lists::Group, source: &str) -> Found {
-    let within = Within::Groups(Some(source.to_owned()));
-    Found { lines: placed(place, group.entries.clone()), within }
+fn listed(place: &str, group: &host_lists::Group, source: &str) -> ResolvedLines {
+    let within = AllowedTerms::Groups(Some(source.to_owned()));
+    ResolvedLines { lines: placed(place, group.entries.clone()), within }
 }
 
 fn unknown<'a>(name: &str, place: &str, known: impl IntoIterator<Item = &'a str>) -> LookupError {

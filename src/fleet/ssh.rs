@@ -1,36 +1,36 @@
 //! SSH connections through libssh2. Each connection has a thread.
 //!
 //! The thread that opens a connection also serves it, so that the libssh2 session stays in one
-//! thread. Other threads have a [`BuiltIn`], open [`Pipe`]s through it, and may drop both at any
-//! time. The connector uses this module.
+//! thread. Other threads have a [`BuiltInSession`], open [`Pipe`]s through it, and may drop both
+//! at any time. The connector uses this module.
 
 mod auth;
 mod buffer;
-mod connect;
+mod channel_pump;
+mod connection;
 pub(super) mod fault;
-mod greeting;
 pub(super) mod identity;
-mod line;
 mod login;
-mod mailbox;
-mod pump;
-mod road;
+mod pre_banner;
+mod session_buffers;
+mod session_io;
+mod session_pump;
+mod tcp;
 mod verify;
-mod wire;
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use super::choice::Refusal;
+use super::client_choice::LoginFailure;
 use super::pipe::{Pipe, Waker};
 use super::watchdog::Guard;
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 pub use fault::cancelled;
-pub(super) use login::{Login, RETRIES, Stage, jitter};
-use pump::{Pump, Request};
+pub(super) use login::{Login, LoginStage, RETRIES, jitter};
+use session_pump::{Request, SessionPump};
 
 /// Stack of a thread, in bytes: the maximum for libssh2 and a name resolver with its modules.
 /// Only touched pages use memory.
@@ -56,9 +56,9 @@ impl Default for Limits {
 
 /// One authenticated connection to a host.
 ///
-/// It stays open while a `BuiltIn` or one of its pipes exists.
+/// It stays open while a `BuiltInSession` or one of its pipes exists.
 #[derive(Debug, Clone)]
-pub(super) struct BuiltIn {
+pub(super) struct BuiltInSession {
     handle: Arc<Handle>,
 }
 
@@ -81,19 +81,19 @@ impl Drop for Handle {
 
 /// Opens a connection, verifies the host key, and authenticates, on a new thread.
 ///
-/// The connection is shut down at the deadline of the host, unless [`BuiltIn::set_deadline`]
-/// moves the deadline.
-pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
+/// The connection is shut down at the deadline of the host, unless
+/// [`BuiltInSession::set_deadline`] moves the deadline.
+pub(super) fn open(login: Login) -> Result<BuiltInSession, LoginFailure> {
     let waker = Arc::new(Waker::new().map_err(|error| fault::local(&error))?);
     let (watchdog, deadline) = (login.watchdog.clone(), login.deadline);
     let (stage, name) = (login.stage.clone(), login.target.host.name.clone());
-    let call = login.target.by_hand();
+    let call = login.target.manual_command();
     let (requests, inbox) = mpsc::channel();
     let (ready, answer) = mpsc::sync_channel(1);
     let ready = Arc::new(ready);
     // Only the thread has a strong reference, so that its end disconnects the channel at once.
     let to_cancel = Arc::downgrade(&ready);
-    let _alarm = watchdog.when_cancelled(move || {
+    let _callback = watchdog.when_cancelled(move || {
         if let Some(ready) = to_cancel.upgrade() {
             // Fails if the channel already has a reply.
             let _ = ready.try_send(Err(fault::cancelled().into()));
@@ -101,11 +101,11 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
     });
     let (for_pump, for_pump_call) = (Arc::clone(&waker), call.clone());
     let serve = move || match login.run() {
-        Ok(wire) => {
-            let guard = wire.guard();
+        Ok(io) => {
+            let guard = io.guard();
             // After a timeout, the receiver no longer exists.
             if ready.send(Ok(guard)).is_ok() {
-                Pump::new(wire, inbox, for_pump, for_pump_call).run();
+                SessionPump::new(io, inbox, for_pump, for_pump_call).run();
             }
         }
         Err(refusal) => {
@@ -126,10 +126,10 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
         }
     };
     let handle = Handle { requests: Some(requests), waker, guard, call };
-    Ok(BuiltIn { handle: Arc::new(handle) })
+    Ok(BuiltInSession { handle: Arc::new(handle) })
 }
 
-impl BuiltIn {
+impl BuiltInSession {
     /// Starts a command. Several commands may run at the same time on one session.
     ///
     /// # Errors

@@ -6,13 +6,13 @@
 //! this program.
 
 mod call;
-mod complaint;
+mod failure;
 mod master;
 mod process;
-mod sockets;
+mod socket_directory;
 
 pub use call::SshCall;
 pub(super) use call::key;
 pub(super) use master::Master;
-pub(super) use process::{Opening, PROGRAM_LOGIN};
-pub(super) use sockets::Sockets;
+pub(super) use process::{NewMaster, PROGRAM_LOGIN};
+pub(super) use socket_directory::SocketDirectory;

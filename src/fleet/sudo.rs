@@ -1,6 +1,6 @@
 //! Errors of `sudo -n` on a host. The agent and the shell use them.
 
-use super::last_words::quote;
+use super::quote::quote;
 use crate::model::{HostFailure, Reason};
 
 /// Fix for a host whose sudo denies the agent. A rule without arguments would allow every command

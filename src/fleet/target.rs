@@ -1,9 +1,10 @@
 //! Connection parameters of a host, from the effective configuration that `ssh -G` prints.
 //!
-//! [`Reach`](super::Reach) resolves each host here, and passes the [`Target`] to the connector.
+//! [`AgentStarter`](super::AgentStarter) resolves each host here, and passes the [`Target`] to
+//! the connector.
 
-mod classes;
-mod here;
+mod config_cache;
+mod credentials;
 mod lines;
 mod route;
 mod ssh_config;
@@ -14,18 +15,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::algorithms::Algorithms;
-use super::local::look_up;
+use super::local::query_tool;
 use super::{Host, SshCall, Watchdog};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
-pub use classes::Classes;
-pub use here::Here;
+pub use config_cache::SshConfigCache;
+pub use credentials::Credentials;
 pub use route::Route;
 pub use ssh_config::SshConfig;
 
 /// Timeout for `ssh -G`. It needs no network, so that a longer run means that it hangs.
-const ASK: Duration = Duration::from_secs(5);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Handling of a host key that is in no `known_hosts` file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,7 @@ pub struct Target {
     pub known_hosts: Vec<PathBuf>,
     /// File in which a new host is recorded: the first `known_hosts` file of the user. `None` if
     /// the configuration has no such file.
-    pub note_in: Option<PathBuf>,
+    pub record_in: Option<PathBuf>,
     /// Handling of an unknown host key.
     pub host_keys: HostKeyPolicy,
     /// True if the names of new hosts are recorded as hashes.
@@ -86,7 +87,7 @@ pub struct Target {
     /// Route to the host.
     pub route: Route,
     /// SSH client for the host.
-    pub transport: Transport,
+    pub client: SshClient,
     /// Options of the configuration for logins that only the `ssh` program supports.
     pub other_logins: Vec<&'static str>,
     /// Algorithms and key sizes that the configuration allows.
@@ -98,14 +99,14 @@ pub struct Target {
 impl Target {
     /// Returns the `ssh` call for the host, as the operator would type it.
     #[must_use]
-    pub fn by_hand(&self) -> String {
-        self.call.as_ref().map_or_else(|| format!("ssh {}", self.host), SshCall::by_hand)
+    pub fn manual_command(&self) -> String {
+        self.call.as_ref().map_or_else(|| format!("ssh {}", self.host), SshCall::manual_command)
     }
 }
 
 /// SSH client for a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Transport {
+pub enum SshClient {
     /// Library in this program. If the library lacks a feature, the `ssh` program replaces it.
     BuiltIn,
     /// The `ssh` program, with the reason.
@@ -129,7 +130,7 @@ pub struct Resolver {
     /// `KEY=VALUE` of `--ssh-option`. They take precedence over the configuration files.
     pub options: Vec<String>,
     /// Replies of `ssh -G` in this run.
-    pub classes: Classes,
+    pub config_cache: SshConfigCache,
 }
 
 impl Resolver {
@@ -143,13 +144,13 @@ impl Resolver {
     /// cancelled.
     pub fn resolve(&self, host: &Host, watchdog: &Watchdog) -> Result<Target, HostFailure> {
         let call = self.call(host);
-        if !self.classes.has_program(|| exists(&call.program)) {
+        if !self.config_cache.has_program(|| exists(&call.program)) {
             return Ok(self.plain(host));
         }
         let ask = |call: &SshCall| Ok(SshConfig::parse(&ask_ssh(call, watchdog)?));
-        let config = self.classes.config(&call, watchdog, ask)?;
+        let config = self.config_cache.config(&call, watchdog, ask)?;
         let has_master = |socket: &Path| has_master(&call, socket, watchdog);
-        config.target_here(host, call.clone(), has_master)
+        config.on_this_machine(host, call.clone(), has_master)
     }
 
     fn call(&self, host: &Host) -> SshCall {
@@ -184,14 +185,14 @@ impl Resolver {
                 PathBuf::from("/etc/ssh/ssh_known_hosts"),
                 PathBuf::from("/etc/ssh/ssh_known_hosts2"),
             ],
-            note_in: Some(ssh("known_hosts")),
+            record_in: Some(ssh("known_hosts")),
             host_keys: HostKeyPolicy::Strict,
             hash_known_hosts: false,
             host_key_alias: None,
             connect_timeout: None,
             family: AddressFamily::Any,
             route: Route::Direct,
-            transport: Transport::BuiltIn,
+            client: SshClient::BuiltIn,
             other_logins: Vec::new(),
             algorithms: Algorithms::default(),
             call: None,
@@ -201,8 +202,8 @@ impl Resolver {
 
 /// Returns the output of `ssh -G`.
 fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> Result<String, HostFailure> {
-    let answer =
-        look_up(call.configuration(), Deadline::after(ASK), watchdog).map_err(|failure| {
+    let answer = query_tool(call.configuration(), Deadline::after(QUERY_TIMEOUT), watchdog)
+        .map_err(|failure| {
             HostFailure::new(failure.reason, format!("ssh -G: {}", failure.detail))
         })?;
     if answer.exit.is_success() {
@@ -210,15 +211,15 @@ fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> Result<String, HostFailure> {
     }
     let words = String::from_utf8_lossy(&answer.stderr);
     let detail = format!("ssh rejected the SSH configuration: {}", words.trim());
-    let by_hand = call.by_hand().replacen("ssh", "ssh -G", 1);
+    let manual_command = call.manual_command().replacen("ssh", "ssh -G", 1);
     Err(HostFailure::new(Reason::Transport, detail)
-        .fix(format!("correct the option or the line that ssh names, then test: {by_hand}")))
+        .fix(format!("correct the option or the line that ssh names, then test: {manual_command}")))
 }
 
 /// True if the operator's own `ssh` has an open connection to this host.
 fn has_master(call: &SshCall, socket: &Path, watchdog: &Watchdog) -> bool {
     socket.exists()
-        && look_up(call.check(socket), Deadline::after(ASK), watchdog)
+        && query_tool(call.check(socket), Deadline::after(QUERY_TIMEOUT), watchdog)
             .is_ok_and(|answer| answer.exit.is_success())
 }
 

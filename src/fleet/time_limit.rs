@@ -1,13 +1,13 @@
 //! Fixes that suggest a longer time limit.
 //!
 //! A failure is created where the limit is not known. Its fix has a placeholder, which
-//! [`Reach`](super::Reach) replaces with twice the limit of the run. If a host with an upload
-//! took longer, the replacement is twice that time. A suggestion is never below the expired
-//! limit.
+//! [`AgentStarter`](super::AgentStarter) replaces with twice the limit of the run. If a host with
+//! an upload took longer, the replacement is twice that time. A suggestion is never below the
+//! expired limit.
 
 use std::time::Duration;
 
-use super::reach::AFTER_DEADLINE;
+use super::agent_starter::AFTER_DEADLINE;
 use crate::clock::flag_time;
 use crate::model::{HostFailure, Reason};
 

@@ -1,4 +1,4 @@
-//! Upload of the operator's own binary to a host for one run. `Reach` uses it.
+//! Upload of the operator's own binary to a host for one run. `AgentStarter` uses it.
 //!
 //! The host creates a private directory, checks the size and the SHA-256 of the file, and runs
 //! the file once. After a failure, the host removes the file and the directory. The host skips a
@@ -10,9 +10,9 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::last_words::last_words;
+use super::quote::last_line;
 use super::remote_command::{self, ANSWER_LIMIT, PLACES, TEST_SHELL, UP, answer, in_sh};
-use super::{Access, Leftover, Nonce, Output};
+use super::{Access, CleanupFailure, Nonce, Output};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 use crate::wire::UPLOAD_PREFIX;
@@ -132,10 +132,10 @@ impl Uploaded {
     ///
     /// # Errors
     /// The program is still on the host.
-    pub fn remove(&self, access: &dyn Access, deadline: Deadline) -> Result<(), Leftover> {
+    pub fn remove(&self, access: &dyn Access, deadline: Deadline) -> Result<(), CleanupFailure> {
         match access.run(&remote_command::remove_uploaded(self), deadline) {
             Ok(exit) if exit.is_success() => Ok(()),
-            _ => Err(Leftover::upload(access, self.directory().trim_matches('"'))),
+            _ => Err(CleanupFailure::upload(access, self.directory().trim_matches('"'))),
         }
     }
 
@@ -258,7 +258,7 @@ impl<'a> Answer<'a> {
             Some(Self { word, rest, number })
         });
         found.ok_or_else(|| {
-            let (exit, said) = (&output.exit, last_words(&output.stderr));
+            let (exit, said) = (&output.exit, last_line(&output.stderr));
             let detail = format!("the upload ended without a result; {exit}{said}");
             HostFailure::new(Reason::Garbage, detail).fix(TEST_SHELL)
         })
@@ -266,7 +266,7 @@ impl<'a> Answer<'a> {
 }
 
 fn refusal(word: &str, number: usize, output: &Output) -> HostFailure {
-    let said = last_words(&output.stderr);
+    let said = last_line(&output.stderr);
     let failure = |detail: String| HostFailure::new(Reason::NoAgent, detail);
     match word {
         "write" => {

@@ -22,26 +22,26 @@ use crate::clock::{self, Deadline};
 /// Clones share the thread. The thread ends when the last clone and the last guard are dropped.
 #[derive(Debug, Clone)]
 pub struct Watchdog {
-    leash: Arc<Leash>,
+    handle: Arc<Handle>,
 }
 
 /// Socket that the watchdog watches until this is dropped.
 #[derive(Debug)]
 pub struct Guard {
-    leash: Arc<Leash>,
+    handle: Arc<Handle>,
     id: u64,
     expired: Arc<AtomicBool>,
 }
 
 /// Callback for a cancelled run. Dropping this removes the callback.
 #[derive(Debug)]
-pub struct Alarm {
-    leash: Arc<Leash>,
+pub struct CancelCallback {
+    handle: Arc<Handle>,
     id: u64,
 }
 
 #[derive(Debug, Default)]
-struct Kennel {
+struct Inner {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -51,7 +51,7 @@ struct State {
     next_id: u64,
     watched: HashMap<u64, Watched>,
     deadlines: BTreeSet<(Instant, u64)>,
-    alarms: HashMap<u64, Call>,
+    callbacks: HashMap<u64, Callback>,
     cancelled: bool,
     over: bool,
 }
@@ -64,9 +64,9 @@ struct Watched {
     expired: Arc<AtomicBool>,
 }
 
-struct Call(Box<dyn FnOnce() + Send>);
+struct Callback(Box<dyn FnOnce() + Send>);
 
-impl fmt::Debug for Call {
+impl fmt::Debug for Callback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a call")
     }
@@ -74,9 +74,9 @@ impl fmt::Debug for Call {
 
 /// Handle shared by all owners. The thread ends when the last owner drops it.
 #[derive(Debug)]
-struct Leash(Arc<Kennel>);
+struct Handle(Arc<Inner>);
 
-impl Drop for Leash {
+impl Drop for Handle {
     fn drop(&mut self) {
         self.0.lock().over = true;
         self.0.changed.notify_all();
@@ -89,13 +89,13 @@ impl Watchdog {
     /// # Errors
     /// This machine has no thread left.
     pub fn start() -> io::Result<Self> {
-        let kennel = Arc::new(Kennel::default());
-        let watching = Arc::clone(&kennel);
+        let inner = Arc::new(Inner::default());
+        let watching = Arc::clone(&inner);
         thread::Builder::new()
             .name("watchdog".into())
             .stack_size(64 * 1024)
             .spawn(move || watching.watch())?;
-        Ok(Self { leash: Arc::new(Leash(kennel)) })
+        Ok(Self { handle: Arc::new(Handle(inner)) })
     }
 
     /// Shuts a socket down at the deadline, unless the guard is dropped before.
@@ -107,56 +107,56 @@ impl Watchdog {
         // used again.
         let socket = socket.as_fd().try_clone_to_owned()?;
         let expired = Arc::new(AtomicBool::new(false));
-        let mut state = self.leash.0.lock();
+        let mut state = self.handle.0.lock();
         let id = state.new_id();
         let at = if state.cancelled { clock::now() } else { deadline.instant() };
         state.watched.insert(id, Watched { socket, at: Some(at), expired: Arc::clone(&expired) });
         state.deadlines.insert((at, id));
-        self.leash.0.wake_for(state, id);
-        Ok(Guard { leash: Arc::clone(&self.leash), id, expired })
+        self.handle.0.wake_for(state, id);
+        Ok(Guard { handle: Arc::clone(&self.handle), id, expired })
     }
 
-    /// Cancels the run: shuts down all current and future sockets and calls the alarms.
+    /// Cancels the run: shuts down all current and future sockets and calls the callbacks.
     pub fn cancel(&self) {
-        let mut state = self.leash.0.lock();
+        let mut state = self.handle.0.lock();
         state.cancelled = true;
         let ids: Vec<u64> = state.watched.keys().copied().collect();
         for id in ids {
             state.expire(id);
         }
-        let alarms = std::mem::take(&mut state.alarms);
+        let callbacks = std::mem::take(&mut state.callbacks);
         drop(state);
-        self.leash.0.changed.notify_all();
-        for Call(call) in alarms.into_values() {
+        self.handle.0.changed.notify_all();
+        for Callback(call) in callbacks.into_values() {
             call();
         }
     }
 
     /// Calls `call` once when the run is cancelled. Calls it immediately if the run is already
     /// cancelled.
-    pub fn when_cancelled(&self, call: impl FnOnce() + Send + 'static) -> Alarm {
-        let mut state = self.leash.0.lock();
+    pub fn when_cancelled(&self, call: impl FnOnce() + Send + 'static) -> CancelCallback {
+        let mut state = self.handle.0.lock();
         let id = state.new_id();
         if state.cancelled {
             drop(state);
             call();
         } else {
-            state.alarms.insert(id, Call(Box::new(call)));
+            state.callbacks.insert(id, Callback(Box::new(call)));
         }
-        Alarm { leash: Arc::clone(&self.leash), id }
+        CancelCallback { handle: Arc::clone(&self.handle), id }
     }
 
     /// True if the run was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.leash.0.lock().cancelled
+        self.handle.0.lock().cancelled
     }
 
     /// Waits for `wait`, or until the run is cancelled. Returns true if the run is cancelled.
     #[must_use]
     pub fn wait_cancelled(&self, wait: Duration) -> bool {
-        let state = self.leash.0.lock();
-        self.leash
+        let state = self.handle.0.lock();
+        self.handle
             .0
             .changed
             .wait_timeout_while(state, wait, |state| !state.cancelled)
@@ -170,7 +170,7 @@ impl Guard {
     /// Moves or removes the deadline. This has no effect on a socket that is already shut down.
     pub fn set(&self, deadline: impl Into<Option<Deadline>>) {
         let at = deadline.into().map(Deadline::instant);
-        let mut state = self.leash.0.lock();
+        let mut state = self.handle.0.lock();
         if state.cancelled {
             return;
         }
@@ -182,7 +182,7 @@ impl Guard {
                 state.deadlines.remove(&(before, id));
             }
         }
-        self.leash.0.wake_for(state, id);
+        self.handle.0.wake_for(state, id);
     }
 
     /// True if the deadline or a cancelled run shut the socket down.
@@ -194,28 +194,28 @@ impl Guard {
     /// True if the run was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.leash.0.lock().cancelled
+        self.handle.0.lock().cancelled
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let mut state = self.leash.0.lock();
+        let mut state = self.handle.0.lock();
         if let Some(at) = state.watched.remove(&self.id).and_then(|watched| watched.at) {
             state.deadlines.remove(&(at, self.id));
         }
     }
 }
 
-impl Drop for Alarm {
+impl Drop for CancelCallback {
     fn drop(&mut self) {
-        let call = self.leash.0.lock().alarms.remove(&self.id);
+        let call = self.handle.0.lock().callbacks.remove(&self.id);
         // The callback may own an object that locks the watchdog when it is dropped.
         drop(call);
     }
 }
 
-impl Kennel {
+impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -29,7 +29,8 @@ pub enum Act {
     Open(Opening),
     /// Sends datagrams to the remote end and replies to its datagrams. Both ends do so at the
     /// same time.
-    Meet(Meeting),
+    #[serde(rename = "meet")]
+    ExchangeDatagrams(DatagramExchange),
     /// Connects the local end to the remote end.
     Connect(Connecting),
     /// Measures TCP round trips with the remote echo server.
@@ -48,7 +49,8 @@ pub enum Act {
     ServeMad(MadRoute),
     /// Sends MADs of `ibping` to the remote end, which serves.
     PingMad(MadPinging),
-    /// Ends [`Act::Serve`], [`Act::ServeMad`] or [`Act::Meet`], which then returns its result.
+    /// Ends [`Act::Serve`], [`Act::ServeMad`] or [`Act::ExchangeDatagrams`], which then returns
+    /// its result.
     Stop,
     /// Destroys the local end.
     Close,
@@ -165,9 +167,9 @@ pub struct Opened {
     pub datagrams: Option<Result<u32, StepError>>,
 }
 
-/// Parameters of [`Act::Meet`].
+/// Parameters of [`Act::ExchangeDatagrams`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Meeting {
+pub struct DatagramExchange {
     /// Number of the run, in every datagram.
     pub nonce: u64,
     /// Number of the connection, in every datagram.
@@ -344,8 +346,9 @@ pub enum StepResult {
     },
     /// [`Act::Probe`]; `None` if only the sizes were checked.
     Probed(Option<RoundTrips>),
-    /// [`Act::Meet`].
-    Met(Met),
+    /// [`Act::ExchangeDatagrams`].
+    #[serde(rename = "met")]
+    DatagramsExchanged(DatagramCounts),
     /// [`Act::Stream`] and [`Act::TcpStream`].
     Streamed(Throughput),
     /// [`Act::OpenMad`].
@@ -370,9 +373,9 @@ pub struct Traffic {
     pub retransmissions: u64,
 }
 
-/// Result of [`Act::Meet`], from the view of one end.
+/// Result of [`Act::ExchangeDatagrams`], from the view of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Met {
+pub struct DatagramCounts {
     /// Requests that the end sent.
     pub sent: u32,
     /// Requests of the end with a reply.

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 
 use self::candidate::{Candidate, candidates, score};
 use self::partition::common_partition;
-use self::rails::Key;
+use self::rails::RailKey;
 use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::probe::Method;
 use crate::model::{GidKind, GidValue, HostReport, Protocol};
@@ -75,7 +75,11 @@ pub(super) fn choose(
 }
 
 /// Returns the candidates of a host that are on a rail.
-fn on_rail<'c, 'a>(host: &'c [Candidate<'a>], rails: &[Key], key: Key) -> Vec<&'c Candidate<'a>> {
+fn on_rail<'c, 'a>(
+    host: &'c [Candidate<'a>],
+    rails: &[RailKey],
+    key: RailKey,
+) -> Vec<&'c Candidate<'a>> {
     host.iter().zip(rails).filter(|(_, rail)| **rail == key).map(|(one, _)| one).collect()
 }
 

@@ -1,12 +1,12 @@
 //! Datagrams: their contents, and the queue pair with which a port sends and receives them.
 
 mod endpoint;
-mod meeting;
+mod exchange;
 mod ports;
 
 use endpoint::Endpoint;
-use meeting::Meet;
-pub(super) use ports::{Ports, Slot};
+use exchange::DatagramEndpoint;
+pub(super) use ports::{DatagramPorts, EndpointSlot};
 
 use super::message::next_word;
 
@@ -31,9 +31,9 @@ struct Datagram {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Request for a reply.
-    Question = 1,
+    Request = 1,
     /// Reply to the request with the same sequence number.
-    Answer = 2,
+    Reply = 2,
 }
 
 impl Datagram {
@@ -43,7 +43,7 @@ impl Datagram {
         bytes[8..12].copy_from_slice(&self.connection.to_le_bytes());
         bytes[12..14].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[14..HEADER].copy_from_slice(&(self.kind as u16).to_le_bytes());
-        let flip = if self.kind == Kind::Answer { u64::MAX } else { 0 };
+        let flip = if self.kind == Kind::Reply { u64::MAX } else { 0 };
         let mut word = self.nonce ^ (u64::from(self.connection) << 32) ^ u64::from(self.sequence);
         for chunk in bytes[HEADER..].chunks_exact_mut(8) {
             word = next_word(word);
@@ -58,17 +58,17 @@ impl Datagram {
         let (sequence, rest) = rest.split_first_chunk()?;
         let (kind, _) = rest.split_first_chunk()?;
         let kind = match u16::from_le_bytes(*kind) {
-            1 => Kind::Question,
-            2 => Kind::Answer,
+            1 => Kind::Request,
+            2 => Kind::Reply,
             _ => return None,
         };
-        let told = Self {
+        let decoded = Self {
             nonce: u64::from_le_bytes(*nonce),
             connection: u32::from_le_bytes(*connection),
             sequence: u16::from_le_bytes(*sequence),
             kind,
         };
-        (told.encode() == *bytes).then_some(told)
+        (decoded.encode() == *bytes).then_some(decoded)
     }
 }
 
@@ -76,22 +76,22 @@ impl Datagram {
 mod tests {
     use super::*;
 
-    const QUESTION: Datagram =
-        Datagram { nonce: 0x0102_0304_0506_0708, connection: 9, sequence: 3, kind: Kind::Question };
+    const REQUEST: Datagram =
+        Datagram { nonce: 0x0102_0304_0506_0708, connection: 9, sequence: 3, kind: Kind::Request };
 
     #[test]
     fn what_was_sent_comes_back() {
-        let answer = Datagram { kind: Kind::Answer, ..QUESTION };
-        for datagram in [QUESTION, answer] {
+        let answer = Datagram { kind: Kind::Reply, ..REQUEST };
+        for datagram in [REQUEST, answer] {
             assert_eq!(Datagram::decode(&datagram.encode()), Some(datagram));
         }
-        assert_ne!(QUESTION.encode()[HEADER..], answer.encode()[HEADER..]);
+        assert_ne!(REQUEST.encode()[HEADER..], answer.encode()[HEADER..]);
     }
 
     #[test]
     fn a_single_changed_bit_makes_it_none() {
         for bit in 0..BYTES * 8 {
-            let mut bytes = QUESTION.encode();
+            let mut bytes = REQUEST.encode();
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(Datagram::decode(&bytes), None, "bit {bit}");
         }

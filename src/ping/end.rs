@@ -47,10 +47,10 @@ enum Unconnected {
 /// End that may send.
 pub(super) struct ConnectedEnd {
     purpose: Purpose,
-    way: Way,
+    queue_pair: QueuePairKind,
 }
 
-enum Way {
+enum QueuePairKind {
     Relay(Box<QueuePair<Reliable>>),
     Unreliable(Box<QueuePair<Unreliable>>),
     Cm(Box<Connection>),
@@ -144,13 +144,13 @@ impl OpenEnd {
         let mtu = Mtu::from_bytes(to.mtu).ok_or_else(|| bad_mtu(to.mtu));
         let opening = &self.opening;
         let fail = |error| explained(verbs_error(Stage::Connect, &error), opening, to.remote_gid);
-        let way = match self.stage {
+        let queue_pair = match self.stage {
             Unconnected::Unreliable(mut qp) => {
                 let (remote_qp, receive_psn) = (to.remote.queue_pair, to.remote.psn);
                 qp.to_receive(&UnreliableReady { path, mtu: mtu?, remote_qp, receive_psn })
                     .map_err(fail)?;
                 qp.to_send(self.psn).map_err(fail)?;
-                Way::Unreliable(qp)
+                QueuePairKind::Unreliable(qp)
             }
             Unconnected::Relay(mut qp) => {
                 qp.to_receive(&ReadyToReceive {
@@ -170,7 +170,7 @@ impl OpenEnd {
                     max_rd_atomic: 1,
                 })
                 .map_err(fail)?;
-                Way::Relay(qp)
+                QueuePairKind::Relay(qp)
             }
             Unconnected::Datagrams => {
                 return Err(StepError {
@@ -185,46 +185,46 @@ impl OpenEnd {
                 let fail = |error| cm_error(Stage::Connect, &error);
                 let end = Endpoint::resolve(local, remote, deadline).map_err(fail)?;
                 let options = options(to.retries, client, listener);
-                Way::Cm(establish(end, &self.opening, options, deadline)?)
+                QueuePairKind::Cm(establish(end, &self.opening, options, deadline)?)
             }
             Unconnected::CmTarget(requests) => {
                 let fail = |error| cm_error(Stage::Connect, &error);
                 let [listener, client] = proofs(&self.opening)?;
                 let end = requests.next(client, deadline).map_err(fail)?;
                 let options = options(to.retries, listener, client);
-                Way::Cm(establish(end, &self.opening, options, deadline)?)
+                QueuePairKind::Cm(establish(end, &self.opening, options, deadline)?)
             }
         };
-        Ok(ConnectedEnd { purpose, way })
+        Ok(ConnectedEnd { purpose, queue_pair })
     }
 }
 
 impl ConnectedEnd {
     /// Sends checked messages to the peer, which serves, and measures round trips.
     pub(super) fn probe(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, StepError> {
-        match &mut self.way {
-            Way::Relay(qp) => Exchange::new(qp).probe(ask),
-            Way::Unreliable(qp) => Exchange::new(qp).probe(ask),
-            Way::Cm(connection) => Exchange::new(connection.qp()).probe(ask),
+        match &mut self.queue_pair {
+            QueuePairKind::Relay(qp) => Exchange::new(qp).probe(ask),
+            QueuePairKind::Unreliable(qp) => Exchange::new(qp).probe(ask),
+            QueuePairKind::Cm(connection) => Exchange::new(connection.qp()).probe(ask),
         }
     }
 
     /// Writes to the peer, which serves, and measures the throughput.
     pub(super) fn stream(&mut self, ask: &Streaming) -> Result<Throughput, StepError> {
-        match &mut self.way {
-            Way::Relay(qp) => Stream::new(qp).write(ask),
-            Way::Unreliable(qp) => Stream::new(qp).write(ask),
-            Way::Cm(connection) => Stream::new(connection.qp()).write(ask),
+        match &mut self.queue_pair {
+            QueuePairKind::Relay(qp) => Stream::new(qp).write(ask),
+            QueuePairKind::Unreliable(qp) => Stream::new(qp).write(ask),
+            QueuePairKind::Cm(connection) => Stream::new(connection.qp()).write(ask),
         }
     }
 
     /// Serves the peer until a stop; returns the number of replies.
     pub(super) fn serve(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, StepError> {
         let purpose = self.purpose;
-        match &mut self.way {
-            Way::Relay(qp) => serve(qp, purpose, stop_flag),
-            Way::Unreliable(qp) => serve(qp, purpose, stop_flag),
-            Way::Cm(connection) => serve(connection.qp(), purpose, stop_flag),
+        match &mut self.queue_pair {
+            QueuePairKind::Relay(qp) => serve(qp, purpose, stop_flag),
+            QueuePairKind::Unreliable(qp) => serve(qp, purpose, stop_flag),
+            QueuePairKind::Cm(connection) => serve(connection.qp(), purpose, stop_flag),
         }
     }
 

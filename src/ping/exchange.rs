@@ -152,7 +152,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
     pub(super) fn serve(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, StepError> {
         let mut answered = 0;
         // A peer that never stops sending must not keep this end in the loop.
-        while !stop_flag.is_asked() {
+        while !stop_flag.is_set() {
             let message = self.next_message(stop_flag).map_err(|why| why.at(self.at))?;
             let Some((slot, length)) = message else { break };
             self.reply(slot, length, stop_flag).map_err(|why| why.at(self.at))?;

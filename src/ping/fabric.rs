@@ -71,7 +71,7 @@ struct AtHost {
     source: Effect,
     /// Effect on pairs with this host as the target.
     target: Effect,
-    trouble: Option<Trouble>,
+    host_fault: Option<HostFault>,
     /// MTU of its network interface, in bytes, if it is not [`NETDEV_MTU`].
     netdev_mtu: Option<u32>,
 }
@@ -81,7 +81,7 @@ const NETDEV_MTU: u32 = 9_000;
 
 /// Fault of a host itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trouble {
+enum HostFault {
     Dead,
     Hung,
     LinkDown,
@@ -170,13 +170,13 @@ impl Fabric {
         let Cell { rail, source, target } = cell;
         let (from, to) =
             (&self.at_host[source * self.rails + rail], &self.at_host[target * self.rails + rail]);
-        let ends = [(to.trouble, Side::Target), (from.trouble, Side::Source)];
-        for (trouble, symptom) in [
-            (Trouble::Dead, Symptom::Dead as fn(Side) -> Symptom),
-            (Trouble::Hung, Symptom::Hung),
-            (Trouble::LinkDown, Symptom::LinkDown),
+        let ends = [(to.host_fault, Side::Target), (from.host_fault, Side::Source)];
+        for (host_fault, symptom) in [
+            (HostFault::Dead, Symptom::Dead as fn(Side) -> Symptom),
+            (HostFault::Hung, Symptom::Hung),
+            (HostFault::LinkDown, Symptom::LinkDown),
         ] {
-            let side = ends.iter().find(|(found, _)| *found == Some(trouble));
+            let side = ends.iter().find(|(found, _)| *found == Some(host_fault));
             if let Some(&(_, side)) = side {
                 return Err(symptom(side));
             }
@@ -188,7 +188,7 @@ impl Fabric {
         if effect.drops_full {
             return Err(Symptom::DropsFull);
         }
-        let draw = noise::Draw::of(self.seed, pass as u64, cell);
+        let draw = noise::NoiseSource::of(self.seed, pass as u64, cell);
         // A message is lost if each attempt loses the message or its acknowledgement.
         let lost = (1.0 - effect.passing.powi(2)).powi(ATTEMPTS);
         if effect.passing < 1.0 && draw.uniform() > (1.0 - lost).powf(MESSAGES) {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::choose::{self, Overrides};
 use super::matrix::Member;
-use super::pair::{self, Effort};
+use super::pair::{self, TestOptions};
 use crate::analyse::verdict::{self, Ends};
 use crate::model::ping::{
     EndEvidence, Evidence, GidMatch, Life, MadEvidence, Measured, Pair, Verdict,
@@ -43,7 +43,7 @@ pub fn run(
     member: &Member<'_>,
     (source, target): (usize, usize),
     to: MadAddressee,
-    effort: &Effort,
+    test_options: &TestOptions,
 ) -> Pair {
     let name = to.to_string();
     let ends = Ends { source: &member.name, target: &name, route: None };
@@ -54,8 +54,8 @@ pub fn run(
     let (Some(inventory), Some(node)) = (member.inventory, member.node) else {
         return pair(super::matrix::unreached_source(member, &ends), Measured::default());
     };
-    let (evidence, mad) = match choose::mad_route_to(inventory, to, &effort.overrides) {
-        Ok((opening, route)) => pair::run_alone(node, CONNECTION, opening, &route, effort),
+    let (evidence, mad) = match choose::mad_route_to(inventory, to, &test_options.overrides) {
+        Ok((opening, route)) => pair::run_alone(node, CONNECTION, opening, &route, test_options),
         Err(error) => {
             let source = Some(error);
             (MadEvidence { is_alone: true, source, ..MadEvidence::default() }, None)

@@ -1,8 +1,8 @@
 //! Runs all pairs of a plan, round by round, and judges the results. `cmd` uses it for `ping`;
 //! `ping/pair.rs` runs each pair.
 
-mod silence;
-mod suspects;
+mod postponed;
+mod retest;
 #[cfg(test)]
 mod tests;
 
@@ -12,14 +12,14 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use self::silence::Silence;
+use self::postponed::PostponedPairs;
 pub use super::choose::Overrides;
 use super::choose::{self, MadPlan, NoMads, Rails};
 use super::node::{Liveness, Node};
 use super::pair;
-pub use super::pair::Effort;
+pub use super::pair::TestOptions;
 use super::plan::{Plan, Turn};
-use super::worker::BEGINNING;
+use super::worker::START_TIMEOUT;
 use crate::analyse::duplicates::Duplicates;
 use crate::analyse::hidden_faults;
 use crate::analyse::mtu;
@@ -39,7 +39,7 @@ const ACK_DOUBLINGS: u8 = 2;
 
 /// Time limit for the first replies of workers. It is longer than the time that a supervisor
 /// gives a worker to start, so that the supervisor has reported a worker that does not start.
-const FIRST_ANSWER: Duration = BEGINNING.saturating_add(Duration::from_secs(1));
+const FIRST_ANSWER: Duration = START_TIMEOUT.saturating_add(Duration::from_secs(1));
 
 /// Number that no connection has. The connections of a run have higher numbers.
 const NO_CONNECTION: u32 = 0;
@@ -57,7 +57,7 @@ pub struct Member<'a> {
 }
 
 /// Caller of a run: ends the run and receives its results.
-pub trait Watch: Sync {
+pub trait RunObserver: Sync {
     /// Returns true if the run was ended. Pairs that were not tested by then are `not_tested`.
     fn is_over(&self) -> bool;
 
@@ -68,10 +68,10 @@ pub trait Watch: Sync {
 
     /// Receives the result of one pair. If the same pair is reported twice, the second result
     /// counts.
-    fn saw(&self, _pair: &Pair) {}
+    fn pair_done(&self, _pair: &Pair) {}
 
     /// Announces a pass and its number of ordered pairs.
-    fn begins(&self, _pass: Pass, _pairs: u64) {}
+    fn pass_started(&self, _pass: Pass, _pairs: u64) {}
 }
 
 /// Part of a run.
@@ -107,12 +107,13 @@ pub struct Results {
 pub fn run(
     members: &[Member<'_>],
     plan: &Plan,
-    effort: &Effort,
+    test_options: &TestOptions,
     topology: Option<&Topology>,
-    watch: &dyn Watch,
+    watch: &dyn RunObserver,
 ) -> Results {
-    let (connections, silence) = (&AtomicU32::new(NO_CONNECTION + 1), Silence::default());
-    let rails = &Rails::of(members.iter().filter_map(|member| member.inventory), &effort.overrides);
+    let (connections, postponed) = (&AtomicU32::new(NO_CONNECTION + 1), PostponedPairs::default());
+    let rails =
+        &Rails::of(members.iter().filter_map(|member| member.inventory), &test_options.overrides);
     let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
     let inventories: Vec<_> = members.iter().map(|member| member.inventory).collect();
     let duplicates = &Duplicates::of(&names, &inventories);
@@ -122,18 +123,18 @@ pub fn run(
         members,
         rails,
         duplicates,
-        effort,
+        test_options,
         topology,
         watch,
         connections,
         crosses,
         only: None,
-        silence: None,
+        postponed: None,
     };
-    watch.begins(Pass::First, plan.count() * rails.tested().count() as u64);
-    let first = Rounds { silence: Some(&silence), ..rounds };
+    watch.pass_started(Pass::First, plan.count() * rails.tested().count() as u64);
+    let first = Rounds { postponed: Some(&postponed), ..rounds };
     let mut results = first.run(plan);
-    results.extend(rounds.run_postponed(&silence.take()));
+    results.extend(rounds.run_postponed(&postponed.take()));
     results.sort_by_key(Pair::cell);
     let back = if watch.is_over() { BTreeSet::new() } else { came_back(members, &results) };
     // Failures of a suspended machine are left out here: they are no evidence of a fault.
@@ -146,10 +147,10 @@ pub fn run(
     let doubtful = doubtful.union(&interrupted(&results)).copied().collect();
     let again = Plan::of(members.len(), &doubtful);
     if again.count() > 0 {
-        watch.begins(Pass::SecondAttempt, again.count());
+        watch.pass_started(Pass::SecondAttempt, again.count());
     }
-    let effort = Effort { ack_doublings: ACK_DOUBLINGS, ..effort.clone() };
-    for again in (Rounds { effort: &effort, ..rounds }).run(&again) {
+    let test_options = TestOptions { ack_doublings: ACK_DOUBLINGS, ..test_options.clone() };
+    for again in (Rounds { test_options: &test_options, ..rounds }).run(&again) {
         // A second attempt runs on all rails, and the end of the run may cut it off. It replaces
         // only the results that caused it.
         if again.verdict.code != Code::NotTested
@@ -158,10 +159,10 @@ pub fn run(
         {
             let first = std::mem::replace(&mut results[at], again);
             results[at].first = Some(first.verdict);
-            watch.saw(&results[at]);
+            watch.pair_done(&results[at]);
         }
     }
-    let outliers = suspects::outliers(&rounds, plan, &results);
+    let outliers = retest::outliers(&rounds, plan, &results);
     let mut warnings = duplicates.warnings.clone();
     warnings.extend(hidden_faults::find(&names, &results, duplicates));
     warnings.extend(mtu::differences(&names, mtu::used_ports(&results)));
@@ -220,7 +221,7 @@ fn interrupted(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
 }
 
 fn deserves_second_attempt(verdict: &Verdict) -> bool {
-    verdict.code.may_be_chance() || verdict.code == Code::PeerDead || verdict.was_interrupted()
+    verdict.code.may_be_random() || verdict.code == Code::PeerDead || verdict.was_interrupted()
 }
 
 /// Inputs that all rounds of a run share.
@@ -229,18 +230,18 @@ struct Rounds<'a> {
     members: &'a [Member<'a>],
     rails: &'a Rails,
     duplicates: &'a Duplicates,
-    effort: &'a Effort,
+    test_options: &'a TestOptions,
     topology: Option<&'a Topology>,
-    watch: &'a dyn Watch,
+    watch: &'a dyn RunObserver,
     /// Number of the next connection. Every connection of a run has its own number.
     connections: &'a AtomicU32,
     /// True if each host is a source and a target at the same time.
     crosses: bool,
     /// The only pairs that run; `None` for all pairs.
     only: Option<&'a BTreeSet<Cell>>,
-    /// Unresponsive hosts, in the first pass only. Their pairs are postponed, and [`Watch::saw`]
+    /// Unresponsive hosts, in the first pass only. Their pairs are postponed, and [`RunObserver::pair_done`]
     /// receives each pair.
-    silence: Option<&'a Silence>,
+    postponed: Option<&'a PostponedPairs>,
 }
 
 impl Rounds<'_> {
@@ -251,9 +252,9 @@ impl Rounds<'_> {
             for ends in turn.ordered() {
                 let pairs = self.run_pair(ends);
                 for pair in &pairs {
-                    if let Some(silence) = self.silence {
-                        self.watch.saw(pair);
-                        silence.note(pair);
+                    if let Some(postponed) = self.postponed {
+                        self.watch.pair_done(pair);
+                        postponed.record(pair);
                     }
                 }
                 results.lock().unwrap_or_else(PoisonError::into_inner).extend(pairs);
@@ -302,13 +303,15 @@ impl Rounds<'_> {
             return same(verdict::one_machine(&names));
         }
         let duplicates = self.duplicates.gids();
-        match choose::choose(from.0, to.0, self.rails, duplicates, &self.effort.overrides) {
+        match choose::choose(from.0, to.0, self.rails, duplicates, &self.test_options.overrides) {
             Ok(routes) => routes
                 .into_iter()
                 .map(|(rail, route)| (Cell { rail, source, target }, route))
                 .filter(|(cell, _)| self.runs(*cell))
                 .filter_map(|(cell, route)| match route {
-                    Ok(_) if self.silence.is_some_and(|silence| silence.postpones(cell)) => None,
+                    Ok(_) if self.postponed.is_some_and(|postponed| postponed.postpones(cell)) => {
+                        None
+                    }
                     Ok(route) => Some(self.run_route(cell, (from.1, to.1), route)),
                     Err(why) => Some(unrouted(cell.rail, source, target, why.verdict(&names))),
                 })
@@ -330,8 +333,8 @@ impl Rounds<'_> {
     fn mad_plan(&self, cell: Cell, route: &Route) -> Option<Result<MadPlan, NoMads>> {
         let inventory = |host: usize| self.members[host].inventory;
         let (source, target) = inventory(cell.source).zip(inventory(cell.target))?;
-        let is_wanted = self.effort.tests.contains(&Test::Mad);
-        is_wanted.then(|| choose::mad_plan(source, target, route, &self.effort.overrides))
+        let is_wanted = self.test_options.tests.contains(&Test::Mad);
+        is_wanted.then(|| choose::mad_plan(source, target, route, &self.test_options.overrides))
     }
 
     fn run_route(&self, cell: Cell, ends: (&dyn Node, &dyn Node), mut route: Route) -> Pair {
@@ -346,7 +349,8 @@ impl Rounds<'_> {
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
         let mads = self.mad_plan(cell, &route);
         let began = clock::now();
-        let mut outcome = pair::run(ends.0, ends.1, number, &route, self.effort, mads.as_ref());
+        let mut outcome =
+            pair::run(ends.0, ends.1, number, &route, self.test_options, mads.as_ref());
         // The end of a run itself causes failures: a failure after it is not reported.
         if self.watch.is_over() {
             return not_tested();
@@ -361,7 +365,7 @@ impl Rounds<'_> {
         let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
         let names = self.ends(source, target, Some(&route));
         let mut verdict = verdict::judge(&outcome.evidence, &names);
-        if verdict.code.may_be_standstill() && clock::stood_still_since(began) {
+        if verdict.code.may_be_pause() && clock::paused_since(began) {
             verdict = verdict::interrupted(&verdict);
         }
         Pair {

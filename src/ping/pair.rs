@@ -28,7 +28,7 @@ use crate::model::probe::{
 
 /// Amount of work for each pair.
 #[derive(Debug, Clone)]
-pub struct Effort {
+pub struct TestOptions {
     /// Number of this run, which every message contains.
     pub nonce: u64,
     /// Tests besides the checked messages of three sizes, which are always sent.
@@ -52,7 +52,7 @@ pub struct Effort {
     pub overrides: Overrides,
 }
 
-impl Effort {
+impl TestOptions {
     /// True if only management datagrams (MADs) are tested.
     fn is_mad_alone(&self) -> bool {
         Test::is_mad_alone(&self.tests)
@@ -94,7 +94,7 @@ const STOP: Duration = Duration::from_millis(1_500);
 
 /// Evidence and measurements of a pair, and the properties of its route that were found on the
 /// way.
-pub(super) struct Outcome {
+pub(super) struct PairOutcome {
     pub(super) evidence: Evidence,
     pub(super) measured: Measured,
     pub(super) mtu: Option<u32>,
@@ -110,27 +110,27 @@ pub(super) fn run(
     target: &dyn Node,
     connection: u32,
     route: &Route,
-    effort: &Effort,
+    test_options: &TestOptions,
     mads: Option<&Result<MadPlan, NoMads>>,
-) -> Outcome {
-    let (seen, proof) = (Seen::default(), proof());
-    let mut talk = Talk { source, target, connection, route, effort, proof, seen };
-    if let Some(mads) = mads.filter(|_| effort.is_mad_alone()) {
-        talk.run_mads(mads);
-        return talk.outcome();
+) -> PairOutcome {
+    let (results, proof) = (PairResults::default(), proof());
+    let mut run = PairRun { source, target, connection, route, test_options, proof, results };
+    if let Some(mads) = mads.filter(|_| test_options.is_mad_alone()) {
+        run.run_mads(mads);
+        return run.outcome();
     }
-    talk.run_messages();
-    if let Some(mads) = mads.filter(|_| talk.is_well()) {
-        talk.run_mads(mads);
+    run.run_messages();
+    if let Some(mads) = mads.filter(|_| run.is_well()) {
+        run.run_mads(mads);
     }
     // Each further test opens its own connection after the connection before it is closed.
-    if talk.seen.passed && effort.wants(Test::Unreliable) {
-        talk.run_unreliable();
+    if run.results.passed && test_options.wants(Test::Unreliable) {
+        run.run_unreliable();
     }
-    if talk.is_well() && route.method != Method::Datagrams && effort.wants(Test::Bandwidth) {
-        talk.run_stream();
+    if run.is_well() && route.method != Method::Datagrams && test_options.wants(Test::Bandwidth) {
+        run.run_stream();
     }
-    talk.outcome()
+    run.outcome()
 }
 
 /// Returns random numbers for one pair; without them, neither TCP nor `rdma_cm` connects.
@@ -139,7 +139,7 @@ fn proof() -> Option<[u64; 2]> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct PairResults {
     source: Option<StepError>,
     target: Option<StepError>,
     tcp: Option<Result<RoundTrips, StepError>>,
@@ -155,38 +155,38 @@ struct Seen {
     port_mtus: Option<(u32, u32)>,
 }
 
-struct Talk<'a> {
+struct PairRun<'a> {
     source: &'a dyn Node,
     target: &'a dyn Node,
     connection: u32,
     route: &'a Route,
-    effort: &'a Effort,
+    test_options: &'a TestOptions,
     /// Numbers by which both ends of a TCP or `rdma_cm` connection identify each other.
     proof: Option<[u64; 2]>,
-    seen: Seen,
+    results: PairResults,
 }
 
-impl Talk<'_> {
+impl PairRun<'_> {
     fn is_well(&self) -> bool {
-        self.seen.passed && self.seen.source.is_none() && self.seen.target.is_none()
+        self.results.passed && self.results.source.is_none() && self.results.target.is_none()
     }
 
     /// Returns the outcome after all connections are closed.
-    fn outcome(self) -> Outcome {
+    fn outcome(self) -> PairOutcome {
         let has_broken =
-            self.seen.unreliable.as_ref().is_some_and(|(_, failure)| failure.is_some());
-        let has_lost_mads = self.seen.mads.as_ref().is_some_and(|(seen, _)| seen.answered == 0);
-        let is_alone = self.effort.is_mad_alone();
+            self.results.unreliable.as_ref().is_some_and(|(_, failure)| failure.is_some());
+        let has_lost_mads = self.results.mads.as_ref().is_some_and(|(seen, _)| seen.answered == 0);
+        let is_alone = self.test_options.is_mad_alone();
         let is_doubtful = has_lost_mads || (!is_alone && (!self.is_well() || has_broken));
         // A failure is attributed to a host only after the host had time to show that it is
         // alive.
         let life = |node: &dyn Node| if is_doubtful { node.life() } else { Life::Alive };
         let (target, source) = (life(self.target), life(self.source));
-        let seen = self.seen;
+        let seen = self.results;
         let tcp_passes = seen.tcp.as_ref().map(Result::is_ok);
         let (unreliable, unreliable_failure) = seen.unreliable.unzip();
         let (mad, mad_pings) = seen.mads.unzip();
-        Outcome {
+        PairOutcome {
             mtu: seen.mtu,
             port_mtus: seen.port_mtus,
             measured: Measured {
@@ -208,7 +208,7 @@ impl Talk<'_> {
                     self.route.target.gid,
                 ),
                 datagrams: seen.datagrams,
-                wants_datagrams: self.effort.wants(Test::Datagrams),
+                wants_datagrams: self.test_options.wants(Test::Datagrams),
                 unreliable: unreliable_failure.flatten(),
                 mad,
                 tcp: seen.tcp,
@@ -266,16 +266,16 @@ impl Talk<'_> {
                 gid_index: port.gid_index,
                 gid: port.gid,
                 pkey_index: port.pkey_index,
-                service_level: self.effort.overrides.service_level,
-                traffic_class: self.effort.overrides.traffic_class,
+                service_level: self.test_options.overrides.service_level,
+                traffic_class: self.test_options.overrides.traffic_class,
                 tcp_address: choose::tcp_address(port),
                 netdev: port.netdev.clone(),
                 soft_roce: port.driver.as_deref() == Some(SOFT_ROCE),
                 method: self.route.method,
                 purpose,
-                qkey: (is_first && self.route.unreliable).then(|| self.effort.qkey()),
+                qkey: (is_first && self.route.unreliable).then(|| self.test_options.qkey()),
                 proof: self.proof,
-                tcp_stream: is_first && self.effort.wants(Test::TcpBandwidth),
+                tcp_stream: is_first && self.test_options.wants(Test::TcpBandwidth),
                 role,
             })
         };
@@ -284,7 +284,7 @@ impl Talk<'_> {
 
     /// Returns the path MTU: the requested one, or the smaller MTU of both ports.
     fn mtu(&self, here: &Opened, there: &Opened) -> u32 {
-        self.effort.overrides.mtu.unwrap_or(here.mtu.min(there.mtu))
+        self.test_options.overrides.mtu.unwrap_or(here.mtu.min(there.mtu))
     }
 
     /// Returns the acts that connect both ends, the act of the source first.
@@ -331,11 +331,11 @@ impl Talk<'_> {
         wait: Duration,
     ) -> Option<(StepResult, StepResult)> {
         let (here, there) = self.ask_both(source, target, stage, wait);
-        let keep = |answer: Answer, seen: &mut Option<StepError>| {
-            answer.map_err(|error| *seen = Some(error)).ok()
+        let keep = |answer: Answer, failure: &mut Option<StepError>| {
+            answer.map_err(|error| *failure = Some(error)).ok()
         };
-        let here = keep(here, &mut self.seen.source);
-        let there = keep(there, &mut self.seen.target);
+        let here = keep(here, &mut self.results.source);
+        let there = keep(there, &mut self.results.target);
         here.zip(there)
     }
 
@@ -349,7 +349,7 @@ impl Talk<'_> {
     }
 
     fn confused<T>(&mut self, stage: Stage) -> Option<T> {
-        self.seen.source = Some(confused(stage));
+        self.results.source = Some(confused(stage));
         None
     }
 

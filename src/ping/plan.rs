@@ -48,7 +48,7 @@ impl Turn {
 
 /// Options that select pairs and arrange them in rounds.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Choice {
+pub struct PlanOptions {
     /// Arrangement in rounds; `None` for the default.
     pub schedule: Option<Schedule>,
     /// Smallest number of peers of each host, as far as it has enough; `None` for all peers.
@@ -74,16 +74,16 @@ pub struct PlanError {
 #[derive(Debug, Clone)]
 pub struct Plan {
     pairs: Pairs,
-    choice: Choice,
+    choice: PlanOptions,
     schedule: Schedule,
     /// Hosts in the order of the schedule.
     order: Vec<u32>,
-    rounds: Rounds,
+    rounds: RoundMethod,
 }
 
 /// Method by which rounds are made.
 #[derive(Debug, Clone)]
-enum Rounds {
+enum RoundMethod {
     /// Circle method over all hosts.
     Circle,
     /// Clients and servers, two sets of hosts without a common host.
@@ -108,7 +108,7 @@ impl Plan {
     /// The hosts are too many, or the choice contradicts itself.
     pub fn new(
         pairs: Pairs,
-        choice: Choice,
+        choice: PlanOptions,
         topology: Option<&Topology>,
     ) -> Result<Self, PlanError> {
         let hosts = pairs.hosts();
@@ -136,16 +136,16 @@ impl Plan {
         if schedule == Schedule::Random {
             random.shuffle(&mut order);
         }
-        let mut plan = Self { pairs, choice, schedule, order, rounds: Rounds::Circle };
+        let mut plan = Self { pairs, choice, schedule, order, rounds: RoundMethod::Circle };
         plan.rounds = match (schedule, choice.peers) {
-            (Schedule::Bisection, _) => Rounds::Listed(plan.halves()),
+            (Schedule::Bisection, _) => RoundMethod::Listed(plan.halves()),
             (Schedule::Shift, peers) => {
-                Rounds::Shift(peers.unwrap_or(hosts).min(hosts.saturating_sub(1)))
+                RoundMethod::Shift(peers.unwrap_or(hosts).min(hosts.saturating_sub(1)))
             }
-            (_, Some(peers)) => Rounds::Listed(sample::choose(&plan, peers, topology)),
+            (_, Some(peers)) => RoundMethod::Listed(sample::choose(&plan, peers, topology)),
             (_, None) => match plan.pairs.sides(&plan.order) {
-                Some((clients, servers)) => Rounds::Between(clients, servers),
-                None => Rounds::Circle,
+                Some((clients, servers)) => RoundMethod::Between(clients, servers),
+                None => RoundMethod::Circle,
             },
         };
         Ok(plan)
@@ -154,9 +154,9 @@ impl Plan {
     /// Returns the plan of every ordered pair.
     #[must_use]
     pub fn all(hosts: usize) -> Self {
-        let (choice, schedule) = (Choice::default(), Schedule::Circle);
+        let (choice, schedule) = (PlanOptions::default(), Schedule::Circle);
         let order = (0..u32::try_from(hosts).unwrap_or(u32::MAX)).collect();
-        Self { pairs: Pairs::all(hosts), choice, schedule, order, rounds: Rounds::Circle }
+        Self { pairs: Pairs::all(hosts), choice, schedule, order, rounds: RoundMethod::Circle }
     }
 
     /// Returns the plan of the given ordered pairs only.
@@ -165,20 +165,20 @@ impl Plan {
         let pairs = Pairs::listed(hosts, wanted.clone());
         let edges = wanted.iter().map(|&(a, b)| (a.min(b), a.max(b)));
         let edges: BTreeSet<_> = edges.collect();
-        let rounds = Rounds::Listed(sample::pack(hosts, edges.into_iter()));
+        let rounds = RoundMethod::Listed(sample::pack(hosts, edges.into_iter()));
         let (schedule, order) = (Schedule::Circle, Vec::new());
-        Self { pairs, choice: Choice::default(), schedule, order, rounds }
+        Self { pairs, choice: PlanOptions::default(), schedule, order, rounds }
     }
 
     /// Returns the number of rounds; some rounds may be empty.
     #[must_use]
     pub fn rounds(&self) -> usize {
         match &self.rounds {
-            Rounds::Circle => seats(self.order.len()).saturating_sub(1),
-            Rounds::Between(clients, servers) if clients.is_empty() || servers.is_empty() => 0,
-            Rounds::Between(clients, servers) => clients.len().max(servers.len()),
-            Rounds::Shift(rounds) => *rounds,
-            Rounds::Listed(rounds) => rounds.len(),
+            RoundMethod::Circle => seats(self.order.len()).saturating_sub(1),
+            RoundMethod::Between(clients, servers) if clients.is_empty() || servers.is_empty() => 0,
+            RoundMethod::Between(clients, servers) => clients.len().max(servers.len()),
+            RoundMethod::Shift(rounds) => *rounds,
+            RoundMethod::Listed(rounds) => rounds.len(),
         }
     }
 
@@ -189,8 +189,8 @@ impl Plan {
         let hosts = self.order.len();
         let at = |place: usize| self.order.get(place).map_or(place, |&host| host as usize);
         let edges: Vec<(usize, usize)> = match &self.rounds {
-            Rounds::Circle => circle(hosts, round).map(|(a, b)| (at(a), at(b))).collect(),
-            Rounds::Between(clients, servers) => {
+            RoundMethod::Circle => circle(hosts, round).map(|(a, b)| (at(a), at(b))).collect(),
+            RoundMethod::Between(clients, servers) => {
                 let most = clients.len().max(servers.len());
                 let meet = |(place, &client): (usize, &u32)| {
                     let server = servers.get((place + round) % most)?;
@@ -198,14 +198,14 @@ impl Plan {
                 };
                 clients.iter().enumerate().filter_map(meet).collect()
             }
-            Rounds::Shift(_) => {
+            RoundMethod::Shift(_) => {
                 let ordered = (0..hosts).map(|place| (at(place), at((place + round + 1) % hosts)));
                 let wanted = ordered.filter(|&(source, target)| self.pairs.wants(source, target));
                 return wanted
                     .map(|(source, target)| Turn { source, target, back: false })
                     .collect();
             }
-            Rounds::Listed(rounds) => {
+            RoundMethod::Listed(rounds) => {
                 let listed = rounds.get(round).into_iter().flatten();
                 listed.map(|&(a, b)| (a as usize, b as usize)).collect()
             }
@@ -216,7 +216,7 @@ impl Plan {
     /// Returns the number of ordered pairs that run one after the other, in all rounds together.
     fn in_turn(&self) -> usize {
         let longest = |round| self.round(round).iter().map(|turn| turn.ordered().count()).max();
-        if matches!(self.rounds, Rounds::Circle) && self.pairs.is_all() {
+        if matches!(self.rounds, RoundMethod::Circle) && self.pairs.is_all() {
             // All rounds are as long as the first one.
             return self.rounds() * longest(0).unwrap_or(0);
         }
@@ -227,8 +227,8 @@ impl Plan {
     #[must_use]
     pub fn count(&self) -> u64 {
         match &self.rounds {
-            Rounds::Circle | Rounds::Between(..) => self.pairs.count(),
-            Rounds::Shift(_) | Rounds::Listed(_) => {
+            RoundMethod::Circle | RoundMethod::Between(..) => self.pairs.count(),
+            RoundMethod::Shift(_) | RoundMethod::Listed(_) => {
                 let of_round =
                     |round| self.round(round).into_iter().map(|turn| turn.ordered().count());
                 (0..self.rounds()).flat_map(of_round).sum::<usize>() as u64
@@ -286,7 +286,10 @@ impl Plan {
     #[must_use]
     pub fn tally_of(&self, rounds: usize, rails: usize, topology: Option<&Topology>) -> Tally {
         let hosts = self.pairs.hosts();
-        if matches!(self.rounds, Rounds::Circle) && self.pairs.is_all() && rounds >= self.rounds() {
+        if matches!(self.rounds, RoundMethod::Circle)
+            && self.pairs.is_all()
+            && rounds >= self.rounds()
+        {
             // Ten thousand hosts have fifty million turns. Their tally is computed without them.
             return Tally::of_all(hosts, topology, self.count() * rails as u64);
         }

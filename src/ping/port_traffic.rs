@@ -21,13 +21,13 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Counters of a port when a connection was opened.
 #[derive(Debug)]
-pub(super) struct PortTraffic {
+pub(super) struct TrafficBaseline {
     device: String,
     port: u8,
     before: Option<Traffic>,
 }
 
-impl PortTraffic {
+impl TrafficBaseline {
     /// Reads the present counters of a port.
     pub(super) fn of(device: &str, port: u8) -> Self {
         Self { device: device.to_owned(), port, before: counted(device, port) }

@@ -8,7 +8,7 @@ use super::fabric::{Fabric, Pass, Symptom};
 use super::plan::{Plan, Tally};
 use crate::analyse::mtu::{self, UsedPort};
 use crate::analyse::outliers;
-use crate::analyse::root_cause::{Trial, findings_of_rail, findings_over, second_attempt_of};
+use crate::analyse::root_cause::{TestedPair, findings_of_rail, findings_over, second_attempt_of};
 use crate::analyse::verdict::{self, Ends};
 use crate::model::ping::{
     Cell, Code, Finding, Grid, Measured, Outlier, Pair, PairTransport, PingHost, PingReport,
@@ -201,13 +201,13 @@ impl<'a> Run<'a> {
 
     /// Returns the results of the pairs of a rail; none if no pair failed, because then there is
     /// nothing to explain.
-    fn trials(&self, rail: usize) -> Vec<Trial<'_>> {
+    fn trials(&self, rail: usize) -> Vec<TestedPair<'_>> {
         if !self.grid.told(rail).any(|(_, code)| code.is_failure()) {
             return Vec::new();
         }
         let trial = |(cell, code): (Cell, Code)| {
             let verdict = if code == self.well.code { &self.well } else { self.verdict(cell) };
-            Trial { source: cell.source, target: cell.target, verdict, was_tried: true }
+            TestedPair { source: cell.source, target: cell.target, verdict, was_tried: true }
         };
         self.grid.told(rail).map(trial).collect()
     }

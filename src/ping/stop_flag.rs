@@ -14,7 +14,7 @@ pub(super) struct StopFlag<'a> {
 }
 
 impl StopFlag<'_> {
-    pub(super) fn is_asked(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         self.stopped.load(Ordering::Relaxed) > self.question
     }
 }
@@ -22,7 +22,7 @@ impl StopFlag<'_> {
 #[test]
 fn a_late_stop_ends_no_later_act() {
     let stopped = AtomicU64::new(0);
-    let stop_flag = |question| StopFlag { stopped: &stopped, question }.is_asked();
+    let stop_flag = |question| StopFlag { stopped: &stopped, question }.is_set();
     assert!(!stop_flag(1));
     stopped.fetch_max(5, Ordering::Relaxed);
     assert!(stop_flag(4) && !stop_flag(5) && !stop_flag(6));

@@ -53,7 +53,7 @@ const LEAVE: Duration = Duration::from_secs(2);
 
 /// Message between the two ends of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Note {
+enum StreamMessage {
     /// The source requests an address for its writes.
     Begin(u64),
     /// The target offers this memory.
@@ -64,7 +64,7 @@ enum Note {
     Seen(u64),
 }
 
-impl Note {
+impl StreamMessage {
     fn encode(self) -> [u8; NOTE] {
         let words = match self {
             Self::Memory(Remote { address, key }) => [1, address, key.into()],
@@ -140,8 +140,8 @@ impl<'a, T: Connected> Stream<'a, T> {
 
     fn measure(&mut self, ask: &Streaming) -> Result<Throughput, Failure> {
         let reply = Duration::from_millis(u64::from(ask.reply_ms));
-        self.send(Note::Begin(ask.nonce))?;
-        let Note::Memory(remote) = self.note(reply)? else { return Err(unexpected()) };
+        self.send(StreamMessage::Begin(ask.nonce))?;
+        let StreamMessage::Memory(remote) = self.note(reply)? else { return Err(unexpected()) };
         let mut bytes = Vec::new();
         fill(&mut bytes, ask.nonce, 0, Kind::Full, BLOCK, false);
         self.qp.write(0, &bytes)?;
@@ -171,9 +171,9 @@ impl<'a, T: Connected> Stream<'a, T> {
             let goes_on = self.moved.is_some_and(|moved| moved.elapsed() < HALT);
             return if goes_on { Ok(seen) } else { Err(Failure::NoCompletion) };
         }
-        self.send(Note::Written(ask.nonce))?;
+        self.send(StreamMessage::Written(ask.nonce))?;
         match self.note(reply)? {
-            Note::Seen(nonce) if nonce == ask.nonce => Ok(seen),
+            StreamMessage::Seen(nonce) if nonce == ask.nonce => Ok(seen),
             _ => Err(unexpected()),
         }
     }
@@ -186,16 +186,16 @@ impl<'a, T: Connected> Stream<'a, T> {
     fn attend(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, Failure> {
         let mut answered = 0;
         // A peer that never stops sending must not keep this end in the loop.
-        while !stop_flag.is_asked() {
+        while !stop_flag.is_set() {
             let waits = PollWait::new(Duration::MAX).unless(stop_flag);
             let Some(slot) = self.await_note(waits)? else { break };
             let nonce = match self.read(slot)? {
-                Note::Begin(_) => {
-                    self.send(Note::Memory(self.qp.buffer().remote()))?;
+                StreamMessage::Begin(_) => {
+                    self.send(StreamMessage::Memory(self.qp.buffer().remote()))?;
                     continue;
                 }
-                Note::Written(nonce) => nonce,
-                Note::Memory(_) | Note::Seen(_) => return Err(unexpected()),
+                StreamMessage::Written(nonce) => nonce,
+                StreamMessage::Memory(_) | StreamMessage::Seen(_) => return Err(unexpected()),
             };
             let (mut wanted, mut got) = (Vec::new(), vec![0; BLOCK]);
             fill(&mut wanted, nonce, 0, Kind::Full, BLOCK, false);
@@ -205,14 +205,14 @@ impl<'a, T: Connected> Stream<'a, T> {
                     "the data written by RDMA differs from byte {at} of {BLOCK}"
                 )));
             }
-            self.send(Note::Seen(nonce))?;
+            self.send(StreamMessage::Seen(nonce))?;
             answered += 1;
         }
         Ok(answered)
     }
 
     /// Waits for a note from the peer.
-    fn note(&mut self, limit: Duration) -> Result<Note, Failure> {
+    fn note(&mut self, limit: Duration) -> Result<StreamMessage, Failure> {
         let slot = self.await_note(PollWait::new(limit))?.ok_or(Failure::NoReply)?;
         self.read(slot)
     }
@@ -226,14 +226,14 @@ impl<'a, T: Connected> Stream<'a, T> {
         })
     }
 
-    fn read(&mut self, slot: usize) -> Result<Note, Failure> {
+    fn read(&mut self, slot: usize) -> Result<StreamMessage, Failure> {
         let mut bytes = [0; NOTE];
         self.qp.buffer().read(RECEIVED + slot * NOTE, &mut bytes)?;
         post_receive(self.qp, slot)?;
-        Note::decode(&bytes).ok_or_else(unexpected)
+        StreamMessage::decode(&bytes).ok_or_else(unexpected)
     }
 
-    fn send(&mut self, note: Note) -> Result<(), Failure> {
+    fn send(&mut self, note: StreamMessage) -> Result<(), Failure> {
         if self.notes > 0 {
             let has_left = PollWait::new(LEAVE).until(|_| {
                 self.poll()?;
@@ -305,25 +305,30 @@ mod tests {
 
     #[test]
     fn what_an_end_notes_the_other_reads() {
-        let memory = Note::Memory(Remote { address: 0x7f00_0000_1000, key: 0xdead_beef });
-        for note in [Note::Begin(1), memory, Note::Written(7), Note::Seen(u64::MAX)] {
-            assert_eq!(Note::decode(&note.encode()), Some(note));
+        let memory = StreamMessage::Memory(Remote { address: 0x7f00_0000_1000, key: 0xdead_beef });
+        for note in [
+            StreamMessage::Begin(1),
+            memory,
+            StreamMessage::Written(7),
+            StreamMessage::Seen(u64::MAX),
+        ] {
+            assert_eq!(StreamMessage::decode(&note.encode()), Some(note));
         }
     }
 
     #[test]
     fn stale_or_foreign_memory_is_no_note() {
-        assert_eq!(Note::decode(&[0; NOTE]), None);
-        let mut bytes = Note::Seen(7).encode();
+        assert_eq!(StreamMessage::decode(&[0; NOTE]), None);
+        let mut bytes = StreamMessage::Seen(7).encode();
         bytes[8] ^= 1;
-        assert_eq!(Note::decode(&bytes), None);
+        assert_eq!(StreamMessage::decode(&bytes), None);
         let mut wide = [1, 2, u64::MAX];
         wide[0] = 1;
-        let mut text = Note::Seen(0).encode();
+        let mut text = StreamMessage::Seen(0).encode();
         let all = wide.into_iter().chain([seal(wide), BLOCK as u64]);
         for (chunk, word) in text.chunks_exact_mut(8).zip(all) {
             chunk.copy_from_slice(&word.to_le_bytes());
         }
-        assert_eq!(Note::decode(&text), None, "a key of more than 32 bits");
+        assert_eq!(StreamMessage::decode(&text), None, "a key of more than 32 bits");
     }
 }

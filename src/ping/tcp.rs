@@ -52,7 +52,7 @@ fn answer(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
 
 /// Start of a TCP connection: the address and the interface of the RDMA port.
 #[derive(Debug, Clone, Default)]
-pub(super) struct From {
+pub(super) struct TcpSource {
     /// Address of the port.
     pub(super) address: Option<SocketAddr>,
     /// Interface of the port; `None` if the kernel names none (siw).
@@ -64,7 +64,7 @@ pub(super) struct From {
     pub(super) needs_route: bool,
 }
 
-impl From {
+impl TcpSource {
     /// Fails if the interface of the port does not lead to the address.
     pub(super) fn check(&self, remote: SocketAddr) -> io::Result<()> {
         let is_refused = self.needs_route
@@ -80,7 +80,7 @@ impl From {
 
 /// Measures round trips to the echo server of a peer ([`start_echo`]), over the interface that
 /// RDMA uses.
-pub(super) fn probe(from: &From, ask: &TcpProbing) -> Result<RoundTrips, StepError> {
+pub(super) fn probe(from: &TcpSource, ask: &TcpProbing) -> Result<RoundTrips, StepError> {
     measure(from, ask).map_err(|error| tcp_error(&error, ask.remote))
 }
 
@@ -94,7 +94,7 @@ pub(super) fn tcp_error(error: &io::Error, remote: SocketAddr) -> StepError {
 }
 
 /// Connects to the peer, and verifies that it is the other end of the pair.
-pub(super) fn connect(from: &From, remote: SocketAddr) -> io::Result<TcpStream> {
+pub(super) fn connect(from: &TcpSource, remote: SocketAddr) -> io::Result<TcpStream> {
     let no_proof = || io::Error::new(io::ErrorKind::InvalidInput, "the pair has no numbers");
     let proof = from.proof.ok_or_else(no_proof)?;
     from.check(remote)?;
@@ -113,7 +113,7 @@ pub(super) fn connect(from: &From, remote: SocketAddr) -> io::Result<TcpStream> 
     Ok(stream)
 }
 
-fn measure(from: &From, ask: &TcpProbing) -> io::Result<RoundTrips> {
+fn measure(from: &TcpSource, ask: &TcpProbing) -> io::Result<RoundTrips> {
     let mut stream = connect(from, ask.remote)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(ANSWER))?;
@@ -155,8 +155,8 @@ mod tests {
 
     const PAIR: [u64; 2] = [3, 4];
 
-    fn from() -> From {
-        From { proof: Some(PAIR.into()), ..From::default() }
+    fn from() -> TcpSource {
+        TcpSource { proof: Some(PAIR.into()), ..TcpSource::default() }
     }
 
     fn echo() -> Acceptor {
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_way_starts_at_the_address_of_the_port() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let from = From { address: Some("127.0.0.77:0".parse().unwrap()), ..from() };
+        let from = TcpSource { address: Some("127.0.0.77:0".parse().unwrap()), ..from() };
         let remote = listener.local_addr().unwrap();
         let peer = std::thread::spawn(move || {
             let (mut stream, peer) = listener.accept().unwrap();
@@ -199,19 +199,19 @@ mod tests {
     #[test]
     fn an_address_that_is_not_ours_is_no_way() {
         let echo = echo();
-        let from = From { address: Some("192.0.2.1:0".parse().unwrap()), ..from() };
+        let from = TcpSource { address: Some("192.0.2.1:0".parse().unwrap()), ..from() };
         assert!(probe(&from, &ask(echo.address())).is_err());
     }
 
     #[test]
     fn an_address_to_which_the_own_interface_does_not_lead_is_not_connected_to() {
         let own = Some("127.0.0.1:0".parse().unwrap());
-        let from = From { address: own, needs_route: true, ..from() };
+        let from = TcpSource { address: own, needs_route: true, ..from() };
         let echo = echo();
         assert!(probe(&from, &ask(echo.address())).is_ok());
         let error = probe(&from, &ask("192.0.2.1:22".parse().unwrap())).unwrap_err();
         assert!(error.detail.contains("no route of the port leads"), "{}", error.detail);
-        let unknown = From { address: None, ..from };
+        let unknown = TcpSource { address: None, ..from };
         assert!(probe(&unknown, &ask(echo.address())).is_err());
     }
 
@@ -219,7 +219,7 @@ mod tests {
     fn another_pair_is_not_answered() {
         let echo = echo();
         for pair in [Some([3, 5].into()), Some([5, 4].into()), None] {
-            let from = From { proof: pair, ..from() };
+            let from = TcpSource { proof: pair, ..from() };
             assert!(probe(&from, &ask(echo.address())).is_err(), "{pair:?}");
         }
         assert!(probe(&from(), &ask(echo.address())).is_ok());

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::acceptor::{Acceptor, LOOK, Proof, is_wait};
-use super::tcp::{From, connect, tcp_error};
+use super::tcp::{TcpSource, connect, tcp_error};
 use super::throughput::Marks;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, TcpStreaming, Throughput};
@@ -52,11 +52,11 @@ fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
 }
 
 /// Writes to the reader of a peer ([`start_reader`]) for the requested time.
-pub(super) fn write(from: &From, ask: &TcpStreaming) -> Result<Throughput, StepError> {
+pub(super) fn write(from: &TcpSource, ask: &TcpStreaming) -> Result<Throughput, StepError> {
     measure(from, ask).map_err(|error| tcp_error(&error, ask.remote))
 }
 
-fn measure(from: &From, ask: &TcpStreaming) -> io::Result<Throughput> {
+fn measure(from: &TcpSource, ask: &TcpStreaming) -> io::Result<Throughput> {
     let flows: Vec<TcpStream> =
         (0..FLOWS).map(|_| connect(from, ask.remote)).collect::<io::Result<_>>()?;
     for flow in &flows {
@@ -152,8 +152,8 @@ mod tests {
 
     const PAIR: [u64; 2] = [3, 4];
 
-    fn from() -> From {
-        From { proof: Some(PAIR.into()), ..From::default() }
+    fn from() -> TcpSource {
+        TcpSource { proof: Some(PAIR.into()), ..TcpSource::default() }
     }
 
     fn ask(remote: SocketAddr) -> TcpStreaming {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use connection::Handle;
 
-use super::datagram::Ports;
+use super::datagram::DatagramPorts;
 use crate::model::probe::{Act, Cause, Stage, StepError, StepResult};
 use crate::wire::{FrameReader, FrameWriter, FromWorker, ToWorker, WireError, WorkerReply};
 
@@ -23,15 +23,15 @@ pub const HEARTBEAT: Duration = Duration::from_millis(250);
 
 /// Longest time until the first heartbeat of a worker. On an emulated host that has just booted,
 /// it takes more than two seconds.
-pub const BEGINNING: Duration = Duration::from_secs(5);
+pub const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Largest number of connections of a worker.
 const CONNECTIONS: usize = 1_024;
 
 /// Output of a worker: any thread sends a reply as one frame.
-pub(super) struct Answers<W>(Mutex<FrameWriter<W>>);
+pub(super) struct ReplyWriter<W>(Mutex<FrameWriter<W>>);
 
-impl<W: Write> Answers<W> {
+impl<W: Write> ReplyWriter<W> {
     /// Returns false if the reader has closed the output.
     fn send(&self, message: &FromWorker) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).write(message).is_ok()
@@ -48,7 +48,7 @@ impl<W: Write> Answers<W> {
 /// # Errors
 /// The input does not follow the protocol.
 pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), WireError> {
-    let answers = Arc::new(Answers(Mutex::new(FrameWriter::new(output))));
+    let answers = Arc::new(ReplyWriter(Mutex::new(FrameWriter::new(output))));
     let alive = Arc::clone(&answers);
     thread::Builder::new().name("heartbeat".into()).spawn(move || {
         while alive.send(&FromWorker::Alive) {
@@ -57,7 +57,7 @@ pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), 
     })?;
     let mut reader = FrameReader::new(input);
     let mut connections: HashMap<u32, Handle> = HashMap::new();
-    let ports = Arc::new(Ports::default());
+    let ports = Arc::new(DatagramPorts::default());
     while let Some(ToWorker { id, step }) = reader.read()? {
         match step.act {
             Act::Open(opening) if connections.len() < CONNECTIONS => {

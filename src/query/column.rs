@@ -1,6 +1,6 @@
 //! Defines listings and their columns. Each listing of this module implements [`Listing`].
 
-use super::{Key, Value};
+use super::{MetricLabel, Value};
 use crate::model::Part;
 
 /// A listing: the type of its rows, and its columns.
@@ -19,7 +19,7 @@ pub trait Listing: Sized + 'static {
     const FOLDS: bool = true;
 
     /// Keys that identify a row, from the host down.
-    const KEYS: &'static [Key];
+    const KEYS: &'static [MetricLabel];
 
     /// Columns, in their order.
     const COLUMNS: &'static [Column<Self>];
@@ -42,7 +42,7 @@ pub enum Align {
 
 /// Condition for a column to be shown without being requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShowCondition {
     /// Always.
     Always,
     /// If rows are not folded, or with `-v`. The column has another value in each row, which
@@ -66,7 +66,7 @@ pub enum Shown {
 
 /// Meaning of the values of a column. It can change their color, but not their text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
+pub enum ValueMeaning {
     /// No special meaning.
     Plain,
     /// Received traffic.
@@ -93,9 +93,9 @@ pub struct Column<L: Listing> {
     /// Alignment of the cells.
     pub align: Align,
     /// Condition for showing the column by default.
-    pub shown: Shown,
+    pub shown: ShowCondition,
     /// Meaning of the values.
-    pub meaning: Meaning,
+    pub meaning: ValueMeaning,
     /// Help text for `-o help`, one sentence.
     pub help: &'static str,
     /// Sources of the value. An absent value with an unreadable source is shown as unreadable.
@@ -116,12 +116,12 @@ impl<L: Listing> Column<L> {
     }
 
     /// Returns the column with another condition for showing it.
-    pub(super) const fn shown(self, shown: Shown) -> Self {
+    pub(super) const fn shown(self, shown: ShowCondition) -> Self {
         Self { shown, ..self }
     }
 
     /// Returns the column with a meaning.
-    pub(super) const fn meaning(self, meaning: Meaning) -> Self {
+    pub(super) const fn meaning(self, meaning: ValueMeaning) -> Self {
         Self { meaning, ..self }
     }
 
@@ -144,14 +144,14 @@ impl<L: Listing> Column<L> {
 /// columns have one entry each. `+ GROUP` adds shared sources, and `: MEANING` sets the meaning
 /// of the values.
 macro_rules! columns {
-    (@meaning) => { $crate::query::Meaning::Plain };
-    (@meaning $meaning:ident) => { $crate::query::Meaning::$meaning };
+    (@meaning) => { $crate::query::ValueMeaning::Plain };
+    (@meaning $meaning:ident) => { $crate::query::ValueMeaning::$meaning };
     ($([$($shared:expr),* $(,)?] $($id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $(+ $group:ident)? $(: $meaning:ident)? $help:literal $get:expr;)*)*) => {
         &[$($($shared,)* $($crate::query::Column {
             id: $id,
             title: $title,
             align: $crate::query::Align::$align,
-            shown: $crate::query::Shown::$shown,
+            shown: $crate::query::ShowCondition::$shown,
             meaning: $crate::query::column::columns!(@meaning $($meaning)?),
             help: $help,
             sources: &[&[$($source),*] $(, $group)?],

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::column::columns;
-use super::place::{OfHost, host, via};
-use super::{Column, Key, Listing, Value};
+use super::place_columns::{HasHost, host, via};
+use super::{Column, Listing, MetricLabel, Value};
 use crate::model::{
     Connection, ConnectionState, ConsumerKind, Device, HostReport, LinkPeer, Part, Peer,
     PinnedMemory, Protocol, RdmaChannel, TcpChannel, Transport,
@@ -25,7 +25,7 @@ pub struct ConnectionRow<'report> {
     pub change: Option<String>,
 }
 
-impl OfHost for ConnectionRow<'_> {
+impl HasHost for ConnectionRow<'_> {
     fn report(&self) -> &HostReport {
         self.report
     }
@@ -38,11 +38,11 @@ impl Listing for Connections {
 
     const EXAMPLE: &'static str = "verdict!=ok";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("consumer", "user", "consumer.kind"),
-        Key::new("consumer", "instance", "consumer.instance"),
-        Key::new("peer", "peer", "peer"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("consumer", "user", "consumer.kind"),
+        MetricLabel::new("consumer", "instance", "consumer.instance"),
+        MetricLabel::new("peer", "peer", "peer"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
@@ -197,7 +197,7 @@ fn peer(one: &Connection) -> Value {
 
 fn verdict(one: &Connection) -> Value {
     let word = one.verdict.word().to_owned();
-    if one.verdict.is_telling() { Value::Bad(word) } else { Value::Text(word) }
+    if one.verdict.needs_attention() { Value::Bad(word) } else { Value::Text(word) }
 }
 
 fn state(one: &Connection) -> Value {

@@ -1,8 +1,8 @@
 //! Lists the counters of devices and ports, for `rdmactl counters`.
 
 use super::column::columns;
-use super::place::{OfPort, device, host, port, via};
-use super::{Column, DeviceRow, Key, Listing, Value};
+use super::place_columns::{HasPort, device, host, port, via};
+use super::{Column, DeviceRow, Listing, MetricLabel, Value};
 use crate::model::{Counter, CounterChange, CounterRate, HostReport};
 
 /// Listing of `rdmactl counters`, one row for each counter.
@@ -18,7 +18,7 @@ pub struct CounterRow<'report> {
     pub counter: Option<&'report Counter>,
 }
 
-impl OfPort for CounterRow<'_> {
+impl HasPort for CounterRow<'_> {
     fn place(&self) -> &DeviceRow<'_> {
         &self.place
     }
@@ -33,13 +33,13 @@ impl Listing for Counters {
 
     const FOLDS: bool = false;
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("device", "device", "device.name"),
-        Key::new("port", "port", "port.number"),
-        Key::new("counter", "group", "counter.group"),
-        Key::new("counter", "counter", "counter.name"),
-        Key::new("counter", "", "counter.unit"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("device", "device", "device.name"),
+        MetricLabel::new("port", "port", "port.number"),
+        MetricLabel::new("counter", "group", "counter.group"),
+        MetricLabel::new("counter", "counter", "counter.name"),
+        MetricLabel::new("counter", "", "counter.unit"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

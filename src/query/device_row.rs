@@ -1,6 +1,6 @@
 //! Computes cells of devices and ports, which several listings share.
 
-use super::{Key, Value};
+use super::{MetricLabel, Value};
 use crate::model::{
     Device, HostReport, LinkLayer, Netdev, NodeType, Part, Port, PortState, Protocol, VerbsState,
     key,
@@ -31,10 +31,10 @@ pub(super) const NETDEV: &[&str] = &[
 ];
 
 /// Keys that identify a port, from the host down.
-pub(super) const PORT_KEYS: &[Key] = &[
-    Key::new("host", "host", "host"),
-    Key::new("device", "device", "device.name"),
-    Key::new("port", "port", "port.number"),
+pub(super) const PORT_KEYS: &[MetricLabel] = &[
+    MetricLabel::new("host", "host", "host"),
+    MetricLabel::new("device", "device", "device.name"),
+    MetricLabel::new("port", "port", "port.number"),
 ];
 
 /// Word for the state of a port whose device was removed.

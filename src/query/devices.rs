@@ -2,11 +2,11 @@
 
 use super::column::columns;
 use super::device_row::{DRIVER, NETDEV, PORT_KEYS, PROTOCOL};
-use super::place::{
+use super::place_columns::{
     active_mtu, device, host, leaf_switch, lid, max_mtu, netdev, netdev_mtu, phys_state, port,
     protocol, rate, rate_text, remote, remote_port, sm_lid, state, via,
 };
-use super::{Column, DeviceRow, Key, Listing, Shown, Value};
+use super::{Column, DeviceRow, Listing, MetricLabel, ShowCondition, Value};
 use crate::model::{
     NetlinkDevice, NetnsMode, NodeType, PciLink, PciPath, PciSpeed, Protocol, RdmaSystem,
     VerbsDevice, VerbsExtended,
@@ -23,21 +23,21 @@ impl Listing for Devices {
 
     const EXAMPLE: &'static str = "state!=active and rate<400G";
 
-    const KEYS: &'static [Key] = PORT_KEYS;
+    const KEYS: &'static [MetricLabel] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via()]
         "kernel" "KERNEL" Left Asked ["kernel"] "Kernel release of the host"
             |row| Value::text(row.report.kernel.as_ref());
         [
-            device(), port(), state(), phys_state().shown(Shown::Verbose), protocol(), rate(),
+            device(), port(), state(), phys_state().shown(ShowCondition::Verbose), protocol(), rate(),
             netdev(),
         ]
         "port.address" "ADDRESS" Left Always
             ["device.ports"] + PROTOCOL
             "IP address of the best GID of a RoCE port"
             address;
-        [lid(), sm_lid(), active_mtu(), max_mtu(), netdev_mtu().shown(Shown::Asked), rate_text(), remote(), remote_port(), leaf_switch()]
+        [lid(), sm_lid(), active_mtu(), max_mtu(), netdev_mtu().shown(ShowCondition::Asked), rate_text(), remote(), remote_port(), leaf_switch()]
         "device.driver" "DRIVER" Left Always
             [] + DRIVER "Kernel driver of the PCI function or of the software device"
             |row| row.of_device(|device| Value::text(device.driver.as_ref()));

@@ -18,8 +18,8 @@ mod subnets;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::place::shared;
-use super::{Align, Column, Listing, Meaning, Shown, Value};
+use super::place_columns::shared;
+use super::{Align, Column, Listing, ShowCondition, Value, ValueMeaning};
 use crate::model::{Fabric, FabricEnd, FabricNode, HostReport};
 
 pub use counters::{FabricCounterRow, FabricCounters, fabric_counter_rows};
@@ -69,13 +69,13 @@ pub fn subnets(reports: &[HostReport]) -> Vec<FabricPlace<'_>> {
 }
 
 /// A row that belongs to a subnet.
-pub(super) trait OfFabric {
+pub(super) trait HasFabric {
     /// Returns the subnet of the row.
     fn place(&self) -> FabricPlace<'_>;
 }
 
 /// A row that belongs to a node of a subnet.
-pub(super) trait OfNode: OfFabric {
+pub(super) trait HasNode: HasFabric {
     /// Returns the index of the node; `None` for a host that did not respond.
     fn node_index(&self) -> Option<usize>;
 
@@ -86,17 +86,17 @@ pub(super) trait OfNode: OfFabric {
 }
 
 shared! {
-    OfFabric fabric_host: "host" "HOST" Left WithHosts [] "Name of the host"
+    HasFabric fabric_host: "host" "HOST" Left WithHosts [] "Name of the host"
         |row| Value::Text(row.place().report.host.clone());
-    OfFabric subnet: "subnet.prefix" "SUBNET" Left Asked [] "Subnet prefix: upper 64 bits of the GIDs of the subnet"
+    HasFabric subnet: "subnet.prefix" "SUBNET" Left Asked [] "Subnet prefix: upper 64 bits of the GIDs of the subnet"
         |row| Value::text(row.place().fabric.and_then(|fabric| fabric.subnet_prefix));
-    OfNode node_name: "node.name" "NODE" Left Always ["fabric"] "Node description, or the GUID of a node without one; for an unreachable host the reason"
+    HasNode node_name: "node.name" "NODE" Left Always ["fabric"] "Node description, or the GUID of a node without one; for an unreachable host the reason"
         |row| Value::or_failure(row.place().report, || Value::text(row.node().map(FabricNode::title)));
-    OfNode node_guid: "node.guid" "GUID" Left Asked ["fabric"] "GUID of the node"
+    HasNode node_guid: "node.guid" "GUID" Left Asked ["fabric"] "GUID of the node"
         |row| Value::text(row.node().map(|node| node.guid));
-    OfNode node_kind: "node.kind" "KIND" Left Always ["fabric"] "Kind of the node: ca (channel adapter), switch, router"
+    HasNode node_kind: "node.kind" "KIND" Left Always ["fabric"] "Kind of the node: ca (channel adapter), switch, router"
         |row| Value::text(row.node().map(|node| node.kind.word()));
-    OfNode node_lid: "node.lid" "LID" Right Always ["fabric"] "LID of the node; of a channel adapter that of its first port"
+    HasNode node_lid: "node.lid" "LID" Right Always ["fabric"] "LID of the node; of a channel adapter that of its first port"
         |row| Value::id(row.node().and_then(FabricNode::lid).map(u32::from));
 }
 

@@ -1,7 +1,7 @@
 //! Lists the findings of all hosts, for `rdmactl top problems`.
 
 use super::column::columns;
-use super::{Column, Key, Listing, Value};
+use super::{Column, Listing, MetricLabel, Value};
 use crate::model::{Finding, Severity};
 use crate::names;
 
@@ -27,11 +27,11 @@ impl Listing for Findings {
     const EXAMPLE: &'static str = "severity==fail";
 
     /// Counts and hosts are not keys, because both can grow while the finding continues.
-    const KEYS: &'static [Key] = &[
-        Key::new("finding", "code", "finding.code"),
-        Key::new("finding", "subject", "finding.subject"),
-        Key::new("finding", "first", "finding.first"),
-        Key::new("finding", "nth", "finding.nth"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("finding", "code", "finding.code"),
+        MetricLabel::new("finding", "subject", "finding.subject"),
+        MetricLabel::new("finding", "first", "finding.first"),
+        MetricLabel::new("finding", "nth", "finding.nth"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use super::column::columns;
-use super::place::{OfPort, device, host, port, via};
-use super::{Column, DeviceRow, Key, Listing, Value};
+use super::place_columns::{HasPort, device, host, port, via};
+use super::{Column, DeviceRow, Listing, MetricLabel, Value};
 use crate::model::{Gid, GidKind, HostReport, key};
 
 /// Listing of `rdmactl gids`, one row for each used entry of a GID table.
@@ -30,7 +30,7 @@ impl GidRow<'_> {
     }
 }
 
-impl OfPort for GidRow<'_> {
+impl HasPort for GidRow<'_> {
     fn place(&self) -> &DeviceRow<'_> {
         &self.place
     }
@@ -43,11 +43,11 @@ impl Listing for Gids {
 
     const EXAMPLE: &'static str = "kind==\"RoCE v2\"";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("device", "device", "device.name"),
-        Key::new("port", "port", "port.number"),
-        Key::new("gid", "index", "gid.index"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("device", "device", "device.name"),
+        MetricLabel::new("port", "port", "port.number"),
+        MetricLabel::new("gid", "index", "gid.index"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::column::columns;
-use super::place::{OfHost, host, via};
-use super::{Column, Key, Listing, Value};
-use crate::analyse::share::Share;
+use super::place_columns::{HasHost, host, via};
+use super::{Column, Listing, MetricLabel, Value};
 use crate::analyse::traffic::Traffic;
+use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{HostFailure, HostReport, PortState};
 
 /// Listing of the hosts in `rdmactl top`, one row for each host, also if the host does not
@@ -29,12 +29,12 @@ pub struct LiveHostRow<'report> {
     /// Traffic of all ports of the host.
     pub traffic: Traffic,
     /// Transports of the connections of the host.
-    pub share: Share,
+    pub share: TransportCounts,
     /// Number of findings with this host.
     pub findings: u32,
 }
 
-impl OfHost for LiveHostRow<'_> {
+impl HasHost for LiveHostRow<'_> {
     fn report(&self) -> &HostReport {
         self.report
     }
@@ -47,7 +47,7 @@ impl Listing for LiveHosts {
 
     const EXAMPLE: &'static str = "state!=up";
 
-    const KEYS: &'static [Key] = &[Key::new("host", "host", "host")];
+    const KEYS: &'static [MetricLabel] = &[MetricLabel::new("host", "host", "host")];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via()]
@@ -123,7 +123,7 @@ fn ports_up(row: &LiveHostRow<'_>) -> Value {
     })
 }
 
-fn share(row: &LiveHostRow<'_>, get: impl Fn(Share) -> u32) -> Value {
+fn share(row: &LiveHostRow<'_>, get: impl Fn(TransportCounts) -> u32) -> Value {
     let is_read = row.report.consumers.is_some();
     if is_read { Value::Int(get(row.share).into()) } else { Value::Absent }
 }

@@ -2,11 +2,11 @@
 
 use super::column::columns;
 use super::device_row::PORT_KEYS;
-use super::place::{
-    OfPort, device, host, lid, netdev, netdev_mtu, phys_state, port, protocol, rate, rate_text,
+use super::place_columns::{
+    HasPort, device, host, lid, netdev, netdev_mtu, phys_state, port, protocol, rate, rate_text,
     state, via,
 };
-use super::{Column, DeviceRow, Key, Listing, Meaning, Shown, Value};
+use super::{Column, DeviceRow, Listing, MetricLabel, ShowCondition, Value, ValueMeaning};
 use crate::analyse::congestion::Congestion;
 use crate::analyse::errors::errors;
 use crate::analyse::operations::Operation;
@@ -28,7 +28,7 @@ pub struct LivePortRow<'report> {
     pub errors_since: Option<u64>,
 }
 
-impl OfPort for LivePortRow<'_> {
+impl HasPort for LivePortRow<'_> {
     fn place(&self) -> &DeviceRow<'_> {
         &self.place
     }
@@ -41,10 +41,10 @@ impl Listing for LivePorts {
 
     const EXAMPLE: &'static str = "state!=active";
 
-    const KEYS: &'static [Key] = PORT_KEYS;
+    const KEYS: &'static [MetricLabel] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        [host(), via(), device(), port(), state().meaning(Meaning::State), phys_state().shown(Shown::Verbose), protocol(), rate()]
+        [host(), via(), device(), port(), state().meaning(ValueMeaning::State), phys_state().shown(ShowCondition::Verbose), protocol(), rate()]
         "traffic.rx_bps" "RX" Right Always ["port.counters", "counters"]: Received "Receive rate, in bits/s"
             |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
         "traffic.tx_bps" "TX" Right Always ["port.counters", "counters"]: Sent "Send rate, in bits/s"
@@ -69,7 +69,7 @@ impl Listing for LivePorts {
             |row| operations(row, Operation::Write);
         "traffic.sends_per_s" "SENDS" Right Verbose ["port.counters", "counters"] "Sends and receives per second, in the directions that the driver counts"
             |row| operations(row, Operation::Send);
-        [netdev().shown(Shown::Verbose), netdev_mtu().shown(Shown::Verbose), lid(), rate_text()]
+        [netdev().shown(ShowCondition::Verbose), netdev_mtu().shown(ShowCondition::Verbose), lid(), rate_text()]
         "traffic.cnp_sent_per_s" "CNP_OUT" Right Verbose ["port.counters", "counters"] "Congestion notification packets sent per second"
             |row| congestion(row, Congestion::CnpSent);
         "traffic.cnp_handled_per_s" "CNP_IN" Right Verbose ["port.counters", "counters"] "Congestion notification packets per second that slowed the port down"

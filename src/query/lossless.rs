@@ -2,9 +2,9 @@
 
 use super::column::columns;
 use super::device_row::PORT_KEYS;
-use super::place::{OfPort, device, host, netdev, port, protocol, state, via};
-use super::{Column, DeviceRow, Key, Listing, Shown, Value};
-use crate::analyse::lossless::{Judgement, judge};
+use super::place_columns::{HasPort, device, host, netdev, port, protocol, state, via};
+use super::{Column, DeviceRow, Listing, MetricLabel, ShowCondition, Value};
+use crate::analyse::lossless::{LosslessVerdict, judge};
 use crate::model::HostReport;
 
 /// Listing of `rdmactl ports --lossless`, one row for each port.
@@ -17,10 +17,10 @@ pub struct LosslessRow<'report> {
     /// Port of the row, with its device and host.
     pub place: DeviceRow<'report>,
     /// Judgement of the port; `None` for a row without a port.
-    pub judgement: Option<Judgement>,
+    pub judgement: Option<LosslessVerdict>,
 }
 
-impl OfPort for LosslessRow<'_> {
+impl HasPort for LosslessRow<'_> {
     fn place(&self) -> &DeviceRow<'_> {
         &self.place
     }
@@ -33,10 +33,10 @@ impl Listing for Lossless {
 
     const EXAMPLE: &'static str = "lossless==lossy";
 
-    const KEYS: &'static [Key] = PORT_KEYS;
+    const KEYS: &'static [MetricLabel] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        [host(), via(), device(), port(), state().shown(Shown::Verbose), protocol(), netdev()]
+        [host(), via(), device(), port(), state().shown(ShowCondition::Verbose), protocol(), netdev()]
         "lossless.tos" "TOS" Right Always [] "Default type of service of the traffic"
             |row| number(row, |judgement| judgement.tos);
         "lossless.dscp" "DSCP" Right Always [] "DSCP of the type of service"
@@ -60,7 +60,7 @@ impl Listing for Lossless {
     }
 }
 
-fn number(row: &LosslessRow<'_>, get: impl Fn(&Judgement) -> Option<u32>) -> Value {
+fn number(row: &LosslessRow<'_>, get: impl Fn(&LosslessVerdict) -> Option<u32>) -> Value {
     row.judgement.as_ref().map_or(Value::Absent, |judgement| Value::int(get(judgement)))
 }
 

@@ -5,7 +5,7 @@ use crate::model::CounterUnit;
 
 /// Kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// The value can increase and decrease.
     Gauge,
     /// The value increases until it is cleared.
@@ -14,7 +14,7 @@ pub enum Kind {
 
 /// Label that identifies an object of a listing.
 #[derive(Debug)]
-pub struct Key {
+pub struct MetricLabel {
     /// Object that the label identifies, which is the first part of the ids of its columns.
     pub noun: &'static str,
     /// Name of the label; empty if the name of the metric contains it.
@@ -23,7 +23,7 @@ pub struct Key {
     pub column: &'static str,
 }
 
-impl Key {
+impl MetricLabel {
     pub(super) const fn new(noun: &'static str, label: &'static str, column: &'static str) -> Self {
         Self { noun, label, column }
     }
@@ -31,11 +31,11 @@ impl Key {
 
 /// One number of a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Amount {
+pub struct MetricValue {
     /// Name of the metric.
     pub metric: String,
     /// Kind of the metric.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// Number in the base unit, for example bytes or seconds.
     pub number: String,
 }
@@ -50,27 +50,29 @@ pub fn noun(id: &str) -> &str {
 /// Returns a value as a number of a metric. Returns `None` for words, for numbers that are names,
 /// and for unknown values.
 #[must_use]
-pub fn amount(id: &str, value: &Value) -> Option<Amount> {
+pub fn metric_value(id: &str, value: &Value) -> Option<MetricValue> {
     let (unit, kind, number) = match value {
-        Value::Int(number) => ("", Kind::Gauge, number.to_string()),
-        Value::Bytes(number) | Value::Size(number) => ("_bytes", Kind::Gauge, number.to_string()),
+        Value::Int(number) => ("", MetricKind::Gauge, number.to_string()),
+        Value::Bytes(number) | Value::Size(number) => {
+            ("_bytes", MetricKind::Gauge, number.to_string())
+        }
         // An eighth has three decimals, so the number is exact.
         Value::Bits(bits) => {
-            ("_bytes_per_second", Kind::Gauge, decimal(bits / 8, bits % 8 * 125, 3))
+            ("_bytes_per_second", MetricKind::Gauge, decimal(bits / 8, bits % 8 * 125, 3))
         }
         Value::Nanoseconds(ns) | Value::Age(ns) => {
-            ("_seconds", Kind::Gauge, decimal(ns / 1_000_000_000, ns % 1_000_000_000, 9))
+            ("_seconds", MetricKind::Gauge, decimal(ns / 1_000_000_000, ns % 1_000_000_000, 9))
         }
         Value::Count { number, unit, .. } => {
             let (unit, kind) = match unit {
-                CounterUnit::Bytes => ("_bytes_total", Kind::Counter),
-                CounterUnit::Ticks => ("_ticks_total", Kind::Counter),
-                CounterUnit::Events => ("_events_total", Kind::Counter),
-                CounterUnit::Level => ("_level", Kind::Gauge),
+                CounterUnit::Bytes => ("_bytes_total", MetricKind::Counter),
+                CounterUnit::Ticks => ("_ticks_total", MetricKind::Counter),
+                CounterUnit::Events => ("_events_total", MetricKind::Counter),
+                CounterUnit::Level => ("_level", MetricKind::Gauge),
             };
             (unit, kind, number.to_string())
         }
-        Value::PerSecond(rate) => ("_per_second", Kind::Gauge, rate.to_string()),
+        Value::PerSecond(rate) => ("_per_second", MetricKind::Gauge, rate.to_string()),
         Value::Text(_)
         | Value::Bad(_)
         | Value::Id(_)
@@ -86,7 +88,7 @@ pub fn amount(id: &str, value: &Value) -> Option<Amount> {
         metric.extend(["_", bare]);
     }
     metric.push_str(unit);
-    Some(Amount { metric, kind, number })
+    Some(MetricValue { metric, kind, number })
 }
 
 /// Formats a number with `digits` decimals as `0.000001629`, without zeros at the end.
@@ -100,8 +102,8 @@ mod tests {
     use super::*;
 
     fn of(id: &str, value: &Value) -> String {
-        let amount = amount(id, value).unwrap();
-        format!("{} {}", amount.metric, amount.number)
+        let metric_value = metric_value(id, value).unwrap();
+        format!("{} {}", metric_value.metric, metric_value.number)
     }
 
     #[test]
@@ -119,7 +121,7 @@ mod tests {
     #[test]
     fn names_and_what_is_not_known_have_no_amount() {
         for value in [Value::Id(7), Value::Hex(7), Value::Absent, Value::Failed] {
-            assert_eq!(amount("port.lid", &value), None);
+            assert_eq!(metric_value("port.lid", &value), None);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Lists the pairs of a ping run, for `rdmactl ping`.
 
 use super::column::columns;
-use super::{Column, Key, Listing, Value};
+use super::{Column, Listing, MetricLabel, Value};
 use crate::model::ping::{
     Bandwidth, Latency, MadPings, Pair, PairTransport, PingHost, PingReport, Quantiles, Route,
     RoutePort, Unreliable,
@@ -41,10 +41,10 @@ impl Listing for Pairs {
 
     const EXAMPLE: &'static str = "verdict!=ok";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("pair", "source", "source.name"),
-        Key::new("pair", "target", "target.name"),
-        Key::new("pair", "rail", "pair.rail"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("pair", "source", "source.name"),
+        MetricLabel::new("pair", "target", "target.name"),
+        MetricLabel::new("pair", "rail", "pair.rail"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

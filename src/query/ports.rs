@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::column::columns;
 use super::device_row::{LIDS, NETDEV, PORT_KEYS, PROTOCOL};
 use super::link_cells::{classes, congestion, dscp_map, of_dcb, of_links, pause, pfc};
-use super::place::{
+use super::place_columns::{
     active_mtu, device, host, leaf_switch, lid, max_mtu, netdev, netdev_mtu, phys_state, port,
     protocol, rate, rate_text, remote, remote_port, sm_lid, state, via,
 };
-use super::{Column, DeviceRow, Key, Listing, Value};
+use super::{Column, DeviceRow, Listing, MetricLabel, Value};
 use crate::analyse::congestion::Congestion;
 use crate::model::{
     Bond, CounterMode, Fec, GidKind, Ipoib, LinkLayer, Netdev, NetlinkPort, Port, Protocol,
@@ -27,7 +27,7 @@ impl Listing for Ports {
 
     const EXAMPLE: &'static str = "state!=active or rate<400G";
 
-    const KEYS: &'static [Key] = PORT_KEYS;
+    const KEYS: &'static [MetricLabel] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via(), device(), port(), state(), phys_state(), protocol()]

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 
 use super::column::columns;
-use super::place::{OfHost, host, via};
-use super::{Column, Key, Listing, Value};
-use crate::analyse::holding::Holding;
+use super::place_columns::{HasHost, host, via};
+use super::{Column, Listing, MetricLabel, Value};
+use crate::analyse::resource_counts::ResourceCounts;
 use crate::model::{HostReport, Owner};
 
 /// Listing of the holders of resources, one row for each process or kernel module.
@@ -20,10 +20,10 @@ pub struct ProcessRow<'report> {
     pub report: &'report HostReport,
     /// Holder with the number of its objects; `None` if the objects of the host could not be
     /// listed.
-    pub holding: Option<Cow<'report, Holding>>,
+    pub holding: Option<Cow<'report, ResourceCounts>>,
 }
 
-impl OfHost for ProcessRow<'_> {
+impl HasHost for ProcessRow<'_> {
     fn report(&self) -> &HostReport {
         self.report
     }
@@ -36,10 +36,10 @@ impl Listing for Processes {
 
     const EXAMPLE: &'static str = "qps>100";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("process", "pid", "process.pid"),
-        Key::new("process", "name", "process.name"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("process", "pid", "process.pid"),
+        MetricLabel::new("process", "name", "process.name"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
@@ -85,7 +85,7 @@ impl Listing for Processes {
     }
 }
 
-fn of(row: &ProcessRow<'_>, get: impl Fn(&Holding) -> Value) -> Value {
+fn of(row: &ProcessRow<'_>, get: impl Fn(&ResourceCounts) -> Value) -> Value {
     row.holding.as_deref().map_or(Value::Absent, get)
 }
 
@@ -98,7 +98,7 @@ pub fn process_rows(reports: &[HostReport]) -> Vec<ProcessRow<'_>> {
         if report.resources.is_none() {
             rows.push(ProcessRow { report, holding: None });
         }
-        let all = Holding::all_of(report).into_iter();
+        let all = ResourceCounts::all_of(report).into_iter();
         rows.extend(all.map(|one| ProcessRow { report, holding: Some(Cow::Owned(one)) }));
     }
     rows

@@ -13,7 +13,7 @@ use super::{
 
 /// Description of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Described {
+pub struct ColumnDescription {
     /// Word for `-o`.
     pub id: &'static str,
     /// Heading.
@@ -24,7 +24,7 @@ pub struct Described {
     pub help: &'static str,
 }
 
-impl Described {
+impl ColumnDescription {
     /// True if `-o` accepts this word for the column.
     #[must_use]
     pub fn is_called(&self, word: &str) -> bool {
@@ -40,17 +40,17 @@ impl Described {
 }
 
 /// Describes the columns of a listing.
-pub fn describe<L: Listing>() -> impl Iterator<Item = Described> {
+pub fn describe<L: Listing>() -> impl Iterator<Item = ColumnDescription> {
     L::COLUMNS.iter().map(described)
 }
 
 /// Describes the columns of a listing that `rdmactl top` can fill.
-pub fn describe_live<L: Listing>() -> impl Iterator<Item = Described> {
+pub fn describe_live<L: Listing>() -> impl Iterator<Item = ColumnDescription> {
     live_columns::<L>().map(described)
 }
 
-fn described<L: Listing>(column: &Column<L>) -> Described {
-    Described {
+fn described<L: Listing>(column: &Column<L>) -> ColumnDescription {
+    ColumnDescription {
         id: column.id,
         title: column.title,
         is_number: column.align == Align::Right,
@@ -59,14 +59,14 @@ fn described<L: Listing>(column: &Column<L>) -> Described {
 }
 
 /// A listing by its name, which is its command with flags.
-pub type Named = (&'static str, Vec<Described>);
+pub type NamedListing = (&'static str, Vec<ColumnDescription>);
 
 /// Name of the listing of `rdmactl top connections`. It has the columns of `rdmactl connections`
 /// that `top` can fill.
 const TOP_CONNECTIONS: &str = "top connections";
 
 /// All listings.
-const ALL: [fn() -> Named; 24] = [
+const ALL: [fn() -> NamedListing; 24] = [
     named::<Devices>,
     named::<Ports>,
     named::<Lossless>,
@@ -93,15 +93,15 @@ const ALL: [fn() -> Named; 24] = [
     named::<Settings>,
 ];
 
-fn named<L: Listing>() -> Named {
+fn named<L: Listing>() -> NamedListing {
     (L::NAME, describe::<L>().collect())
 }
 
 /// Returns the listings of a command, the default one first; empty for a command without a
 /// listing.
 #[must_use]
-pub fn listings_of(command: &str) -> Vec<Named> {
-    let is_of = |(name, _): &Named| name.split(' ').next() == Some(command);
+pub fn listings_of(command: &str) -> Vec<NamedListing> {
+    let is_of = |(name, _): &NamedListing| name.split(' ').next() == Some(command);
     ALL.iter().map(|named| named()).filter(is_of).collect()
 }
 
@@ -121,7 +121,8 @@ fn ids_and_headings_are_each_used_once() {
     for named in ALL {
         let (name, columns) = named();
         for (index, column) in columns.iter().enumerate() {
-            let is_clash = |other: &Described| other.id == column.id || other.title == column.title;
+            let is_clash =
+                |other: &ColumnDescription| other.id == column.id || other.title == column.title;
             assert!(!columns[..index].iter().any(is_clash), "{} of {name}", column.id);
         }
     }

@@ -1,8 +1,8 @@
 //! Lists RDMA objects of the kernel, for `rdmactl resources`.
 
 use super::column::columns;
-use super::place::{OfHost, host, via};
-use super::{Column, Key, Listing, Value};
+use super::place_columns::{HasHost, host, via};
+use super::{Column, Listing, MetricLabel, Value};
 use crate::analyse::qp_owner::ConnectionIds;
 use crate::model::{CmAddress, CmId, HostReport, Object, Owner, Resource};
 
@@ -31,7 +31,7 @@ impl<'report> ResourceRow<'report> {
     }
 }
 
-impl OfHost for ResourceRow<'_> {
+impl HasHost for ResourceRow<'_> {
     fn report(&self) -> &HostReport {
         self.report
     }
@@ -46,11 +46,11 @@ impl Listing for Resources {
 
     const FOLDS: bool = false;
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("device", "device", "resource.device"),
-        Key::new("resource", "kind", "resource.kind"),
-        Key::new("resource", "number", "resource.number"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("device", "device", "resource.device"),
+        MetricLabel::new("resource", "kind", "resource.kind"),
+        MetricLabel::new("resource", "number", "resource.number"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

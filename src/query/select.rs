@@ -1,6 +1,6 @@
 //! Selects the columns of a listing: the default columns, or the columns that `-o` names.
 
-use super::{Column, Listing, Shown, Value};
+use super::{Column, Listing, ShowCondition, Value};
 
 /// Conditions that decide which columns are shown by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,14 +50,14 @@ pub fn select<L: Listing>(
     defaults: Defaults,
 ) -> Result<Vec<&'static Column<L>>, ColumnError> {
     let is_default = |column: &&Column<L>| match column.shown {
-        Shown::Always | Shown::Different => true,
-        Shown::Unfolded => !defaults.folded || defaults.verbose,
-        Shown::WithHosts => defaults.hosts_named,
-        Shown::Watched => defaults.watched,
-        Shown::Verbose => defaults.verbose,
-        Shown::VerboseWithHosts => defaults.hosts_named && defaults.verbose,
-        Shown::Known => defaults.is_table,
-        Shown::Asked => false,
+        ShowCondition::Always | ShowCondition::Different => true,
+        ShowCondition::Unfolded => !defaults.folded || defaults.verbose,
+        ShowCondition::WithHosts => defaults.hosts_named,
+        ShowCondition::Watched => defaults.watched,
+        ShowCondition::Verbose => defaults.verbose,
+        ShowCondition::VerboseWithHosts => defaults.hosts_named && defaults.verbose,
+        ShowCondition::Known => defaults.is_table,
+        ShowCondition::Asked => false,
     };
     let adds = asked.iter().all(|word| word.starts_with('+'));
     let mut chosen: Vec<&Column<L>> =
@@ -85,7 +85,9 @@ pub fn drop_common<L: Listing>(
         values.all(|value| Some(&value) == first.as_ref())
     };
     columns.retain(|column| {
-        column.shown != Shown::Different || is_asked::<L>(column.id, asked) || !is_common(column)
+        column.shown != ShowCondition::Different
+            || is_asked::<L>(column.id, asked)
+            || !is_common(column)
     });
 }
 
@@ -97,7 +99,7 @@ pub fn drop_unknown<L: Listing>(
     rows: &[L::Row<'_>],
 ) {
     columns.retain(|column| {
-        column.shown != Shown::Known
+        column.shown != ShowCondition::Known
             || is_asked::<L>(column.id, asked)
             || rows.iter().any(|row| (column.get)(row) != Value::Absent)
     });

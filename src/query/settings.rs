@@ -1,7 +1,7 @@
 //! Lists the settings of the program, for `rdmactl config`.
 
 use super::column::columns;
-use super::{Column, Key, Listing, Value};
+use super::{Column, Listing, MetricLabel, Value};
 use crate::model::SettingEntry;
 
 /// Listing of `rdmactl config`, one row for each setting.
@@ -15,7 +15,7 @@ impl Listing for Settings {
 
     const EXAMPLE: &'static str = "origin!=default";
 
-    const KEYS: &'static [Key] = &[Key::new("host", "key", "key")];
+    const KEYS: &'static [MetricLabel] = &[MetricLabel::new("host", "key", "key")];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         []

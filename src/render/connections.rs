@@ -19,7 +19,7 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
         return text;
     }
     let mut told: Vec<&(&str, &Connection)> =
-        all.iter().filter(|(_, one)| one.verdict.is_telling() || is_advice(one)).collect();
+        all.iter().filter(|(_, one)| one.verdict.needs_attention() || is_advice(one)).collect();
     told.sort_by_key(|(_, one)| std::cmp::Reverse(one.verdict));
     if !told.is_empty() {
         text.push('\n');

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::query::{Amount, Column, Kind, Listing, Value, amount, help_of, noun};
+use crate::query::{Column, Listing, MetricKind, MetricValue, Value, help_of, metric_value, noun};
 
 /// Nouns that have samples in several listings.
 const SHARED: [&str; 5] = ["host", "device", "port", "netdev", "rdma_system"];
@@ -19,7 +19,7 @@ type Labels = Vec<(String, String)>;
 
 /// Metric with its samples.
 struct Family {
-    kind: Kind,
+    kind: MetricKind,
     help: String,
     /// Labels as they are written, and the number.
     samples: Vec<(String, String)>,
@@ -36,7 +36,14 @@ struct Exposition {
 }
 
 impl Exposition {
-    fn add(&mut self, name: &str, kind: Kind, help: &str, labels: &Labels, number: &str) -> bool {
+    fn add(
+        &mut self,
+        name: &str,
+        kind: MetricKind,
+        help: &str,
+        labels: &Labels,
+        number: &str,
+    ) -> bool {
         if !self.families.contains_key(name) {
             self.order.push(name.to_owned());
         }
@@ -56,7 +63,7 @@ impl Exposition {
     }
 
     /// Adds a sample. If several samples have these keys, a row number distinguishes them.
-    fn add_row(&mut self, name: &str, kind: Kind, help: &str, keys: &Labels, number: &str) {
+    fn add_row(&mut self, name: &str, kind: MetricKind, help: &str, keys: &Labels, number: &str) {
         let mut labels = keys.clone();
         while !self.add(name, kind, help, &labels, number) {
             let Some(family) = self.families.get_mut(name) else { return };
@@ -73,8 +80,8 @@ impl Exposition {
             let Some(family) = self.families.get(name) else { continue };
             if header {
                 let kind = match family.kind {
-                    Kind::Gauge => "gauge",
-                    Kind::Counter => "counter",
+                    MetricKind::Gauge => "gauge",
+                    MetricKind::Counter => "counter",
                 };
                 // Text after a semicolon is about tables.
                 let help = family.help.split(';').next().unwrap_or_default();
@@ -103,11 +110,17 @@ pub fn prom<L: Listing>(
     for (host, reason) in hosts {
         let labels = vec![("host".to_owned(), (*host).to_owned()), command()];
         let up = if reason.is_none() { "1" } else { "0" };
-        all.add("rdmactl_up", Kind::Gauge, "1 if the host replied, 0 if it did not", &labels, up);
+        all.add(
+            "rdmactl_up",
+            MetricKind::Gauge,
+            "1 if the host replied, 0 if it did not",
+            &labels,
+            up,
+        );
         if let Some(reason) = reason {
             let labels = [labels, vec![("reason".to_owned(), (*reason).to_owned())]].concat();
             let help = "Reason for which the host did not reply";
-            all.add("rdmactl_failure_info", Kind::Gauge, help, &labels, "1");
+            all.add("rdmactl_failure_info", MetricKind::Gauge, help, &labels, "1");
         }
     }
     let keys = || L::KEYS.iter().filter_map(|key| L::COLUMNS.iter().find(|it| it.id == key.column));
@@ -120,7 +133,7 @@ pub fn prom<L: Listing>(
                 labels.retain(|(name, _)| name != "command");
                 labels.extend([command(), ("column".to_owned(), column.id.to_owned())]);
                 let help = "A value that exists and could not be read";
-                all.add("rdmactl_unreadable", Kind::Gauge, help, &labels, "1");
+                all.add("rdmactl_unreadable", MetricKind::Gauge, help, &labels, "1");
             }
         }
         for noun in &nouns {
@@ -144,12 +157,12 @@ fn add_noun<'columns, L: Listing>(
     let mut words = Labels::new();
     for column in columns {
         let value = column.value(row);
-        match amount(column.id, &value) {
-            Some(Amount { metric, kind, number }) => {
+        match metric_value(column.id, &value) {
+            Some(MetricValue { metric, kind, number }) => {
                 if matches!(value, Value::Count { is_full: true, .. }) {
                     let help = "A counter at its maximum; the real value may be larger";
                     let metric = format!("rdmactl_{noun}_saturated");
-                    all.add(&metric, Kind::Gauge, help, &keys, "1");
+                    all.add(&metric, MetricKind::Gauge, help, &keys, "1");
                 }
                 let help = help_of(column.id).unwrap_or(column.help);
                 if is_last_noun::<L>(noun) {
@@ -164,7 +177,7 @@ fn add_noun<'columns, L: Listing>(
     if !words.is_empty() {
         let help = format!("Text values of the {noun}");
         let labels = [keys, words].concat();
-        all.add(&format!("rdmactl_{noun}_info"), Kind::Gauge, &help, &labels, "1");
+        all.add(&format!("rdmactl_{noun}_info"), MetricKind::Gauge, &help, &labels, "1");
     }
 }
 
@@ -188,7 +201,7 @@ fn is_last_noun<L: Listing>(noun: &str) -> bool {
 }
 
 /// Returns the keys of a noun: all keys up to its own, or all keys if it has none.
-fn keys_of<L: Listing>(noun: &str) -> &'static [crate::query::Key] {
+fn keys_of<L: Listing>(noun: &str) -> &'static [crate::query::MetricLabel] {
     let last = L::KEYS.iter().rposition(|key| key.noun == noun);
     last.map_or(L::KEYS, |last| &L::KEYS[..=last])
 }

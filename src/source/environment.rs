@@ -16,18 +16,18 @@ use super::holders::failed;
 use super::{Answer, ReadError};
 
 /// Time limit of reading one process.
-const PATIENCE: Duration = Duration::from_millis(200);
+const TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Limit of the bytes of an environment: Linux starts a process with at most 6 MiB of arguments and
 /// environment.
 const LIMIT: u64 = 6 << 20;
 
 /// Limit of abandoned threads. When it is reached, no further process is read.
-const MAX_LEFT: usize = 3;
+const MAX_ABANDONED: usize = 3;
 
 /// Abandoned threads of this program, by process ID. All readings share them: a watch makes
 /// thousands of readings while the mount hangs.
-static LEFT: Left = Left(Mutex::new(Vec::new()));
+static ABANDONED: AbandonedThreads = AbandonedThreads(Mutex::new(Vec::new()));
 
 /// Start of the settings that decide on transports, with the equals sign.
 const SETTINGS: [&[u8]; 8] = [
@@ -42,20 +42,20 @@ const SETTINGS: [&[u8]; 8] = [
 ];
 
 /// Returns the transport settings of a process, one a line.
-pub(super) fn ask(pid: u32, patience: Duration) -> Answer {
-    LEFT.ask(pid, PATIENCE.min(patience), read)
+pub(super) fn ask(pid: u32, timeout: Duration) -> Answer {
+    ABANDONED.ask(pid, TIMEOUT.min(timeout), read)
 }
 
 /// Threads that wait for processes, with the process IDs.
-struct Left(Mutex<Vec<(u32, JoinHandle<()>)>>);
+struct AbandonedThreads(Mutex<Vec<(u32, JoinHandle<()>)>>);
 
-impl Left {
-    fn ask(&self, pid: u32, patience: Duration, read: fn(u32) -> Answer) -> Answer {
+impl AbandonedThreads {
+    fn ask(&self, pid: u32, timeout: Duration, read: fn(u32) -> Answer) -> Answer {
         let hangs = || Err(ReadError::Process("the read of the process does not return".into()));
         {
             let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             left.retain(|(_, thread)| !thread.is_finished());
-            if left.len() >= MAX_LEFT || left.iter().any(|(known, _)| *known == pid) {
+            if left.len() >= MAX_ABANDONED || left.iter().any(|(known, _)| *known == pid) {
                 return hangs();
             }
         }
@@ -65,7 +65,7 @@ impl Left {
             // The receiver of an abandoned thread is gone; send fails.
             .spawn(move || drop(tell.send(read(pid))))
             .map_err(|error| failed(&error))?;
-        told.recv_timeout(patience).unwrap_or_else(|_| {
+        told.recv_timeout(timeout).unwrap_or_else(|_| {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push((pid, thread));
             hangs()
         })
@@ -101,7 +101,7 @@ fn of_an_environment_only_what_decides_on_transports_is_told() {
     // Before exec the child is a copy of this process, which may take long on a busy machine.
     let deadline = crate::clock::Deadline::after(Duration::from_secs(20));
     let told = loop {
-        match ask(child.id(), PATIENCE) {
+        match ask(child.id(), TIMEOUT) {
             Ok(told) if told == b"UCX_TLS=tcp\n" => break told,
             Ok(told) => assert!(!told.windows(6).any(|word| word == b"SECRET")),
             Err(error) => assert!(!deadline.is_over(), "{error}"),
@@ -123,19 +123,19 @@ fn readings_leave_few_threads_behind() {
         drop(DEAD.lock());
         Err(ReadError::NotRecorded)
     }
-    let left = Left(Mutex::new(Vec::new()));
-    let (long, patience) = (Duration::from_secs(60), Duration::from_millis(1));
+    let left = AbandonedThreads(Mutex::new(Vec::new()));
+    let (long, timeout) = (Duration::from_secs(60), Duration::from_millis(1));
     let threads = || left.0.lock().unwrap().len();
     let dead = DEAD.lock().unwrap();
     for _ in 0..3 {
-        assert!(matches!(left.ask(1, patience, read), Err(ReadError::Process(_))));
+        assert!(matches!(left.ask(1, timeout, read), Err(ReadError::Process(_))));
     }
     assert_eq!(threads(), 1, "it still waits");
     assert_eq!(left.ask(7, long, read), Ok(Vec::new()), "others are looked at");
     for pid in 2..20 {
-        assert!(left.ask(pid, patience, read).is_err());
+        assert!(left.ask(pid, timeout, read).is_err());
     }
-    assert_eq!(threads(), MAX_LEFT);
+    assert_eq!(threads(), MAX_ABANDONED);
     drop(dead);
     // The threads end, and none is left.
     while left.ask(1, long, read) != Err(ReadError::NotRecorded) || threads() > 0 {

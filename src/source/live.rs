@@ -117,7 +117,7 @@ impl Live {
     }
 
     /// Returns the time that the kernel has for one reply.
-    fn patience(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         self.verbs.as_ref().map_or(Duration::MAX, |child| child.deadline().remaining())
     }
 
@@ -197,19 +197,19 @@ impl Source for Live {
             Question::Access(path) => {
                 check_access(Path::new(path)).map(|()| Vec::new()).map_err(ReadError::Errno)
             }
-            Question::Sockets(query) => netlink::ask_sockets(*query, self.patience()),
+            Question::Sockets(query) => netlink::ask_sockets(*query, self.timeout()),
             Question::Holders => holders::list(),
-            Question::Environment(pid) => environment::ask(*pid, self.patience()),
+            Question::Environment(pid) => environment::ask(*pid, self.timeout()),
             Question::KernelLog(tag) => kernel_log::read_tagged(tag),
             Question::Rds(list) => rds::ask(*list),
             Question::MadPorts => mad_ports::list(),
             // `mads` sends the requests of a port.
             Question::Mads(_) => Err(ReadError::NotRecorded),
-            Question::Rdma(query) => netlink::ask_rdma(*query, self.patience()),
-            Question::Route(query) => netlink::ask_route(query, self.patience()),
+            Question::Rdma(query) => netlink::ask_rdma(*query, self.timeout()),
+            Question::Route(query) => netlink::ask_route(query, self.timeout()),
             Question::Ethtool(query) => {
-                let family = self.ethtool.get_or_init(|| netlink::ethtool_family(self.patience()));
-                netlink::ask_ethtool(query, family.clone()?, self.patience())
+                let family = self.ethtool.get_or_init(|| netlink::ethtool_family(self.timeout()));
+                netlink::ask_ethtool(query, family.clone()?, self.timeout())
             }
         }
     }

@@ -80,7 +80,7 @@ pub type MadAnswer = Result<Vec<u8>, MadError>;
 
 /// Request in flight.
 #[derive(Debug)]
-struct Flying {
+struct InFlight {
     header: Header,
     /// Time at which the request ends without a reply.
     deadline: Instant,
@@ -148,7 +148,7 @@ pub struct MadPort {
     limits: MadLimits,
     agents: HashMap<u8, u32>,
     waiting: VecDeque<(MadTicket, MadAddress, [u8; MAD_BYTES])>,
-    flying: HashMap<MadTicket, Flying>,
+    flying: HashMap<MadTicket, InFlight>,
     /// Deadlines of the requests in flight, the earliest first.
     deadlines: BTreeSet<(Instant, MadTicket)>,
     last: u32,
@@ -190,7 +190,7 @@ impl MadPort {
             let is_table = header.class == Class::SUBNET_ADMINISTRATION;
             let grace = if is_table { TABLE } else { GRACE };
             let deadline = clock::now() + attempts + grace;
-            self.flying.insert(ticket, Flying { header, deadline });
+            self.flying.insert(ticket, InFlight { header, deadline });
             self.deadlines.insert((deadline, ticket));
         }
         Ok(())
@@ -331,7 +331,7 @@ mod tests {
         let mut port = MadPort::new(device, MadLimits::default());
         let header = Header { transaction: 7, ..Header::decode(mad).unwrap() };
         let deadline = clock::now() + GRACE;
-        port.flying.insert(MadTicket(7), Flying { header, deadline });
+        port.flying.insert(MadTicket(7), InFlight { header, deadline });
         port
     }
 
@@ -385,7 +385,7 @@ mod tests {
         let mut port = MadPort::new(device, limits);
         let header = Header::decode(&smp::<NodeInfo>(0)).unwrap();
         let deadline = clock::now() + Duration::from_millis(50);
-        port.flying.insert(MadTicket(7), Flying { header, deadline });
+        port.flying.insert(MadTicket(7), InFlight { header, deadline });
         port.deadlines.insert((deadline, MadTicket(7)));
         let answer = port.next_answer().unwrap();
         assert_eq!(answer, Some((MadTicket(7), Err(MadError::NoReply))));

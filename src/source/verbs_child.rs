@@ -181,16 +181,16 @@ impl Process {
     }
 
     /// Waits for the end of the process; `None` if it does not end in time.
-    fn end(mut self, patience: Duration) -> Option<ExitStatus> {
+    fn end(mut self, timeout: Duration) -> Option<ExitStatus> {
         let pid = match &self {
             Self::Program(child) => Pid::from_child(child),
             Self::Copy(pid) => *pid,
         };
         let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) else {
             // Kernels before 5.3 have no pidfd_open.
-            return self.reap().recv_timeout(patience).ok().flatten();
+            return self.reap().recv_timeout(timeout).ok().flatten();
         };
-        let left = Timespec::try_from(patience).ok();
+        let left = Timespec::try_from(timeout).ok();
         let wait =
             || poll(&mut [PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::IN)], left.as_ref());
         if rustix::io::retry_on_intr(wait).is_ok_and(|ready| ready > 0) {
@@ -332,9 +332,9 @@ mod tests {
         let pid = String::from_utf8(heard.answer.clone()).unwrap().trim().parse().unwrap();
         let lives = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()).unwrap();
         drop(started);
-        let patience = Timespec::try_from(Duration::from_secs(10)).unwrap();
+        let timeout = Timespec::try_from(Duration::from_secs(10)).unwrap();
         let ended =
-            poll(&mut [PollFd::from_borrowed_fd(lives.as_fd(), PollFlags::IN)], Some(&patience));
+            poll(&mut [PollFd::from_borrowed_fd(lives.as_fd(), PollFlags::IN)], Some(&timeout));
         assert_eq!(ended, Ok(1), "it is still there");
     }
 

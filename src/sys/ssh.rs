@@ -26,17 +26,17 @@ unsafe extern "C" {
 }
 
 /// Transport of a session in place of its socket. No method may panic or wait.
-pub(crate) trait Carrier: Send + 'static {
+pub(crate) trait SessionTransport: Send + 'static {
     /// Takes the bytes of one packet for the host.
-    fn send(&mut self, bytes: &[u8]) -> Carried;
+    fn send(&mut self, bytes: &[u8]) -> TransferResult;
 
     /// Fills `room` with bytes from the host.
-    fn receive(&mut self, room: &mut [u8]) -> Carried;
+    fn receive(&mut self, room: &mut [u8]) -> TransferResult;
 }
 
 /// Result of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carried {
+pub(crate) enum TransferResult {
     /// Number of bytes that were transferred, at least 1.
     Bytes(usize),
     /// No byte can be transferred at this time.
@@ -46,24 +46,24 @@ pub(crate) enum Carried {
 }
 
 /// Stream that libssh2 takes for the session's socket, and argument of its callbacks.
-struct Carriage<C> {
+struct TransportStream<C> {
     socket: Arc<OwnedFd>,
-    carrier: Arc<Mutex<C>>,
+    transport: Arc<Mutex<C>>,
 }
 
-impl<C> AsRawFd for Carriage<C> {
+impl<C> AsRawFd for TransportStream<C> {
     fn as_raw_fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
 }
 
-impl<C> Carriage<C> {
-    fn carrier(&self) -> MutexGuard<'_, C> {
-        self.carrier.lock().unwrap_or_else(PoisonError::into_inner)
+impl<C> TransportStream<C> {
+    fn transport(&self) -> MutexGuard<'_, C> {
+        self.transport.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Makes a session that transfers its bytes through the carrier. The socket only lends its
+/// Makes a session that transfers its bytes through the transport. The socket only lends its
 /// number.
 ///
 /// The session owns both. It must not get another stream, because its callbacks would then use a
@@ -71,14 +71,14 @@ impl<C> Carriage<C> {
 ///
 /// # Errors
 /// The library has no memory for a session.
-pub(crate) fn session<C: Carrier>(
+pub(crate) fn session<C: SessionTransport>(
     socket: Arc<OwnedFd>,
-    carrier: Arc<Mutex<C>>,
+    transport: Arc<Mutex<C>>,
 ) -> Result<ssh2::Session, ssh2::Error> {
     let mut session = ssh2::Session::new()?;
-    let carriage = Box::new(Carriage { socket, carrier });
-    let place = &raw const *carriage;
-    session.set_tcp_stream(carriage);
+    let stream = Box::new(TransportStream { socket, transport });
+    let place = &raw const *stream;
+    session.set_tcp_stream(stream);
     {
         let mut session = session.raw();
         let session = &raw mut *session;
@@ -103,38 +103,40 @@ pub(crate) fn session<C: Carrier>(
 /// Returns the stream that `session` stored.
 ///
 /// # Safety
-/// `place` must point to the pointer that `session` stored for a carrier of type `C`, and its
+/// `place` must point to the pointer that `session` stored for a transport of type `C`, and its
 /// session must be alive.
-unsafe fn carriage<'session, C>(place: *const *mut c_void) -> &'session Carriage<C> {
+unsafe fn stream<'session, C>(place: *const *mut c_void) -> &'session TransportStream<C> {
     // SAFETY: the caller promises it; libssh2 passes its own abstract pointer.
     let stored = unsafe { *place };
     // SAFETY: the pointer is that of a box that lives as long as the session, and the box is only
     // read.
-    unsafe { &*stored.cast::<Carriage<C>>() }
+    unsafe { &*stored.cast::<TransportStream<C>>() }
 }
 
 /// Implements `LIBSSH2_SEND_FUNC`: returns the number of bytes taken, or a negative errno.
-unsafe extern "C" fn send<C: Carrier>(
+unsafe extern "C" fn send<C: SessionTransport>(
     socket: RawFd,
     bytes: *const c_void,
     length: size_t,
     flags: c_int,
     place: *mut *mut c_void,
 ) -> ssize_t {
-    // SAFETY: libssh2 passes the pointer that `session` stored for this type of carrier.
-    let carriage = unsafe { carriage::<C>(place) };
-    if socket != carriage.as_raw_fd() {
+    // SAFETY: libssh2 passes the pointer that `session` stored for this type of transport.
+    let stream = unsafe { stream::<C>(place) };
+    if socket != stream.as_raw_fd() {
         // SAFETY: these are libssh2's arguments for a send to the socket of an SSH agent.
-        return answer(|| unsafe { libc::send(socket, bytes, length, flags | libc::MSG_NOSIGNAL) });
+        return retry_interrupted(|| unsafe {
+            libc::send(socket, bytes, length, flags | libc::MSG_NOSIGNAL)
+        });
     }
     // SAFETY: libssh2 keeps `length` bytes during this call.
     let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), length) };
-    told(carriage.carrier().send(bytes), below_zero(libc::EPIPE))
+    callback_result(stream.transport().send(bytes), below_zero(libc::EPIPE))
 }
 
 /// Implements `LIBSSH2_RECV_FUNC`: returns the number of bytes given, 0 at the end of the stream,
 /// or a negative errno.
-unsafe extern "C" fn receive<C: Carrier>(
+unsafe extern "C" fn receive<C: SessionTransport>(
     socket: RawFd,
     room: *mut c_void,
     length: size_t,
@@ -142,29 +144,29 @@ unsafe extern "C" fn receive<C: Carrier>(
     place: *mut *mut c_void,
 ) -> ssize_t {
     // SAFETY: as in `send`.
-    let carriage = unsafe { carriage::<C>(place) };
-    if socket != carriage.as_raw_fd() {
+    let stream = unsafe { stream::<C>(place) };
+    if socket != stream.as_raw_fd() {
         // SAFETY: as in `send`.
-        return answer(|| unsafe { libc::recv(socket, room, length, flags) });
+        return retry_interrupted(|| unsafe { libc::recv(socket, room, length, flags) });
     }
     // SAFETY: libssh2 lends `length` bytes during this call. It has initialized them, or accepts
     // bytes of any value.
     let room = unsafe { slice::from_raw_parts_mut(room.cast::<u8>(), length) };
-    told(carriage.carrier().receive(room), 0)
+    callback_result(stream.transport().receive(room), 0)
 }
 
 /// Returns the result of a transfer in the form of a libssh2 callback.
-fn told(carried: Carried, over: ssize_t) -> ssize_t {
-    match carried {
-        Carried::Bytes(count) => count.try_into().unwrap_or(ssize_t::MAX),
-        Carried::NotNow => below_zero(libc::EAGAIN),
-        Carried::Over => over,
+fn callback_result(result: TransferResult, over: ssize_t) -> ssize_t {
+    match result {
+        TransferResult::Bytes(count) => count.try_into().unwrap_or(ssize_t::MAX),
+        TransferResult::NotNow => below_zero(libc::EAGAIN),
+        TransferResult::Over => over,
     }
 }
 
 /// Returns the result of a call on a real socket in the form of a libssh2 callback. Repeats the
 /// call after EINTR.
-fn answer(call: impl Fn() -> ssize_t) -> ssize_t {
+fn retry_interrupted(call: impl Fn() -> ssize_t) -> ssize_t {
     loop {
         let count = call();
         if count >= 0 {

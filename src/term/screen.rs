@@ -27,13 +27,13 @@ pub const MAX: u16 = 1_000;
 /// State of the terminal before full-screen mode, while a [`Screen`] exists.
 ///
 /// It is global to the process, because a signal or a panic in any thread restores the terminal.
-static HELD: Mutex<Option<Held>> = Mutex::new(None);
+static SAVED: Mutex<Option<SavedTerminal>> = Mutex::new(None);
 
 /// Signals that the terminal was restored.
-static GIVEN_BACK: Condvar = Condvar::new();
+static RESTORED: Condvar = Condvar::new();
 
-struct Held {
-    keys: Keys,
+struct SavedTerminal {
+    keys: Keyboard,
     before: Termios,
 }
 
@@ -53,7 +53,7 @@ pub enum ScreenError {
 
 /// Terminal of stdout in full-screen mode, with raw keyboard input.
 ///
-/// Dropping it or calling [`give_back`] restores the terminal.
+/// Dropping it or calling [`restore`] restores the terminal.
 #[derive(Debug)]
 pub struct Screen(());
 
@@ -70,16 +70,16 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Enters full-screen mode again, after [`give_back`] or after a shell used the terminal.
+    /// Enters full-screen mode again, after [`restore`] or after a shell used the terminal.
     ///
     /// # Errors
     /// The terminal was closed.
     pub fn reclaim(&self) -> Result<(), ScreenError> {
-        let keys = Keys::open()?;
+        let keys = Keyboard::open()?;
         let mut modes = tcgetattr(&keys).map_err(io::Error::from)?;
         // The modes are saved before the first change, so that every later exit can restore them.
         let before = modes.clone();
-        held().get_or_insert(Held { keys: Keys::open()?, before });
+        saved().get_or_insert(SavedTerminal { keys: Keyboard::open()?, before });
         modes.make_raw();
         tcsetattr(&keys, OptionalActions::Now, &modes).map_err(io::Error::from)?;
         Ok(self.write(ENTER)?)
@@ -97,7 +97,7 @@ impl Screen {
         if term == "dumb" {
             return Err(ScreenError::Dumb(term));
         }
-        Keys::open().map(drop)
+        Keyboard::open().map(drop)
     }
 
     /// Returns columns and rows, at most [`MAX`] each; 0 if the terminal does not report its
@@ -113,7 +113,7 @@ impl Screen {
     /// # Errors
     /// The terminal was closed, or it was restored. Output would then overwrite the shell's text.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        if held().is_none() {
+        if saved().is_none() {
             return Err(io::Error::other("the screen is closed"));
         }
         write_all(bytes)
@@ -123,14 +123,14 @@ impl Screen {
     ///
     /// # Errors
     /// The terminal was closed.
-    pub fn follow_mouse(&self, follows: bool) -> io::Result<()> {
+    pub fn report_mouse(&self, follows: bool) -> io::Result<()> {
         self.write(if follows { MOUSE_ON } else { MOUSE_OFF })
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
@@ -139,9 +139,9 @@ impl Drop for Screen {
 ///
 /// Waits at most 200 ms for the terminal to accept output. After this time the terminal keeps its
 /// content.
-pub fn give_back() {
-    let Some(Held { keys, before }) = held().take() else { return };
-    GIVEN_BACK.notify_all();
+pub fn restore() {
+    let Some(SavedTerminal { keys, before }) = saved().take() else { return };
+    RESTORED.notify_all();
     if takes_output() {
         // An error means that the terminal was closed.
         let _ = write_all(LEAVE);
@@ -151,17 +151,17 @@ pub fn give_back() {
 
 /// Waits until the terminal is restored; returns false after the timeout.
 #[must_use]
-pub fn await_given_back(patience: Duration) -> bool {
-    let waited = GIVEN_BACK.wait_timeout_while(held(), patience, |held| held.is_some());
+pub fn await_restored(timeout: Duration) -> bool {
+    let waited = RESTORED.wait_timeout_while(saved(), timeout, |saved| saved.is_some());
     waited.unwrap_or_else(PoisonError::into_inner).0.is_none()
 }
 
 /// Installs a panic hook, which restores the terminal, calls `tell` and then prints the panic
 /// message.
-pub fn give_back_on_panic(tell: impl Fn() + Send + Sync + 'static) {
+pub fn restore_on_panic(tell: impl Fn() + Send + Sync + 'static) {
     let say = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        give_back();
+        restore();
         tell();
         say(panic);
     }));
@@ -169,7 +169,7 @@ pub fn give_back_on_panic(tell: impl Fn() + Send + Sync + 'static) {
 
 /// Waits until the terminal of the keyboard is closed.
 pub fn await_hangup() {
-    let Ok(keys) = Keys::open() else { return };
+    let Ok(keys) = Keyboard::open() else { return };
     loop {
         // Poll reports a hangup even without requested events.
         let mut polled = [PollFd::new(&keys, PollFlags::empty())];
@@ -182,8 +182,8 @@ pub fn await_hangup() {
     }
 }
 
-fn held() -> MutexGuard<'static, Option<Held>> {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+fn saved() -> MutexGuard<'static, Option<SavedTerminal>> {
+    SAVED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// True if the terminal accepts output within 200 ms. After Ctrl-S it does not.
@@ -214,12 +214,12 @@ fn write_all(mut bytes: &[u8]) -> io::Result<()> {
 
 /// Source of keyboard input: stdin, or `/dev/tty` if stdin is no terminal. crossterm, which reads
 /// the keys, chooses by the same rule.
-enum Keys {
+enum Keyboard {
     Stdin,
     Terminal(OwnedFd),
 }
 
-impl Keys {
+impl Keyboard {
     fn open() -> Result<Self, ScreenError> {
         if isatty(rustix::stdio::stdin()) {
             return Ok(Self::Stdin);
@@ -229,7 +229,7 @@ impl Keys {
     }
 }
 
-impl AsFd for Keys {
+impl AsFd for Keyboard {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Stdin => rustix::stdio::stdin(),

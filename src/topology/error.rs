@@ -13,19 +13,19 @@ pub struct TopologyError {
 }
 
 /// Mistake in a line, before the caller adds the line number.
-pub(super) struct Wrong {
+pub(super) struct LineFault {
     pub(super) what: String,
     pub(super) fix: String,
 }
 
 /// Result of parsing a part of a line.
-pub(super) type Read<T> = Result<T, Wrong>;
+pub(super) type ParseResult<T> = Result<T, LineFault>;
 
-pub(super) fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> Read<T> {
-    Err(Wrong { what: what.into(), fix: fix.into() })
+pub(super) fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> ParseResult<T> {
+    Err(LineFault { what: what.into(), fix: fix.into() })
 }
 
-impl Wrong {
+impl LineFault {
     pub(super) fn at(self, line: usize) -> TopologyError {
         TopologyError { line: Some(line), what: self.what, fix: self.fix }
     }

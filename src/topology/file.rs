@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::error::{Read, Wrong, wrong};
-use super::lines::{Line, logical};
-use super::{Expand, LeafSwitches, TopologyError, list, slurm};
+use super::error::{LineFault, ParseResult, wrong};
+use super::lines::{LogicalLine, logical};
+use super::{ExpandHosts, LeafSwitches, TopologyError, list, slurm};
 use crate::model::ping::Leaf;
 
 /// Fix for a file of neither format.
@@ -13,8 +13,8 @@ const KINDS: &str =
     "write one line for each leaf switch: leaf leaf1 n[01-16], or SwitchName=leaf1 Nodes=n[01-16]";
 
 /// Leaf switches of the lines that were parsed.
-pub(super) struct Draft<'a> {
-    expand: Expand<'a>,
+pub(super) struct LeafSwitchesBuilder<'a> {
+    expand: ExpandHosts<'a>,
     /// Index of each leaf switch.
     leaves: BTreeMap<String, usize>,
     /// Names of the leaf switches, by index.
@@ -31,21 +31,29 @@ pub(super) struct Draft<'a> {
     below_read: usize,
 }
 
-pub(super) fn parse(text: &str, expand: Expand<'_>) -> Result<LeafSwitches, TopologyError> {
+pub(super) fn parse(text: &str, expand: ExpandHosts<'_>) -> Result<LeafSwitches, TopologyError> {
     let lines = logical(text);
     let missing = |what: &str| TopologyError { line: None, what: what.into(), fix: KINDS.into() };
     let Some(first) = lines.first() else { return Err(missing("no leaf switch")) };
-    let read: fn(&mut Draft<'_>, &Line) -> Read<()> = match () {
+    let read: fn(&mut LeafSwitchesBuilder<'_>, &LogicalLine) -> ParseResult<()> = match () {
         () if slurm::is_line(&first.text) => slurm::read,
         () if list::is_line(&first.text) => list::read,
         () => {
             let what = "neither a leaf line nor a line of Slurm's topology.conf";
-            return Err(Wrong { what: what.into(), fix: KINDS.into() }.at(first.number));
+            return Err(LineFault { what: what.into(), fix: KINDS.into() }.at(first.number));
         }
     };
     let (leaves, names, hosts, pods) = Default::default();
-    let mut draft =
-        Draft { expand, leaves, names, hosts, pods, pod_count: 0, hosts_read: 0, below_read: 0 };
+    let mut draft = LeafSwitchesBuilder {
+        expand,
+        leaves,
+        names,
+        hosts,
+        pods,
+        pod_count: 0,
+        hosts_read: 0,
+        below_read: 0,
+    };
     for line in &lines {
         read(&mut draft, line).map_err(|wrong| wrong.at(line.number))?;
     }
@@ -55,9 +63,9 @@ pub(super) fn parse(text: &str, expand: Expand<'_>) -> Result<LeafSwitches, Topo
     Ok(draft.finish())
 }
 
-impl Draft<'_> {
+impl LeafSwitchesBuilder<'_> {
     /// Adds the hosts of a set to a known or new leaf switch.
-    pub(super) fn add(&mut self, name: &str, set: &str, line: usize) -> Read<()> {
+    pub(super) fn add(&mut self, name: &str, set: &str, line: usize) -> ParseResult<()> {
         let hosts = self.set(set)?;
         self.hosts_read += hosts.len();
         let (read, most) = (self.hosts_read, LeafSwitches::MAX_NAMES);
@@ -99,7 +107,7 @@ impl Draft<'_> {
     }
 
     /// Records that the switches of a set are below one switch, so that they form a pod.
-    pub(super) fn join(&mut self, set: &str) -> Read<()> {
+    pub(super) fn join(&mut self, set: &str) -> ParseResult<()> {
         let names = self.set(set)?;
         self.below_read += names.len();
         if self.below_read > LeafSwitches::MAX_NAMES {
@@ -116,7 +124,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    fn set(&self, set: &str) -> Read<Vec<String>> {
+    fn set(&self, set: &str) -> ParseResult<Vec<String>> {
         match (self.expand)(set) {
             Ok(hosts) if hosts.is_empty() => {
                 wrong(format!("{set} contains no host"), "write a host set, for example n[01-16]")

@@ -1,7 +1,7 @@
 //! Splits a file into logical lines: joins continued lines and removes comments.
 
 /// A logical line, with the number of its first line in the file.
-pub(super) struct Line {
+pub(super) struct LogicalLine {
     pub(super) number: usize,
     pub(super) text: String,
 }
@@ -10,12 +10,12 @@ pub(super) struct Line {
 ///
 /// A `\` at the end continues a line, also in a comment. `#` starts a comment unless `\` precedes
 /// it. Slurm applies the two rules in this order.
-pub(super) fn logical(text: &str) -> Vec<Line> {
+pub(super) fn logical(text: &str) -> Vec<LogicalLine> {
     let mut lines = Vec::new();
-    let mut open: Option<Line> = None;
+    let mut open: Option<LogicalLine> = None;
     for (index, raw) in text.lines().enumerate() {
         let mut line =
-            open.take().unwrap_or_else(|| Line { number: index + 1, text: String::new() });
+            open.take().unwrap_or_else(|| LogicalLine { number: index + 1, text: String::new() });
         let raw = raw.trim_end();
         let backslashes = raw.bytes().rev().take_while(|&letter| letter == b'\\').count();
         if backslashes % 2 == 1 {
@@ -31,7 +31,7 @@ pub(super) fn logical(text: &str) -> Vec<Line> {
     lines.into_iter().filter_map(without_comment).collect()
 }
 
-fn without_comment(mut line: Line) -> Option<Line> {
+fn without_comment(mut line: LogicalLine) -> Option<LogicalLine> {
     let mut before = ' ';
     let comment = line.text.char_indices().find(|&(_, letter)| {
         let starts = letter == '#' && before != '\\';

@@ -1,8 +1,8 @@
 //! Parses a list of `leaf NAME SET` lines. A leaf switch can have several lines.
 
-use super::error::{Read, wrong};
-use super::file::Draft;
-use super::lines::Line;
+use super::error::{ParseResult, wrong};
+use super::file::LeafSwitchesBuilder;
+use super::lines::LogicalLine;
 
 /// First word of each line.
 const WORD: &str = "leaf";
@@ -14,7 +14,7 @@ pub(super) fn is_line(text: &str) -> bool {
     text.split_whitespace().next() == Some(WORD)
 }
 
-pub(super) fn read(draft: &mut Draft<'_>, line: &Line) -> Read<()> {
+pub(super) fn read(draft: &mut LeafSwitchesBuilder<'_>, line: &LogicalLine) -> ParseResult<()> {
     let words: Vec<&str> = line.text.split_whitespace().collect();
     match words.as_slice() {
         [WORD, name, set] => draft.add(name, set, line.number),

@@ -4,9 +4,9 @@
 //! `Nodes=` is a leaf switch. A switch with `Switches=` is above other switches, which form a
 //! pod.
 
-use super::error::{Read, wrong};
-use super::file::Draft;
-use super::lines::Line;
+use super::error::{ParseResult, wrong};
+use super::file::LeafSwitchesBuilder;
+use super::lines::LogicalLine;
 
 /// Fix for an invalid line.
 const FORM: &str =
@@ -21,7 +21,7 @@ pub(super) fn is_line(text: &str) -> bool {
     !key.is_empty() && text[key.len()..].trim_start().starts_with('=') || is_include(text)
 }
 
-pub(super) fn read(draft: &mut Draft<'_>, line: &Line) -> Read<()> {
+pub(super) fn read(draft: &mut LeafSwitchesBuilder<'_>, line: &LogicalLine) -> ParseResult<()> {
     if is_include(&line.text) {
         let fix = "name the included file, or copy its lines to this file";
         return wrong("Include lines are not supported", fix);
@@ -74,7 +74,7 @@ fn key(text: &str) -> &str {
 }
 
 /// Splits a line into keys and values. Spaces around `=` are allowed.
-fn fields(text: &str) -> Read<Vec<(&str, &str)>> {
+fn fields(text: &str) -> ParseResult<Vec<(&str, &str)>> {
     let mut fields = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use super::Sample;
 use super::errors::Errors;
-use super::troubles::Troubles;
-use crate::analyse::connection_state::ConnectionState;
+use super::past_problems::PastProblems;
 use crate::analyse::findings::{Changed, changes};
 use crate::analyse::traffic::Traffic;
+use crate::analyse::transport_state::TransportState;
 use crate::model::{Connection, Finding};
 
 /// Time for which a change is marked in its row.
@@ -37,17 +37,17 @@ pub(super) struct Changes {
     /// Error counters of ports.
     pub(super) errors: Errors,
     /// Problem states of hosts, devices and ports, with the past ones.
-    troubles: Troubles,
+    past_problems: PastProblems,
 }
 
 /// Connections of a host by id, with the state of each. A clone shares the maps until a
 /// state changes.
 #[derive(Debug, Clone, Default)]
 struct Known {
-    here: Arc<HashMap<String, ConnectionState>>,
+    here: Arc<HashMap<String, TransportState>>,
     /// State of each removed connection, and the time of its removal. After an unmount and a
     /// mount, the new connection is compared with the old one.
-    gone: Arc<HashMap<String, (ConnectionState, Instant)>>,
+    gone: Arc<HashMap<String, (TransportState, Instant)>>,
 }
 
 impl Known {
@@ -56,19 +56,19 @@ impl Known {
         connections.len() == self.here.len()
             && connections
                 .iter()
-                .all(|one| self.here.get(&one.id) == Some(&ConnectionState::of(one)))
+                .all(|one| self.here.get(&one.id) == Some(&TransportState::of(one)))
     }
 
     /// Returns the last known state of a connection.
-    fn was(&self, id: &str, at: Instant) -> Option<ConnectionState> {
+    fn was(&self, id: &str, at: Instant) -> Option<TransportState> {
         let gone = || self.gone.get(id).filter(|(_, when)| is_told(at, *when)).map(|(was, _)| *was);
         self.here.get(id).copied().or_else(gone)
     }
 
     /// Returns the connections to remember once these are known.
     fn next(&self, connections: &[Connection], at: Instant) -> Self {
-        let here: HashMap<String, ConnectionState> =
-            connections.iter().map(|one| (one.id.clone(), ConnectionState::of(one))).collect();
+        let here: HashMap<String, TransportState> =
+            connections.iter().map(|one| (one.id.clone(), TransportState::of(one))).collect();
         let (most, longest) = GONE;
         let went = self.here.iter().map(|(id, was)| (id, (*was, at)));
         let gone = self.gone.iter().map(|(id, gone)| (id, *gone)).chain(went);
@@ -95,8 +95,8 @@ pub(super) struct Change {
     pub(super) at: Instant,
     /// Kind and instance of the consumer of the connection.
     consumer: (&'static str, String),
-    was: ConnectionState,
-    is: ConnectionState,
+    was: TransportState,
+    is: TransportState,
 }
 
 impl Change {
@@ -111,7 +111,7 @@ impl Changes {
     pub(super) fn compare(&mut self, sample: &Sample, traffic: &[Vec<Traffic>]) {
         let at = sample.at;
         self.connections.retain(|_, change| is_told(at, change.at));
-        self.troubles.compare(sample);
+        self.past_problems.compare(sample);
         for (host, (report, seen)) in sample.reports.iter().zip(&sample.seen).enumerate() {
             // An unresponsive host has no new data to compare.
             if seen.failure.is_none() && seen.answered.is_some() {
@@ -132,7 +132,7 @@ impl Changes {
             return;
         }
         for one in connections {
-            let is = ConnectionState::of(one);
+            let is = TransportState::of(one);
             if let Some(was) = known.was(&one.id, at).filter(|was| *was != is)
                 && self.connections.len() < MAX
             {
@@ -164,7 +164,7 @@ impl Changes {
                 all.push((report.host.as_str(), Changed::Errors { port, counted }));
             }
         }
-        for past in self.troubles.past() {
+        for past in self.past_problems.past() {
             let Some(report) = sample.reports.get(past.host) else { continue };
             let (code, subject, what) = (past.code, &past.subject, past.what.as_str());
             all.push((report.host.as_str(), Changed::Passed { code, subject, what }));

@@ -4,7 +4,7 @@
 
 use super::measure::width;
 use super::state::State;
-use super::table_view::{Heading, Line};
+use super::table_view::{Heading, VisibleRow};
 use crate::query::{Align, Value};
 use crate::render::escape;
 
@@ -52,7 +52,7 @@ impl Columns {
     /// Selects columns by importance, keeps their order, and omits columns without room.
     pub(super) fn fit(
         headings: &[Heading],
-        lines: &[Line<'_>],
+        lines: &[VisibleRow<'_>],
         graph: Option<&str>,
         (room, has_ages): (usize, bool),
     ) -> Self {
@@ -104,13 +104,13 @@ impl Columns {
 }
 
 /// Returns true if no visible row has a value in the column; other columns come first then.
-fn is_empty(at: usize, lines: &[Line<'_>]) -> bool {
-    let is_absent = |line: &Line<'_>| line.cells.get(at) == Some(&Value::Absent);
+fn is_empty(at: usize, lines: &[VisibleRow<'_>]) -> bool {
+    let is_absent = |line: &VisibleRow<'_>| line.cells.get(at) == Some(&Value::Absent);
     !lines.is_empty() && lines.iter().all(is_absent)
 }
 
 /// Returns the preferred width of a column; rates keep their width when they change.
-fn natural(heading: &Heading, at: usize, lines: &[Line<'_>]) -> usize {
+fn natural(heading: &Heading, at: usize, lines: &[VisibleRow<'_>]) -> usize {
     let cells = lines.iter().filter_map(|line| line.cells.get(at));
     let widest = cells.map(|value| match value {
         Value::Bits(_) => width(&value.to_string()).max("100.0 Gb/s".len()),
@@ -125,7 +125,7 @@ pub(super) fn in_view(
     state: &State,
     room: usize,
     count: usize,
-) -> Option<(Columns, Vec<Line<'_>>)> {
+) -> Option<(Columns, Vec<VisibleRow<'_>>)> {
     let (table, snapshot) = (state.table()?, state.snapshot()?);
     let headings = table.headings(Some(snapshot));
     let ids: Vec<&'static str> = headings.iter().map(|heading| heading.id).collect();
@@ -160,15 +160,15 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::Meaning;
+    use crate::query::ValueMeaning;
 
     fn heading(title: &'static str, align: Align, rank: usize) -> Heading {
-        Heading { id: title, title, align, order: None, rank, meaning: Meaning::Plain }
+        Heading { id: title, title, align, order: None, rank, meaning: ValueMeaning::Plain }
     }
 
-    fn line(cells: &[&str]) -> Line<'static> {
+    fn line(cells: &[&str]) -> VisibleRow<'static> {
         let cells = cells.iter().map(|text| Value::Text((*text).to_owned())).collect();
-        Line { cells, silent: None, is_fresh: false, graph: None }
+        VisibleRow { cells, stale: None, is_fresh: false, graph: None }
     }
 
     fn titles(room: usize) -> Vec<(&'static str, usize)> {

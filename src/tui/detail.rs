@@ -7,7 +7,7 @@ use crate::query::{Align, Column, CounterRow, Counters, Listing, Value, live_col
 
 /// Part of a detail pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum DetailPart {
     Heading(String),
     /// Name and value.
     Field(String, Value),
@@ -57,14 +57,14 @@ pub(super) struct Chart {
 }
 
 /// Returns all columns of a row that have a value, except the columns in `told`.
-pub(super) fn columns<L: Listing>(row: &L::Row<'_>, told: &[&str]) -> Piece {
+pub(super) fn columns<L: Listing>(row: &L::Row<'_>, told: &[&str]) -> DetailPart {
     let all = live_columns::<L>().filter(|column| !told.contains(&column.id));
     let all = all.map(|column| (column.title, column.value(row)));
-    Piece::Fields(all.filter(|(_, value)| *value != Value::Absent).collect())
+    DetailPart::Fields(all.filter(|(_, value)| *value != Value::Absent).collect())
 }
 
 /// Returns a heading and a table of counters; counters with new errors come first.
-pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<Piece> {
+pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<DetailPart> {
     if rows.is_empty() {
         return Vec::new();
     }
@@ -79,7 +79,7 @@ pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<Piece> {
         |row: &CounterRow<'_>| row.counter.is_some_and(|counter| counter.value == Some(0));
     rows.sort_by_key(|row| (!has_counted(row), is_zero(row)));
     let bad = rows.iter().filter(|row| has_counted(row)).count();
-    let mut parts = vec![Piece::Gap, Piece::Heading(heading)];
+    let mut parts = vec![DetailPart::Gap, DetailPart::Heading(heading)];
     let ids = [
         "counter.name",
         "counter.value",
@@ -90,7 +90,7 @@ pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<Piece> {
     ];
     let mut lines = table::<Counters>(&ids, &rows);
     for part in lines.iter_mut().skip(1).take(bad) {
-        if let Piece::Row(_, kind) = part {
+        if let DetailPart::Row(_, kind) = part {
             *kind = RowKind::Bad;
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<Piece> {
 }
 
 /// Returns a table of some columns, each as wide as its widest cell.
-pub(super) fn table<L: Listing>(ids: &[&str], rows: &[L::Row<'_>]) -> Vec<Piece> {
+pub(super) fn table<L: Listing>(ids: &[&str], rows: &[L::Row<'_>]) -> Vec<DetailPart> {
     let columns: Vec<&Column<L>> =
         ids.iter().filter_map(|id| L::COLUMNS.iter().find(|column| column.id == *id)).collect();
     let cells: Vec<Vec<String>> = rows
@@ -117,7 +117,7 @@ pub(super) fn table<L: Listing>(ids: &[&str], rows: &[L::Row<'_>]) -> Vec<Piece>
     let row = |texts: Vec<String>, kind: RowKind| {
         let sides = columns.iter().map(|column| column.align).zip(widths.iter().copied());
         let cells = texts.into_iter().zip(sides);
-        Piece::Row(cells.map(|(text, (align, width))| (text, align, width)).collect(), kind)
+        DetailPart::Row(cells.map(|(text, (align, width))| (text, align, width)).collect(), kind)
     };
     let heading = columns.iter().map(|column| column.title.to_owned()).collect();
     let lines = cells.into_iter().map(|texts| row(texts, RowKind::Plain));

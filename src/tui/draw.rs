@@ -1,14 +1,14 @@
 //! Draws the state into a frame. Only the frame is changed.
 
 mod canvas;
-mod crumbs;
+mod empty_table;
 mod footer;
 mod header;
 mod lines;
 mod matrix;
-mod nothing;
 mod picker;
 mod table;
+mod tabs;
 
 use ratatui::Frame;
 
@@ -32,8 +32,8 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
     }
     let layout = Layout::of((area.width, area.height), &state.mode);
     header::draw(state, &mut canvas, layout.header);
-    crumbs::tabs(state, &mut canvas, layout.tabs);
-    crumbs::draw(state, &mut canvas, layout.crumbs);
+    tabs::tabs(state, &mut canvas, layout.tabs);
+    tabs::draw(state, &mut canvas, layout.breadcrumbs);
     body(state, &mut canvas, &layout);
     footer::note(state, &mut canvas, layout.note_over(rows(state)));
     let cursor = footer::draw(state, &mut canvas, &layout);
@@ -53,16 +53,16 @@ fn body(state: &State, canvas: &mut Canvas<'_>, layout: &Layout) {
     match (&state.mode, state.page()) {
         (Mode::Help(Help { line, search }), _) => {
             let all = help::lines(state, area.width.into(), search);
-            lines::draw(canvas, (area, layout.crumbs), &all, *line);
+            lines::draw(canvas, (area, layout.breadcrumbs), &all, *line);
         }
         (Mode::Prompt(Prompt { kind: PromptKind::Help, text, .. }), _) => {
             let all = help::lines(state, area.width.into(), text);
-            lines::draw(canvas, (area, layout.crumbs), &all, 0);
+            lines::draw(canvas, (area, layout.breadcrumbs), &all, 0);
         }
         (Mode::Picker(picker), _) => picker::draw(state, canvas, area, picker),
         (_, Page::Detail(.., line)) => {
             match state.pane.as_ref().and_then(|pane| pane.lines.as_ref()) {
-                Some(all) => lines::draw(canvas, (area, layout.crumbs), all, *line),
+                Some(all) => lines::draw(canvas, (area, layout.breadcrumbs), all, *line),
                 None => {
                     canvas.message(area, "This row no longer exists. Esc goes back.", Token::Plain);
                 }

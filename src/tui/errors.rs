@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::analyse::errors::{Counted, errors};
+use crate::analyse::errors::{ErrorIncrease, errors};
 use crate::model::HostReport;
 
 /// Time for which counted errors are a finding.
@@ -33,7 +33,7 @@ pub(super) struct OfPort {
     /// Time of the last new error.
     at: Instant,
     /// Errors in the last sample and in total.
-    pub(super) counted: Vec<Counted>,
+    pub(super) counted: Vec<ErrorIncrease>,
 }
 
 impl Errors {
@@ -65,7 +65,7 @@ impl Errors {
     }
 
     /// Returns the errors of a port.
-    pub(super) fn of(&self, host: usize, device: &str, port: u32) -> &[Counted] {
+    pub(super) fn of(&self, host: usize, device: &str, port: u32) -> &[ErrorIncrease] {
         let of_host = self.hosts.get(&host).map(|all| all.as_slice()).unwrap_or_default();
         let of_port = of_host.iter().find(|one| one.is_of(device, port));
         of_port.map(|one| one.counted.as_slice()).unwrap_or_default()
@@ -95,7 +95,7 @@ impl OfPort {
                 known.last = count;
                 known.sum = known.sum.saturating_add(count);
             } else if self.counted.len() < MAX_COUNTERS {
-                self.counted.push(Counted { name: name.into(), last: count, sum: count });
+                self.counted.push(ErrorIncrease { name: name.into(), last: count, sum: count });
             }
         }
     }
@@ -129,7 +129,7 @@ mod tests {
         for delta in [2, 0, 3] {
             errors.note(at, 0, &report(delta));
         }
-        let counted = Counted { name: "symbol_error".into(), last: 3, sum: 5 };
+        let counted = ErrorIncrease { name: "symbol_error".into(), last: 3, sum: 5 };
         assert_eq!(errors.of(0, "mlx5_0", 1), [counted]);
         assert_eq!(errors.fresh(0, at).len(), 1);
         assert_eq!(errors.fresh(0, at + FRESH).len(), 0);

@@ -26,7 +26,7 @@ pub enum Event {
     /// Passage of time: ages grow, and marks of changes fade.
     Tick,
     /// Result of an effect.
-    Told(Notice),
+    Notice(Notice),
     /// Matrix of a completed ping.
     Matrix(Arc<PingReport>),
     /// Matrix that was read from a file.

@@ -266,7 +266,7 @@ impl Slot {
 mod tests {
     use super::*;
     use crate::model::{HostReport, PerSecond, Via};
-    use crate::tui::Seen;
+    use crate::tui::LastResponse;
 
     /// Adds the first ports of some devices of one host.
     fn push(history: &mut History, devices: &[(&str, Traffic)]) {
@@ -281,7 +281,7 @@ mod tests {
             at,
             taken_ns: 0,
             reports: vec![report],
-            seen: vec![Seen { answered: Some(at), failure: None }],
+            seen: vec![LastResponse { answered: Some(at), failure: None }],
             connections: vec![Vec::new()],
         };
         history.push(&sample, &[devices.iter().map(|(_, traffic)| *traffic).collect()]);

@@ -15,7 +15,7 @@ pub(super) struct Layout {
     /// Names of the views.
     pub(super) tabs: Rect,
     /// Breadcrumbs and filters.
-    pub(super) crumbs: Rect,
+    pub(super) breadcrumbs: Rect,
     /// Content of the view.
     pub(super) body: Rect,
     /// Text about the selected row.
@@ -42,12 +42,12 @@ impl Layout {
         };
         let heights = [1, 1, 1, rows.saturating_sub(3 + note + footer), note, footer];
         let mut y = 0_u16;
-        let [header, tabs, crumbs, body, note, footer] = heights.map(|height| {
+        let [header, tabs, breadcrumbs, body, note, footer] = heights.map(|height| {
             let area = Rect::new(0, y, columns, height.min(rows.saturating_sub(y)));
             y = y.saturating_add(height);
             area
         });
-        Self { header, tabs, crumbs, body, note, footer }
+        Self { header, tabs, breadcrumbs, body, note, footer }
     }
 
     /// Returns the area of the note, with the lines that a table of `rows` rows leaves empty.
@@ -78,8 +78,8 @@ fn nothing_lies_outside_of_any_terminal() {
     for columns in [0, 1, 40, 500] {
         for rows in 0..60 {
             let layout = Layout::of((columns, rows), &Mode::Browse);
-            let Layout { header, tabs, crumbs, body, note, footer } = layout;
-            for area in [header, tabs, crumbs, body, note, footer] {
+            let Layout { header, tabs, breadcrumbs, body, note, footer } = layout;
+            for area in [header, tabs, breadcrumbs, body, note, footer] {
                 assert!(area.bottom() <= rows || area.height == 0, "{rows}: {area:?}");
                 assert!(area.right() <= columns);
             }

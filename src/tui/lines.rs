@@ -2,12 +2,12 @@
 //!
 //! `pane` shows the lines; `text` copies and saves them.
 
-use super::detail::{Chart, Piece, RowKind};
+use super::detail::{Chart, DetailPart, RowKind};
 use super::glyphs::Glyphs;
 use super::measure::{fit, width, wrap};
 use super::theme::Token;
 use super::tone::tone;
-use crate::query::{Align, Meaning, Value};
+use crate::query::{Align, Value, ValueMeaning};
 use crate::render::escape;
 
 /// Line of styled pieces.
@@ -17,9 +17,9 @@ pub(super) type Styled = Vec<(String, Token)>;
 const CHART_LINES: usize = 3;
 
 /// Returns the lines of parts for a width of `room` columns.
-pub(super) fn of_parts(parts: &[Piece], room: usize, glyphs: Glyphs) -> Vec<Styled> {
+pub(super) fn of_parts(parts: &[DetailPart], room: usize, glyphs: Glyphs) -> Vec<Styled> {
     let names = parts.iter().filter_map(|part| match part {
-        Piece::Field(name, _) => Some(width(name)),
+        DetailPart::Field(name, _) => Some(width(name)),
         _ => None,
     });
     // A long name, such as a path, must not push the values off the screen.
@@ -27,7 +27,7 @@ pub(super) fn of_parts(parts: &[Piece], room: usize, glyphs: Glyphs) -> Vec<Styl
     parts.iter().flat_map(|part| of_part(part, room, indent, glyphs)).collect()
 }
 
-fn of_part(part: &Piece, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styled> {
+fn of_part(part: &DetailPart, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styled> {
     let one = |text: &str, token: Token| vec![(format!(" {text}"), token)];
     let sentence = |before: &str, text: &str, token: Token| -> Vec<Styled> {
         let room = room.saturating_sub(width(before) + 2);
@@ -38,15 +38,15 @@ fn of_part(part: &Piece, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styl
             .collect()
     };
     match part {
-        Piece::Gap => vec![Vec::new()],
-        Piece::Heading(text) => vec![one(text, Token::Heading)],
-        Piece::Text(text) => sentence("", text, Token::Plain),
-        Piece::RowText(token, text) => sentence(mark(*token), text, *token),
-        Piece::Fix(text) => sentence("fix: ", text, Token::Accent),
-        Piece::Field(name, value) => of_field(name, value, room, indent, glyphs),
-        Piece::Fields(fields) => of_fields(fields, room, glyphs),
-        Piece::Row(cells, kind) => vec![of_row(cells, *kind)],
-        Piece::Chart(chart) => of_chart(chart, room, glyphs),
+        DetailPart::Gap => vec![Vec::new()],
+        DetailPart::Heading(text) => vec![one(text, Token::Heading)],
+        DetailPart::Text(text) => sentence("", text, Token::Plain),
+        DetailPart::RowText(token, text) => sentence(mark(*token), text, *token),
+        DetailPart::Fix(text) => sentence("fix: ", text, Token::Accent),
+        DetailPart::Field(name, value) => of_field(name, value, room, indent, glyphs),
+        DetailPart::Fields(fields) => of_fields(fields, room, glyphs),
+        DetailPart::Row(cells, kind) => vec![of_row(cells, *kind)],
+        DetailPart::Chart(chart) => of_chart(chart, room, glyphs),
     }
 }
 
@@ -58,7 +58,7 @@ fn of_field(name: &str, value: &Value, room: usize, indent: usize, glyphs: Glyph
     let lines = wrap(&escape(&value.to_string()), room).into_iter().enumerate();
     let line = |(at, text): (usize, String)| {
         let before = if at == 0 { format!(" {name}{pad}  ") } else { " ".repeat(indent + 3) };
-        vec![(before, Token::Dim), (text, tone(Meaning::Plain, value))]
+        vec![(before, Token::Dim), (text, tone(ValueMeaning::Plain, value))]
     };
     lines.map(line).collect()
 }
@@ -81,7 +81,7 @@ fn of_fields(fields: &[(&'static str, Value)], room: usize, glyphs: Glyphs) -> V
         let rest = wide.saturating_sub(indent + 3 + width(&text));
         lines[at % rows].extend([
             (format!(" {name:indent$}  "), Token::Dim),
-            (text, tone(Meaning::Plain, value)),
+            (text, tone(ValueMeaning::Plain, value)),
             (" ".repeat(rest), Token::Plain),
         ]);
     }

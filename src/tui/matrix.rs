@@ -10,7 +10,7 @@ use crate::model::ping::{Code, Pair, PingReport};
 
 /// Matrix with a selected cell.
 #[derive(Debug, Clone)]
-pub(super) struct Grid {
+pub(super) struct MatrixGrid {
     pub(super) report: Arc<PingReport>,
     /// Index of the pair of a source and a target.
     pairs: HashMap<(usize, usize), usize>,
@@ -20,16 +20,16 @@ pub(super) struct Grid {
     pub(super) column: usize,
     /// Median of all half RTTs, in nanoseconds.
     pub(super) median_ns: Option<u64>,
-    pub(super) taken: Taken,
+    pub(super) taken: MatrixOrigin,
     /// Number of pairs that work, that fail, and of all other pairs.
     pub(super) counts: (usize, usize, usize),
 }
 
 /// Origin and time of a matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum MatrixOrigin {
     /// Test from this screen, completed at this time.
-    Here(Instant),
+    Live(Instant),
     /// File.
     Saved {
         name: String,
@@ -56,9 +56,9 @@ pub(super) enum Cell {
 /// Lower limits of the slowness levels 1 to 4, in percent of the median.
 const SLOWER: [u64; 4] = [110, 150, 200, 400];
 
-impl Grid {
+impl MatrixGrid {
     /// Builds the grid of a report, and selects the worst pair.
-    pub(super) fn new(report: Arc<PingReport>, taken: Taken) -> Self {
+    pub(super) fn new(report: Arc<PingReport>, taken: MatrixOrigin) -> Self {
         let mut pairs: HashMap<(usize, usize), usize> = HashMap::new();
         for (at, pair) in report.pairs.iter().enumerate() {
             // Of several rails, the grid shows the worst one.
@@ -142,8 +142,8 @@ pub(super) fn half_rtt(pair: &Pair) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn grid(cells: &[(usize, usize, Option<u64>)]) -> Grid {
-        Grid::new(report(cells), Taken::Here(crate::clock::now()))
+    fn grid(cells: &[(usize, usize, Option<u64>)]) -> MatrixGrid {
+        MatrixGrid::new(report(cells), MatrixOrigin::Live(crate::clock::now()))
     }
 
     fn report(cells: &[(usize, usize, Option<u64>)]) -> Arc<PingReport> {

@@ -3,8 +3,8 @@
 //! `update` switches between them; `draw` shows them.
 
 use super::event::Effect;
-use super::table_view::Choice;
-use super::view::Narrow;
+use super::table_view::SavedSelection;
+use super::view::HostFilter;
 use super::{rows::RowKey, view::View};
 use crate::query::FilterError;
 
@@ -54,7 +54,7 @@ pub(super) struct Prompt {
     /// Text before editing.
     pub(super) before: String,
     /// Selection before editing.
-    pub(super) choice: Choice,
+    pub(super) choice: SavedSelection,
 }
 
 /// Purpose of a prompt.
@@ -98,19 +98,19 @@ pub(super) struct Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) word: String,
-    pub(super) kind: Goal,
+    pub(super) kind: JumpTarget,
 }
 
 /// Kind of a suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(super) enum JumpTarget {
     View(View),
     Host,
     /// Column to sort by.
     Column(&'static str),
 }
 
-impl Goal {
+impl JumpTarget {
     /// Returns the word shown beside the suggestion.
     pub(super) fn word(self) -> &'static str {
         match self {
@@ -123,18 +123,18 @@ impl Goal {
 
 /// Filters of a table, saved while another page of the same view is shown without filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct SavedFilters {
     pub(super) view: View,
     pub(super) filter: String,
     pub(super) only_problems: bool,
-    pub(super) choice: Choice,
+    pub(super) choice: SavedSelection,
 }
 
 /// Page that is open; pages are stacked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Page {
     /// Rows of a view.
-    Rows(View, Narrow),
+    Rows(View, HostFilter),
     /// Detail pane of one row: view, key and name of the row, and first visible line.
     Detail(View, RowKey, String, usize),
 }
@@ -143,7 +143,7 @@ impl Prompt {
     /// Returns a prompt with a text, and the cursor at its end.
     pub(super) fn new(kind: PromptKind, text: &str) -> Self {
         let (text, before) = (text.to_owned(), text.to_owned());
-        let (cursor, choice) = (text.chars().count(), Choice::default());
+        let (cursor, choice) = (text.chars().count(), SavedSelection::default());
         Self { kind, cursor, text, error: None, chosen: 0, before, choice }
     }
 

@@ -1,13 +1,13 @@
 //! Content of the detail pane of one pair of a matrix.
 
-use super::detail::Piece;
-use super::matrix::{Grid, half_rtt};
+use super::detail::DetailPart;
+use super::matrix::{MatrixGrid, half_rtt};
 use super::rows::RowKey;
 use super::theme::Token;
 use crate::model::ping::{Latency, Pair, RoutePort, Verdict};
 use crate::query::Value;
 
-impl Grid {
+impl MatrixGrid {
     /// Returns the key and the name of the selected pair; `None` if the cell has no pair.
     pub(super) fn looked_at(&self) -> Option<(RowKey, String)> {
         let pair = self.pair(self.row, self.column)?;
@@ -21,28 +21,28 @@ impl Grid {
     }
 
     /// Returns the content for a pair; `None` if the matrix does not have its hosts.
-    pub(super) fn detail(&self, key: &RowKey) -> Option<Vec<Piece>> {
+    pub(super) fn detail(&self, key: &RowKey) -> Option<Vec<DetailPart>> {
         let host = |at: usize| {
             let name = key.get(at)?.name()?;
             self.report.hosts.iter().position(|host| host.name == name)
         };
         let pair = self.pair(host(0)?, host(1)?)?;
         let mut parts = said(&pair.verdict);
-        parts.push(Piece::Gap);
-        parts.push(Piece::Field("SOURCE".into(), Value::Text(self.name(pair.source).into())));
-        parts.push(Piece::Field("TARGET".into(), Value::Text(self.name(pair.target).into())));
+        parts.push(DetailPart::Gap);
+        parts.push(DetailPart::Field("SOURCE".into(), Value::Text(self.name(pair.source).into())));
+        parts.push(DetailPart::Field("TARGET".into(), Value::Text(self.name(pair.target).into())));
         parts.extend(verdict(&pair.verdict));
         if let Some(first) = &pair.first {
             let text = format!("{}: {}", first.code.word(), first.detail);
-            parts.push(Piece::Field("FIRST ATTEMPT".into(), Value::Text(text)));
+            parts.push(DetailPart::Field("FIRST ATTEMPT".into(), Value::Text(text)));
         }
         parts.extend(self.latencies(pair));
         if let Some(route) = &pair.route {
             let mtu = route.mtu.map(|mtu| format!(", MTU {mtu}")).unwrap_or_default();
             let way = format!("{}, {}{mtu}", route.protocol.word(), route.method.word());
-            parts.push(Piece::Field("ROUTE".into(), Value::Text(way)));
-            parts.push(Piece::Field("SOURCE PORT".into(), Value::Text(end(&route.source))));
-            parts.push(Piece::Field("TARGET PORT".into(), Value::Text(end(&route.target))));
+            parts.push(DetailPart::Field("ROUTE".into(), Value::Text(way)));
+            parts.push(DetailPart::Field("SOURCE PORT".into(), Value::Text(end(&route.source))));
+            parts.push(DetailPart::Field("TARGET PORT".into(), Value::Text(end(&route.target))));
         }
         if let Some(back) = self.pair(pair.target, pair.source) {
             let word = back.verdict.code.word();
@@ -50,13 +50,13 @@ impl Grid {
             let text = format!("{word}{}", figures.unwrap_or_default());
             let is_bad = back.verdict.code.is_failure();
             let value = if is_bad { Value::Bad(text) } else { Value::Text(text) };
-            parts.push(Piece::Field("REVERSE".into(), value));
+            parts.push(DetailPart::Field("REVERSE".into(), value));
         }
         Some(parts)
     }
 
     /// Returns the half RTTs over RDMA and TCP, and the ratio to the median of the matrix.
-    fn latencies(&self, pair: &Pair) -> Vec<Piece> {
+    fn latencies(&self, pair: &Pair) -> Vec<DetailPart> {
         let text = |one: &Latency| {
             let us = |ns: u64| Value::Nanoseconds(ns).to_string();
             let half = &one.half_rtt_ns;
@@ -72,36 +72,36 @@ impl Grid {
         let mut parts = Vec::new();
         for (name, latency) in [("RDMA", &pair.rdma), ("TCP", &pair.tcp)] {
             let value = latency.as_ref().map_or(Value::Absent, |one| Value::Text(text(one)));
-            parts.push(Piece::Field(name.into(), value));
+            parts.push(DetailPart::Field(name.into(), value));
         }
         if let Some((mine, median)) = half_rtt(pair).zip(self.median_ns.filter(|ns| *ns > 0)) {
             let percent = u128::from(mine) * 100 / u128::from(median);
             let median = Value::Nanoseconds(median);
             let text = format!("{percent}% of the median of all pairs ({median} us)");
-            parts.push(Piece::Field("RELATIVE".into(), Value::Text(text)));
+            parts.push(DetailPart::Field("RELATIVE".into(), Value::Text(text)));
         }
         parts
     }
 }
 
-fn said(verdict: &Verdict) -> Vec<Piece> {
+fn said(verdict: &Verdict) -> Vec<DetailPart> {
     let is_bad = verdict.code.is_failure();
     let token = if is_bad { Token::Bad } else { Token::Plain };
     let hint = verdict.hint.clone().filter(|_| is_bad);
-    std::iter::once(Piece::RowText(token, verdict.detail.clone()))
-        .chain(hint.map(Piece::Fix))
+    std::iter::once(DetailPart::RowText(token, verdict.detail.clone()))
+        .chain(hint.map(DetailPart::Fix))
         .collect()
 }
 
-fn verdict(verdict: &Verdict) -> Vec<Piece> {
+fn verdict(verdict: &Verdict) -> Vec<DetailPart> {
     let word = verdict.code.word().to_owned();
     let is_bad = verdict.code.is_failure();
     let code = if is_bad { Value::Bad(word) } else { Value::Text(word) };
-    let mut parts = vec![Piece::Field("VERDICT".into(), code)];
+    let mut parts = vec![DetailPart::Field("VERDICT".into(), code)];
     if is_bad {
         let stage = verdict.stage.map(|stage| stage.word().to_owned());
-        parts.push(Piece::Field("STAGE".into(), stage.map_or(Value::Absent, Value::Text)));
-        parts.push(Piece::Field("SIDE".into(), Value::Text(verdict.side.word().into())));
+        parts.push(DetailPart::Field("STAGE".into(), stage.map_or(Value::Absent, Value::Text)));
+        parts.push(DetailPart::Field("SIDE".into(), Value::Text(verdict.side.word().into())));
     }
     parts
 }

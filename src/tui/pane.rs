@@ -5,31 +5,31 @@ use std::sync::Arc;
 use super::lines::{self, Styled};
 use super::mode::{Mode, Page};
 use super::rows::RowKey;
-use super::snapshot::Found;
+use super::snapshot::CurrentFindings;
 use super::state::State;
 use super::view::View;
-use super::{detail::Piece, help};
+use super::{detail::DetailPart, help};
 use crate::model::ping::PingReport;
 
 /// Content of the detail pane.
 pub(super) struct Pane {
-    made_of: MadeOf,
+    inputs: PaneInputs,
     /// Lines; `None` if the row is gone.
     pub(super) lines: Option<Vec<Styled>>,
 }
 
 /// Inputs of the lines; the lines are built again if one of them changes.
-struct MadeOf {
+struct PaneInputs {
     view: View,
     key: RowKey,
     columns: u16,
     /// Age of the sample, in seconds.
     age_s: u64,
-    found: Option<Arc<Found>>,
+    found: Option<Arc<CurrentFindings>>,
     matrix: Option<Arc<PingReport>>,
 }
 
-impl MadeOf {
+impl PaneInputs {
     fn is(&self, other: &Self) -> bool {
         fn same<T>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
             one.map(Arc::as_ptr) == other.map(Arc::as_ptr)
@@ -50,7 +50,7 @@ impl State {
             return;
         };
         let snapshot = self.snapshot();
-        let made_of = MadeOf {
+        let inputs = PaneInputs {
             view: *view,
             key: key.clone(),
             columns: self.size.0,
@@ -60,16 +60,16 @@ impl State {
             found: snapshot.map(|snapshot| Arc::clone(&snapshot.findings)),
             matrix: self.grid.as_ref().map(|grid| Arc::clone(&grid.report)),
         };
-        if self.pane.as_ref().is_none_or(|pane| !pane.made_of.is(&made_of)) {
+        if self.pane.as_ref().is_none_or(|pane| !pane.inputs.is(&inputs)) {
             let parts = self.parts(*view, key);
             let room = self.size.0.into();
             let lines = parts.map(|parts| lines::of_parts(&parts, room, self.settings.glyphs));
-            self.pane = Some(Pane { made_of, lines });
+            self.pane = Some(Pane { inputs, lines });
         }
     }
 
     /// Returns the content for a row or a pair; `None` if it is gone.
-    pub(super) fn parts(&self, view: View, key: &RowKey) -> Option<Vec<Piece>> {
+    pub(super) fn parts(&self, view: View, key: &RowKey) -> Option<Vec<DetailPart>> {
         match view {
             View::Matrix => self.grid.as_ref()?.detail(key),
             _ => self.tables.of(view)?.detail(self.snapshot()?, key, self.moment()),

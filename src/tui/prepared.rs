@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use super::changes::Changes;
 use super::history::History;
-use super::{Place, Sample};
+use super::{RecordingPosition, Sample};
 use crate::analyse::findings::{HostFacts, findings};
-use crate::analyse::holding::Holding;
-use crate::analyse::share::Share;
+use crate::analyse::resource_counts::ResourceCounts;
 use crate::analyse::traffic::Traffic;
+use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{Finding, HostFailure, HostReport};
 
 /// Sample with all data that can be derived without earlier samples.
@@ -23,19 +23,19 @@ pub struct Prepared {
     pub(super) sample: Arc<Sample>,
     pub(super) derived: Arc<Derived>,
     /// Position in a recording.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<RecordingPosition>,
     /// Earlier samples, if they differ from the samples that were shown before.
-    pub(super) past: Option<Past>,
+    pub(super) past: Option<EarlierSamples>,
 }
 
 /// Data of the samples before a position in a recording: history and changes.
 #[derive(Debug, Clone, Default)]
-pub struct Past {
+pub struct EarlierSamples {
     pub(super) history: Arc<History>,
     pub(super) changes: Arc<Changes>,
 }
 
-impl Past {
+impl EarlierSamples {
     /// Adds the next sample.
     pub fn push(&mut self, sample: &Sample) {
         let ports: Vec<Vec<Traffic>> = sample.reports.iter().map(traffic_of).collect();
@@ -56,9 +56,9 @@ pub(super) struct Derived {
     /// Sum of the port traffic of each host.
     pub(super) hosts: Vec<Traffic>,
     /// Transports of the connections of each host.
-    pub(super) shares: Vec<Share>,
+    pub(super) shares: Vec<TransportCounts>,
     /// Processes and kernel modules that hold resources, for each host.
-    pub(super) holdings: Vec<Vec<Holding>>,
+    pub(super) holdings: Vec<Vec<ResourceCounts>>,
     /// Findings of this sample.
     pub(super) findings: Vec<Finding>,
 }
@@ -76,8 +76,8 @@ impl Prepared {
         let ports: Vec<Vec<Traffic>> = sample.reports.iter().map(traffic_of).collect();
         let derived = Arc::new(Derived {
             hosts: ports.iter().map(|all| Traffic::total(all.iter().copied())).collect(),
-            shares: sample.connections.iter().map(|all| Share::of(all)).collect(),
-            holdings: sample.reports.iter().map(Holding::all_of).collect(),
+            shares: sample.connections.iter().map(|all| TransportCounts::of(all)).collect(),
+            holdings: sample.reports.iter().map(ResourceCounts::all_of).collect(),
             ports,
             findings,
         });
@@ -86,13 +86,13 @@ impl Prepared {
 
     /// Adds the position in a recording.
     #[must_use]
-    pub fn at(self, place: Place) -> Self {
+    pub fn at(self, place: RecordingPosition) -> Self {
         Self { place: Some(place), ..self }
     }
 
     /// Adds earlier samples, if the samples that were shown are not the previous ones.
     #[must_use]
-    pub fn after(self, past: Past) -> Self {
+    pub fn after(self, past: EarlierSamples) -> Self {
         Self { past: Some(past), ..self }
     }
 }

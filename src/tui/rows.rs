@@ -11,25 +11,25 @@ mod resources;
 
 use std::time::Instant;
 
-use super::detail::Piece;
+use super::detail::DetailPart;
 use super::history::Track;
 use super::snapshot::Snapshot;
-use super::table_view::Stale;
+use super::table_view::StaleData;
 use super::theme::Token;
-use super::view::{Narrow, View};
-use crate::analyse::share::Share;
+use super::view::{HostFilter, View};
+use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{Finding, Severity, Subject};
 use crate::query::{Listing, Value};
 
 /// Position of a row in a snapshot: the host, and up to two indices within that host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RowPosition {
     pub(super) host: usize,
     pub(super) first: Option<usize>,
     pub(super) second: Option<usize>,
 }
 
-impl Place {
+impl RowPosition {
     /// Returns the place of a whole host.
     pub(super) fn of_host(host: usize) -> Self {
         Self { host, first: None, second: None }
@@ -61,7 +61,7 @@ pub(super) enum Graph<'snapshot> {
     /// Sparkline of received and sent traffic, with the rate of the port in bits per second.
     Trend(Track<'snapshot>, Option<u64>),
     /// Bar of the transports of the connections of a host.
-    Share(Share),
+    Share(TransportCounts),
     /// Text about a problem.
     Words(String),
 }
@@ -70,7 +70,7 @@ pub(super) enum Graph<'snapshot> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     /// Rows of some hosts in another view, with the subject to select there.
-    Rows(View, Narrow, Option<Subject>),
+    Rows(View, HostFilter, Option<Subject>),
     /// Detail pane of the row.
     Detail,
 }
@@ -86,20 +86,21 @@ pub(super) trait Listed: Listing {
     const GRAPH: Option<&'static str> = None;
 
     /// Returns the places of all rows.
-    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place>;
+    fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition>;
 
     /// Returns the row at a place; `None` if the snapshot has no item there.
-    fn row(snapshot: &Snapshot, place: Place, at: Instant) -> Option<Self::Row<'_>>;
+    fn row(snapshot: &Snapshot, place: RowPosition, at: Instant) -> Option<Self::Row<'_>>;
 
     /// Returns the values that identify the row.
     fn key(row: &Self::Row<'_>) -> RowKey {
         let of_id = |id: &str| Self::COLUMNS.iter().find(|column| column.id == id);
-        let value = |key: &crate::query::Key| of_id(key.column).map(|column| column.value(row));
+        let value =
+            |key: &crate::query::MetricLabel| of_id(key.column).map(|column| column.value(row));
         Self::KEYS.iter().filter_map(value).collect()
     }
 
     /// Returns true if the host of the row gave no report, or if a finding is about the row.
-    fn is_problem(snapshot: &Snapshot, row: &Self::Row<'_>, place: Place) -> bool {
+    fn is_problem(snapshot: &Snapshot, row: &Self::Row<'_>, place: RowPosition) -> bool {
         let is_it = |one: &Finding| one.severity.is_problem() && Self::is_about(row, &one.subject);
         snapshot.failure(place.host).is_some() || snapshot.findings_of(place.host).any(is_it)
     }
@@ -108,13 +109,13 @@ pub(super) trait Listed: Listing {
     const HAS_AGES: bool = true;
 
     /// Returns the reason and the age of the data of a row whose host does not respond.
-    fn silent(snapshot: &Snapshot, place: Place, at: Instant) -> Option<Stale> {
+    fn stale(snapshot: &Snapshot, place: RowPosition, at: Instant) -> Option<StaleData> {
         let word = snapshot.failure(place.host)?.reason.word();
-        Some(Stale { age: age(snapshot, place.host, at), word })
+        Some(StaleData { age: age(snapshot, place.host, at), word })
     }
 
     /// Returns true if the row changed in the last seconds.
-    fn is_fresh(_scene: &Snapshot, _place: Place, _at: Instant) -> bool {
+    fn is_fresh(_scene: &Snapshot, _place: RowPosition, _at: Instant) -> bool {
         false
     }
 
@@ -122,14 +123,18 @@ pub(super) trait Listed: Listing {
     fn graph<'snapshot>(
         _scene: &'snapshot Snapshot,
         _row: &Self::Row<'snapshot>,
-        _place: Place,
+        _place: RowPosition,
     ) -> Option<Graph<'snapshot>> {
         None
     }
 
     /// Returns the text about the row below the table.
-    fn said(snapshot: &Snapshot, row: &Self::Row<'_>, place: Place, at: Instant)
-    -> Option<RowText>;
+    fn said(
+        snapshot: &Snapshot,
+        row: &Self::Row<'_>,
+        place: RowPosition,
+        at: Instant,
+    ) -> Option<RowText>;
 
     /// Returns the page that Enter opens.
     fn target(_row: &Self::Row<'_>) -> Target {
@@ -145,7 +150,12 @@ pub(super) trait Listed: Listing {
     fn name(row: &Self::Row<'_>) -> String;
 
     /// Returns the content of the detail pane.
-    fn detail(snapshot: &Snapshot, row: &Self::Row<'_>, place: Place, at: Instant) -> Vec<Piece>;
+    fn detail(
+        snapshot: &Snapshot,
+        row: &Self::Row<'_>,
+        place: RowPosition,
+        at: Instant,
+    ) -> Vec<DetailPart>;
 }
 
 /// Returns the age of the data of a host; `None` for a host that never responded.
@@ -156,7 +166,7 @@ fn age(snapshot: &Snapshot, host: usize, at: Instant) -> Option<Value> {
 }
 
 /// Returns the reason for which a host does not respond, with the age of its data.
-fn silence(snapshot: &Snapshot, host: usize, at: Instant) -> Option<RowText> {
+fn unresponsive_text(snapshot: &Snapshot, host: usize, at: Instant) -> Option<RowText> {
     use crate::model::Reason;
 
     let failure = snapshot.failure(host)?;
@@ -183,16 +193,16 @@ fn tone(severity: Severity) -> Token {
 }
 
 /// Returns the first part of a detail pane: the text about the row, its fix and a gap.
-fn beginning(said: Option<RowText>) -> Vec<Piece> {
-    let mut parts = said_parts(said);
+fn beginning(said: Option<RowText>) -> Vec<DetailPart> {
+    let mut parts = text_parts(said);
     if !parts.is_empty() {
-        parts.push(Piece::Gap);
+        parts.push(DetailPart::Gap);
     }
     parts
 }
 
 /// Returns a sentence and its fix as parts of a pane.
-fn said_parts(said: Option<RowText>) -> Vec<Piece> {
+fn text_parts(said: Option<RowText>) -> Vec<DetailPart> {
     let Some(RowText { what, fix, tone }) = said else { return Vec::new() };
-    std::iter::once(Piece::RowText(tone, what)).chain(fix.map(Piece::Fix)).collect()
+    std::iter::once(DetailPart::RowText(tone, what)).chain(fix.map(DetailPart::Fix)).collect()
 }

@@ -17,14 +17,14 @@ pub struct Sample {
     /// has an empty report with its failure. All samples have the same hosts in the same order.
     pub reports: Vec<HostReport>,
     /// Time of the last response of each host, in the same order.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<LastResponse>,
     /// Connections of each host, in the same order.
     pub connections: Vec<Vec<Connection>>,
 }
 
 /// Last response of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct LastResponse {
     /// Time of the last response; `None` for a host that never responded.
     pub answered: Option<Instant>,
     /// Reason for which the host does not respond; `None` if it responds.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::changes::Changes;
 use super::errors::Errors;
 use super::history::History;
-use super::prepared::{Derived, Past, Prepared, failure};
-use super::{Place, Sample, Seen};
+use super::prepared::{Derived, EarlierSamples, Prepared, failure};
+use super::{LastResponse, RecordingPosition, Sample};
 use crate::analyse::findings::worst_first;
-use crate::analyse::share::Share;
+use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{Connection, Finding, HostFailure, HostReport, Reason, Subject};
 
 /// Data on the screen: one sample, its derived data, and what is kept from earlier samples.
@@ -22,8 +22,8 @@ pub struct Snapshot {
     pub(super) sample: Arc<Sample>,
     pub(super) derived: Arc<Derived>,
     /// Position in a recording.
-    pub(super) place: Option<Place>,
-    pub(super) findings: Arc<Found>,
+    pub(super) place: Option<RecordingPosition>,
+    pub(super) findings: Arc<CurrentFindings>,
     pub(super) history: Arc<History>,
     pub(super) changes: Arc<Changes>,
     /// Error counts at the last reset by the operator; they are subtracted from the sums.
@@ -32,7 +32,7 @@ pub struct Snapshot {
 
 /// Findings of the sample, with recent changes.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct CurrentFindings {
     /// All findings, the worst first.
     pub(super) all: Vec<Finding>,
     /// For each finding, its index among the findings with the same code, subject and first host.
@@ -52,11 +52,11 @@ impl Snapshot {
         // A step back in a recording drops later samples. Wall-clock time does not order samples:
         // it may be set.
         let known = before.filter(|known| known.sample.at <= sample.at);
-        let known = known.map(|Self { history, changes, .. }| Past { history, changes });
+        let known = known.map(|Self { history, changes, .. }| EarlierSamples { history, changes });
         let mut past = past.or(known).unwrap_or_default();
         past.take(&sample, &derived.ports);
-        let Past { history, changes } = past;
-        let findings = Arc::new(Found::of(&sample, &derived, &changes));
+        let EarlierSamples { history, changes } = past;
+        let findings = Arc::new(CurrentFindings::of(&sample, &derived, &changes));
         Self { sample, derived, place, findings, history, changes, zero: Arc::default() }
     }
 
@@ -66,7 +66,7 @@ impl Snapshot {
     }
 
     /// Returns the time of the last response of a host, and its failure.
-    pub(super) fn seen(&self, host: usize) -> Option<&Seen> {
+    pub(super) fn seen(&self, host: usize) -> Option<&LastResponse> {
         self.sample.seen.get(host)
     }
 
@@ -136,14 +136,14 @@ impl Snapshot {
 
     /// Returns the transports of the connections of all hosts that responded; stale data is left
     /// out.
-    pub(super) fn share(&self) -> Share {
+    pub(super) fn share(&self) -> TransportCounts {
         let shares = self.derived.shares.iter().enumerate();
         let there = shares.filter(|(host, _)| self.failure(*host).is_none());
-        there.fold(Share::default(), |all, (_, one)| all.and(*one))
+        there.fold(TransportCounts::default(), |all, (_, one)| all.and(*one))
     }
 }
 
-impl Found {
+impl CurrentFindings {
     fn of(sample: &Sample, derived: &Derived, changes: &Changes) -> Self {
         let mut all = derived.findings.clone();
         all.extend(changes.findings(sample));

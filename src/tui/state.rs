@@ -11,14 +11,14 @@ use super::errors::Errors;
 use super::event::Notice;
 use super::glyphs::Glyphs;
 use super::keys::Scope;
-use super::matrix::Grid;
-use super::mode::{Kept, Mode, Page};
+use super::matrix::MatrixGrid;
+use super::mode::{Mode, Page, SavedFilters};
 use super::pane::Pane;
 use super::snapshot::Snapshot;
 use super::table_view::TableView;
 use super::theme::Theme;
 use super::timeline::Timeline;
-use super::view::{Narrow, View};
+use super::view::{HostFilter, View};
 use tables::Tables;
 
 /// Time for which a notice is shown.
@@ -58,9 +58,9 @@ pub struct State {
     /// Open pages, the visible one last; never empty.
     pub(super) pages: Vec<Page>,
     /// Filters to restore when a page is closed: one entry for each page but the first.
-    pub(super) kept: Vec<Option<Kept>>,
+    pub(super) kept: Vec<Option<SavedFilters>>,
     pub(super) mode: Mode,
-    pub(super) grid: Option<Grid>,
+    pub(super) grid: Option<MatrixGrid>,
     /// Lines of the detail pane, if it is open.
     pub(super) pane: Option<Pane>,
     /// Start of the running ping, and its number of hosts.
@@ -82,7 +82,7 @@ impl State {
             frozen: None,
             zero: Arc::default(),
             tables: Tables::default(),
-            pages: vec![Page::Rows(View::Hosts, Narrow::All)],
+            pages: vec![Page::Rows(View::Hosts, HostFilter::All)],
             kept: Vec::new(),
             mode: Mode::Browse,
             grid: None,
@@ -101,7 +101,7 @@ impl State {
 
     /// Returns the visible page.
     pub(super) fn page(&self) -> &Page {
-        static FIRST: Page = Page::Rows(View::Hosts, Narrow::All);
+        static FIRST: Page = Page::Rows(View::Hosts, HostFilter::All);
         self.pages.last().unwrap_or(&FIRST)
     }
 

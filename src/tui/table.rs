@@ -7,14 +7,14 @@ mod shown;
 
 use std::time::Instant;
 
-use super::detail::Piece;
-use super::rows::{Listed, Place, RowKey, RowText, Target};
+use super::detail::DetailPart;
+use super::rows::{Listed, RowKey, RowPosition, RowText, Target};
 use super::snapshot::Snapshot;
-use super::table_view::{Choice, Heading, Line, TableView};
-use super::view::{Narrow, View};
+use super::table_view::{Heading, SavedSelection, TableView, VisibleRow};
+use super::view::{HostFilter, View};
 use crate::model::Subject;
 use crate::query::{
-    Align, Column, Described, Filter, FilterError, Order, describe_live, live_columns,
+    Align, Column, ColumnDescription, Filter, FilterError, Order, describe_live, live_columns,
 };
 
 /// Table of one view.
@@ -25,7 +25,7 @@ pub(super) struct Table<L: Listed> {
     /// Selected columns; `None` for the default ones.
     columns: Option<Vec<&'static Column<L>>>,
     /// Filtered rows in their order.
-    places: Vec<Place>,
+    places: Vec<RowPosition>,
     /// Number of rows before filtering.
     total: usize,
     /// Key of the selected row; `None` without rows.
@@ -60,7 +60,7 @@ impl<L: Listed> Table<L> {
         Some(L::key(&L::row(snapshot, *self.places.get(row)?, at)?))
     }
 
-    fn wants(&self, snapshot: &Snapshot, row: &L::Row<'_>, place: Place) -> bool {
+    fn wants(&self, snapshot: &Snapshot, row: &L::Row<'_>, place: RowPosition) -> bool {
         let is_kept = self.filter.as_ref().is_none_or(|(_, filter)| filter.matches(row));
         is_kept && (!self.only_problems || L::is_problem(snapshot, row, place))
     }
@@ -69,7 +69,7 @@ impl<L: Listed> Table<L> {
         &self,
         snapshot: &'snapshot Snapshot,
         at: Instant,
-    ) -> Option<(Place, L::Row<'snapshot>)> {
+    ) -> Option<(RowPosition, L::Row<'snapshot>)> {
         let place = *self.places.get(self.at)?;
         Some((place, L::row(snapshot, place, at)?))
     }
@@ -80,7 +80,7 @@ impl<L: Listed> TableView for Table<L> {
         L::VIEW
     }
 
-    fn rebuild(&mut self, snapshot: Option<&Snapshot>, narrow: &Narrow, at: Instant) {
+    fn rebuild(&mut self, snapshot: Option<&Snapshot>, narrow: &HostFilter, at: Instant) {
         let Some(snapshot) = snapshot else {
             (self.places, self.total) = (Vec::new(), 0);
             return;
@@ -137,16 +137,16 @@ impl<L: Listed> TableView for Table<L> {
         self.is_at_top = true;
     }
 
-    fn choice(&self) -> Choice {
-        Choice { key: self.chosen.clone(), is_at_top: self.is_at_top }
+    fn choice(&self) -> SavedSelection {
+        SavedSelection { key: self.chosen.clone(), is_at_top: self.is_at_top }
     }
 
-    fn restore(&mut self, choice: Choice) {
+    fn restore(&mut self, choice: SavedSelection) {
         (self.chosen, self.is_at_top) = (choice.key, choice.is_at_top);
     }
 
     fn choose_subject(&mut self, snapshot: &Snapshot, subject: &Subject, at: Instant) {
-        let is_meant = |place: &Place| {
+        let is_meant = |place: &RowPosition| {
             L::row(snapshot, *place, at).is_some_and(|row| L::is_about(&row, subject))
         };
         if let Some(row) = self.places.iter().position(is_meant) {
@@ -221,9 +221,9 @@ impl<L: Listed> TableView for Table<L> {
         Some((column.id, is_reversed))
     }
 
-    fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(Described, bool)> {
+    fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(ColumnDescription, bool)> {
         let shown = self.shown(snapshot);
-        let is_shown = |one: &Described| shown.iter().any(|column| column.id == one.id);
+        let is_shown = |one: &ColumnDescription| shown.iter().any(|column| column.id == one.id);
         describe_live::<L>().map(|one| (one, is_shown(&one))).collect()
     }
 
@@ -255,14 +255,14 @@ impl<L: Listed> TableView for Table<L> {
         count: usize,
         ids: &[&'static str],
         at: Instant,
-    ) -> Vec<Line<'snapshot>> {
+    ) -> Vec<VisibleRow<'snapshot>> {
         let of_id = |id: &&str| L::COLUMNS.iter().find(|column| column.id == *id);
         let columns: Vec<&Column<L>> = ids.iter().filter_map(of_id).collect();
-        let line = |place: &Place| {
+        let line = |place: &RowPosition| {
             let row = L::row(snapshot, *place, at)?;
-            Some(Line {
+            Some(VisibleRow {
                 cells: columns.iter().map(|column| column.value(&row)).collect(),
-                silent: L::silent(snapshot, *place, at),
+                stale: L::stale(snapshot, *place, at),
                 is_fresh: L::is_fresh(snapshot, *place, at),
                 graph: L::graph(snapshot, &row, *place),
             })
@@ -283,11 +283,11 @@ impl<L: Listed> TableView for Table<L> {
         self.chosen_row(snapshot, at).map(|(_, row)| (L::key(&row), L::name(&row)))
     }
 
-    fn detail(&self, snapshot: &Snapshot, key: &RowKey, at: Instant) -> Option<Vec<Piece>> {
+    fn detail(&self, snapshot: &Snapshot, key: &RowKey, at: Instant) -> Option<Vec<DetailPart>> {
         // The row is nearly always the selected one. All rows are searched if rows were added,
         // removed or reordered.
         let chosen = self.places.get(self.at).copied();
-        let all = std::iter::once_with(|| L::places(snapshot, &Narrow::All)).flatten();
+        let all = std::iter::once_with(|| L::places(snapshot, &HostFilter::All)).flatten();
         chosen.into_iter().chain(all).find_map(|place| {
             let row = L::row(snapshot, place, at)?;
             (L::key(&row) == *key).then(|| L::detail(snapshot, &row, place, at))

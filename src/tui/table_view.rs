@@ -4,25 +4,25 @@
 
 use std::time::Instant;
 
-use super::detail::Piece;
+use super::detail::DetailPart;
 use super::rows::{Graph, RowKey, RowText, Target};
 use super::snapshot::Snapshot;
-use super::view::{Narrow, View};
+use super::view::{HostFilter, View};
 use crate::model::Subject;
-use crate::query::{Align, Described, FilterError, Meaning, Value};
+use crate::query::{Align, ColumnDescription, FilterError, Value, ValueMeaning};
 
 /// Row that is in view.
-pub(super) struct Line<'snapshot> {
+pub(super) struct VisibleRow<'snapshot> {
     pub(super) cells: Vec<Value>,
     /// Age and reason of stale data; `None` if the host of the row responds.
-    pub(super) silent: Option<Stale>,
+    pub(super) stale: Option<StaleData>,
     pub(super) is_fresh: bool,
     pub(super) graph: Option<Graph<'snapshot>>,
 }
 
 /// Stale data: its host does not respond.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stale {
+pub(super) struct StaleData {
     /// Age of the data; `None` for a host that never responded.
     pub(super) age: Option<Value>,
     /// Reason, as one word.
@@ -31,7 +31,7 @@ pub(super) struct Stale {
 
 /// Saved selection, to be restored later.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Choice {
+pub(super) struct SavedSelection {
     pub(super) key: Option<RowKey>,
     pub(super) is_at_top: bool,
 }
@@ -46,14 +46,14 @@ pub(super) struct Heading {
     pub(super) order: Option<bool>,
     /// Priority: on a narrow terminal, columns with a higher number are hidden first.
     pub(super) rank: usize,
-    pub(super) meaning: Meaning,
+    pub(super) meaning: ValueMeaning,
 }
 
 /// Table of any listing.
 pub(super) trait TableView {
     fn view(&self) -> View;
     /// Reads the rows of a snapshot, and selects the row with the same key again.
-    fn rebuild(&mut self, snapshot: Option<&Snapshot>, narrow: &Narrow, at: Instant);
+    fn rebuild(&mut self, snapshot: Option<&Snapshot>, narrow: &HostFilter, at: Instant);
     /// Returns the number of rows that are shown.
     fn len(&self) -> usize;
     /// Returns the number of rows before filtering.
@@ -67,9 +67,9 @@ pub(super) trait TableView {
     /// Selects the first row, and keeps the selection on the first row after later rebuilds.
     fn go_to_top(&mut self, snapshot: &Snapshot, at: Instant);
     /// Returns the selection.
-    fn choice(&self) -> Choice;
+    fn choice(&self) -> SavedSelection;
     /// Restores a selection; the next rebuild finds the row.
-    fn restore(&mut self, choice: Choice);
+    fn restore(&mut self, choice: SavedSelection);
     /// Selects the first row whose key is wanted; returns false if the table has none.
     fn choose_key(
         &mut self,
@@ -99,7 +99,7 @@ pub(super) trait TableView {
     /// Returns the column that the table is sorted by, and true for the largest first.
     fn order(&self) -> Option<(&'static str, bool)>;
     /// Returns all columns, each with true if it is shown.
-    fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(Described, bool)>;
+    fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(ColumnDescription, bool)>;
     /// Shows the default columns.
     fn reset_columns(&mut self);
     /// Shows a hidden column, or hides a shown one.
@@ -118,7 +118,7 @@ pub(super) trait TableView {
         count: usize,
         ids: &[&'static str],
         at: Instant,
-    ) -> Vec<Line<'snapshot>>;
+    ) -> Vec<VisibleRow<'snapshot>>;
     /// Returns the text about the selected row.
     fn said(&self, snapshot: &Snapshot, at: Instant) -> Option<RowText>;
     /// Returns the page that Enter opens from the selected row.
@@ -126,5 +126,5 @@ pub(super) trait TableView {
     /// Returns the key and the name of the selected row.
     fn chosen(&self, snapshot: &Snapshot, at: Instant) -> Option<(RowKey, String)>;
     /// Returns the content of the detail pane of a row; `None` if the row is gone.
-    fn detail(&self, snapshot: &Snapshot, key: &RowKey, at: Instant) -> Option<Vec<Piece>>;
+    fn detail(&self, snapshot: &Snapshot, key: &RowKey, at: Instant) -> Option<Vec<DetailPart>>;
 }

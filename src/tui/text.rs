@@ -5,8 +5,8 @@ use super::lines;
 use super::measure::width;
 use super::mode::Page;
 use super::state::State;
-use super::table_view::Line;
-use super::view::{Narrow, View};
+use super::table_view::VisibleRow;
+use super::view::{HostFilter, View};
 use crate::clock::utc_text;
 use crate::names;
 use crate::query::{Align, Value};
@@ -19,8 +19,8 @@ impl Page {
     /// Returns the name of the page.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Rows(view, Narrow::All) => view.name().to_owned(),
-            Self::Rows(view, Narrow::Hosts(hosts)) => {
+            Self::Rows(view, HostFilter::All) => view.name().to_owned(),
+            Self::Rows(view, HostFilter::Hosts(hosts)) => {
                 format!("{} of {}", view.name(), names::fold(hosts))
             }
             Self::Detail(_, _, name, _) => name.clone(),
@@ -73,9 +73,9 @@ impl State {
         let cells: Vec<String> =
             line.cells.iter().map(|value| escape(&value.to_string()).into_owned()).collect();
         let mut texts = vec![cells.join("\t"), self.origin_text()];
-        if let Some(silent) = &line.silent {
-            let age = silent.age.as_ref().map(|age| format!(", {age} old")).unwrap_or_default();
-            texts.push(format!("no response: {}{age}", silent.word));
+        if let Some(stale) = &line.stale {
+            let age = stale.age.as_ref().map(|age| format!(", {age} old")).unwrap_or_default();
+            texts.push(format!("no response: {}{age}", stale.word));
         }
         let fix = table.said(snapshot, self.moment()).and_then(|said| said.fix);
         texts.extend(fix.map(|fix| format!("fix: {}", escape(&fix))));
@@ -113,10 +113,10 @@ impl State {
 }
 
 /// Returns the mark before a row: `~2 min`, `*`.
-fn mark(line: &Line<'_>) -> String {
-    match &line.silent {
-        Some(silent) => {
-            format!("~{}", silent.age.as_ref().map(Value::to_string).unwrap_or_default())
+fn mark(line: &VisibleRow<'_>) -> String {
+    match &line.stale {
+        Some(stale) => {
+            format!("~{}", stale.age.as_ref().map(Value::to_string).unwrap_or_default())
         }
         None if line.is_fresh => "*".to_owned(),
         None => String::new(),

@@ -22,7 +22,7 @@ impl Timeline {
 
 /// Position in a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordingPosition {
     /// Number of the sample, from 1.
     pub position: usize,
     /// Number of samples.

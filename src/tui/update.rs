@@ -18,12 +18,12 @@ use crossterm::event::{KeyCode, KeyEvent};
 use super::event::{Effect, Event, Notice};
 use super::keys::{Action, Press, find};
 use super::layout::Layout;
-use super::matrix::{Grid, Taken};
-use super::mode::{Kept, Mode, Page, Prompt, PromptKind};
+use super::matrix::{MatrixGrid, MatrixOrigin};
+use super::mode::{Mode, Page, Prompt, PromptKind, SavedFilters};
 use super::snapshot::Snapshot;
 use super::state::State;
 use super::table_view::TableView;
-use super::view::{Narrow, View};
+use super::view::{HostFilter, View};
 
 impl State {
     /// Handles an event; returns the effects to perform.
@@ -50,10 +50,12 @@ impl State {
             }
             Event::Snapshot(snapshot) => self.take(snapshot),
             Event::Tick => {}
-            Event::Told(notice) => self.notice = Some((self.at, notice)),
-            Event::Matrix(report) => self.grid = Some(Grid::new(report, Taken::Here(self.at))),
+            Event::Notice(notice) => self.notice = Some((self.at, notice)),
+            Event::Matrix(report) => {
+                self.grid = Some(MatrixGrid::new(report, MatrixOrigin::Live(self.at)))
+            }
             Event::OpenedMatrix { report, name, written_ns } => {
-                self.grid = Some(Grid::new(report, Taken::Saved { name, written_ns }));
+                self.grid = Some(MatrixGrid::new(report, MatrixOrigin::Saved { name, written_ns }));
             }
             Event::PingEnded => self.pinging = None,
             Event::RecordingEnded => self.is_recording = false,
@@ -186,7 +188,7 @@ impl State {
         self.kept.push(table.map(|table| {
             let (view, filter) = (table.view(), table.filter().to_owned());
             let only_problems = table.only_problems();
-            let kept = Kept { view, filter, only_problems, choice: table.choice() };
+            let kept = SavedFilters { view, filter, only_problems, choice: table.choice() };
             table.clear();
             kept
         }));
@@ -217,7 +219,7 @@ impl State {
         }
         match self.page().clone() {
             // The matrix always has all hosts.
-            Page::Rows(shown, narrow @ Narrow::Hosts(_))
+            Page::Rows(shown, narrow @ HostFilter::Hosts(_))
                 if ![shown, View::Matrix].contains(&view) =>
             {
                 self.leave();
@@ -232,7 +234,7 @@ impl State {
         while self.pages.len() > 1 {
             self.leave();
         }
-        self.pages = vec![Page::Rows(view, Narrow::All)];
+        self.pages = vec![Page::Rows(view, HostFilter::All)];
         self.rebuild();
     }
 }

@@ -57,7 +57,7 @@ impl View {
 
 /// Restriction of a view to some hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Narrow {
+pub(super) enum HostFilter {
     /// No restriction.
     #[default]
     All,
@@ -65,7 +65,7 @@ pub(super) enum Narrow {
     Hosts(Vec<String>),
 }
 
-impl Narrow {
+impl HostFilter {
     /// Returns true if rows of a host are shown.
     pub(super) fn admits(&self, host: &str) -> bool {
         match self {

@@ -28,14 +28,14 @@ const END: &str = ".";
 
 /// Receiver of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Party {
+pub enum Recipient {
     /// Process that started the agents.
     Operator,
     /// Agent with the nonce of the line.
     Agent,
 }
 
-impl fmt::Display for Party {
+impl fmt::Display for Recipient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Operator => "o",
@@ -81,14 +81,14 @@ pub enum Line {
 #[derive(Debug)]
 pub struct LineEncoder {
     nonce: String,
-    to: Party,
+    to: Recipient,
     next: u64,
 }
 
 impl LineEncoder {
     /// Returns an encoder of lines for `to`.
     #[must_use]
-    pub fn new(nonce: &impl fmt::Display, to: Party) -> Self {
+    pub fn new(nonce: &impl fmt::Display, to: Recipient) -> Self {
         Self { nonce: nonce.to_string(), to, next: 0 }
     }
 
@@ -115,14 +115,14 @@ impl LineEncoder {
 #[derive(Debug)]
 pub struct LineDecoder {
     mark: Vec<u8>,
-    to: Party,
+    to: Recipient,
     next: u64,
 }
 
 impl LineDecoder {
     /// Returns a decoder of the lines for `to`.
     #[must_use]
-    pub fn new(nonce: &impl fmt::Display, to: Party) -> Self {
+    pub fn new(nonce: &impl fmt::Display, to: Recipient) -> Self {
         Self { mark: format!("R1 {nonce} {to} ").into_bytes(), to, next: 0 }
     }
 
@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    const TO: Party = Party::Agent;
+    const TO: Recipient = Recipient::Agent;
 
     fn read_all(said: &[u8]) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();

@@ -16,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rdmactl::clock::Deadline;
-use rdmactl::fleet::{Connector, Host, Limits, Resolver, Session, Target, Watchdog};
+use rdmactl::fleet::{Connector, Host, Limits, Resolver, SshSession, Target, Watchdog};
 use rdmactl::model::HostFailure;
 use tempfile::TempDir;
 
@@ -168,7 +168,7 @@ impl Sshd {
         (port, thread::spawn(keep))
     }
 
-    pub(crate) fn connect(&self) -> Result<Session, HostFailure> {
+    pub(crate) fn connect(&self) -> Result<SshSession, HostFailure> {
         connector().connect(&self.target(), seconds(60))
     }
 }

@@ -7,7 +7,7 @@ use rdmactl::model::ping::PingReport;
 use rdmactl::model::{
     Connection, Consumers, HostFailure, HostReport, Problem, Reason, Resource, VerbsState, Via,
 };
-use rdmactl::tui::{Sample, Seen};
+use rdmactl::tui::{LastResponse, Sample};
 use serde_json::{Value, json};
 
 /// The clock on the wall at the first picture: 2026-09-21 14:13:20 UTC.
@@ -38,7 +38,7 @@ pub(crate) fn picture(begin: Instant, second: u64, hosts: Vec<Host>) -> Arc<Samp
         let answered = host.answered_s.map(|ago| {
             at.checked_sub(Duration::from_secs(ago)).expect("a clock that runs for long enough")
         });
-        picture.seen.push(Seen { answered, failure: host.failure });
+        picture.seen.push(LastResponse { answered, failure: host.failure });
         picture.reports.push(host.report);
         picture.connections.push(host.connections);
     }

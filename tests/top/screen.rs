@@ -11,8 +11,8 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use rdmactl::clock;
 use rdmactl::tui::{
-    Effect, Event, Glyphs, Past, Prepared, Sample, Settings, Snapshots, State, Theme, Timeline,
-    View, draw,
+    EarlierSamples, Effect, Event, Glyphs, Prepared, Sample, Settings, Snapshots, State, Theme,
+    Timeline, View, draw,
 };
 
 use crate::pictures::{Host, picture};
@@ -73,8 +73,12 @@ impl Screen {
     }
 
     /// What is known of some seconds.
-    pub(crate) fn past(&self, hosts: fn(u64) -> Vec<Host>, seconds: RangeInclusive<u64>) -> Past {
-        let mut past = Past::default();
+    pub(crate) fn past(
+        &self,
+        hosts: fn(u64) -> Vec<Host>,
+        seconds: RangeInclusive<u64>,
+    ) -> EarlierSamples {
+        let mut past = EarlierSamples::default();
         seconds.for_each(|second| past.push(&picture(self.begin, second, hosts(second))));
         past
     }

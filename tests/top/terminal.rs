@@ -19,7 +19,7 @@ use rustix::termios::{Action, tcflow};
 use vt100::{MouseProtocolMode, Parser, Screen};
 
 /// How long anything may take, on a machine that has much else to do.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The key that ends everything.
 pub(crate) const CTRL_C: &str = "\x03";
@@ -111,7 +111,7 @@ impl Terminal {
 
     /// Waits until the terminal shows something, and says what it shows then.
     pub(crate) fn await_screen(&self, what: &str, is_it: impl Fn(&Screen) -> bool) -> String {
-        let deadline = Deadline::after(PATIENCE);
+        let deadline = Deadline::after(TIMEOUT);
         let mut parser = self.shown.lock();
         while !is_it(parser.screen()) {
             assert!(!deadline.is_over(), "no {what}:\n{}", parser.screen().contents());
@@ -153,7 +153,7 @@ impl Terminal {
     /// Waits until the program writes to the terminal, which takes nothing.
     pub(crate) fn await_stalled(&self) {
         let pid = self.pid.expect("a process").as_raw_nonzero();
-        let deadline = Deadline::after(PATIENCE);
+        let deadline = Deadline::after(TIMEOUT);
         loop {
             // The number of the system call, and what it is given: the descriptor first.
             let call = std::fs::read_to_string(format!("/proc/{pid}/syscall"));
@@ -179,14 +179,14 @@ impl Terminal {
     pub(crate) fn await_gone(pid: Pid) {
         // One that is gone already has no descriptor.
         let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
-        let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
-        let gone = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience));
+        let timeout = Timespec { tv_sec: TIMEOUT.as_secs().cast_signed(), tv_nsec: 0 };
+        let gone = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout));
         assert_eq!(gone, Ok(1), "{pid:?} is still there");
     }
 
     /// Waits until the program has ended.
     pub(crate) fn await_end(&self) -> ExitStatus {
-        self.ended.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        self.ended.recv_timeout(TIMEOUT).unwrap_or_else(|_| {
             panic!("it does not end:\n{}", self.shown.lock().screen().contents())
         })
     }

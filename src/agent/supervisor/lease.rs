@@ -8,7 +8,7 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::worker::SharedChild;
 use super::{SupervisorError, spawn};
-use crate::agent::heard::Heard;
+use crate::agent::last_message::LastMessage;
 use crate::clock::Deadline;
 use crate::wire::WORKER_LEASE;
 
@@ -17,17 +17,17 @@ use crate::wire::WORKER_LEASE;
 const AGENT: Duration = Duration::from_secs(60);
 
 /// Time limit of the last message on stderr.
-const SAY: Duration = Duration::from_millis(100);
+const WRITE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Ends the worker, and later the agent, if the operator sends nothing for too long. It also
 /// works while the main thread hangs in a write.
 pub(super) struct Lease {
     /// Time of the last message of the operator, updated by the reading thread.
-    pub(super) operator: Heard,
-    terms: Arc<Mutex<Terms>>,
+    pub(super) operator: LastMessage,
+    state: Arc<Mutex<LeaseState>>,
 }
 
-struct Terms {
+struct LeaseState {
     /// Time without a message from the operator after which the agent ends.
     agent: Duration,
     /// Worker, which holds queue pairs.
@@ -38,16 +38,16 @@ struct Terms {
 
 impl Lease {
     pub(super) fn start() -> Result<Self, SupervisorError> {
-        let terms = Terms { agent: AGENT, worker: None, has_expired: false };
-        let lease = Self { operator: Heard::just_now(), terms: Arc::new(Mutex::new(terms)) };
+        let state = LeaseState { agent: AGENT, worker: None, has_expired: false };
+        let lease = Self { operator: LastMessage::just_now(), state: Arc::new(Mutex::new(state)) };
         // The thread ends with the session that holds the lease.
-        let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.terms));
+        let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.state));
         spawn("lease", move || {
-            while let Some(terms) = held.upgrade() {
-                let limit = lock(&terms).enforce(operator.silence());
-                drop(terms);
+            while let Some(state) = held.upgrade() {
+                let limit = lock(&state).enforce(operator.idle_time());
+                drop(state);
                 if let Some(limit) = limit {
-                    say_why(limit);
+                    report_expiry(limit);
                     // The main thread may hang. The worker dies with this process.
                     let _ = kill_process(getpid(), Signal::KILL);
                 }
@@ -61,23 +61,23 @@ impl Lease {
     /// waits for the reply. Returns `answer_ms` as a duration.
     pub(super) fn wait_for_ms(&self, answer_ms: u32) -> Duration {
         let answer = Duration::from_millis(answer_ms.into());
-        lock(&self.terms).agent = AGENT.saturating_add(answer);
+        lock(&self.state).agent = AGENT.saturating_add(answer);
         answer
     }
 
     /// Sets the worker that is killed if the operator sends nothing. With a worker, the operator
     /// sends heartbeats.
     pub(super) fn hold(&self, worker: SharedChild) {
-        *lock(&self.terms) = Terms { agent: AGENT, worker: Some(worker), has_expired: false };
+        *lock(&self.state) = LeaseState { agent: AGENT, worker: Some(worker), has_expired: false };
     }
 
     /// True if the worker was killed because the operator sent nothing.
     pub(super) fn has_expired(&self) -> bool {
-        lock(&self.terms).has_expired
+        lock(&self.state).has_expired
     }
 }
 
-impl Terms {
+impl LeaseState {
     /// Kills the worker after [`WORKER_LEASE`] without a message. Returns the limit of the agent
     /// if it has passed too.
     fn enforce(&mut self, silence: Duration) -> Option<Duration> {
@@ -92,20 +92,20 @@ impl Terms {
 }
 
 /// Reports on stderr why the agent ends, for an operator that was only suspended.
-fn say_why(limit: Duration) {
+fn report_expiry(limit: Duration) {
     let text = format!("no message from the operator for {} s\n", limit.as_secs());
     let say = move || rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
     // A full stderr would block the write, and this process must end.
     if let Ok(said) = thread::Builder::new().spawn(say) {
-        let deadline = Deadline::after(SAY);
+        let deadline = Deadline::after(WRITE_TIMEOUT);
         while !said.is_finished() && !deadline.is_over() {
             thread::park_timeout(Duration::from_millis(5));
         }
     }
 }
 
-fn lock(terms: &Mutex<Terms>) -> MutexGuard<'_, Terms> {
-    terms.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(state: &Mutex<LeaseState>) -> MutexGuard<'_, LeaseState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -116,9 +116,9 @@ mod tests {
     fn an_operator_that_waits_longer_than_the_lease_is_not_gone() {
         let lease = Lease::start().unwrap();
         lease.wait_for_ms(120_000);
-        let mut terms = lock(&lease.terms);
-        assert_eq!(terms.enforce(Duration::from_secs(179)), None);
-        assert_eq!(terms.enforce(Duration::from_secs(181)), Some(Duration::from_secs(180)));
-        assert!(!terms.has_expired, "there was no worker");
+        let mut state = lock(&lease.state);
+        assert_eq!(state.enforce(Duration::from_secs(179)), None);
+        assert_eq!(state.enforce(Duration::from_secs(181)), Some(Duration::from_secs(180)));
+        assert!(!state.has_expired, "there was no worker");
     }
 }

@@ -9,13 +9,13 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Event, SupervisorError, spawn};
-use crate::agent::heard::Heard;
+use crate::agent::last_message::LastMessage;
 use crate::clock::Deadline;
-use crate::ping::worker::BEGINNING;
+use crate::ping::worker::START_TIMEOUT;
 use crate::wire::{FrameReader, FrameWriter, Loss, ToWorker};
 
 /// Time without a message after which a worker counts as hung.
-const SILENCE: Duration = Duration::from_millis(1_500);
+const TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Time limit of a worker to destroy its RDMA objects.
 const CLEAN_UP: Duration = Duration::from_secs(1);
@@ -43,8 +43,8 @@ pub(super) struct Worker {
     pub(super) number: u32,
     child: SharedChild,
     input: Sender<ToWorker>,
-    heard: Heard,
-    has_spoken: Arc<AtomicBool>,
+    last_message: LastMessage,
+    has_started: Arc<AtomicBool>,
 }
 
 impl Worker {
@@ -60,7 +60,7 @@ impl Worker {
             .spawn()
             .map_err(fail)?;
         let (to_child, from_child) = (child.stdin.take(), child.stdout.take());
-        let heard = Heard::just_now();
+        let last_message = LastMessage::just_now();
         let (input, steps) = mpsc::channel::<ToWorker>();
         // A stopped worker reads nothing, and a write to it must not block the supervisor.
         spawn("worker input", move || {
@@ -69,8 +69,8 @@ impl Worker {
             // If the worker is gone, the end of its output reports it.
             while steps.recv().is_ok_and(|step| writer.write(&step).is_ok()) {}
         })?;
-        let (stamp, speaks) = (heard.clone(), Arc::new(AtomicBool::new(false)));
-        let has_spoken = Arc::clone(&speaks);
+        let (stamp, speaks) = (last_message.clone(), Arc::new(AtomicBool::new(false)));
+        let has_started = Arc::clone(&speaks);
         spawn("worker output", move || {
             let Some(pipe) = from_child else { return };
             let mut reader = FrameReader::new(pipe);
@@ -85,18 +85,18 @@ impl Worker {
             let _ = events.send(Event::Worker(number, None));
         })?;
         let child = SharedChild(Arc::new(Mutex::new(child)));
-        Ok(Self { number, child, input, heard, has_spoken })
+        Ok(Self { number, child, input, last_message, has_started })
     }
 
     pub(super) fn child(&self) -> SharedChild {
         self.child.clone()
     }
 
-    pub(super) fn is_silent(&self) -> bool {
-        self.heard.silence() > patience(self.has_spoken.load(Ordering::Relaxed))
+    pub(super) fn is_unresponsive(&self) -> bool {
+        self.last_message.idle_time() > timeout(self.has_started.load(Ordering::Relaxed))
     }
 
-    pub(super) fn hand_over(&self, step: ToWorker) {
+    pub(super) fn send(&self, step: ToWorker) {
         // Sending fails only if the worker is gone, and the end of its output reports that.
         let _ = self.input.send(step);
     }
@@ -130,8 +130,8 @@ impl Worker {
 }
 
 /// Returns the time without a message after which a worker counts as hung.
-fn patience(has_spoken: bool) -> Duration {
-    if has_spoken { SILENCE } else { BEGINNING }
+fn timeout(has_started: bool) -> Duration {
+    if has_started { TIMEOUT } else { START_TIMEOUT }
 }
 
 fn has_ended(child: &SharedChild, wait: Duration) -> bool {
@@ -147,6 +147,6 @@ fn has_ended(child: &SharedChild, wait: Duration) -> bool {
 
 #[test]
 fn a_worker_has_more_time_to_begin_than_to_go_on() {
-    assert_eq!(patience(false), Duration::from_secs(5));
-    assert_eq!(patience(true), Duration::from_millis(1_500));
+    assert_eq!(timeout(false), Duration::from_secs(5));
+    assert_eq!(timeout(true), Duration::from_millis(1_500));
 }

@@ -14,10 +14,10 @@ mod verdict;
 use log::Log;
 use memory::pinned;
 use server::{Server, attach_channels, find_ends};
-use tcp::Reach;
+use tcp::RdmaReachability;
 
+use super::builder::unknown;
 use super::clients;
-use super::draft::unknown;
 use super::fleet::Fleet;
 use super::index::Index;
 use crate::model::{Connection, ConsumerKind, Role};
@@ -33,10 +33,10 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
     let mut servers: Vec<Server<'_>> = clients.iter().flat_map(of_client).collect();
     attach_channels(index, &log, &mut servers);
     find_ends(&log, &mut servers);
-    let reach = Reach::new(index, fleet, &log);
+    let reachability = RdmaReachability::new(index, fleet, &log);
     all.extend(servers.iter().map(|server| Connection {
         memory: pinned(index.report, server.client, server.node, fleet.beegfs_clients()),
-        ..verdict::judge(server, index, &reach)
+        ..verdict::judge(server, index, &reachability)
     }));
     judge_own_servers(index, all);
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use super::builder::count;
 use super::channel::Channel;
-use super::draft::count;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, Strength, TcpSocket, Transport,
 };

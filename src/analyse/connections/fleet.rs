@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::addresses::Hosts;
 use super::index::Index;
-use super::mirror::Mirrors;
+use super::remote_queue_pairs::RemoteQueuePairs;
 use crate::model::{Consumers, HostReport};
 
 /// Remote end: one of the hosts, independent of its address, or an address of another host.
@@ -19,7 +19,7 @@ pub(super) enum Peer {
 pub(super) struct Fleet<'reports> {
     reports: &'reports [HostReport],
     pub(super) hosts: Hosts,
-    mirrors: Mirrors<'reports>,
+    remote_queue_pairs: RemoteQueuePairs<'reports>,
     /// Number of `BeeGFS` clients on all hosts.
     beegfs_clients: usize,
 }
@@ -31,10 +31,10 @@ impl<'reports> Fleet<'reports> {
         indices: &[Option<Index<'reports>>],
     ) -> Self {
         let hosts = Hosts::new(reports);
-        let mirrors = Mirrors::new(indices, &hosts);
+        let remote_queue_pairs = RemoteQueuePairs::new(indices, &hosts);
         let consumers = reports.iter().filter_map(|report| report.consumers.as_ref());
         let beegfs_clients = consumers.flat_map(|consumers| &consumers.beegfs).map(Vec::len).sum();
-        Self { reports, hosts, mirrors, beegfs_clients }
+        Self { reports, hosts, remote_queue_pairs, beegfs_clients }
     }
 
     /// Returns the number of `BeeGFS` clients on all hosts.
@@ -67,7 +67,7 @@ impl<'reports> Fleet<'reports> {
         device: &str,
         lqpn: u32,
     ) -> Option<(usize, &'reports str, u32)> {
-        self.mirrors.of(host, device, lqpn)
+        self.remote_queue_pairs.of(host, device, lqpn)
     }
 
     /// Returns the report of the host with this address.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
+use super::builder::{count, unknown};
 use super::channel::Channel;
 use super::clients;
-use super::draft::{count, unknown};
 use super::index::Index;
 use super::portal::Portal;
 use super::shell::quoted;

@@ -26,7 +26,7 @@ pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
         let (host, row) = here;
         let other = &all[host][row];
         // The fault cannot be assigned to one of several rows.
-        if others.len() > 1 && other.verdict.is_telling() {
+        if others.len() > 1 && other.verdict.needs_attention() {
             continue;
         }
         let other = other.clone();
@@ -98,7 +98,7 @@ fn is_first(one: &Connection, host: usize, other: &Connection, other_host: usize
 
 /// Copies the fault of a removed row to the row that stays.
 fn take_fault(connection: &mut Connection, other: &Connection, host: &str) {
-    if !other.verdict.is_telling() || other.verdict <= connection.verdict {
+    if !other.verdict.needs_attention() || other.verdict <= connection.verdict {
         return;
     }
     connection.verdict = other.verdict;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::draft::{count, unknown};
+use super::builder::{count, unknown};
 use super::index::Index;
 use super::shell::quoted;
 use crate::model::{

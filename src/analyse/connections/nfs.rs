@@ -8,8 +8,8 @@ use std::net::IpAddr;
 
 use intents::Intents;
 
+use super::builder::{count, unknown};
 use super::channel::Channel;
-use super::draft::{count, unknown};
 use super::fleet::Fleet;
 use super::index::Index;
 use crate::model::{

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use super::builder::unknown;
 use super::clients;
-use super::draft::unknown;
 use super::index::Index;
 use super::nfs::MODULE;
 use super::portal::Portal;

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::builder::{count, unknown};
 use super::channel::Channel;
 use super::clients;
-use super::draft::{count, unknown};
 use super::fleet::Fleet;
 use super::index::Index;
 use super::portal::Portal;

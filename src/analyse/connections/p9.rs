@@ -1,7 +1,7 @@
 //! Mounts of the Plan 9 file protocol. A mount uses the transport of its options and has no
 //! fallback.
 
-use super::draft::unknown;
+use super::builder::unknown;
 use super::index::Index;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, P9Mount, Role, Strength,

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
+use super::builder::{count, unknown};
 use super::channel::Channel;
-use super::draft::{count, unknown};
 use super::environment::asks_for_tcp;
 use super::fleet::{Fleet, Peer};
 use super::index::Index;
@@ -23,7 +23,7 @@ const CARRIERS: [&str; 4] = ["ib_core", "ib_ipoib", "mlx4_ib", "mlx5_ib"];
 
 /// Judges channels and sockets that no other consumer claimed.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
-    let mut owners: BTreeMap<(Option<u32>, Option<&str>), Holding<'_>> = BTreeMap::new();
+    let mut owners: BTreeMap<(Option<u32>, Option<&str>), HeldChannels<'_>> = BTreeMap::new();
     for channel in index.unclaimed_channels() {
         if !channel.is_of(&CARRIERS) {
             owners
@@ -64,14 +64,14 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
 
 /// Channels and sockets of an owner.
 #[derive(Default)]
-struct Holding<'index> {
+struct HeldChannels<'index> {
     channels: BTreeMap<Peer, Vec<&'index Channel<'index>>>,
     /// Channels whose peer is unknown.
     astray: Vec<&'index Channel<'index>>,
     sockets: BTreeMap<Peer, Vec<&'index TcpSocket>>,
 }
 
-impl<'index> Holding<'index> {
+impl<'index> HeldChannels<'index> {
     fn add_channel(
         &mut self,
         index: &Index<'_>,
@@ -153,7 +153,7 @@ impl<'index> Owner<'index> {
 
     /// Returns one row per peer of the channels, with the sockets to the same peer. Other sockets
     /// stay in `holding`.
-    fn judge_channels(&self, fleet: &Fleet<'_>, holding: &mut Holding<'_>) -> Vec<Connection> {
+    fn judge_channels(&self, fleet: &Fleet<'_>, holding: &mut HeldChannels<'_>) -> Vec<Connection> {
         let guess = holding.guess().filter(|_| !holding.astray.is_empty());
         if let Some(peer) = guess {
             let channels = std::mem::take(&mut holding.astray);
@@ -185,7 +185,7 @@ impl<'index> Owner<'index> {
     fn judge_sockets(
         &self,
         index: &Index<'_>,
-        holding: &Holding<'_>,
+        holding: &HeldChannels<'_>,
         reached: &HashSet<Peer>,
     ) -> Vec<Connection> {
         // With `astray` channels, keeps only sockets with more bytes than RDMA setup needs.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::builder::{PING, count, unknown};
 use super::channel::Channel;
-use super::draft::{PING, count, unknown};
 use super::index::Index;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, Transport,

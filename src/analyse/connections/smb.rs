@@ -1,7 +1,7 @@
 //! SMB Direct: servers of the client, and clients of the local server.
 
+use super::builder::{PING, unknown};
 use super::clients;
-use super::draft::{PING, unknown};
 use super::index::Index;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, SmbServer, Strength,

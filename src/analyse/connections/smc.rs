@@ -1,7 +1,7 @@
 //! SMC sockets. A socket uses RDMA or falls back to TCP in its first handshake; the kernel
 //! reports the reason.
 
-use super::draft::unknown;
+use super::builder::unknown;
 use super::index::Index;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, RdmaChannel, Role, SmcMode,

@@ -1,6 +1,6 @@
 //! SCSI RDMA Protocol (SRP), which has no fallback.
 
-use super::draft::unknown;
+use super::builder::unknown;
 use super::index::Index;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, GidValue, Role, Strength,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Found, ports, title};
+use super::{FabricFinding, ports, title};
 use crate::model::{Fabric, FabricEnd, FabricPort, Severity, speed_word, width_word};
 
 /// Minimum number of slow links for a finding of the node.
@@ -19,7 +19,7 @@ struct Slow {
 }
 
 /// Adds the findings of all links.
-pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
+pub(super) fn judge(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
     not_configured(fabric, found);
     let slow: Vec<Slow> = fabric.links().flat_map(|(near, far)| slow(fabric, near, far)).collect();
     let mut of_node: BTreeMap<(usize, &'static str), Vec<&Slow>> = BTreeMap::new();
@@ -35,7 +35,7 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
     for ((node, code), cause) in &causes {
         let first = of_node[&(*node, *code)][0];
         let (name, guid) = (fabric.nodes[*node].title(), fabric.nodes[*node].guid);
-        found.push(Found {
+        found.push(FabricFinding {
             severity: Severity::Warn,
             code,
             subject: name.clone(),
@@ -61,7 +61,7 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
         by(link.near.node, link.far.node) || by(link.far.node, link.near.node)
     };
     for link in slow.iter().filter(|link| !is_explained(link)) {
-        found.push(Found {
+        found.push(FabricFinding {
             severity: Severity::Warn,
             code: link.code,
             subject: title(fabric, link.near),
@@ -139,7 +139,7 @@ fn best_width(both: u8) -> Option<u8> {
     [2, 16, 1].into_iter().find(|width| both & width != 0)
 }
 
-fn not_configured(fabric: &Fabric, found: &mut Vec<Found>) {
+fn not_configured(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
     let is_waiting = |port: &FabricPort| {
         port.physical_state == FabricPort::LINK_UP && matches!(port.state, FabricPort::INIT | 3)
     };
@@ -155,7 +155,7 @@ fn not_configured(fabric: &Fabric, found: &mut Vec<Found>) {
         more => format!(" and {more} more ports"),
     };
     let state = fabric.port(*first).map(FabricPort::state_word).unwrap_or_default();
-    found.push(Found {
+    found.push(FabricFinding {
         severity: Severity::Fail,
         code: "fabric.port_not_active",
         subject: format!("{}{rest}", title(fabric, *first)),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Found, lids_of, ports, title};
+use super::{FabricFinding, lids_of, ports, title};
 use crate::model::{Fabric, FabricEnd, FabricNodeKind, FabricPort, Severity};
 use crate::names;
 
@@ -133,7 +133,7 @@ struct Faults {
 /// Adds findings for faulty entries and for loops.
 ///
 /// A finding names the switch with the entry and all affected LIDs.
-pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
+pub(super) fn judge(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
     if !super::has_tables(fabric) {
         return;
     }
@@ -144,7 +144,7 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
     let owners = owners(fabric);
     let targets_of = |lids: &[u16]| targets_of(fabric, &owners, lids);
     for ((node, failure), lids) in dead {
-        found.push(Found {
+        found.push(FabricFinding {
             severity: Severity::Fail,
             code: "fabric.route_missing",
             subject: fabric.nodes[node].title(),
@@ -154,7 +154,7 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
     }
     for (members, lids) in loops {
         let names: Vec<String> = members.iter().map(|node| fabric.nodes[*node].title()).collect();
-        found.push(Found {
+        found.push(FabricFinding {
             severity: Severity::Fail,
             code: "fabric.route_loop",
             subject: names::fold(&names),

@@ -1,8 +1,8 @@
 //! Findings of changes between consecutive samples. `top` uses this module.
 
-use super::{Folded, Found};
-use crate::analyse::connection_state::ConnectionState;
-use crate::analyse::errors::{Counted, ErrorKind};
+use super::{Folded, PartialFinding};
+use crate::analyse::errors::{ErrorIncrease, ErrorKind};
+use crate::analyse::transport_state::TransportState;
 use crate::model::{Finding, Severity, Subject};
 
 /// A change on a host.
@@ -13,16 +13,16 @@ pub enum Changed<'facts> {
         /// Consumer and instance.
         consumer: (&'facts str, &'facts str),
         /// State before the change.
-        was: ConnectionState,
+        was: TransportState,
         /// State after the change.
-        is: ConnectionState,
+        is: TransportState,
     },
     /// Error counters of a port increased.
     Errors {
         /// Device and port number.
         port: (&'facts str, u32),
         /// Error counters of the port, also those without an increase.
-        counted: &'facts [Counted],
+        counted: &'facts [ErrorIncrease],
     },
     /// A finding no longer applies.
     Passed {
@@ -42,19 +42,20 @@ pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>
     for (host, changed) in all {
         let (code, found) = match changed {
             Changed::Passed { code, subject, what } => {
-                let found = Found { subject: subject.clone(), what: what.to_owned(), fix: None };
+                let found =
+                    PartialFinding { subject: subject.clone(), what: what.to_owned(), fix: None };
                 findings.push(host, Severity::Past, code, found);
                 continue;
             }
             Changed::Connection { consumer: (user, instance), was, is } => {
                 let subject = Subject::Connection(user.to_owned(), instance.to_owned());
                 let what = format!("was {was}; is {is}");
-                ("connection.changed", Found { subject, what, fix: None })
+                ("connection.changed", PartialFinding { subject, what, fix: None })
             }
             Changed::Errors { port: (device, port), counted } => {
                 let subject = Subject::Port(device.to_owned(), port);
                 let what = format!("new errors: {}", errors_text(counted));
-                ("port.errors", Found { subject, what, fix: advice(counted) })
+                ("port.errors", PartialFinding { subject, what, fix: advice(counted) })
             }
         };
         findings.push(host, Severity::Warn, code, found);
@@ -63,14 +64,14 @@ pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>
 }
 
 /// Formats increases: `symbol_error +12, link_downed +1`.
-fn errors_text(counted: &[Counted]) -> String {
+fn errors_text(counted: &[ErrorIncrease]) -> String {
     let words: Vec<String> =
         news(counted).map(|one| format!("{} +{}", one.name, one.last)).collect();
     words.join(", ")
 }
 
 /// Returns the fixes for these errors, each once.
-fn advice(counted: &[Counted]) -> Option<String> {
+fn advice(counted: &[ErrorIncrease]) -> Option<String> {
     let mut kinds: Vec<ErrorKind> =
         news(counted).filter_map(|one| ErrorKind::of(&one.name)).collect();
     kinds.sort_unstable();
@@ -79,7 +80,7 @@ fn advice(counted: &[Counted]) -> Option<String> {
     Some(texts.join("; ")).filter(|text| !text.is_empty())
 }
 
-fn news(counted: &[Counted]) -> impl Iterator<Item = &Counted> {
+fn news(counted: &[ErrorIncrease]) -> impl Iterator<Item = &ErrorIncrease> {
     counted.iter().filter(|one| one.last > 0)
 }
 
@@ -88,12 +89,10 @@ mod tests {
     use super::*;
     use crate::model::{ConnectionVerdict, Transport};
 
-    const RDMA: ConnectionState =
-        ConnectionState { transport: Transport::Rdma, verdict: ConnectionVerdict::Ok };
-    const TCP: ConnectionState = ConnectionState {
-        transport: Transport::Tcp,
-        verdict: ConnectionVerdict::FallbackConfirmed,
-    };
+    const RDMA: TransportState =
+        TransportState { transport: Transport::Rdma, verdict: ConnectionVerdict::Ok };
+    const TCP: TransportState =
+        TransportState { transport: Transport::Tcp, verdict: ConnectionVerdict::FallbackConfirmed };
 
     #[test]
     fn a_mount_that_changes_on_many_hosts_is_one_finding() {
@@ -108,8 +107,8 @@ mod tests {
     #[test]
     fn each_kind_of_errors_has_its_own_advice() {
         let fix = |names: &[&str]| {
-            let counted = |name: &&str| Counted { name: (*name).into(), last: 1, sum: 1 };
-            let counted: Vec<Counted> = names.iter().map(counted).collect();
+            let counted = |name: &&str| ErrorIncrease { name: (*name).into(), last: 1, sum: 1 };
+            let counted: Vec<ErrorIncrease> = names.iter().map(counted).collect();
             let errors = Changed::Errors { port: ("mlx5_0", 1), counted: &counted };
             changes(std::iter::once(("n1", errors))).remove(0).fix.unwrap()
         };

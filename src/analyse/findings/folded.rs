@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Found;
+use super::PartialFinding;
 use crate::model::{Finding, Severity, Subject};
 
 /// Merged findings. All findings of a host come before the findings of the next host.
@@ -23,8 +23,14 @@ struct Same {
 
 impl Folded {
     /// Adds a finding of a host.
-    pub(super) fn push(&mut self, host: &str, severity: Severity, code: &'static str, it: Found) {
-        let Found { subject, what, fix } = it;
+    pub(super) fn push(
+        &mut self,
+        host: &str,
+        severity: Severity,
+        code: &'static str,
+        it: PartialFinding,
+    ) {
+        let PartialFinding { subject, what, fix } = it;
         let same = Same {
             code,
             subject: subject.clone(),
@@ -54,7 +60,7 @@ impl Folded {
         code: &'static str,
         (subject, what, fix): (Subject, String, Option<String>),
     ) {
-        self.push(host, severity, code, Found { subject, what, fix });
+        self.push(host, severity, code, PartialFinding { subject, what, fix });
     }
 
     /// Returns all findings in the order in which they were first found.
@@ -106,7 +112,7 @@ mod tests {
         let mut all = Folded::default();
         for (host, what, fix) in hosts {
             let (what, fix) = ((*what).to_owned(), Some((*fix).to_owned()));
-            let found = Found { subject: Subject::Host, what, fix };
+            let found = PartialFinding { subject: Subject::Host, what, fix };
             all.push(host, Severity::Fail, "host.silent", found);
         }
         let line =

@@ -6,22 +6,22 @@ use crate::model::{Device, HostReport, Port, PortState, Protocol, Severity};
 
 /// A port, its device and its host.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'report> {
+pub(super) struct PortRef<'report> {
     pub(super) report: &'report HostReport,
     pub(super) device: &'report Device,
     pub(super) port: &'report Port,
 }
 
 /// Severity, code, text and fix of a finding.
-type Said = (Severity, &'static str, String, Option<String>);
+type PortFinding = (Severity, &'static str, String, Option<String>);
 
-pub(super) fn findings(place: Place<'_>, rates: &Rates<'_>) -> Vec<Said> {
+pub(super) fn findings(place: PortRef<'_>, rates: &Rates<'_>) -> Vec<PortFinding> {
     let mut all = Vec::new();
     all.extend(state(place));
     all.extend(speed(place, rates));
     if place.port.pci_suffices == Some(false) {
         let what = "the PCI Express link is slower than the port".to_owned();
-        let Place { report, device, .. } = place;
+        let PortRef { report, device, .. } = place;
         let fix = format!(
             "on {}: rdmactl devices -v -w 'device=={}' shows the link; move the card to a slot \
              with more lanes",
@@ -32,8 +32,8 @@ pub(super) fn findings(place: Place<'_>, rates: &Rates<'_>) -> Vec<Said> {
     all
 }
 
-fn state(place: Place<'_>) -> Option<Said> {
-    let Place { report, device, port } = place;
+fn state(place: PortRef<'_>) -> Option<PortFinding> {
+    let PortRef { report, device, port } = place;
     let (host, own) = (&report.host, format!("{}/{}", device.name, port.number));
     let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
     let phys = port.phys_state.as_deref().map_or(String::new(), |word| format!(" ({word})"));
@@ -75,7 +75,7 @@ fn state(place: Place<'_>) -> Option<Said> {
     }
 }
 
-fn speed(place: Place<'_>, rates: &Rates<'_>) -> Option<Said> {
+fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<PortFinding> {
     let usual = rates.usual_beyond(place.device, place.port)?;
     let mine = place.port.rate_bps?;
     let gigabits = |bps: u64| bps / 1_000_000_000;
@@ -85,7 +85,7 @@ fn speed(place: Place<'_>, rates: &Rates<'_>) -> Option<Said> {
         usual.ports,
         gigabits(usual.rate_bps)
     );
-    let Place { report, device, port } = place;
+    let PortRef { report, device, port } = place;
     let fix = format!(
         "reseat or replace the cable of {}/{} on {}; compare the speed and width settings of both \
          ends",

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Found;
+use super::PartialFinding;
 use crate::model::{Problem, Subject};
 
-pub(super) fn findings(problems: &[&Problem]) -> Vec<Found> {
+pub(super) fn findings(problems: &[&Problem]) -> Vec<PartialFinding> {
     let mut places: BTreeMap<(&str, Option<&str>), (&Problem, usize)> = BTreeMap::new();
     for problem in problems {
         // All device files of a host are one place: a container lacks all of them.
@@ -22,7 +22,7 @@ pub(super) fn findings(problems: &[&Problem]) -> Vec<Found> {
             1 => format!("{}, and 1 more {noun}", problem.detail),
             more => format!("{}, and {more} more {noun}s", problem.detail),
         };
-        Found {
+        PartialFinding {
             subject: Subject::Part(place.to_owned()),
             what,
             fix: problem.fix.clone().map(String::from),

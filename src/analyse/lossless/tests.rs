@@ -57,11 +57,11 @@ fn host(netdevs: Vec<Netdev>, tos: Option<u32>) -> HostReport {
     }
 }
 
-fn verdict(report: &HostReport) -> Judgement {
+fn verdict(report: &HostReport) -> LosslessVerdict {
     judge(report, &report.devices[0], &report.devices[0].ports[0])
 }
 
-fn single(ethernet: Ethernet, tos: Option<u32>) -> Judgement {
+fn single(ethernet: Ethernet, tos: Option<u32>) -> LosslessVerdict {
     verdict(&host(vec![netdev("eth0", Some(ethernet))], tos))
 }
 

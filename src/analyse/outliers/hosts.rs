@@ -9,7 +9,7 @@ use super::robust::median;
 use crate::model::ping::{Outlier, OutlierKind};
 
 /// Hosts of one rail.
-pub(super) struct Seen {
+pub(super) struct SlowHosts {
     /// Excess of each host as source and as target; `None` with too few measured peers.
     directions: Vec<(Option<Excess>, Option<Excess>)>,
     /// Outliers by host.
@@ -19,7 +19,7 @@ pub(super) struct Seen {
 /// Slowness of a host on a rail.
 #[derive(Clone, Copy)]
 struct Slowness {
-    way: Way,
+    way: Direction,
     /// Number of pairs of the host that are slow.
     slow: usize,
     of: usize,
@@ -27,13 +27,13 @@ struct Slowness {
 
 /// Direction in which a host is slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
+enum Direction {
     Both,
     Out,
     In,
 }
 
-impl Seen {
+impl SlowHosts {
     /// Finds the slow hosts of a rail.
     pub(super) fn on_rail(fit: &Fit, logs: &Logs) -> Self {
         let sources = excesses(fit, &fit.sources);
@@ -68,21 +68,22 @@ fn excesses(fit: &Fit, own: &[Own]) -> Vec<Option<Excess>> {
 
 /// Returns the slow direction: `Both` unless one share is less than half of the other. An
 /// unmeasured direction does not count as good.
-fn way(directions: (Option<Excess>, Option<Excess>)) -> Way {
+fn way(directions: (Option<Excess>, Option<Excess>)) -> Direction {
     match directions {
-        (Some(out), Some(back)) if out.log < back.log / 2.0 => Way::In,
-        (Some(out), Some(back)) if back.log < out.log / 2.0 => Way::Out,
-        _ => Way::Both,
+        (Some(out), Some(back)) if out.log < back.log / 2.0 => Direction::In,
+        (Some(out), Some(back)) if back.log < out.log / 2.0 => Direction::Out,
+        _ => Direction::Both,
     }
 }
 
 /// Returns the excess of a host in a direction.
-fn along(directions: (Option<Excess>, Option<Excess>), way: Way) -> Excess {
+fn along(directions: (Option<Excess>, Option<Excess>), way: Direction) -> Excess {
     match (way, directions) {
-        (Way::Both, (Some(out), Some(back))) => {
+        (Direction::Both, (Some(out), Some(back))) => {
             Excess { log: f32::midpoint(out.log, back.log), z: out.z.max(back.z) }
         }
-        (Way::Out | Way::Both, (Some(one), _)) | (Way::In | Way::Both, (_, Some(one))) => one,
+        (Direction::Out | Direction::Both, (Some(one), _))
+        | (Direction::In | Direction::Both, (_, Some(one))) => one,
         _ => Excess::default(),
     }
 }
@@ -92,7 +93,7 @@ fn own_parts(
     fit: &Fit,
     logs: &Logs,
     host: usize,
-    way: Way,
+    way: Direction,
     peers: impl Iterator<Item = usize>,
 ) -> impl Iterator<Item = f32> {
     peers.flat_map(move |peer| {
@@ -101,9 +102,9 @@ fn own_parts(
         let out = || part(logs.at(host, peer), fit.expected(host, peer), own_out);
         let back = || part(logs.at(peer, host), fit.expected(peer, host), own_in);
         match way {
-            Way::Both => [out(), back()],
-            Way::Out => [out(), None],
-            Way::In => [back(), None],
+            Direction::Both => [out(), back()],
+            Direction::Out => [out(), None],
+            Direction::In => [back(), None],
         }
         .into_iter()
         .flatten()
@@ -116,7 +117,7 @@ fn is_far_away(
     fit: &Fit,
     logs: &Logs,
     host: usize,
-    way: Way,
+    way: Direction,
     log: f32,
     suspects: &[usize],
 ) -> bool {
@@ -127,8 +128,8 @@ fn is_far_away(
 
 /// Returns the slow hosts of all rails: a host outlier if all rails are slow, else a rail
 /// outlier.
-pub(super) fn name(rails: &[Seen], fits: &[Fit]) -> Vec<Outlier> {
-    let mut by_host: BTreeMap<(usize, Way), Vec<usize>> = BTreeMap::new();
+pub(super) fn name(rails: &[SlowHosts], fits: &[Fit]) -> Vec<Outlier> {
+    let mut by_host: BTreeMap<(usize, Direction), Vec<usize>> = BTreeMap::new();
     for (rail, seen) in rails.iter().enumerate() {
         for (&host, slowness) in &seen.slow {
             by_host.entry((host, slowness.way)).or_default().push(rail);
@@ -149,10 +150,10 @@ pub(super) fn name(rails: &[Seen], fits: &[Fit]) -> Vec<Outlier> {
         let seen = slow_on.into_iter().map(|rail| (rail, part(rail)));
         let slow = Slow::across(seen, known_on.len())?;
         let kind = match way {
-            Way::Both if slow.is_everywhere() => OutlierKind::Host,
-            Way::Both => OutlierKind::Rail,
-            Way::Out => OutlierKind::Transmit,
-            Way::In => OutlierKind::Receive,
+            Direction::Both if slow.is_everywhere() => OutlierKind::Host,
+            Direction::Both => OutlierKind::Rail,
+            Direction::Out => OutlierKind::Transmit,
+            Direction::In => OutlierKind::Receive,
         };
         Some(Outlier {
             host: Some(host),

@@ -15,13 +15,13 @@ const FEW: usize = 4;
 
 /// Slow leaf switches and paths of one rail.
 #[derive(Default)]
-pub(super) struct Seen {
-    leaves: BTreeMap<usize, Apart>,
-    paths: BTreeMap<(usize, usize), Apart>,
+pub(super) struct SlowLeaves {
+    leaves: BTreeMap<usize, LeafOutlier>,
+    paths: BTreeMap<(usize, usize), LeafOutlier>,
 }
 
 /// An outlier.
-struct Apart {
+struct LeafOutlier {
     excess: Excess,
     typical_ns: f32,
     /// Number of other leaf switches with which it is slow.
@@ -29,7 +29,7 @@ struct Apart {
     of: usize,
 }
 
-impl Seen {
+impl SlowLeaves {
     /// Finds the slow leaf switches and paths of a rail.
     pub(super) fn on_rail(fit: &Fit, topology: &Topology) -> Self {
         let ways = ways(fit, topology);
@@ -64,7 +64,7 @@ fn ways(fit: &Fit, topology: &Topology) -> BTreeMap<(usize, usize), f32> {
     ways
 }
 
-fn slow_leaves(fit: &Fit, ways: &BTreeMap<(usize, usize), f32>) -> BTreeMap<usize, Apart> {
+fn slow_leaves(fit: &Fit, ways: &BTreeMap<(usize, usize), f32>) -> BTreeMap<usize, LeafOutlier> {
     let mut with: Vec<Vec<(f32, usize)>> = vec![Vec::new(); fit.leaves()];
     for (&(a, b), &way) in ways {
         with[a].push((way, b));
@@ -97,7 +97,7 @@ fn slow_leaves(fit: &Fit, ways: &BTreeMap<(usize, usize), f32>) -> BTreeMap<usiz
             let is_slow = |(way, _): &&(f32, usize)| way - baseline.center > excess.log / 2.0;
             let seen = with[leaf].iter().filter(is_slow).count();
             let (typical_ns, of) = (fit.typical_ns, with[leaf].len());
-            slow.insert(leaf, Apart { excess, typical_ns, slow: seen, of });
+            slow.insert(leaf, LeafOutlier { excess, typical_ns, slow: seen, of });
         }
     }
     slow
@@ -106,8 +106,8 @@ fn slow_leaves(fit: &Fit, ways: &BTreeMap<(usize, usize), f32>) -> BTreeMap<usiz
 fn slow_paths(
     fit: &Fit,
     mut ways: BTreeMap<(usize, usize), f32>,
-    leaves: &BTreeMap<usize, Apart>,
-) -> BTreeMap<(usize, usize), Apart> {
+    leaves: &BTreeMap<usize, LeafOutlier>,
+) -> BTreeMap<(usize, usize), LeafOutlier> {
     for ((a, b), way) in &mut ways {
         for leaf in [a, b] {
             *way -= leaves.get(leaf).map_or(0.0, |apart| apart.excess.log);
@@ -118,7 +118,7 @@ fn slow_paths(
     let slow = ways.into_iter().filter_map(|((a, b), way)| {
         let excess = baseline.excess(way, fit.error_of(pairs(fit, a, b)));
         let typical_ns = fit.typical_ns;
-        let apart = Apart { excess, typical_ns, slow: 1, of: 1 };
+        let apart = LeafOutlier { excess, typical_ns, slow: 1, of: 1 };
         excess.stands_out(Floor::MANY, typical_ns).then_some(((a, b), apart))
     });
     slow.collect()
@@ -131,8 +131,8 @@ fn pairs(fit: &Fit, a: usize, b: usize) -> usize {
 
 /// Returns the slow leaf switches and paths of all rails. For a leaf switch with one host, the
 /// outlier is the host.
-pub(super) fn name(rails: &[Seen], fits: &[Fit], topology: &Topology) -> Vec<Outlier> {
-    let mut named: BTreeMap<Vec<usize>, Vec<(usize, &Apart)>> = BTreeMap::new();
+pub(super) fn name(rails: &[SlowLeaves], fits: &[Fit], topology: &Topology) -> Vec<Outlier> {
+    let mut named: BTreeMap<Vec<usize>, Vec<(usize, &LeafOutlier)>> = BTreeMap::new();
     for (rail, seen) in rails.iter().enumerate() {
         for (&leaf, apart) in &seen.leaves {
             named.entry(vec![leaf]).or_default().push((rail, apart));

@@ -8,7 +8,7 @@ use super::fit::{Fit, Logs};
 use crate::model::ping::{Outlier, OutlierKind};
 
 /// A slow pair on one rail.
-pub(super) struct Seen {
+pub(super) struct SlowPair {
     pub(super) ends: (usize, usize),
     excess: Excess,
     usual_ns: f32,
@@ -18,7 +18,7 @@ pub(super) struct Seen {
 /// differs from the known one.
 const MAX_PER_HOST: usize = 4;
 
-impl Seen {
+impl SlowPair {
     /// Finds the slow pairs of a rail.
     pub(super) fn on_rail(fit: &Fit, logs: &Logs, hosts: usize) -> Vec<Self> {
         let uncertain = fit.error_of_one();
@@ -42,8 +42,8 @@ impl Seen {
 }
 
 /// Returns the slow pairs of all rails; both directions of a pair are one outlier.
-pub(super) fn name(rails: &[Vec<Seen>]) -> Vec<Outlier> {
-    let mut by_pair: BTreeMap<(usize, usize), Vec<(usize, &Seen)>> = BTreeMap::new();
+pub(super) fn name(rails: &[Vec<SlowPair>]) -> Vec<Outlier> {
+    let mut by_pair: BTreeMap<(usize, usize), Vec<(usize, &SlowPair)>> = BTreeMap::new();
     for (rail, seen) in rails.iter().enumerate() {
         for one in seen {
             let (a, b) = one.ends;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::excess::{Baseline, Floor};
 use super::robust::median;
-use super::{Judgement, slower};
+use super::{SlowParts, slower};
 use crate::model::ping::{Cell, Outlier, OutlierKind};
 
 /// Maximum number of unsuspected peers of a suspect.
@@ -18,12 +18,12 @@ const OF_LEAF: usize = 4;
 type Wants<'a> = &'a dyn Fn(usize, usize) -> bool;
 
 /// Unsuspected hosts, in order.
-struct Good<'a> {
+struct UnsuspectedHosts<'a> {
     hosts: Vec<usize>,
     wants: Wants<'a>,
 }
 
-impl Good<'_> {
+impl UnsuspectedHosts<'_> {
     /// Returns peers with which a host may be measured, evenly spread.
     fn peers(&self, host: usize) -> Vec<usize> {
         let may = |other: &usize| {
@@ -49,7 +49,7 @@ impl Good<'_> {
     }
 }
 
-impl Judgement {
+impl SlowParts {
     /// Returns the outliers: leaf switches before hosts before pairs, the slowest of each kind
     /// first.
     #[must_use]
@@ -62,7 +62,7 @@ impl Judgement {
     /// pairs would exceed `most`.
     #[must_use]
     pub fn retest(&self, most: usize, wants: Wants<'_>) -> BTreeSet<Cell> {
-        let good = Good { hosts: self.good(), wants };
+        let good = UnsuspectedHosts { hosts: self.good(), wants };
         let mut cells = BTreeSet::new();
         for outlier in &self.outliers {
             let more = self.cells(outlier, &good);
@@ -81,7 +81,7 @@ impl Judgement {
     /// has nanoseconds. Suspects without a second measurement stay, with `retested` false.
     #[must_use]
     pub fn confirm(self, again: &BTreeMap<Cell, u32>, wants: Wants<'_>) -> Vec<Outlier> {
-        let good = Good { hosts: self.good(), wants };
+        let good = UnsuspectedHosts { hosts: self.good(), wants };
         let drifts: Vec<f32> = (0..self.fits.len())
             .map(|rail| {
                 let cells = good.ring(rail).into_iter();
@@ -101,7 +101,7 @@ impl Judgement {
         &self,
         outlier: &Outlier,
         again: &BTreeMap<Cell, u32>,
-        good: &Good<'_>,
+        good: &UnsuspectedHosts<'_>,
         drifts: &[f32],
     ) -> Option<Outlier> {
         let before = log(outlier);
@@ -162,7 +162,7 @@ impl Judgement {
     }
 
     /// Returns the pairs that are evidence of an outlier, on all its rails.
-    fn cells(&self, outlier: &Outlier, good: &Good<'_>) -> BTreeSet<Cell> {
+    fn cells(&self, outlier: &Outlier, good: &UnsuspectedHosts<'_>) -> BTreeSet<Cell> {
         let rails: Vec<usize> = if outlier.rails.is_empty() {
             (0..self.fits.len()).collect()
         } else {
@@ -177,7 +177,7 @@ impl Judgement {
     }
 
     /// Returns the sources and targets of these pairs.
-    fn ends(&self, outlier: &Outlier, good: &Good<'_>) -> Vec<(usize, usize)> {
+    fn ends(&self, outlier: &Outlier, good: &UnsuspectedHosts<'_>) -> Vec<(usize, usize)> {
         let both = |mine: &[usize], others: &[usize]| -> Vec<(usize, usize)> {
             let of = |one: usize| others.iter().flat_map(move |&two| [(one, two), (two, one)]);
             mine.iter().copied().flat_map(of).collect()

@@ -31,7 +31,7 @@ fn usual(source: usize, target: usize, slower: impl Fn(usize, usize) -> bool) ->
     (1_960 + wobble) * if slower(source, target) { 3 } else { 2 } / 2
 }
 
-fn named(judgement: &Judgement) -> Vec<(OutlierKind, Option<usize>, Option<usize>)> {
+fn named(judgement: &SlowParts) -> Vec<(OutlierKind, Option<usize>, Option<usize>)> {
     judgement.outliers().iter().map(|one| (one.kind, one.host, one.target)).collect()
 }
 
@@ -39,7 +39,7 @@ fn named(judgement: &Judgement) -> Vec<(OutlierKind, Option<usize>, Option<usize
 const ALL: fn(usize, usize) -> bool = |source, target| source != target;
 
 /// Returns a second measurement with the latencies from a function.
-fn again(judgement: &Judgement, ns: impl Fn(usize, usize) -> u64) -> BTreeMap<Cell, u32> {
+fn again(judgement: &SlowParts, ns: impl Fn(usize, usize) -> u64) -> BTreeMap<Cell, u32> {
     let cells = judgement.retest(1_000, &ALL).into_iter();
     cells.map(|cell| (cell, u32::try_from(ns(cell.source, cell.target)).unwrap())).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Trial, example};
+use super::{TestedPair, example};
 use crate::analyse::greedy_cover::GreedyCover;
 use crate::model::ping::{Finding, Topology};
 
@@ -28,21 +28,20 @@ impl Block {
 
 /// Returns findings for leaf switches, then for paths, and removes the explained trials from
 /// `open`.
-pub(super) fn explain(open: &mut Vec<Trial<'_>>, topology: &Topology) -> Vec<Finding> {
+pub(super) fn explain(open: &mut Vec<TestedPair<'_>>, topology: &Topology) -> Vec<Finding> {
     let mut sizes = vec![0_usize; topology.leaves.len()];
     for &leaf in &topology.leaf_of {
         sizes[leaf] += 1;
     }
     let mut blocks: BTreeMap<(usize, usize), Block> = BTreeMap::new();
-    for trial in open.iter() {
+    for pair in open.iter() {
         // A finding of the only host of a leaf switch names the host, not the leaf switch.
-        let Some(ends) = ends(topology, trial).filter(|&(a, b)| sizes[a] > 1 && sizes[b] > 1)
-        else {
+        let Some(ends) = ends(topology, pair).filter(|&(a, b)| sizes[a] > 1 && sizes[b] > 1) else {
             continue;
         };
         let block = blocks.entry(ends).or_default();
         block.tried += 1;
-        block.failed += usize::from(trial.failed());
+        block.failed += usize::from(pair.failed());
     }
     let links = blocks.iter().filter(|((a, b), _)| a != b);
     let links = links.map(|(&(a, b), block)| (a, b, block.fails()));
@@ -63,61 +62,61 @@ pub(super) fn explain(open: &mut Vec<Trial<'_>>, topology: &Topology) -> Vec<Fin
     };
     let blamed: BTreeMap<(usize, usize), Vec<usize>> =
         blocks.keys().filter_map(|&ends| Some((ends, blamed(ends)?))).collect();
-    let mut explained: BTreeMap<&[usize], Vec<Trial<'_>>> = BTreeMap::new();
-    open.retain(|trial| {
-        let leaves = ends(topology, trial).and_then(|ends| blamed.get(&ends));
+    let mut explained: BTreeMap<&[usize], Vec<TestedPair<'_>>> = BTreeMap::new();
+    open.retain(|pair| {
+        let leaves = ends(topology, pair).and_then(|ends| blamed.get(&ends));
         if let Some(leaves) = leaves {
-            explained.entry(leaves).or_default().push(*trial);
+            explained.entry(leaves).or_default().push(*pair);
         }
         leaves.is_none()
     });
     let mut findings: Vec<Finding> = explained
         .into_iter()
-        .filter_map(|(leaves, trials)| finding(topology, leaves, &trials))
+        .filter_map(|(leaves, pairs)| finding(topology, leaves, &pairs))
         .collect();
     findings.sort_by_key(|finding| finding.leaves.len());
     findings
 }
 
 /// Returns the finding of these leaf switches from the trials that they explain.
-fn finding(topology: &Topology, leaves: &[usize], trials: &[Trial<'_>]) -> Option<Finding> {
-    let failed = || trials.iter().filter(|trial| trial.failed());
+fn finding(topology: &Topology, leaves: &[usize], pairs: &[TestedPair<'_>]) -> Option<Finding> {
+    let failed = || pairs.iter().filter(|pair| pair.failed());
     let example = example(failed(), None)?.finding();
     let leaves = leaves.iter().map(|&leaf| topology.leaves[leaf].name.clone()).collect();
     let host_pairs_failed = host_pairs(failed());
-    let (failed, of) = (failed().count(), trials.len());
+    let (failed, of) = (failed().count(), pairs.len());
     Some(Finding {
         leaves,
         failed,
         of,
         host_pairs_failed,
-        host_pairs: host_pairs(trials.iter()),
+        host_pairs: host_pairs(pairs.iter()),
         ..example
     })
 }
 
 /// Returns the number of host pairs; both directions count once.
-fn host_pairs<'t, 'a: 't>(trials: impl Iterator<Item = &'t Trial<'a>>) -> usize {
-    let ends = |trial: &Trial<'_>| {
-        let (one, other) = (trial.source, trial.target);
+fn host_pairs<'t, 'a: 't>(pairs: impl Iterator<Item = &'t TestedPair<'a>>) -> usize {
+    let ends = |pair: &TestedPair<'_>| {
+        let (one, other) = (pair.source, pair.target);
         (one.min(other), one.max(other))
     };
-    trials.map(ends).collect::<HashSet<_>>().len()
+    pairs.map(ends).collect::<HashSet<_>>().len()
 }
 
 /// Returns the leaf switches of both ends, the lower index first.
-fn ends(topology: &Topology, trial: &Trial<'_>) -> Option<(usize, usize)> {
+fn ends(topology: &Topology, pair: &TestedPair<'_>) -> Option<(usize, usize)> {
     let leaf = |host: usize| topology.leaf_of.get(host).copied();
-    leaf(trial.source).zip(leaf(trial.target)).map(|(a, b)| (a.min(b), a.max(b)))
+    leaf(pair.source).zip(leaf(pair.target)).map(|(a, b)| (a.min(b), a.max(b)))
 }
 
 /// Leaf switches and paths on which every pair fails, which is not random.
-pub(super) struct Sure<'a> {
+pub(super) struct TotalFailures<'a> {
     topology: &'a Topology,
     leaves: Vec<&'a [String]>,
 }
 
-impl<'a> Sure<'a> {
+impl<'a> TotalFailures<'a> {
     pub(super) fn of(findings: &'a [Finding], topology: &'a Topology) -> Self {
         let all_fail = |one: &&Finding| !one.leaves.is_empty() && one.failed == one.of;
         let leaves = findings.iter().filter(all_fail).map(|one| one.leaves.as_slice());
@@ -125,8 +124,8 @@ impl<'a> Sure<'a> {
     }
 
     /// True if one of them explains the trial.
-    pub(super) fn explains(&self, trial: &Trial<'_>) -> bool {
-        let Some((a, b)) = ends(self.topology, trial).filter(|(a, b)| a != b) else { return false };
+    pub(super) fn explains(&self, pair: &TestedPair<'_>) -> bool {
+        let Some((a, b)) = ends(self.topology, pair).filter(|(a, b)| a != b) else { return false };
         let is_end = |name: &String| {
             let leaf = |at: usize| self.topology.leaves.get(at).map(|leaf| &leaf.name);
             leaf(a) == Some(name) || leaf(b) == Some(name)

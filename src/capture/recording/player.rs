@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
 use super::line::{Header, HostLine, MomentLine};
-use super::{SCHEMA, Sighting};
+use super::{HostSample, SCHEMA};
 use crate::capture::lines::Lines;
 use crate::capture::{CaptureError, MAX_HOSTS};
 
@@ -18,19 +18,19 @@ const START: &[u8] = br#"{"schema":"rdmactl.recording/"#;
 pub struct Recording<R = BufReader<File>> {
     lines: Lines<R>,
     hosts: Vec<String>,
-    moments: Vec<Moment>,
+    moments: Vec<SampleOffset>,
     /// Fault after the last whole sample; `None` if the file ends there.
     tail: Option<CaptureError>,
     /// Sample of `sightings`; `None` before the first sample and after a failure.
     place: Option<usize>,
-    sightings: Vec<Sighting>,
+    sightings: Vec<HostSample>,
     /// Reports of the hosts as JSON, to which changes are applied.
-    texts: Vec<Text>,
+    texts: Vec<ReportText>,
 }
 
 /// A report as JSON.
 #[derive(Debug, Clone, Default)]
-struct Text {
+struct ReportText {
     json: String,
     /// Line that changed the JSON last; `None` if the report is already parsed.
     unread: Option<u64>,
@@ -38,7 +38,7 @@ struct Text {
 
 /// Position of a sample in the file.
 #[derive(Debug)]
-struct Moment {
+struct SampleOffset {
     taken_ns: u64,
     is_whole: bool,
     lines: u64,
@@ -93,7 +93,7 @@ impl<R: BufRead + Seek> Recording<R> {
             Some(error) if moments.is_empty() => Err(error),
             None if moments.is_empty() => Err(lines.fault("the recording has no sample")),
             tail => {
-                let texts = vec![Text::default(); hosts.len()];
+                let texts = vec![ReportText::default(); hosts.len()];
                 Ok(Self { lines, hosts, moments, tail, place: None, sightings: Vec::new(), texts })
             }
         }
@@ -128,7 +128,7 @@ impl<R: BufRead + Seek> Recording<R> {
     ///
     /// # Errors
     /// A line of the sample, or of an earlier sample that it depends on, is invalid.
-    pub fn at(&mut self, place: usize) -> Result<&[Sighting], CaptureError> {
+    pub fn at(&mut self, place: usize) -> Result<&[HostSample], CaptureError> {
         if place >= self.moments.len() {
             return Ok(&[]);
         }
@@ -147,13 +147,13 @@ impl<R: BufRead + Seek> Recording<R> {
     }
 
     fn apply(&mut self, place: usize) -> Result<(), CaptureError> {
-        let Moment { is_whole, lines, offset, number, .. } = self.moments[place];
+        let SampleOffset { is_whole, lines, offset, number, .. } = self.moments[place];
         self.lines.number = number;
         let sought = self.lines.input.seek(SeekFrom::Start(offset));
         sought.map_err(|error| self.lines.fault(error.to_string()))?;
         if is_whole {
-            self.sightings = self.hosts.iter().map(|host| Sighting::none(host)).collect();
-            self.texts.fill(Text::default());
+            self.sightings = self.hosts.iter().map(|host| HostSample::none(host)).collect();
+            self.texts.fill(ReportText::default());
         }
         for _ in 0..lines {
             let Some(text) = self.lines.next()? else {
@@ -189,7 +189,7 @@ fn next_moment<R: BufRead>(
     lines: &mut Lines<R>,
     offset: &mut u64,
     is_first: bool,
-) -> Result<Option<Moment>, CaptureError> {
+) -> Result<Option<SampleOffset>, CaptureError> {
     let Some(text) = lines.next()? else { return Ok(None) };
     let length = text.len() as u64;
     let head: Result<MomentLine, _> = serde_json::from_slice(text);
@@ -198,7 +198,7 @@ fn next_moment<R: BufRead>(
         return Err(lines.fault("the first moment is not whole"));
     }
     *offset += length;
-    let moment = Moment {
+    let moment = SampleOffset {
         taken_ns: head.moment,
         is_whole: head.whole,
         lines: head.lines,
@@ -216,8 +216,8 @@ fn next_moment<R: BufRead>(
 
 /// Applies a host line. Returns the index of the host if its report changed.
 fn tell(
-    sightings: &mut [Sighting],
-    texts: &mut [Text],
+    sightings: &mut [HostSample],
+    texts: &mut [ReportText],
     text: &[u8],
 ) -> Result<Option<usize>, String> {
     let line: HostLine = serde_json::from_slice(text).map_err(|error| error.to_string())?;

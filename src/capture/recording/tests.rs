@@ -25,18 +25,18 @@ fn report(host: &str, value: u64, rate: bool) -> HostReport {
     }
 }
 
-fn here(host: &str, value: u64) -> Sighting {
-    Sighting { report: report(host, value, false), answered_ns: Some(value), failure: None }
+fn here(host: &str, value: u64) -> HostSample {
+    HostSample { report: report(host, value, false), answered_ns: Some(value), failure: None }
 }
 
-fn silent(sighting: &Sighting, why: &str) -> Sighting {
+fn silent(sighting: &HostSample, why: &str) -> HostSample {
     let failure = Some(HostFailure::new(Reason::Lost, why));
-    Sighting { failure, ..sighting.clone() }
+    HostSample { failure, ..sighting.clone() }
 }
 
 /// Returns samples of two hosts. The first host answers, fails for two reasons, and answers
 /// again. The second answers each time.
-fn moments(count: u64) -> Vec<[Sighting; 2]> {
+fn moments(count: u64) -> Vec<[HostSample; 2]> {
     let n1 = |at: u64| match at % 4 {
         0 | 3 => here("n1", at),
         1 => silent(&here("n1", at - 1), "gone"),
@@ -45,19 +45,17 @@ fn moments(count: u64) -> Vec<[Sighting; 2]> {
     (0..count).map(|at| [n1(at), here("n2", at)]).collect()
 }
 
-fn refs(sightings: &[Sighting]) -> Vec<SightingRef<'_>> {
-    let sightings = sightings.iter().map(|Sighting { report, answered_ns, failure }| SightingRef {
-        report,
-        answered_ns: *answered_ns,
-        failure: failure.as_ref(),
+fn refs(sightings: &[HostSample]) -> Vec<HostSampleRef<'_>> {
+    let sightings = sightings.iter().map(|HostSample { report, answered_ns, failure }| {
+        HostSampleRef { report, answered_ns: *answered_ns, failure: failure.as_ref() }
     });
     sightings.collect()
 }
 
-fn written(moments: &[[Sighting; 2]]) -> Vec<u8> {
+fn written(moments: &[[HostSample; 2]]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut writer = RecordingWriter::new(&mut out, ["n1", "n2"]).unwrap();
-    let mut before: Option<&[Sighting; 2]> = None;
+    let mut before: Option<&[HostSample; 2]> = None;
     for (at, moment) in moments.iter().enumerate() {
         let old = before.map(|before| refs(before));
         writer.write(at as u64, &refs(moment), old.as_deref()).unwrap();
@@ -86,7 +84,7 @@ fn every_moment_is_the_one_that_was_written_in_whatever_order_they_are_asked_for
 
 #[test]
 fn rates_are_not_recorded() {
-    let sighting = Sighting { report: report("n1", 7, true), ..here("n1", 7) };
+    let sighting = HostSample { report: report("n1", 7, true), ..here("n1", 7) };
     let bytes = written(&[[sighting, here("n2", 7)]]);
     assert_eq!(parsed(&bytes).unwrap().at(0).unwrap()[0], here("n1", 7));
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::line::{Header, HostLine, MomentLine};
-use super::{SCHEMA, SightingRef};
+use super::{HostSampleRef, SCHEMA};
 use crate::model::HostReport;
 use crate::wire::Change;
 
@@ -45,8 +45,8 @@ impl<W: Write> RecordingWriter<W> {
     pub fn write(
         &mut self,
         taken_ns: u64,
-        now: &[SightingRef<'_>],
-        before: Option<&[SightingRef<'_>]>,
+        now: &[HostSampleRef<'_>],
+        before: Option<&[HostSampleRef<'_>]>,
     ) -> io::Result<()> {
         let before = before.filter(|_| !self.moments.is_multiple_of(WHOLE_EVERY));
         let mut lines = Vec::new();
@@ -67,10 +67,10 @@ impl<W: Write> RecordingWriter<W> {
 /// Returns the line of a host; `None` if nothing changed.
 fn line(
     host: usize,
-    now: &SightingRef<'_>,
-    before: Option<&SightingRef<'_>>,
+    now: &HostSampleRef<'_>,
+    before: Option<&HostSampleRef<'_>>,
 ) -> io::Result<Option<HostLine>> {
-    let SightingRef { report, answered_ns, failure } = *now;
+    let HostSampleRef { report, answered_ns, failure } = *now;
     let line =
         HostLine { host, answered_ns, failure: failure.cloned(), report: None, change: None };
     let Some(before) = before else {

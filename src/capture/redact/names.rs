@@ -201,7 +201,7 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn of<'names>(hosts: impl Iterator<Item = &'names str>) -> Self {
-        let is_telling = |label: &&str| {
+        let needs_attention = |label: &&str| {
             label.len() > 1
                 && !label.bytes().all(|letter| letter.is_ascii_digit())
                 && !ENDS.contains(label)
@@ -210,7 +210,7 @@ impl Names {
         let mut labels = HashSet::new();
         for host in hosts.filter(|host| host.parse::<IpAddr>().is_err() && !host.contains('/')) {
             let host = host.to_lowercase();
-            labels.extend(host.split(['.', '@', ':']).filter(is_telling).map(str::to_owned));
+            labels.extend(host.split(['.', '@', ':']).filter(needs_attention).map(str::to_owned));
         }
         Self { hosts: labels, numbers: RefCell::default() }
     }

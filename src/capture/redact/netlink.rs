@@ -12,7 +12,7 @@ const MESSAGE: usize = 16;
 const ATTRIBUTE: usize = 4;
 
 /// Content of an attribute.
-enum Holds {
+enum AttributeContent {
     /// Nested attributes.
     Nest,
     /// A number or a word that does not identify an owner.
@@ -30,10 +30,10 @@ enum Holds {
     Unknown,
 }
 
-fn holds(kind: u16) -> Holds {
+fn holds(kind: u16) -> AttributeContent {
     match kind {
         15 | 16 | 19 | 20 | 30 | 31 | 35 | 36 | 40 | 41 | 46 | 47 | 77 | 78 | 80 | 81 | 86..=89 => {
-            Holds::Nest
+            AttributeContent::Nest
         }
         // Indices, states, numbers and keys of objects, versions, names and values of counters,
         // modes.
@@ -57,13 +57,13 @@ fn holds(kind: u16) -> Holds {
         | 90..=99
         | 103
         | 104
-        | 118 => Holds::Plain,
-        2 | 51 | 100 => Holds::Name,
-        6 | 7 => Holds::Guid,
-        8 => Holds::SubnetPrefix,
-        29 => Holds::Module,
-        33 | 34 => Holds::Address,
-        _ => Holds::Unknown,
+        | 118 => AttributeContent::Plain,
+        2 | 51 | 100 => AttributeContent::Name,
+        6 | 7 => AttributeContent::Guid,
+        8 => AttributeContent::SubnetPrefix,
+        29 => AttributeContent::Module,
+        33 | 34 => AttributeContent::Address,
+        _ => AttributeContent::Unknown,
     }
 }
 
@@ -135,16 +135,16 @@ impl Redactor {
             let payload = attribute.payload;
             let number = attribute.number();
             let changed = match (holds(attribute.kind), number) {
-                (Holds::Nest, _) => self.attributes(payload)?,
-                (Holds::Plain, _) => payload.to_vec(),
-                (Holds::Name, _) => terminated(&self.token(attribute.text()?)),
-                (Holds::Module, _) => terminated(&self.module(attribute.text()?)),
-                (Holds::Guid, Some(guid)) => self.guid(guid).to_ne_bytes().to_vec(),
-                (Holds::SubnetPrefix, Some(prefix)) => {
+                (AttributeContent::Nest, _) => self.attributes(payload)?,
+                (AttributeContent::Plain, _) => payload.to_vec(),
+                (AttributeContent::Name, _) => terminated(&self.token(attribute.text()?)),
+                (AttributeContent::Module, _) => terminated(&self.module(attribute.text()?)),
+                (AttributeContent::Guid, Some(guid)) => self.guid(guid).to_ne_bytes().to_vec(),
+                (AttributeContent::SubnetPrefix, Some(prefix)) => {
                     let gid = self.ipv6(u128::from(prefix) << 64) >> 64;
                     u64::try_from(gid).ok()?.to_ne_bytes().to_vec()
                 }
-                (Holds::Address, _) => self.address_bytes(payload)?,
+                (AttributeContent::Address, _) => self.address_bytes(payload)?,
                 _ => continue,
             };
             push(&mut redacted, attribute.kind, &changed)?;

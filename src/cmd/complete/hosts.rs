@@ -16,7 +16,7 @@ pub(super) fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let Some((before, name)) = last_term(current) else { return Vec::new() };
     let home = env::var_os("HOME").map(PathBuf::from);
-    named_hosts(&Site::here(), home.as_deref())
+    named_hosts(&Site::local(), home.as_deref())
         .into_iter()
         .filter(|host| host.name.starts_with(name))
         .take(MAX)

@@ -4,13 +4,13 @@ use std::fs;
 
 use clap_complete::engine::CompletionCandidate;
 
-use crate::query::{Described, Words, words_of};
+use crate::query::{ColumnDescription, Words, words_of};
 
 /// Columns whose values are device names.
 const OF_DEVICE: [&str; 2] = ["device.name", "resource.device"];
 
 /// Completes a column of `-o`: `port.state`, `+port.state`, and `help`.
-pub(super) fn columns(all: &[Described], current: &str) -> Vec<CompletionCandidate> {
+pub(super) fn columns(all: &[ColumnDescription], current: &str) -> Vec<CompletionCandidate> {
     let plus = if current.starts_with('+') { "+" } else { "" };
     let mut found = named(all, current, plus, "");
     if "help".starts_with(current) && !all.is_empty() {
@@ -20,12 +20,12 @@ pub(super) fn columns(all: &[Described], current: &str) -> Vec<CompletionCandida
 }
 
 /// Completes a column of `-s`: `port.rate_bps`, `-port.rate_bps`.
-pub(super) fn order(all: &[Described], current: &str) -> Vec<CompletionCandidate> {
+pub(super) fn order(all: &[ColumnDescription], current: &str) -> Vec<CompletionCandidate> {
     named(all, current, if current.starts_with('-') { "-" } else { "" }, "")
 }
 
 /// Completes the end of a filter expression: a column, or a value that the column can have.
-pub(super) fn condition(all: &[Described], current: &str) -> Vec<CompletionCandidate> {
+pub(super) fn condition(all: &[ColumnDescription], current: &str) -> Vec<CompletionCandidate> {
     let start = current.rfind([' ', '(', '!', '&', '|']).map_or(0, |at| at + 1);
     // In `a!=b`, the `!` starts no negation.
     let start = if current[start..].starts_with(['=', '~']) {
@@ -62,10 +62,15 @@ fn values_of(id: &str) -> Vec<String> {
 
 /// Returns the columns whose name starts with the text after `before`. The name is the id, or a
 /// unique short name: the lower-case heading or the last part of the id.
-fn named(all: &[Described], current: &str, before: &str, after: &str) -> Vec<CompletionCandidate> {
+fn named(
+    all: &[ColumnDescription],
+    current: &str,
+    before: &str,
+    after: &str,
+) -> Vec<CompletionCandidate> {
     let Some(begun) = current.strip_prefix(before) else { return Vec::new() };
     let is_only = |name: &str| all.iter().filter(|one| one.is_called(name)).count() == 1;
-    let name_of = |one: &Described| {
+    let name_of = |one: &ColumnDescription| {
         let short = [one.title.to_lowercase(), one.last_part().to_owned()];
         let mut short = short.into_iter().filter(|_| !begun.is_empty());
         if one.id.starts_with(begun) {
@@ -73,7 +78,7 @@ fn named(all: &[Described], current: &str, before: &str, after: &str) -> Vec<Com
         }
         short.find(|name| name.starts_with(begun) && !name.contains(' ') && is_only(name))
     };
-    let candidate = |one: &Described| {
+    let candidate = |one: &ColumnDescription| {
         let value = format!("{before}{}{after}", name_of(one)?);
         Some(CompletionCandidate::new(value).help(Some(one.help.into())))
     };
@@ -95,7 +100,7 @@ mod tests {
     use crate::query::listings_of;
 
     fn found(
-        complete: fn(&[Described], &str) -> Vec<CompletionCandidate>,
+        complete: fn(&[ColumnDescription], &str) -> Vec<CompletionCandidate>,
         current: &str,
     ) -> Vec<String> {
         let all = complete(&listings_of("devices")[0].1, current);

@@ -10,7 +10,7 @@ use crate::analyse::verdict::with_placeholders;
 use crate::cli::flags;
 use crate::config::{FILE_VARIABLE, SETTINGS};
 use crate::model::ping::Code;
-use crate::query::{Described, listings_of};
+use crate::query::{ColumnDescription, listings_of};
 use crate::tui::KEYS;
 
 /// Files with their purpose.
@@ -192,7 +192,7 @@ fn add_columns(roff: &mut Roff, command: &str) {
     }
 }
 
-fn add_listing(roff: &mut Roff, heading: &str, is_live: bool, columns: &[Described]) {
+fn add_listing(roff: &mut Roff, heading: &str, is_live: bool, columns: &[ColumnDescription]) {
     const WORDS: &str = ": the id, the heading in lower case, or the last part of an id.";
     roff.control("SH", [heading]);
     if is_live {

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::real::{Reached, Real, leave, ping_host};
+use super::real::{ConnectResult, RealRun, end_agents, ping_host};
 use crate::analyse::root_cause::findings;
 use crate::cli::PingArgs;
 use crate::clock;
@@ -11,7 +11,7 @@ use crate::cmd::Advice;
 use crate::model::GidValue;
 use crate::model::ping::{Pair, PingHost, PingReport, Summary};
 use crate::ping::mad_address::{self, MadAddressee};
-use crate::ping::matrix::Effort;
+use crate::ping::matrix::TestOptions;
 use crate::threads::at_once;
 
 /// Returns the target address of the flags, if one is given.
@@ -32,13 +32,13 @@ pub(super) fn refuse_long_interval(args: &PingArgs) -> anyhow::Result<()> {
     Err(Advice::error(what, format!("set a longer time limit: --slot {needed}s")))
 }
 
-impl Real {
+impl RealRun {
     /// Sends MADs from each host to the address, and ends the agents.
     pub(super) fn probe_address(
         &self,
-        reached: Vec<Reached>,
+        reached: Vec<ConnectResult>,
         started: Instant,
-        effort: &Effort,
+        test_options: &TestOptions,
         to: MadAddressee,
     ) -> PingReport {
         let taken_ns = clock::wall_ns();
@@ -47,7 +47,7 @@ impl Real {
         let target = hosts.len();
         let pairs = Mutex::new(Vec::new());
         at_once(members.iter().enumerate().collect(), |(source, member)| {
-            let pair = mad_address::run(member, (source, target), to, effort);
+            let pair = mad_address::run(member, (source, target), to, test_options);
             pairs.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
         });
         let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,7 @@ impl Real {
             taken_ns: Some(taken_ns),
             elapsed_ms,
             startup_ms: 0,
-            left_behind: leave(reached),
+            left_behind: end_agents(reached),
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn run(global: &Global, files: &[PathBuf], term: Term) -> anyhow::Res
     };
     let (old, new) = (PingRun::read(old)?.report, PingRun::read(new)?.report);
     let diff = regression::between(&old, &new);
-    term.answer(match global.output() {
+    term.write_stdout(match global.output() {
         Format::Table => render_diff(&diff),
         Format::Json => to_json(&PingDiffDocument::new(&diff))?,
         Format::Ndjson => to_json_lines([PingDiffDocument::new(&diff)])?,

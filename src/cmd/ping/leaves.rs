@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::selection::{self, Place, file_name};
+use super::selection::{self, RunHost, file_name};
 use crate::cli::PingArgs;
 use crate::cmd::outcome::say;
 use crate::cmd::{Advice, local};
@@ -21,7 +21,7 @@ const SAME_NAMES: &str =
 /// the file lacks.
 pub(super) fn topology(
     args: &PingArgs,
-    places: &[Place],
+    places: &[RunHost],
     term: Term,
 ) -> anyhow::Result<Option<Topology>> {
     let Some(file) = &args.topology else { return Ok(None) };
@@ -29,7 +29,7 @@ pub(super) fn topology(
         Some(fabrics) => of_fabrics(&fabrics, places),
         None => read(file)?,
     };
-    let RunTopology { topology, unknown } = switches.of_run(places.iter().map(Place::bare_name));
+    let RunTopology { topology, unknown } = switches.of_run(places.iter().map(RunHost::bare_name));
     if unknown.len() == places.len() {
         let what = format!("{} names no host of this run", file_name(file));
         return Err(Advice::error(what, SAME_NAMES));
@@ -42,7 +42,7 @@ pub(super) fn topology(
 
 /// Returns the leaf switches of the subnet that has most of the hosts. Hosts are found by name,
 /// because the plan is made before their GUIDs are read.
-fn of_fabrics(fabrics: &[Fabric], places: &[Place]) -> LeafSwitches {
+fn of_fabrics(fabrics: &[Fabric], places: &[RunHost]) -> LeafSwitches {
     let hosts: Vec<HostReport> =
         places.iter().map(|place| HostReport::empty(place.bare_name(), Via::None)).collect();
     let switches = fabrics.iter().map(|fabric| LeafSwitches::of_fabric(fabric, &hosts));
@@ -56,8 +56,8 @@ fn read(file: &Path) -> anyhow::Result<LeafSwitches> {
         .map_err(|error| selection::error_at(file, error.line, &error.what, error.fix))
 }
 
-fn note<'a>(file: &Path, places: impl Iterator<Item = &'a Place>) -> Note {
-    let hosts = names::fold(places.map(Place::bare_name));
+fn note<'a>(file: &Path, places: impl Iterator<Item = &'a RunHost>) -> Note {
+    let hosts = names::fold(places.map(RunHost::bare_name));
     let text = format!(
         "{} has no leaf switch for {}; findings name it {UNKNOWN}",
         file_name(file),

@@ -29,7 +29,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         let plan = told(args, &plan, 1, topology.as_ref(), None);
         PlannedRun { from, agents, upload_bytes, ..plan }
     };
-    term.answer(match global.output() {
+    term.write_stdout(match global.output() {
         Format::Table => render_plan(&plan),
         Format::Json => to_json(&PingPlanDocument::new(&plan))?,
         Format::Ndjson => to_json_lines([PingPlanDocument::new(&plan)])?,

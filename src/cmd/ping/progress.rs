@@ -56,7 +56,7 @@ impl Progress {
     }
 
     /// Starts a pass over `pairs` pairs, with a time limit.
-    pub(super) fn begins(&self, pass: Pass, pairs: u64, budget: Option<Duration>) {
+    pub(super) fn pass_started(&self, pass: Pass, pairs: u64, budget: Option<Duration>) {
         let failed = if pass == Pass::First { 0 } else { self.state().failed };
         self.enter(State {
             phase: Phase::Pass(pass),
@@ -68,7 +68,7 @@ impl Progress {
     }
 
     /// Counts one more tested pair.
-    pub(super) fn saw(&self, code: Code) {
+    pub(super) fn pair_done(&self, code: Code) {
         let mut state = self.state();
         state.done += 1;
         state.failed += u64::from(state.phase == Phase::Pass(Pass::First) && code.is_failure());
@@ -147,11 +147,11 @@ mod tests {
         assert_eq!(shown().unwrap(), "reaching hosts: 1 of 3");
         progress.awaits_workers();
         assert_eq!(shown().unwrap(), "waiting for the workers to start");
-        progress.begins(Pass::First, 12, None);
+        progress.pass_started(Pass::First, 12, None);
         assert!(progress.is_first_pass());
-        progress.saw(Code::NoAck);
+        progress.pair_done(Code::NoAck);
         assert!(shown().unwrap().starts_with("1 of 12 pairs, 1 failed, "), "{:?}", shown());
-        progress.begins(Pass::SecondAttempt, 1, None);
+        progress.pass_started(Pass::SecondAttempt, 1, None);
         assert_eq!(shown().unwrap(), "second attempt of failed pairs: 1");
     }
 }

@@ -12,19 +12,19 @@ use anyhow::Context as _;
 use super::addressed;
 use super::leaves;
 use super::notes;
-use super::selection::{self, Place};
+use super::selection::{self, RunHost};
 use super::watcher::{Listener, Watcher};
 use crate::analyse::root_cause::findings;
 use crate::cli::{Global, PingArgs, RailsAsked};
 use crate::clock::{self, Deadline, time_text};
 use crate::cmd::Advice;
-use crate::cmd::fleet::{cancelled, reach, reach_beside_screen};
+use crate::cmd::fleet::{agent_starter, agent_starter_beside_screen, cancelled};
 use crate::cmd::outcome::say;
-use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
+use crate::fleet::{Agent, AgentStarter, Host, Nonce, UploadPolicy, Watchdog, fan_out};
 use crate::model::ping::{Coverage, Pair, PingHost, PingReport, Summary, Test, Topology};
 use crate::model::{HostFailure, HostReport, Part, Parts, Reason};
 use crate::ping::Node;
-use crate::ping::matrix::{self, Effort, Member, Overrides};
+use crate::ping::matrix::{self, Member, Overrides, TestOptions};
 use crate::ping::plan::{Pairs, Plan, Tally};
 use crate::render::Note;
 use crate::term::Term;
@@ -40,7 +40,7 @@ const LEAVE: Duration = Duration::from_millis(2_500);
 const CLEAN_UP: Duration = Duration::from_secs(8);
 
 /// Host with a running agent.
-pub(super) struct Entered {
+pub(super) struct ConnectedHost {
     agent: Agent,
     /// Time at which the agent completed its handshake.
     hello: Instant,
@@ -48,21 +48,21 @@ pub(super) struct Entered {
 }
 
 /// Result of starting the agent of a host.
-pub(super) type Reached = Result<Entered, HostFailure>;
+pub(super) type ConnectResult = Result<ConnectedHost, HostFailure>;
 
 /// Run that can be repeated.
-pub(super) struct Real {
-    places: Vec<Place>,
+pub(super) struct RealRun {
+    places: Vec<RunHost>,
     plan: Plan,
     /// Leaf switch of each host, if a fabric file names them.
     topology: Option<Topology>,
     args: PingArgs,
-    reach: Reach,
+    starter: AgentStarter,
     watchdog: Watchdog,
     fanout: usize,
 }
 
-impl Real {
+impl RealRun {
     /// Prepares the run of the flags; a signal cancels it.
     pub(super) fn new(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
         if addressed::to(args).is_some() {
@@ -75,21 +75,21 @@ impl Real {
         let topology = leaves::topology(args, &places, term)?;
         let plan = selection::plan(args, pairs, topology.as_ref(), selection::any_seed()?)?;
         selection::refuse_too_much(args, &plan)?;
-        let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
-        let (reach, watchdog) = reach(global, upload(global), &hosts)?;
+        let hosts: Vec<Host> = places.iter().filter_map(RunHost::host).collect();
+        let (starter, watchdog) = agent_starter(global, upload(global), &hosts)?;
         let fanout = usize::from(global.fanout);
-        Ok(Self { places, plan, topology, args: args.clone(), reach, watchdog, fanout })
+        Ok(Self { places, plan, topology, args: args.clone(), starter, watchdog, fanout })
     }
 
     /// Prepares a run from each source to one address.
     fn to_address(global: &Global, args: &PingArgs) -> anyhow::Result<Self> {
         let places = selection::sources(global)?;
         let plan = Plan::all(places.len());
-        let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
-        let (reach, watchdog) = reach(global, upload(global), &hosts)?;
+        let hosts: Vec<Host> = places.iter().filter_map(RunHost::host).collect();
+        let (starter, watchdog) = agent_starter(global, upload(global), &hosts)?;
         let fanout = usize::from(global.fanout);
         let topology = None;
-        Ok(Self { places, plan, topology, args: args.clone(), reach, watchdog, fanout })
+        Ok(Self { places, plan, topology, args: args.clone(), starter, watchdog, fanout })
     }
 
     /// Returns the flags of the run.
@@ -104,35 +104,35 @@ impl Real {
 
     /// Starts all agents, runs the plan, and ends the agents.
     pub(super) fn run(&self, listener: &Listener<'_>) -> anyhow::Result<PingReport> {
-        let effort = effort(&self.args)?;
+        let test_options = test_options(&self.args)?;
         let began = clock::now();
         let (reached, started) = self.gather(listener)?;
         let startup = started.saturating_duration_since(began);
-        if let Some(error) = Self::unknown_rail(&reached, &effort.overrides) {
-            leave(reached);
+        if let Some(error) = Self::unknown_rail(&reached, &test_options.overrides) {
+            end_agents(reached);
             return Err(error);
         }
         let report = match addressed::to(&self.args) {
-            Some(to) => self.probe_address(reached, started, &effort, to),
-            None => self.probe(reached, started, &effort, listener),
+            Some(to) => self.probe_address(reached, started, &test_options, to),
+            None => self.probe(reached, started, &test_options, listener),
         };
         Ok(PingReport { startup_ms: milliseconds(startup), ..report })
     }
 
     /// Starts the agent of each host; returns the results and the time of the last handshake or
     /// failure. The time of the pairs starts there, so an unresponsive host does not lengthen it.
-    fn gather(&self, listener: &Listener<'_>) -> anyhow::Result<(Vec<Reached>, Instant)> {
+    fn gather(&self, listener: &Listener<'_>) -> anyhow::Result<(Vec<ConnectResult>, Instant)> {
         let (places, watchdog) = (&self.places, &self.watchdog);
         let mut started = clock::now();
         listener.progress.reaches(places.len());
-        let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
+        let mut reached: Vec<Option<ConnectResult>> = places.iter().map(|_| None).collect();
         let parts = parts(&self.args);
-        let enter = |place: &Place| match enter(place, &self.reach, &parts) {
+        let connect = |place: &RunHost| match connect(place, &self.starter, &parts) {
             // In a canceled run, rdmactl closed the connections itself.
             Err(_) if watchdog.is_cancelled() => Err(cancelled()),
             result => result,
         };
-        fan_out(places, self.fanout, watchdog, enter, |index, result| {
+        fan_out(places, self.fanout, watchdog, connect, |index, result| {
             listener.progress.reached();
             started = started.max(result.as_ref().map_or_else(|_| clock::now(), |host| host.hello));
             reached[index] = Some(result);
@@ -142,8 +142,8 @@ impl Real {
         Ok((reached.collect(), started))
     }
 
-    pub(super) fn members<'a>(&self, reached: &'a [Reached]) -> Vec<Member<'a>> {
-        let member = |(place, reached): (&Place, &'a Reached)| Member {
+    pub(super) fn members<'a>(&self, reached: &'a [ConnectResult]) -> Vec<Member<'a>> {
+        let member = |(place, reached): (&RunHost, &'a ConnectResult)| Member {
             name: place.name(),
             inventory: reached.as_ref().ok().map(|entered| &entered.inventory),
             node: reached.as_ref().ok().map(|entered| &entered.agent as &dyn Node),
@@ -154,7 +154,7 @@ impl Real {
 
     /// Returns an error for the first rail of --rails that the hosts do not have. If no host was
     /// reached, the error names the first failure, because the rails are unknown.
-    fn unknown_rail(reached: &[Reached], overrides: &Overrides) -> Option<anyhow::Error> {
+    fn unknown_rail(reached: &[ConnectResult], overrides: &Overrides) -> Option<anyhow::Error> {
         let inventories = reached.iter().flatten().map(|entered| &entered.inventory);
         let rails = matrix::count_rails(inventories, overrides);
         let unknown = overrides.rails.iter().find(|&&rail| rail >= rails)?;
@@ -177,9 +177,9 @@ impl Real {
 
     fn probe(
         &self,
-        reached: Vec<Reached>,
+        reached: Vec<ConnectResult>,
         started: Instant,
-        effort: &Effort,
+        test_options: &TestOptions,
         listener: &Listener<'_>,
     ) -> PingReport {
         let taken_ns = clock::wall_ns();
@@ -193,10 +193,10 @@ impl Real {
             .collect();
         let is_over = || self.watchdog.is_cancelled();
         let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
-        let results = matrix::run(&members, &self.plan, effort, topology, &watcher);
+        let results = matrix::run(&members, &self.plan, test_options, topology, &watcher);
         drop(members);
         let elapsed_ms = milliseconds(started.elapsed());
-        let left_behind = leave(reached);
+        let left_behind = end_agents(reached);
         let mut tally = Tally::new(hosts.len(), topology);
         for pair in results.pairs.iter().filter(|pair| pair.verdict.code.was_tested()) {
             tally.add(pair.source, pair.target, 1);
@@ -254,13 +254,14 @@ pub(in crate::cmd) fn all_pairs(
     watchdog: &Watchdog,
     tell: impl Fn(Note) + Send + Sync + 'static,
 ) -> anyhow::Result<PingReport> {
-    let places: Vec<Place> = hosts.iter().cloned().map(Place::There).collect();
+    let places: Vec<RunHost> = hosts.iter().cloned().map(RunHost::Remote).collect();
     let (args, watchdog) = (PingArgs::default(), watchdog.clone());
     let plan = selection::plan(&args, Pairs::all(places.len()), None, 0)?;
     selection::refuse_too_much(&args, &plan)?;
-    let reach = reach_beside_screen(&watchdog, global, upload(global), hosts, tell)?;
+    let starter = agent_starter_beside_screen(&watchdog, global, upload(global), hosts, tell)?;
     let fanout = usize::from(global.fanout);
-    Real { places, plan, topology: None, args, reach, watchdog, fanout }.run(&Listener::default())
+    RealRun { places, plan, topology: None, args, starter, watchdog, fanout }
+        .run(&Listener::default())
 }
 
 /// Returns the upload policy. A ping needs rdmactl on each host, so it is uploaded unless
@@ -270,15 +271,15 @@ fn upload(global: &Global) -> UploadPolicy {
 }
 
 /// Connects to the agent of one host, reads its inventory, and starts its worker.
-fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
+fn connect(place: &RunHost, starter: &AgentStarter, parts: &Parts) -> ConnectResult {
     let began = clock::now();
     let started = match place {
-        Place::Here => here(reach),
-        Place::There(host) => reach.agent(host).map(|found| (found.what, found.deadline)),
+        RunHost::Local => start_local(starter),
+        RunHost::Remote(host) => starter.agent(host).map(|found| (found.what, found.deadline)),
     };
     let (agent, deadline) = started.map_err(|failure| {
-        let failure = reach.suggest_time(failure, began.elapsed());
-        not_started(failure, &place.name(), began.elapsed(), reach.timeout)
+        let failure = starter.suggest_time(failure, began.elapsed());
+        not_started(failure, &place.name(), began.elapsed(), starter.timeout)
     })?;
     let hello = clock::now();
     let entered = agent.report(parts, deadline).and_then(|report| {
@@ -287,10 +288,12 @@ fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
     });
     match entered {
         // The report has the name from the command line, not the hostname of the host.
-        Ok(report) => {
-            Ok(Entered { agent, hello, inventory: HostReport { host: place.name(), ..report } })
-        }
-        Err(failure) => Err(reach.suggest_time(agent.give_up(failure), began.elapsed())),
+        Ok(report) => Ok(ConnectedHost {
+            agent,
+            hello,
+            inventory: HostReport { host: place.name(), ..report },
+        }),
+        Err(failure) => Err(starter.suggest_time(agent.give_up(failure), began.elapsed())),
     }
 }
 
@@ -312,7 +315,7 @@ fn not_started(failure: HostFailure, host: &str, taken: Duration, limit: Duratio
     HostFailure { detail, ..failure }
 }
 
-fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
+fn start_local(starter: &AgentStarter) -> Result<(Agent, Deadline), HostFailure> {
     let nonce = Nonce::new().map_err(|error| {
         HostFailure::new(
             Reason::Transport,
@@ -321,15 +324,15 @@ fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
     })?;
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", &nonce.to_string()]);
-    let deadline = Deadline::after(reach.timeout);
-    Ok((Agent::here(command, nonce, reach.connector.watchdog(), deadline)?, deadline))
+    let deadline = Deadline::after(starter.timeout);
+    Ok((Agent::start_local(command, nonce, starter.connector.watchdog(), deadline)?, deadline))
 }
 
-fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
+fn test_options(args: &PingArgs) -> anyhow::Result<TestOptions> {
     let mut nonce = [0; 8];
     getrandom::fill(&mut nonce).context("cannot read random numbers")?;
     let (rounds, slot) = args.measurement();
-    Ok(Effort {
+    Ok(TestOptions {
         nonce: u64::from_le_bytes(nonce),
         tests: args.test.clone(),
         rounds,
@@ -359,7 +362,7 @@ fn overrides(args: &PingArgs) -> Overrides {
 }
 
 /// Ends all agents at once; returns the agents that could not be ended.
-pub(super) fn leave(reached: Vec<Reached>) -> Vec<String> {
+pub(super) fn end_agents(reached: Vec<ConnectResult>) -> Vec<String> {
     let deadline = Deadline::after(LEAVE);
     let agents = reached.into_iter().filter_map(|reached| Some(reached.ok()?.agent));
     let left_behind = Mutex::new(Vec::new());

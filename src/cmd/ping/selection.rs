@@ -11,13 +11,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::cli::{Global, PingArgs, ScheduleName};
-use crate::cmd::{Advice, asked};
+use crate::cmd::{Advice, host_selection};
 use crate::fleet::{Host, HostSet};
 use crate::input::Input;
 use crate::model::WantedGid;
 use crate::model::ping::{Schedule, Topology};
 use crate::names;
-use crate::ping::plan::{Choice, Load, Pairs, Plan};
+use crate::ping::plan::{Load, Pairs, Plan, PlanOptions};
 use crate::query::Value;
 use crate::render::escape;
 
@@ -31,49 +31,49 @@ const MAX_FILLED: usize = 64;
 /// Duration of one bandwidth measurement.
 pub(super) const STREAM: Duration = Duration::from_millis(250);
 
-/// Host at which messages start.
+/// Host of a run.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) enum Place {
-    Here,
-    There(Host),
+pub(super) enum RunHost {
+    Local,
+    Remote(Host),
 }
 
-impl Place {
+impl RunHost {
     pub(super) fn host(&self) -> Option<Host> {
         match self {
-            Self::Here => None,
-            Self::There(host) => Some(host.clone()),
+            Self::Local => None,
+            Self::Remote(host) => Some(host.clone()),
         }
     }
 
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Here => rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            Self::There(host) => host.to_string(),
+            Self::Local => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            Self::Remote(host) => host.to_string(),
         }
     }
 
     /// Returns the name without user and port.
     pub(super) fn bare_name(&self) -> String {
         match self {
-            Self::Here => self.name(),
-            Self::There(host) => host.name.clone(),
+            Self::Local => self.name(),
+            Self::Remote(host) => host.name.clone(),
         }
     }
 }
 
 /// Returns the hosts that the flags name, each once, and the pairs of sources and targets.
-pub(super) fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
+pub(super) fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<RunHost>, Pairs)> {
     let found = all_places(global, args)?;
-    refuse_strangers(args, &found.0)?;
+    refuse_unknown_hosts(args, &found.0)?;
     Ok(found)
 }
 
-fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
-    let there = |set: &str| -> anyhow::Result<Vec<Place>> {
-        Ok(asked::of_set(set)?.into_iter().map(Place::There).collect())
+fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<RunHost>, Pairs)> {
+    let there = |set: &str| -> anyhow::Result<Vec<RunHost>> {
+        Ok(host_selection::of_set(set)?.into_iter().map(RunHost::Remote).collect())
     };
-    let named = asked::named(global)?;
+    let named = host_selection::named(global)?;
     // Two sets as arguments are a matrix, too, unless -H names the sources.
     if args.matrix.is_some() || (args.targets.len() > 1 && named.is_none()) {
         return matrix(args, named.unwrap_or_default());
@@ -96,17 +96,17 @@ fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, P
         targets.extend(there(set)?);
     }
     let sources = match named {
-        Some(hosts) => hosts.into_iter().map(Place::There).collect(),
-        None => vec![Place::Here],
+        Some(hosts) => hosts.into_iter().map(RunHost::Remote).collect(),
+        None => vec![RunHost::Local],
     };
     join(sources, targets, false)
 }
 
 /// Returns the hosts that send to an address: the hosts of -H, or this host.
-pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<Place>> {
-    Ok(match asked::named(global)? {
-        Some(hosts) => hosts.into_iter().map(Place::There).collect(),
-        None => vec![Place::Here],
+pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<RunHost>> {
+    Ok(match host_selection::named(global)? {
+        Some(hosts) => hosts.into_iter().map(RunHost::Remote).collect(),
+        None => vec![RunHost::Local],
     })
 }
 
@@ -118,17 +118,17 @@ pub(super) fn single_set_source(
     if args.matrix.is_some() || args.clients.is_some() || args.targets.len() != 1 {
         return Ok(None);
     }
-    Ok(Some(match asked::named(global)? {
+    Ok(Some(match host_selection::named(global)? {
         Some(hosts) => names::fold(hosts.iter().map(ToString::to_string)),
-        None => Place::Here.name(),
+        None => RunHost::Local.name(),
     }))
 }
 
 /// Returns the hosts of --matrix, of -H and of the arguments, and all their pairs.
-fn matrix(args: &PingArgs, named: Vec<Host>) -> anyhow::Result<(Vec<Place>, Pairs)> {
+fn matrix(args: &PingArgs, named: Vec<Host>) -> anyhow::Result<(Vec<RunHost>, Pairs)> {
     let mut hosts: HostSet = named.into_iter().collect();
     for set in args.matrix.iter().flatten().chain(&args.targets) {
-        hosts = hosts.into_iter().chain(asked::of_set(set)?).collect();
+        hosts = hosts.into_iter().chain(host_selection::of_set(set)?).collect();
     }
     if hosts.len() < 2 {
         let fix = "name more hosts: rdmactl ping --matrix n[1-4]";
@@ -141,12 +141,12 @@ fn matrix(args: &PingArgs, named: Vec<Host>) -> anyhow::Result<(Vec<Place>, Pair
         });
     }
     let pairs = Pairs::all(hosts.len());
-    Ok((hosts.into_iter().map(Place::There).collect(), pairs))
+    Ok((hosts.into_iter().map(RunHost::Remote).collect(), pairs))
 }
 
 /// Refuses a flag that names a host outside of the run, because it is probably a typing error.
-fn refuse_strangers(args: &PingArgs, places: &[Place]) -> anyhow::Result<()> {
-    let names: HashSet<String> = places.iter().map(Place::name).collect();
+fn refuse_unknown_hosts(args: &PingArgs, places: &[RunHost]) -> anyhow::Result<()> {
+    let names: HashSet<String> = places.iter().map(RunHost::name).collect();
     let mut of_index = args.gid_index.iter().flat_map(WantedGid::hosts);
     match of_index.find(|&host| !names.contains(host)) {
         Some(host) => Err(Advice::error(
@@ -169,11 +169,11 @@ fn refuse_hosts(global: &Global) -> anyhow::Result<()> {
 
 /// Returns all sources, then the targets that are not sources, and the pairs between them.
 fn join(
-    sources: Vec<Place>,
-    targets: Vec<Place>,
+    sources: Vec<RunHost>,
+    targets: Vec<RunHost>,
     both_ways: bool,
-) -> anyhow::Result<(Vec<Place>, Pairs)> {
-    let mut numbers: HashMap<Place, usize> = HashMap::new();
+) -> anyhow::Result<(Vec<RunHost>, Pairs)> {
+    let mut numbers: HashMap<RunHost, usize> = HashMap::new();
     let (mut places, mut roles) = (Vec::new(), Vec::new());
     let sources = sources.into_iter().map(|place| (place, true));
     let targets = targets.into_iter().map(|place| (place, false));
@@ -210,7 +210,7 @@ pub(super) fn pairs_among(args: &PingArgs, hosts: &[String]) -> anyhow::Result<P
         hosts.iter().enumerate().map(|(at, host)| (host.as_str(), at)).collect();
     let mut roles = vec![(false, false); hosts.len()];
     for (set, is_source) in [(clients, true), (servers, false)] {
-        for host in asked::of_set(set)? {
+        for host in host_selection::of_set(set)? {
             let name = host.to_string();
             let Some(role) = numbers.get(name.as_str()).and_then(|&at| roles.get_mut(at)) else {
                 let what = format!("{} is not a host of the fabric file", escape(&name));
@@ -232,7 +232,7 @@ pub(super) fn plan(
     topology: Option<&Topology>,
     usual_seed: u32,
 ) -> anyhow::Result<Plan> {
-    let choice = Choice {
+    let choice = PlanOptions {
         schedule: args.schedule.map(|name| match name {
             ScheduleName::Circle => Schedule::Circle,
             ScheduleName::Shift => Schedule::Shift,

@@ -79,7 +79,7 @@ impl Stream {
         }
         // Every event can be serialized.
         let Ok(line) = to_json_lines([event]) else { return };
-        if let Err(error) = self.term.answer(line) {
+        if let Err(error) = self.term.write_stdout(line) {
             state.failed = Some(error);
             if let Some(watchdog) = &self.watchdog {
                 watchdog.cancel();

@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::stream::Stream;
 use crate::clock::Deadline;
 use crate::model::ping::{Pair, PingHost};
-use crate::ping::matrix::{Pass, Watch};
+use crate::ping::matrix::{Pass, RunObserver};
 
 /// Receivers of the events of a run.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl<'a> Watcher<'a> {
     }
 }
 
-impl Watch for Watcher<'_> {
+impl RunObserver for Watcher<'_> {
     fn is_over(&self) -> bool {
         (self.is_over)()
     }
@@ -55,20 +55,20 @@ impl Watch for Watcher<'_> {
         })
     }
 
-    fn saw(&self, pair: &Pair) {
-        self.listener.progress.saw(pair.verdict.code);
+    fn pair_done(&self, pair: &Pair) {
+        self.listener.progress.pair_done(pair.verdict.code);
         if let Some(stream) = self.listener.stream {
             stream.pair(self.hosts, pair);
         }
     }
 
-    fn begins(&self, pass: Pass, pairs: u64) {
+    fn pass_started(&self, pass: Pass, pairs: u64) {
         // A fifth of the time is reserved for retries of failed pairs.
         let until = |time| (Deadline::after(time * 4 / 5), Deadline::after(time));
         let left = self.budget.map(|time| {
             let (first, last) = self.until.get_or_init(|| until(time));
             if pass == Pass::First { first.remaining() } else { last.remaining() }
         });
-        self.listener.progress.begins(pass, pairs, left);
+        self.listener.progress.pass_started(pass, pairs, left);
     }
 }

@@ -15,7 +15,7 @@ use super::new_file;
 use super::origin::Origin;
 use super::recorder::Recorder;
 use super::session::{Quit, Session};
-use super::source::Order;
+use super::source::SourceCommand;
 use crate::fleet::Host;
 use crate::render::PingDocument;
 use crate::tui::Effect;
@@ -41,14 +41,14 @@ impl Session<'_> {
             Effect::Record(true) => self.record(),
             Effect::Record(false) => {
                 self.recording = None;
-                self.order(Order::StopRecording);
+                self.order(SourceCommand::StopRecording);
             }
-            Effect::Step(by) => self.order(Order::Step(by)),
-            Effect::PlayOrPause => self.order(Order::PlayOrPause),
+            Effect::Step(by) => self.order(SourceCommand::Step(by)),
+            Effect::PlayOrPause => self.order(SourceCommand::PlayOrPause),
             Effect::FollowMouse(follows) => {
                 self.follows_mouse = follows;
                 // If the terminal is closed, the next frame reports it.
-                let _ = self.display.screen().follow_mouse(follows);
+                let _ = self.display.screen().report_mouse(follows);
             }
             // The main loop handles `Suspend`, because it receives the inputs during the stop.
             Effect::Suspend => {}
@@ -63,7 +63,7 @@ impl Session<'_> {
         ControlFlow::Continue(())
     }
 
-    fn order(&self, order: Order) {
+    fn order(&self, order: SourceCommand) {
         if let Some(source) = &self.source {
             source.order(order);
         }
@@ -88,7 +88,7 @@ impl Session<'_> {
             Ok((feed, recorder)) => {
                 self.recording = Some(recorder.number);
                 self.recorders.push(recorder);
-                self.order(Order::Record(feed));
+                self.order(SourceCommand::Record(feed));
             }
             Err(error) => {
                 self.recording = Some(self.recordings);

@@ -18,7 +18,7 @@ use crate::term::screen;
 use crate::tui::Notice;
 
 /// Time limit from a signal until the loop has restored the terminal.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Input of the main loop.
 pub(super) enum Input {
@@ -34,7 +34,7 @@ pub(super) enum Input {
     Hangup,
     /// A thread panicked, and the terminal was restored.
     Panicked,
-    /// A new snapshot is in the slot.
+    /// A new snapshot is in [`LatestSnapshot`](super::latest_snapshot::LatestSnapshot).
     Fresh,
     /// Matrix of a completed ping.
     Matrix(Arc<PingReport>),
@@ -45,7 +45,7 @@ pub(super) enum Input {
     /// The recorder with this number ended.
     RecordingEnded(u64),
     /// Message for the last line.
-    Told(Notice),
+    Notice(Notice),
 }
 
 /// Sender of messages for the operator, from any thread.
@@ -64,7 +64,7 @@ impl InputSender {
     }
 
     fn tell(&self, text: String, is_bad: bool) {
-        self.send(Input::Told(Notice { text, is_bad }));
+        self.send(Input::Notice(Notice { text, is_bad }));
     }
 
     /// Sends any input.
@@ -113,7 +113,7 @@ pub(super) fn watch(inputs: &Sender<Input>) -> io::Result<()> {
 /// Ends the process if the main loop does not, for example because the terminal accepts no
 /// output.
 fn end_in_vain() {
-    if !screen::await_given_back(PATIENCE) {
+    if !screen::await_restored(TIMEOUT) {
         interrupt::end_at_once();
     }
 }

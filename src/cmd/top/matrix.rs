@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use super::input::{Input, InputSender};
-use super::source::{Channels, Ended};
+use super::source::{Channels, SourceResult};
 use crate::capture::{PingRun, PingRunError};
 use crate::cli::Global;
 use crate::clock;
@@ -101,14 +101,14 @@ impl Saved {
     }
 
     /// Shows the matrix with a sample without hosts, until the orders end.
-    pub(super) fn show(self, channels: &Channels) -> Ended {
+    pub(super) fn show(self, channels: &Channels) -> SourceResult {
         let (reports, seen, connections) = Default::default();
         let (at, taken_ns) = (clock::now(), self.written_ns.unwrap_or_default());
         let sample = Sample { at, taken_ns, reports, seen, connections };
-        channels.slot.put(Snapshots::default().next(Prepared::of(Arc::new(sample))));
+        channels.latest.put(Snapshots::default().next(Prepared::of(Arc::new(sample))));
         channels.teller.send(Input::Opened(self));
         while channels.orders.recv().is_ok() {}
-        Ended::default()
+        SourceResult::default()
     }
 }
 

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::gatherer::{Gatherer, Subject};
 use super::input::{Input, InputSender};
+use super::latest_snapshot::LatestSnapshot;
 use super::matrix::Saved;
 use super::player::Player;
-use super::slot::Slot;
-use super::source::{Maker, SampleSource, SourceState};
+use super::sampler::{SampledHosts, Sampler};
+use super::source::{SampleSource, SourceKind, SourceState};
 use crate::capture::{PingRun, Recording};
 use crate::cli::{Global, TopArgs};
-use crate::cmd::live_hosts::LiveHosts;
-use crate::cmd::{Advice, asked, fleet, local};
+use crate::cmd::live_agents::LiveAgents;
+use crate::cmd::{Advice, fleet, host_selection, local};
 use crate::fleet::{Host, Watchdog};
 use crate::model::Parts;
 use crate::query::LIVE_PARTS;
@@ -80,7 +80,7 @@ impl Origin {
             local::read_capture(global, path)?;
             return Ok(Self::Capture);
         }
-        Ok(match asked::hosts(global)? {
+        Ok(match host_selection::hosts(global)? {
             Some(hosts) => Self::Hosts(hosts, every),
             None => Self::Local(every),
         })
@@ -122,14 +122,15 @@ impl Origin {
         &self,
         global: &Global,
         source_state: SourceState,
-        slot: Slot,
+        latest: LatestSnapshot,
         inputs: Sender<Input>,
     ) -> anyhow::Result<SampleSource> {
         let watchdog = Watchdog::start().context("cannot start a thread")?;
         let parts = Parts::from(LIVE_PARTS);
-        let local = || Subject::Local(Box::new(global.clone()), Parts::from(LIVE_PARTS));
-        let gather =
-            |subject, every| Maker::Gatherer(Box::new(Gatherer { subject, every, source_state }));
+        let local = || SampledHosts::Local(Box::new(global.clone()), Parts::from(LIVE_PARTS));
+        let gather = |subject, every| {
+            SourceKind::Sampler(Box::new(Sampler { subject, every, source_state }))
+        };
         let maker = match self {
             Self::Local(every) => gather(local(), Some(*every)),
             Self::Capture => gather(local(), None),
@@ -137,15 +138,18 @@ impl Origin {
                 let upload = fleet::upload(global);
                 let teller = InputSender(inputs.clone());
                 let tell = move |note: crate::render::Note| teller.say(note.text);
-                let reach = fleet::reach_beside_screen(&watchdog, global, upload, hosts, tell)?;
+                let starter =
+                    fleet::agent_starter_beside_screen(&watchdog, global, upload, hosts, tell)?;
                 let fanout = usize::from(global.fanout);
                 let (hosts, watchdog) = (hosts.clone(), watchdog.clone());
-                let hosts = LiveHosts::new(hosts, reach, watchdog, parts, fanout, "--every");
-                gather(Subject::Hosts(hosts), Some(*every))
+                let hosts = LiveAgents::new(hosts, starter, watchdog, parts, fanout, "--every");
+                gather(SampledHosts::Hosts(hosts), Some(*every))
             }
-            Self::Recording(path) => Maker::Player(Box::new(Player::new(Recording::open(path)?))),
-            Self::Matrix(saved) => Maker::Matrix(saved.clone()),
+            Self::Recording(path) => {
+                SourceKind::Player(Box::new(Player::new(Recording::open(path)?)))
+            }
+            Self::Matrix(saved) => SourceKind::Matrix(saved.clone()),
         };
-        SampleSource::start(maker, watchdog, slot, inputs)
+        SampleSource::start(maker, watchdog, latest, inputs)
     }
 }

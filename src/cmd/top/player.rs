@@ -1,18 +1,18 @@
 //! Plays a recording at its original pace, with pause and single steps.
 //!
-//! `source` runs it in a thread; it passes snapshots to the screen through the slot.
+//! `source` runs it in a thread; it passes snapshots to the screen through `latest_snapshot`.
 
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use super::samples::Samples;
-use super::source::{Channels, Ended, Order};
-use crate::capture::{CaptureError, Recording, Sighting};
+use super::sample_builder::SampleBuilder;
+use super::source::{Channels, SourceCommand, SourceResult};
+use crate::capture::{CaptureError, HostSample, Recording};
 use crate::clock::{self, Deadline};
-use crate::cmd::live_hosts::Dated;
+use crate::cmd::live_agents::DatedReport;
 use crate::model::HostReport;
-use crate::tui::{Past, Place, Prepared, Sample, Snapshots};
+use crate::tui::{EarlierSamples, Prepared, RecordingPosition, Sample, Snapshots};
 
 /// Maximum pause between two samples, also if the recorded pause was longer.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -34,15 +34,15 @@ pub(super) struct Player {
     begin: Instant,
     place: usize,
     is_paused: bool,
-    samples: Samples,
+    samples: SampleBuilder,
     /// Place of the last sample in `samples`.
     last: Option<usize>,
     /// Sample that is shown, and its place.
     shown: Option<(usize, Prepared)>,
     /// Snapshots of the shown samples.
     snapshots: Snapshots,
-    /// Place that was put into the slot last.
-    told: Option<Place>,
+    /// Place that was put into the latest snapshot last.
+    told: Option<RecordingPosition>,
     /// Time that the last sample took to read.
     cost: Duration,
 }
@@ -54,7 +54,7 @@ impl Player {
             begin: clock::now(),
             place: 0,
             is_paused: false,
-            samples: Samples::default(),
+            samples: SampleBuilder::default(),
             last: None,
             shown: None,
             snapshots: Snapshots::default(),
@@ -64,7 +64,7 @@ impl Player {
     }
 
     /// Plays until the orders end.
-    pub(super) fn run(mut self, channels: &Channels) -> Ended {
+    pub(super) fn run(mut self, channels: &Channels) -> SourceResult {
         if let Some(tail) = self.recording.tail() {
             channels.teller.complain(format!("the recording is incomplete: {tail}"));
         }
@@ -82,22 +82,22 @@ impl Player {
                 }
                 Err(RecvTimeoutError::Timeout) if due.is_some() => self.place += 1,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ended::default(),
+                Err(RecvTimeoutError::Disconnected) => return SourceResult::default(),
             }
         }
     }
 
-    fn obey(&mut self, order: &Order) {
+    fn obey(&mut self, order: &SourceCommand) {
         match order {
-            Order::Step(by) => {
+            SourceCommand::Step(by) => {
                 self.is_paused = true;
                 let by = isize::try_from(*by).unwrap_or_default();
                 let last = self.recording.count().saturating_sub(1);
                 self.place = self.place.saturating_add_signed(by).min(last);
             }
-            Order::PlayOrPause => self.is_paused = !self.is_paused,
+            SourceCommand::PlayOrPause => self.is_paused = !self.is_paused,
             // The state never sends these for a recording.
-            Order::Record(_) | Order::StopRecording => {}
+            SourceCommand::Record(_) | SourceCommand::StopRecording => {}
         }
     }
 
@@ -127,11 +127,11 @@ impl Player {
         }
     }
 
-    /// Passes the sample to the slot, unless the slot has it already. `past` is passed only once.
-    fn put(&mut self, past: Option<Past>, channels: &Channels) {
+    /// Passes the sample on, unless it was passed on already. `past` is passed only once.
+    fn put(&mut self, past: Option<EarlierSamples>, channels: &Channels) {
         let Some((place, prepared)) = self.shown.clone() else { return };
         let (position, count) = (place + 1, self.recording.count());
-        let place = Place { position, count, is_paused: self.is_paused };
+        let place = RecordingPosition { position, count, is_paused: self.is_paused };
         if self.told.replace(place) != Some(place) {
             let prepared = prepared.at(place);
             let prepared = match past {
@@ -139,22 +139,22 @@ impl Player {
                 None => prepared,
             };
             self.snapshots.release();
-            channels.slot.put(self.snapshots.next(prepared));
+            channels.latest.put(self.snapshots.next(prepared));
         }
     }
 
     /// Returns the sample of the current place. After a jump, it also returns the earlier
     /// samples.
-    fn look(&mut self) -> Result<(Arc<Sample>, Option<Past>), CaptureError> {
+    fn look(&mut self) -> Result<(Arc<Sample>, Option<EarlierSamples>), CaptureError> {
         let place = self.place;
         // After an error, the next sample is read with a new start.
         let last = self.last.take();
         if last.is_some_and(|last| last + 1 == place) {
             return Ok((self.next(place)?, None));
         }
-        let first = place.saturating_sub(self.reach());
-        self.samples = Samples::default();
-        let mut past = Past::default();
+        let first = place.saturating_sub(self.starter());
+        self.samples = SampleBuilder::default();
+        let mut past = EarlierSamples::default();
         // The first sample shows the last report of an unresponsive host.
         let answers = self.read(first, |sighting| sighting.report.clone())?;
         let sample = self.samples.next(answers, self.at(first), 0);
@@ -168,7 +168,7 @@ impl Player {
     }
 
     /// Returns the number of earlier samples to read after a jump; rates need at least one.
-    fn reach(&self) -> usize {
+    fn starter(&self) -> usize {
         let count = LOOK_BACK.as_nanos().checked_div(self.cost.as_nanos());
         count.and_then(|count| usize::try_from(count).ok()).unwrap_or(MAX_BACK).clamp(1, MAX_BACK)
     }
@@ -191,14 +191,14 @@ impl Player {
     fn read(
         &mut self,
         place: usize,
-        report: impl Fn(&Sighting) -> HostReport,
-    ) -> Result<Vec<Dated>, CaptureError> {
+        report: impl Fn(&HostSample) -> HostReport,
+    ) -> Result<Vec<DatedReport>, CaptureError> {
         let (at, taken_ns) = (self.at(place), self.recording.taken_ns(place).unwrap_or_default());
         let answered = |answered_ns: u64| {
             let ago = Duration::from_nanos(taken_ns.saturating_sub(answered_ns));
             at.checked_sub(ago).unwrap_or(at)
         };
-        let dated = |sighting: &Sighting| Dated {
+        let dated = |sighting: &HostSample| DatedReport {
             report: report(sighting),
             answered: sighting.answered_ns.map(answered),
         };
@@ -219,9 +219,9 @@ mod tests {
     use std::sync::mpsc;
 
     use super::super::input::InputSender;
-    use super::super::slot::Slot;
+    use super::super::latest_snapshot::LatestSnapshot;
     use super::*;
-    use crate::capture::{RecordingWriter, SightingRef};
+    use crate::capture::{HostSampleRef, RecordingWriter};
     use crate::model::Via;
 
     const SECOND_NS: u64 = 1_000_000_000;
@@ -233,7 +233,8 @@ mod tests {
         let report = HostReport::empty("n1", Via::Agent);
         for moment in 0..moments {
             let taken_ns = (1_000 + moment * 10) * SECOND_NS;
-            let told = SightingRef { report: &report, answered_ns: Some(taken_ns), failure: None };
+            let told =
+                HostSampleRef { report: &report, answered_ns: Some(taken_ns), failure: None };
             writer.write(taken_ns, &[told], None).unwrap();
         }
         Player::new(Recording::open(path).unwrap())
@@ -257,16 +258,17 @@ mod tests {
         let mut player = player(&path, 3);
         let (inputs, _told) = mpsc::channel();
         let (_orders, taken) = mpsc::channel();
-        let slot = Slot::new(inputs.clone());
-        let channels = Channels { orders: taken, slot: slot.clone(), teller: InputSender(inputs) };
+        let latest = LatestSnapshot::new(inputs.clone());
+        let channels =
+            Channels { orders: taken, latest: latest.clone(), teller: InputSender(inputs) };
         player.show(&channels).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replace("\"report\":{", "\"report\":[")).unwrap();
-        player.obey(&Order::Step(i32::MAX));
+        player.obey(&SourceCommand::Step(i32::MAX));
         assert!(player.show(&channels).is_err());
         player.stay(&channels);
         assert_eq!((player.place, player.is_paused), (0, true));
-        player.obey(&Order::PlayOrPause);
+        player.obey(&SourceCommand::PlayOrPause);
         player.show(&channels).unwrap();
     }
 
@@ -280,7 +282,7 @@ mod tests {
             assert_eq!(player.look().unwrap().1.is_some(), is_told, "{place}");
         }
         for (by, place) in [(-10, 0), (i32::MAX, 4), (-1, 3), (i32::MIN, 0)] {
-            player.obey(&Order::Step(by));
+            player.obey(&SourceCommand::Step(by));
             assert_eq!(player.place, place);
         }
         assert!(player.is_paused);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::input::{Input, InputSender};
 use super::new_file;
-use crate::capture::{RecordingWriter, SightingRef};
+use crate::capture::{HostSampleRef, RecordingWriter};
 use crate::clock::Deadline;
 use crate::tui::Sample;
 
@@ -18,7 +18,7 @@ use crate::tui::Sample;
 const WAITING: usize = 8;
 
 /// Sender of samples to a recorder. Dropping it ends the file.
-pub(super) struct Feed {
+pub(super) struct SampleSender {
     samples: SyncSender<Arc<Sample>>,
     teller: InputSender,
 }
@@ -29,7 +29,7 @@ pub(super) struct Recorder {
     done: Receiver<()>,
 }
 
-impl Feed {
+impl SampleSender {
     /// Queues a sample. If the queue is full, the sample is dropped with a message, because
     /// gathering must not wait for a disk.
     pub(super) fn put(&self, sample: Arc<Sample>) {
@@ -45,7 +45,7 @@ impl Recorder {
     ///
     /// # Errors
     /// The system creates no thread.
-    pub(super) fn start(number: u64, teller: &InputSender) -> io::Result<(Feed, Self)> {
+    pub(super) fn start(number: u64, teller: &InputSender) -> io::Result<(SampleSender, Self)> {
         let (samples, taken) = mpsc::sync_channel(WAITING);
         let (is_done, done) = mpsc::channel();
         let told = teller.clone();
@@ -56,7 +56,7 @@ impl Recorder {
             told.send(Input::RecordingEnded(number));
         };
         thread::Builder::new().name("recorder".into()).spawn(serve)?;
-        Ok((Feed { samples, teller: teller.clone() }, Self { number, done }))
+        Ok((SampleSender { samples, teller: teller.clone() }, Self { number, done }))
     }
 
     /// Returns true if the recorder has ended.
@@ -105,9 +105,9 @@ fn write(file: File, samples: &Receiver<Arc<Sample>>) -> io::Result<u64> {
     Ok(count)
 }
 
-fn sightings(sample: &Sample, clock: Clock) -> Vec<SightingRef<'_>> {
+fn sightings(sample: &Sample, clock: Clock) -> Vec<HostSampleRef<'_>> {
     let hosts = sample.reports.iter().zip(&sample.seen);
-    let sightings = hosts.map(|(report, seen)| SightingRef {
+    let sightings = hosts.map(|(report, seen)| HostSampleRef {
         report,
         answered_ns: seen.answered.map(|answered| clock.wall_ns(answered)),
         failure: seen.failure.as_ref(),
@@ -137,11 +137,11 @@ mod tests {
     use crate::capture::Recording;
     use crate::clock;
     use crate::model::{HostReport, Via};
-    use crate::tui::Seen;
+    use crate::tui::LastResponse;
 
     fn sample(at: Instant, taken_ns: u64) -> Arc<Sample> {
         let reports = vec![HostReport::empty("n1", Via::Agent)];
-        let seen = vec![Seen { answered: Some(at), failure: None }];
+        let seen = vec![LastResponse { answered: Some(at), failure: None }];
         Arc::new(Sample { at, taken_ns, reports, seen, connections: vec![Vec::new()] })
     }
 

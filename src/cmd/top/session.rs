@@ -12,10 +12,10 @@ use crossterm::event::{Event as TerminalEvent, KeyEventKind};
 use super::display::Display;
 use super::input::{Input, InputSender};
 use super::last_frame::last_frame;
+use super::latest_snapshot::LatestSnapshot;
 use super::matrix::{Pinging, Saved};
 use super::origin::Origin;
 use super::recorder::Recorder;
-use super::slot::Slot;
 use super::source::{SampleSource, SourceState};
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_secs(1);
 const WHY: Duration = Duration::from_millis(300);
 
 /// Time limit for the disk at the end.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Everything that exists while the screen is shown.
 pub(super) struct Session<'global> {
@@ -40,7 +40,7 @@ pub(super) struct Session<'global> {
     /// `None` while this process is suspended.
     pub(super) source: Option<SampleSource>,
     pub(super) pinging: Option<Pinging>,
-    pub(super) slot: Slot,
+    pub(super) latest: LatestSnapshot,
     pub(super) sender: Sender<Input>,
     pub(super) follows_mouse: bool,
     /// Recorders that write samples or finish a file.
@@ -54,7 +54,7 @@ pub(super) struct Session<'global> {
 }
 
 /// Result of a session.
-pub(super) struct Ended {
+pub(super) struct SessionResult {
     /// Last frame, if it stays on the normal screen.
     pub(super) frame: Option<String>,
     /// Agents that could not be ended.
@@ -65,7 +65,7 @@ pub(super) struct Ended {
     pub(super) is_cut: bool,
 }
 
-impl Ended {
+impl SessionResult {
     /// Returns the exit status: an agent left by a ping is a problem, any other leftover makes
     /// the result incomplete.
     pub(super) fn outcome(&self) -> Outcome {
@@ -95,9 +95,10 @@ impl<'global> Session<'global> {
         settings: Settings,
         sender: Sender<Input>,
     ) -> anyhow::Result<Self> {
-        let slot = Slot::new(sender.clone());
+        let latest = LatestSnapshot::new(sender.clone());
         // The source starts first, so that its error appears on the normal screen.
-        let source = origin.source(global, SourceState::default(), slot.clone(), sender.clone())?;
+        let source =
+            origin.source(global, SourceState::default(), latest.clone(), sender.clone())?;
         let now = clock::now();
         let display = match Display::enter(now) {
             Ok(display) => display,
@@ -113,7 +114,7 @@ impl<'global> Session<'global> {
             display,
             source: Some(source),
             pinging: None,
-            slot,
+            latest,
             sender,
             follows_mouse: false,
             recorders: Vec::new(),
@@ -136,7 +137,7 @@ impl<'global> Session<'global> {
         mut self,
         wanted: Vec<Event>,
         inputs: &Receiver<Input>,
-    ) -> anyhow::Result<Ended> {
+    ) -> anyhow::Result<SessionResult> {
         let quit = self.update_all(wanted, inputs).and_then(|flow| match flow {
             ControlFlow::Continue(()) => self.serve(inputs),
             ControlFlow::Break(quit) => Ok(quit),
@@ -149,11 +150,11 @@ impl<'global> Session<'global> {
         drop(self.display);
         self.left_by_ping.extend(self.pinging.map(Pinging::end).unwrap_or_default());
         self.left.extend(self.source.map(SampleSource::end).unwrap_or_default().left);
-        let deadline = Deadline::after(PATIENCE);
+        let deadline = Deadline::after(TIMEOUT);
         let cut =
             self.recorders.into_iter().filter_map(|one| (!one.finish(deadline)).then_some(()));
         let is_cut = cut.count() > 0;
-        quit.map(|_| Ended {
+        quit.map(|_| SessionResult {
             frame: frame.as_ref().map(last_frame),
             left: self.left,
             left_by_ping: self.left_by_ping,
@@ -220,7 +221,7 @@ impl<'global> Session<'global> {
             Input::Terminal(_) | Input::RecordingEnded(_) => Ok(ControlFlow::Continue(())),
             Input::Resized => self.measure(inputs),
             Input::Continued => self.reclaim(inputs),
-            Input::Fresh => match self.slot.take() {
+            Input::Fresh => match self.latest.take() {
                 Some(snapshot) => self.update(Event::Snapshot(snapshot), false, inputs),
                 None => Ok(ControlFlow::Continue(())),
             },
@@ -232,7 +233,7 @@ impl<'global> Session<'global> {
                 self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
                 self.update(Event::PingEnded, false, inputs)
             }
-            Input::Told(notice) => self.update(Event::Told(notice), false, inputs),
+            Input::Notice(notice) => self.update(Event::Notice(notice), false, inputs),
             Input::Signal | Input::Hangup => Ok(ControlFlow::Break(GONE)),
             Input::Panicked => Err(failed()),
         }
@@ -241,7 +242,7 @@ impl<'global> Session<'global> {
     /// Enters full-screen mode again, after a suspend.
     pub(super) fn reclaim(&mut self, inputs: &Receiver<Input>) -> Flow {
         let reclaimed = self.display.reclaim().is_ok()
-            && self.display.screen().follow_mouse(self.follows_mouse).is_ok();
+            && self.display.screen().report_mouse(self.follows_mouse).is_ok();
         if reclaimed { self.measure(inputs) } else { Ok(ControlFlow::Break(GONE)) }
     }
 

@@ -7,14 +7,14 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::origin::Origin;
 use crate::cli::{ColorWhen, Global, ThemeName, TopArgs, ViewName};
 use crate::cmd::Advice;
-use crate::cmd::view::refuse_host_set;
+use crate::cmd::listing_output::refuse_host_set;
 use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processes};
 use crate::term::Term;
 use crate::tui::{Event, Glyphs, Settings, Theme, View};
 
 /// Returns the colors, the glyphs and the timeline for the flags.
 pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -> Settings {
-    let is_colored = term.colors_answer();
+    let is_colored = term.colors_stdout();
     let theme = match args.theme {
         _ if global.color == ColorWhen::Never => Theme::Mono,
         ThemeName::Auto if !is_colored => Theme::Mono,

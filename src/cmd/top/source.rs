@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::gatherer::Gatherer;
 use super::input::{Input, InputSender};
+use super::latest_snapshot::LatestSnapshot;
 use super::matrix::Saved;
 use super::player::Player;
-use super::recorder::Feed;
-use super::samples::Samples;
-use super::slot::Slot;
+use super::recorder::SampleSender;
+use super::sample_builder::SampleBuilder;
+use super::sampler::Sampler;
 use crate::fleet::Watchdog;
 use crate::tui::Snapshots;
 
 /// Time for the thread to end before its connections are closed.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Order for the source of samples.
-pub(super) enum Order {
+pub(super) enum SourceCommand {
     /// Write every sample from this one on to a recording.
-    Record(Feed),
+    Record(SampleSender),
     /// End the recording.
     StopRecording,
     /// Show the sample that many places before or after the visible one, and pause there.
@@ -35,8 +35,8 @@ pub(super) enum Order {
 
 /// Thread that produces samples.
 pub(super) struct SampleSource {
-    orders: Sender<Order>,
-    thread: JoinHandle<Ended>,
+    orders: Sender<SourceCommand>,
+    thread: JoinHandle<SourceResult>,
     done: Receiver<()>,
     watchdog: Watchdog,
 }
@@ -45,16 +45,16 @@ pub(super) struct SampleSource {
 #[derive(Default)]
 pub(super) struct SourceState {
     /// Samples to continue from.
-    pub(super) samples: Samples,
+    pub(super) samples: SampleBuilder,
     /// Snapshots of these samples.
     pub(super) snapshots: Snapshots,
     /// Recorder that receives the samples.
-    pub(super) recording: Option<Feed>,
+    pub(super) recording: Option<SampleSender>,
 }
 
 /// Result of a source that ended.
 #[derive(Default)]
-pub(super) struct Ended {
+pub(super) struct SourceResult {
     /// State for the next source.
     pub(super) source_state: SourceState,
     /// Agents that could not be ended.
@@ -63,14 +63,14 @@ pub(super) struct Ended {
 
 /// Channels of a source.
 pub(super) struct Channels {
-    pub(super) orders: Receiver<Order>,
-    pub(super) slot: Slot,
+    pub(super) orders: Receiver<SourceCommand>,
+    pub(super) latest: LatestSnapshot,
     pub(super) teller: InputSender,
 }
 
 /// Source of samples.
-pub(super) enum Maker {
-    Gatherer(Box<Gatherer>),
+pub(super) enum SourceKind {
+    Sampler(Box<Sampler>),
     Player(Box<Player>),
     Matrix(Saved),
 }
@@ -78,21 +78,21 @@ pub(super) enum Maker {
 impl SampleSource {
     /// Starts the thread.
     pub(super) fn start(
-        maker: Maker,
+        maker: SourceKind,
         watchdog: Watchdog,
-        slot: Slot,
+        latest: LatestSnapshot,
         inputs: Sender<Input>,
     ) -> anyhow::Result<Self> {
         let (orders, taken) = mpsc::channel();
         let (is_done, done) = mpsc::channel();
-        let channels = Channels { orders: taken, slot, teller: InputSender(inputs) };
+        let channels = Channels { orders: taken, latest, teller: InputSender(inputs) };
         let make = move || {
             // Dropped at the end of this thread, also after a panic; that signals the end.
             let _is_done: Sender<()> = is_done;
             match maker {
-                Maker::Gatherer(gatherer) => gatherer.run(&channels),
-                Maker::Player(player) => player.run(&channels),
-                Maker::Matrix(saved) => saved.show(&channels),
+                SourceKind::Sampler(gatherer) => gatherer.run(&channels),
+                SourceKind::Player(player) => player.run(&channels),
+                SourceKind::Matrix(saved) => saved.show(&channels),
             }
         };
         let thread = thread::Builder::new().name("samples".into()).spawn(make);
@@ -101,20 +101,20 @@ impl SampleSource {
     }
 
     /// Sends an order. A source that ended has already reported the reason.
-    pub(super) fn order(&self, order: Order) {
+    pub(super) fn order(&self, order: SourceCommand) {
         let _ = self.orders.send(order);
     }
 
     /// Ends the source and its agents. Connections that delay the end are closed; a thread that
     /// still hangs, for example at a disk, is left running.
-    pub(super) fn end(self) -> Ended {
+    pub(super) fn end(self) -> SourceResult {
         let Self { orders, thread, done, watchdog } = self;
         drop(orders);
-        let hangs = || done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+        let hangs = || done.recv_timeout(TIMEOUT) == Err(RecvTimeoutError::Timeout);
         if hangs() {
             watchdog.cancel();
             if hangs() {
-                return Ended::default();
+                return SourceResult::default();
             }
         }
         // The panic hook has already printed the message of a panic.

@@ -22,7 +22,7 @@ impl Session<'_> {
     /// Restores the terminal and stops the process. Agents are ended before, because the length
     /// of the stop is unknown.
     pub(super) fn suspend(&mut self, inputs: &Receiver<Input>) -> Flow {
-        screen::give_back();
+        screen::restore();
         self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
         let mut source_state = SourceState::default();
         if self.origin.has_agents() {
@@ -42,8 +42,8 @@ impl Session<'_> {
             return Ok(flow);
         }
         if self.source.is_none() {
-            let (slot, sender) = (self.slot.clone(), self.sender.clone());
-            self.source = Some(self.origin.source(self.global, source_state, slot, sender)?);
+            let (latest, sender) = (self.latest.clone(), self.sender.clone());
+            self.source = Some(self.origin.source(self.global, source_state, latest, sender)?);
         }
         for input in kept {
             let flow = self.take(input, inputs)?;

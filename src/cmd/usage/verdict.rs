@@ -32,7 +32,7 @@ fn text_of_code(word: &str) -> Option<String> {
     let mut verdicts = ConnectionVerdict::ALL.into_iter();
     let verdict = verdicts.find(|verdict| verdict.word() == word)?;
     let mut text = format!("{word}: {}\n", verdict.meaning());
-    if verdict.is_telling() {
+    if verdict.needs_attention() {
         text += "  fix: print the reason and the command for each connection: rdmactl connections -o +code,why,fix\n";
     }
     let others = ConnectionVerdict::ALL.into_iter().filter(|other| *other != verdict);

@@ -21,7 +21,7 @@ const ALL_PORTS: u8 = 255;
 
 /// Selection of the counters to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum CounterSelection {
     /// All counters of all ports.
     All,
     /// 32-bit counters and details of ports that have errors.
@@ -64,9 +64,9 @@ impl CounterRequest {
 pub(super) fn read(
     mads: &mut dyn Mads,
     fabric: &mut Fabric,
-    wanted: Wanted,
+    wanted: CounterSelection,
 ) -> Result<(), ReadError> {
-    let mut reading = Reading { requests: Requests::new(mads), wanted };
+    let mut reading = CounterRequests { requests: Requests::new(mads), wanted };
     for (node, found) in fabric.nodes.iter().enumerate() {
         // All ports of a switch share the LID of its port 0; each port of an adapter has its own.
         for port in found.ports.iter().filter(|port| port.lid != 0) {
@@ -74,7 +74,7 @@ pub(super) fn read(
                 continue;
             }
             let end = FabricEnd { node, port: port.number };
-            let needs_capabilities = found.is_switch() || wanted == Wanted::All;
+            let needs_capabilities = found.is_switch() || wanted == CounterSelection::All;
             if needs_capabilities {
                 reading.ask::<ClassPortInfo>(port.lid, 0, end, CounterRequest::Capabilities)?;
             } else {
@@ -103,12 +103,12 @@ pub(super) fn read(
 }
 
 /// Requests for counters, each with its port.
-struct Reading<'mads> {
+struct CounterRequests<'mads> {
     requests: Requests<'mads, (FabricEnd, CounterRequest)>,
-    wanted: Wanted,
+    wanted: CounterSelection,
 }
 
-impl Reading<'_> {
+impl CounterRequests<'_> {
     /// Requests an attribute of a port.
     fn ask<A: Attribute>(
         &mut self,
@@ -167,7 +167,7 @@ impl Reading<'_> {
             CounterRequest::Capabilities => {
                 let capabilities = performance_attribute::<ClassPortInfo>(mad);
                 let capabilities = capabilities.unwrap_or_default();
-                if self.wanted == Wanted::Errors && capabilities.has_all_ports() {
+                if self.wanted == CounterSelection::Errors && capabilities.has_all_ports() {
                     self.ask::<PortCounters>(lid, ALL_PORTS, end, CounterRequest::Sum)
                 } else {
                     self.ask_ports(node, lid, end, capabilities)
@@ -184,14 +184,14 @@ impl Reading<'_> {
                 let Some(counters) = performance_attribute::<PortCounters>(mad) else {
                     return Ok(());
                 };
-                if self.wanted == Wanted::Errors && !has_errors(&counters) {
+                if self.wanted == CounterSelection::Errors && !has_errors(&counters) {
                     return Ok(());
                 }
                 let port = port_mut(node, end.port);
                 add(port, counters.fields(), capabilities.has_transmit_wait());
                 let has_casts = capabilities.has_extended_width();
                 let has_wide = has_casts || capabilities.has_extended_width_without_casts();
-                if self.wanted == Wanted::All && has_wide {
+                if self.wanted == CounterSelection::All && has_wide {
                     let what = CounterRequest::Extended { has_casts };
                     self.ask::<PortCountersExtended>(lid, end.port, end, what)?;
                 }
@@ -439,12 +439,13 @@ mod tests {
         }
     }
 
-    /// Reads with [`Wanted::Errors`]. Returns all counters other than 0, each with its port.
+    /// Reads with [`CounterSelection::Errors`]. Returns all counters other than 0, each with its
+    /// port.
     fn errors(subnet: &mut Subnet) -> Vec<(u8, String)> {
         let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
         fabric.nodes.push(node(FabricNodeKind::Switch, &[(0, 1), (1, 0), (2, 0)]));
         fabric.nodes.push(node(FabricNodeKind::Ca, &[(1, 2)]));
-        read(subnet, &mut fabric, Wanted::Errors).unwrap();
+        read(subnet, &mut fabric, CounterSelection::Errors).unwrap();
         let ports = fabric.nodes.iter().flat_map(|node| &node.ports);
         let counters = ports
             .flat_map(|port| port.counters.iter().flatten().map(|counter| (port.number, counter)));

@@ -89,13 +89,13 @@ impl<'source> Opened<'source> {
     fn add(&mut self, reader: &mut Reader<'source>, facts: MadPortFacts) -> Result<(), ReadError> {
         let mut mads = reader.source().mads(&facts.umad)?;
         let own = match own_node(&mut *mads) {
-            Ok(Own::Node(own)) if own.base_version == Class::OMNI_PATH_VERSION => {
+            Ok(OwnNodeReply::Node(own)) if own.base_version == Class::OMNI_PATH_VERSION => {
                 note_omni_path(reader, &facts);
                 return Ok(());
             }
-            Ok(Own::Node(own)) => Some(own),
-            Ok(Own::Silent) => None,
-            Ok(Own::NotRecorded) => {
+            Ok(OwnNodeReply::Node(own)) => Some(own),
+            Ok(OwnNodeReply::Silent) => None,
+            Ok(OwnNodeReply::NotRecorded) => {
                 self.general.push((facts, mads, ReadError::NotRecorded));
                 return Ok(());
             }
@@ -133,7 +133,7 @@ impl<'source> Opened<'source> {
 }
 
 /// Outcome of the request for the own node.
-enum Own {
+enum OwnNodeReply {
     Node(NodeInfo),
     /// The port did not reply.
     Silent,
@@ -141,14 +141,16 @@ enum Own {
     NotRecorded,
 }
 
-fn own_node(mads: &mut dyn Mads) -> Result<Own, ReadError> {
+fn own_node(mads: &mut dyn Mads) -> Result<OwnNodeReply, ReadError> {
     mads.ask(None, directed_smp::<NodeInfo>(&DirectedPath::own(), 0))?;
-    let mut own = Own::Silent;
+    let mut own = OwnNodeReply::Silent;
     while let Some((_, answer)) = mads.next_answer()? {
         own = match answer {
-            Ok(mad) => smp_attribute::<NodeInfo>(&mad).map_or(Own::Silent, Own::Node),
-            Err(MadError::NotRecorded) => Own::NotRecorded,
-            Err(_) => Own::Silent,
+            Ok(mad) => {
+                smp_attribute::<NodeInfo>(&mad).map_or(OwnNodeReply::Silent, OwnNodeReply::Node)
+            }
+            Err(MadError::NotRecorded) => OwnNodeReply::NotRecorded,
+            Err(_) => OwnNodeReply::Silent,
         };
     }
     Ok(own)

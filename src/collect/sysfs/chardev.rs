@@ -1,7 +1,7 @@
 //! Reads the character devices through which programs use RDMA devices. `sysfs` calls it.
 
 use super::super::Reader;
-use super::place::parse_index;
+use super::port_path::parse_index;
 use crate::model::{Device, key};
 use crate::source::{Question, ReadError};
 

@@ -1,7 +1,7 @@
 //! Reads the files of one device. `sysfs` calls it.
 
 use super::super::Reader;
-use super::place::Parent;
+use super::port_path::DeviceFacts;
 use super::{CLASS, pci, pci_link, port};
 use crate::model::{Device, Guid, NodeType, Part, Parts, SOFT_IWARP, SOFT_ROCE, key};
 
@@ -44,7 +44,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, wanted: &Parts) -> Devic
         .and_then(|folder| reader.text(&key("local_cpus"), &format!("{folder}/local_cpulist")))
         .filter(|cpus| !cpus.is_empty());
     let numbers = read_port_numbers(reader, name);
-    let parent = Parent {
+    let parent = DeviceFacts {
         name,
         node_type,
         driver: driver.as_deref(),

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use super::super::Reader;
 use super::super::reader::is_name;
-use super::place::{Parent, Place};
+use super::port_path::{DeviceFacts, PortPath};
 use crate::model::{Gid, GidKind, GidValue, LinkLayer, Part, Protocol};
 use crate::source::{Question, ReadError};
 
@@ -30,7 +30,7 @@ pub(super) enum Extent {
 
 impl Extent {
     /// Returns the part that the ports of a device need.
-    pub(super) fn of(parent: &Parent<'_>) -> Self {
+    pub(super) fn of(parent: &DeviceFacts<'_>) -> Self {
         match parent.netdev {
             _ if parent.parts.has(Part::Gids) => Self::Whole,
             None => Self::Interface,
@@ -54,7 +54,7 @@ impl Extent {
 /// - Before its fix of December 2020 it omitted all ports of iWARP and EFA without an error.
 pub(super) fn read_table(
     reader: &mut Reader<'_>,
-    place: &Place,
+    place: &PortPath,
     protocol: Option<Protocol>,
     layer: Option<LinkLayer>,
     extent: Extent,
@@ -102,7 +102,7 @@ pub(super) fn read_table(
 
 /// State of a table during the reading.
 struct Table<'place> {
-    place: &'place Place,
+    place: &'place PortPath,
     extent: Extent,
     /// Key, for example `mlx5_0/1/gids`.
     key: String,
@@ -273,7 +273,7 @@ fn nothing_is_read_behind_the_best_address() {
             file(&format!("gid_attrs/ndevs/{index}"), "eth1"),
         ]);
     }
-    let place = Place { key: "d/1".into(), path: "/p".into() };
+    let place = PortPath { key: "d/1".into(), path: "/p".into() };
     // Returns the number of entries and the number of reads.
     let read = |protocol, extent| {
         let source = Recorder::new(Recorded::new(entries.clone(), None));
@@ -304,7 +304,7 @@ fn a_table_without_such_an_address_is_read_as_it_is_listed() {
     // No kernel leaves out a number. If one did, no entry would be lost.
     let listed = entry(Question::Dir("/p/gids".into()), "0\n1\n3\n");
     let source = Recorded::new(vec![listed, file(0, gid), file(1, empty), file(3, gid)], None);
-    let place = Place { key: "d/1".into(), path: "/p".into() };
+    let place = PortPath { key: "d/1".into(), path: "/p".into() };
     for extent in [Extent::Address, Extent::Interface, Extent::Whole] {
         let mut reader = Reader::new(&source);
         let table = read_table(&mut reader, &place, Some(Protocol::Iwarp), None, extent).unwrap();

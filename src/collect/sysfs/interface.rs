@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::super::{Reader, rtnetlink};
 use super::CLASS;
 use super::netdev::{ETHERNET, INFINIBAND};
-use super::place::parse_index;
+use super::port_path::parse_index;
 use crate::model::{Bond, HostReport, Ipoib, Netdev, NetdevKind, PortState, Protocol, Vlan, key};
 use crate::model::{LinkLayer, Port};
 use crate::source::{Question, ReadError};

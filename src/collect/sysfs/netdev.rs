@@ -2,7 +2,7 @@
 
 use super::super::Reader;
 use super::CLASS;
-use super::place::{Parent, Place, parse_index};
+use super::port_path::{DeviceFacts, PortPath, parse_index};
 use crate::model::{Gid, Protocol};
 
 /// Types of interfaces: `ARPHRD_ETHER` and `ARPHRD_INFINIBAND`.
@@ -13,8 +13,8 @@ pub(super) const INFINIBAND: u32 = 32;
 /// `IPoIB` and iWARP interfaces share the bus device, and their `dev_port` counts from 0.
 pub(super) fn find(
     reader: &mut Reader<'_>,
-    parent: &Parent<'_>,
-    place: &Place,
+    parent: &DeviceFacts<'_>,
+    place: &PortPath,
     protocol: Option<Protocol>,
     number: u32,
     first: Option<&Gid>,
@@ -39,8 +39,8 @@ pub(super) fn find(
 
 fn by_bus_device(
     reader: &mut Reader<'_>,
-    parent: &Parent<'_>,
-    place: &Place,
+    parent: &DeviceFacts<'_>,
+    place: &PortPath,
     number: u32,
     kind: u32,
 ) -> Option<String> {

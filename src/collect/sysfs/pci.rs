@@ -6,7 +6,7 @@ use crate::model::key;
 
 /// PCI address, driver and NUMA node of a device.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct PciLocation {
     pub(super) address: Option<String>,
     pub(super) driver: Option<String>,
     pub(super) numa_node: Option<u32>,
@@ -17,7 +17,7 @@ pub(super) struct Place {
 }
 
 /// Reads address, driver and NUMA node of a device.
-pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Place {
+pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> PciLocation {
     let class = format!("{CLASS}/{name}");
     let device = format!("{class}/device");
     // The class entry is a link to the device's real path; its parents are the bus devices.
@@ -41,7 +41,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Place {
         None
     };
     let folder = real.as_deref().and_then(parse_folder);
-    Place { address, driver, numa_node, folder, is_virtual }
+    PciLocation { address, driver, numa_node, folder, is_virtual }
 }
 
 /// Reads the directory of a device's PCI function below `/sys/devices`.
@@ -84,7 +84,7 @@ pub(super) fn is_pci_address(part: &str) -> bool {
 pub(super) fn parse_numa_node(text: &str) -> Option<Option<u32>> {
     match text {
         "-1" => Some(None),
-        number => super::place::parse_index(number).map(Some),
+        number => super::port_path::parse_index(number).map(Some),
     }
 }
 

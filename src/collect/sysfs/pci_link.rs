@@ -3,7 +3,7 @@
 
 use super::super::Reader;
 use super::pci::is_pci_address;
-use super::place::parse_index;
+use super::port_path::parse_index;
 use crate::model::{Device, PciLink, PciSpeed, VirtualFunctions, key};
 
 /// Reads the link of the function in `folder`.

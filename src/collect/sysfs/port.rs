@@ -3,17 +3,19 @@
 use super::super::Reader;
 use super::super::caps;
 use super::gid::Extent;
-use super::place::{Parent, Place, parse_index};
+use super::port_path::{DeviceFacts, PortPath, parse_index};
 use super::protocol::{derive_protocol, has_lids};
 use super::{CLASS, gid, netdev};
 use crate::model::{Gid, GidKind, KnownFix, LinkLayer, NodeType, Part, Port, PortState, Protocol};
 use crate::source::Question;
 
 /// Reads the port `number`.
-pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) -> Port {
+pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u32) -> Port {
     let name = parent.name;
-    let place =
-        Place { key: format!("{name}/{number}"), path: format!("{CLASS}/{name}/ports/{number}") };
+    let place = PortPath {
+        key: format!("{name}/{number}"),
+        path: format!("{CLASS}/{name}/ports/{number}"),
+    };
     let state = reader.value(&place.key("state"), &place.path("state"), parse_state);
     let phys_state =
         reader.value(&place.key("phys_state"), &place.path("phys_state"), parse_phys_state);
@@ -103,7 +105,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
 /// Without the name of its driver, erdma in `RoCE` mode has the link layer InfiniBand as well.
 /// Its rate is not the rate of its link, and its GIDs are addresses.
 fn is_rate_of_link(
-    parent: &Parent<'_>,
+    parent: &DeviceFacts<'_>,
     protocol: Option<Protocol>,
     link_layer: Option<LinkLayer>,
     gids: &[Gid],
@@ -117,7 +119,7 @@ fn is_rate_of_link(
 }
 
 /// Reads the MTU of a network interface.
-fn read_mtu(reader: &mut Reader<'_>, place: &Place, netdev: &str) -> Option<u32> {
+fn read_mtu(reader: &mut Reader<'_>, place: &PortPath, netdev: &str) -> Option<u32> {
     reader.value(&place.key("netdev_mtu"), &format!("/sys/class/net/{netdev}/mtu"), parse_index)
 }
 
@@ -125,7 +127,7 @@ fn read_mtu(reader: &mut Reader<'_>, place: &Place, netdev: &str) -> Option<u32>
 /// made it; reading does not make it.
 fn read_defaults(
     reader: &mut Reader<'_>,
-    place: &Place,
+    place: &PortPath,
     device: &str,
     number: u32,
 ) -> (Option<GidKind>, Option<u32>) {
@@ -139,7 +141,7 @@ fn read_defaults(
 /// Reads the rate of an active port in bit/s, and the text of the file.
 fn read_rate(
     reader: &mut Reader<'_>,
-    place: &Place,
+    place: &PortPath,
     state: Option<PortState>,
 ) -> (Option<u64>, Option<String>) {
     let (key, path) = (place.key("rate_bps"), place.path("rate"));

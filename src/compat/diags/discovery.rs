@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::session::smp_to;
 use super::{PortId, Session, value};
-use crate::compat::diags::Show;
+use crate::compat::diags::ValueFormat;
 use crate::mad::{Attribute as _, NodeInfo, PortInfo, smp_data};
 use crate::source::{MadError, MadTicket};
 
@@ -74,14 +74,14 @@ impl Node {
 
 /// A subnet.
 #[derive(Debug, Default)]
-pub(in crate::compat) struct Net {
+pub(in crate::compat) struct DiscoveredSubnet {
     /// Nodes in the order of discovery.
     pub(in crate::compat) nodes: Vec<Node>,
     pub(in crate::compat) hops: usize,
     pub(in crate::compat) requests: u32,
 }
 
-impl Net {
+impl DiscoveredSubnet {
     /// Returns the nodes in the order of libibnetdisc: the last one first.
     pub(in crate::compat) fn in_order(&self) -> impl Iterator<Item = (usize, &Node)> {
         self.nodes.iter().enumerate().rev()
@@ -104,7 +104,7 @@ impl Net {
 }
 
 /// A request in flight.
-struct Asked {
+struct PendingRequest {
     at: PortId,
     attribute: u16,
     modifier: u32,
@@ -115,7 +115,10 @@ struct Asked {
 /// Discovers the subnet; `None` if the local port does not reply.
 ///
 /// If `shows_progress` is true, prints each node when it is found.
-pub(in crate::compat) fn discover(session: &mut Session<'_>, shows_progress: bool) -> Option<Net> {
+pub(in crate::compat) fn discover(
+    session: &mut Session<'_>,
+    shows_progress: bool,
+) -> Option<DiscoveredSubnet> {
     if session.own().is_none() {
         session.out.warn("./libibnetdisc/ibnetdisc.c:811; Failed to resolve self\n");
         return None;
@@ -123,7 +126,7 @@ pub(in crate::compat) fn discover(session: &mut Session<'_>, shows_progress: boo
     let mut discovery = Discovery {
         shows_progress,
         session,
-        net: Net::default(),
+        net: DiscoveredSubnet::default(),
         flying: HashMap::new(),
         by_guid: HashMap::new(),
         from_port: 0,
@@ -146,8 +149,8 @@ pub(in crate::compat) fn discover(session: &mut Session<'_>, shows_progress: boo
 struct Discovery<'run, 'job> {
     shows_progress: bool,
     session: &'run mut Session<'job>,
-    net: Net,
-    flying: HashMap<MadTicket, Asked>,
+    net: DiscoveredSubnet,
+    flying: HashMap<MadTicket, PendingRequest>,
     by_guid: HashMap<u64, usize>,
     from_port: u8,
 }
@@ -158,13 +161,13 @@ impl Discovery<'_, '_> {
             return;
         };
         if let Ok(ticket) = self.session.mads.ask(lid, mad) {
-            let asked = Asked { at: at.clone(), attribute, modifier, node };
+            let asked = PendingRequest { at: at.clone(), attribute, modifier, node };
             self.flying.insert(ticket, asked);
             self.net.requests += 1;
         }
     }
 
-    fn answered(&mut self, asked: &Asked, data: &[u8]) {
+    fn answered(&mut self, asked: &PendingRequest, data: &[u8]) {
         match (asked.attribute, asked.node) {
             (NODE_INFO, from) => self.node(asked, from, data),
             (NODE_DESCRIPTION, Some((node, _))) => {
@@ -185,8 +188,8 @@ impl Discovery<'_, '_> {
         }
     }
 
-    fn failed(&mut self, asked: &Asked, error: &MadError) {
-        let Asked { at, attribute, modifier, node } = asked;
+    fn failed(&mut self, asked: &PendingRequest, error: &MadError) {
+        let PendingRequest { at, attribute, modifier, node } = asked;
         let place = format!("{at} Attr 0x{attribute:x}:{modifier}");
         let line = match error {
             MadError::NoReply => {
@@ -221,7 +224,7 @@ impl Discovery<'_, '_> {
     }
 
     /// Handles `NodeInfo`: adds the node, and links the port that led to it.
-    fn node(&mut self, asked: &Asked, from: Option<(usize, u8)>, data: &[u8]) {
+    fn node(&mut self, asked: &PendingRequest, from: Option<(usize, u8)>, data: &[u8]) {
         let Ok(info) = NodeInfo::decode(data) else { return };
         let known = self.by_guid.get(&info.node_guid).copied();
         if known.is_none() && self.net.nodes.len() >= MAX_NODES {
@@ -279,7 +282,7 @@ impl Discovery<'_, '_> {
         let found = &self.net.nodes[node];
         let Some(port) = found.port(number) else { return };
         let word = if is_new { "new" } else { "known" };
-        let kind = value(Show::NodeType, found.info.node_type.into(), 8);
+        let kind = value(ValueFormat::NodeType, found.info.node_type.into(), 8);
         let shown = if found.is_switch() { 0 } else { number };
         let last = u32::from(port.lid) + (1 << port.lmc) - 1;
         let name = raw(&found.description);
@@ -292,7 +295,7 @@ impl Discovery<'_, '_> {
     }
 
     /// Handles `PortInfo`, and continues behind the port.
-    fn port(&mut self, asked: &Asked, node: usize, number: u8, data: &[u8]) {
+    fn port(&mut self, asked: &PendingRequest, node: usize, number: u8, data: &[u8]) {
         let Ok(info) = PortInfo::decode(data) else { return };
         let owner = &mut self.net.nodes[node];
         let (is_switch, ports, first_guid) =

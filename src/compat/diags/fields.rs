@@ -4,7 +4,7 @@
 
 pub(in crate::compat) mod tables;
 
-use super::Show;
+use super::ValueFormat;
 use super::values::value;
 use crate::mad::read_bits;
 
@@ -18,7 +18,7 @@ pub(in crate::compat) struct Field {
     pub(in crate::compat) bit: usize,
     pub(in crate::compat) bits: usize,
     pub(in crate::compat) name: &'static str,
-    pub(in crate::compat) show: Show,
+    pub(in crate::compat) show: ValueFormat,
 }
 
 impl Field {
@@ -60,7 +60,9 @@ fn line(name: &str, shown: &str) -> String {
 
 #[test]
 fn a_line_has_dots_up_to_its_value() {
-    let text =
-        dump(&[0, 0, 2], &[Field { bit: 16, bits: 8, name: "NodeType", show: Show::NodeType }]);
+    let text = dump(
+        &[0, 0, 2],
+        &[Field { bit: 16, bits: 8, name: "NodeType", show: ValueFormat::NodeType }],
+    );
     assert_eq!(text, "NodeType:........................Switch\n");
 }

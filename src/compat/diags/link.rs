@@ -1,15 +1,20 @@
 //! Formats a link as `iblinkinfo` and `ibqueryerrors` print it.
 
-use super::{Net, Node, Port, Show, value};
+use super::{DiscoveredSubnet, Node, Port, ValueFormat, value};
 
 /// Logical state of a port without a link.
 pub(in crate::compat) const DOWN: u8 = 1;
 
 /// Formats width, speed and states of a port; for a port that is down only the states.
-pub(in crate::compat) fn link_text(net: &Net, at: usize, node: &Node, port: &Port) -> String {
+pub(in crate::compat) fn link_text(
+    net: &DiscoveredSubnet,
+    at: usize,
+    node: &Node,
+    port: &Port,
+) -> String {
     let info = &port.info;
-    let state = value(Show::State, info.state.into(), 4);
-    let physical = value(Show::PhysicalState, info.physical_state.into(), 4);
+    let state = value(ValueFormat::State, info.state.into(), 4);
+    let physical = value(ValueFormat::PhysicalState, info.physical_state.into(), 4);
     // Other values of a port that is down are undefined (specification 14.2.4, C14-24.2.1).
     if info.state == DOWN {
         return format!("(              {state:>6}/{physical:>8})");
@@ -20,16 +25,16 @@ pub(in crate::compat) fn link_text(net: &Net, at: usize, node: &Node, port: &Por
         if is_known && net.has_extended_speeds(at, port) { info.speed_ext_active } else { 0 };
     let speed = match extended {
         0 if port.fdr10_active => "10.0 Gbps (FDR10)".into(),
-        0 => value(Show::Speed, first.into(), 4),
-        extended => value(Show::ExtendedSpeed, extended.into(), 4),
+        0 => value(ValueFormat::Speed, first.into(), 4),
+        extended => value(ValueFormat::ExtendedSpeed, extended.into(), 4),
     };
-    let width = value(Show::Width, width.into(), 8);
+    let width = value(ValueFormat::Width, width.into(), 8);
     format!("({width:>3} {speed:>18} {state:>6}/{physical:>8})")
 }
 
 /// Formats the remote end of a link with a hint; `None` without a link.
 pub(in crate::compat) fn far_text(
-    net: &Net,
+    net: &DiscoveredSubnet,
     at: usize,
     port: &Port,
     name: impl Fn(&Node) -> String,

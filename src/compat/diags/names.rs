@@ -28,7 +28,7 @@ impl NodeNames {
             }),
             Err(error) => {
                 if is_named {
-                    let why = super::super::reading::strerror(&error);
+                    let why = super::super::file_reader::strerror(&error);
                     out.warn(format!("WARNING failed to open node name map \"{path}\" ({why})\n"));
                 }
                 Self::default()

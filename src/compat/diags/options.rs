@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::Halt;
+use super::ToolError;
 use crate::compat::getopt::{Opt, Word, parse as parse_words};
 use crate::compat::number::{parse_any, truncate};
 use crate::compat::{CompatError, Job, Transcript};
@@ -47,7 +47,7 @@ pub(in crate::compat) struct Common {
 }
 
 /// An option of one tool.
-pub(in crate::compat) struct Own {
+pub(in crate::compat) struct OwnOption {
     pub(in crate::compat) letter: char,
     pub(in crate::compat) long: &'static str,
     /// Value in the help; `None` for a flag.
@@ -57,7 +57,7 @@ pub(in crate::compat) struct Own {
     pub(in crate::compat) instead: Option<&'static str>,
 }
 
-impl Own {
+impl OwnOption {
     /// Returns an option without a value.
     pub(in crate::compat) const fn flag(
         letter: char,
@@ -85,7 +85,7 @@ impl Own {
 
 /// Command line of a tool.
 pub(in crate::compat) struct Usage<'tool> {
-    pub(in crate::compat) own: &'tool [Own],
+    pub(in crate::compat) own: &'tool [OwnOption],
     /// Letters of common options that the tool does not have.
     pub(in crate::compat) without: &'tool str,
     pub(in crate::compat) operands: &'tool str,
@@ -113,28 +113,28 @@ impl Parsed {
 }
 
 /// Options of every tool.
-const COMMON: [Own; 15] = [
-    Own::valued(
+const COMMON: [OwnOption; 15] = [
+    OwnOption::valued(
         'z',
         "config",
         "<config>",
         "use config file, default: /etc/infiniband-diags/ibdiag.conf",
     ),
-    Own::valued('C', "Ca", "<ca>", "Ca name to use"),
-    Own::valued('P', "Port", "<port>", "Ca port number to use"),
-    Own::flag('D', "Direct", "use Direct address argument"),
-    Own::flag('L', "Lid", "use LID address argument"),
-    Own::flag('G', "Guid", "use GUID address argument"),
-    Own::valued('t', "timeout", "<ms>", "timeout in ms"),
-    Own::valued('s', "sm_port", "<lid>", "SM port lid"),
-    Own::flag('K', "show_keys", "display security keys in output"),
-    Own::valued('y', "m_key", "<key>", "M_Key to use in request"),
-    Own::flag('e', "errors", "show send and receive errors"),
-    Own::flag('v', "verbose", "increase verbosity level"),
-    Own::flag('d', "debug", "raise debug level")
+    OwnOption::valued('C', "Ca", "<ca>", "Ca name to use"),
+    OwnOption::valued('P', "Port", "<port>", "Ca port number to use"),
+    OwnOption::flag('D', "Direct", "use Direct address argument"),
+    OwnOption::flag('L', "Lid", "use LID address argument"),
+    OwnOption::flag('G', "Guid", "use GUID address argument"),
+    OwnOption::valued('t', "timeout", "<ms>", "timeout in ms"),
+    OwnOption::valued('s', "sm_port", "<lid>", "SM port lid"),
+    OwnOption::flag('K', "show_keys", "display security keys in output"),
+    OwnOption::valued('y', "m_key", "<key>", "M_Key to use in request"),
+    OwnOption::flag('e', "errors", "show send and receive errors"),
+    OwnOption::flag('v', "verbose", "increase verbosity level"),
+    OwnOption::flag('d', "debug", "raise debug level")
         .refused("remove -d: rdmactl prints no trace of libibmad"),
-    Own::flag('h', "help", "help message"),
-    Own::flag('V', "version", "show version"),
+    OwnOption::flag('h', "help", "help message"),
+    OwnOption::flag('V', "version", "show version"),
 ];
 
 /// Parses the command line of a tool.
@@ -145,9 +145,9 @@ pub(in crate::compat) fn parse(
     job: &Job<'_>,
     usage: &Usage<'_>,
     out: &mut Transcript,
-) -> Result<Parsed, Halt> {
+) -> Result<Parsed, ToolError> {
     let program = job.call.program;
-    let all: Vec<&Own> = all(usage).collect();
+    let all: Vec<&OwnOption> = all(usage).collect();
     let opts: Vec<Opt> = all
         .iter()
         .map(|own| Opt { short: own.letter, long: own.long, takes_value: own.value.is_some() })
@@ -191,7 +191,7 @@ pub(in crate::compat) fn parse(
     Ok(parsed)
 }
 
-fn all<'tool>(usage: &'tool Usage<'_>) -> impl Iterator<Item = &'tool Own> {
+fn all<'tool>(usage: &'tool Usage<'_>) -> impl Iterator<Item = &'tool OwnOption> {
     let common = COMMON.iter().filter(|common| !usage.without.contains(common.letter));
     usage.own.iter().chain(common)
 }
@@ -204,7 +204,7 @@ fn take(
     letter: char,
     value: String,
     out: &mut Transcript,
-) -> Result<(), Halt> {
+) -> Result<(), ToolError> {
     let program = job.call.program;
     match letter {
         'z' => configure(common, job, &value),
@@ -230,7 +230,7 @@ fn take(
                     i32::MAX
                 ));
                 out.code = FAILED;
-                return Err(Halt::Said);
+                return Err(ToolError::Said);
             };
             common.timeout_ms = Some(number);
         }
@@ -241,7 +241,7 @@ fn take(
                     "{program}: iberror: failed: cannot resolve SM destination port {value}\n"
                 ));
                 out.code = FAILED;
-                return Err(Halt::Said);
+                return Err(ToolError::Said);
             }
             common.sm_lid = lid;
         }
@@ -258,7 +258,7 @@ fn take(
         'v' => common.is_verbose = true,
         'V' => {
             out.warn(format!("{program} BUILD VERSION: {}\n", job.release.text));
-            return Err(Halt::Said);
+            return Err(ToolError::Said);
         }
         _ => return Err(show_usage(job, usage, out)),
     }
@@ -291,7 +291,7 @@ pub(in crate::compat) fn show_usage(
     job: &Job<'_>,
     usage: &Usage<'_>,
     out: &mut Transcript,
-) -> Halt {
+) -> ToolError {
     let program = job.call.program;
     out.warn(format!("\nUsage: {program} [options] {}\n\nOptions:\n", usage.operands));
     for own in all(usage) {
@@ -317,7 +317,7 @@ pub(in crate::compat) fn show_usage(
     }
     out.warn("\n");
     out.code = USAGE;
-    Halt::Said
+    ToolError::Said
 }
 
 /// Wraps a description, with an indent for each line. A line ends with the space at the break.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{Common, DestinationKind, Halt, PortId};
+use super::{Common, DestinationKind, PortId, ToolError};
 use crate::compat::number::parse_any;
 use crate::compat::{Job, Transcript};
 use crate::mad::{
@@ -77,7 +77,7 @@ impl<'job> Session<'job> {
         job: &'job Job<'job>,
         common: Common,
         out: &'job mut Transcript,
-    ) -> Result<Self, Halt> {
+    ) -> Result<Self, ToolError> {
         let (device, port) = (common.device.clone(), common.port);
         Self::open(job, common, out).map_err(|out| {
             let name = device.unwrap_or_else(|| "(null)".into());
@@ -90,7 +90,7 @@ impl<'job> Session<'job> {
     }
 
     /// Ends the tool with a message, like `ibexit`.
-    pub(in crate::compat) fn fail(&mut self, message: &str) -> Halt {
+    pub(in crate::compat) fn fail(&mut self, message: &str) -> ToolError {
         fail(self.job, self.out, message)
     }
 
@@ -266,10 +266,10 @@ pub(super) fn smp_to(
 }
 
 /// Ends a tool with a message before its port is open.
-pub(in crate::compat) fn fail(job: &Job<'_>, out: &mut Transcript, message: &str) -> Halt {
+pub(in crate::compat) fn fail(job: &Job<'_>, out: &mut Transcript, message: &str) -> ToolError {
     out.print(format!("{}: iberror: failed: {message}\n", job.call.program));
     out.code = FAILED;
-    Halt::Said
+    ToolError::Said
 }
 
 /// Returns the port that libibumad opens: an active port, else a port with a link, else any port

@@ -2,11 +2,11 @@
 //!
 //! Reads no bytes. Used by `fields`, and by the tools that print links.
 
-use super::{Net, Port};
+use super::{DiscoveredSubnet, Port};
 
 /// Format of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::compat) enum Show {
+pub(in crate::compat) enum ValueFormat {
     Unsigned,
     Hex,
     Capabilities,
@@ -29,35 +29,41 @@ pub(in crate::compat) enum Show {
 }
 
 /// Formats a value; `bits` is its size.
-pub(in crate::compat) fn value(show: Show, number: u64, bits: usize) -> String {
+pub(in crate::compat) fn value(show: ValueFormat, number: u64, bits: usize) -> String {
     match show {
-        Show::Unsigned => number.to_string(),
-        Show::Hex => format!("0x{number:0digits$x}", digits = bits.div_ceil(8) * 2),
-        Show::Capabilities => flags(number, &CAPABILITIES),
-        Show::Capabilities2 => flags(number, &CAPABILITIES_2),
-        Show::Width => one_of(number, &WIDTHS, |code| format!("undefined ({code})")),
-        Show::WidthEnabled => widths(number),
-        Show::WidthSupported => {
+        ValueFormat::Unsigned => number.to_string(),
+        ValueFormat::Hex => format!("0x{number:0digits$x}", digits = bits.div_ceil(8) * 2),
+        ValueFormat::Capabilities => flags(number, &CAPABILITIES),
+        ValueFormat::Capabilities2 => flags(number, &CAPABILITIES_2),
+        ValueFormat::Width => one_of(number, &WIDTHS, |code| format!("undefined ({code})")),
+        ValueFormat::WidthEnabled => widths(number),
+        ValueFormat::WidthSupported => {
             let is_usual = [1, 3, 7, 11, 15, 17, 19, 23, 27, 31].contains(&number);
             let extension = if is_usual || number >> 5 != 0 { "" } else { " (IBA extension)" };
             format!("{}{extension}", widths(number))
         }
-        Show::Speed => one_of(number, &SPEEDS, |code| format!("undefined ({code})")),
-        Show::Speeds => {
+        ValueFormat::Speed => one_of(number, &SPEEDS, |code| format!("undefined ({code})")),
+        ValueFormat::Speeds => {
             let extension =
                 if number >> 3 != 0 || number % 2 == 1 { "" } else { " (IBA extension)" };
             format!("{}{extension}", any_of(number, &SPEEDS[1..], 3))
         }
-        Show::ExtendedSpeed => {
+        ValueFormat::ExtendedSpeed => {
             one_of(number, &EXTENDED_SPEEDS, |code| format!("undefined ({code})"))
         }
-        Show::ExtendedSpeedsEnabled if number == 30 => "Extended link speeds disabled".into(),
-        Show::ExtendedSpeeds | Show::ExtendedSpeedsEnabled if number == 0 => "0".into(),
-        Show::ExtendedSpeeds | Show::ExtendedSpeedsEnabled => {
+        ValueFormat::ExtendedSpeedsEnabled if number == 30 => {
+            "Extended link speeds disabled".into()
+        }
+        ValueFormat::ExtendedSpeeds | ValueFormat::ExtendedSpeedsEnabled if number == 0 => {
+            "0".into()
+        }
+        ValueFormat::ExtendedSpeeds | ValueFormat::ExtendedSpeedsEnabled => {
             any_of(number, &EXTENDED_SPEEDS[1..], 4)
         }
-        Show::State => listed(number, &["NoChange", "Down", "Initialize", "Armed", "Active"]),
-        Show::PhysicalState => listed(
+        ValueFormat::State => {
+            listed(number, &["NoChange", "Down", "Initialize", "Armed", "Active"])
+        }
+        ValueFormat::PhysicalState => listed(
             number,
             &[
                 "NoChange",
@@ -70,13 +76,15 @@ pub(in crate::compat) fn value(show: Show, number: u64, bits: usize) -> String {
                 "PhyTest",
             ],
         ),
-        Show::DownDefault => listed(number, &["NoChange", "Sleep", "Polling"]),
-        Show::Mtu => listed(number, &["?(0)", "256", "512", "1024", "2048", "4096"]),
-        Show::VlCapability => listed(number, &["?(0)", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"]),
-        Show::OperationalVls => {
+        ValueFormat::DownDefault => listed(number, &["NoChange", "Sleep", "Polling"]),
+        ValueFormat::Mtu => listed(number, &["?(0)", "256", "512", "1024", "2048", "4096"]),
+        ValueFormat::VlCapability => {
+            listed(number, &["?(0)", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"])
+        }
+        ValueFormat::OperationalVls => {
             listed(number, &["No change", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"])
         }
-        Show::NodeType => match number {
+        ValueFormat::NodeType => match number {
             1 => "Channel Adapter".into(),
             2 => "Switch".into(),
             3 => "Router".into(),
@@ -200,7 +208,11 @@ pub(in crate::compat) fn human_readable(count: u64, is_data: bool) -> (f32, &'st
 }
 
 /// Returns a better width and a better speed that both ends of a link support.
-pub(in crate::compat) fn could_be(net: &Net, node: usize, port: &Port) -> (String, String) {
+pub(in crate::compat) fn could_be(
+    net: &DiscoveredSubnet,
+    node: usize,
+    port: &Port,
+) -> (String, String) {
     let Some((far_node, far)) = port
         .peer
         .and_then(|(far_node, number)| Some((far_node, net.nodes.get(far_node)?.port(number)?)))
@@ -211,14 +223,14 @@ pub(in crate::compat) fn could_be(net: &Net, node: usize, port: &Port) -> (Strin
     // Without a common width the original uses 1X.
     let widest = [8, 4, 2, 16].into_iter().find(|bit| both & bit != 0).unwrap_or(1);
     let width = if widest & port.info.width_active == 0 {
-        format!("Could be {}", value(Show::Width, widest.into(), 8))
+        format!("Could be {}", value(ValueFormat::Width, widest.into(), 8))
     } else {
         String::new()
     };
     (width, faster(net, node, port, far_node, far))
 }
 
-fn faster(net: &Net, node: usize, port: &Port, far_node: usize, far: &Port) -> String {
+fn faster(net: &DiscoveredSubnet, node: usize, port: &Port, far_node: usize, far: &Port) -> String {
     let highest = |mask: u8| 1_u8 << mask.checked_ilog2().unwrap_or(0);
     let (near_info, far_info) = (&port.info, &far.info);
     let extended = near_info.speed_ext_supported & far_info.speed_ext_supported;
@@ -229,7 +241,7 @@ fn faster(net: &Net, node: usize, port: &Port, far_node: usize, far: &Port) -> S
     if has_extended {
         let highest = highest(extended);
         return if highest & near_info.speed_ext_active == 0 {
-            format!("Could be {}", value(Show::ExtendedSpeed, highest.into(), 4))
+            format!("Could be {}", value(ValueFormat::ExtendedSpeed, highest.into(), 4))
         } else {
             String::new()
         };
@@ -243,7 +255,7 @@ fn faster(net: &Net, node: usize, port: &Port, far_node: usize, far: &Port) -> S
     }
     let highest = highest(near_info.speed_supported & far_info.speed_supported);
     if highest & near_info.speed_active == 0 {
-        format!("Could be {}", value(Show::Speed, highest.into(), 4))
+        format!("Could be {}", value(ValueFormat::Speed, highest.into(), 4))
     } else {
         String::new()
     }
@@ -251,17 +263,17 @@ fn faster(net: &Net, node: usize, port: &Port, far_node: usize, far: &Port) -> S
 
 #[test]
 fn values_are_in_the_words_of_libibmad() {
-    assert_eq!(value(Show::WidthSupported, 31, 8), "1X or 4X or 8X or 12X or 2X");
-    assert_eq!(value(Show::WidthSupported, 2, 8), "4X (IBA extension)");
-    assert_eq!(value(Show::WidthEnabled, 0x23, 8), "1X or 4X or undefined (35)");
-    assert_eq!(value(Show::Speeds, 6, 4), "5.0 Gbps or 10.0 Gbps (IBA extension)");
-    assert_eq!(value(Show::ExtendedSpeedsEnabled, 30, 5), "Extended link speeds disabled");
-    assert_eq!(value(Show::Hex, 5, 24), "0x000005");
+    assert_eq!(value(ValueFormat::WidthSupported, 31, 8), "1X or 4X or 8X or 12X or 2X");
+    assert_eq!(value(ValueFormat::WidthSupported, 2, 8), "4X (IBA extension)");
+    assert_eq!(value(ValueFormat::WidthEnabled, 0x23, 8), "1X or 4X or undefined (35)");
+    assert_eq!(value(ValueFormat::Speeds, 6, 4), "5.0 Gbps or 10.0 Gbps (IBA extension)");
+    assert_eq!(value(ValueFormat::ExtendedSpeedsEnabled, 30, 5), "Extended link speeds disabled");
+    assert_eq!(value(ValueFormat::Hex, 5, 24), "0x000005");
     assert_eq!(
-        value(Show::Capabilities, 0x12, 32),
+        value(ValueFormat::Capabilities, 0x12, 32),
         "0x12\n\t\t\t\tIsSM\n\t\t\t\tIsOptionalIPDSupported"
     );
-    assert_eq!(value(Show::State, 9, 4), "?(9)");
+    assert_eq!(value(ValueFormat::State, 9, 4), "?(9)");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The report of ports (`-p`), and width and speed in the words of `ibnetdiscover`.
 
 use super::Printer;
-use crate::compat::diags::{Net, Node, Port};
+use crate::compat::diags::{DiscoveredSubnet, Node, Port};
 
 /// Returns the name of a link width.
 pub(super) fn width(code: u8) -> &'static str {
@@ -16,7 +16,12 @@ pub(super) fn width(code: u8) -> &'static str {
 }
 
 /// Returns the name of the speed of a port.
-pub(super) fn speed(net: &Net, node: usize, port: &Port, is_known: bool) -> &'static str {
+pub(super) fn speed(
+    net: &DiscoveredSubnet,
+    node: usize,
+    port: &Port,
+    is_known: bool,
+) -> &'static str {
     let extended = if is_known && net.has_extended_speeds(node, port) {
         port.info.speed_ext_active
     } else {

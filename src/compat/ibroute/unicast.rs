@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::{Range, Switch};
-use crate::compat::diags::{PortId, Show, value};
+use crate::compat::diags::{PortId, ValueFormat, value};
 use crate::mad::{Attribute as _, ForwardingBlock, NodeDescription, NodeInfo, PortInfo};
 
 /// Number of LIDs in a block of the table.
@@ -94,7 +94,7 @@ impl Paths {
         }
         format!(
             ": ({} portguid 0x{:016x}: '{}')",
-            value(Show::NodeType, node.node_type.into(), 8),
+            value(ValueFormat::NodeType, node.node_type.into(), 8),
             node.port_guid,
             switch.names.name(node.node_guid, &description)
         )

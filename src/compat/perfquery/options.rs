@@ -2,7 +2,7 @@
 //!
 //! Sends nothing. Used by `perfquery`.
 
-use crate::compat::diags::{Own, Parsed, Usage};
+use crate::compat::diags::{OwnOption, Parsed, Usage};
 use crate::compat::number::{parse_any, truncate};
 
 use super::details::{self, Detail};
@@ -16,31 +16,31 @@ const MAX_PORTS: usize = 255;
 /// subnet.
 const NO_RESET: &str = "rdmactl fabric errors --clear, which lists the counters and clears them";
 
-const OPTIONS: [Own; 23] = [
-    Own::flag('x', "extended", "show extended port counters"),
-    Own::flag('X', "xmtsl", "show Xmt SL port counters"),
-    Own::flag('S', "rcvsl", "show Rcv SL port counters"),
-    Own::flag('D', "xmtdisc", "show Xmt Discard Details"),
-    Own::flag('E', "rcverr", "show Rcv Error Details"),
-    Own::flag('T', "extended_speeds", "show port extended speeds counters")
+const OPTIONS: [OwnOption; 23] = [
+    OwnOption::flag('x', "extended", "show extended port counters"),
+    OwnOption::flag('X', "xmtsl", "show Xmt SL port counters"),
+    OwnOption::flag('S', "rcvsl", "show Rcv SL port counters"),
+    OwnOption::flag('D', "xmtdisc", "show Xmt Discard Details"),
+    OwnOption::flag('E', "rcverr", "show Rcv Error Details"),
+    OwnOption::flag('T', "extended_speeds", "show port extended speeds counters")
         .refused("rdmactl fabric errors, for the error counters of all links"),
-    Own::flag('\u{1}', "oprcvcounters", "show Rcv Counters per Op code"),
-    Own::flag('\u{2}', "flowctlcounters", "show flow control counters"),
-    Own::flag('\u{3}', "vloppackets", "show packets received per Op code per VL"),
-    Own::flag('\u{4}', "vlopdata", "show data received per Op code per VL"),
-    Own::flag('\u{5}', "vlxmitflowctlerrors", "show flow control update errors per VL"),
-    Own::flag('\u{6}', "vlxmitcounters", "show ticks waiting to transmit counters per VL"),
-    Own::flag('\u{7}', "swportvlcong", "show sw port VL congestion"),
-    Own::flag('\u{8}', "rcvcc", "show Rcv congestion control counters"),
-    Own::flag('\u{9}', "slrcvfecn", "show SL Rcv FECN counters"),
-    Own::flag('\u{a}', "slrcvbecn", "show SL Rcv BECN counters"),
-    Own::flag('\u{b}', "xmitcc", "show Xmit congestion control counters"),
-    Own::flag('\u{c}', "vlxmittimecc", "show VL Xmit Time congestion control counters"),
-    Own::flag('c', "smplctl", "show samples control"),
-    Own::flag('a', "all_ports", "show aggregated counters"),
-    Own::flag('l', "loop_ports", "iterate through each port"),
-    Own::flag('r', "reset_after_read", "reset counters after read").refused(NO_RESET),
-    Own::flag('R', "Reset_only", "only reset counters").refused(NO_RESET),
+    OwnOption::flag('\u{1}', "oprcvcounters", "show Rcv Counters per Op code"),
+    OwnOption::flag('\u{2}', "flowctlcounters", "show flow control counters"),
+    OwnOption::flag('\u{3}', "vloppackets", "show packets received per Op code per VL"),
+    OwnOption::flag('\u{4}', "vlopdata", "show data received per Op code per VL"),
+    OwnOption::flag('\u{5}', "vlxmitflowctlerrors", "show flow control update errors per VL"),
+    OwnOption::flag('\u{6}', "vlxmitcounters", "show ticks waiting to transmit counters per VL"),
+    OwnOption::flag('\u{7}', "swportvlcong", "show sw port VL congestion"),
+    OwnOption::flag('\u{8}', "rcvcc", "show Rcv congestion control counters"),
+    OwnOption::flag('\u{9}', "slrcvfecn", "show SL Rcv FECN counters"),
+    OwnOption::flag('\u{a}', "slrcvbecn", "show SL Rcv BECN counters"),
+    OwnOption::flag('\u{b}', "xmitcc", "show Xmit congestion control counters"),
+    OwnOption::flag('\u{c}', "vlxmittimecc", "show VL Xmit Time congestion control counters"),
+    OwnOption::flag('c', "smplctl", "show samples control"),
+    OwnOption::flag('a', "all_ports", "show aggregated counters"),
+    OwnOption::flag('l', "loop_ports", "iterate through each port"),
+    OwnOption::flag('r', "reset_after_read", "reset counters after read").refused(NO_RESET),
+    OwnOption::flag('R', "Reset_only", "only reset counters").refused(NO_RESET),
 ];
 
 pub(super) const USAGE: Usage<'_> = Usage {
@@ -68,7 +68,7 @@ pub(super) const USAGE: Usage<'_> = Usage {
 
 /// Request of the command line.
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
-pub(super) struct Asked {
+pub(super) struct Request {
     /// Address of the node; `None` for the local port.
     pub(super) address: Option<String>,
     /// Port, or the first port of a list.
@@ -83,7 +83,7 @@ pub(super) struct Asked {
     pub(super) detail: Option<&'static Detail>,
 }
 
-impl Asked {
+impl Request {
     /// Parses the options and the operands.
     ///
     /// # Errors

@@ -3,32 +3,32 @@
 //! Used by `perfquery`.
 
 use super::details::SAMPLES_CONTROL;
-use super::options::{ALL_PORTS, Asked};
+use super::options::{ALL_PORTS, Request};
 use super::{Query, low};
-use crate::compat::diags::{Field, Halt, dump, tables};
+use crate::compat::diags::{Field, ToolError, dump, tables};
 use crate::mad::{Attribute as _, ClassPortInfo, NodeInfo, SwitchInfo};
 
 /// Node type of a switch.
 const SWITCH: u8 = 2;
 
 /// Prints the counters that the command line requests.
-pub(super) fn run(mut query: Query<'_>, asked: &Asked, port: i32) -> Result<(), Halt> {
+pub(super) fn run(mut query: Query<'_>, request: &Request, port: i32) -> Result<(), ToolError> {
     let is_all = port == ALL_PORTS;
     let mut emulates = false;
     if !query.has(ClassPortInfo::ALL_PORTS) && is_all {
-        if !asked.is_all_ports {
+        if !request.is_all_ports {
             return Err(query.session.fail("AllPortSelect not supported"));
         }
         emulates = true;
     }
-    if let Some(detail) = asked.detail {
+    if let Some(detail) = request.detail {
         return query.detail(detail, port);
     }
-    if asked.reads_samples {
+    if request.reads_samples {
         return samples(&mut query, port);
     }
-    let is_sum_of_all = emulates && !asked.is_loop;
-    let loops_all = emulates || asked.is_loop && (asked.is_all_ports || is_all);
+    let is_sum_of_all = emulates && !request.is_loop;
+    let loops_all = emulates || request.is_loop && (request.is_all_ports || is_all);
     let ports = if loops_all {
         let ports = all_ports(&mut query)?;
         if is_sum_of_all {
@@ -36,13 +36,13 @@ pub(super) fn run(mut query: Query<'_>, asked: &Asked, port: i32) -> Result<(), 
             query.session.warn("main", text);
         }
         ports
-    } else if asked.ports.len() > 1 {
-        asked.ports.clone()
+    } else if request.ports.len() > 1 {
+        request.ports.clone()
     } else {
         vec![port]
     };
     let is_sum =
-        is_sum_of_all || !loops_all && ports.len() > 1 && asked.is_all_ports && !asked.is_loop;
+        is_sum_of_all || !loops_all && ports.len() > 1 && request.is_all_ports && !request.is_loop;
     let fields = query.fields();
     if is_sum {
         return sum(&mut query, &ports, &fields);
@@ -56,7 +56,7 @@ pub(super) fn run(mut query: Query<'_>, asked: &Asked, port: i32) -> Result<(), 
 }
 
 /// Prints the sum of the counters of ports. A sum is limited to the maximum of its field.
-fn sum(query: &mut Query<'_>, ports: &[i32], fields: &[Field]) -> Result<(), Halt> {
+fn sum(query: &mut Query<'_>, ports: &[i32], fields: &[Field]) -> Result<(), ToolError> {
     let mut numbers = vec![0_u64; fields.len()];
     for port in ports {
         let bytes = query.read(*port)?;
@@ -82,7 +82,7 @@ fn print(query: &mut Query<'_>, port: i32, fields: &[Field], numbers: &[u64]) {
 }
 
 /// Returns the port numbers of the node. Port 0 counts only on a switch with an enhanced port 0.
-fn all_ports(query: &mut Query<'_>) -> Result<Vec<i32>, Halt> {
+fn all_ports(query: &mut Query<'_>) -> Result<Vec<i32>, ToolError> {
     let node = query.session.smp(&query.to, NodeInfo::ID, 0);
     let Some(node) = node.and_then(|bytes| NodeInfo::decode(&bytes).ok()) else {
         return Err(query.session.fail("smp query nodeinfo failed"));
@@ -103,7 +103,7 @@ fn all_ports(query: &mut Query<'_>) -> Result<Vec<i32>, Halt> {
     Ok((first..=i32::from(node.ports)).collect())
 }
 
-fn samples(query: &mut Query<'_>, port: i32) -> Result<(), Halt> {
+fn samples(query: &mut Query<'_>, port: i32) -> Result<(), ToolError> {
     let Some(bytes) = query.session.performance(&query.to, SAMPLES_CONTROL, low(port)) else {
         return Err(query.session.fail("sampctlquery"));
     };

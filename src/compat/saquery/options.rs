@@ -2,7 +2,7 @@
 //!
 //! Sends nothing. Used by `saquery`.
 
-use crate::compat::diags::{Own, Usage};
+use crate::compat::diags::{OwnOption, Usage};
 
 /// Letters of options that have only long names.
 pub(super) const SOURCE_TO_DESTINATION: char = '\u{1}';
@@ -113,47 +113,47 @@ pub(super) fn query(name: &str) -> Option<&'static Query> {
 const RECORDS: &str = "remove it: saquery then prints all records";
 const KEYS: &str = "remove it: rdmactl sends no key to subnet administration";
 
-const OPTIONS: [Own; 42] = [
-    Own::flag('p', "p", "get PathRecord info"),
-    Own::flag('N', "N", "get NodeRecord info"),
-    Own::flag('L', "L", "return the Lids of the name specified"),
-    Own::flag('l', "l", "return the unique Lid of the name specified"),
-    Own::flag('G', "G", "return the Guids of the name specified"),
-    Own::flag('O', "O", "return name for the Lid specified"),
-    Own::flag('U', "U", "return name for the Guid specified"),
-    Own::flag(
+const OPTIONS: [OwnOption; 42] = [
+    OwnOption::flag('p', "p", "get PathRecord info"),
+    OwnOption::flag('N', "N", "get NodeRecord info"),
+    OwnOption::flag('L', "L", "return the Lids of the name specified"),
+    OwnOption::flag('l', "l", "return the unique Lid of the name specified"),
+    OwnOption::flag('G', "G", "return the Guids of the name specified"),
+    OwnOption::flag('O', "O", "return name for the Lid specified"),
+    OwnOption::flag('U', "U", "return name for the Guid specified"),
+    OwnOption::flag(
         's',
         "s",
         "return the PortInfoRecords with isSM or isSMdisabled capability mask bit on",
     ),
-    Own::flag('g', "g", "get multicast group info"),
-    Own::flag(
+    OwnOption::flag('g', "g", "get multicast group info"),
+    OwnOption::flag(
         'm',
         "m",
         "get multicast member info (if multicast group specified, list member GIDs only for group \
          specified, for example 'saquery -m 0xC000')",
     ),
-    Own::flag('x', "x", "get LinkRecord info"),
-    Own::flag('c', "c", "get the SA's class port info"),
-    Own::flag('S', "S", "get ServiceRecord info")
+    OwnOption::flag('x', "x", "get LinkRecord info"),
+    OwnOption::flag('c', "c", "get the SA's class port info"),
+    OwnOption::flag('S', "S", "get ServiceRecord info")
         .refused("rdmactl fabric sm, for the subnet managers"),
-    Own::flag('I', "I", "get InformInfoRecord (subscription) info")
+    OwnOption::flag('I', "I", "get InformInfoRecord (subscription) info")
         .refused("rdmactl fabric sm, for the subnet managers"),
-    Own::flag('D', "list", "the node desc of the CA's"),
-    Own::valued(
+    OwnOption::flag('D', "list", "the node desc of the CA's"),
+    OwnOption::valued(
         SOURCE_TO_DESTINATION,
         "src-to-dst",
         "<src:dst>",
         "get a PathRecord for <src:dst> where src and dst are either node names or LIDs",
     ),
-    Own::valued(
+    OwnOption::valued(
         GIDS,
         "sgid-to-dgid",
         "<sgid-dgid>",
         "get a PathRecord for <sgid-dgid> where sgid and dgid are addresses in IPv6 format",
     ),
-    Own::valued(NODE_NAME_MAP, "node-name-map", "<file>", "specify a node name map file"),
-    Own::valued(
+    OwnOption::valued(NODE_NAME_MAP, "node-name-map", "<file>", "specify a node name map file"),
+    OwnOption::valued(
         '\u{4}',
         "smkey",
         "<val>",
@@ -162,36 +162,36 @@ const OPTIONS: [Own; 42] = [
          SM_Key == 0 (or \"untrusted\")",
     )
     .refused(KEYS),
-    Own::valued(FROM_LID, "slid", "<lid>", "Source LID (PathRecord)"),
-    Own::valued(TO_LID, "dlid", "<lid>", "Destination LID (PathRecord)"),
-    Own::valued('\u{7}', "mlid", "<lid>", "Multicast LID (MCMemberRecord)").refused(RECORDS),
-    Own::valued(FROM_GID, "sgid", "<gid>", "Source GID (IPv6 format) (PathRecord)"),
-    Own::valued(TO_GID, "dgid", "<gid>", "Destination GID (IPv6 format) (PathRecord)"),
-    Own::valued('\u{10}', "gid", "<gid>", "Port GID (MCMemberRecord)").refused(RECORDS),
-    Own::valued('\u{11}', "mgid", "<gid>", "Multicast GID (MCMemberRecord)").refused(RECORDS),
-    Own::valued('r', "reversible", "<val>", "Reversible path (PathRecord)"),
-    Own::valued('n', "numb_path", "<val>", "Number of paths (PathRecord)"),
-    Own::valued(
+    OwnOption::valued(FROM_LID, "slid", "<lid>", "Source LID (PathRecord)"),
+    OwnOption::valued(TO_LID, "dlid", "<lid>", "Destination LID (PathRecord)"),
+    OwnOption::valued('\u{7}', "mlid", "<lid>", "Multicast LID (MCMemberRecord)").refused(RECORDS),
+    OwnOption::valued(FROM_GID, "sgid", "<gid>", "Source GID (IPv6 format) (PathRecord)"),
+    OwnOption::valued(TO_GID, "dgid", "<gid>", "Destination GID (IPv6 format) (PathRecord)"),
+    OwnOption::valued('\u{10}', "gid", "<gid>", "Port GID (MCMemberRecord)").refused(RECORDS),
+    OwnOption::valued('\u{11}', "mgid", "<gid>", "Multicast GID (MCMemberRecord)").refused(RECORDS),
+    OwnOption::valued('r', "reversible", "<val>", "Reversible path (PathRecord)"),
+    OwnOption::valued('n', "numb_path", "<val>", "Number of paths (PathRecord)"),
+    OwnOption::valued(
         P_KEY,
         "pkey",
         "<val>",
         "P_Key (PathRecord, MCMemberRecord). If non-numeric value (like 'x') is specified then \
          saquery will prompt for a value",
     ),
-    Own::valued('Q', "qos_class", "<val>", "QoS Class (PathRecord)").refused(RECORDS),
-    Own::valued(SERVICE_LEVEL, "sl", "<val>", "Service level (PathRecord, MCMemberRecord)"),
-    Own::valued('M', "mtu", "<val>", "MTU and selector (PathRecord, MCMemberRecord)")
+    OwnOption::valued('Q', "qos_class", "<val>", "QoS Class (PathRecord)").refused(RECORDS),
+    OwnOption::valued(SERVICE_LEVEL, "sl", "<val>", "Service level (PathRecord, MCMemberRecord)"),
+    OwnOption::valued('M', "mtu", "<val>", "MTU and selector (PathRecord, MCMemberRecord)")
         .refused(RECORDS),
-    Own::valued('R', "rate", "<val>", "Rate and selector (PathRecord, MCMemberRecord)")
+    OwnOption::valued('R', "rate", "<val>", "Rate and selector (PathRecord, MCMemberRecord)")
         .refused(RECORDS),
-    Own::valued(
+    OwnOption::valued(
         '\u{14}',
         "pkt_lifetime",
         "<val>",
         "Packet lifetime and selector (PathRecord, MCMemberRecord)",
     )
     .refused(RECORDS),
-    Own::valued(
+    OwnOption::valued(
         'q',
         "qkey",
         "<val>",
@@ -199,16 +199,16 @@ const OPTIONS: [Own; 42] = [
          prompt for a value",
     )
     .refused(RECORDS),
-    Own::valued('T', "tclass", "<val>", "Traffic Class (PathRecord, MCMemberRecord)")
+    OwnOption::valued('T', "tclass", "<val>", "Traffic Class (PathRecord, MCMemberRecord)")
         .refused(RECORDS),
-    Own::valued('F', "flow_label", "<val>", "Flow Label (PathRecord, MCMemberRecord)")
+    OwnOption::valued('F', "flow_label", "<val>", "Flow Label (PathRecord, MCMemberRecord)")
         .refused(RECORDS),
-    Own::valued('H', "hop_limit", "<val>", "Hop limit (PathRecord, MCMemberRecord)")
+    OwnOption::valued('H', "hop_limit", "<val>", "Hop limit (PathRecord, MCMemberRecord)")
         .refused(RECORDS),
-    Own::valued('\u{15}', "scope", "<val>", "Scope (MCMemberRecord)").refused(RECORDS),
-    Own::valued('J', "join_state", "<val>", "Join state (MCMemberRecord)").refused(RECORDS),
-    Own::valued('X', "proxy_join", "<val>", "Proxy join (MCMemberRecord)").refused(RECORDS),
-    Own::valued('\u{16}', "service_id", "<val>", "ServiceID (PathRecord)").refused(RECORDS),
+    OwnOption::valued('\u{15}', "scope", "<val>", "Scope (MCMemberRecord)").refused(RECORDS),
+    OwnOption::valued('J', "join_state", "<val>", "Join state (MCMemberRecord)").refused(RECORDS),
+    OwnOption::valued('X', "proxy_join", "<val>", "Proxy join (MCMemberRecord)").refused(RECORDS),
+    OwnOption::valued('\u{16}', "service_id", "<val>", "ServiceID (PathRecord)").refused(RECORDS),
 ];
 
 pub(super) const USAGE: Usage<'_> = Usage {

@@ -5,8 +5,8 @@
 use super::options::{Operation, Print};
 use super::records;
 use super::table::Conditions;
-use super::{Asked, PathQuery};
-use crate::compat::diags::{Halt, NodeNames, PortId, Session, dump_port_info};
+use super::{PathQuery, SaRequest};
+use crate::compat::diags::{NodeNames, PortId, Session, ToolError, dump_port_info};
 use crate::compat::number::parse_any;
 use crate::mad::{
     Attribute as _, LinkRecord, Method, NodeRecord, PortInfo, PortInfoRecord, read_bits,
@@ -36,7 +36,7 @@ pub(super) struct Administration<'job> {
 
 impl Administration<'_> {
     /// Sends the request of the command line and prints the reply.
-    pub(super) fn run(&mut self, asked: &Asked) -> Result<(), Halt> {
+    pub(super) fn run(&mut self, asked: &SaRequest) -> Result<(), ToolError> {
         let operand = |at: usize| asked.operands.get(at).map(String::as_str);
         let lid = |key: &Key| key.lid;
         match asked.operation {
@@ -86,14 +86,14 @@ impl Administration<'_> {
         self.print(&format!("{text}\t\tNodeDescription.........{name}\n"));
     }
 
-    fn class_port_info(&mut self) -> Result<(), Halt> {
+    fn class_port_info(&mut self) -> Result<(), ToolError> {
         let record = self.administration()?;
         self.print(&records::print("SA ClassPortInfo:", &record, records::CLASS_PORT_INFO));
         Ok(())
     }
 
     /// Requests the `ClassPortInfo` of subnet administration.
-    fn administration(&mut self) -> Result<Vec<u8>, Halt> {
+    fn administration(&mut self) -> Result<Vec<u8>, ToolError> {
         match self.ask(Method::GET, CLASS_PORT_INFO, &Conditions::default()) {
             Ok(records) => Ok(records.into_iter().next().unwrap_or_default()),
             Err(halt) => {
@@ -103,7 +103,7 @@ impl Administration<'_> {
         }
     }
 
-    fn ports(&mut self, word: Option<&str>) -> Result<(), Halt> {
+    fn ports(&mut self, word: Option<&str>) -> Result<(), ToolError> {
         let mut conditions = Conditions::default();
         if let Some(word) = word {
             let key = self.key(word)?;
@@ -124,7 +124,7 @@ impl Administration<'_> {
         Ok(())
     }
 
-    fn links(&mut self, from: Option<&str>, to: Option<&str>) -> Result<(), Halt> {
+    fn links(&mut self, from: Option<&str>, to: Option<&str>) -> Result<(), ToolError> {
         let mut conditions = Conditions::default();
         // Bits and offsets of the LID and of the port at each end.
         for (word, lid, port) in [(from, (0, 0), (1, 2)), (to, (3, 4), (2, 3))] {
@@ -141,7 +141,7 @@ impl Administration<'_> {
         Ok(())
     }
 
-    fn paths(&mut self, path: &PathQuery) -> Result<(), Halt> {
+    fn paths(&mut self, path: &PathQuery) -> Result<(), ToolError> {
         let (mut from, mut to) = (path.from_lid, path.to_lid);
         if let Some((source, destination)) = &path.ends {
             if !source.is_empty() {
@@ -181,7 +181,7 @@ impl Administration<'_> {
         Ok(())
     }
 
-    fn switches(&mut self, word: Option<&str>) -> Result<(), Halt> {
+    fn switches(&mut self, word: Option<&str>) -> Result<(), ToolError> {
         let administration = self.administration()?;
         let has_top = read_bits(&administration, 32, 27) & MULTICAST_TOP != 0;
         let conditions = self.of_lid(word)?;
@@ -201,7 +201,7 @@ impl Administration<'_> {
         Ok(())
     }
 
-    fn managers(&mut self, word: Option<&str>) -> Result<(), Halt> {
+    fn managers(&mut self, word: Option<&str>) -> Result<(), ToolError> {
         let conditions = self.of_lid(word)?;
         for record in self.table(SM_INFO_RECORD, &conditions)? {
             let title = "SMInfoRecord dump:\n\t\tRID";
@@ -211,7 +211,7 @@ impl Administration<'_> {
     }
 
     /// Returns the condition that a record has a LID; no condition without a word.
-    fn of_lid(&mut self, word: Option<&str>) -> Result<Conditions, Halt> {
+    fn of_lid(&mut self, word: Option<&str>) -> Result<Conditions, ToolError> {
         let mut conditions = Conditions::default();
         if let Some(word) = word {
             let key = self.key(word)?;
@@ -221,7 +221,7 @@ impl Administration<'_> {
     }
 
     /// Prints the ports with a subnet manager, and the ports that refuse a subnet manager.
-    fn manager_ports(&mut self) -> Result<(), Halt> {
+    fn manager_ports(&mut self) -> Result<(), ToolError> {
         for (title, bit) in [("IsSM ports\n", 1), ("\nIsSMdisabled ports\n", 10)] {
             let mut conditions = Conditions::with_modifier(1 << 31);
             conditions.set(7, PORT_INFO + 20, &(1_u32 << bit).to_be_bytes());
@@ -234,7 +234,7 @@ impl Administration<'_> {
         Ok(())
     }
 
-    fn list_nodes(&mut self, print: Print, word: Option<&str>) -> Result<(), Halt> {
+    fn list_nodes(&mut self, print: Print, word: Option<&str>) -> Result<(), ToolError> {
         let found = self.table(NodeRecord::ID, &Conditions::default())?;
         if print == Print::Names {
             self.print("   LID \"name\"\n================\n");
@@ -264,7 +264,7 @@ impl Administration<'_> {
         Ok(())
     }
 
-    fn members(&mut self, word: Option<&str>) -> Result<(), Halt> {
+    fn members(&mut self, word: Option<&str>) -> Result<(), ToolError> {
         let members = self.table(MULTICAST_RECORD, &Conditions::default())?;
         let nodes = self.table(NodeRecord::ID, &Conditions::default())?;
         for record in members {
@@ -289,7 +289,7 @@ impl Administration<'_> {
     }
 
     /// Parses `LID/PORT/PORT`; the LID may be a name.
-    fn key(&mut self, word: &str) -> Result<Key, Halt> {
+    fn key(&mut self, word: &str) -> Result<Key, ToolError> {
         let mut parts = word.split('/');
         let lid = self.lid(parts.next().unwrap_or_default())?;
         let mut number = || {
@@ -304,7 +304,7 @@ impl Administration<'_> {
     }
 
     /// Returns the LID for a word: a number, or the description of a node.
-    fn lid(&mut self, word: &str) -> Result<u16, Halt> {
+    fn lid(&mut self, word: &str) -> Result<u16, ToolError> {
         if word.starts_with(|it: char| it.is_ascii_alphabetic()) {
             let nodes = self.table(NodeRecord::ID, &Conditions::default())?;
             let found = nodes.iter().find(|node| text(description(node)) == word.as_bytes());
@@ -315,14 +315,14 @@ impl Administration<'_> {
                 "Failed to find lid for \"{word}\": Machine is not on the network\n"
             ));
             self.session.out.code = NOT_IN_NETWORK;
-            return Err(Halt::Said);
+            return Err(ToolError::Said);
         }
         match u16::try_from(parse_any(word)) {
             Ok(lid) if lid != 0 => Ok(lid),
             _ => {
                 self.session.out.warn(format!("Invalid lid specified: \"{word}\"\n"));
                 self.session.out.code = INVALID;
-                Err(Halt::Said)
+                Err(ToolError::Said)
             }
         }
     }

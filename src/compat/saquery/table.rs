@@ -3,7 +3,7 @@
 //! Prints only failures. Used by `saquery`.
 
 use super::queries::Administration;
-use crate::compat::diags::Halt;
+use crate::compat::diags::ToolError;
 use crate::mad::{Class, Header, MAD_BYTES, Method};
 use crate::source::MadError;
 
@@ -47,7 +47,7 @@ impl Administration<'_> {
         &mut self,
         attribute: u16,
         conditions: &Conditions,
-    ) -> Result<Vec<Vec<u8>>, Halt> {
+    ) -> Result<Vec<Vec<u8>>, ToolError> {
         self.ask(Method::GET_TABLE, attribute, conditions)
     }
 
@@ -57,7 +57,7 @@ impl Administration<'_> {
         method: Method,
         attribute: u16,
         conditions: &Conditions,
-    ) -> Result<Vec<Vec<u8>>, Halt> {
+    ) -> Result<Vec<Vec<u8>>, ToolError> {
         let mut mad = [0; MAD_BYTES];
         let class = Class::SUBNET_ADMINISTRATION;
         Header::request(class, method, attribute, conditions.modifier).encode(&mut mad);
@@ -69,12 +69,12 @@ impl Administration<'_> {
             Err(MadError::Refused(status)) => {
                 self.session.out.warn(refusal(status.0));
                 self.session.out.code = IO;
-                Err(Halt::Said)
+                Err(ToolError::Said)
             }
             Err(_) => {
                 self.session.out.warn("Query SA failed: Connection timed out\n");
                 self.session.out.code = TIMED_OUT;
-                Err(Halt::Said)
+                Err(ToolError::Said)
             }
         }
     }

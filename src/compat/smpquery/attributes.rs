@@ -3,7 +3,7 @@
 //! Used by `smpquery`.
 
 use super::Query;
-use crate::compat::diags::{Halt, dump, dump_port_info, tables};
+use crate::compat::diags::{ToolError, dump, dump_port_info, tables};
 use crate::mad::{Attribute as _, NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
 /// Attributes without a codec.
@@ -18,14 +18,14 @@ const HAS_PORT_INFO_EXTENDED: u16 = 1 << 1;
 /// Node type of a switch.
 const SWITCH: u8 = 2;
 
-pub(super) fn node_info(mut query: Query<'_>) -> Result<(), Halt> {
+pub(super) fn node_info(mut query: Query<'_>) -> Result<(), ToolError> {
     let bytes = query.ask(NodeInfo::ID, 0, "node info query failed")?;
     let text = format!("# Node info: {}\n{}", query.to, dump(&bytes, tables::NODE_INFO));
     query.session.out.print(text);
     Ok(())
 }
 
-pub(super) fn node_description(mut query: Query<'_>) -> Result<(), Halt> {
+pub(super) fn node_description(mut query: Query<'_>) -> Result<(), ToolError> {
     let bytes = query.ask(NodeInfo::ID, 0, "node info query failed")?;
     let guid = NodeInfo::decode(&bytes).unwrap_or_default().node_guid;
     let bytes = query.ask(NodeDescription::ID, 0, "node desc query failed")?;
@@ -36,7 +36,7 @@ pub(super) fn node_description(mut query: Query<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-pub(super) fn port_info(mut query: Query<'_>) -> Result<(), Halt> {
+pub(super) fn port_info(mut query: Query<'_>) -> Result<(), ToolError> {
     let speeds = if query.has_extended_speeds { EXTENDED_SPEEDS } else { 0 };
     let modifier = query.modifier() | speeds;
     let bytes = query.ask(PortInfo::ID, modifier, "port info query failed")?;
@@ -47,7 +47,7 @@ pub(super) fn port_info(mut query: Query<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-pub(super) fn port_info_extended(mut query: Query<'_>) -> Result<(), Halt> {
+pub(super) fn port_info_extended(mut query: Query<'_>) -> Result<(), ToolError> {
     if !has_port_info_extended(&mut query)? {
         return Err(query.failed("port info extended not supported"));
     }
@@ -62,7 +62,7 @@ pub(super) fn port_info_extended(mut query: Query<'_>) -> Result<(), Halt> {
 
 /// True if the port reports support for the attribute. The original prints failures of this check
 /// without the name of the operation.
-fn has_port_info_extended(query: &mut Query<'_>) -> Result<bool, Halt> {
+fn has_port_info_extended(query: &mut Query<'_>) -> Result<bool, ToolError> {
     const FUNCTION: &str = "is_port_info_extended_supported";
     let Some(bytes) = query.session.smp(&query.to, NodeInfo::ID, 0) else {
         return Err(query.session.fail("node info query failed"));
@@ -88,14 +88,14 @@ fn has_port_info_extended(query: &mut Query<'_>) -> Result<bool, Halt> {
     Ok(has)
 }
 
-pub(super) fn switch_info(mut query: Query<'_>) -> Result<(), Halt> {
+pub(super) fn switch_info(mut query: Query<'_>) -> Result<(), ToolError> {
     let bytes = query.ask(SwitchInfo::ID, 0, "switch info query failed")?;
     let text = format!("# Switch info: {}\n{}", query.to, dump(&bytes, tables::SWITCH_INFO));
     query.session.out.print(text);
     Ok(())
 }
 
-pub(super) fn mellanox_port_info(mut query: Query<'_>) -> Result<(), Halt> {
+pub(super) fn mellanox_port_info(mut query: Query<'_>) -> Result<(), ToolError> {
     let modifier = query.modifier();
     let message = "Mellanox ext port info query failed";
     let bytes = query.ask(MELLANOX_PORT_INFO, modifier, message)?;

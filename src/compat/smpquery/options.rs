@@ -3,7 +3,7 @@
 //! Sends nothing. Used by `smpquery`.
 
 use super::{Query, attributes, tables};
-use crate::compat::diags::{Halt, Own, Usage};
+use crate::compat::diags::{OwnOption, ToolError, Usage};
 
 /// Letter of an option that has only a long name.
 pub(super) const NODE_NAME_MAP: char = '\u{1}';
@@ -12,7 +12,7 @@ pub(super) const NODE_NAME_MAP: char = '\u{1}';
 pub(super) struct Operation {
     pub(super) name: &'static str,
     pub(super) alias: &'static str,
-    pub(super) run: fn(Query<'_>) -> Result<(), Halt>,
+    pub(super) run: fn(Query<'_>) -> Result<(), ToolError>,
 }
 
 pub(super) const OPERATIONS: [Operation; 10] = [
@@ -28,11 +28,11 @@ pub(super) const OPERATIONS: [Operation; 10] = [
     Operation { name: "MlnxExtPortInfo", alias: "MEPI", run: attributes::mellanox_port_info },
 ];
 
-const OPTIONS: [Own; 3] = [
-    Own::flag('c', "combined", "use Combined route address argument")
+const OPTIONS: [OwnOption; 3] = [
+    OwnOption::flag('c', "combined", "use Combined route address argument")
         .refused("write the whole route from this port: smpquery -D OPERATION 0,1,12"),
-    Own::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
-    Own::flag('x', "extended", "use extended speeds"),
+    OwnOption::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
+    OwnOption::flag('x', "extended", "use extended speeds"),
 ];
 
 pub(super) const USAGE: Usage<'_> = Usage {

@@ -3,7 +3,7 @@
 //! Used by `smpquery`.
 
 use super::Query;
-use crate::compat::diags::Halt;
+use crate::compat::diags::ToolError;
 use crate::mad::{Attribute as _, NodeInfo, PartitionBlock, PortInfo, SwitchInfo, read_bits};
 
 /// Attributes without a codec.
@@ -18,7 +18,7 @@ const WEIGHTS: u8 = 32;
 const SWITCH: u8 = 2;
 
 /// Requests the node, and checks that the port number is valid.
-fn node_with_port(query: &mut Query<'_>) -> Result<NodeInfo, Halt> {
+fn node_with_port(query: &mut Query<'_>) -> Result<NodeInfo, ToolError> {
     let bytes = query.ask(NodeInfo::ID, 0, "node info query failed")?;
     let node = NodeInfo::decode(&bytes).unwrap_or_default();
     if query.port > i32::from(node.ports) {
@@ -27,7 +27,7 @@ fn node_with_port(query: &mut Query<'_>) -> Result<NodeInfo, Halt> {
     Ok(node)
 }
 
-pub(super) fn partition_keys(mut query: Query<'_>) -> Result<(), Halt> {
+pub(super) fn partition_keys(mut query: Query<'_>) -> Result<(), ToolError> {
     let node = node_with_port(&mut query)?;
     let count = if node.node_type == SWITCH && query.port != 0 {
         let bytes = query.ask(SwitchInfo::ID, 0, "switch info failed")?;
@@ -54,7 +54,7 @@ pub(super) fn partition_keys(mut query: Query<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-pub(super) fn virtual_lanes(mut query: Query<'_>) -> Result<(), Halt> {
+pub(super) fn virtual_lanes(mut query: Query<'_>) -> Result<(), ToolError> {
     let node = node_with_port(&mut query)?;
     let levels = (0..16).map(|level| format!("{level:2}|")).collect::<Vec<_>>().concat();
     let head = format!("# SL2VL table: {}\n#                 SL: |{levels}\n", query.to);
@@ -67,7 +67,7 @@ pub(super) fn virtual_lanes(mut query: Query<'_>) -> Result<(), Halt> {
 }
 
 /// Prints the virtual lanes of packets from one port to another.
-fn lanes(query: &mut Query<'_>, from: i32, to: i32) -> Result<(), Halt> {
+fn lanes(query: &mut Query<'_>, from: i32, to: i32) -> Result<(), ToolError> {
     let modifier = (from << 8 | to).cast_unsigned();
     let bytes = query.ask(SL_TO_VL, modifier, "slvl query failed")?;
     let lane = |level: usize| format!("{:2}|", read_bits(&bytes, level * 4, 4));
@@ -76,7 +76,7 @@ fn lanes(query: &mut Query<'_>, from: i32, to: i32) -> Result<(), Halt> {
     Ok(())
 }
 
-pub(super) fn arbitration(mut query: Query<'_>) -> Result<(), Halt> {
+pub(super) fn arbitration(mut query: Query<'_>) -> Result<(), ToolError> {
     // Port 0 of a switch has tables only if it is an enhanced port. Other nodes treat 0 as the
     // port that received the request.
     if query.port == 0 {
@@ -103,7 +103,7 @@ pub(super) fn arbitration(mut query: Query<'_>) -> Result<(), Halt> {
 }
 
 /// Prints a table of weights, which has up to two blocks.
-fn weights(query: &mut Query<'_>, name: &str, block: u32, entries: u8) -> Result<(), Halt> {
+fn weights(query: &mut Query<'_>, name: &str, block: u32, entries: u8) -> Result<(), ToolError> {
     if entries == 0 {
         return Ok(());
     }
@@ -129,7 +129,7 @@ fn weights(query: &mut Query<'_>, name: &str, block: u32, entries: u8) -> Result
     Ok(())
 }
 
-pub(super) fn guids(mut query: Query<'_>) -> Result<(), Halt> {
+pub(super) fn guids(mut query: Query<'_>) -> Result<(), ToolError> {
     let bytes = query.ask(PortInfo::ID, 0, "port info failed")?;
     let count = usize::from(PortInfo::decode(&bytes).unwrap_or_default().guid_entries);
     for first in (0..count).step_by(GUIDS) {

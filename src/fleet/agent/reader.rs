@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::super::budget::Share;
-use super::followed::{FollowError, Followed, report_of};
+use super::super::memory_budget::MemoryShare;
+use super::delta_receiver::{DeltaError, DeltaReceiver, report_of};
 use crate::clock::{self, Deadline};
-use crate::fleet::timed::Timed;
+use crate::fleet::deadline_reader::DeadlineReader;
 use crate::model::probe::{StepError, StepResult};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::source::Recording;
@@ -17,16 +17,16 @@ use crate::wire::limits::RECORDING;
 use crate::wire::{BASE_LIMIT, FrameReader, FromAgent, Loss, Process, REPORT_LIMIT, WireError};
 
 /// Time without a message until an agent with a worker is checked.
-pub(super) const SILENCE: Duration = Duration::from_secs(2);
+pub(super) const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(2);
 
 /// Interval at which a waiting thread checks that the agent still sends.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Minimum time limit of a read, so that data that arrived before the deadline is still read.
 const MIN: Duration = Duration::from_millis(5);
 
 /// Frames of an agent.
-type Reader = FrameReader<BufReader<Timed>>;
+type Reader = FrameReader<BufReader<DeadlineReader>>;
 
 /// Data that has arrived from an agent.
 ///
@@ -38,9 +38,9 @@ pub(super) struct Inbox {
     state: Mutex<State>,
     changed: Condvar,
     /// Last report of an agent that is queried repeatedly.
-    followed: Mutex<Option<Followed>>,
+    delta_receiver: Mutex<Option<DeltaReceiver>>,
     /// Memory of the last report.
-    share: Mutex<Share>,
+    share: Mutex<MemoryShare>,
 }
 
 /// JSON of a report.
@@ -61,9 +61,9 @@ pub(super) struct State {
     /// Pieces of a report or recording so far.
     text: String,
     /// Memory of the pieces.
-    text_share: Share,
+    text_share: MemoryShare,
     pub(super) process: Option<Process>,
-    pub(super) heard: Instant,
+    pub(super) last_message: Instant,
     pub(super) loss: Option<Loss>,
     /// Reason why no more data arrives.
     pub(super) broken: Option<HostFailure>,
@@ -75,7 +75,7 @@ pub(super) struct State {
 }
 
 impl Inbox {
-    pub(super) fn new(stream: BufReader<Timed>) -> Self {
+    pub(super) fn new(stream: BufReader<DeadlineReader>) -> Self {
         let state = State {
             listens: false,
             replies: HashMap::new(),
@@ -83,9 +83,9 @@ impl Inbox {
             report: None,
             recording: None,
             text: String::new(),
-            text_share: Share::default(),
+            text_share: MemoryShare::default(),
             process: None,
-            heard: clock::now(),
+            last_message: clock::now(),
             loss: None,
             broken: None,
             ended: false,
@@ -96,7 +96,7 @@ impl Inbox {
             reader: Mutex::new(Some(FrameReader::new(stream))),
             state: Mutex::new(state),
             changed: Condvar::new(),
-            followed: Mutex::default(),
+            delta_receiver: Mutex::default(),
             share: Mutex::default(),
         }
     }
@@ -142,18 +142,18 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `look` returns a value. Returns `None` at the deadline, or if no more data
+    /// Waits until `check` returns a value. Returns `None` at the deadline, or if no more data
     /// arrives.
     pub(super) fn wait<T>(
         &self,
         deadline: Deadline,
-        mut look: impl FnMut(&mut State) -> Option<T>,
+        mut check: impl FnMut(&mut State) -> Option<T>,
     ) -> Option<T> {
         let mut state = self.lock();
         let deadline =
             if state.listens { deadline } else { Deadline::after(deadline.remaining().max(MIN)) };
         loop {
-            if let Some(found) = look(&mut state) {
+            if let Some(found) = check(&mut state) {
                 return Some(found);
             }
             let left = deadline.remaining();
@@ -161,7 +161,7 @@ impl Inbox {
                 return None;
             }
             state = if state.listens {
-                let waited = self.changed.wait_timeout(state, left.min(LOOK_AGAIN));
+                let waited = self.changed.wait_timeout(state, left.min(CHECK_INTERVAL));
                 waited.unwrap_or_else(PoisonError::into_inner).0
             } else {
                 drop(state);
@@ -184,18 +184,20 @@ impl Inbox {
 
     pub(super) fn report(&self, deadline: Deadline) -> Option<HostReport> {
         let text = self.wait(deadline, |state| state.report.take())?;
-        let followed = &mut *self.followed();
+        let delta_receiver = &mut *self.delta_receiver();
         let share = &mut *self.share.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = match (text, followed) {
-            (ReportText::Whole(text), Some(followed)) => followed.take_whole(text, share),
+        let made = match (text, delta_receiver) {
+            (ReportText::Whole(text), Some(delta_receiver)) => {
+                delta_receiver.take_whole(text, share)
+            }
             (ReportText::Whole(text), None) => {
                 // The report outlives the agent.
                 report_of(&text, share).inspect(|_| share.keep())
             }
-            (ReportText::Change(base, text), Some(followed)) => {
-                followed.take_change(base, &text, share)
+            (ReportText::Change(base, text), Some(delta_receiver)) => {
+                delta_receiver.take_change(base, &text, share)
             }
-            (ReportText::Change(..), None) => Err(FollowError::NotAsked),
+            (ReportText::Change(..), None) => Err(DeltaError::NotAsked),
         };
         // The memory of the pieces is free again.
         let _ = self.lock().text_share.resize(0);
@@ -204,12 +206,12 @@ impl Inbox {
 
     /// Keeps the reports from now on, so that the agent may send deltas. Returns the number of
     /// the kept report.
-    pub(super) fn follow(&self) -> u64 {
-        self.followed().get_or_insert_default().base()
+    pub(super) fn enable_deltas(&self) -> u64 {
+        self.delta_receiver().get_or_insert_default().base()
     }
 
-    fn followed(&self) -> MutexGuard<'_, Option<Followed>> {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn delta_receiver(&self) -> MutexGuard<'_, Option<DeltaReceiver>> {
+        self.delta_receiver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn recording(&self, deadline: Deadline) -> Option<Recording> {
@@ -233,7 +235,7 @@ impl Inbox {
     ) -> Option<Result<StepResult, StepError>> {
         let found = self.wait(deadline, |state| match state.replies.remove(&id) {
             Some(reply) => Some(Some(reply)),
-            None => (state.loss.is_some() || state.is_silent()).then_some(None),
+            None => (state.loss.is_some() || state.is_unresponsive()).then_some(None),
         });
         self.lock().awaited.remove(&id);
         found.flatten()
@@ -271,14 +273,14 @@ impl Inbox {
 
     /// Returns the time since the last message, without the time in which this process did not
     /// run.
-    pub(super) fn silence(&self) -> Duration {
-        clock::silence_since(self.lock().heard)
+    pub(super) fn idle_time(&self) -> Duration {
+        clock::awake_time_since(self.lock().last_message)
     }
 
     /// True if there is a reason to check the agent.
-    pub(super) fn is_suspect(&self) -> bool {
+    pub(super) fn needs_check(&self) -> bool {
         let state = self.lock();
-        state.loss.is_some() || state.broken.is_some() || state.is_silent()
+        state.loss.is_some() || state.broken.is_some() || state.is_unresponsive()
     }
 }
 
@@ -287,8 +289,8 @@ impl State {
         self.broken.is_some() || self.ended
     }
 
-    fn is_silent(&self) -> bool {
-        self.beats && clock::silence_since(self.heard) > SILENCE
+    fn is_unresponsive(&self) -> bool {
+        self.beats && clock::awake_time_since(self.last_message) > UNRESPONSIVE_AFTER
     }
 
     /// Adds a piece, up to a limit. Returns the whole text after the last piece.
@@ -309,7 +311,7 @@ impl State {
     }
 
     fn take(&mut self, message: FromAgent) {
-        self.heard = clock::now();
+        self.last_message = clock::now();
         let is_first = self.frames == 0;
         self.frames += 1;
         if is_first != matches!(message, FromAgent::Hello(_)) {
@@ -358,7 +360,7 @@ fn reason_of(error: &WireError) -> Reason {
 }
 
 /// Parses a recording. The share then holds its memory.
-fn recording_of(text: &str, share: &mut Share) -> Result<Recording, FollowError> {
+fn recording_of(text: &str, share: &mut MemoryShare) -> Result<Recording, DeltaError> {
     share.resize(RECORDING.check(text.as_bytes())?)?;
     Ok(serde_json::from_str(text)?)
 }

@@ -9,11 +9,11 @@ use crate::names;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSetError {
     expression: Vec<char>,
-    fault: Fault,
+    fault: HostSetFault,
 }
 
 impl HostSetError {
-    pub(super) fn new(expression: &str, fault: Fault) -> Self {
+    pub(super) fn new(expression: &str, fault: HostSetFault) -> Self {
         // A control character of a file must not reach the terminal.
         let visible = |c: char| if c.is_control() { '?' } else { c };
         Self { expression: expression.chars().map(visible).collect(), fault }
@@ -61,7 +61,7 @@ impl std::error::Error for HostSetError {}
 
 /// Error in an expression, before the expression is attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct HostSetFault {
     span: Range<usize>,
     message: String,
     fix: Option<String>,
@@ -69,7 +69,7 @@ pub(super) struct Fault {
     within: Option<Box<HostSetError>>,
 }
 
-impl Fault {
+impl HostSetFault {
     /// Returns an error over a span of columns, counted from 0.
     pub(super) fn new(span: impl RangeBounds<usize>, message: impl Into<String>) -> Self {
         use std::ops::Bound::{Excluded, Included, Unbounded};

@@ -13,19 +13,19 @@ pub trait Lookup {
     ///
     /// # Errors
     /// The group does not exist, or its content cannot be determined.
-    fn group(&self, group: &GroupName) -> Result<Found, LookupError>;
+    fn group(&self, group: &GroupName) -> Result<ResolvedLines, LookupError>;
 
     /// Returns the hosts of the file after a `^`.
     ///
     /// # Errors
     /// The file cannot be read, or contains no hosts.
-    fn file(&self, name: &str) -> Result<Found, LookupError>;
+    fn file(&self, name: &str) -> Result<ResolvedLines, LookupError>;
 
     /// Returns the hosts on stdin.
     ///
     /// # Errors
     /// Stdin cannot be read.
-    fn stdin(&self) -> Result<Found, LookupError>;
+    fn stdin(&self) -> Result<ResolvedLines, LookupError>;
 }
 
 /// Name of a group: `@group` or `@source:group`.
@@ -53,16 +53,16 @@ impl fmt::Display for GroupName {
 
 /// Lines that together are the hosts. A known empty group has no lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ResolvedLines {
     /// Lines. Each is a separate host set.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ResolvedLine>,
     /// Terms that the lines may contain.
-    pub within: Within,
+    pub within: AllowedTerms,
 }
 
 /// Host set with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct ResolvedLine {
     /// The host set.
     pub text: String,
     /// File and line, or the command, for errors.
@@ -71,7 +71,7 @@ pub struct Line {
 
 /// Terms that the found lines may contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Within {
+pub enum AllowedTerms {
     /// Hosts only.
     Hosts,
     /// Hosts and groups. Groups without a source belong to this source.
@@ -112,7 +112,7 @@ impl std::error::Error for LookupError {}
 
 /// Error in a line that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LineError {
+pub struct ResolvedLineError {
     /// Place of the line.
     pub place: String,
     /// Error in its host set.
@@ -120,18 +120,18 @@ pub struct LineError {
 }
 
 /// Rejects all groups and files: for text that must not refer to other data.
-pub(super) struct Nowhere;
+pub(super) struct NoLookup;
 
-impl Lookup for Nowhere {
-    fn group(&self, _: &GroupName) -> Result<Found, LookupError> {
+impl Lookup for NoLookup {
+    fn group(&self, _: &GroupName) -> Result<ResolvedLines, LookupError> {
         Err(LookupError::new("groups are not allowed here").fix("write the hosts"))
     }
 
-    fn file(&self, _: &str) -> Result<Found, LookupError> {
+    fn file(&self, _: &str) -> Result<ResolvedLines, LookupError> {
         Err(LookupError::new("files are not allowed here").fix("write the hosts"))
     }
 
-    fn stdin(&self) -> Result<Found, LookupError> {
+    fn stdin(&self) -> Result<ResolvedLines, LookupError> {
         Err(LookupError::new("`-` means standard input, which is not allowed here")
             .fix("to remove hosts, write `!`"))
     }

@@ -1,7 +1,7 @@
 //! Numbers in one pair of brackets: `[01-16,20-30/2]`.
 
 use super::cursor::Cursor;
-use super::error::Fault;
+use super::error::HostSetFault;
 
 /// Numbers from `low` to `high` in steps of `step`, each padded to `width` digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,10 @@ impl Numbers {
 }
 
 /// Reads the ranges after `[`, up to and including `]`.
-pub(super) fn read_bracket(cursor: &mut Cursor<'_>, open: usize) -> Result<Vec<Numbers>, Fault> {
+pub(super) fn read_bracket(
+    cursor: &mut Cursor<'_>,
+    open: usize,
+) -> Result<Vec<Numbers>, HostSetFault> {
     let mut ranges = Vec::new();
     loop {
         cursor.skip_while(char::is_whitespace);
@@ -43,8 +46,10 @@ pub(super) fn read_bracket(cursor: &mut Cursor<'_>, open: usize) -> Result<Vec<N
                 return Ok(ranges);
             }
             Some(c) => {
-                let fault =
-                    Fault::new(cursor.at..=cursor.at, format!("`{c}` is not allowed in a range"));
+                let fault = HostSetFault::new(
+                    cursor.at..=cursor.at,
+                    format!("`{c}` is not allowed in a range"),
+                );
                 return Err(fault.fix("write [1-3], [1,5] or [1-9/2]"));
             }
             None => return Err(unclosed(open, cursor)),
@@ -52,7 +57,7 @@ pub(super) fn read_bracket(cursor: &mut Cursor<'_>, open: usize) -> Result<Vec<N
     }
 }
 
-fn read_range(cursor: &mut Cursor<'_>, open: usize) -> Result<Numbers, Fault> {
+fn read_range(cursor: &mut Cursor<'_>, open: usize) -> Result<Numbers, HostSetFault> {
     let start = cursor.at;
     let (low_text, low) = read_number(cursor, open)?;
     cursor.skip_while(char::is_whitespace);
@@ -64,11 +69,11 @@ fn read_range(cursor: &mut Cursor<'_>, open: usize) -> Result<Numbers, Fault> {
     let bounds = start..cursor.at;
     if padding(&high_text) > 0 && low_text.len() != high_text.len() {
         let width = high_text.len();
-        return Err(Fault::new(bounds, "the bounds have different widths")
+        return Err(HostSetFault::new(bounds, "the bounds have different widths")
             .fix(format!("write [{low:0width$}-{high:0width$}] or [{low}-{high}]")));
     }
     if high < low {
-        return Err(Fault::new(bounds, "the range is descending")
+        return Err(HostSetFault::new(bounds, "the range is descending")
             .fix(format!("write [{high_text}-{low_text}]")));
     }
     cursor.skip_while(char::is_whitespace);
@@ -76,7 +81,7 @@ fn read_range(cursor: &mut Cursor<'_>, open: usize) -> Result<Numbers, Fault> {
         cursor.skip_while(char::is_whitespace);
         let at = cursor.at;
         match read_number(cursor, open)? {
-            (_, 0) => return Err(Fault::new(at..cursor.at, "the step must not be 0")),
+            (_, 0) => return Err(HostSetFault::new(at..cursor.at, "the step must not be 0")),
             (_, step) => step,
         }
     } else {
@@ -85,23 +90,23 @@ fn read_range(cursor: &mut Cursor<'_>, open: usize) -> Result<Numbers, Fault> {
     Ok(Numbers { low, high, step, width: padding(&low_text) })
 }
 
-fn read_number(cursor: &mut Cursor<'_>, open: usize) -> Result<(String, u64), Fault> {
+fn read_number(cursor: &mut Cursor<'_>, open: usize) -> Result<(String, u64), HostSetFault> {
     let start = cursor.at;
     if cursor.skip_while(|c| c.is_ascii_digit()) == 0 {
         return Err(match cursor.peek() {
             None => unclosed(open, cursor),
-            Some(']' | ',') => Fault::new(start..=start, "a number is missing"),
+            Some(']' | ',') => HostSetFault::new(start..=start, "a number is missing"),
             Some('-') => {
-                Fault::new(start..=start, "a range starts with a number").fix("write [1-3]")
+                HostSetFault::new(start..=start, "a range starts with a number").fix("write [1-3]")
             }
-            Some(c) => Fault::new(start..=start, format!("`{c}` is not a digit"))
+            Some(c) => HostSetFault::new(start..=start, format!("`{c}` is not a digit"))
                 .fix("write decimal numbers, for example [1-3]"),
         });
     }
     let text = cursor.text(start, cursor.at);
     match text.parse() {
         Ok(number) => Ok((text, number)),
-        Err(_) => Err(Fault::new(start..cursor.at, "the number is too large")),
+        Err(_) => Err(HostSetFault::new(start..cursor.at, "the number is too large")),
     }
 }
 
@@ -110,6 +115,6 @@ fn padding(digits: &str) -> usize {
     if digits.len() > 1 && digits.starts_with('0') { digits.len() } else { 0 }
 }
 
-fn unclosed(open: usize, cursor: &Cursor<'_>) -> Fault {
-    Fault::new(open..cursor.at, "unclosed bracket").fix("add `]`")
+fn unclosed(open: usize, cursor: &Cursor<'_>) -> HostSetFault {
+    HostSetFault::new(open..cursor.at, "unclosed bracket").fix("add `]`")
 }

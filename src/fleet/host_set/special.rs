@@ -2,33 +2,33 @@
 
 use super::Host;
 use super::cursor::Cursor;
-use super::error::Fault;
+use super::error::HostSetFault;
+use super::expansion::Expansion;
 use super::lookup::GroupName;
-use super::reading::Reading;
 use super::term::{self, Part};
 
 /// Reads a term of this module; `None` for any other term.
 pub(super) fn read(
     cursor: &mut Cursor<'_>,
     end: usize,
-    reading: &mut Reading<'_>,
-) -> Result<Option<Vec<Host>>, Fault> {
+    expansion: &mut Expansion<'_>,
+) -> Result<Option<Vec<Host>>, HostSetFault> {
     let start = cursor.at;
     let span = start..end;
     let hosts = match cursor.peek() {
-        Some('@') => read_group(&mut cursor.until(end), reading)?,
+        Some('@') => read_group(&mut cursor.until(end), expansion)?,
         Some('^') if end == start + 1 => {
-            return Err(Fault::new(span, "no file after `^`").fix("write ^FILE"));
+            return Err(HostSetFault::new(span, "no file after `^`").fix("write ^FILE"));
         }
-        Some('^') => reading.file(&cursor.text(start + 1, end), &span)?,
+        Some('^') => expansion.file(&cursor.text(start + 1, end), &span)?,
         // The author of `a - b` means removal. Reading stdin would wait without end.
         Some('-') if end == start + 1 && cursor.is_behind_blanks() => {
-            return Err(Fault::new(span, "`-` is not an operator")
+            return Err(HostSetFault::new(span, "`-` is not an operator")
                 .fix("write `!` to remove hosts, `,-` for standard input"));
         }
-        Some('-') if end == start + 1 => reading.stdin(&span)?,
+        Some('-') if end == start + 1 => expansion.stdin(&span)?,
         Some('-') => {
-            return Err(Fault::new(start..=start, "a host name cannot start with `-`"));
+            return Err(HostSetFault::new(start..=start, "a host name cannot start with `-`"));
         }
         _ => return Ok(None),
     };
@@ -37,29 +37,32 @@ pub(super) fn read(
 }
 
 /// Reads a group: `@group`, `@source:group`, `@racks:rack[1-3]`, `@*`, `@source:*`.
-fn read_group(inner: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<Vec<Host>, Fault> {
+fn read_group(
+    inner: &mut Cursor<'_>,
+    expansion: &mut Expansion<'_>,
+) -> Result<Vec<Host>, HostSetFault> {
     let (start, end) = (inner.at, inner.end());
     inner.at += 1;
     if inner.peek() == Some('@') {
-        return Err(Fault::new(start..end, "`@@` is not supported")
+        return Err(HostSetFault::new(start..end, "`@@` is not supported")
             .fix("write one `@` for the hosts of a group"));
     }
     let source = read_source(inner)?;
     let mut hosts = Vec::new();
-    for name in read_names(inner, start, reading)? {
-        hosts.extend(reading.group(GroupName { source: source.clone(), name }, &(start..end))?);
+    for name in read_names(inner, start, expansion)? {
+        hosts.extend(expansion.group(GroupName { source: source.clone(), name }, &(start..end))?);
     }
     Ok(hosts)
 }
 
-fn read_source(inner: &mut Cursor<'_>) -> Result<Option<String>, Fault> {
+fn read_source(inner: &mut Cursor<'_>) -> Result<Option<String>, HostSetFault> {
     let Some(colon) = inner.find(|c| c == ':' || c == '[') else { return Ok(None) };
     if inner.text(colon, colon + 1) != ":" {
         return Ok(None);
     }
     let source = inner.text(inner.at, colon);
     if source.is_empty() {
-        return Err(Fault::new(colon..=colon, "no group source before `:`"));
+        return Err(HostSetFault::new(colon..=colon, "no group source before `:`"));
     }
     while inner.at < colon {
         refuse_character(inner)?;
@@ -71,11 +74,11 @@ fn read_source(inner: &mut Cursor<'_>) -> Result<Option<String>, Fault> {
 fn read_names(
     inner: &mut Cursor<'_>,
     start: usize,
-    reading: &mut Reading<'_>,
-) -> Result<Vec<String>, Fault> {
+    expansion: &mut Expansion<'_>,
+) -> Result<Vec<String>, HostSetFault> {
     let (from, end) = (inner.at, inner.end());
     match inner.text(from, end).as_str() {
-        "" => return Err(Fault::new(start..end, "no group after `@`").fix("write @GROUP")),
+        "" => return Err(HostSetFault::new(start..end, "no group after `@`").fix("write @GROUP")),
         GroupName::ALL => return Ok(vec![GroupName::ALL.into()]),
         _ => {}
     }
@@ -87,7 +90,7 @@ fn read_names(
             let at = inner.at;
             // A command for the group would take a name with `-` as an option.
             if at == from && c == '-' {
-                return Err(Fault::new(at..=at, "a group name cannot start with `-`"));
+                return Err(HostSetFault::new(at..=at, "a group name cannot start with `-`"));
             }
             refuse_character(inner)?;
             parts.push(Part::Text(inner.text(at, inner.at)));
@@ -95,21 +98,21 @@ fn read_names(
     }
     let names = from..end;
     term::refuse_length(&parts, &names)?;
-    reading.take(term::count(&parts), &names)?;
+    expansion.take(term::count(&parts), &names)?;
     Ok(term::combine(&parts))
 }
 
 /// Skips a character that is allowed in a group name. The name becomes part of a shell command,
 /// so that other characters could inject code.
-fn refuse_character(inner: &mut Cursor<'_>) -> Result<(), Fault> {
+fn refuse_character(inner: &mut Cursor<'_>) -> Result<(), HostSetFault> {
     let at = inner.at;
     match inner.peek() {
         Some(c) if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '=' | '/') => {
             inner.at += 1;
             Ok(())
         }
-        Some('*' | '?') => Err(Fault::new(at..=at, "wildcards are not supported")
+        Some('*' | '?') => Err(HostSetFault::new(at..=at, "wildcards are not supported")
             .fix("write @* or @SOURCE:* for every host, or a range, for example @rack[1-4]")),
-        _ => Err(Fault::new(at..=at, "this character is not allowed in a group name")),
+        _ => Err(HostSetFault::new(at..=at, "this character is not allowed in a group name")),
     }
 }

@@ -4,9 +4,9 @@ use std::net::Ipv6Addr;
 use std::ops::Range;
 
 use super::cursor::Cursor;
-use super::error::Fault;
+use super::error::HostSetFault;
+use super::expansion::Expansion;
 use super::range::{self, Numbers};
-use super::reading::Reading;
 use super::{Host, special};
 
 /// Length limit of a DNS name, in bytes.
@@ -26,35 +26,40 @@ struct Pattern {
 }
 
 /// Reads one term and expands it. The limit is checked before names are built.
-pub(super) fn read(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<Vec<Host>, Fault> {
+pub(super) fn read(
+    cursor: &mut Cursor<'_>,
+    expansion: &mut Expansion<'_>,
+) -> Result<Vec<Host>, HostSetFault> {
     let start = cursor.at;
     let end = find_end(cursor)?;
-    if let Some(hosts) = special::read(cursor, end, reading)? {
+    if let Some(hosts) = special::read(cursor, end, expansion)? {
         return Ok(hosts);
     }
     let mut inner = cursor.until(end);
     let user = read_user(&mut inner)?;
     cursor.at = end;
     if let Some((name, port)) = read_bracketed_ipv6(&mut inner)? {
-        reading.take(1, &(start..end))?;
+        expansion.take(1, &(start..end))?;
         return Ok(vec![Host { user, name, port }]);
     }
     let name_start = inner.at;
     let pattern = read_pattern(&mut inner)?;
     let (pattern, port) = split_port(pattern, &inner, name_start)?;
-    let names = pattern.spell_out(reading, name_start..end)?;
+    let names = pattern.spell_out(expansion, name_start..end)?;
     Ok(names.into_iter().map(|name| Host { user: user.clone(), name, port }).collect())
 }
 
 /// Returns the end of the term: a separator or operator outside of brackets.
-fn find_end(cursor: &Cursor<'_>) -> Result<usize, Fault> {
+fn find_end(cursor: &Cursor<'_>) -> Result<usize, HostSetFault> {
     let mut ahead = cursor.until(cursor.end());
     while let Some(c) = ahead.peek() {
         match c {
             '[' => {
                 let open = ahead.at;
                 let Some(close) = ahead.find(|c| c == ']') else {
-                    return Err(Fault::new(open..ahead.end(), "unclosed bracket").fix("add `]`"));
+                    return Err(
+                        HostSetFault::new(open..ahead.end(), "unclosed bracket").fix("add `]`")
+                    );
                 };
                 ahead.at = close;
             }
@@ -68,7 +73,7 @@ fn find_end(cursor: &Cursor<'_>) -> Result<usize, Fault> {
     Ok(ahead.at)
 }
 
-fn read_user(inner: &mut Cursor<'_>) -> Result<Option<String>, Fault> {
+fn read_user(inner: &mut Cursor<'_>) -> Result<Option<String>, HostSetFault> {
     let Some(at) = inner.find(|c| c == '@' || c == '[').filter(|at| inner.text(*at, at + 1) == "@")
     else {
         return Ok(None);
@@ -77,17 +82,22 @@ fn read_user(inner: &mut Cursor<'_>) -> Result<Option<String>, Fault> {
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
     if let Some(bad) = user.chars().position(|c| !legal(c)) {
         let column = inner.at + bad;
-        return Err(Fault::new(column..=column, "this character is not allowed in a user name"));
+        return Err(HostSetFault::new(
+            column..=column,
+            "this character is not allowed in a user name",
+        ));
     }
     inner.at = at + 1;
     if matches!(inner.peek(), None | Some('-')) {
-        return Err(Fault::new(at..=at, "no host name after `@`"));
+        return Err(HostSetFault::new(at..=at, "no host name after `@`"));
     }
     Ok(Some(user))
 }
 
 /// Reads `[::1]` or `[::1]:22`. Other text in brackets is a range.
-fn read_bracketed_ipv6(inner: &mut Cursor<'_>) -> Result<Option<(String, Option<u16>)>, Fault> {
+fn read_bracketed_ipv6(
+    inner: &mut Cursor<'_>,
+) -> Result<Option<(String, Option<u16>)>, HostSetFault> {
     let Some(close) = inner.find(|c| c == ']').filter(|_| inner.peek() == Some('[')) else {
         return Ok(None);
     };
@@ -100,23 +110,25 @@ fn read_bracketed_ipv6(inner: &mut Cursor<'_>) -> Result<Option<(String, Option<
         None => None,
         Some(':') => Some(read_port(inner, close + 1)?),
         Some(_) => {
-            return Err(Fault::new(close + 1..inner.end(), "only :PORT can follow an address"));
+            return Err(HostSetFault::new(
+                close + 1..inner.end(),
+                "only :PORT can follow an address",
+            ));
         }
     };
     Ok(Some((name, port)))
 }
 
-fn read_port(inner: &Cursor<'_>, colon: usize) -> Result<u16, Fault> {
+fn read_port(inner: &Cursor<'_>, colon: usize) -> Result<u16, HostSetFault> {
     let text = inner.text(colon + 1, inner.end());
     match text.parse() {
         Ok(port) if port > 0 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(port),
-        _ => {
-            Err(Fault::new(colon..inner.end(), "not a port").fix("write a number from 1 to 65535"))
-        }
+        _ => Err(HostSetFault::new(colon..inner.end(), "not a port")
+            .fix("write a number from 1 to 65535")),
     }
 }
 
-fn read_pattern(inner: &mut Cursor<'_>) -> Result<Pattern, Fault> {
+fn read_pattern(inner: &mut Cursor<'_>) -> Result<Pattern, HostSetFault> {
     let mut pattern = Pattern { parts: Vec::new(), colons: Vec::new() };
     let mut text = String::new();
     while let Some(c) = inner.peek() {
@@ -144,18 +156,17 @@ fn read_pattern(inner: &mut Cursor<'_>) -> Result<Pattern, Fault> {
     Ok(pattern)
 }
 
-fn refuse_character(c: char, at: usize) -> Fault {
+fn refuse_character(c: char, at: usize) -> HostSetFault {
     let here = at..=at;
     match c {
-        ']' => Fault::new(here, "no opening bracket"),
-        '*' | '?' => {
-            Fault::new(here, "wildcards are not supported").fix("write a range, for example n[1-4]")
-        }
-        '(' | ')' => Fault::new(here, "parentheses are not supported")
+        ']' => HostSetFault::new(here, "no opening bracket"),
+        '*' | '?' => HostSetFault::new(here, "wildcards are not supported")
+            .fix("write a range, for example n[1-4]"),
+        '(' | ')' => HostSetFault::new(here, "parentheses are not supported")
             .fix("write operators in order; they apply from left to right"),
-        '{' | '}' => Fault::new(here, "braces are not supported").fix("write [1-3]"),
-        '@' => Fault::new(here, "a second `@`"),
-        _ => Fault::new(here, "this character is not allowed in a host name"),
+        '{' | '}' => HostSetFault::new(here, "braces are not supported").fix("write [1-3]"),
+        '@' => HostSetFault::new(here, "a second `@`"),
+        _ => HostSetFault::new(here, "this character is not allowed in a host name"),
     }
 }
 
@@ -165,7 +176,7 @@ fn split_port(
     mut pattern: Pattern,
     inner: &Cursor<'_>,
     start: usize,
-) -> Result<(Pattern, Option<u16>), Fault> {
+) -> Result<(Pattern, Option<u16>), HostSetFault> {
     let [colon] = pattern.colons[..] else {
         return Ok((pattern, None));
     };
@@ -176,7 +187,7 @@ fn split_port(
         text.truncate(keep);
     }
     if colon == start {
-        return Err(Fault::new(colon..=colon, "no host name before the port"));
+        return Err(HostSetFault::new(colon..=colon, "no host name before the port"));
     }
     pattern.colons.clear();
     Ok((pattern, Some(port)))
@@ -185,12 +196,12 @@ fn split_port(
 impl Pattern {
     fn spell_out(
         &self,
-        reading: &mut Reading<'_>,
+        expansion: &mut Expansion<'_>,
         span: Range<usize>,
-    ) -> Result<Vec<String>, Fault> {
+    ) -> Result<Vec<String>, HostSetFault> {
         self.refuse_address_range(&span)?;
         refuse_length(&self.parts, &span)?;
-        reading.take(count(&self.parts), &span)?;
+        expansion.take(count(&self.parts), &span)?;
         let names = combine(&self.parts);
         let legal = |name: &String| match self.colons.len() {
             0 => name.bytes().any(|byte| byte.is_ascii_alphanumeric()),
@@ -198,14 +209,14 @@ impl Pattern {
         };
         match names.iter().find(|name| !legal(name)) {
             None => Ok(names),
-            Some(_) if self.colons.is_empty() => Err(Fault::new(span, "not a host name")),
-            Some(name) => Err(Fault::new(span, format!("`{name}` is not an IPv6 address"))
+            Some(_) if self.colons.is_empty() => Err(HostSetFault::new(span, "not a host name")),
+            Some(name) => Err(HostSetFault::new(span, format!("`{name}` is not an IPv6 address"))
                 .fix("write an address with a port as [ADDRESS]:PORT")),
         }
     }
 
     /// Rejects `10.0.0.1-3`: it looks like a range of addresses, but would be resolved as a name.
-    fn refuse_address_range(&self, span: &Range<usize>) -> Result<(), Fault> {
+    fn refuse_address_range(&self, span: &Range<usize>) -> Result<(), HostSetFault> {
         let sketch: String = self
             .parts
             .iter()
@@ -224,7 +235,7 @@ impl Pattern {
                     && is_number(low)
                     && is_number(high) =>
             {
-                Err(Fault::new(span.clone(), "a range of addresses needs brackets")
+                Err(HostSetFault::new(span.clone(), "a range of addresses needs brackets")
                     .fix(format!("write [{low}-{high}]")))
             }
             _ => Ok(()),
@@ -233,7 +244,7 @@ impl Pattern {
 }
 
 /// Reads one pair of brackets.
-pub(super) fn read_numbers(inner: &mut Cursor<'_>) -> Result<Part, Fault> {
+pub(super) fn read_numbers(inner: &mut Cursor<'_>) -> Result<Part, HostSetFault> {
     let open = inner.at;
     inner.at += 1;
     Ok(Part::Numbers(range::read_bracket(inner, open)?))
@@ -251,7 +262,7 @@ pub(super) fn count(parts: &[Part]) -> usize {
 }
 
 /// Rejects names that are too long, before they are built.
-pub(super) fn refuse_length(parts: &[Part], span: &Range<usize>) -> Result<(), Fault> {
+pub(super) fn refuse_length(parts: &[Part], span: &Range<usize>) -> Result<(), HostSetFault> {
     let longest = parts.iter().fold(0, |sum: usize, part| {
         sum.saturating_add(match part {
             Part::Text(text) => text.len(),
@@ -259,7 +270,7 @@ pub(super) fn refuse_length(parts: &[Part], span: &Range<usize>) -> Result<(), F
         })
     });
     if longest > MAX_NAME {
-        return Err(Fault::new(span.clone(), "the name is longer than 253 characters"));
+        return Err(HostSetFault::new(span.clone(), "the name is longer than 253 characters"));
     }
     Ok(())
 }

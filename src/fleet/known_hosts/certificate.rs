@@ -3,7 +3,7 @@
 use ssh_key::Certificate;
 use ssh_key::certificate::CertType;
 
-use super::{Terms, key, pattern, signature};
+use super::{CertificateTerms, key, pattern, signature};
 
 /// Returns the key of the signing authority, in wire format.
 pub(super) fn authority(certificate: &Certificate) -> Vec<u8> {
@@ -17,9 +17,9 @@ pub(super) fn authority(certificate: &Certificate) -> Vec<u8> {
 pub(super) fn check(
     certificate: &Certificate,
     blob: &[u8],
-    terms: &Terms<'_>,
+    terms: &CertificateTerms<'_>,
 ) -> Result<(), String> {
-    let Terms { principal: name, unix_s, signatures } = *terms;
+    let CertificateTerms { principal: name, unix_s, signatures } = *terms;
     if certificate.cert_type() != CertType::Host {
         return Err("it is a user certificate".into());
     }

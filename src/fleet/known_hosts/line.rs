@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::pattern::{self, HashedName};
-use super::{Place, key};
+use super::{LinePosition, key};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Marker {
@@ -39,12 +39,12 @@ pub(super) struct Line {
     pub(super) kind: String,
     /// Key in wire format.
     pub(super) key: Vec<u8>,
-    pub(super) place: Place,
+    pub(super) place: LinePosition,
 }
 
 impl Line {
     /// Parses a line; `None` for comments, empty lines and invalid keys.
-    pub(super) fn parse(text: &str, place: Place) -> Option<Self> {
+    pub(super) fn parse(text: &str, place: LinePosition) -> Option<Self> {
         let mut fields = text.split([' ', '\t']).filter(|field| !field.is_empty());
         let mut first = fields.next().filter(|field| !field.starts_with('#'))?;
         let marker = match first {

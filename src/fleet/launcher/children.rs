@@ -84,7 +84,7 @@ pub(super) fn end<'a>(commands: impl Iterator<Item = &'a Shared> + Clone, is_can
         }
     }
     for command in commands.clone() {
-        command.doom();
+        command.request_kill();
     }
     let end = Deadline::after(END);
     for command in commands {

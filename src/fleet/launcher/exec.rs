@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::children::Children;
+use super::line_mux;
 use super::template::{Template, TemplateError};
-use super::trunk;
 use crate::clock::Deadline;
 use crate::fleet::access::fresh_nonce;
-use crate::fleet::last_words::last_words;
+use crate::fleet::quote::last_line;
 use crate::fleet::remote_command::{self, Privilege};
 use crate::fleet::{Access, Host, Nonce, Pipe, Uploaded, Watchdog, local};
 use crate::model::{HostFailure, Reason};
@@ -98,10 +98,9 @@ impl ExecAccess {
         let mut said = Vec::new();
         let mut begin = 0;
         loop {
-            let patience = deadline.remaining().max(Duration::from_millis(1));
+            let timeout = deadline.remaining().max(Duration::from_millis(1));
             let mut byte = [0];
-            let read =
-                stream.set_read_timeout(Some(patience)).and_then(|()| stream.read(&mut byte));
+            let read = stream.set_read_timeout(Some(timeout)).and_then(|()| stream.read(&mut byte));
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Ok(1) => said.push(byte[0]),
@@ -127,7 +126,7 @@ impl ExecAccess {
     }
 
     fn silent(&self, pipe: &Pipe) -> HostFailure {
-        let said = last_words(&pipe.stderr());
+        let said = last_line(&pipe.stderr());
         let detail = format!(
             "{} started no shell in time; it probably hangs or does not forward stdin{said}",
             self.program
@@ -138,9 +137,9 @@ impl ExecAccess {
     /// Returns the failure of a command that ended before the shell started, with its exit code
     /// and last output.
     fn ended(&self, pipe: &Pipe, said: &[u8]) -> HostFailure {
-        let how = pipe.last_words();
-        let stdout = match last_words(&pipe.stderr()) {
-            stderr if stderr.is_empty() => last_words(said),
+        let how = pipe.exit_and_last_line();
+        let stdout = match last_line(&pipe.stderr()) {
+            stderr if stderr.is_empty() => last_line(said),
             _ => String::new(),
         };
         let detail = format!("{} ended before the shell started{how}{stdout}", self.program);
@@ -148,7 +147,7 @@ impl ExecAccess {
     }
 
     fn by_itself(&self) -> String {
-        self.by_hand("test the launcher", "hostname")
+        self.manual_command("test the launcher", "hostname")
     }
 }
 
@@ -186,7 +185,7 @@ impl Access for ExecAccess {
     }
 
     /// The arguments of the template are left out, because they may be secrets.
-    fn by_hand(&self, purpose: &str, command: &str) -> String {
+    fn manual_command(&self, purpose: &str, command: &str) -> String {
         let (host, program) = (&self.host, &self.program);
         let command = shlex::try_quote(command).unwrap_or_default();
         format!(
@@ -202,7 +201,7 @@ impl Access for ExecAccess {
         let nonce = fresh_nonce()?;
         let command = remote_command::installed_agent_in_lines(nonce, privilege);
         let (pipe, _) = self.start(&command, deadline)?;
-        Ok((trunk::of_one(pipe, nonce)?, nonce))
+        Ok((line_mux::single_stream(pipe, nonce)?, nonce))
     }
 
     fn uploaded_agent(
@@ -213,6 +212,6 @@ impl Access for ExecAccess {
     ) -> Result<Pipe, HostFailure> {
         let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
         let (pipe, _) = self.start(&command, deadline)?;
-        trunk::of_one(pipe, uploaded.nonce())
+        line_mux::single_stream(pipe, uploaded.nonce())
     }
 }

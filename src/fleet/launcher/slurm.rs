@@ -1,6 +1,6 @@
 //! Launcher for the nodes of a Slurm job: `srun` starts the commands.
 //!
-//! One `srun` starts the agents of all nodes, up to [`TOGETHER`] of them. After ten seconds,
+//! One `srun` starts the agents of all nodes, up to [`GROUP_SIZE`] of them. After ten seconds,
 //! Slurm ends that step for all nodes if a node does not start. A second step therefore excludes
 //! nodes without output. Each excluded node, and each other command on a node, gets its own
 //! `srun`.
@@ -13,16 +13,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::children::Children;
-use super::trunk;
+use super::line_mux;
 use crate::clock::Deadline;
 use crate::fleet::local::{self, Ending};
 use crate::fleet::remote_command::{self, Privilege};
 use crate::fleet::{Access, Host, HostSet, HostSetError, Nonce, Pipe, Uploaded, Watchdog};
 use crate::model::{HostFailure, Reason};
-use step::{Arrived, Step};
+use step::{NodeAgent, Step};
 
 /// Number of nodes that one `srun` serves. Each node receives every line for any of them.
-const TOGETHER: usize = 128;
+const GROUP_SIZE: usize = 128;
 /// Time without output from another node, after the first one, until nodes without output are
 /// excluded.
 const QUIET: Duration = Duration::from_secs(2);
@@ -31,7 +31,7 @@ const QUIET: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Slurm {
     job: Arc<Job>,
-    crews: BTreeMap<String, Arc<Crew>>,
+    groups: BTreeMap<String, Arc<NodeGroup>>,
 }
 
 /// Properties of the job, shared by all nodes.
@@ -48,11 +48,11 @@ struct Job {
 
 /// Nodes whose agents are started together.
 #[derive(Debug)]
-struct Crew {
+struct NodeGroup {
     nodes: Vec<String>,
     step: OnceLock<Option<Arc<Step>>>,
     /// Steps that lacked a node, and that are ending.
-    before: Mutex<Vec<Step>>,
+    ended_steps: Mutex<Vec<Step>>,
 }
 
 impl Slurm {
@@ -77,13 +77,13 @@ impl Slurm {
             .map(|host| &host.name)
             .collect();
         let asked: Vec<String> = asked.into_iter().cloned().collect();
-        let mut crews = BTreeMap::new();
-        for nodes in asked.chunks(TOGETHER) {
-            let (step, before) = (OnceLock::new(), Mutex::default());
-            let crew = Arc::new(Crew { nodes: nodes.to_vec(), step, before });
-            crews.extend(nodes.iter().map(|node| (node.clone(), Arc::clone(&crew))));
+        let mut groups = BTreeMap::new();
+        for nodes in asked.chunks(GROUP_SIZE) {
+            let (step, ended_steps) = (OnceLock::new(), Mutex::default());
+            let group = Arc::new(NodeGroup { nodes: nodes.to_vec(), step, ended_steps });
+            groups.extend(nodes.iter().map(|node| (node.clone(), Arc::clone(&group))));
         }
-        Ok(Self { job: Arc::new(job), crews })
+        Ok(Self { job: Arc::new(job), groups })
     }
 
     pub(in crate::fleet) fn access(&self, host: &Host) -> Result<Arc<dyn Access>, HostFailure> {
@@ -92,8 +92,8 @@ impl Slurm {
         }
         let node = host.name.clone();
         let children = Children::new(self.job.watchdog.clone());
-        let crew = self.crews.get(&node).cloned();
-        Ok(Arc::new(SlurmAccess { job: Arc::clone(&self.job), crew, node, children }))
+        let group = self.groups.get(&node).cloned();
+        Ok(Arc::new(SlurmAccess { job: Arc::clone(&self.job), group, node, children }))
     }
 }
 
@@ -101,8 +101,8 @@ impl Drop for Slurm {
     fn drop(&mut self) {
         if self.job.watchdog.is_cancelled() {
             // All steps get the signal first, because each is then waited for separately.
-            for step in self.crews.values().filter_map(|crew| crew.step.get()?.as_ref()) {
-                step.begin_to_end();
+            for step in self.groups.values().filter_map(|group| group.step.get()?.as_ref()) {
+                step.send_term();
             }
         }
     }
@@ -128,7 +128,7 @@ impl Job {
     }
 }
 
-impl Crew {
+impl NodeGroup {
     /// Returns the step of all nodes that could be started together. `None` if no node could.
     fn step(&self, job: &Job, privilege: Privilege, deadline: Deadline) -> Option<Arc<Step>> {
         self.step.get_or_init(|| self.start(job, privilege, deadline)).clone()
@@ -146,8 +146,8 @@ impl Crew {
             if arrived.len() == nodes.len() || (arrived.is_empty() && !step.is_over()) {
                 return Some(Arc::new(step));
             }
-            step.dismiss();
-            self.before.lock().unwrap_or_else(PoisonError::into_inner).push(step);
+            step.close_agents();
+            self.ended_steps.lock().unwrap_or_else(PoisonError::into_inner).push(step);
             nodes = arrived;
             if nodes.is_empty() || job.watchdog.is_cancelled() {
                 return None;
@@ -159,35 +159,35 @@ impl Crew {
 
 struct SlurmAccess {
     job: Arc<Job>,
-    crew: Option<Arc<Crew>>,
+    group: Option<Arc<NodeGroup>>,
     node: String,
     children: Children,
 }
 
 impl SlurmAccess {
     /// Starts an `srun` for this node alone.
-    fn alone(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+    fn exec_alone(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
         let nodes = std::slice::from_ref(&self.node);
         let process = srun::command(&self.job.id, nodes, command);
-        let pipe = local::spawn_to_end(process, Ending::Terminate)?;
+        let pipe = local::spawn_with_ending(process, Ending::Terminate)?;
         self.children.adopt(&pipe, deadline)?;
         Ok(pipe)
     }
 
     fn agent_of(&self, step: Arc<Step>, deadline: Deadline) -> Result<(Pipe, Nonce), HostFailure> {
         match step.await_node(&self.node, deadline) {
-            Arrived::Here(pipe, nonce) => {
+            NodeAgent::Ready(pipe, nonce) => {
                 self.children.watch(&pipe, deadline)?;
                 Ok((pipe.keep(step), nonce))
             }
-            Arrived::Taken | Arrived::Nothing => Err(self.nothing(&step)),
+            NodeAgent::Taken | NodeAgent::Missing => Err(self.no_task(&step)),
         }
     }
 
     /// Returns the failure of a node on which Slurm started no task.
-    fn nothing(&self, step: &Step) -> HostFailure {
+    fn no_task(&self, step: &Step) -> HostFailure {
         let node = &self.node;
-        let detail = match step.words_of(node) {
+        let detail = match step.error_of(node) {
             Some(words) => format!("srun started no task on this node: {words}"),
             None => "srun started no task on this node in time".to_owned(),
         };
@@ -198,7 +198,7 @@ impl SlurmAccess {
 
 impl Access for SlurmAccess {
     fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
-        self.alone(command, deadline)
+        self.exec_alone(command, deadline)
     }
 
     fn set_deadline(&self, deadline: Option<Deadline>) {
@@ -222,7 +222,7 @@ impl Access for SlurmAccess {
         true
     }
 
-    fn by_hand(&self, purpose: &str, command: &str) -> String {
+    fn manual_command(&self, purpose: &str, command: &str) -> String {
         let (id, node) = (&self.job.id, &self.node);
         let command = shlex::try_quote(command).unwrap_or_default();
         format!("{purpose}: srun --jobid={id} --overlap -N 1 -n 1 -w {node} /bin/sh -c {command}")
@@ -234,7 +234,7 @@ impl Access for SlurmAccess {
         deadline: Deadline,
     ) -> Result<(Pipe, Nonce), HostFailure> {
         let together =
-            self.crew.as_ref().and_then(|crew| crew.step(&self.job, privilege, deadline));
+            self.group.as_ref().and_then(|group| group.step(&self.job, privilege, deadline));
         // A second query of a node finds that its agent in the common step is taken.
         if let Some(step) = together.filter(|step| step.offers(&self.node)) {
             return self.agent_of(step, deadline);
@@ -251,7 +251,7 @@ impl Access for SlurmAccess {
         deadline: Deadline,
     ) -> Result<Pipe, HostFailure> {
         let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
-        let pipe = self.alone(&command, deadline)?;
-        trunk::of_one(pipe, uploaded.nonce())
+        let pipe = self.exec_alone(&command, deadline)?;
+        line_mux::single_stream(pipe, uploaded.nonce())
     }
 }

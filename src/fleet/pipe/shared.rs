@@ -18,7 +18,7 @@ struct State {
     stderr: Tail,
     outcome: Option<Result<Exit, HostFailure>>,
     abandoned: bool,
-    doomed: bool,
+    kill_requested: bool,
 }
 
 impl Shared {
@@ -72,13 +72,13 @@ impl Shared {
     }
 
     /// Requests that the command is killed, and wakes the thread.
-    pub(in crate::fleet) fn doom(&self) {
-        self.state().doomed = true;
+    pub(in crate::fleet) fn request_kill(&self) {
+        self.state().kill_requested = true;
         self.waker.wake();
     }
 
-    pub(in crate::fleet) fn is_doomed(&self) -> bool {
-        self.state().doomed
+    pub(in crate::fleet) fn is_kill_requested(&self) -> bool {
+        self.state().kill_requested
     }
 
     pub(in crate::fleet) fn is_abandoned(&self) -> bool {

@@ -37,7 +37,7 @@ pub(super) struct Ended {
     /// True if the exit status is 0.
     pub(super) is_success: bool,
     /// Last line of stderr, or the exit status if stderr is empty.
-    pub(super) last_words: String,
+    pub(super) last_line: String,
 }
 
 impl Commands {
@@ -83,7 +83,7 @@ impl Commands {
         Ok(Ended {
             text,
             is_success: status.is_ok_and(|status| status.success()),
-            last_words: said.map_or(ended, |line| line.chars().take(200).collect()),
+            last_line: said.map_or(ended, |line| line.chars().take(200).collect()),
         })
     }
 }
@@ -156,7 +156,7 @@ mod tests {
         let ended = run("echo n1; echo why >&2; exit 3", long).unwrap();
         assert_eq!((ended.text.as_str(), ended.is_success), ("n1\n", false));
         let ended = run("exit 3", long).unwrap();
-        assert_eq!(ended.last_words, "exit status: 3");
+        assert_eq!(ended.last_line, "exit status: 3");
     }
 
     #[test]

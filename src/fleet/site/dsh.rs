@@ -5,16 +5,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ListedGroup, text, unknown};
-use crate::fleet::host_set::{Found, GroupName, Line, LookupError, Within};
+use crate::fleet::host_set::{AllowedTerms, GroupName, LookupError, ResolvedLine, ResolvedLines};
 
 const SOURCE: &str = "dsh";
 
 /// Returns the hosts of a group.
-pub(super) fn group(folders: &[PathBuf], name: &str) -> Result<Found, LookupError> {
-    let within = Within::Groups(Some(SOURCE.into()));
+pub(super) fn group(folders: &[PathBuf], name: &str) -> Result<ResolvedLines, LookupError> {
+    let within = AllowedTerms::Groups(Some(SOURCE.into()));
     if name == GroupName::ALL {
-        let line = |one: ListedGroup| Line { text: one.group.to_string(), place: one.place };
-        return Ok(Found { lines: listed(folders).into_iter().map(line).collect(), within });
+        let line =
+            |one: ListedGroup| ResolvedLine { text: one.group.to_string(), place: one.place };
+        return Ok(ResolvedLines {
+            lines: listed(folders).into_iter().map(line).collect(),
+            within,
+        });
     }
     let is_name = !name.contains('/') && !name.starts_with('.');
     let Some(path) =
@@ -30,10 +34,10 @@ pub(super) fn group(folders: &[PathBuf], name: &str) -> Result<Found, LookupErro
             Some(group) => format!("@{}", group.trim()),
             None => line.split('#').next().unwrap_or_default().trim().to_owned(),
         };
-        (!text.is_empty()).then(|| Line { text, place: format!("{place}:{}", index + 1) })
+        (!text.is_empty()).then(|| ResolvedLine { text, place: format!("{place}:{}", index + 1) })
     };
     let text = text::of_file(&path)?;
-    Ok(Found { lines: text.lines().enumerate().filter_map(line).collect(), within })
+    Ok(ResolvedLines { lines: text.lines().enumerate().filter_map(line).collect(), within })
 }
 
 /// Returns the existing groups, each with its file.

@@ -1,15 +1,15 @@
 //! The nodes of the batch job that this process belongs to.
 
-use super::{SitePlaces, placed, text, wrong_line};
+use super::{SitePaths, placed, text, wrong_line};
 use crate::fleet::host_lists::HostsFileKind;
-use crate::fleet::host_set::{Found, Line, LookupError, Within};
+use crate::fleet::host_set::{AllowedTerms, LookupError, ResolvedLine, ResolvedLines};
 
 /// Returns the nodes of the job. Slurm sets a host set (srun(1)). PBS names a file with one line
 /// per slot.
-pub(super) fn nodes(places: &SitePlaces) -> Result<Found, LookupError> {
+pub(super) fn nodes(places: &SitePaths) -> Result<ResolvedLines, LookupError> {
     if let Some(nodes) = &places.slurm_job {
-        let line = Line { text: nodes.clone(), place: "SLURM_JOB_NODELIST".into() };
-        return Ok(Found { lines: vec![line], within: Within::Hosts });
+        let line = ResolvedLine { text: nodes.clone(), place: "SLURM_JOB_NODELIST".into() };
+        return Ok(ResolvedLines { lines: vec![line], within: AllowedTerms::Hosts });
     }
     let Some(path) = &places.pbs_job else {
         let message = "not within a job: neither SLURM_JOB_NODELIST nor PBS_NODEFILE is set";
@@ -20,5 +20,5 @@ pub(super) fn nodes(places: &SitePlaces) -> Result<Found, LookupError> {
     let entries = HostsFileKind::Pbs
         .read(&text::of_file(path)?)
         .map_err(|error| wrong_line(&place, error))?;
-    Ok(Found { lines: placed(&place, entries), within: Within::Hosts })
+    Ok(ResolvedLines { lines: placed(&place, entries), within: AllowedTerms::Hosts })
 }

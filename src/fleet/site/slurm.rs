@@ -4,10 +4,10 @@ use std::process::Command;
 
 use super::command::Commands;
 use super::unknown;
-use crate::fleet::host_set::{Found, GroupName, Line, LookupError, Within};
+use crate::fleet::host_set::{AllowedTerms, GroupName, LookupError, ResolvedLine, ResolvedLines};
 
 /// Returns the nodes of a partition.
-pub(super) fn partition(name: &str, commands: &Commands) -> Result<Found, LookupError> {
+pub(super) fn partition(name: &str, commands: &Commands) -> Result<ResolvedLines, LookupError> {
     let nodes = match name {
         GroupName::ALL => sinfo(&["%N"], commands)?,
         name => sinfo(&["%N", "-p", name], commands)?,
@@ -24,7 +24,7 @@ pub(super) fn partition(name: &str, commands: &Commands) -> Result<Found, Lookup
 }
 
 /// Returns the nodes in a state. No node may be in the state.
-pub(super) fn state(name: &str, commands: &Commands) -> Result<Found, LookupError> {
+pub(super) fn state(name: &str, commands: &Commands) -> Result<ResolvedLines, LookupError> {
     match name {
         GroupName::ALL => sinfo(&["%N"], commands),
         name => sinfo(&["%N", "-t", name], commands),
@@ -39,12 +39,13 @@ fn sinfo(arguments: &[&str], commands: &Commands) -> Result<String, LookupError>
     if ended.is_success {
         return Ok(ended.text);
     }
-    Err(LookupError::new(format!("sinfo failed: {}", ended.last_words))
+    Err(LookupError::new(format!("sinfo failed: {}", ended.last_line))
         .fix("test it: sinfo; or write the hosts"))
 }
 
-fn found(nodes: &str) -> Found {
-    let line = |text: &str| Line { text: text.to_owned(), place: "the output of sinfo".into() };
+fn found(nodes: &str) -> ResolvedLines {
+    let line =
+        |text: &str| ResolvedLine { text: text.to_owned(), place: "the output of sinfo".into() };
     let lines = nodes.lines().map(str::trim).filter(|line| !line.is_empty());
-    Found { lines: lines.map(line).collect(), within: Within::Hosts }
+    ResolvedLines { lines: lines.map(line).collect(), within: AllowedTerms::Hosts }
 }

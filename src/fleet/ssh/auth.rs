@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::fault;
 use super::identity::{self, Identity};
-use super::login::{Ended, Stage, Step};
-use super::wire::Wire;
+use super::login::{AttemptError, LoginStage, Step};
+use super::session_io::SessionIo;
 use crate::fleet::Target;
-use crate::fleet::choice::{Lack, Refusal};
+use crate::fleet::client_choice::{LoginFailure, MissingFeature};
 use crate::fleet::known_hosts::{rsa_bits, type_of_blob};
 use crate::model::{HostFailure, Reason};
 
@@ -31,9 +31,13 @@ impl Offer {
     }
 }
 
-pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> Result<(), Ended> {
+pub(super) fn authenticate(
+    io: &mut SessionIo,
+    target: &Target,
+    stage: &LoginStage,
+) -> Result<(), AttemptError> {
     stage.at(Step::Agent);
-    let agent = target.agent.as_deref().and_then(|socket| open_agent(wire, socket));
+    let agent = target.agent.as_deref().and_then(|socket| open_agent(io, socket));
     let (mut agent, agent_keys) =
         agent.map_or((None, Vec::new()), |(agent, keys)| (Some(agent), keys));
     let is_accepted = |blob: &[u8]| target.algorithms.is_too_small(rsa_bits(blob)).is_none();
@@ -41,7 +45,7 @@ pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> R
     identities.retain(|identity| identity.public.as_deref().is_none_or(is_accepted));
     let mut agent_keys = agent_keys;
     agent_keys.retain(|key| is_accepted(key.blob()));
-    let lacks = lacks(&identities, &agent_keys);
+    let missing = missing(&identities, &agent_keys);
     let agent_keys = agent_keys.into_iter().filter(|key| foreign(key).is_none()).collect();
     stage.at(Step::Authenticate);
     let mut tried = Vec::new();
@@ -50,27 +54,27 @@ pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> R
             tried.push("no further key, because sshd closes the connection after six".to_owned());
             break;
         }
-        match try_one(wire, target, &offer, agent.as_mut()) {
+        match try_one(io, target, &offer, agent.as_mut()) {
             Ok(()) => return Ok(()),
             // libssh2 reports a connection that ended here as a refused key.
-            Err(error) if fault::is_closed(&error) || wire.is_ended() => {
+            Err(error) if fault::is_closed(&error) || io.is_ended() => {
                 let when = format!("when {} was offered", offer.name());
                 let failure = fault::closed(Reason::Auth, &when, target);
-                let refusal = Refusal { failure, lacks };
+                let refusal = LoginFailure { failure, missing };
                 return Err(match tried.as_slice() {
-                    [] => Ended::closed_after_banner(refusal),
-                    _ => Ended::For(refusal),
+                    [] => AttemptError::closed_after_banner(refusal),
+                    _ => AttemptError::Final(refusal),
                 });
             }
             Err(error) => tried.push(format!("{} ({})", offer.name(), error.message())),
         }
     }
-    refused(wire, target, &identities, &tried)
-        .map_err(|failure| Ended::For(Refusal { failure, lacks }))
+    refused(io, target, &identities, &tried)
+        .map_err(|failure| AttemptError::Final(LoginFailure { failure, missing }))
 }
 
 /// Returns the credentials of this machine that libssh2 cannot use.
-fn lacks(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<Lack> {
+fn missing(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<MissingFeature> {
     let agent = agent_keys.iter().filter_map(foreign);
     let agent = agent.map(|what| format!("ssh-agent holds {what}"));
     let files = identities.iter().filter_map(|identity| {
@@ -81,7 +85,7 @@ fn lacks(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<Lack> {
         let certificate = identity.certificates.first().filter(|_| identity.is_locked)?;
         Some(format!("the key of {} is only in ssh-agent", certificate.display()))
     });
-    agent.chain(files).map(Lack::Credential).collect()
+    agent.chain(files).map(MissingFeature::Credential).collect()
 }
 
 /// Returns the kind of an agent key that libssh2 cannot use for a signature. `None` for other
@@ -96,8 +100,8 @@ fn foreign(key: &ssh2::PublicKey) -> Option<&'static str> {
 
 /// Connects to an agent and lists its keys. An agent that does not respond correctly counts as
 /// absent.
-fn open_agent(wire: &Wire, socket: &Path) -> Option<(ssh2::Agent, Vec<ssh2::PublicKey>)> {
-    let mut agent = wire.session.agent().ok()?;
+fn open_agent(io: &SessionIo, socket: &Path) -> Option<(ssh2::Agent, Vec<ssh2::PublicKey>)> {
+    let mut agent = io.session.agent().ok()?;
     agent.set_identity_path(socket).ok()?;
     agent.connect().ok()?;
     agent.list_identities().ok()?;
@@ -138,32 +142,32 @@ fn offers(
 }
 
 fn try_one(
-    wire: &mut Wire,
+    io: &mut SessionIo,
     target: &Target,
     offer: &Offer,
     agent: Option<&mut ssh2::Agent>,
 ) -> Result<(), ssh2::Error> {
     let user = &target.user;
     match (offer, agent) {
-        (Offer::Agent(key), Some(agent)) => wire.drive(|_| agent.userauth(user, key)),
+        (Offer::Agent(key), Some(agent)) => io.drive(|_| agent.userauth(user, key)),
         (Offer::Agent(_), None) => Err(ssh2::Error::unknown()),
         (Offer::File { key, public, certificate }, _) => {
             let public = certificate.as_deref().or(public.as_deref());
-            wire.drive(|session| session.userauth_pubkey_file(user, public, key, None))
+            io.drive(|session| session.userauth_pubkey_file(user, public, key, None))
         }
     }
 }
 
 /// Returns the failure after all keys were refused, with the offered keys or the missing ones.
 fn refused(
-    wire: &mut Wire,
+    io: &mut SessionIo,
     target: &Target,
     identities: &[Identity],
     tried: &[String],
 ) -> Result<(), HostFailure> {
     let user = &target.user;
-    let methods = wire.drive(|session| session.auth_methods(user).map(str::to_owned));
-    if wire.session.authenticated() {
+    let methods = io.drive(|session| session.auth_methods(user).map(str::to_owned));
+    if io.session.authenticated() {
         return Ok(());
     }
     let locked = identities.iter().find(|identity| identity.is_locked);

@@ -1,4 +1,4 @@
-//! Bounded buffer of bytes in one direction. The pump and the session buffers use it.
+//! Bounded buffer of bytes in one direction. The channel pumps and the session buffers use it.
 
 use std::io;
 
@@ -82,7 +82,7 @@ impl Buffer {
     }
 
     /// Frees the memory of an empty buffer, before a wait that may be long.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn free_memory(&mut self) {
         if self.is_empty() {
             *self = Self::default();
         }
@@ -113,9 +113,9 @@ mod tests {
         assert_eq!(buffer.bytes().len(), CAPACITY);
         buffer.drop_front(usize::MAX / 2);
         assert!(buffer.is_empty());
-        buffer.rest();
+        buffer.free_memory();
         assert_eq!(buffer.fill(put(3)).unwrap(), Source::MayHaveMore);
-        buffer.rest();
+        buffer.free_memory();
         assert_eq!(buffer.bytes().len(), MIN);
         assert_eq!(buffer.fill(|_| Ok(1)).unwrap(), Source::Emptied);
         assert_eq!(buffer.fill(|_| Ok(0)).unwrap(), Source::Ended);

@@ -163,7 +163,7 @@ pub(super) fn closed(reason: Reason, when: &str, target: &Target) -> HostFailure
     let detail = format!("sshd closed the connection {when}");
     HostFailure::new(reason, detail).fix(format!(
         "test the login: {}; on {}, check the log of sshd: journalctl -u ssh -u sshd",
-        target.by_hand(),
+        target.manual_command(),
         target.host
     ))
 }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::greeting::Greeting;
-use super::road::Helper;
-use super::wire::Wire;
-use super::{Limits, auth, connect, fault, road, verify};
+use super::connection::Helper;
+use super::pre_banner::PreBanner;
+use super::session_io::SessionIo;
+use super::{Limits, auth, connection, fault, tcp, verify};
 use crate::clock::Deadline;
-use crate::fleet::choice::{Lack, Refusal};
-use crate::fleet::jumps::Jumps;
-use crate::fleet::known_hosts::{Accepted, KnownHosts};
+use crate::fleet::client_choice::{LoginFailure, MissingFeature};
+use crate::fleet::jump_hosts::JumpHosts;
+use crate::fleet::known_hosts::{AcceptedKeys, KnownHosts};
 use crate::fleet::target::Route;
 use crate::fleet::watchdog::Watchdog;
 use crate::fleet::{Host, Target};
@@ -31,9 +31,9 @@ const RETRIES_AFTER_BANNER: u32 = 1;
 
 /// Current step of a login. The waiting thread reads it after a timeout.
 #[derive(Debug, Clone, Default)]
-pub(in crate::fleet) struct Stage(Arc<AtomicUsize>);
+pub(in crate::fleet) struct LoginStage(Arc<AtomicUsize>);
 
-const STAGES: [&str; 5] = [
+const LOGIN_STAGES: [&str; 5] = [
     "name lookup",
     "TCP connection",
     "SSH handshake",
@@ -50,65 +50,65 @@ pub(super) enum Step {
     Authenticate,
 }
 
-impl Stage {
+impl LoginStage {
     pub(super) fn at(&self, step: Step) {
         self.0.store(step as usize, Ordering::Relaxed);
     }
 
     pub(super) fn name(&self) -> &'static str {
-        STAGES[self.0.load(Ordering::Relaxed).min(STAGES.len() - 1)]
+        LOGIN_STAGES[self.0.load(Ordering::Relaxed).min(LOGIN_STAGES.len() - 1)]
     }
 }
 
 pub(in crate::fleet) struct Login {
     pub(in crate::fleet) target: Target,
     pub(in crate::fleet) known_hosts: Arc<KnownHosts>,
-    pub(in crate::fleet) accepted: Arc<Accepted>,
+    pub(in crate::fleet) accepted: Arc<AcceptedKeys>,
     pub(in crate::fleet) watchdog: Watchdog,
-    pub(in crate::fleet) jumps: Arc<Jumps>,
+    pub(in crate::fleet) jumps: Arc<JumpHosts>,
     pub(in crate::fleet) limits: Limits,
     pub(in crate::fleet) deadline: Deadline,
-    pub(in crate::fleet) stage: Stage,
+    pub(in crate::fleet) stage: LoginStage,
 }
 
 /// Reason why one attempt ended.
-pub(super) enum Ended {
+pub(super) enum AttemptError {
     /// The host closed the connection before it refused anything. At most `retries` logins
     /// follow.
     Closed {
-        refusal: Refusal,
+        refusal: LoginFailure,
         retries: u32,
     },
-    For(Refusal),
+    Final(LoginFailure),
 }
 
-impl Ended {
+impl AttemptError {
     /// Returns the end of a connection that the host closed after its SSH banner.
-    pub(super) fn closed_after_banner(refusal: Refusal) -> Self {
+    pub(super) fn closed_after_banner(refusal: LoginFailure) -> Self {
         Self::Closed { refusal, retries: RETRIES_AFTER_BANNER }
     }
 }
 
-impl From<HostFailure> for Ended {
+impl From<HostFailure> for AttemptError {
     fn from(failure: HostFailure) -> Self {
-        Self::For(failure.into())
+        Self::Final(failure.into())
     }
 }
 
 impl Login {
-    pub(super) fn run(&self) -> Result<Wire, Refusal> {
+    pub(super) fn run(&self) -> Result<SessionIo, LoginFailure> {
         self.stage.at(Step::Resolve);
         let addresses = match self.target.route {
-            Route::Direct => connect::resolve(&self.target)?,
+            Route::Direct => tcp::resolve(&self.target)?,
             // The jump host or the proxy command resolves the name.
             _ => Vec::new(),
         };
         let mut done = 0;
         loop {
             match self.attempt(&addresses) {
-                Ok(wire) => return Ok(wire),
-                Err(Ended::For(refusal)) => return Err(refusal),
-                Err(Ended::Closed { refusal, retries }) => {
+                Ok(io) => return Ok(io),
+                Err(AttemptError::Final(refusal)) => return Err(refusal),
+                Err(AttemptError::Closed { refusal, retries }) => {
                     let pause = jitter();
                     if done >= retries || self.deadline.remaining() < pause {
                         return Err(refusal);
@@ -122,74 +122,84 @@ impl Login {
         }
     }
 
-    fn attempt(&self, addresses: &[SocketAddr]) -> Result<Wire, Ended> {
+    fn attempt(&self, addresses: &[SocketAddr]) -> Result<SessionIo, AttemptError> {
         self.stage.at(Step::Connect);
         let limit = self.target.connect_timeout.unwrap_or(self.limits.connect);
         let by = Deadline::after(limit).earlier(self.deadline);
-        let road =
-            road::open(&self.target, addresses, &self.watchdog, &self.jumps, by, self.deadline)
-                .map_err(|failure| self.unless_cancelled(failure))?;
+        let connection = connection::open(
+            &self.target,
+            addresses,
+            &self.watchdog,
+            &self.jumps,
+            by,
+            self.deadline,
+        )
+        .map_err(|failure| self.unless_cancelled(failure))?;
         let by = Deadline::after(self.limits.login).earlier(self.deadline);
-        let guard = self.watchdog.guard(&road.socket, by).map_err(|error| fault::local(&error))?;
-        let mut wire = Wire::new(road, guard).map_err(|error| fault::local(&error))?;
-        self.handshake(&mut wire)?;
-        auth::authenticate(&mut wire, &self.target, &self.stage).map_err(|ended| match ended {
-            Ended::Closed { .. } if !wire.is_expired() => ended,
-            Ended::For(refusal) | Ended::Closed { refusal, .. } => {
-                let failure = self.in_time(&wire, refusal.failure);
-                Ended::For(Refusal { failure, ..refusal })
+        let guard =
+            self.watchdog.guard(&connection.socket, by).map_err(|error| fault::local(&error))?;
+        let mut io = SessionIo::new(connection, guard).map_err(|error| fault::local(&error))?;
+        self.handshake(&mut io)?;
+        auth::authenticate(&mut io, &self.target, &self.stage).map_err(|ended| match ended {
+            AttemptError::Closed { .. } if !io.is_expired() => ended,
+            AttemptError::Final(refusal) | AttemptError::Closed { refusal, .. } => {
+                let failure = self.in_time(&io, refusal.failure);
+                AttemptError::Final(LoginFailure { failure, ..refusal })
             }
         })?;
-        wire.guard().set(self.deadline);
-        Ok(wire)
+        io.guard().set(self.deadline);
+        Ok(io)
     }
 
-    fn handshake(&self, wire: &mut Wire) -> Result<(), Ended> {
+    fn handshake(&self, io: &mut SessionIo) -> Result<(), AttemptError> {
         self.stage.at(Step::Handshake);
         let lookup = verify::lookup(&self.target);
         let record = self.known_hosts.of(&lookup);
-        if let Err(option) = verify::offer(wire, &self.target.algorithms, &record) {
+        if let Err(option) = verify::offer(io, &self.target.algorithms, &record) {
             let detail = format!("the built-in SSH has nothing of {option} in the configuration");
             let failure = HostFailure::new(Reason::Transport, detail)
-                .fix(format!("test the login: {}", self.target.by_hand()));
-            return Err(Ended::For(Refusal { failure, lacks: vec![Lack::Algorithm] }));
+                .fix(format!("test the login: {}", self.target.manual_command()));
+            return Err(AttemptError::Final(LoginFailure {
+                failure,
+                missing: vec![MissingFeature::Algorithm],
+            }));
         }
-        if let Err(error) = wire.drive(ssh2::Session::handshake) {
-            let greeting = wire.greeting();
+        if let Err(error) = io.drive(ssh2::Session::handshake) {
+            let greeting = io.greeting();
             if greeting.is_garbage() {
                 return Err(garbage(greeting, &self.target).into());
             }
-            if fault::is_closed(&error) && !wire.is_expired() && !greeting.speaks_ssh() {
-                return Err(match wire.helper() {
+            if fault::is_closed(&error) && !io.is_expired() && !greeting.speaks_ssh() {
+                return Err(match io.helper() {
                     // The jump host reports its own error.
                     Some(helper) if greeting.words().is_empty() => {
                         helper.why_closed(&self.target).into()
                     }
                     _ => {
                         let refusal = closed(greeting, &self.target.host).into();
-                        Ended::Closed { refusal, retries: RETRIES }
+                        AttemptError::Closed { refusal, retries: RETRIES }
                     }
                 });
             }
-            let lack = fault::is_no_algorithm(&error).then_some(Lack::Algorithm);
-            let lacks = lack.into_iter().collect();
-            if wire.is_ended() && !wire.is_expired() {
+            let lack = fault::is_no_algorithm(&error).then_some(MissingFeature::Algorithm);
+            let missing = lack.into_iter().collect();
+            if io.is_ended() && !io.is_expired() {
                 let when = "during the SSH handshake";
                 let failure = fault::closed(Reason::Transport, when, &self.target);
-                return Err(Ended::closed_after_banner(Refusal { failure, lacks }));
+                return Err(AttemptError::closed_after_banner(LoginFailure { failure, missing }));
             }
-            let failure = self.in_time(wire, fault::handshake(&error, &self.target.by_hand()));
-            return Err(Ended::For(Refusal { failure, lacks }));
+            let failure = self.in_time(io, fault::handshake(&error, &self.target.manual_command()));
+            return Err(AttemptError::Final(LoginFailure { failure, missing }));
         }
-        Ok(verify::check(wire, &self.target, &lookup, &record, &self.accepted)?)
+        Ok(verify::check(io, &self.target, &lookup, &record, &self.accepted)?)
     }
 
     /// Returns the failure, or a timeout if the watchdog ended the step.
-    fn in_time(&self, wire: &Wire, failure: HostFailure) -> HostFailure {
-        if wire.is_expired() {
-            let behind = wire.helper().map_or_else(String::new, Helper::behind);
+    fn in_time(&self, io: &SessionIo, failure: HostFailure) -> HostFailure {
+        if io.is_expired() {
+            let behind = io.helper().map_or_else(String::new, Helper::behind);
             let step = format!("{}{behind}", self.stage.name());
-            return self.unless_cancelled(fault::timeout(&step, &self.target.by_hand()));
+            return self.unless_cancelled(fault::timeout(&step, &self.target.manual_command()));
         }
         failure
     }
@@ -208,7 +218,7 @@ pub(in crate::fleet) fn jitter() -> Duration {
 
 /// Returns the failure of a host that closed the connection before its SSH banner, with its
 /// message if it sent one.
-fn closed(greeting: &Greeting, host: &Host) -> HostFailure {
+fn closed(greeting: &PreBanner, host: &Host) -> HostFailure {
     let words = greeting.words();
     let detail = match words.as_str() {
         "" => "the host closed the connection before its SSH banner".to_owned(),
@@ -220,7 +230,7 @@ fn closed(greeting: &Greeting, host: &Host) -> HostFailure {
         ))
 }
 
-fn garbage(greeting: &Greeting, target: &Target) -> HostFailure {
+fn garbage(greeting: &PreBanner, target: &Target) -> HostFailure {
     let Target { host, port, .. } = target;
     let words = greeting.words();
     let detail = format!("no SSH server on port {port}; its output begins with `{words}`");

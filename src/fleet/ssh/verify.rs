@@ -5,18 +5,20 @@ use std::path::Path;
 use ssh2::MethodType;
 
 use super::fault;
-use super::wire::Wire;
+use super::session_io::SessionIo;
 use crate::clock;
 use crate::fleet::algorithms::{Algorithms, Class};
-use crate::fleet::known_hosts::{Accepted, HostKey, Lookup, Record, Taken, Verdict};
+use crate::fleet::known_hosts::{
+    Acceptance, AcceptedKeys, HostKey, HostKeyStatus, HostLines, KnownHostsName,
+};
 use crate::fleet::target::{HostKeyPolicy, Target};
 use crate::model::{HostFailure, Reason};
 
 /// Returns the name under which the host key is recorded.
-pub(super) fn lookup(target: &Target) -> Lookup {
+pub(super) fn lookup(target: &Target) -> KnownHostsName {
     match &target.host_key_alias {
-        Some(alias) => Lookup::alias(alias),
-        None => Lookup::host(&target.address, target.port),
+        Some(alias) => KnownHostsName::alias(alias),
+        None => KnownHostsName::host(&target.address, target.port),
     }
 }
 
@@ -26,11 +28,11 @@ pub(super) fn lookup(target: &Target) -> Lookup {
 /// # Errors
 /// libssh2 supports no algorithm of an option. The error is the name of the option.
 pub(super) fn offer(
-    wire: &Wire,
+    io: &SessionIo,
     allowed: &Algorithms,
-    record: &Record<'_>,
+    record: &HostLines<'_>,
 ) -> Result<(), &'static str> {
-    let session = &wire.session;
+    let session = &io.session;
     for class in [Class::Cipher, Class::KeyExchange, Class::Mac] {
         let Some(list) = allowed.preference(class) else { continue };
         for method in class.methods() {
@@ -51,13 +53,13 @@ pub(super) fn offer(
 
 /// Checks the key that the host showed in the handshake.
 pub(super) fn check(
-    wire: &Wire,
+    io: &SessionIo,
     target: &Target,
-    lookup: &Lookup,
-    record: &Record<'_>,
-    accepted: &Accepted,
+    lookup: &KnownHostsName,
+    record: &HostLines<'_>,
+    accepted: &AcceptedKeys,
 ) -> Result<(), HostFailure> {
-    let key = wire.session.host_key().and_then(|(blob, _)| HostKey::from_blob(blob));
+    let key = io.session.host_key().and_then(|(blob, _)| HostKey::from_blob(blob));
     let Some(key) = key else {
         return Err(HostFailure::new(Reason::Transport, "cannot parse the host key"));
     };
@@ -65,22 +67,22 @@ pub(super) fn check(
         return Err(too_small(&key, least, target));
     }
     let signatures = target.algorithms.ca_signatures();
-    let verdict = record.judge_allowing(&key, clock::wall_ns() / 1_000_000_000, signatures);
+    let verdict = record.verify_with(&key, clock::wall_ns() / 1_000_000_000, signatures);
     let (name, shown) = (lookup.spelled(), show(&key));
     let failure = match verdict {
-        Verdict::Known => return Ok(()),
-        Verdict::Revoked(place) => {
+        HostKeyStatus::Known => return Ok(()),
+        HostKeyStatus::Revoked(place) => {
             let detail = format!("{shown} is marked as revoked in {place}");
             return Err(HostFailure::new(Reason::HostkeyRevoked, detail).fix(fault::REVOKED));
         }
         _ if target.host_keys == HostKeyPolicy::Off => return Ok(()),
-        Verdict::Changed(place) => {
+        HostKeyStatus::Changed(place) => {
             let detail = format!("{shown} is not the one on record in {place}");
             let remove = format!("ssh-keygen -f {} -R '{name}'", place.file.display());
             let fix = fault::changed_key(&remove, &accept_by(target));
             HostFailure::new(Reason::HostkeyChanged, detail).fix(fix)
         }
-        Verdict::BadCertificate(why) => {
+        HostKeyStatus::BadCertificate(why) => {
             let detail = format!("the host certificate of the {shown} is invalid: {why}");
             let address = &target.address;
             HostFailure::new(Reason::HostkeyUnknown, detail).fix(format!(
@@ -89,12 +91,12 @@ pub(super) fn check(
         }
         // The host was requested to show a recorded key. A host with recorded keys of other types
         // is therefore not new.
-        Verdict::Unknown { ref other_types }
+        HostKeyStatus::Unknown { ref other_types }
             if target.host_keys == HostKeyPolicy::AcceptNew && other_types.is_empty() =>
         {
             return accept(target, lookup, &key, accepted);
         }
-        Verdict::Unknown { other_types } => {
+        HostKeyStatus::Unknown { other_types } => {
             let mut detail = format!("{shown} is in no known_hosts file");
             if !other_types.is_empty() {
                 detail = format!("{detail}, only {}", other_types.join(", "));
@@ -123,16 +125,16 @@ fn too_small(key: &HostKey, least: usize, target: &Target) -> HostFailure {
 /// Accepts the key of an unknown host, as the configuration allows.
 fn accept(
     target: &Target,
-    lookup: &Lookup,
+    lookup: &KnownHostsName,
     key: &HostKey,
-    accepted: &Accepted,
+    accepted: &AcceptedKeys,
 ) -> Result<(), HostFailure> {
     let shown = show(key);
     // `None` means a configuration without a `known_hosts` file.
-    let Some(file) = &target.note_in else { return Ok(()) };
-    match accepted.take(file, lookup, key, target.hash_known_hosts) {
-        Ok(Taken::Noted) => Ok(()),
-        Ok(Taken::Changed) => {
+    let Some(file) = &target.record_in else { return Ok(()) };
+    match accepted.accept(file, lookup, key, target.hash_known_hosts) {
+        Ok(Acceptance::Recorded) => Ok(()),
+        Ok(Acceptance::Changed) => {
             let detail =
                 format!("{shown} is not the one that this run accepted for the host before");
             Err(HostFailure::new(Reason::HostkeyChanged, detail)
@@ -166,7 +168,7 @@ fn accept_by(target: &Target) -> String {
     let alias = alias.map_or(String::new(), |alias| format!(" -o HostKeyAlias={alias}"));
     // The key belongs in the file that rdmactl reads.
     let usual = |file: &Path| file.ends_with(".ssh/known_hosts");
-    let file = target.note_in.as_deref().filter(|file| !usual(file)).map(Path::to_string_lossy);
+    let file = target.record_in.as_deref().filter(|file| !usual(file)).map(Path::to_string_lossy);
     let file = file.as_deref().and_then(|file| shlex::try_quote(file).ok());
     let file = file.map_or(String::new(), |file| format!(" -o UserKnownHostsFile={file}"));
     let address = &target.address;

@@ -112,7 +112,7 @@ impl SshCall {
     /// Returns the call as the operator would type it. Values of options are left out, because
     /// they may be secrets.
     #[must_use]
-    pub fn by_hand(&self) -> String {
+    pub fn manual_command(&self) -> String {
         let mut words = vec!["ssh".to_owned()];
         words.extend(self.config.iter().map(|file| format!("-F {}", file.display())));
         words.extend(self.options.iter().map(|option| format!("-o {}=VALUE", key(option))));

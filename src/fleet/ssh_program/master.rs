@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::SshCall;
-use super::process::{END, Process};
+use super::process::{EXIT_TIMEOUT, MasterProcess};
 use crate::clock::Deadline;
 use crate::fleet::local;
 use crate::fleet::pipe::{Exit, Pipe};
@@ -26,14 +26,14 @@ pub(in crate::fleet) struct Master {
     call: SshCall,
     socket: PathBuf,
     watchdog: Watchdog,
-    holder: Holder,
+    owner: Owner,
 }
 
 /// Owner of the connection.
 #[derive(Debug)]
-enum Holder {
+enum Owner {
     /// Process of this program. A deadline cuts off the whole connection.
-    Own(Process),
+    Own(MasterProcess),
     /// Process of the operator. A deadline cuts off only the commands of this program.
     Operator(Mutex<Borrowed>),
 }
@@ -49,9 +49,9 @@ impl Master {
         call: SshCall,
         socket: PathBuf,
         watchdog: Watchdog,
-        process: Process,
+        process: MasterProcess,
     ) -> Self {
-        Self { call, socket, watchdog, holder: Holder::Own(process) }
+        Self { call, socket, watchdog, owner: Owner::Own(process) }
     }
 
     /// Uses the operator's open connection of `ControlPath` in the configuration. This program
@@ -63,7 +63,7 @@ impl Master {
         until: Deadline,
     ) -> Self {
         let borrowed = Borrowed { until: Some(until), guards: Vec::new() };
-        Self { call, socket, watchdog, holder: Holder::Operator(Mutex::new(borrowed)) }
+        Self { call, socket, watchdog, owner: Owner::Operator(Mutex::new(borrowed)) }
     }
 
     /// Starts a command over the connection.
@@ -77,7 +77,7 @@ impl Master {
             None => Ok(exit),
         };
         let pipe = local::spawn_judged(client, Box::new(judge))?;
-        if let Holder::Operator(borrowed) = &self.holder {
+        if let Owner::Operator(borrowed) = &self.owner {
             let mut borrowed = borrowed.lock().unwrap_or_else(PoisonError::into_inner);
             let guard = self.watchdog.guard(pipe.stream(), Deadline::after(SOON));
             let guard = guard.map_err(|error| fault::local(&error))?;
@@ -100,7 +100,7 @@ impl Master {
         if exit.status != Some(FAILED) && exit.signal.is_none() {
             return Ok(exit);
         }
-        if let Some(failure) = self.failure(END) {
+        if let Some(failure) = self.failure(EXIT_TIMEOUT) {
             return Err(failure);
         }
         let said = String::from_utf8_lossy(stderr);
@@ -112,26 +112,26 @@ impl Master {
 
     /// Returns the reason why the connection ended. Waits for the end for at most `wait`.
     pub(in crate::fleet) fn failure(&self, wait: Duration) -> Option<HostFailure> {
-        match &self.holder {
-            Holder::Own(process) => process.failure(wait),
-            Holder::Operator(_) => None,
+        match &self.owner {
+            Owner::Own(process) => process.failure(wait),
+            Owner::Operator(_) => None,
         }
     }
 
     /// Returns the reason why an address was not reached over the connection, if it is known.
     pub(in crate::fleet) fn why_unreached(&self) -> Option<(Reason, String)> {
-        match &self.holder {
-            Holder::Own(process) => process.why_unreached(),
-            Holder::Operator(_) => None,
+        match &self.owner {
+            Owner::Own(process) => process.why_unreached(),
+            Owner::Operator(_) => None,
         }
     }
 
     /// Moves the deadline at which the connection is cut off. With `None`, only cancelling the
     /// run cuts it off.
     pub(in crate::fleet) fn set_deadline(&self, deadline: Option<Deadline>) {
-        match &self.holder {
-            Holder::Own(process) => process.set_deadline(deadline),
-            Holder::Operator(borrowed) => {
+        match &self.owner {
+            Owner::Own(process) => process.set_deadline(deadline),
+            Owner::Operator(borrowed) => {
                 let mut borrowed = borrowed.lock().unwrap_or_else(PoisonError::into_inner);
                 borrowed.until = deadline;
                 borrowed.guards.iter().for_each(|guard| guard.set(deadline));

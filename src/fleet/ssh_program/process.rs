@@ -11,8 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::call::log_of;
-use super::complaint::{agreed, is_early_close, unreached};
-use super::sockets::Sockets;
+use super::failure::{agreed, is_early_close, unreached};
+use super::socket_directory::SocketDirectory;
 use super::{Master, SshCall};
 use crate::clock::Deadline;
 use crate::fleet::pipe::Pipe;
@@ -23,19 +23,19 @@ use crate::model::{HostFailure, Reason};
 use crate::sys::child;
 
 /// Time for the process to end and print its last messages.
-pub(super) const END: Duration = Duration::from_millis(500);
+pub(super) const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Name of the login with the `ssh` program in messages.
 pub(in crate::fleet) const PROGRAM_LOGIN: &str = "login with the ssh program";
 /// Number of bytes to read from the end of a log.
-const LOG: u64 = 64 * 1024;
+const LOG_BYTES: u64 = 64 * 1024;
 /// Interval of the checks of a log.
-const LOOK: Duration = Duration::from_millis(10);
+const LOG_INTERVAL: Duration = Duration::from_millis(10);
 /// Limit of the output before the expected word, in bytes. A program above it is not `ssh`.
-const NOISE: usize = 64 * 1024;
+const MAX_OUTPUT: usize = 64 * 1024;
 
 /// Process of a connection that this program opened.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct MasterProcess {
     guard: Arc<Guard>,
     pipe: Arc<Pipe>,
     log: PathBuf,
@@ -48,16 +48,16 @@ pub(super) struct Process {
 #[derive(Debug, Default)]
 struct End {
     failure: Mutex<Option<HostFailure>>,
-    told: Condvar,
+    changed: Condvar,
 }
 
-impl Process {
+impl MasterProcess {
     /// Returns the reason why the process ended. Waits for the end for at most `wait`.
     pub(super) fn failure(&self, wait: Duration) -> Option<HostFailure> {
         let failure = self.end.failure.lock().unwrap_or_else(PoisonError::into_inner);
         let (failure, _) = self
             .end
-            .told
+            .changed
             .wait_timeout_while(failure, wait, |failure| failure.is_none())
             .unwrap_or_else(PoisonError::into_inner);
         failure.clone()
@@ -67,13 +67,13 @@ impl Process {
     /// the message about the last address.
     pub(super) fn why_unreached(&self) -> Option<(Reason, String)> {
         let count = self.unreached.fetch_add(1, Ordering::Relaxed) + 1;
-        let by = Deadline::after(END);
+        let by = Deadline::after(EXIT_TIMEOUT);
         loop {
             let whys = unreached(&read_log(&self.log));
             if whys.len() >= count || by.is_over() {
                 return agreed(&whys);
             }
-            thread::park_timeout(LOOK);
+            thread::park_timeout(LOG_INTERVAL);
         }
     }
 
@@ -82,7 +82,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for MasterProcess {
     fn drop(&mut self) {
         // Ends the wait of the thread, which then ends the process.
         let _ = self.pipe.stream().shutdown(Shutdown::Both);
@@ -90,10 +90,10 @@ impl Drop for Process {
 }
 
 /// Parameters of a new connection.
-pub(in crate::fleet) struct Opening {
+pub(in crate::fleet) struct NewMaster {
     pub(in crate::fleet) call: SshCall,
     pub(in crate::fleet) watchdog: Watchdog,
-    pub(in crate::fleet) sockets: Arc<Sockets>,
+    pub(in crate::fleet) sockets: Arc<SocketDirectory>,
     /// Timeout of the TCP connection.
     pub(in crate::fleet) connect: Duration,
     /// Deadline of the login.
@@ -103,13 +103,13 @@ pub(in crate::fleet) struct Opening {
     pub(in crate::fleet) until: Option<Deadline>,
 }
 
-impl Opening {
+impl NewMaster {
     /// Opens the connection on a new thread, and calls `opened` with the result.
     pub(in crate::fleet) fn start(
         self,
         opened: impl FnOnce(Result<Master, HostFailure>) + Send + 'static,
     ) -> Result<(), HostFailure> {
-        let socket = self.sockets.fresh().map_err(|error| {
+        let socket = self.sockets.new_path().map_err(|error| {
             let detail = format!("cannot create a directory for the sockets of ssh: {error}");
             HostFailure::new(Reason::Transport, detail)
                 .fix("check the free space and the mode of /tmp: df /tmp; ls -ld /tmp")
@@ -129,7 +129,7 @@ impl Opening {
         let mut retries = 0;
         let (pipe, guard) = loop {
             match self.attempt(nonce, socket) {
-                Ok(stands) => break stands,
+                Ok(await_ready) => break await_ready,
                 Err(failure) => {
                     let pause = jitter();
                     let is_over = retries == RETRIES || self.by.remaining() < pause;
@@ -143,7 +143,7 @@ impl Opening {
         let Self { call, watchdog, until, .. } = self;
         guard.set(until);
         let end = Arc::new(End::default());
-        let process = Process {
+        let process = MasterProcess {
             guard: Arc::clone(&guard),
             pipe: Arc::clone(&pipe),
             log: log_of(socket),
@@ -153,9 +153,9 @@ impl Opening {
         opened(Ok(Master::own(call.clone(), socket.to_owned(), watchdog, process)));
         drain(pipe.stream());
         let failure = if guard.is_expired() {
-            fault::timeout(fault::USE, &call.by_hand())
+            fault::timeout(fault::USE, &call.manual_command())
         } else {
-            let _ = pipe.wait(Deadline::after(END));
+            let _ = pipe.wait(Deadline::after(EXIT_TIMEOUT));
             let said = call.failure(&read_log(&log_of(socket)), &pipe.stderr()).detail;
             HostFailure::new(
                 Reason::Lost,
@@ -163,13 +163,13 @@ impl Opening {
             )
         };
         *end.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
-        end.told.notify_all();
+        end.changed.notify_all();
         pipe.kill();
-        let _ = pipe.wait(Deadline::after(END));
+        let _ = pipe.wait(Deadline::after(EXIT_TIMEOUT));
     }
 }
 
-impl Opening {
+impl NewMaster {
     /// Starts a process and waits until its connection is open.
     fn attempt(&self, nonce: Nonce, socket: &Path) -> Result<(Arc<Pipe>, Arc<Guard>), HostFailure> {
         let mut command = self.call.master(socket, &nonce.to_string(), self.connect);
@@ -177,7 +177,7 @@ impl Opening {
         let pipe = local::spawn_leader(command)?;
         let guard = self.watchdog.guard(pipe.stream(), self.by);
         let guard = guard.map_err(|error| fault::local(&error))?;
-        if !stands(pipe.stream(), nonce) {
+        if !await_ready(pipe.stream(), nonce) {
             return Err(why_not(&pipe, &guard, &self.call, socket));
         }
         Ok((Arc::new(pipe), Arc::new(guard)))
@@ -185,12 +185,12 @@ impl Opening {
 }
 
 /// Waits for the word that reports the open connection. The watchdog ends the wait.
-fn stands(mut stream: &UnixStream, nonce: Nonce) -> bool {
+fn await_ready(mut stream: &UnixStream, nonce: Nonce) -> bool {
     let (word, mut seen) = (nonce.to_string(), Vec::<u8>::new());
     let mut buffer = [0; 512];
     loop {
         match stream.read(&mut buffer) {
-            Ok(count) if count > 0 && seen.len() < NOISE => seen.extend(&buffer[..count]),
+            Ok(count) if count > 0 && seen.len() < MAX_OUTPUT => seen.extend(&buffer[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             _ => return false,
         }
@@ -207,10 +207,10 @@ fn why_not(pipe: &Pipe, guard: &Guard, call: &SshCall, socket: &Path) -> HostFai
     }
     if guard.is_expired() {
         pipe.kill();
-        return fault::timeout(PROGRAM_LOGIN, &call.by_hand());
+        return fault::timeout(PROGRAM_LOGIN, &call.manual_command());
     }
     // The process has closed its output and ends, or it printed too much.
-    if pipe.wait(Deadline::after(END)).is_err() {
+    if pipe.wait(Deadline::after(EXIT_TIMEOUT)).is_err() {
         pipe.kill();
     }
     call.failure(&read_log(&log_of(socket)), &pipe.stderr())
@@ -222,9 +222,9 @@ fn read_log(log: &Path) -> Vec<u8> {
     let read = || {
         let mut file = File::open(log)?;
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(LOG)))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(LOG_BYTES)))?;
         let mut bytes = Vec::new();
-        file.take(LOG).read_to_end(&mut bytes)?;
+        file.take(LOG_BYTES).read_to_end(&mut bytes)?;
         io::Result::Ok(bytes)
     };
     read().unwrap_or_default()

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::classes::files;
+use super::config_cache::files;
 use super::tokens;
 use crate::fleet::Watchdog;
 use crate::fleet::known_hosts::pattern;

@@ -59,13 +59,15 @@ pub(super) fn jump(jumps: &str) -> SshCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::{Here, Host, SshConfig};
+    use crate::fleet::{Credentials, Host, SshConfig};
 
     #[test]
     fn a_way_over_others_is_read_as_ssh_reads_it() {
         let route = |line: &str| {
             let text = format!("hostname 10.0.0.7\nport 2222\nuser root\n{line}\n");
-            SshConfig::parse(&text).target(&Host::named("web"), Here::default()).map(|t| t.route)
+            SshConfig::parse(&text)
+                .target(&Host::named("web"), Credentials::default())
+                .map(|t| t.route)
         };
         for (jumps, over, user, port, host) in [
             ("proxyjump b", None, None, None, "b"),
@@ -88,7 +90,8 @@ mod tests {
     fn a_name_that_a_shell_would_act_on_reaches_no_proxy_command() {
         for name in ["a;reboot", "$(x)", "-oX", "a b", "`x`"] {
             let text = format!("hostname {name}\nproxycommand nc %h %p\n");
-            let failure = SshConfig::parse(&text).target(&Host::named("web"), Here::default());
+            let failure =
+                SshConfig::parse(&text).target(&Host::named("web"), Credentials::default());
             let failure = failure.unwrap_err();
             assert!(failure.detail.contains("ProxyCommand"), "{failure}");
         }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::route::{check_for_shell, jump};
 use super::tokens::{self, Tokens, UnknownToken};
-use super::{AddressFamily, Here, HostKeyPolicy, Route, Target, Transport};
+use super::{AddressFamily, Credentials, HostKeyPolicy, Route, SshClient, Target};
 use crate::fleet::algorithms::Algorithms;
-use crate::fleet::{Host, SshCall, choice};
+use crate::fleet::{Host, SshCall, client_choice};
 use crate::model::HostFailure;
 
 /// Effective options of one host, or of every host of its class.
@@ -20,20 +20,24 @@ pub struct SshConfig {
 }
 
 /// Target whose SSH client is not chosen yet.
-struct Told {
+struct PendingTarget {
     target: Target,
     /// Text with a token that only `ssh` can expand.
     unknown: Option<String>,
 }
 
-impl Told {
-    fn choose(self, config: &SshConfig, here: Here) -> Target {
+impl PendingTarget {
+    fn choose_client(self, config: &SshConfig, credentials: Credentials) -> Target {
         let why = match self.unknown {
             Some(token) => Some(format!("the SSH configuration contains `{token}`")),
-            None => choice::before(config, here),
+            None => client_choice::before_login(config, credentials),
         };
-        let transport = why.map_or(Transport::BuiltIn, Transport::Program);
-        Target { transport, other_logins: choice::other_logins(config, here), ..self.target }
+        let client = why.map_or(SshClient::BuiltIn, SshClient::Program);
+        Target {
+            client,
+            other_logins: client_choice::other_logins(config, credentials),
+            ..self.target
+        }
     }
 }
 
@@ -53,29 +57,29 @@ impl SshConfig {
     ///
     /// # Errors
     /// The name of the host is not safe in the `ProxyCommand` of the configuration.
-    pub fn target(&self, host: &Host, here: Here) -> Result<Target, HostFailure> {
-        Ok(self.told(host)?.choose(self, here))
+    pub fn target(&self, host: &Host, credentials: Credentials) -> Result<Target, HostFailure> {
+        Ok(self.pending(host)?.choose_client(self, credentials))
     }
 
     /// Returns the target as far as the options define it, without checking files.
-    fn told(&self, host: &Host) -> Result<Told, HostFailure> {
+    fn pending(&self, host: &Host) -> Result<PendingTarget, HostFailure> {
         let mut target = self.plain(host);
         let unknown = self.add_paths(&mut target)?;
-        Ok(Told { target, unknown })
+        Ok(PendingTarget { target, unknown })
     }
 
     /// Returns the target of a host, with the SSH client that suits the credentials of this
     /// machine.
-    pub(super) fn target_here(
+    pub(super) fn on_this_machine(
         &self,
         host: &Host,
         call: SshCall,
         has_master: impl Fn(&Path) -> bool,
     ) -> Result<Target, HostFailure> {
-        let told = self.told(host)?;
+        let pending = self.pending(host)?;
         // Paths that could not be expanded are missing in the target.
-        let here = Here::look(&told.target);
-        let mut target = told.choose(self, here);
+        let credentials = Credentials::look(&pending.target);
+        let mut target = pending.choose_client(self, credentials);
         if let Route::Jump(jump) = &mut target.route {
             jump.program.clone_from(&call.program);
             jump.config.clone_from(&call.config);
@@ -83,12 +87,12 @@ impl SshConfig {
         if let Some(socket) = self.set("controlpath").map(PathBuf::from)
             && has_master(&socket)
         {
-            target.transport = Transport::Borrowed(socket);
+            target.client = SshClient::Borrowed(socket);
         }
-        if target.transport == Transport::BuiltIn
-            && let Some(why) = choice::by_options(&call.options)
+        if target.client == SshClient::BuiltIn
+            && let Some(why) = client_choice::by_options(&call.options)
         {
-            target.transport = Transport::Program(why);
+            target.client = SshClient::Program(why);
         }
         target.call = Some(call);
         Ok(target)
@@ -106,7 +110,7 @@ impl SshConfig {
             agent: None,
             identities_only: self.is("identitiesonly", &["yes", "true"]),
             known_hosts: Vec::new(),
-            note_in: None,
+            record_in: None,
             host_keys: self.host_keys(),
             hash_known_hosts: self.is("hashknownhosts", &["yes", "true"]),
             host_key_alias: self.set("hostkeyalias").map(str::to_owned),
@@ -121,7 +125,7 @@ impl SshConfig {
                 _ => AddressFamily::Any,
             },
             route: Route::Direct,
-            transport: Transport::BuiltIn,
+            client: SshClient::BuiltIn,
             other_logins: Vec::new(),
             algorithms: Algorithms::of(self),
             call: None,
@@ -177,7 +181,7 @@ impl SshConfig {
         target.certificate_files = files("certificatefile")?;
         target.agent = self.agent(tokens)?;
         let own = lists("userknownhostsfile")?;
-        target.note_in = own.first().cloned();
+        target.record_in = own.first().cloned();
         target.known_hosts = [own, lists("globalknownhostsfile")?].concat();
         Ok(())
     }
@@ -239,13 +243,14 @@ mod tests {
 
     #[test]
     fn the_options_of_a_host_become_its_target() {
-        let target = SshConfig::parse(ANSWER).target(&Host::named("web"), Here::default()).unwrap();
+        let target =
+            SshConfig::parse(ANSWER).target(&Host::named("web"), Credentials::default()).unwrap();
         assert_eq!((target.address.as_str(), target.port), ("10.0.0.7", 2222));
         assert_eq!(target.identity_files.len(), 2);
         assert!(target.identity_files[0].ends_with(".ssh/id_root"));
         assert_eq!(target.identity_files[1], PathBuf::from("/keys/10.0.0.7-2222"));
         assert_eq!(target.known_hosts, ["/k/a", "/k/b c", "/etc/k"].map(PathBuf::from));
-        assert_eq!(target.note_in, Some(PathBuf::from("/k/a")));
+        assert_eq!(target.record_in, Some(PathBuf::from("/k/a")));
         assert_eq!(target.host_keys, HostKeyPolicy::Strict);
         assert_eq!((target.agent, target.connect_timeout), (None, None));
     }
@@ -253,14 +258,16 @@ mod tests {
     #[test]
     fn a_new_host_is_never_written_into_the_systems_file() {
         let text = ANSWER.replace("/k/a \"/k/b c\"", "none");
-        let target = SshConfig::parse(&text).target(&Host::named("web"), Here::default()).unwrap();
-        assert_eq!((target.known_hosts, target.note_in), (vec![PathBuf::from("/etc/k")], None));
+        let target =
+            SshConfig::parse(&text).target(&Host::named("web"), Credentials::default()).unwrap();
+        assert_eq!((target.known_hosts, target.record_in), (vec![PathBuf::from("/etc/k")], None));
     }
 
     #[test]
     fn the_tokens_of_a_jump_are_replaced() {
         let text = ANSWER.replace("proxyjump none", "proxyjump %r@gw-%n:%p");
-        let target = SshConfig::parse(&text).target(&Host::named("web"), Here::default()).unwrap();
+        let target =
+            SshConfig::parse(&text).target(&Host::named("web"), Credentials::default()).unwrap();
         let Route::Jump(jump) = target.route else { panic!("{:?}", target.route) };
         assert_eq!(
             (jump.user.as_deref(), &*jump.host, jump.port),
@@ -272,9 +279,10 @@ mod tests {
     fn a_token_that_only_ssh_knows_is_for_the_program() {
         for key in ["/keys/%C", "${HOME}/key", "~bob/key"] {
             let text = ANSWER.replace("/keys/%h-%p", key);
-            let target =
-                SshConfig::parse(&text).target(&Host::named("web"), Here::default()).unwrap();
-            let Transport::Program(why) = target.transport else { panic!("the library") };
+            let target = SshConfig::parse(&text)
+                .target(&Host::named("web"), Credentials::default())
+                .unwrap();
+            let SshClient::Program(why) = target.client else { panic!("the library") };
             assert!(why.contains(key), "{why}");
         }
     }

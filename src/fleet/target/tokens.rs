@@ -5,10 +5,10 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::ASK;
+use super::QUERY_TIMEOUT;
 use crate::clock::Deadline;
 use crate::fleet::Watchdog;
-use crate::fleet::local::look_up;
+use crate::fleet::local::query_tool;
 
 /// Text of the configuration with a token that only `ssh` can expand.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,7 +76,9 @@ pub(super) fn home() -> PathBuf {
 pub(super) fn is_home_of_user(watchdog: &Watchdog) -> bool {
     let mut getent = Command::new("getent");
     getent.arg("passwd").arg(rustix::process::getuid().as_raw().to_string());
-    let Ok(said) = look_up(getent, Deadline::after(ASK), watchdog) else { return false };
+    let Ok(said) = query_tool(getent, Deadline::after(QUERY_TIMEOUT), watchdog) else {
+        return false;
+    };
     let entry = String::from_utf8_lossy(&said.stdout);
     entry.trim_end().split(':').nth(5).is_some_and(|path| home() == *path)
 }

@@ -132,7 +132,7 @@ impl ConnectionVerdict {
 
     /// Returns true if the connection needs attention: a fault, or a possible fault.
     #[must_use]
-    pub fn is_telling(self) -> bool {
+    pub fn needs_attention(self) -> bool {
         self.finding().is_some()
     }
 }

@@ -272,14 +272,14 @@ impl Code {
     /// Returns true if the address of the target does not respond. The kernel and TCP need
     /// seconds to detect such a target.
     #[must_use]
-    pub fn is_silence(self) -> bool {
+    pub fn is_no_response(self) -> bool {
         matches!(self, Self::NoNeighbour | Self::LinkLocal | Self::NoRoute | Self::RailDown)
     }
 
     /// Returns true if a missing reply led to the verdict. A busy CPU or brief congestion can
     /// delay a reply as well.
     #[must_use]
-    pub fn may_be_chance(self) -> bool {
+    pub fn may_be_random(self) -> bool {
         matches!(
             self,
             Self::Udp4791Blocked
@@ -301,8 +301,8 @@ impl Code {
     /// Returns true if the verdict can also result from a reply that was late because rdmactl
     /// itself did not run.
     #[must_use]
-    pub fn may_be_standstill(self) -> bool {
-        self.may_be_chance()
+    pub fn may_be_pause(self) -> bool {
+        self.may_be_random()
             || matches!(
                 self,
                 Self::PeerDead | Self::PeerHung | Self::ConnectionLost | Self::NoListener

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Latency;
 use crate::model::GidValue;
-use crate::model::probe::{MadPinged, MadRoute, Met, Throughput, Traffic};
+use crate::model::probe::{DatagramCounts, MadPinged, MadRoute, Throughput, Traffic};
 
 /// Measurements of a pair other than the latencies of RDMA and TCP.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -180,7 +180,7 @@ pub enum Passage {
 impl Datagrams {
     /// Combines the counts of both ends.
     #[must_use]
-    pub fn of(source: Met, target: Met) -> Self {
+    pub fn of(source: DatagramCounts, target: DatagramCounts) -> Self {
         Self {
             sent: source.sent,
             answered: source.answered,
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn the_way_of_datagrams_is_told_from_both_ends() {
-        let met = |answered, heard| Met { sent: 3, answered, heard, trips: None };
+        let met = |answered, heard| DatagramCounts { sent: 3, answered, heard, trips: None };
         let passage = |source, target| Datagrams::of(source, target).passage();
         assert_eq!(passage(met(1, 0), met(0, 1)), Passage::Both);
         assert_eq!(passage(met(0, 0), met(0, 3)), Passage::There);

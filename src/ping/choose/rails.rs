@@ -10,7 +10,7 @@ use crate::model::{GidKind, HostReport, Protocol};
 /// Rails of all hosts of a run. A rail has one number for all pairs of hosts.
 #[derive(Debug, Default)]
 pub(in crate::ping) struct Rails {
-    keys: Vec<Key>,
+    keys: Vec<RailKey>,
     division: Division,
     /// Numbers of the tested rails; empty for all.
     only: Vec<usize>,
@@ -18,7 +18,7 @@ pub(in crate::ping) struct Rails {
 
 /// Property that the ports of one rail share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Key {
+pub(super) enum RailKey {
     /// `RoCE`: the prefix of the IPv4 addresses.
     V4(u128),
     /// `RoCE`: the prefix of the IPv6 addresses.
@@ -40,8 +40,8 @@ struct Ports {
 impl Ports {
     /// True if these ports are a rail. Cards have ports without a cable: a port that is down was
     /// meant to be up if it has an address, or if most other hosts have it up.
-    fn are_rail(&self, key: Key) -> bool {
-        let has_address = matches!(key, Key::V4(_) | Key::V6(_));
+    fn are_rail(&self, key: RailKey) -> bool {
+        let has_address = matches!(key, RailKey::V4(_) | RailKey::V6(_));
         self.up > 0
             && if has_address { self.up + self.down > 1 } else { self.up > 1.max(self.down) }
     }
@@ -78,9 +78,9 @@ impl Rails {
         };
         let division = Division { v4: coarsest(32, FINEST_V4), v6: coarsest(128, FINEST_V6) };
         let mut rails = Self { division, only: wanted.rails.clone(), ..Self::default() };
-        let mut ports: BTreeMap<Key, Ports> = BTreeMap::new();
+        let mut ports: BTreeMap<RailKey, Ports> = BTreeMap::new();
         for host in &hosts {
-            let mut mine: BTreeMap<Key, bool> = BTreeMap::new();
+            let mut mine: BTreeMap<RailKey, bool> = BTreeMap::new();
             for (one, key) in host.iter().zip(rails.of_each(host)) {
                 *mine.entry(key).or_default() |= one.is_active();
             }
@@ -105,7 +105,7 @@ impl Rails {
     }
 
     /// Returns the tested rails with their numbers.
-    pub(super) fn keys(&self) -> impl Iterator<Item = (usize, Key)> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = (usize, RailKey)> {
         self.keys.iter().copied().enumerate().filter(|(rail, _)| self.is_tested(*rail))
     }
 
@@ -119,23 +119,25 @@ impl Rails {
     }
 
     /// Returns the rail of each candidate of a host.
-    pub(super) fn of_each(&self, host: &[Candidate<'_>]) -> Vec<Key> {
+    pub(super) fn of_each(&self, host: &[Candidate<'_>]) -> Vec<RailKey> {
         host.iter().map(|one| self.key(host, one)).collect()
     }
 
     /// Returns the rail of a port; all its GIDs are on this rail.
-    fn key(&self, host: &[Candidate<'_>], one: &Candidate<'_>) -> Key {
+    fn key(&self, host: &[Candidate<'_>], one: &Candidate<'_>) -> RailKey {
         if one.protocol.has_subnet() {
             let prefix = subnet_prefix(one.gid);
             let in_subnet = host.iter().filter(|other| subnet_prefix(other.gid) == prefix);
-            return Key::Subnet(prefix, place(in_subnet, one));
+            return RailKey::Subnet(prefix, place(in_subnet, one));
         }
         match first_address(host, one) {
-            Some(IpAddr::V4(ip)) => Key::V4(beginning(ip.to_bits().into(), self.division.v4, 32)),
-            Some(IpAddr::V6(ip)) => Key::V6(beginning(ip.to_bits(), self.division.v6, 128)),
+            Some(IpAddr::V4(ip)) => {
+                RailKey::V4(beginning(ip.to_bits().into(), self.division.v4, 32))
+            }
+            Some(IpAddr::V6(ip)) => RailKey::V6(beginning(ip.to_bits(), self.division.v6, 128)),
             None => {
                 let alike = host.iter().filter(|other| other.protocol == one.protocol);
-                Key::Order(one.protocol.word(), place(alike, one))
+                RailKey::Order(one.protocol.word(), place(alike, one))
             }
         }
     }

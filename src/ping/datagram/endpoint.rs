@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{BYTES, Datagram, Meet};
+use super::{BYTES, Datagram, DatagramEndpoint};
 use crate::model::probe::{Method, Opening, Stage, StepError};
 use crate::ping::error::verbs_error;
 use crate::ping::exchange::{Failure, PollWait};
@@ -61,7 +61,7 @@ pub(in crate::ping) struct Endpoint<T: Addressed> {
 ///
 /// The error is [`Cause::Unsupported`](crate::model::probe::Cause::Unsupported) if the driver has
 /// no datagrams, which is no fault.
-pub(super) fn open(opening: &Opening, qkey: u32) -> Result<Box<dyn Meet>, StepError> {
+pub(super) fn open(opening: &Opening, qkey: u32) -> Result<Box<dyn DatagramEndpoint>, StepError> {
     let fail = |error| verbs_error(Stage::Open, &error);
     let device = Device::open(&opening.device).map_err(fail)?;
     if opening.method == Method::Datagrams {

@@ -5,21 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::Duration;
 
-use super::{Meet, endpoint};
+use super::{DatagramEndpoint, endpoint};
 use crate::clock::Deadline;
 use crate::model::probe::{Cause, Opening, Stage, StepError};
 
 /// Datagram endpoints of a worker: one for each port, partition and Q_Key.
 #[derive(Default)]
-pub(in crate::ping) struct Ports(Mutex<HashMap<Key, Arc<Slot>>>);
+pub(in crate::ping) struct DatagramPorts(Mutex<HashMap<Key, Arc<EndpointSlot>>>);
 
 /// Slot of one endpoint. The endpoint is created on first use, then used by one connection at a
 /// time.
 #[derive(Default)]
-pub(in crate::ping) struct Slot(Mutex<Place>);
+pub(in crate::ping) struct EndpointSlot(Mutex<Place>);
 
 /// Endpoint of a slot; `None` before the first use, and after a request of the endpoint failed.
-type Place = Option<Box<dyn Meet>>;
+type Place = Option<Box<dyn DatagramEndpoint>>;
 
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
@@ -38,13 +38,13 @@ const TURN: Duration = Duration::from_millis(500);
 /// Pause between two attempts to lock an endpoint.
 const LOOK: Duration = Duration::from_millis(1);
 
-impl Ports {
+impl DatagramPorts {
     /// Returns the slot of the endpoint for a port, and the number of its queue pair.
     pub(in crate::ping) fn open(
         &self,
         opening: &Opening,
         qkey: u32,
-    ) -> Result<(Arc<Slot>, u32), StepError> {
+    ) -> Result<(Arc<EndpointSlot>, u32), StepError> {
         let Opening { port, pkey_index, .. } = *opening;
         let key = Key { device: opening.device.clone(), port, pkey_index, qkey };
         let slot = {
@@ -72,7 +72,7 @@ impl Ports {
     }
 }
 
-impl Slot {
+impl EndpointSlot {
     /// Locks the endpoint for one connection.
     pub(in crate::ping) fn lock(&self) -> Result<MutexGuard<'_, Place>, StepError> {
         let deadline = Deadline::after(TURN);

@@ -70,7 +70,7 @@ impl<'a> PollWait<'a> {
     /// Returns true if the wait goes on. Pauses first, unless the time without pauses still
     /// lasts.
     fn lasts(&mut self) -> bool {
-        if self.stop_flag.is_some_and(StopFlag::is_asked) {
+        if self.stop_flag.is_some_and(StopFlag::is_set) {
             return false;
         }
         self.polls = self.polls.wrapping_add(1);

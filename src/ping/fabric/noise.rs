@@ -5,9 +5,9 @@ use crate::model::ping::Cell;
 
 /// Random numbers for one pass of one pair.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Draw(u64);
+pub(super) struct NoiseSource(u64);
 
-impl Draw {
+impl NoiseSource {
     pub(super) fn of(seed: u64, pass: u64, cell: Cell) -> Self {
         let Cell { rail, source, target } = cell;
         let words = [pass, rail as u64, source as u64, target as u64];
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn chance_is_normal_and_the_same_each_time() {
-        let draw = |target| Draw::of(7, 0, Cell { rail: 1, source: 2, target }).normal();
+        let draw = |target| NoiseSource::of(7, 0, Cell { rail: 1, source: 2, target }).normal();
         let all: Vec<f64> = (0..10_000).map(draw).collect();
         let mean = all.iter().sum::<f64>() / 10_000.0;
         let variance = all.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 10_000.0;
@@ -60,7 +60,8 @@ mod tests {
     #[test]
     fn every_pass_has_noise_of_its_own() {
         let cell = Cell { rail: 0, source: 0, target: 1 };
-        let draws = [(1, 0), (1, 1), (2, 0)].map(|(seed, pass)| Draw::of(seed, pass, cell).0);
+        let draws =
+            [(1, 0), (1, 1), (2, 0)].map(|(seed, pass)| NoiseSource::of(seed, pass, cell).0);
         assert!(draws[0] != draws[1] && draws[0] != draws[2] && draws[1] != draws[2]);
     }
 }

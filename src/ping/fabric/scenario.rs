@@ -20,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::{AtHost, Effect, Fabric, Latencies, Trouble};
+use super::{AtHost, Effect, Fabric, HostFault, Latencies};
 use crate::model::ping::{Cell, Leaf, Topology};
 use crate::ping::plan;
 
@@ -44,7 +44,7 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 /// Function that expands a host set; its error shows the invalid part of the set.
-type Expand<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
+type ExpandHosts<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
 
 /// Largest number of lines. A person writes no longer scenario.
 const MAX_LINES: usize = 100_000;
@@ -54,20 +54,20 @@ const MAX_LINES: usize = 100_000;
 const MAX_FAULTS: usize = 10_000;
 
 /// Error in a line whose number is not known yet.
-struct Wrong {
+struct LineFault {
     what: String,
     fix: String,
 }
 
-type Read<T> = Result<T, Wrong>;
+type ParseResult<T> = Result<T, LineFault>;
 
-fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> Read<T> {
-    Err(Wrong { what: what.into(), fix: fix.into() })
+fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> ParseResult<T> {
+    Err(LineFault { what: what.into(), fix: fix.into() })
 }
 
 /// Parsed lines before they are combined.
-struct Text<'a> {
-    expand: Expand<'a>,
+struct ParsedLines<'a> {
+    expand: ExpandHosts<'a>,
     most_hosts: usize,
     hosts: Vec<String>,
     rails: usize,
@@ -85,7 +85,7 @@ impl Fabric {
     ///
     /// # Errors
     /// The first invalid line, and what to write instead.
-    pub fn parse(text: &str, expand: Expand<'_>) -> Result<Self, ScenarioError> {
+    pub fn parse(text: &str, expand: ExpandHosts<'_>) -> Result<Self, ScenarioError> {
         Self::parse_up_to(Self::MAX_HOSTS, text, expand)
     }
 
@@ -94,16 +94,16 @@ impl Fabric {
     ///
     /// # Errors
     /// As for [`Fabric::parse`], with a higher limit of hosts.
-    pub fn parse_to_plan(text: &str, expand: Expand<'_>) -> Result<Self, ScenarioError> {
+    pub fn parse_to_plan(text: &str, expand: ExpandHosts<'_>) -> Result<Self, ScenarioError> {
         Self::parse_up_to(plan::MAX_HOSTS, text, expand)
     }
 
     fn parse_up_to(
         most_hosts: usize,
         text: &str,
-        expand: Expand<'_>,
+        expand: ExpandHosts<'_>,
     ) -> Result<Self, ScenarioError> {
-        let mut read = Text {
+        let mut read = ParsedLines {
             expand,
             most_hosts,
             hosts: Vec::new(),
@@ -116,8 +116,9 @@ impl Fabric {
             seed: 1,
             faults: Vec::new(),
         };
-        let at =
-            |line: usize| move |Wrong { what, fix }| ScenarioError { line: Some(line), what, fix };
+        let at = |line: usize| {
+            move |LineFault { what, fix }| ScenarioError { line: Some(line), what, fix }
+        };
         for (index, line) in text.lines().enumerate() {
             let number = index + 1;
             if number > MAX_LINES {
@@ -150,8 +151,8 @@ impl Fabric {
     }
 }
 
-impl<'a> Text<'a> {
-    fn line(&mut self, number: usize, first: &str, rest: &[&'a str]) -> Read<()> {
+impl<'a> ParsedLines<'a> {
+    fn line(&mut self, number: usize, first: &str, rest: &[&'a str]) -> ParseResult<()> {
         match (first, rest) {
             ("hosts", [set]) => {
                 let hosts = self.set(set)?;
@@ -208,7 +209,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    fn set(&self, set: &str) -> Read<Vec<String>> {
+    fn set(&self, set: &str) -> ParseResult<Vec<String>> {
         match (self.expand)(set) {
             Ok(hosts) if hosts.is_empty() => {
                 wrong(format!("{set} contains no host"), "write a host set, for example n[01-16]")
@@ -276,7 +277,7 @@ impl<'a> Text<'a> {
         at: impl Fn(usize) -> At,
     ) -> Result<Fabric, ScenarioError>
     where
-        At: FnOnce(Wrong) -> ScenarioError,
+        At: FnOnce(LineFault) -> ScenarioError,
     {
         let leaves = topology.as_ref().map_or(0, |topology| topology.leaves.len());
         #[expect(
@@ -338,15 +339,15 @@ fn form_of(first: &str) -> &'static str {
 
 /// Words behind `fault` in one line.
 struct Fault<'text, 'words> {
-    text: &'text Text<'words>,
+    text: &'text ParsedLines<'words>,
     numbers: &'text BTreeMap<&'text str, usize>,
     words: &'text [&'words str],
 }
 
 /// Kind of a fault.
-enum What {
+enum FaultKind {
     Effect(Effect),
-    Trouble(Trouble),
+    Host(HostFault),
     /// MTU of the network interface, in bytes.
     Mtu(u32),
 }
@@ -356,7 +357,7 @@ const WHERE: &str = "write fault, then host SET, transmit SET, receive SET, leaf
                      then slow 1.25, blocked, blackhole, loss 5%, mtu 1500, down, dead or hung";
 
 impl Fault<'_, '_> {
-    fn put(&self, fabric: &mut Fabric) -> Read<()> {
+    fn put(&self, fabric: &mut Fabric) -> ParseResult<()> {
         match self.words {
             ["host", set, rest @ ..] => self.put_hosts(fabric, set, rest, (true, true)),
             ["transmit", set, rest @ ..] => self.put_hosts(fabric, set, rest, (true, false)),
@@ -397,9 +398,9 @@ impl Fault<'_, '_> {
         set: &str,
         rest: &[&str],
         (out, back): (bool, bool),
-    ) -> Read<()> {
+    ) -> ParseResult<()> {
         let (rails, is_on_one, what) = self.what(rest)?;
-        let is_whole = matches!(what, What::Trouble(Trouble::Dead | Trouble::Hung));
+        let is_whole = matches!(what, FaultKind::Host(HostFault::Dead | HostFault::Hung));
         if is_whole && is_on_one {
             return wrong(
                 "dead and hung apply to a whole host, not to one rail",
@@ -407,8 +408,10 @@ impl Fault<'_, '_> {
             );
         }
         let is_more_than_slow = match what {
-            What::Effect(effect) => effect != Effect { slow: effect.slow, ..Effect::default() },
-            What::Trouble(_) | What::Mtu(_) => true,
+            FaultKind::Effect(effect) => {
+                effect != Effect { slow: effect.slow, ..Effect::default() }
+            }
+            FaultKind::Host(_) | FaultKind::Mtu(_) => true,
         };
         let is_one_way = !(out && back);
         if is_one_way && is_more_than_slow {
@@ -422,9 +425,9 @@ impl Fault<'_, '_> {
             for rail in rails.clone() {
                 let at = &mut fabric.at_host[host * self.text.rails + rail];
                 match what {
-                    What::Trouble(trouble) => at.trouble = Some(trouble),
-                    What::Mtu(mtu) => at.netdev_mtu = Some(mtu),
-                    What::Effect(effect) => {
+                    FaultKind::Host(host_fault) => at.host_fault = Some(host_fault),
+                    FaultKind::Mtu(mtu) => at.netdev_mtu = Some(mtu),
+                    FaultKind::Effect(effect) => {
                         if out {
                             at.source = at.source.and(effect);
                         }
@@ -445,7 +448,7 @@ impl Fault<'_, '_> {
         other: &str,
         rest: &[&str],
         both_ways: bool,
-    ) -> Read<()> {
+    ) -> ParseResult<()> {
         let (source, target) = (self.host(one)?, self.host(other)?);
         if source == target {
             return wrong("the pair names one host twice", "name two different hosts");
@@ -462,17 +465,17 @@ impl Fault<'_, '_> {
         Ok(())
     }
 
-    fn host(&self, name: &str) -> Read<usize> {
+    fn host(&self, name: &str) -> ParseResult<usize> {
         let known = self.numbers.get(name).copied();
         known.map_or_else(|| wrong(format!("unknown host {name}"), "add it to the hosts line"), Ok)
     }
 
     /// Parses a fault of a leaf, a path or a pair. Faults of a host, for example `dead`, are an
     /// error.
-    fn effect(&self, rest: &[&str]) -> Read<(std::ops::Range<usize>, Effect)> {
+    fn effect(&self, rest: &[&str]) -> ParseResult<(std::ops::Range<usize>, Effect)> {
         match self.what(rest)? {
-            (rails, _, What::Effect(effect)) => Ok((rails, effect)),
-            (_, _, What::Trouble(_) | What::Mtu(_)) => wrong(
+            (rails, _, FaultKind::Effect(effect)) => Ok((rails, effect)),
+            (_, _, FaultKind::Host(_) | FaultKind::Mtu(_)) => wrong(
                 "mtu, down, dead and hung apply to hosts only",
                 "write: fault host SET dead; or slow, blocked, blackhole or loss here",
             ),
@@ -480,7 +483,7 @@ impl Fault<'_, '_> {
     }
 
     /// Returns the rails, true if the text names one rail, and the kind of the fault.
-    fn what(&self, rest: &[&str]) -> Read<(std::ops::Range<usize>, bool, What)> {
+    fn what(&self, rest: &[&str]) -> ParseResult<(std::ops::Range<usize>, bool, FaultKind)> {
         let (rails, is_on_one, rest) = match rest {
             ["rail", rail, rest @ ..] => {
                 let last = self.text.rails - 1;
@@ -500,36 +503,41 @@ impl Fault<'_, '_> {
                     let fix = "write a factor from 1 to 1000, for example: slow 1.25";
                     return wrong(format!("slow {factor}"), fix);
                 };
-                What::Effect(Effect { slow, ..none })
+                FaultKind::Effect(Effect { slow, ..none })
             }
             ["loss", part] => {
                 let lost = percent(part, 0.0..=100.0, "write 0% to 100%, for example: loss 5%")?;
-                What::Effect(Effect { passing: 1.0 - lost, ..none })
+                FaultKind::Effect(Effect { passing: 1.0 - lost, ..none })
             }
             ["mtu", bytes] => {
                 // A port needs an interface MTU of at least 352 bytes for the smallest path MTU.
                 let fix = "write the MTU of a network interface, from 352 to 65535: mtu 1500";
                 let mtu = whole(bytes, 352..=65_535, "mtu", fix)?;
-                What::Mtu(u32::try_from(mtu).unwrap_or(u32::MAX))
+                FaultKind::Mtu(u32::try_from(mtu).unwrap_or(u32::MAX))
             }
-            ["blocked"] => What::Effect(Effect { blocks_roce: true, ..none }),
-            ["blackhole"] => What::Effect(Effect { drops_full: true, ..none }),
-            ["down"] => What::Trouble(Trouble::LinkDown),
-            ["dead"] => What::Trouble(Trouble::Dead),
-            ["hung"] => What::Trouble(Trouble::Hung),
+            ["blocked"] => FaultKind::Effect(Effect { blocks_roce: true, ..none }),
+            ["blackhole"] => FaultKind::Effect(Effect { drops_full: true, ..none }),
+            ["down"] => FaultKind::Host(HostFault::LinkDown),
+            ["dead"] => FaultKind::Host(HostFault::Dead),
+            ["hung"] => FaultKind::Host(HostFault::Hung),
             _ => return wrong("unknown kind of fault", WHERE),
         };
         Ok((rails, is_on_one, what))
     }
 }
 
-fn whole(text: &str, range: std::ops::RangeInclusive<u64>, what: &str, fix: &str) -> Read<usize> {
+fn whole(
+    text: &str,
+    range: std::ops::RangeInclusive<u64>,
+    what: &str,
+    fix: &str,
+) -> ParseResult<usize> {
     let number = text.parse().ok().filter(|number| range.contains(number));
     let number = number.and_then(|number| usize::try_from(number).ok());
     number.map_or_else(|| wrong(format!("{what} {text}"), fix), Ok)
 }
 
-fn leaf_of(fabric: &Fabric, name: &str) -> Read<usize> {
+fn leaf_of(fabric: &Fabric, name: &str) -> ParseResult<usize> {
     let leaves = fabric.topology.iter().flat_map(|topology| &topology.leaves);
     let known = leaves.enumerate().find(|(_, leaf)| leaf.name == name).map(|(at, _)| at);
     known.map_or_else(
@@ -542,7 +550,7 @@ fn leaf_of(fabric: &Fabric, name: &str) -> Read<usize> {
 }
 
 /// Parses a percentage; `3%` is 0.03.
-fn percent(text: &str, range: std::ops::RangeInclusive<f64>, fix: &str) -> Read<f64> {
+fn percent(text: &str, range: std::ops::RangeInclusive<f64>, fix: &str) -> ParseResult<f64> {
     let number = text.strip_suffix('%').and_then(|number| number.parse().ok());
     let number = number.filter(|number| range.contains(number));
     number.map_or_else(
@@ -552,7 +560,7 @@ fn percent(text: &str, range: std::ops::RangeInclusive<f64>, fix: &str) -> Read<
 }
 
 /// Parses a time from 10 ns to 1 s; returns nanoseconds: `1.6us` is 1600.
-fn time(text: &str) -> Read<f64> {
+fn time(text: &str) -> ParseResult<f64> {
     let split = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let scale = match unit {

@@ -11,10 +11,10 @@ use crate::model::probe::{
 };
 use crate::model::{Device, Gid, GidKind, GidValue, PortState, Protocol, Via};
 use crate::ping::node::Ticket;
-use crate::ping::plan::{Choice, Pairs};
+use crate::ping::plan::{Pairs, PlanOptions};
 
-fn effort() -> Effort {
-    Effort {
+fn test_options() -> TestOptions {
+    TestOptions {
         nonce: 1,
         tests: Test::USUAL.to_vec(),
         rounds: 1,
@@ -31,14 +31,14 @@ fn effort() -> Effort {
 /// Watch that ends a run when a function returns true.
 struct Until<F>(F);
 
-impl<F: Fn() -> bool + Sync> Watch for Until<F> {
+impl<F: Fn() -> bool + Sync> RunObserver for Until<F> {
     fn is_over(&self) -> bool {
         (self.0)()
     }
 }
 
 fn plan(pairs: Pairs) -> Plan {
-    Plan::new(pairs, Choice::default(), None).unwrap()
+    Plan::new(pairs, PlanOptions::default(), None).unwrap()
 }
 
 fn from_first(hosts: usize) -> Pairs {
@@ -53,7 +53,7 @@ fn run_unreachable(pairs: Pairs, why: Reason, is_over: impl Fn() -> bool + Sync)
     let member =
         |_| Member { name: "n".into(), inventory: None, node: None, failure: Some(&failure) };
     let members: Vec<Member<'_>> = (0..hosts).map(member).collect();
-    run(&members, &plan(pairs), &effort(), None, &Until(is_over)).pairs
+    run(&members, &plan(pairs), &test_options(), None, &Until(is_over)).pairs
 }
 
 fn asked(pairs: Pairs) -> Vec<(usize, usize)> {
@@ -149,7 +149,7 @@ impl Node for Lossy {
         let (cm_address, tcp_address) = (None, None);
         Some(match act {
             FIRST => {
-                assert!(by.remaining() > BEGINNING, "a worker may take as long to begin");
+                assert!(by.remaining() > START_TIMEOUT, "a worker may take as long to begin");
                 self.has_begun.store(true, Ordering::Relaxed);
                 Ok(StepResult::Done)
             }
@@ -212,19 +212,19 @@ fn members<'a, N: Node>(hosts: &'a [N], inventories: &'a [HostReport]) -> Vec<Me
 }
 
 /// Runs all pairs of these hosts on one rail.
-fn run_on<N: Node>(hosts: &[N], effort: &Effort) -> Results {
+fn run_on<N: Node>(hosts: &[N], test_options: &TestOptions) -> Results {
     let inventories: Vec<HostReport> = (0..hosts.len()).map(reachable).collect();
     run(
         &members(hosts, &inventories),
         &plan(Pairs::all(hosts.len())),
-        effort,
+        test_options,
         None,
         &Until(|| false),
     )
 }
 
 fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
-    run_on(hosts, &effort()).pairs
+    run_on(hosts, &test_options()).pairs
 }
 
 fn probes(hosts: &[Lossy]) -> Vec<u32> {
@@ -320,7 +320,7 @@ fn from_one_host_only_its_own_pairs_are_run() {
 #[test]
 fn what_the_time_did_not_suffice_for_is_left_out() {
     struct Short(AtomicU32);
-    impl Watch for Short {
+    impl RunObserver for Short {
         fn is_over(&self) -> bool {
             false
         }
@@ -332,7 +332,7 @@ fn what_the_time_did_not_suffice_for_is_left_out() {
     let member = |_| Member { name: "n".into(), inventory: None, node: None, failure: None };
     let members: Vec<Member<'_>> = (0..4).map(member).collect();
     let short = Short(AtomicU32::new(0));
-    let results = run(&members, &plan(Pairs::all(4)), &effort(), None, &short);
+    let results = run(&members, &plan(Pairs::all(4)), &test_options(), None, &short);
     assert_eq!(results.pairs.len(), 4, "one round of three");
 }
 
@@ -341,7 +341,7 @@ struct Selective<'a> {
     number: u32,
     /// Peer and rail of each connection.
     peers: Mutex<BTreeMap<u32, (u32, usize)>>,
-    is_silent: fn(Cell) -> bool,
+    is_unresponsive: fn(Cell) -> bool,
     /// Throughput of a stream, in megabits per second.
     mbps: fn(Cell) -> u64,
     log: &'a Mutex<Vec<Cell>>,
@@ -367,7 +367,7 @@ impl Node for Selective<'_> {
                 peer.0 = to.remote.queue_pair;
                 let cell = self.cell(*peer);
                 let back = Cell { source: cell.target, target: cell.source, ..cell };
-                if (self.is_silent)(cell) || (self.is_silent)(back) {
+                if (self.is_unresponsive)(cell) || (self.is_unresponsive)(back) {
                     // The source gets its step last.
                     self.log.lock().unwrap().push(cell);
                     return SILENT;
@@ -429,12 +429,12 @@ impl Selective<'_> {
 /// Runs all pairs of eight hosts on two rails; returns the pairs and the log of probes, in order.
 /// After a number of probes, the run ends or has no more time.
 fn run_selective(
-    is_silent: fn(Cell) -> bool,
+    is_unresponsive: fn(Cell) -> bool,
     ends_after: usize,
     time_for: usize,
 ) -> (Vec<Pair>, Vec<Cell>) {
     struct Until<'a>(&'a Mutex<Vec<Cell>>, usize, usize);
-    impl Watch for Until<'_> {
+    impl RunObserver for Until<'_> {
         fn is_over(&self) -> bool {
             self.0.lock().unwrap().len() >= self.1
         }
@@ -445,7 +445,8 @@ fn run_selective(
     }
     let log = Mutex::new(Vec::new());
     let mbps = |_| 1;
-    let host = |number| Selective { number, peers: Mutex::default(), is_silent, mbps, log: &log };
+    let host =
+        |number| Selective { number, peers: Mutex::default(), is_unresponsive, mbps, log: &log };
     let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
     let inventory = |host: &Selective<'_>| {
         let mut report = reachable(0);
@@ -467,7 +468,7 @@ fn run_selective(
     };
     let members: Vec<Member<'_>> = hosts.iter().zip(&inventories).map(member).collect();
     let watch = Until(&log, ends_after, time_for);
-    let pairs = run(&members, &plan(Pairs::all(8)), &effort(), None, &watch).pairs;
+    let pairs = run(&members, &plan(Pairs::all(8)), &test_options(), None, &watch).pairs;
     (pairs, log.into_inner().unwrap())
 }
 
@@ -477,18 +478,19 @@ fn run_streams(mbps: fn(Cell) -> u64) -> Results {
 }
 
 fn run_eight(
-    is_silent: fn(Cell) -> bool,
+    is_unresponsive: fn(Cell) -> bool,
     mbps: fn(Cell) -> u64,
     topology: Option<&Topology>,
 ) -> Results {
     let log = Mutex::new(Vec::new());
-    let host = |number| Selective { number, peers: Mutex::default(), is_silent, mbps, log: &log };
+    let host =
+        |number| Selective { number, peers: Mutex::default(), is_unresponsive, mbps, log: &log };
     let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
-    let effort = Effort { tests: vec![Test::Bandwidth], ..effort() };
+    let test_options = TestOptions { tests: vec![Test::Bandwidth], ..test_options() };
     let inventories: Vec<HostReport> = (0..hosts.len()).map(reachable).collect();
     let watch = Until(|| false);
     let members = members(&hosts, &inventories);
-    run(&members, &plan(Pairs::all(8)), &effort, topology, &watch)
+    run(&members, &plan(Pairs::all(8)), &test_options, topology, &watch)
 }
 
 /// Returns a topology of four leaf switches with two hosts each.
@@ -504,10 +506,10 @@ fn leaves_of(cell: Cell) -> (usize, usize) {
 }
 
 /// Returns the leaf switches of each finding, with a topology and without.
-fn named_leaves(is_silent: fn(Cell) -> bool) -> [Vec<Vec<String>>; 2] {
+fn named_leaves(is_unresponsive: fn(Cell) -> bool) -> [Vec<Vec<String>>; 2] {
     let topology = four_leaves();
     [Some(&topology), None].map(|topology| {
-        let pairs = run_eight(is_silent, |_| 100_000, topology).pairs;
+        let pairs = run_eight(is_unresponsive, |_| 100_000, topology).pairs;
         assert_eq!(pairs.len(), 56);
         findings(&pairs, topology).into_iter().map(|finding| finding.leaves).collect()
     })
@@ -515,8 +517,8 @@ fn named_leaves(is_silent: fn(Cell) -> bool) -> [Vec<Vec<String>>; 2] {
 
 #[test]
 fn a_leaf_switch_whose_hosts_reach_no_other_is_named_with_a_topology_only() {
-    let is_silent = |cell| matches!(leaves_of(cell), (0, 1) | (1, 2..));
-    let [with, without] = named_leaves(is_silent);
+    let is_unresponsive = |cell| matches!(leaves_of(cell), (0, 1) | (1, 2..));
+    let [with, without] = named_leaves(is_unresponsive);
     assert_eq!(with, [["leaf1"]]);
     assert!(!without.is_empty() && without.iter().all(Vec::is_empty), "{without:?}");
 }
@@ -589,12 +591,12 @@ fn who_met_silent_hosts_only_is_measured_with_the_others_in_the_end() {
     let (_, log) = run_selective(|_| false, EVER, EVER);
     let met = log.iter().filter(|cell| cell.rail == 1 && cell.source == 0);
     assert_eq!(met.map(|cell| cell.target).collect::<Vec<_>>()[..3], [7, 1, 2]);
-    let is_silent = |cell: Cell| {
+    let is_unresponsive = |cell: Cell| {
         cell.rail == 1 && [cell.source, cell.target].iter().any(|host| [1, 2, 7].contains(host))
     };
-    let (pairs, log) = run_selective(is_silent, EVER, EVER);
+    let (pairs, log) = run_selective(is_unresponsive, EVER, EVER);
     for pair in &pairs {
-        assert_eq!(pair.rdma.is_none(), is_silent(pair.cell()), "{pair:?}");
+        assert_eq!(pair.rdma.is_none(), is_unresponsive(pair.cell()), "{pair:?}");
     }
     // The pair is tested once for any response, and once in a round.
     let cell = Cell { rail: 1, source: 0, target: 3 };
@@ -681,7 +683,7 @@ fn expiring(restarts_workers: bool) -> Vec<Expiring> {
 #[test]
 fn a_worker_that_ended_because_the_operator_was_silent_is_started_again() {
     let hosts = expiring(true);
-    let results = run_on(&hosts, &effort()).pairs;
+    let results = run_on(&hosts, &test_options()).pairs;
     assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
     assert_eq!(hosts[0].restarts.load(Ordering::Relaxed), 1);
     assert_eq!(hosts[1].restarts.load(Ordering::Relaxed), 0);
@@ -689,7 +691,7 @@ fn a_worker_that_ended_because_the_operator_was_silent_is_started_again() {
 
 #[test]
 fn a_silent_operator_blames_no_host() {
-    let results = run_on(&expiring(false), &effort()).pairs;
+    let results = run_on(&expiring(false), &test_options()).pairs;
     for pair in &results {
         let has_first = pair.source == 0 || pair.target == 0;
         let wanted = if has_first { Code::NotTested } else { Code::Ok };
@@ -710,7 +712,7 @@ fn two_names_of_one_host_are_not_tested_against_each_other() {
     let inventories = [with_guid(0), with_guid(1), with_guid(0)];
     let members = members(&hosts, &inventories);
     let watch = Until(|| false);
-    let results = run(&members, &plan(Pairs::all(3)), &effort(), None, &watch);
+    let results = run(&members, &plan(Pairs::all(3)), &test_options(), None, &watch);
     let not_tested = |pair: &&Pair| pair.verdict.code == Code::NotTested;
     let ends: Vec<_> =
         results.pairs.iter().filter(not_tested).map(|pair| (pair.source, pair.target)).collect();
@@ -734,7 +736,7 @@ fn an_address_of_two_hosts_is_used_by_no_pair() {
     inventories[0].devices[0].ports[0].gids.as_mut().unwrap().push(second);
     let members = members(&hosts, &inventories);
     let watch = Until(|| false);
-    let results = run(&members, &plan(Pairs::all(3)), &effort(), None, &watch);
+    let results = run(&members, &plan(Pairs::all(3)), &test_options(), None, &watch);
     for pair in &results.pairs {
         assert_eq!(pair.verdict.code, Code::Ok, "{pair:?}");
         let route = pair.route.as_ref().unwrap();

@@ -1,7 +1,7 @@
 //! Tests that run after the messages have passed, each over its own connection.
 
 use super::super::throughput::LATEST;
-use super::{CONNECT, OPEN, RETRIES, SPARE, Talk, confused, ms};
+use super::{CONNECT, OPEN, PairRun, RETRIES, SPARE, confused, ms};
 use crate::model::ping::{Bandwidth, Unreliable};
 use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepResult, Streaming};
 
@@ -10,7 +10,7 @@ use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepRes
 const STREAM_ACK_TIMEOUT: u8 = 17;
 const STREAM_RETRIES: u8 = 6;
 
-impl Talk<'_> {
+impl PairRun<'_> {
     /// Sends checked messages over an unreliable connection, if the route supports one.
     pub(super) fn run_unreliable(&mut self) {
         let has = self.route.method == Method::Relay && self.route.unreliable;
@@ -25,7 +25,7 @@ impl Talk<'_> {
             }
             Some(Err(_)) | None => (Unreliable::NotApplicable, None),
         };
-        self.seen.unreliable = Some(came);
+        self.results.unreliable = Some(came);
         let _ = self.close();
     }
 
@@ -46,7 +46,7 @@ impl Talk<'_> {
             (Ok(_), Ok(_)) => {}
             (Err(error), _) | (_, Err(error)) => return Err(error),
         }
-        let (ask, wait) = self.probing(mtu, 0, self.effort.rounds);
+        let (ask, wait) = self.probing(mtu, 0, self.test_options.rounds);
         match self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage) {
             (Ok(StepResult::Probed(trips)), _) => Ok(Unreliable::Passed(trips.map(Into::into))),
             // The source has no reason for a missing reply; the target reports the reason.
@@ -65,22 +65,22 @@ impl Talk<'_> {
     fn stream(&mut self) -> Option<()> {
         let (here, there) = self.open(Purpose::Stream)?;
         self.connect(here, there, STREAM_ACK_TIMEOUT, STREAM_RETRIES)?;
-        let slot = self.effort.stream_slot;
+        let slot = self.test_options.stream_slot;
         let ask = Streaming {
-            nonce: self.effort.nonce,
+            nonce: self.test_options.nonce,
             slot_ms: ms(slot),
-            reply_ms: ms(self.effort.reply),
+            reply_ms: ms(self.test_options.reply),
         };
-        let wait = slot + LATEST + self.effort.reply * 2 + SPARE;
+        let wait = slot + LATEST + self.test_options.reply * 2 + SPARE;
         let (streamed, served) = self.ask_server(Act::Stream(ask), wait, Stage::Bandwidth);
         match (streamed, served) {
             (Ok(StepResult::Streamed(seen)), _) => {
-                self.seen.bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
+                self.results.bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
             }
             (Ok(_), _) => return self.confused(Stage::Bandwidth),
             (Err(error), served) => {
-                self.seen.source = Some(error);
-                self.seen.target = served.err();
+                self.results.source = Some(error);
+                self.results.target = served.err();
             }
         }
         Some(())

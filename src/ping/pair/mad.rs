@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::choose::{MadPlan, NoMads, has_mads};
 use super::super::node::Node;
-use super::{CONNECT, Effort, OPEN, SPARE, STOP, Talk, confused, ms, stuck};
+use super::{CONNECT, OPEN, PairRun, SPARE, STOP, TestOptions, confused, ms, stuck};
 use crate::clock::Deadline;
 use crate::model::KnownFix;
 use crate::model::ping::{MadEvidence, MadPings, Side};
@@ -16,10 +16,10 @@ use crate::model::probe::{
 /// replies later than its adapter would.
 const MAD_REPLY: Duration = Duration::from_millis(500);
 
-impl Talk<'_> {
+impl PairRun<'_> {
     /// Sends MADs by each route of the plan until requests are answered.
     pub(super) fn run_mads(&mut self, plan: &Result<MadPlan, NoMads>) {
-        let is_alone = self.effort.is_mad_alone();
+        let is_alone = self.test_options.is_mad_alone();
         if !is_alone && !has_mads(self.route.protocol) {
             return;
         }
@@ -38,7 +38,7 @@ impl Talk<'_> {
                 (evidence, None)
             }
         };
-        self.seen.mads = Some((MadEvidence { is_alone, ..evidence }, pings));
+        self.results.mads = Some((MadEvidence { is_alone, ..evidence }, pings));
     }
 
     fn exchange_mads(&self, plan: &MadPlan) -> (MadEvidence, Option<MadPings>) {
@@ -60,7 +60,7 @@ impl Talk<'_> {
 
     /// Sends MADs by one route.
     fn exchange_by(&self, from: &MadRoute, to: &MadRoute) -> (MadEvidence, Option<MadPings>) {
-        let (ask, wait) = requests(self.effort, from);
+        let (ask, wait) = requests(self.test_options, from);
         let (serve, ask) = (Act::ServeMad(to.clone()), Act::PingMad(ask));
         let (asked, served) = self.ask_who_serves(serve, ask, wait, Stage::Mad);
         let mut evidence =
@@ -108,10 +108,10 @@ pub(in crate::ping) fn run_alone(
     connection: u32,
     opening: MadOpening,
     route: &MadRoute,
-    effort: &Effort,
+    test_options: &TestOptions,
 ) -> (MadEvidence, Option<MadPings>) {
     let ask = |act, wait| node.ask(Step { connection, act }, wait);
-    let (request, wait) = requests(effort, route);
+    let (request, wait) = requests(test_options, route);
     let answer = match ask(Act::OpenMad(opening), OPEN) {
         Some(Ok(_)) => ask(Act::PingMad(request), wait).unwrap_or_else(|| Err(stuck(Stage::Mad))),
         Some(Err(error)) => Err(error),
@@ -141,16 +141,16 @@ pub(in crate::ping) fn run_alone(
 }
 
 /// Returns the requests of a route, and the longest time until their result.
-fn requests(effort: &Effort, route: &MadRoute) -> (MadPinging, Duration) {
+fn requests(test_options: &TestOptions, route: &MadRoute) -> (MadPinging, Duration) {
     let ask = MadPinging {
         route: route.clone(),
-        rounds: effort.rounds.max(1),
-        interval_ms: u32::try_from(effort.mad_interval.as_millis()).unwrap_or(u32::MAX),
-        slot_ms: ms(effort.slot),
+        rounds: test_options.rounds.max(1),
+        interval_ms: u32::try_from(test_options.mad_interval.as_millis()).unwrap_or(u32::MAX),
+        slot_ms: ms(test_options.slot),
         reply_ms: ms(MAD_REPLY),
     };
     // The first request may wait for the neighbor, and the last three requests for a reply.
-    (ask, effort.slot + CONNECT + MAD_REPLY * 4 + SPARE)
+    (ask, test_options.slot + CONNECT + MAD_REPLY * 4 + SPARE)
 }
 
 fn no_reply(sent: u32, arrived: u64, refused: Option<String>) -> StepError {

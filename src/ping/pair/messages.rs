@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use super::{ATTEMPTS, CONNECT, RETRIES, SPARE, Talk, ack_timeout, confused, ms, stuck};
+use super::{ATTEMPTS, CONNECT, PairRun, RETRIES, SPARE, ack_timeout, confused, ms, stuck};
 use crate::analyse::mtu::ROCE_HEADERS;
 use crate::clock::Deadline;
 use crate::model::ping::{Bandwidth, Datagrams, Packets, Test};
 use crate::model::probe::{
-    Act, Cause, Meeting, Met, Method, Opened, Probing, Purpose, Stage, StepError, StepResult,
-    TcpProbing, TcpStreaming,
+    Act, Cause, DatagramCounts, DatagramExchange, Method, Opened, Probing, Purpose, Stage,
+    StepError, StepResult, TcpProbing, TcpStreaming,
 };
 use crate::model::{KnownFix, Protocol, SOFT_IWARP};
 
@@ -57,41 +57,42 @@ fn without_tcp() -> StepError {
     }
 }
 
-impl Talk<'_> {
+impl PairRun<'_> {
     /// Runs step after step until one fails. The results up to then are the evidence.
     pub(super) fn run_messages(&mut self) {
         let mut addresses = (None, None);
         if let Some((here, there)) = self.open(Purpose::Messages) {
             addresses = (there.tcp_address, there.tcp_stream_address);
-            self.seen.port_mtus = Some((here.mtu, there.mtu));
-            self.seen.source = self.too_large(&here);
-            self.seen.target = self.too_large(&there);
-            if self.effort.wants(Test::TcpLatency) || self.is_soft_iwarp() {
+            self.results.port_mtus = Some((here.mtu, there.mtu));
+            self.results.source = self.too_large(&here);
+            self.results.target = self.too_large(&there);
+            if self.test_options.wants(Test::TcpLatency) || self.is_soft_iwarp() {
                 // TCP also resolves the neighbors.
                 self.compare_tcp(addresses.0);
             }
-            if self.seen.source.is_none() && self.seen.target.is_none() {
-                self.seen.mtu = Some(self.mtu(&here, &there));
+            if self.results.source.is_none() && self.results.target.is_none() {
+                self.results.mtu = Some(self.mtu(&here, &there));
                 self.converse(here, there);
             }
         }
-        if !self.is_well() && self.seen.tcp.is_none() {
+        if !self.is_well() && self.results.tcp.is_none() {
             // The user requested no TCP test, but its result separates one cause of failure from
             // another.
             self.compare_tcp(addresses.0);
         }
-        if self.seen.tcp.as_ref().is_none_or(Result::is_ok) && self.effort.wants(Test::TcpBandwidth)
+        if self.results.tcp.as_ref().is_none_or(Result::is_ok)
+            && self.test_options.wants(Test::TcpBandwidth)
         {
             self.stream_tcp(addresses.1);
         }
         self.let_arrive();
         let counted = self.close();
-        self.seen.packets = counted.map(|(source, target)| Packets::of(source, target));
+        self.results.packets = counted.map(|(source, target)| Packets::of(source, target));
     }
 
     /// Waits until the last packets have arrived. Packets on the way would be counted as lost.
     fn let_arrive(&self) {
-        let Some(trips) = self.seen.rdma.filter(|_| self.is_well()) else { return };
+        let Some(trips) = self.results.rdma.filter(|_| self.is_well()) else { return };
         let wait = Duration::from_nanos(trips.p50_ns.saturating_mul(2)).min(LONGEST_ARRIVAL);
         if wait >= SHORTEST_ARRIVAL {
             thread::park_timeout(wait);
@@ -103,7 +104,7 @@ impl Talk<'_> {
     /// tries to send without a pause, and 5.10 truncates the message.
     fn too_large(&self, end: &Opened) -> Option<StepError> {
         let is_set = self.route.method == Method::Relay;
-        let asked = self.effort.overrides.mtu.filter(|&asked| is_set && asked > end.mtu)?;
+        let asked = self.test_options.overrides.mtu.filter(|&asked| is_set && asked > end.mtu)?;
         Some(StepError {
             detail: format!("--mtu {asked} is larger than the active MTU of the port, {}", end.mtu),
             fix: Some(if self.route.protocol == Protocol::Roce {
@@ -124,8 +125,8 @@ impl Talk<'_> {
     }
 
     fn converse(&mut self, here: Opened, there: Opened) -> Option<()> {
-        if self.is_soft_iwarp() && matches!(self.seen.tcp, Some(Err(_))) {
-            self.seen.source = Some(without_tcp());
+        if self.is_soft_iwarp() && matches!(self.results.tcp, Some(Err(_))) {
+            self.results.source = Some(without_tcp());
             return None;
         }
         self.meet(&here, &there)?;
@@ -133,12 +134,12 @@ impl Talk<'_> {
             self.judge_datagrams();
             return Some(());
         }
-        let datagram_ns = self.seen.datagrams.and_then(|one| one.latency);
-        let tcp_ns = self.seen.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+        let datagram_ns = self.results.datagrams.and_then(|one| one.latency);
+        let tcp_ns = self.results.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
         let ack_timeout = ack_timeout::exponent(
             datagram_ns.map(|latency| latency.rtt_ns.p50),
             tcp_ns.map(|trips| trips.p50_ns),
-            self.effort.ack_doublings,
+            self.test_options.ack_doublings,
         );
         let mtu = self.mtu(&here, &there);
         self.connect(here, there, ack_timeout, RETRIES)?;
@@ -150,7 +151,7 @@ impl Talk<'_> {
         let Some(remote) = remote else { return };
         let ask = TcpProbing { remote, rounds: TCP_ROUNDS, slot_ms: ms(TCP_SLOT) };
         let answer = self.source.ask(self.step(Act::Tcp(ask)), CONNECT);
-        self.seen.tcp = match answer {
+        self.results.tcp = match answer {
             Some(Ok(StepResult::Tcp(trips))) => Some(Ok(trips)),
             Some(Err(error)) => Some(Err(error)),
             Some(Ok(_)) | None => None,
@@ -159,11 +160,11 @@ impl Talk<'_> {
 
     fn stream_tcp(&mut self, remote: Option<SocketAddr>) {
         let Some(remote) = remote else { return };
-        let slot = self.effort.stream_slot;
+        let slot = self.test_options.stream_slot;
         let ask = TcpStreaming { remote, slot_ms: ms(slot) };
         let answer = self.source.ask(self.step(Act::TcpStream(ask)), slot + CONNECT + SPARE);
         if let Some(Ok(StepResult::Streamed(seen))) = answer {
-            self.seen.tcp_bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
+            self.results.tcp_bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
         }
     }
 
@@ -181,17 +182,17 @@ impl Talk<'_> {
             (_, Err(error)) => return self.lacks_datagrams(error, false),
         };
         let is_all_there_is = self.route.method == Method::Datagrams;
-        let (rounds, slot) = if is_all_there_is || self.effort.wants(Test::Datagrams) {
-            (self.effort.rounds.max(1), self.effort.slot)
+        let (rounds, slot) = if is_all_there_is || self.test_options.wants(Test::Datagrams) {
+            (self.test_options.rounds.max(1), self.test_options.slot)
         } else {
             (DATAGRAM_ROUNDS, DATAGRAM_SLOT)
         };
-        let tcp = self.seen.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+        let tcp = self.results.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
         let usual = Duration::from_nanos(tcp.map_or(0, |trips| trips.p50_ns));
         let reply = (usual * 4).clamp(DATAGRAM_REPLY, LONGEST_DATAGRAM_REPLY);
         let meeting = |queue_pair, lid, gid, rounds| {
-            Act::Meet(Meeting {
-                nonce: self.effort.nonce,
+            Act::ExchangeDatagrams(DatagramExchange {
+                nonce: self.test_options.nonce,
                 connection: self.connection,
                 queue_pair,
                 lid,
@@ -209,7 +210,7 @@ impl Talk<'_> {
         // The target may still be resolving the neighbor.
         let stayed = self.target.finish(staying, Deadline::after(CONNECT));
         let mut met = |answer, is_source| match answer {
-            Some(Ok(StepResult::Met(met))) => Some(met),
+            Some(Ok(StepResult::DatagramsExchanged(met))) => Some(met),
             Some(Err(error)) => {
                 self.failed_to_meet(error, is_source);
                 None
@@ -223,29 +224,30 @@ impl Talk<'_> {
                 None
             }
         };
-        let (source, target): (Option<Met>, Option<Met>) = (met(asked, true), met(stayed, false));
+        let (source, target): (Option<DatagramCounts>, Option<DatagramCounts>) =
+            (met(asked, true), met(stayed, false));
         if let Some((source, target)) = source.zip(target) {
-            self.seen.datagrams = Some(Datagrams::of(source, target));
+            self.results.datagrams = Some(Datagrams::of(source, target));
             if is_all_there_is {
-                self.seen.rdma = source.trips;
+                self.results.rdma = source.trips;
             }
         }
-        (self.seen.source.is_none() && self.seen.target.is_none()).then_some(())
+        (self.results.source.is_none() && self.results.target.is_none()).then_some(())
     }
 
     /// Judges the datagrams as the messages of a pair without connections.
     fn judge_datagrams(&mut self) {
-        match self.seen.datagrams {
-            Some(seen) if seen.answered > 0 => self.seen.passed = true,
+        match self.results.datagrams {
+            Some(seen) if seen.answered > 0 => self.results.passed = true,
             Some(seen) => {
-                self.seen.source = Some(StepError {
+                self.results.source = Some(StepError {
                     detail: format!("none of {} datagrams was answered", seen.sent),
                     size: Some(SMALL),
                     ..StepError::new(Stage::FirstMessage, Cause::Timeout)
                 });
             }
             None => {
-                self.seen.source = Some(StepError {
+                self.results.source = Some(StepError {
                     detail: "the driver supports neither datagrams nor connections".into(),
                     ..StepError::new(Stage::Open, Cause::Unsupported)
                 });
@@ -255,7 +257,8 @@ impl Talk<'_> {
 
     /// Handles an end without datagrams, which is no failure if the driver does not support them.
     fn lacks_datagrams(&mut self, error: &StepError, is_source: bool) -> Option<()> {
-        let must = self.effort.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
+        let must =
+            self.test_options.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
         if error.cause == Cause::Unsupported || !must {
             return Some(());
         }
@@ -274,14 +277,15 @@ impl Talk<'_> {
             }
             _ => false,
         };
-        let must = self.effort.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
+        let must =
+            self.test_options.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
         if is_way || error.cause == Cause::Stuck || must {
             self.note(error, is_source);
         }
     }
 
     fn note(&mut self, error: StepError, is_source: bool) {
-        let seen = if is_source { &mut self.seen.source } else { &mut self.seen.target };
+        let seen = if is_source { &mut self.results.source } else { &mut self.results.target };
         *seen = Some(error);
     }
 
@@ -290,19 +294,19 @@ impl Talk<'_> {
     pub(super) fn probing(&self, mtu: u32, ack_timeout: u8, rounds: u32) -> (Probing, Duration) {
         // A reply is late only after both adapters have given up.
         let attempts = ATTEMPTS * ack_timeout::time(ack_timeout);
-        let reply = self.effort.reply.max(2 * attempts);
+        let reply = self.test_options.reply.max(2 * attempts);
         // An adapter may take four times the timeout for each attempt (IBA 9.7.6.1.3).
         let status = LATE_STATUS + (4 * attempts).saturating_sub(reply).min(SLOW_STATUS);
         // Three sizes and the measurement may each take a slot and one reply. One request may
         // never complete.
-        let wait = (self.effort.slot + reply) * 4 + reply + status + SPARE;
+        let wait = (self.test_options.slot + reply) * 4 + reply + status + SPARE;
         let ask = Probing {
-            nonce: self.effort.nonce,
+            nonce: self.test_options.nonce,
             sizes: vec![SMALL, mtu, 4 * mtu],
             checks: CHECKS,
-            latency_bytes: self.effort.latency_bytes,
+            latency_bytes: self.test_options.latency_bytes,
             rounds,
-            slot_ms: ms(self.effort.slot),
+            slot_ms: ms(self.test_options.slot),
             reply_ms: ms(reply),
             status_ms: ms(status),
         };
@@ -310,23 +314,24 @@ impl Talk<'_> {
     }
 
     fn probe(&mut self, mtu: u32, ack_timeout: u8) -> Option<()> {
-        let rounds = if self.effort.wants(Test::Latency) { self.effort.rounds } else { 0 };
+        let rounds =
+            if self.test_options.wants(Test::Latency) { self.test_options.rounds } else { 0 };
         let (ask, wait) = self.probing(mtu, ack_timeout, rounds);
         let (probed, served) = self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage);
         match probed {
             Ok(StepResult::Probed(trips)) => {
-                self.seen.passed = true;
-                self.seen.rdma = trips;
+                self.results.passed = true;
+                self.results.rdma = trips;
             }
-            Err(error) => self.seen.source = Some(error),
+            Err(error) => self.results.source = Some(error),
             Ok(_) => return self.confused(Stage::FirstMessage),
         }
         match served {
             Ok(StepResult::Served { .. }) => {}
             // The source leaves first: an error of the target after a successful exchange is no
             // failure.
-            Err(_) if self.seen.passed => {}
-            Err(error) => self.seen.target = Some(error),
+            Err(_) if self.results.passed => {}
+            Err(error) => self.results.target = Some(error),
             Ok(_) => return self.confused(Stage::FirstMessage),
         }
         Some(())

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::analyse::verdict::{self, Ends};
 use crate::model::ping::{Code, Side, Verdict};
-use crate::model::probe::{MadOpening, MadPinged, MadRoute, Met, Throughput};
+use crate::model::probe::{DatagramCounts, MadOpening, MadPinged, MadRoute, Throughput};
 use crate::model::{GidKind, GidValue, Protocol};
 use crate::ping::node::{Liveness, Ticket};
 
@@ -47,7 +47,12 @@ fn well(act: &Act) -> StepResult {
             tcp_stream_address: None,
             datagrams: opening.qkey.map(|_| Ok(18)),
         }),
-        Act::Meet(_) => StepResult::Met(Met { sent: 1, answered: 1, heard: 1, trips: Some(trips) }),
+        Act::ExchangeDatagrams(_) => StepResult::DatagramsExchanged(DatagramCounts {
+            sent: 1,
+            answered: 1,
+            heard: 1,
+            trips: Some(trips),
+        }),
         Act::Tcp(_) => StepResult::Tcp(trips),
         Act::Probe(ask) => StepResult::Probed((ask.rounds > 0).then_some(trips)),
         Act::Serve => StepResult::Served { messages: 1 },
@@ -95,8 +100,8 @@ impl Node for Scripted {
     }
 }
 
-fn effort(tests: &[Test]) -> Effort {
-    Effort {
+fn test_options(tests: &[Test]) -> TestOptions {
+    TestOptions {
         nonce: 1,
         tests: tests.to_vec(),
         rounds: 10,
@@ -135,9 +140,9 @@ fn run_with(
     tests: &[Test],
     method: Method,
     source: fn(&Act) -> Option<Answer>,
-) -> (Scripted, Outcome) {
+) -> (Scripted, PairOutcome) {
     let (source, target) = (Scripted::new(source), Scripted::new(|_| None));
-    let outcome = run(&source, &target, 1, &route(method), &effort(tests), None);
+    let outcome = run(&source, &target, 1, &route(method), &test_options(tests), None);
     (source, outcome)
 }
 
@@ -145,12 +150,12 @@ fn failed(stage: Stage, cause: Cause) -> Answer {
     Err(StepError { detail: "seen".into(), ..StepError::new(stage, cause) })
 }
 
-fn judge(outcome: &Outcome) -> Verdict {
+fn judge(outcome: &PairOutcome) -> Verdict {
     let ends = Ends { source: "n1", target: "n2", route: None };
     verdict::judge(&outcome.evidence, &ends)
 }
 
-fn code(outcome: &Outcome) -> Code {
+fn code(outcome: &PairOutcome) -> Code {
     judge(outcome).code
 }
 
@@ -169,7 +174,10 @@ fn only_what_is_asked_for_is_measured() {
 fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
     let fail = |act: &Act| match act {
         Act::Probe(_) => Some(failed(Stage::FirstMessage, Cause::NoCompletion)),
-        Act::Meet(_) => Some(Ok(StepResult::Met(Met { sent: 3, ..Met::default() }))),
+        Act::ExchangeDatagrams(_) => Some(Ok(StepResult::DatagramsExchanged(DatagramCounts {
+            sent: 3,
+            ..DatagramCounts::default()
+        }))),
         _ => None,
     };
     let (_, outcome) = run_with(&[Test::Connection], Method::Relay, fail);
@@ -181,8 +189,8 @@ fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
 fn an_adapter_has_the_time_to_say_that_it_gave_up() {
     for (ack_doublings, reply_ms, status_ms) in [(0, 537, 837), (2, 2_148, 2_448)] {
         let (source, target) = (Scripted::new(|_| None), Scripted::new(|_| None));
-        let effort = Effort { ack_doublings, ..effort(&[Test::Latency]) };
-        run(&source, &target, 1, &route(Method::Relay), &effort, None);
+        let test_options = TestOptions { ack_doublings, ..test_options(&[Test::Latency]) };
+        run(&source, &target, 1, &route(Method::Relay), &test_options, None);
         let asked = source.asked();
         let probing = asked.iter().find_map(|act| match act {
             Act::Probe(ask) => Some((ask.reply_ms, ask.status_ms)),
@@ -202,8 +210,8 @@ fn what_is_larger_than_a_port_s_mtu_is_not_sent() {
     let overrides = |mtu| Overrides { mtu: Some(mtu), ..Overrides::default() };
     let run_at = |mtu| {
         let (source, target) = (Scripted::new(wide), Scripted::new(|_| None));
-        let effort = Effort { overrides: overrides(mtu), ..effort(Test::USUAL) };
-        let outcome = run(&source, &target, 1, &route(Method::Relay), &effort, None);
+        let test_options = TestOptions { overrides: overrides(mtu), ..test_options(Test::USUAL) };
+        let outcome = run(&source, &target, 1, &route(Method::Relay), &test_options, None);
         let verdict = judge(&outcome);
         (source.connections().len(), verdict.code, verdict.side)
     };
@@ -222,7 +230,7 @@ fn soft_iwarp_is_not_asked_to_connect_where_tcp_does_not_pass() {
         let mut route = Route { protocol: Protocol::Iwarp, ..route(Method::Cm) };
         route.source.driver = Some(driver.into());
         let (source, target) = (Scripted::new(answer), Scripted::new(|_| None));
-        let outcome = run(&source, &target, 1, &route, &effort(&[Test::Connection]), None);
+        let outcome = run(&source, &target, 1, &route, &test_options(&[Test::Connection]), None);
         (source.connections().len(), code(&outcome))
     };
     assert_eq!(run_on("siw", fails), (0, Code::RailDown));
@@ -236,8 +244,8 @@ fn a_slow_path_gets_the_time_that_its_datagrams_took() {
     let slow = |act: &Act| {
         let ns = 300_000_000;
         let trips = RoundTrips { count: 1, p50_ns: ns, ..RoundTrips::default() };
-        let met = Met { sent: 3, answered: 3, heard: 0, trips: Some(trips) };
-        matches!(act, Act::Meet(_)).then_some(Ok(StepResult::Met(met)))
+        let met = DatagramCounts { sent: 3, answered: 3, heard: 0, trips: Some(trips) };
+        matches!(act, Act::ExchangeDatagrams(_)).then_some(Ok(StepResult::DatagramsExchanged(met)))
     };
     let (source, _) = run_with(Test::USUAL, Method::Relay, slow);
     assert_eq!(source.connections(), [(19, 3)]);
@@ -248,7 +256,7 @@ fn a_slow_path_gets_the_time_that_its_datagrams_took() {
 #[test]
 fn an_address_that_datagrams_do_not_find_is_not_looked_up_again() {
     let lost = |act: &Act| match act {
-        Act::Meet(_) => Some(failed(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))),
+        Act::ExchangeDatagrams(_) => Some(failed(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))),
         _ => None,
     };
     let (source, outcome) = run_with(Test::USUAL, Method::Relay, lost);
@@ -278,13 +286,17 @@ fn where_there_are_only_datagrams_they_are_the_messages() {
     assert_eq!(code(&outcome), Code::Ok);
     assert!(outcome.evidence.rdma.is_some() && source.connections().is_empty());
     let silent = |act: &Act| match act {
-        Act::Meet(_) => Some(Ok(StepResult::Met(Met { sent: 3, ..Met::default() }))),
+        Act::ExchangeDatagrams(_) => Some(Ok(StepResult::DatagramsExchanged(DatagramCounts {
+            sent: 3,
+            ..DatagramCounts::default()
+        }))),
         _ => None,
     };
     let (_, outcome) = run_with(Test::USUAL, Method::Datagrams, silent);
     assert_eq!(code(&outcome), Code::Asymmetric, "the target heard one");
     let (source, target) = (Scripted::new(silent), Scripted::new(silent));
-    let outcome = run(&source, &target, 1, &route(Method::Datagrams), &effort(Test::USUAL), None);
+    let outcome =
+        run(&source, &target, 1, &route(Method::Datagrams), &test_options(Test::USUAL), None);
     assert_eq!(code(&outcome), Code::Udp4791Blocked, "as any silence where TCP passes");
 }
 
@@ -342,7 +354,7 @@ fn one_message_that_an_unreliable_connection_loses_is_told_and_no_fault() {
 
 #[test]
 fn the_key_of_datagrams_needs_no_privilege() {
-    let key = |nonce| Effort { nonce, ..effort(&[]) }.qkey();
+    let key = |nonce| TestOptions { nonce, ..test_options(&[]) }.qkey();
     assert_eq!(key(u64::MAX), 0x7fff_ffff);
     assert_eq!(key(0), 1);
 }
@@ -368,10 +380,10 @@ fn run_mads(
     plan: &Result<MadPlan, NoMads>,
     source: fn(&Act) -> Option<Answer>,
     target: fn(&Act) -> Option<Answer>,
-) -> (Vec<Act>, Vec<Act>, Outcome) {
+) -> (Vec<Act>, Vec<Act>, PairOutcome) {
     let (source, target) = (Scripted::new(source), Scripted::new(target));
     let route = route(Method::Relay);
-    let outcome = run(&source, &target, 1, &route, &effort(tests), Some(plan));
+    let outcome = run(&source, &target, 1, &route, &test_options(tests), Some(plan));
     (source.asked(), target.asked(), outcome)
 }
 

@@ -8,9 +8,9 @@ use super::Plan;
 use crate::model::GidValue;
 use crate::model::ping::Test;
 use crate::model::probe::{
-    Act, Connecting, MadGids, MadOpening, MadPinged, MadPinging, MadRoute, Meeting, Met, Method,
-    Opened, Opening, Probing, Purpose, Role, RoundTrips, Step, StepResult, Streaming, TcpProbing,
-    TcpStreaming, Throughput, Traffic,
+    Act, Connecting, DatagramCounts, DatagramExchange, MadGids, MadOpening, MadPinged, MadPinging,
+    MadRoute, Method, Opened, Opening, Probing, Purpose, Role, RoundTrips, Step, StepResult,
+    Streaming, TcpProbing, TcpStreaming, Throughput, Traffic,
 };
 use crate::wire::{FromAgent, ToAgent, ToWorker, WorkerReply};
 
@@ -137,13 +137,13 @@ fn relayed(tests: &[Test]) -> u64 {
         let answer = answer.map(|result| FromAgent::Worker(WorkerReply { id, result: Ok(result) }));
         length(serde_json::to_vec(&ask)) + answer.map_or(0, |it| length(serde_json::to_vec(&it)))
     };
-    talk(connection, tests).into_iter().map(message).sum::<usize>() as u64
+    all_messages(connection, tests).into_iter().map(message).sum::<usize>() as u64
 }
 
 /// Returns the number of messages of one ordered pair.
 fn messages(tests: &[Test]) -> u64 {
     let count = |(_, answer): Message| 1 + u64::from(answer.is_some());
-    talk(1, tests).into_iter().map(count).sum()
+    all_messages(1, tests).into_iter().map(count).sum()
 }
 
 /// Request to an end, and its reply.
@@ -164,7 +164,7 @@ const TRIPS: RoundTrips = RoundTrips {
 };
 
 fn meet(connection: u32, gid: GidValue) -> Act {
-    Act::Meet(Meeting {
+    Act::ExchangeDatagrams(DatagramExchange {
         nonce: u64::MAX / 2,
         connection,
         queue_pair: 1_000_000,
@@ -181,9 +181,9 @@ const ADDRESS: SocketAddr = SocketAddr::V6(SocketAddrV6::new(GID.0, 40_000, 0, 0
 const MTU: u32 = 4_096;
 
 /// Returns the messages of one ordered pair.
-fn talk(connection: u32, tests: &[Test]) -> Vec<Message> {
-    let seen = Met { sent: 17, answered: 17, heard: 17, trips: Some(TRIPS) };
-    let met_answer = || Some(StepResult::Met(seen));
+fn all_messages(connection: u32, tests: &[Test]) -> Vec<Message> {
+    let seen = DatagramCounts { sent: 17, answered: 17, heard: 17, trips: Some(TRIPS) };
+    let met_answer = || Some(StepResult::DatagramsExchanged(seen));
     let between = vec![
         (
             Act::Tcp(TcpProbing { remote: ADDRESS, rounds: 100, slot_ms: 100 }),
@@ -325,7 +325,7 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Choice, Pairs};
+    use super::super::{Pairs, PlanOptions};
     use super::*;
 
     fn load(rails: usize, tests: &[Test]) -> Load<'_> {
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn what_is_measured_takes_its_time() {
-        let plan = Plan::new(Pairs::all(2), Choice::default(), None).unwrap();
+        let plan = Plan::new(Pairs::all(2), PlanOptions::default(), None).unwrap();
         let time = |tests: &[Test]| plan.estimate(load(1, tests)).time.as_millis();
         assert_eq!(time(&[Test::Connection]), 2 * 18);
         assert_eq!(time(Test::USUAL), 2 * 28);
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_hosts_have_a_plan_and_its_price() {
-        let choice = Choice { peers: Some(16), seed: 1, ..Choice::default() };
+        let choice = PlanOptions { peers: Some(16), seed: 1, ..PlanOptions::default() };
         let plan = Plan::new(Pairs::all(10_000), choice, None).unwrap();
         let estimate = plan.estimate(load(8, Test::USUAL));
         assert_eq!(plan.count(), 160_000);
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn as_many_rounds_are_begun_as_there_is_time_for() {
-        let plan = Plan::new(Pairs::all(16), Choice::default(), None).unwrap();
+        let plan = Plan::new(Pairs::all(16), PlanOptions::default(), None).unwrap();
         let within = |ms| plan.rounds_within(Duration::from_millis(ms), load(1, Test::USUAL));
         // A round takes 2 x 28 ms.
         assert_eq!(

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::model::ping::Leaf;
 
-fn plan(pairs: Pairs, choice: Choice) -> Plan {
+fn plan(pairs: Pairs, choice: PlanOptions) -> Plan {
     Plan::new(pairs, choice, None).unwrap()
 }
 
@@ -35,8 +35,8 @@ fn least_peers(plan: &Plan) -> u64 {
     plan.least_peers(&plan.tally(1, None))
 }
 
-fn with(schedule: Schedule) -> Choice {
-    Choice { schedule: Some(schedule), ..Choice::default() }
+fn with(schedule: Schedule) -> PlanOptions {
+    PlanOptions { schedule: Some(schedule), ..PlanOptions::default() }
 }
 
 #[test]
@@ -66,14 +66,14 @@ fn storage(clients: usize, both: usize, servers: usize, both_ways: bool) -> Pair
 #[test]
 fn two_sets_meet_in_as_few_rounds_as_can_be() {
     for (clients, servers) in [(1, 4), (5, 3), (3, 5), (4, 4), (1, 1)] {
-        let plan = plan(storage(clients, 0, servers, true), Choice::default());
+        let plan = plan(storage(clients, 0, servers, true), PlanOptions::default());
         assert_eq!(ordered(&plan).len(), 2 * clients * servers);
         assert_eq!(plan.rounds(), clients.max(servers));
     }
-    let from_one = plan(storage(1, 0, 3, false), Choice::default());
+    let from_one = plan(storage(1, 0, 3, false), PlanOptions::default());
     assert_eq!(ordered(&from_one), [(0, 1), (0, 2), (0, 3)].into());
     assert_eq!(from_one.round(0), [Turn { source: 0, target: 1, back: false }]);
-    assert_eq!(plan(storage(0, 0, 3, false), Choice::default()).rounds(), 0);
+    assert_eq!(plan(storage(0, 0, 3, false), PlanOptions::default()).rounds(), 0);
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn a_bisection_has_each_host_once() {
     assert_eq!((least_peers(&odd), ordered(&odd).len()), (1, 8));
     let error = Plan::new(storage(2, 0, 2, true), with(Schedule::Bisection), None).unwrap_err();
     assert!(error.what.contains("which it halves"));
-    let choice = Choice { peers: Some(2), ..with(Schedule::Bisection) };
+    let choice = PlanOptions { peers: Some(2), ..with(Schedule::Bisection) };
     assert!(Plan::new(Pairs::all(4), choice, None).is_err());
-    assert!(Plan::new(Pairs::all(MAX_HOSTS + 1), Choice::default(), None).is_err());
+    assert!(Plan::new(Pairs::all(MAX_HOSTS + 1), PlanOptions::default(), None).is_err());
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn every_host_has_as_many_peers_as_were_asked_for() {
     for hosts in [2, 3, 7, 16, 33] {
         for peers in [1, 2, 5, 50] {
             for schedule in [Schedule::Random, Schedule::Circle, Schedule::Shift] {
-                let choice = Choice { peers: Some(peers), seed: 3, ..with(schedule) };
+                let choice = PlanOptions { peers: Some(peers), seed: 3, ..with(schedule) };
                 let plan = plan(Pairs::all(hosts), choice);
                 let least = least_peers(&plan);
                 assert!(least >= peers.min(hosts - 1) as u64, "{hosts} {peers} {schedule:?}");
@@ -113,7 +113,7 @@ fn every_host_has_as_many_peers_as_were_asked_for() {
             }
         }
     }
-    let choice = Choice { peers: Some(2), seed: 1, ..Choice::default() };
+    let choice = PlanOptions { peers: Some(2), seed: 1, ..PlanOptions::default() };
     let few = plan(storage(40, 0, 4, true), choice);
     assert!(least_peers(&few) >= 2);
     // Forty clients with two servers each are twenty turns for each of four servers. The first
@@ -125,7 +125,7 @@ fn every_host_has_as_many_peers_as_were_asked_for() {
 #[test]
 fn the_same_seed_is_the_same_plan_and_another_is_another() {
     let pairs = |seed| {
-        let choice = Choice { peers: Some(4), seed, ..Choice::default() };
+        let choice = PlanOptions { peers: Some(4), seed, ..PlanOptions::default() };
         let plan = plan(Pairs::all(32), choice);
         (0..plan.rounds()).map(|round| plan.round(round)).collect::<Vec<_>>()
     };
@@ -140,7 +140,7 @@ fn every_two_leaves_are_tried() {
         leaf_of: (0..64).map(|host| host / 4).collect(),
         leaves: (0..16).map(leaf).collect(),
     };
-    let choice = Choice { peers: Some(2), seed: 1, ..Choice::default() };
+    let choice = PlanOptions { peers: Some(2), seed: 1, ..PlanOptions::default() };
     let without = plan(Pairs::all(64), choice).tally(1, Some(&topology)).leaf_pairs().unwrap();
     assert!(without.tested < without.possible);
     let plan = Plan::new(Pairs::all(64), choice, Some(&topology)).unwrap();

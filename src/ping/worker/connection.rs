@@ -6,19 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use super::{Answers, out_of_order};
+use super::{ReplyWriter, out_of_order};
 use crate::model::probe::{
-    Act, Cause, Connecting, Meeting, Opened, Opening, Purpose, Role, Stage, StepError, StepResult,
+    Act, Cause, Connecting, DatagramExchange, Opened, Opening, Purpose, Role, Stage, StepError,
+    StepResult,
 };
 use crate::ping::acceptor::{Acceptor, Proof};
 use crate::ping::address;
-use crate::ping::datagram::{Ports, Slot};
+use crate::ping::datagram::{DatagramPorts, EndpointSlot};
 use crate::ping::device_presence::DevicePresence;
 use crate::ping::end::{ConnectedEnd, OpenEnd};
 use crate::ping::neighbour::explained;
-use crate::ping::port_traffic::PortTraffic;
+use crate::ping::port_traffic::TrafficBaseline;
 use crate::ping::stop_flag::StopFlag;
-use crate::ping::tcp::{self, From};
+use crate::ping::tcp::{self, TcpSource};
 use crate::ping::tcp_stream;
 
 /// Handle of the control loop to the thread of a connection.
@@ -41,8 +42,8 @@ impl Handle {
     pub(super) fn start<W: Write + Send + 'static>(
         opening: Opening,
         id: u64,
-        ports: Arc<Ports>,
-        answers: Arc<Answers<W>>,
+        ports: Arc<DatagramPorts>,
+        answers: Arc<ReplyWriter<W>>,
     ) -> io::Result<Self> {
         let (acts, todo) = mpsc::channel();
         let stopped = Arc::new(AtomicU64::new(0));
@@ -54,7 +55,7 @@ impl Handle {
     }
 
     /// Passes an act to the thread. [`Act::Stop`] takes effect during an act.
-    pub(super) fn ask<W: Write>(&self, id: u64, act: Act, answers: &Answers<W>) {
+    pub(super) fn ask<W: Write>(&self, id: u64, act: Act, answers: &ReplyWriter<W>) {
         if let Act::Stop = act {
             self.stopped.fetch_max(id, Ordering::Relaxed);
             answers.reply(id, Ok(StepResult::Done));
@@ -74,10 +75,10 @@ impl Handle {
 fn attend<W: Write>(
     mut opening: Opening,
     id: u64,
-    ports: &Ports,
+    ports: &DatagramPorts,
     todo: &Receiver<(u64, Act)>,
     stopped: &AtomicU64,
-    answers: &Answers<W>,
+    answers: &ReplyWriter<W>,
 ) {
     // The worker of the other end names its address, and the operator has no address to compare
     // with it.
@@ -95,9 +96,9 @@ fn attend<W: Write>(
         .filter(|_| opening.tcp_stream)
         .and_then(|(address, proof)| tcp_stream::start_reader(address, proof).ok());
     let presence = DevicePresence::of(&opening.device);
-    let traffic = PortTraffic::of(&opening.device, opening.port);
+    let traffic = TrafficBaseline::of(&opening.device, opening.port);
     let (address, netdev) = (opening.tcp_address, opening.netdev.clone());
-    let from = From { address, netdev, proof, needs_route };
+    let from = TcpSource { address, netdev, proof, needs_route };
     let (mut state, slot, result) = match OpenEnd::open(opening) {
         Ok(end) => {
             let datagrams = end.opening().qkey.map(|qkey| ports.open(end.opening(), qkey));
@@ -129,7 +130,9 @@ fn attend<W: Write>(
                 reply(id, Ok(StepResult::Closed(traffic.since())));
                 return;
             }
-            Act::Meet(ask) => reply(id, meet(&state, slot.as_deref(), &ask, &stop_flag)),
+            Act::ExchangeDatagrams(ask) => {
+                reply(id, exchange_datagrams(&state, slot.as_deref(), &ask, &stop_flag))
+            }
             act => {
                 let (next, result) = perform(state, act, &from, &stop_flag);
                 state = next;
@@ -139,10 +142,10 @@ fn attend<W: Write>(
     }
 }
 
-fn meet(
+fn exchange_datagrams(
     state: &State,
-    slot: Option<&Slot>,
-    ask: &Meeting,
+    slot: Option<&EndpointSlot>,
+    ask: &DatagramExchange,
     stop_flag: &StopFlag<'_>,
 ) -> Result<StepResult, StepError> {
     let (State::Open(end), Some(slot)) = (state, slot) else {
@@ -154,18 +157,20 @@ fn meet(
         detail: "the datagram queue pair was destroyed".into(),
         ..StepError::new(Stage::Open, Cause::Order)
     })?;
-    let met = endpoint.meet(&path, ask, stop_flag);
+    let counts = endpoint.exchange_datagrams(&path, ask, stop_flag);
     if endpoint.is_broken() {
         // The next pair gets a new queue pair.
         *place = None;
     }
-    met.map(StepResult::Met).map_err(|error| explained(error, end.opening(), ask.gid))
+    counts
+        .map(StepResult::DatagramsExchanged)
+        .map_err(|error| explained(error, end.opening(), ask.gid))
 }
 
 fn perform(
     state: State,
     act: Act,
-    from: &From,
+    from: &TcpSource,
     stop_flag: &StopFlag<'_>,
 ) -> (State, Result<StepResult, StepError>) {
     match (state, act) {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 use super::connection::Handle;
-use super::{Answers, out_of_order};
+use super::{ReplyWriter, out_of_order};
 use crate::model::probe::{Act, MadOpening, StepError, StepResult};
 use crate::ping::mad::{MadEnd, device_file};
 use crate::ping::stop_flag::StopFlag;
@@ -18,7 +18,7 @@ impl Handle {
     pub(super) fn start_mad<W: Write + Send + 'static>(
         opening: MadOpening,
         id: u64,
-        answers: Arc<Answers<W>>,
+        answers: Arc<ReplyWriter<W>>,
     ) -> io::Result<Self> {
         let (acts, todo) = mpsc::channel();
         let stopped = Arc::new(AtomicU64::new(0));
@@ -35,7 +35,7 @@ fn attend<W: Write>(
     id: u64,
     todo: &Receiver<(u64, Act)>,
     stopped: &AtomicU64,
-    answers: &Answers<W>,
+    answers: &ReplyWriter<W>,
 ) {
     let open = |path: std::path::PathBuf| MadEnd::open(&path, HeaderSize::Negotiated, opening.role);
     let (end, result) = match device_file(&opening.umad).and_then(open) {
@@ -61,11 +61,11 @@ fn perform(
 ) -> Result<StepResult, StepError> {
     let end = end.ok_or_else(|| out_of_order("the port for MADs is not open"))?;
     match act {
-        Act::PingMad(ask) => end.ping(&ask, &|| stop_flag.is_asked()).map(StepResult::MadPinged),
+        Act::PingMad(ask) => end.ping(&ask, &|| stop_flag.is_set()).map(StepResult::MadPinged),
         Act::ServeMad(route) => {
             let system = rustix::system::uname();
             let host = system.nodename().to_string_lossy();
-            let served = end.serve(&route, &host, &|| stop_flag.is_asked());
+            let served = end.serve(&route, &host, &|| stop_flag.is_set());
             served.map(|messages| StepResult::Served { messages })
         }
         _ => Err(out_of_order("a port for MADs does not allow this step")),

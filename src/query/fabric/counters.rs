@@ -2,9 +2,9 @@
 
 use super::super::column::columns;
 use super::super::counters::{delta, rate, value};
-use super::super::{Column, Key, Listing, Value};
+use super::super::{Column, Listing, MetricLabel, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, name, node_guid, node_kind, node_lid, node_name,
+    FabricPlace, HasFabric, HasNode, fabric_host, name, node_guid, node_kind, node_lid, node_name,
     subnet, subnets,
 };
 use crate::model::{Counter, FabricEnd, HostReport};
@@ -32,13 +32,13 @@ impl FabricCounterRow<'_> {
     }
 }
 
-impl OfFabric for FabricCounterRow<'_> {
+impl HasFabric for FabricCounterRow<'_> {
     fn place(&self) -> FabricPlace<'_> {
         self.place
     }
 }
 
-impl OfNode for FabricCounterRow<'_> {
+impl HasNode for FabricCounterRow<'_> {
     fn node_index(&self) -> Option<usize> {
         self.counter.map(|(end, _)| end.node)
     }
@@ -51,18 +51,18 @@ impl Listing for FabricCounters {
 
     const EXAMPLE: &'static str = "value>0";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("subnet", "subnet", "subnet.prefix"),
-        Key::new("node", "guid", "node.guid"),
-        Key::new("node", "node", "node.name"),
-        Key::new("counter", "port", "counter.port"),
-        Key::new("counter", "counter", "counter.name"),
-        Key::new("counter", "", "counter.unit"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("subnet", "subnet", "subnet.prefix"),
+        MetricLabel::new("node", "guid", "node.guid"),
+        MetricLabel::new("node", "node", "node.name"),
+        MetricLabel::new("counter", "port", "counter.port"),
+        MetricLabel::new("counter", "counter", "counter.name"),
+        MetricLabel::new("counter", "", "counter.unit"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        [fabric_host(), subnet(), node_name(), node_guid(), node_kind().shown(super::Shown::Asked), node_lid().shown(super::Shown::Verbose)]
+        [fabric_host(), subnet(), node_name(), node_guid(), node_kind().shown(super::ShowCondition::Asked), node_lid().shown(super::ShowCondition::Verbose)]
         "counter.port" "PORT" Right Always ["fabric_counters"] "Port of the node"
             |row| Value::int(row.counter.map(|(end, _)| end.port.into()));
         "counter.name" "COUNTER" Left Always ["fabric_counters"] "Name of the counter in the InfiniBand specification"

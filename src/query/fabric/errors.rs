@@ -1,9 +1,9 @@
 //! Lists the error counters above their thresholds, for `rdmactl fabric errors`.
 
 use super::super::column::columns;
-use super::super::{Column, Key, Listing, Value};
+use super::super::{Column, Listing, MetricLabel, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, name, node_guid, node_kind, node_lid, node_name,
+    FabricPlace, HasFabric, HasNode, fabric_host, name, node_guid, node_kind, node_lid, node_name,
     subnet, subnets,
 };
 use crate::analyse::fabric::errors::{Thresholds, above};
@@ -30,13 +30,13 @@ impl FabricErrorRow<'_> {
     }
 }
 
-impl OfFabric for FabricErrorRow<'_> {
+impl HasFabric for FabricErrorRow<'_> {
     fn place(&self) -> FabricPlace<'_> {
         self.place
     }
 }
 
-impl OfNode for FabricErrorRow<'_> {
+impl HasNode for FabricErrorRow<'_> {
     fn node_index(&self) -> Option<usize> {
         self.counter.map(|(end, _)| end.node)
     }
@@ -49,17 +49,17 @@ impl Listing for FabricErrors {
 
     const EXAMPLE: &'static str = "value>100";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("subnet", "subnet", "subnet.prefix"),
-        Key::new("node", "guid", "node.guid"),
-        Key::new("node", "node", "node.name"),
-        Key::new("error", "port", "error.port"),
-        Key::new("error", "counter", "error.counter"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("subnet", "subnet", "subnet.prefix"),
+        MetricLabel::new("node", "guid", "node.guid"),
+        MetricLabel::new("node", "node", "node.name"),
+        MetricLabel::new("error", "port", "error.port"),
+        MetricLabel::new("error", "counter", "error.counter"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        [fabric_host(), subnet(), node_name(), node_guid(), node_kind().shown(super::Shown::Asked), node_lid().shown(super::Shown::Verbose)]
+        [fabric_host(), subnet(), node_name(), node_guid(), node_kind().shown(super::ShowCondition::Asked), node_lid().shown(super::ShowCondition::Verbose)]
         "error.port" "PORT" Right Always ["fabric"] "Port of the node"
             |row| Value::int(row.counter.map(|(end, _)| end.port.into()));
         "error.counter" "COUNTER" Left Always ["fabric"] "Name of the counter in the InfiniBand specification"

@@ -1,9 +1,9 @@
 //! Lists the links of a subnet, for `rdmactl fabric links`.
 
 use super::super::column::columns;
-use super::super::{Column, Key, Listing, Value};
+use super::super::{Column, Listing, MetricLabel, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, name, node_guid, node_kind, node_lid, node_name,
+    FabricPlace, HasFabric, HasNode, fabric_host, name, node_guid, node_kind, node_lid, node_name,
     subnet, subnets,
 };
 use crate::model::{FabricEnd, FabricPort, HostReport, speed_word, width_word};
@@ -34,13 +34,13 @@ impl FabricLinkRow<'_> {
     }
 }
 
-impl OfFabric for FabricLinkRow<'_> {
+impl HasFabric for FabricLinkRow<'_> {
     fn place(&self) -> FabricPlace<'_> {
         self.place
     }
 }
 
-impl OfNode for FabricLinkRow<'_> {
+impl HasNode for FabricLinkRow<'_> {
     fn node_index(&self) -> Option<usize> {
         self.near.map(|near| near.node)
     }
@@ -53,16 +53,16 @@ impl Listing for FabricLinks {
 
     const EXAMPLE: &'static str = "state!=active or width==1X";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("subnet", "subnet", "subnet.prefix"),
-        Key::new("node", "guid", "node.guid"),
-        Key::new("node", "node", "node.name"),
-        Key::new("link", "port", "link.port"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("subnet", "subnet", "subnet.prefix"),
+        MetricLabel::new("node", "guid", "node.guid"),
+        MetricLabel::new("node", "node", "node.name"),
+        MetricLabel::new("link", "port", "link.port"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        [fabric_host(), subnet(), node_name(), node_guid(), node_kind().shown(super::Shown::Asked), node_lid().shown(super::Shown::Verbose)]
+        [fabric_host(), subnet(), node_name(), node_guid(), node_kind().shown(super::ShowCondition::Asked), node_lid().shown(super::ShowCondition::Verbose)]
         "link.port" "PORT" Right Always ["fabric"] "Port of the node"
             |row| Value::int(row.near.map(|near| near.port.into()));
         "link.peer" "PEER" Left Always ["fabric"] "Node at the other end"

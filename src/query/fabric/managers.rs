@@ -1,9 +1,9 @@
 //! Lists the subnet managers of a subnet, for `rdmactl fabric sm`.
 
 use super::super::column::columns;
-use super::super::{Column, Key, Listing, Value};
+use super::super::{Column, Listing, MetricLabel, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, node_kind, node_lid, node_name, subnet, subnets,
+    FabricPlace, HasFabric, HasNode, fabric_host, node_kind, node_lid, node_name, subnet, subnets,
 };
 use crate::analyse::fabric::subnet_managers;
 use crate::model::{FabricEnd, HostReport, SubnetManager};
@@ -21,13 +21,13 @@ pub struct ManagerRow<'report> {
     pub manager: Option<(FabricEnd, &'report SubnetManager)>,
 }
 
-impl OfFabric for ManagerRow<'_> {
+impl HasFabric for ManagerRow<'_> {
     fn place(&self) -> FabricPlace<'_> {
         self.place
     }
 }
 
-impl OfNode for ManagerRow<'_> {
+impl HasNode for ManagerRow<'_> {
     fn node_index(&self) -> Option<usize> {
         self.manager.map(|(end, _)| end.node)
     }
@@ -40,10 +40,10 @@ impl Listing for FabricManagers {
 
     const EXAMPLE: &'static str = "state==master";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("subnet", "subnet", "subnet.prefix"),
-        Key::new("manager", "guid", "manager.guid"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("subnet", "subnet", "subnet.prefix"),
+        MetricLabel::new("manager", "guid", "manager.guid"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

@@ -2,9 +2,9 @@
 //! switches`.
 
 use super::super::column::columns;
-use super::super::{Column, Key, Listing, Value};
+use super::super::{Column, Listing, MetricLabel, Value};
 use super::{
-    FabricPlace, OfFabric, OfNode, fabric_host, leaf_of, name, node_guid, node_kind, node_lid,
+    FabricPlace, HasFabric, HasNode, fabric_host, leaf_of, name, node_guid, node_kind, node_lid,
     node_name, subnet, subnets,
 };
 use crate::model::{Fabric, FabricNode, FabricPort, HostReport};
@@ -26,24 +26,24 @@ pub struct FabricNodeRow<'report> {
     pub node: Option<usize>,
 }
 
-impl OfFabric for FabricNodeRow<'_> {
+impl HasFabric for FabricNodeRow<'_> {
     fn place(&self) -> FabricPlace<'_> {
         self.place
     }
 }
 
-impl OfNode for FabricNodeRow<'_> {
+impl HasNode for FabricNodeRow<'_> {
     fn node_index(&self) -> Option<usize> {
         self.node
     }
 }
 
 /// Keys that identify a node.
-const KEYS: &[Key] = &[
-    Key::new("host", "host", "host"),
-    Key::new("subnet", "subnet", "subnet.prefix"),
-    Key::new("node", "guid", "node.guid"),
-    Key::new("node", "node", "node.name"),
+const KEYS: &[MetricLabel] = &[
+    MetricLabel::new("host", "host", "host"),
+    MetricLabel::new("subnet", "subnet", "subnet.prefix"),
+    MetricLabel::new("node", "guid", "node.guid"),
+    MetricLabel::new("node", "node", "node.name"),
 ];
 
 impl Listing for FabricNodes {
@@ -53,10 +53,10 @@ impl Listing for FabricNodes {
 
     const EXAMPLE: &'static str = "kind==switch";
 
-    const KEYS: &'static [Key] = KEYS;
+    const KEYS: &'static [MetricLabel] = KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        [fabric_host(), subnet(), node_kind(), node_name(), node_lid(), node_guid().shown(super::Shown::Always)]
+        [fabric_host(), subnet(), node_kind(), node_name(), node_lid(), node_guid().shown(super::ShowCondition::Always)]
         "node.ports" "PORTS" Right Always ["fabric"] "Number of physical ports"
             |row| number(row, |_, node| node.port_count.into());
         "node.links" "LINKS" Right Always ["fabric"] "Number of ports with a link to a known node"
@@ -85,10 +85,10 @@ impl Listing for FabricSwitches {
 
     const EXAMPLE: &'static str = "down>0";
 
-    const KEYS: &'static [Key] = KEYS;
+    const KEYS: &'static [MetricLabel] = KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        [fabric_host(), subnet(), node_name(), node_lid(), node_guid().shown(super::Shown::Always)]
+        [fabric_host(), subnet(), node_name(), node_lid(), node_guid().shown(super::ShowCondition::Always)]
         "node.ports" "PORTS" Right Always ["fabric"] "Number of physical ports"
             |row| number(row, |_, node| node.port_count.into());
         "node.links" "LINKS" Right Always ["fabric"] "Number of ports with a link to a known node"

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
-use super::{FabricPlace, OfFabric, fabric_host, subnet, subnets};
+use super::{FabricPlace, HasFabric, fabric_host, subnet, subnets};
 use crate::model::{FabricNode, HostReport};
 use crate::names;
 
@@ -27,7 +27,7 @@ pub struct PartitionRow<'report> {
     pub limited: Vec<String>,
 }
 
-impl OfFabric for PartitionRow<'_> {
+impl HasFabric for PartitionRow<'_> {
     fn place(&self) -> FabricPlace<'_> {
         self.place
     }
@@ -40,10 +40,10 @@ impl Listing for FabricPartitions {
 
     const EXAMPLE: &'static str = "full>1";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("subnet", "subnet", "subnet.prefix"),
-        Key::new("partition", "p_key", "partition.p_key"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("subnet", "subnet", "subnet.prefix"),
+        MetricLabel::new("partition", "p_key", "partition.p_key"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

@@ -2,7 +2,7 @@
 
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
-use super::{FabricPlace, OfFabric, fabric_host, subnet, subnets};
+use super::{FabricPlace, HasFabric, fabric_host, subnet, subnets};
 use crate::analyse::fabric::findings;
 use crate::model::{Finding, HostReport, Severity};
 
@@ -19,7 +19,7 @@ pub struct FabricProblemRow<'report> {
     pub finding: Option<Finding>,
 }
 
-impl OfFabric for FabricProblemRow<'_> {
+impl HasFabric for FabricProblemRow<'_> {
     fn place(&self) -> FabricPlace<'_> {
         self.place
     }
@@ -32,11 +32,11 @@ impl Listing for FabricProblems {
 
     const EXAMPLE: &'static str = "severity==fail";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("subnet", "subnet", "subnet.prefix"),
-        Key::new("problem", "code", "problem.code"),
-        Key::new("problem", "subject", "problem.subject"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("subnet", "subnet", "subnet.prefix"),
+        MetricLabel::new("problem", "code", "problem.code"),
+        MetricLabel::new("problem", "subject", "problem.subject"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

@@ -2,7 +2,7 @@
 
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
-use super::{FabricPlace, OfFabric, OfNode, fabric_host, node_guid, node_kind, node_name, subnet};
+use super::{FabricPlace, HasFabric, HasNode, fabric_host, node_guid, node_kind, node_name, subnet};
 use crate::analyse::fabric::routes::{Hop, Route, RouteFailure};
 use crate::model::{FabricEnd, FabricPort};
 
@@ -31,13 +31,13 @@ impl HopRow<'_> {
     }
 }
 
-impl OfFabric for HopRow<'_> {
+impl HasFabric for HopRow<'_> {
     fn place(&self) -> FabricPlace<'_> {
         self.place
     }
 }
 
-impl OfNode for HopRow<'_> {
+impl HasNode for HopRow<'_> {
     fn node_index(&self) -> Option<usize> {
         Some(self.hop.node)
     }
@@ -50,13 +50,13 @@ impl Listing for FabricRoutes {
 
     const EXAMPLE: &'static str = "rate<400G";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("subnet", "subnet", "subnet.prefix"),
-        Key::new("hop", "lid", "hop.lid"),
-        Key::new("hop", "hop", "hop.number"),
-        Key::new("node", "guid", "node.guid"),
-        Key::new("node", "node", "node.name"),
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("subnet", "subnet", "subnet.prefix"),
+        MetricLabel::new("hop", "lid", "hop.lid"),
+        MetricLabel::new("hop", "hop", "hop.number"),
+        MetricLabel::new("node", "guid", "node.guid"),
+        MetricLabel::new("node", "node", "node.name"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

@@ -2,7 +2,7 @@
 
 use super::super::column::columns;
 use super::super::{Column, Key, Listing, Value};
-use super::{FabricPlace, OfFabric, fabric_host, subnet, subnets};
+use super::{FabricPlace, HasFabric, fabric_host, subnet, subnets};
 use crate::analyse::fabric::{findings, subnet_managers};
 use crate::model::{Fabric, FabricNodeKind, HostReport};
 
@@ -19,7 +19,7 @@ pub struct SubnetRow<'report> {
     pub problems: usize,
 }
 
-impl OfFabric for SubnetRow<'_> {
+impl HasFabric for SubnetRow<'_> {
     fn place(&self) -> FabricPlace<'_> {
         self.place
     }
@@ -32,11 +32,13 @@ impl Listing for FabricSubnets {
 
     const EXAMPLE: &'static str = "problems>0";
 
-    const KEYS: &'static [Key] =
-        &[Key::new("host", "host", "host"), Key::new("subnet", "subnet", "subnet.prefix")];
+    const KEYS: &'static [MetricLabel] = &[
+        MetricLabel::new("host", "host", "host"),
+        MetricLabel::new("subnet", "subnet", "subnet.prefix"),
+    ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        [fabric_host(), subnet().shown(super::Shown::Always)]
+        [fabric_host(), subnet().shown(super::ShowCondition::Always)]
         "subnet.device" "FROM" Left Always ["fabric"] "Device and port from which the subnet was swept; for an unreachable host the reason"
             |row| Value::or_failure(row.place.report, || {
                 Value::text(row.place.fabric.map(|fabric| match fabric.port {

@@ -92,10 +92,10 @@ impl fmt::Display for EthtoolQuery {
 /// Returns the number that this machine's kernel assigned to the ethtool family.
 ///
 /// All families are listed: a query for one name would make the kernel load a module for it.
-pub(in crate::source) fn family(patience: Duration) -> Result<u16, ReadError> {
+pub(in crate::source) fn family(timeout: Duration) -> Result<u16, ReadError> {
     let payload = vec![CTRL_CMD_GETFAMILY, 1, 0, 0];
     let protocol = Some(netlink::GENERIC);
-    let list = Exchange { protocol, kind: GENL_ID_CTRL, is_dump: true, payload }.run(patience)?;
+    let list = Exchange { protocol, kind: GENL_ID_CTRL, is_dump: true, payload }.run(timeout)?;
     find_family(&list).ok_or(ReadError::Errno(Errno::NO_ENTRY))
 }
 
@@ -109,10 +109,10 @@ fn find_family(list: &[u8]) -> Option<u16> {
 }
 
 /// Sends a query to this machine's kernel; `family` is the number of the ethtool family.
-pub(in crate::source) fn ask(query: &EthtoolQuery, family: u16, patience: Duration) -> Answer {
+pub(in crate::source) fn ask(query: &EthtoolQuery, family: u16, timeout: Duration) -> Answer {
     let payload = payload(query);
     let protocol = Some(netlink::GENERIC);
-    Exchange { protocol, kind: family, is_dump: false, payload }.run(patience)
+    Exchange { protocol, kind: family, is_dump: false, payload }.run(timeout)
 }
 
 fn payload(query: &EthtoolQuery) -> Vec<u8> {
@@ -179,9 +179,9 @@ mod tests {
 
     #[test]
     fn this_kernel_tells_the_link_state_of_the_loopback_interface() {
-        let patience = Duration::from_secs(2);
+        let timeout = Duration::from_secs(2);
         let query = EthtoolQuery { command: EthtoolCommand::LinkState, netdev: "lo".into() };
-        match family(patience).and_then(|family| ask(&query, family, patience)) {
+        match family(timeout).and_then(|family| ask(&query, family, timeout)) {
             Ok(answer) => assert!(Messages::new(&answer).last_is_whole() && !answer.is_empty()),
             Err(error) => assert!(error.is_absent(), "{error}"),
         }

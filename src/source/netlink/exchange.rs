@@ -19,7 +19,7 @@ use crate::sys::Errno;
 const LIMIT: usize = 32 * 1024 * 1024;
 
 /// Time limit of one datagram; the kernel replies at once unless a driver hangs.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Shortest time limit of a datagram. A limit of 0 would mean to wait forever.
 const MIN: Duration = Duration::from_millis(1);
@@ -57,11 +57,11 @@ impl Exchange {
     /// Sends the request to the kernel. Returns the data messages of the reply, one behind the
     /// other. If a dump changed in every attempt, the last message has the flag of an interrupted
     /// dump.
-    pub(in crate::source) fn run(&self, patience: Duration) -> Answer {
+    pub(in crate::source) fn run(&self, timeout: Duration) -> Answer {
         let mut answer = Vec::new();
         for _ in 0..ATTEMPTS {
             answer.clear();
-            match self.attempt(&mut answer, patience.clamp(MIN, PATIENCE))? {
+            match self.attempt(&mut answer, timeout.clamp(MIN, TIMEOUT))? {
                 End::Complete => break,
                 End::Interrupted => {}
             }
@@ -69,14 +69,14 @@ impl Exchange {
         Ok(answer)
     }
 
-    fn attempt(&self, answer: &mut Vec<u8>, patience: Duration) -> Result<End, ReadError> {
+    fn attempt(&self, answer: &mut Vec<u8>, timeout: Duration) -> Result<End, ReadError> {
         let kind = SocketType::RAW;
         let family = AddressFamily::NETLINK;
         let socket = socket_with(family, kind, SocketFlags::CLOEXEC, self.protocol)?;
-        set_socket_timeout(&socket, Timeout::Recv, Some(patience))?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(timeout))?;
         let kernel = SocketAddrNetlink::new(0, 0);
         sendto(&socket, &self.request()?, SendFlags::empty(), &kernel)?;
-        listen(&socket, answer, patience)
+        listen(&socket, answer, timeout)
     }
 
     fn request(&self) -> Result<Vec<u8>, ReadError> {
@@ -94,14 +94,14 @@ impl Exchange {
 }
 
 /// Reads datagrams until the one that ends the reply.
-fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, patience: Duration) -> Result<End, ReadError> {
+fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, timeout: Duration) -> Result<End, ReadError> {
     // Dumps come in pages. The length of a single reply grows with the number of counters.
     let mut buffer = vec![0_u8; 256 * 1024];
     let mut end = End::Complete;
     loop {
         let (_, length) = match recv(socket, &mut buffer[..], RecvFlags::TRUNC) {
             Err(rustix::io::Errno::AGAIN) => {
-                let seconds = patience.as_secs_f32();
+                let seconds = timeout.as_secs_f32();
                 return Err(ReadError::Process(format!("no reply within {seconds} s")));
             }
             Err(rustix::io::Errno::INTR) => continue,

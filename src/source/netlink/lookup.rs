@@ -28,7 +28,7 @@ const IFF_UP: u32 = 1;
 /// kernel treats an address without a route as on the link (`ip_route_output_key_hash_rcu`,
 /// net/ipv4/route.c). Soft-RoCE then looks for a neighbor that does not exist.
 #[must_use]
-pub fn has_route(netdev: &str, from: IpAddr, to: IpAddr, patience: Duration) -> Option<bool> {
+pub fn has_route(netdev: &str, from: IpAddr, to: IpAddr, timeout: Duration) -> Option<bool> {
     let of_link = |file: &str| fs::read_to_string(format!("/sys/class/net/{netdev}/{file}")).ok();
     let index = of_link("ifindex")?.trim().parse().ok()?;
     let flags = of_link("flags")?;
@@ -37,7 +37,7 @@ pub fn has_route(netdev: &str, from: IpAddr, to: IpAddr, patience: Duration) -> 
         return None;
     }
     let payload = lookup(index, from, to);
-    match (Exchange { protocol: None, kind: RTM_GETROUTE, is_dump: false, payload }).run(patience) {
+    match (Exchange { protocol: None, kind: RTM_GETROUTE, is_dump: false, payload }).run(timeout) {
         Ok(_) => Some(true),
         Err(ReadError::Errno(errno)) => {
             matches!(&*errno.name(), "EHOSTUNREACH" | "ENETUNREACH").then_some(false)

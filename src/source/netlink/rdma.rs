@@ -107,15 +107,15 @@ impl fmt::Display for RdmaQuery {
     }
 }
 
-/// Sends a query to this machine's kernel. `patience` limits the time of one datagram, which is
+/// Sends a query to this machine's kernel. `timeout` limits the time of one datagram, which is
 /// at most 2 s.
-pub(in crate::source) fn ask(query: RdmaQuery, patience: Duration) -> Answer {
+pub(in crate::source) fn ask(query: RdmaQuery, timeout: Duration) -> Answer {
     // Opening the socket would load ib_core (MODULE_ALIAS_NET_PF_PROTO); reading must load
     // nothing.
     if !Path::new("/sys/class/infiniband").is_dir() {
         return Err(ReadError::Errno(Errno::NO_ENTRY));
     }
-    exchange(query).run(patience)
+    exchange(query).run(timeout)
 }
 
 fn exchange(query: RdmaQuery) -> Exchange {

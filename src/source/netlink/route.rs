@@ -57,7 +57,7 @@ impl fmt::Display for RouteQuery {
 }
 
 /// Sends a query to this machine's kernel.
-pub(in crate::source) fn ask(query: &RouteQuery, patience: Duration) -> Answer {
+pub(in crate::source) fn ask(query: &RouteQuery, timeout: Duration) -> Answer {
     // A struct dcbmsg has family, command and two reserved bytes.
     let (kind, mut payload, name) = match query.command {
         RouteCommand::Link => (RTM_GETLINK, vec![0; IFINFOMSG], IFLA_IFNAME),
@@ -65,5 +65,5 @@ pub(in crate::source) fn ask(query: &RouteQuery, patience: Duration) -> Answer {
         RouteCommand::Dcbx => (RTM_GETDCB, vec![0, DCB_CMD_GDCBX, 0, 0], DCB_ATTR_IFNAME),
     };
     push_text(&mut payload, name, &query.netdev);
-    Exchange { protocol: None, kind, is_dump: false, payload }.run(patience)
+    Exchange { protocol: None, kind, is_dump: false, payload }.run(timeout)
 }

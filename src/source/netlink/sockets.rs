@@ -54,7 +54,7 @@ impl fmt::Display for SocketQuery {
 /// Sends a query to this machine's kernel.
 ///
 /// The kernel loads the module of the requested family. Callers check first that it is loaded.
-pub(in crate::source) fn ask(query: SocketQuery, patience: Duration) -> Answer {
+pub(in crate::source) fn ask(query: SocketQuery, timeout: Duration) -> Answer {
     let mut payload = match query {
         // struct inet_diag_req_v2: family, protocol, extensions, padding, states.
         SocketQuery::Tcp4 => vec![AF_INET, IPPROTO_TCP, TCP_INFO, 0],
@@ -67,5 +67,5 @@ pub(in crate::source) fn ask(query: SocketQuery, patience: Duration) -> Answer {
     }
     payload.resize(payload.len() + SOCKID, 0);
     let protocol = Some(netlink::SOCK_DIAG);
-    Exchange { protocol, kind: SOCK_DIAG_BY_FAMILY, is_dump: true, payload }.run(patience)
+    Exchange { protocol, kind: SOCK_DIAG_BY_FAMILY, is_dump: true, payload }.run(timeout)
 }

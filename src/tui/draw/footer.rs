@@ -9,7 +9,7 @@ use crate::tui::keys::{Action, KEYS, Key, Scope};
 use crate::tui::layout::Layout;
 use crate::tui::lines::mark;
 use crate::tui::measure::wrap;
-use crate::tui::mode::{Goal, Mode, Page, Prompt, PromptKind};
+use crate::tui::mode::{JumpTarget, Mode, Page, Prompt, PromptKind};
 use crate::tui::state::State;
 use crate::tui::theme::Token;
 use crate::tui::view::View;
@@ -183,7 +183,7 @@ fn candidates(state: &State, canvas: &mut Canvas<'_>, layout: &Layout, chosen: u
     for (y, one) in all.iter().take(lines).enumerate() {
         canvas.put(area, 0, y, &" ".repeat(area.width.into()), Token::Plain);
         let kind = match one.kind {
-            Goal::Column(_) => format!("column: {}", one.kind.word()),
+            JumpTarget::Column(_) => format!("column: {}", one.kind.word()),
             _ => one.kind.word().to_owned(),
         };
         canvas.put(area, 2, y, &one.word, Token::Plain);

@@ -10,7 +10,7 @@ use crate::model::Severity;
 use crate::query::Value;
 use crate::tui::state::State;
 use crate::tui::theme::Token;
-use crate::tui::timeline::{Place, Timeline};
+use crate::tui::timeline::{RecordingPosition, Timeline};
 
 /// Minimum width that shows the program name.
 const WIDE: u16 = 100;
@@ -112,7 +112,7 @@ fn right(state: &State) -> Vec<Word> {
         Timeline::Recording => {
             let is_paused = snapshot.place.is_some_and(|place| place.is_paused);
             words.push((if is_paused { "PAUSED" } else { "REPLAY" }.to_owned(), Token::Warn));
-            if let Some(Place { position, count, .. }) = snapshot.place {
+            if let Some(RecordingPosition { position, count, .. }) = snapshot.place {
                 words.push((format!("{position}/{count}"), Token::Accent));
             }
             words.push((utc_text(taken_ns), Token::Plain));

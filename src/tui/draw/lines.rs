@@ -9,7 +9,7 @@ use crate::tui::theme::Token;
 /// Draws lines from `first` on, and their numbers. The last line never scrolls above the bottom.
 pub(super) fn draw(
     canvas: &mut Canvas<'_>,
-    (area, crumbs): (Rect, Rect),
+    (area, breadcrumbs): (Rect, Rect),
     lines: &[Styled],
     first: usize,
 ) {
@@ -23,6 +23,12 @@ pub(super) fn draw(
     }
     if lines.len() > room {
         let text = format!("lines {}-{} of {}", first + 1, first + room, lines.len());
-        canvas.put_right(crumbs, usize::from(crumbs.width).saturating_sub(1), 0, &text, Token::Dim);
+        canvas.put_right(
+            breadcrumbs,
+            usize::from(breadcrumbs.width).saturating_sub(1),
+            0,
+            &text,
+            Token::Dim,
+        );
     }
 }

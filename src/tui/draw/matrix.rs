@@ -13,7 +13,7 @@ use crate::query::Value;
 use crate::render::escape;
 use crate::tui::event::Effect;
 use crate::tui::glyphs::Glyphs;
-use crate::tui::matrix::{Cell, Grid, Taken, half_rtt};
+use crate::tui::matrix::{Cell, MatrixGrid, MatrixOrigin, half_rtt};
 use crate::tui::mode::{Mode, Question};
 use crate::tui::state::State;
 use crate::tui::theme::Token;
@@ -136,7 +136,7 @@ fn sign(cell: Cell, glyphs: Glyphs) -> (&'static str, Token) {
 
 /// Draws the number of working or failed pairs, the time of the test, and `more` as far as it
 /// fits.
-fn summary(state: &State, canvas: &mut Canvas<'_>, area: Rect, grid: &Grid, more: Vec<Word>) {
+fn summary(state: &State, canvas: &mut Canvas<'_>, area: Rect, grid: &MatrixGrid, more: Vec<Word>) {
     let (works, fails, others) = grid.counts;
     let all = works + fails + others;
     let (text, token) = match fails {
@@ -153,7 +153,7 @@ fn summary(state: &State, canvas: &mut Canvas<'_>, area: Rect, grid: &Grid, more
 
 /// Returns the time of a matrix: `tested 3min ago`, `ping.json of 2026-11-22 08:02:40Z`. A
 /// simulated matrix is marked.
-fn taken(state: &State, grid: &Grid) -> Word {
+fn taken(state: &State, grid: &MatrixGrid) -> Word {
     let (text, token) = dated(state, grid);
     match &grid.report.simulated {
         Some(_) => (format!("SIMULATED {text}"), Token::Warn),
@@ -161,14 +161,14 @@ fn taken(state: &State, grid: &Grid) -> Word {
     }
 }
 
-fn dated(state: &State, grid: &Grid) -> Word {
+fn dated(state: &State, grid: &MatrixGrid) -> Word {
     match &grid.taken {
-        Taken::Here(at) => {
+        MatrixOrigin::Live(at) => {
             let ns = state.at.saturating_duration_since(*at).as_nanos();
             let age = Value::Age(u64::try_from(ns).unwrap_or(u64::MAX));
             (format!("tested {age} ago"), Token::Plain)
         }
-        Taken::Saved { name, written_ns } => {
+        MatrixOrigin::Saved { name, written_ns } => {
             let name = fit(&escape(name), LONGEST, state.settings.glyphs);
             let at = written_ns.map(|ns| format!(" of {}", utc_text(ns))).unwrap_or_default();
             (format!("{name}{at}"), Token::Warn)
@@ -253,7 +253,7 @@ fn before_ping(state: &State, canvas: &mut Canvas<'_>, area: Rect, hosts: &[Stri
 }
 
 /// Formats the times of a pair: `2.31 us, 110% of the median; TCP 41.20 us`.
-fn figures(pair: &Pair, grid: &Grid) -> String {
+fn figures(pair: &Pair, grid: &MatrixGrid) -> String {
     let Some(mine) = half_rtt(pair) else { return pair.verdict.detail.clone() };
     let mut text = format!("{} us", Value::Nanoseconds(mine));
     // Writing to a string cannot fail.

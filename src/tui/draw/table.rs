@@ -3,15 +3,15 @@
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, fit};
-use super::nothing;
-use crate::analyse::share::Share;
+use super::empty_table;
+use crate::analyse::transport_counts::TransportCounts;
 use crate::query::Align;
 use crate::tui::columns::{Columns, Fitted, in_view};
 use crate::tui::glyphs::Glyphs;
 use crate::tui::history::{PortTraffic, Track, Unit};
 use crate::tui::rows::Graph;
 use crate::tui::state::State;
-use crate::tui::table_view::{Line, Stale};
+use crate::tui::table_view::{StaleData, VisibleRow};
 use crate::tui::theme::Token;
 use crate::tui::tone::tone;
 use crate::tui::view::View;
@@ -24,7 +24,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     }
     let Some(table) = state.table() else { return };
     if table.len() == 0 {
-        let (text, token) = nothing::said(state, table.total() > 0);
+        let (text, token) = empty_table::text(state, table.total() > 0);
         canvas.message(area, &text, token);
         return;
     }
@@ -51,7 +51,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
             // An inverted graph would show no data as full.
             let graph = columns.graph.filter(|_| {
                 matches!(line.graph, Some(Graph::Trend(..) | Graph::Share(_)))
-                    && line.silent.is_none()
+                    && line.stale.is_none()
             });
             let width = usize::from(area.width);
             let (end, begin) = graph.map_or((width, width), |(x, wide)| (x, x + wide));
@@ -75,22 +75,22 @@ fn heading(canvas: &mut Canvas<'_>, area: Rect, one: &Fitted) {
     }
 }
 
-fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &Line<'_>, columns: &Columns) {
-    let mark = match (line.is_fresh, line.silent.is_some()) {
+fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &VisibleRow<'_>, columns: &Columns) {
+    let mark = match (line.is_fresh, line.stale.is_some()) {
         (true, _) => ("*", Token::Warn),
         (_, true) => ("~", Token::Warn),
         _ => (" ", Token::Plain),
     };
     canvas.put(area, 1, y, mark.0, mark.1);
-    if let Some(silent) = line.silent.as_ref().filter(|_| columns.has_ages) {
-        canvas.put(area, 1, y, &age(silent), Token::Warn);
+    if let Some(stale) = line.stale.as_ref().filter(|_| columns.has_ages) {
+        canvas.put(area, 1, y, &age(stale), Token::Warn);
     }
     for one in &columns.fitted {
         let Some(value) = line.cells.get(one.index) else { continue };
         let text = fit(&crate::render::escape(&value.to_string()), one.width, canvas.glyphs());
         let token = match tone(one.heading.meaning, value) {
             // Stale values stay legible in a dim style.
-            token if line.silent.is_some() && token != Token::Bad => Token::Dim,
+            token if line.stale.is_some() && token != Token::Bad => Token::Dim,
             token => token,
         };
         match one.heading.align {
@@ -101,11 +101,11 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &Line<'_>, columns: 
         }
     }
     let Some((x, width)) = columns.graph else { return };
-    match (&line.silent, &line.graph) {
-        (Some(silent), _) => {
-            let text = match &silent.age {
-                Some(_) => format!("{} {}", age(silent), silent.word),
-                None => silent.word.to_owned(),
+    match (&line.stale, &line.graph) {
+        (Some(stale), _) => {
+            let text = match &stale.age {
+                Some(_) => format!("{} {}", age(stale), stale.word),
+                None => stale.word.to_owned(),
             };
             canvas.put(area, x, y, &fit(&text, width, canvas.glyphs()), Token::Warn);
         }
@@ -167,13 +167,18 @@ fn trend(
 }
 
 /// Formats the age of a row whose host does not respond, without spaces: `~2min`.
-fn age(silent: &Stale) -> String {
-    let age = silent.age.as_ref().map(ToString::to_string).unwrap_or_default();
+fn age(stale: &StaleData) -> String {
+    let age = stale.age.as_ref().map(ToString::to_string).unwrap_or_default();
     format!("~{}", age.replace(' ', ""))
 }
 
 /// Draws the share of connections that use RDMA: `######..  6/8`.
-fn bar(canvas: &mut Canvas<'_>, area: Rect, (x, y, width): (usize, usize, usize), share: Share) {
+fn bar(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    (x, y, width): (usize, usize, usize),
+    share: TransportCounts,
+) {
     let all = share.rdma + share.tcp;
     let text = format!(" {}/{all}", share.rdma);
     let cells = width.saturating_sub(text.len()).min(16);

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use super::{Listed, Place, RowKey, RowText, beginning, silence, tone};
+use super::{Listed, RowKey, RowPosition, RowText, beginning, tone, unresponsive_text};
 use crate::model::{Connection, Subject};
 use crate::query::{ConnectionRow, Connections, Value};
 use crate::tui::changes::{Change, FLASH};
-use crate::tui::detail::{Piece, columns};
+use crate::tui::detail::{DetailPart, columns};
 use crate::tui::snapshot::Snapshot;
 use crate::tui::theme::Token;
-use crate::tui::view::{Narrow, View};
+use crate::tui::view::{HostFilter, View};
 
 impl Listed for Connections {
     const VIEW: View = View::Connections;
@@ -28,7 +28,7 @@ impl Listed for Connections {
         "consumer.role",
     ];
 
-    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place> {
+    fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition> {
         let mut places = Vec::new();
         for (host, report) in snapshot.sample.reports.iter().enumerate() {
             if !narrow.admits(&report.host) {
@@ -36,14 +36,14 @@ impl Listed for Connections {
             }
             let count = snapshot.connections(host).len();
             if count == 0 && report.failure.is_some() {
-                places.push(Place::of_host(host));
+                places.push(RowPosition::of_host(host));
             }
-            places.extend((0..count).map(|first| Place::of(host, first)));
+            places.extend((0..count).map(|first| RowPosition::of(host, first)));
         }
         places
     }
 
-    fn row(snapshot: &Snapshot, place: Place, _: Instant) -> Option<ConnectionRow<'_>> {
+    fn row(snapshot: &Snapshot, place: RowPosition, _: Instant) -> Option<ConnectionRow<'_>> {
         let report = snapshot.report(place.host)?;
         let Some(first) = place.first else {
             return Some(ConnectionRow { report, connection: None, change: None });
@@ -61,12 +61,12 @@ impl Listed for Connections {
 
     /// Uses the verdict, because a finding does not distinguish connections with the same user
     /// and instance.
-    fn is_problem(snapshot: &Snapshot, row: &ConnectionRow<'_>, place: Place) -> bool {
+    fn is_problem(snapshot: &Snapshot, row: &ConnectionRow<'_>, place: RowPosition) -> bool {
         let is_found = |one: &Connection| one.verdict.finding().is_some() || row.change.is_some();
         snapshot.failure(place.host).is_some() || row.connection.as_deref().is_none_or(is_found)
     }
 
-    fn is_fresh(snapshot: &Snapshot, place: Place, at: Instant) -> bool {
+    fn is_fresh(snapshot: &Snapshot, place: RowPosition, at: Instant) -> bool {
         let one = place.first.and_then(|first| snapshot.connections(place.host).get(first));
         let change = one.and_then(|one| snapshot.changes.of(place.host, &one.id));
         change.is_some_and(|change| at.saturating_duration_since(change.at) < FLASH)
@@ -75,10 +75,10 @@ impl Listed for Connections {
     fn said(
         snapshot: &Snapshot,
         row: &ConnectionRow<'_>,
-        place: Place,
+        place: RowPosition,
         at: Instant,
     ) -> Option<RowText> {
-        silence(snapshot, place.host, at).or_else(|| {
+        unresponsive_text(snapshot, place.host, at).or_else(|| {
             let one = row.connection.as_ref()?;
             let change = row.change.as_ref().map(|was| format!(" ({was})")).unwrap_or_default();
             let severity = one.verdict.finding().map(|(severity, _)| severity);
@@ -118,24 +118,26 @@ impl Listed for Connections {
     fn detail(
         snapshot: &Snapshot,
         row: &ConnectionRow<'_>,
-        place: Place,
+        place: RowPosition,
         at: Instant,
-    ) -> Vec<Piece> {
+    ) -> Vec<DetailPart> {
         let mut parts = beginning(Self::said(snapshot, row, place, at));
         if let Some(one) = &row.connection {
-            parts.push(Piece::Heading("Evidence".into()));
+            parts.push(DetailPart::Heading("Evidence".into()));
             if one.evidence.is_empty() {
-                parts.push(Piece::Text("none".into()));
+                parts.push(DetailPart::Text("none".into()));
             }
             let seen = one.evidence.iter();
             parts.extend(
-                seen.map(|one| Piece::Field(one.source.clone(), Value::Text(one.text.clone()))),
+                seen.map(|one| {
+                    DetailPart::Field(one.source.clone(), Value::Text(one.text.clone()))
+                }),
             );
             if !one.missing.is_empty() {
-                parts.push(Piece::Heading("Could not be read".into()));
-                parts.extend(one.missing.iter().cloned().map(Piece::Text));
+                parts.push(DetailPart::Heading("Could not be read".into()));
+                parts.extend(one.missing.iter().cloned().map(DetailPart::Text));
             }
-            parts.push(Piece::Gap);
+            parts.push(DetailPart::Gap);
         }
         parts.push(columns::<Connections>(
             row,

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use super::{Graph, Listed, Place, RowText, Target, said_parts, silence, tone};
+use super::{Graph, Listed, RowPosition, RowText, Target, text_parts, tone, unresponsive_text};
 use crate::clock;
 use crate::model::{Severity, Subject};
 use crate::query::{LiveHostRow, LiveHosts};
-use crate::tui::detail::{Piece, columns};
+use crate::tui::detail::{DetailPart, columns};
 use crate::tui::snapshot::Snapshot;
-use crate::tui::view::{Narrow, View};
+use crate::tui::view::{HostFilter, View};
 
 impl Listed for LiveHosts {
     const VIEW: View = View::Hosts;
@@ -31,13 +31,13 @@ impl Listed for LiveHosts {
 
     const GRAPH: Option<&'static str> = Some("RDMA SHARE");
 
-    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place> {
+    fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition> {
         let reports = snapshot.sample.reports.iter().enumerate();
         let wanted = reports.filter(|(_, report)| narrow.admits(&report.host));
-        wanted.map(|(host, _)| Place::of_host(host)).collect()
+        wanted.map(|(host, _)| RowPosition::of_host(host)).collect()
     }
 
-    fn row(snapshot: &Snapshot, place: Place, at: Instant) -> Option<LiveHostRow<'_>> {
+    fn row(snapshot: &Snapshot, place: RowPosition, at: Instant) -> Option<LiveHostRow<'_>> {
         let host = place.host;
         let answered = snapshot.seen(host).and_then(|seen| seen.answered);
         Some(LiveHostRow {
@@ -56,7 +56,7 @@ impl Listed for LiveHosts {
     fn graph<'snapshot>(
         _: &'snapshot Snapshot,
         row: &LiveHostRow<'snapshot>,
-        _: Place,
+        _: RowPosition,
     ) -> Option<Graph<'snapshot>> {
         let mut gone = row
             .report
@@ -76,10 +76,10 @@ impl Listed for LiveHosts {
     fn said(
         snapshot: &Snapshot,
         _: &LiveHostRow<'_>,
-        place: Place,
+        place: RowPosition,
         at: Instant,
     ) -> Option<RowText> {
-        silence(snapshot, place.host, at).or_else(|| {
+        unresponsive_text(snapshot, place.host, at).or_else(|| {
             let mut all = snapshot.findings_of(place.host);
             let worst = all.next()?;
             let more = match all.filter(|one| one.severity != Severity::Past).count() {
@@ -99,7 +99,7 @@ impl Listed for LiveHosts {
         if row.report.devices.is_empty() {
             return Target::Detail;
         }
-        Target::Rows(View::Ports, Narrow::Hosts(vec![row.report.host.clone()]), None)
+        Target::Rows(View::Ports, HostFilter::Hosts(vec![row.report.host.clone()]), None)
     }
 
     fn is_about(_: &LiveHostRow<'_>, _: &Subject) -> bool {
@@ -110,16 +110,23 @@ impl Listed for LiveHosts {
         row.report.host.clone()
     }
 
-    fn detail(snapshot: &Snapshot, row: &LiveHostRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
-        let mut parts = said_parts(silence(snapshot, place.host, at));
-        // `silence` already gave the reason for which the host does not respond.
+    fn detail(
+        snapshot: &Snapshot,
+        row: &LiveHostRow<'_>,
+        place: RowPosition,
+        at: Instant,
+    ) -> Vec<DetailPart> {
+        let mut parts = text_parts(unresponsive_text(snapshot, place.host, at));
+        // `unresponsive_text` already gave the reason for which the host does not respond.
         for one in snapshot.findings_of(place.host).filter(|one| one.code != "host.silent") {
-            parts
-                .push(Piece::RowText(tone(one.severity), format!("{}: {}", one.subject, one.what)));
-            parts.extend(one.fix.clone().map(Piece::Fix));
+            parts.push(DetailPart::RowText(
+                tone(one.severity),
+                format!("{}: {}", one.subject, one.what),
+            ));
+            parts.extend(one.fix.clone().map(DetailPart::Fix));
         }
         if !parts.is_empty() {
-            parts.push(Piece::Gap);
+            parts.push(DetailPart::Gap);
         }
         parts.push(columns::<LiveHosts>(row, &["live.why"]));
         parts

@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
-use super::{Graph, Listed, Place, RowText, said_parts, silence, tone};
+use super::{Graph, Listed, RowPosition, RowText, text_parts, tone, unresponsive_text};
 use crate::analyse::traffic::Traffic;
 use crate::clock;
 use crate::model::{Counter, Finding, Subject, key};
 use crate::query::{CounterRow, DeviceRow, LivePortRow, LivePorts, Value};
-use crate::tui::detail::{Chart, Piece, columns, counters};
+use crate::tui::detail::{Chart, DetailPart, columns, counters};
 use crate::tui::history::{KEPT, PortTraffic, Track, Unit};
 use crate::tui::snapshot::Snapshot;
 use crate::tui::theme::Token;
-use crate::tui::view::{Narrow, View};
+use crate::tui::view::{HostFilter, View};
 
 impl Listed for LivePorts {
     const VIEW: View = View::Ports;
@@ -35,27 +35,29 @@ impl Listed for LivePorts {
 
     const GRAPH: Option<&'static str> = Some("RX TREND");
 
-    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place> {
+    fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition> {
         let mut places = Vec::new();
         for (host, report) in snapshot.sample.reports.iter().enumerate() {
             if !narrow.admits(&report.host) {
                 continue;
             }
             if report.devices.is_empty() {
-                places.push(Place::of_host(host));
+                places.push(RowPosition::of_host(host));
             }
             for (first, device) in report.devices.iter().enumerate() {
                 if device.ports.is_empty() {
-                    places.push(Place::of(host, first));
+                    places.push(RowPosition::of(host, first));
                 }
                 let second = (0..device.ports.len()).map(Some);
-                places.extend(second.map(|second| Place { second, ..Place::of(host, first) }));
+                places.extend(
+                    second.map(|second| RowPosition { second, ..RowPosition::of(host, first) }),
+                );
             }
         }
         places
     }
 
-    fn row(snapshot: &Snapshot, place: Place, _: Instant) -> Option<LivePortRow<'_>> {
+    fn row(snapshot: &Snapshot, place: RowPosition, _: Instant) -> Option<LivePortRow<'_>> {
         let report = snapshot.report(place.host)?;
         let device = place.first.map(|first| report.devices.get(first));
         let port = device.flatten().zip(place.second).map(|(device, at)| device.ports.get(at));
@@ -77,7 +79,7 @@ impl Listed for LivePorts {
     fn graph<'snapshot>(
         snapshot: &'snapshot Snapshot,
         row: &LivePortRow<'snapshot>,
-        place: Place,
+        place: RowPosition,
     ) -> Option<Graph<'snapshot>> {
         let port = row.place.port?;
         if let Some(since_ns) = row.place.device.and_then(|device| device.gone_since_ns) {
@@ -92,10 +94,10 @@ impl Listed for LivePorts {
     fn said(
         snapshot: &Snapshot,
         row: &LivePortRow<'_>,
-        place: Place,
+        place: RowPosition,
         at: Instant,
     ) -> Option<RowText> {
-        silence(snapshot, place.host, at)
+        unresponsive_text(snapshot, place.host, at)
             .or_else(|| findings(snapshot, row, place).next().map(said))
     }
 
@@ -126,18 +128,23 @@ impl Listed for LivePorts {
         }
     }
 
-    fn detail(snapshot: &Snapshot, row: &LivePortRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
-        let mut parts = said_parts(silence(snapshot, place.host, at));
+    fn detail(
+        snapshot: &Snapshot,
+        row: &LivePortRow<'_>,
+        place: RowPosition,
+        at: Instant,
+    ) -> Vec<DetailPart> {
+        let mut parts = text_parts(unresponsive_text(snapshot, place.host, at));
         parts.extend(
-            findings(snapshot, row, place).map(said).flat_map(|said| said_parts(Some(said))),
+            findings(snapshot, row, place).map(said).flat_map(|said| text_parts(Some(said))),
         );
         if !parts.is_empty() {
-            parts.push(Piece::Gap);
+            parts.push(DetailPart::Gap);
         }
         if let Some(Graph::Trend(track, rate_bps)) = Self::graph(snapshot, row, place) {
             parts.push(chart("RX", Token::Rx, track, rate_bps, PortTraffic::rx));
             parts.push(chart("TX", Token::Tx, track, rate_bps, PortTraffic::tx));
-            parts.push(Piece::Gap);
+            parts.push(DetailPart::Gap);
         }
         parts.push(columns::<LivePorts>(row, &[]));
         if let Some((device, port)) = row.place.device.zip(row.place.port) {
@@ -145,7 +152,7 @@ impl Listed for LivePorts {
             let words: Vec<String> =
                 errors.map(|(name, count)| format!("{name} {count}")).collect();
             if !words.is_empty() {
-                parts.push(Piece::Field("ERRORS SINCE".into(), Value::Text(words.join(", "))));
+                parts.push(DetailPart::Field("ERRORS SINCE".into(), Value::Text(words.join(", "))));
             }
         }
         let of_port = row.place.port.and_then(|port| port.counters.as_deref());
@@ -172,7 +179,7 @@ fn counter_rows<'report>(
 fn findings<'snapshot>(
     snapshot: &'snapshot Snapshot,
     row: &LivePortRow<'snapshot>,
-    place: Place,
+    place: RowPosition,
 ) -> impl Iterator<Item = &'snapshot Finding> {
     let row = *row;
     snapshot.findings_of(place.host).filter(move |one| LivePorts::is_about(&row, &one.subject))
@@ -184,7 +191,7 @@ fn said(finding: &Finding) -> RowText {
 }
 
 /// Returns the traffic of a port, derived when the sample arrived.
-fn traffic(snapshot: &Snapshot, place: Place) -> Option<Traffic> {
+fn traffic(snapshot: &Snapshot, place: RowPosition) -> Option<Traffic> {
     let before = snapshot.report(place.host)?.devices.get(..place.first?)?;
     let skipped: usize = before.iter().map(|device| device.ports.len()).sum();
     snapshot.derived.ports.get(place.host)?.get(skipped + place.second?).copied()
@@ -196,7 +203,7 @@ fn chart(
     track: Track<'_>,
     rate_bps: Option<u64>,
     get: fn(PortTraffic) -> Option<u64>,
-) -> Piece {
+) -> DetailPart {
     let samples: Vec<Option<u64>> = track.last(KEPT).map(get).collect();
     let most = samples.iter().flatten().copied().max().unwrap_or(0);
     let (now, scale) = match track.unit {
@@ -212,5 +219,13 @@ fn chart(
     };
     let is_of_rate = track.unit == Unit::Kilobits && rate_bps.is_some();
     let now = now.unwrap_or(Value::Absent);
-    Piece::Chart(Chart { title, token, samples, whole: scale.0, top: scale.1, now, is_of_rate })
+    DetailPart::Chart(Chart {
+        title,
+        token,
+        samples,
+        whole: scale.0,
+        top: scale.1,
+        now,
+        is_of_rate,
+    })
 }

@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use super::{Listed, Place, RowText, Target, beginning, tone};
+use super::{Listed, RowPosition, RowText, Target, beginning, tone};
 use crate::model::Subject;
 use crate::names;
 use crate::query::{FindingRow, Findings, Value};
-use crate::tui::detail::Piece;
+use crate::tui::detail::DetailPart;
 use crate::tui::snapshot::Snapshot;
-use crate::tui::table_view::Stale;
-use crate::tui::view::{Narrow, View};
+use crate::tui::table_view::StaleData;
+use crate::tui::view::{HostFilter, View};
 
 impl Listed for Findings {
     const VIEW: View = View::Problems;
@@ -17,38 +17,38 @@ impl Listed for Findings {
     const IMPORTANT: &'static [&'static str] =
         &["finding.severity", "finding.hosts", "finding.subject", "finding.what", "finding.fix"];
 
-    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place> {
+    fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition> {
         let all = snapshot.findings.all.iter().enumerate();
         let wanted = all.filter(|(_, one)| one.hosts.iter().any(|host| narrow.admits(host)));
-        wanted.map(|(first, _)| Place::of(0, first)).collect()
+        wanted.map(|(first, _)| RowPosition::of(0, first)).collect()
     }
 
-    fn row(snapshot: &Snapshot, place: Place, _: Instant) -> Option<FindingRow<'_>> {
+    fn row(snapshot: &Snapshot, place: RowPosition, _: Instant) -> Option<FindingRow<'_>> {
         let (finding, nth) = (snapshot.findings.all.get(place.first?)?, &snapshot.findings.nth);
         Some(FindingRow { finding, nth: *nth.get(place.first?)? })
     }
 
     /// Unreadable data may be without problems, and a past state is over, so neither is a
     /// problem.
-    fn is_problem(_: &Snapshot, row: &FindingRow<'_>, _: Place) -> bool {
+    fn is_problem(_: &Snapshot, row: &FindingRow<'_>, _: RowPosition) -> bool {
         row.finding.severity.is_problem()
     }
 
     /// A finding may name several hosts, and is itself never stale.
     const HAS_AGES: bool = false;
 
-    fn silent(_: &Snapshot, _: Place, _: Instant) -> Option<Stale> {
+    fn stale(_: &Snapshot, _: RowPosition, _: Instant) -> Option<StaleData> {
         None
     }
 
-    fn said(_: &Snapshot, row: &FindingRow<'_>, _: Place, _: Instant) -> Option<RowText> {
+    fn said(_: &Snapshot, row: &FindingRow<'_>, _: RowPosition, _: Instant) -> Option<RowText> {
         let one = row.finding;
         let tone = tone(one.severity);
         Some(RowText { what: one.what.clone(), fix: one.fix.clone(), tone })
     }
 
     fn target(row: &FindingRow<'_>) -> Target {
-        let hosts = Narrow::Hosts(row.finding.hosts.clone());
+        let hosts = HostFilter::Hosts(row.finding.hosts.clone());
         let subject = &row.finding.subject;
         let view = match subject {
             Subject::Connection(..) => View::Connections,
@@ -62,11 +62,16 @@ impl Listed for Findings {
         row.finding.code.to_owned()
     }
 
-    fn detail(snapshot: &Snapshot, row: &FindingRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
+    fn detail(
+        snapshot: &Snapshot,
+        row: &FindingRow<'_>,
+        place: RowPosition,
+        at: Instant,
+    ) -> Vec<DetailPart> {
         let one = row.finding;
         let mut parts = beginning(Self::said(snapshot, row, place, at));
         let field =
-            |name: &str, text: &str| Piece::Field(name.to_owned(), Value::Text(text.into()));
+            |name: &str, text: &str| DetailPart::Field(name.to_owned(), Value::Text(text.into()));
         parts.extend([
             field("SEVERITY", one.severity.word()),
             field("SUBJECT", &one.subject.to_string()),

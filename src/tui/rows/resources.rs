@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use super::{Listed, Place, RowText, beginning, silence};
+use super::{Listed, RowPosition, RowText, beginning, unresponsive_text};
 use crate::model::Owner;
 use crate::query::{ProcessRow, Processes, Resources, resource_rows};
-use crate::tui::detail::{Piece, columns, table};
+use crate::tui::detail::{DetailPart, columns, table};
 use crate::tui::snapshot::Snapshot;
 use crate::tui::theme::Token;
-use crate::tui::view::{Narrow, View};
+use crate::tui::view::{HostFilter, View};
 
 impl Listed for Processes {
     const VIEW: View = View::Resources;
@@ -28,7 +28,7 @@ impl Listed for Processes {
         "process.devices",
     ];
 
-    fn places(snapshot: &Snapshot, narrow: &Narrow) -> Vec<Place> {
+    fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition> {
         let mut places = Vec::new();
         for (host, report) in snapshot.sample.reports.iter().enumerate() {
             if !narrow.admits(&report.host) {
@@ -37,14 +37,14 @@ impl Listed for Processes {
             let count = snapshot.derived.holdings.get(host).map_or(0, Vec::len);
             // A host whose resources could not be read has a row, too.
             if count == 0 && report.resources.is_none() {
-                places.push(Place::of_host(host));
+                places.push(RowPosition::of_host(host));
             }
-            places.extend((0..count).map(|first| Place::of(host, first)));
+            places.extend((0..count).map(|first| RowPosition::of(host, first)));
         }
         places
     }
 
-    fn row(snapshot: &Snapshot, place: Place, _: Instant) -> Option<ProcessRow<'_>> {
+    fn row(snapshot: &Snapshot, place: RowPosition, _: Instant) -> Option<ProcessRow<'_>> {
         let report = snapshot.report(place.host)?;
         let holdings = snapshot.derived.holdings.get(place.host)?;
         let holding = place.first.map(|first| holdings.get(first));
@@ -52,7 +52,7 @@ impl Listed for Processes {
             .then(|| ProcessRow { report, holding: holding.flatten().map(Cow::Borrowed) })
     }
 
-    fn is_problem(snapshot: &Snapshot, row: &ProcessRow<'_>, place: Place) -> bool {
+    fn is_problem(snapshot: &Snapshot, row: &ProcessRow<'_>, place: RowPosition) -> bool {
         snapshot.failure(place.host).is_some()
             || row.holding.as_deref().is_none_or(|one| one.failed_qps > 0)
     }
@@ -60,10 +60,10 @@ impl Listed for Processes {
     fn said(
         snapshot: &Snapshot,
         row: &ProcessRow<'_>,
-        place: Place,
+        place: RowPosition,
         at: Instant,
     ) -> Option<RowText> {
-        silence(snapshot, place.host, at).or_else(|| {
+        unresponsive_text(snapshot, place.host, at).or_else(|| {
             if row.holding.as_deref().is_some_and(|one| one.failed_qps > 0) {
                 let what = "queue pairs are in the error state and transfer nothing".into();
                 let fix =
@@ -85,13 +85,18 @@ impl Listed for Processes {
         }
     }
 
-    fn detail(snapshot: &Snapshot, row: &ProcessRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
+    fn detail(
+        snapshot: &Snapshot,
+        row: &ProcessRow<'_>,
+        place: RowPosition,
+        at: Instant,
+    ) -> Vec<DetailPart> {
         let mut parts = beginning(Self::said(snapshot, row, place, at));
         parts.push(columns::<Processes>(row, &[]));
         let Some(holding) = row.holding.as_deref() else { return parts };
         let mut rows = resource_rows(std::slice::from_ref(row.report));
         rows.retain(|row| row.resource.is_some_and(|resource| holding.has(resource)));
-        parts.extend([Piece::Gap, Piece::Heading("Objects".into())]);
+        parts.extend([DetailPart::Gap, DetailPart::Heading("Objects".into())]);
         let shown = ["resource.device", "resource.kind", "resource.number", "resource.qp_type"];
         let more = ["resource.state", "resource.rqpn", "resource.destination"];
         let last = ["resource.length_bytes"];

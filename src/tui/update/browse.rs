@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::scrolled;
 use crate::tui::event::Effect;
 use crate::tui::keys::Action;
-use crate::tui::matrix::Grid;
+use crate::tui::matrix::MatrixGrid;
 use crate::tui::mode::{Help, Mode, Page, Picker, PickerKind, Prompt, PromptKind};
 use crate::tui::rows::Target;
 use crate::tui::state::State;
 use crate::tui::timeline::Timeline;
-use crate::tui::view::{Narrow, View};
+use crate::tui::view::{HostFilter, View};
 
 impl State {
     pub(super) fn browse(&mut self, action: Action) -> Vec<Effect> {
@@ -196,7 +196,7 @@ impl State {
                 self.mode = Mode::Prompt(Prompt::new(PromptKind::OpenMatrix, ""));
             }
             Action::Open | Action::Inspect => {
-                if let Some((key, name)) = self.grid.as_ref().and_then(Grid::looked_at) {
+                if let Some((key, name)) = self.grid.as_ref().and_then(MatrixGrid::looked_at) {
                     self.enter(Page::Detail(View::Matrix, key, name, 0));
                 }
             }
@@ -235,6 +235,6 @@ impl State {
             self.back();
             is_shown(self);
         }
-        self.enter(Page::Rows(View::Ports, Narrow::Hosts(vec![host.to_owned()])));
+        self.enter(Page::Rows(View::Ports, HostFilter::Hosts(vec![host.to_owned()])));
     }
 }

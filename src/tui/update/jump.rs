@@ -1,6 +1,6 @@
 //! Jumps to a view, a host or a column by its name.
 
-use crate::tui::mode::{Candidate, Goal, Mode, Prompt, PromptKind};
+use crate::tui::mode::{Candidate, JumpTarget, Mode, Prompt, PromptKind};
 use crate::tui::state::State;
 use crate::tui::view::View;
 
@@ -15,18 +15,20 @@ impl State {
             return Vec::new();
         };
         let text = text.trim().to_lowercase();
-        let views = View::ALL.into_iter().map(|view| (view.name(), Goal::View(view)));
+        let views = View::ALL.into_iter().map(|view| (view.name(), JumpTarget::View(view)));
         let reports = self.snapshot().map(|snapshot| snapshot.sample.reports.as_slice());
         let hosts = reports.unwrap_or_default().iter();
-        let hosts = hosts.map(|report| (report.host.as_str(), Goal::Host));
+        let hosts = hosts.map(|report| (report.host.as_str(), JumpTarget::Host));
         let columns = self.table().map(|table| table.all_columns(self.snapshot()));
         let columns = columns.unwrap_or_default();
-        let columns = columns.iter().map(|(one, _)| (one.title, Goal::Column(one.id)));
-        let all: Vec<(&str, Goal)> = views.chain(hosts).chain(columns).collect();
+        let columns = columns.iter().map(|(one, _)| (one.title, JumpTarget::Column(one.id)));
+        let all: Vec<(&str, JumpTarget)> = views.chain(hosts).chain(columns).collect();
         let fits = |is_it: &dyn Fn(&str) -> bool| {
             let fitting = all.iter().filter(|(word, _)| is_it(&word.to_lowercase()));
-            let candidate =
-                |(word, kind): &(&str, Goal)| Candidate { word: (*word).to_owned(), kind: *kind };
+            let candidate = |(word, kind): &(&str, JumpTarget)| Candidate {
+                word: (*word).to_owned(),
+                kind: *kind,
+            };
             fitting.take(MAX).map(candidate).collect::<Vec<_>>()
         };
         let mut found = fits(&|word| word == text);
@@ -43,9 +45,9 @@ impl State {
 
     pub(super) fn go_to(&mut self, candidate: &Candidate) {
         match candidate.kind {
-            Goal::View(view) => self.show_all(view),
-            Goal::Host => self.show_host(&candidate.word),
-            Goal::Column(id) => {
+            JumpTarget::View(view) => self.show_all(view),
+            JumpTarget::Host => self.show_host(&candidate.word),
+            JumpTarget::Column(id) => {
                 self.with_table(|table, _, _| table.sort_by(id));
                 self.rebuild();
             }

@@ -3,7 +3,7 @@
 use crate::tui::event::Effect;
 use crate::tui::mode::{Mode, Page, Question};
 use crate::tui::state::State;
-use crate::tui::view::{Narrow, View};
+use crate::tui::view::{HostFilter, View};
 
 impl State {
     /// Asks for confirmation of a ping; cancels the ping if one is running.
@@ -38,14 +38,14 @@ impl State {
     fn hosts_to_ping(&mut self) -> Vec<String> {
         let narrow = match self.page() {
             Page::Rows(_, narrow) => narrow.clone(),
-            Page::Detail(..) => Narrow::All,
+            Page::Detail(..) => HostFilter::All,
         };
         let moment = self.moment();
         let Some(snapshot) = self.frozen.as_ref().or(self.live.as_ref()) else { return Vec::new() };
         let Some(table) = self.tables.of_mut(View::Hosts) else { return Vec::new() };
         table.rebuild(Some(snapshot), &narrow, moment);
         let lines = table.lines(snapshot, 0, table.len(), &["host"], moment).into_iter();
-        let there = lines.filter(|line| line.silent.is_none());
+        let there = lines.filter(|line| line.stale.is_none());
         there.filter_map(|line| line.cells.first()?.name()).collect()
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use super::{Line, LineDecoder, LineEncoder, LineError, LineSplitter, Party};
+use super::{Line, LineDecoder, LineEncoder, LineError, LineSplitter, Recipient};
 
 /// Stream that is written as lines.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct LineWriter<W> {
 
 impl<W: Write> LineWriter<W> {
     /// Returns a writer of lines for `to`.
-    pub fn new(stream: W, nonce: &impl fmt::Display, to: Party) -> Self {
+    pub fn new(stream: W, nonce: &impl fmt::Display, to: Recipient) -> Self {
         Self { stream, encoder: LineEncoder::new(nonce, to) }
     }
 }
@@ -43,7 +43,7 @@ pub struct LineReader<R> {
 
 impl<R: Read> LineReader<R> {
     /// Returns a reader of lines for `to`.
-    pub fn new(stream: R, nonce: &impl fmt::Display, to: Party) -> Self {
+    pub fn new(stream: R, nonce: &impl fmt::Display, to: Recipient) -> Self {
         let decoder = LineDecoder::new(nonce, to);
         let (splitter, ready) = (LineSplitter::default(), Vec::new());
         Self { stream, splitter, decoder, ready, given: 0, is_over: false }

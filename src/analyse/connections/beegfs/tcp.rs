@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::net::SocketAddr;
 
-use super::super::draft::PING;
+use super::super::builder::PING;
 use super::super::fleet::Fleet;
 use super::super::index::Index;
 use super::filter::{Filtered, filtered};
@@ -15,14 +15,14 @@ use crate::model::{
 };
 
 /// Facts that show if RDMA reaches a server.
-pub(super) struct Reach<'report, 'fleet> {
+pub(super) struct RdmaReachability<'report, 'fleet> {
     pub(super) fleet: &'fleet Fleet<'report>,
     pub(super) log: &'fleet Log<'report>,
     /// Remote addresses of the RDMA channels of this host.
     channels: HashSet<SocketAddr>,
 }
 
-impl<'report, 'fleet> Reach<'report, 'fleet> {
+impl<'report, 'fleet> RdmaReachability<'report, 'fleet> {
     pub(super) fn new(
         index: &Index<'_>,
         fleet: &'fleet Fleet<'report>,
@@ -104,7 +104,7 @@ impl<'log> Fallback<'log> {
     /// Returns the proof; `None` without one.
     pub(super) fn of(
         server: &Server<'_>,
-        reach: &Reach<'log, '_>,
+        reachability: &RdmaReachability<'log, '_>,
         pool: &BeegfsPool,
     ) -> Option<Self> {
         // With `connUseRDMA` = 0 a mark means that another address failed.
@@ -114,7 +114,7 @@ impl<'log> Fallback<'log> {
         if pool.is_fallback {
             return Some(Self::Mark);
         }
-        let last = reach.log.connected(server.node.kind, server.end);
+        let last = reachability.log.connected(server.node.kind, server.end);
         // The client shows the mark for an idle connection. For an idle connection the log line
         // is outdated.
         let last = last.filter(|line| pool.is_busy && line.kind == "TCP" && line.is_fallback);
@@ -150,7 +150,7 @@ impl<'log> Fallback<'log> {
 /// Judges a server that is reached over TCP only.
 pub(super) fn judge(
     server: &Server<'_>,
-    reach: &Reach<'_, '_>,
+    reachability: &RdmaReachability<'_, '_>,
     pool: &BeegfsPool,
     row: Connection,
 ) -> Connection {
@@ -175,10 +175,10 @@ pub(super) fn judge(
         Some(true) => {}
     }
     let row = row.seen(&config, "connUseRDMA = 1", Strength::Config);
-    if let Some(fallback) = Fallback::of(server, reach, pool) {
+    if let Some(fallback) = Fallback::of(server, reachability, pool) {
         return fallback.judge(server, row);
     }
-    match filtered(server, reach.fleet) {
+    match filtered(server, reachability.fleet) {
         Filtered::No => {}
         Filtered::Yes { file, text } => {
             return row.requests(tcp, &file).is(tcp, up, ConnectionVerdict::TcpConfigured).seen(
@@ -202,7 +202,7 @@ pub(super) fn judge(
                 Some("load the driver of the RDMA device or correct connRDMAInterfacesFile, then mount again: rdmactl devices".into()),
             )
             .seen(info, "no interface of type RDMA", Strength::Direct),
-        Some(_) => by_reach(server, reach, pool, row),
+        Some(_) => by_reach(server, reachability, pool, row),
     }
 }
 
@@ -217,12 +217,12 @@ fn when_quiet() -> String {
 /// decide.
 fn by_reach(
     server: &Server<'_>,
-    reach: &Reach<'_, '_>,
+    reachability: &RdmaReachability<'_, '_>,
     pool: &BeegfsPool,
     row: Connection,
 ) -> Connection {
     let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
-    if let Some((source, text)) = reach.proof(server) {
+    if let Some((source, text)) = reachability.proof(server) {
         let row =
             row.is(tcp, up, ConnectionVerdict::Suspected).seen(source, text, Strength::Correlated);
         return if pool.is_busy {
@@ -239,7 +239,7 @@ fn by_reach(
             )
         };
     }
-    let last = reach.log.connected(server.node.kind, server.end);
+    let last = reachability.log.connected(server.node.kind, server.end);
     let row = match last.filter(|line| pool.is_busy && line.kind == "TCP") {
         // The client did not try RDMA.
         Some(line) => row.seen("/dev/kmsg", &line.text, Strength::Log),
@@ -252,11 +252,15 @@ fn by_reach(
                     Some(when_quiet()),
                 )
                 .lacks(format!("{}: fallback marks of busy connections", server.file()));
-            return if reach.log.could_be_read() { row } else { row.lacks("the kernel log") };
+            return if reachability.log.could_be_read() {
+                row
+            } else {
+                row.lacks("the kernel log")
+            };
         }
         None => row,
     };
-    let row = match reach.refutation(server) {
+    let row = match reachability.refutation(server) {
         Some((source, text)) => row.seen(source, text, Strength::Direct),
         None => row,
     };

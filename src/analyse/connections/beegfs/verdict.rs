@@ -2,17 +2,21 @@
 
 use std::net::SocketAddr;
 
-use super::super::draft::{PING, unknown};
+use super::super::builder::{PING, unknown};
 use super::super::index::Index;
 use super::server::Server;
-use super::tcp::{self, Fallback, Reach};
+use super::tcp::{self, Fallback, RdmaReachability};
 use crate::model::{
     BeegfsNodeKind, BeegfsPool, Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role,
     Strength, Transport,
 };
 
 /// Returns the row of a server.
-pub(super) fn judge(server: &Server<'_>, index: &Index<'_>, reach: &Reach<'_, '_>) -> Connection {
+pub(super) fn judge(
+    server: &Server<'_>,
+    index: &Index<'_>,
+    reachability: &RdmaReachability<'_, '_>,
+) -> Connection {
     let (client, node) = (server.client, server.node);
     let place = client.mount_point.as_deref().unwrap_or(&client.id);
     let instance = format!("{place} {}", node.kind.word());
@@ -40,7 +44,7 @@ pub(super) fn judge(server: &Server<'_>, index: &Index<'_>, reach: &Reach<'_, '_
     }
     let up = ConnectionState::Up;
     match (rdma, tcp) {
-        (None, None) => judge_idle(server, reach, row),
+        (None, None) => judge_idle(server, reachability, row),
         (Some(_), None) => row.is(Transport::Rdma, up, ConnectionVerdict::Ok),
         (Some(_), Some(pool)) => {
             let row = row.is(Transport::Mixed, up, ConnectionVerdict::Mixed).because(
@@ -48,25 +52,32 @@ pub(super) fn judge(server: &Server<'_>, index: &Index<'_>, reach: &Reach<'_, '_
                 "some connections use RDMA, some TCP",
                 Some(format!("read the kernel log: dmesg | grep 'beegfs.*Connect failed'; {PING}")),
             );
-            match Fallback::of(server, reach, pool) {
+            match Fallback::of(server, reachability, pool) {
                 Some(fallback) => fallback.judge(server, row),
                 None => row,
             }
         }
-        (None, Some(pool)) => {
-            tcp::judge(server, reach, pool, row.is(Transport::Tcp, up, ConnectionVerdict::Tcp))
-        }
+        (None, Some(pool)) => tcp::judge(
+            server,
+            reachability,
+            pool,
+            row.is(Transport::Tcp, up, ConnectionVerdict::Tcp),
+        ),
     }
 }
 
 /// Judges a server without connections. That is normal after an hour without traffic, and a
 /// failure if no connection can be made.
-fn judge_idle(server: &Server<'_>, reach: &Reach<'_, '_>, row: Connection) -> Connection {
+fn judge_idle(
+    server: &Server<'_>,
+    reachability: &RdmaReachability<'_, '_>,
+    row: Connection,
+) -> Connection {
     let is_strict = server.client.switch("connTCPFallbackEnabled") == Some(false);
     let row = row.is(Transport::None, ConnectionState::Idle, ConnectionVerdict::Idle);
     // A log line names the server by address only; a server without connections has no address
     // here.
-    let failed = reach.log.of_kind(server.node.kind).next();
+    let failed = reachability.log.of_kind(server.node.kind).next();
     match failed.filter(|line| is_strict && !line.is_connected) {
         Some(line) => row
             .is(Transport::None, ConnectionState::Down, ConnectionVerdict::Suspected)

@@ -9,7 +9,7 @@ use super::{Job, srun};
 use crate::clock::Deadline;
 use crate::fleet::access::fresh_nonce;
 use crate::fleet::launcher::children;
-use crate::fleet::launcher::trunk::{Branch, Direction, Sorter, Trunk};
+use crate::fleet::launcher::line_mux::{LineCodec, LineMux, LineRouter, LineStream};
 use crate::fleet::local::{self, Ending};
 use crate::fleet::pipe::{Shared, Waker};
 use crate::fleet::remote_command::{self, AT, Privilege};
@@ -19,7 +19,7 @@ use crate::fleet::{Nonce, Pipe, Watchdog};
 use crate::model::HostFailure;
 
 /// Time for the stderr of `srun` after the end of its output.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const STDERR_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// One `srun` and its agents, one task on each node.
 #[derive(Debug)]
@@ -51,13 +51,13 @@ struct State {
 }
 
 /// Agent of a node, or the reason why it is not available.
-pub(super) enum Arrived {
+pub(super) enum NodeAgent {
     /// The agent, and the nonce that its greeting must carry.
-    Here(Pipe, Nonce),
+    Ready(Pipe, Nonce),
     /// The agent was already taken.
     Taken,
     /// The node reported no task by the deadline.
-    Nothing,
+    Missing,
 }
 
 impl Step {
@@ -69,7 +69,7 @@ impl Step {
         let nonce = fresh_nonce()?;
         let command = remote_command::installed_agents(nonce, privilege);
         let srun = srun::command(&job.id, nodes, &command);
-        let srun = local::spawn_to_end(srun, Ending::Terminate)?;
+        let srun = local::spawn_with_ending(srun, Ending::Terminate)?;
         let broken = |error: std::io::Error| fault::local(&error);
         let guard = job
             .watchdog
@@ -79,23 +79,23 @@ impl Step {
         let stream = srun.stream().try_clone().map_err(broken)?;
         let srun = Arc::new(srun);
         let waker = Arc::new(Waker::new().map_err(broken)?);
-        let (mut pipes, mut branches, mut places) = (HashMap::new(), Vec::new(), HashMap::new());
+        let (mut pipes, mut streams, mut unreported) = (HashMap::new(), Vec::new(), HashMap::new());
         for (index, node) in nodes.iter().enumerate() {
             let (pipe, far, shared) = Pipe::pair(Arc::clone(&waker)).map_err(broken)?;
-            branches.push(Branch::new(far, shared, None));
+            streams.push(LineStream::new(far, shared, None));
             pipes.insert(node.clone(), pipe);
-            places.insert(node.clone(), index);
+            unreported.insert(node.clone(), index);
         }
         let tasks = Arc::new(Tasks::default());
-        let sorter = Labels {
+        let router = LabelRouter {
             nonce,
             is_labelled: nodes.len() > 1,
-            places,
+            unreported,
             indices: HashMap::new(),
             tasks: Arc::clone(&tasks),
             shared: Arc::clone(srun.shared()),
         };
-        Trunk::start(stream, branches, sorter)?;
+        LineMux::start(stream, streams, router)?;
         let nodes = nodes.iter().cloned().collect();
         let (watchdog, pipes) = (job.watchdog.clone(), Mutex::new(pipes));
         Ok(Self { srun, watchdog, nonce, tasks, pipes, nodes, _guard: guard })
@@ -121,8 +121,8 @@ impl Step {
             if count == self.nodes.len() || state.is_over || limit.is_over() {
                 break;
             }
-            let patience = if count == 0 { limit.remaining() } else { quiet };
-            let wait = limit.remaining().min(patience);
+            let timeout = if count == 0 { limit.remaining() } else { quiet };
+            let wait = limit.remaining().min(timeout);
             let (next, _) = self
                 .tasks
                 .changed
@@ -141,7 +141,7 @@ impl Step {
     }
 
     /// Waits for the agent of a node.
-    pub(super) fn await_node(&self, node: &str, deadline: Deadline) -> Arrived {
+    pub(super) fn await_node(&self, node: &str, deadline: Deadline) -> NodeAgent {
         let state = self.tasks.lock();
         let (state, _) = self
             .tasks
@@ -150,17 +150,17 @@ impl Step {
                 !state.numbers.contains_key(node) && !state.is_over
             })
             .unwrap_or_else(PoisonError::into_inner);
-        let Some(&number) = state.numbers.get(node) else { return Arrived::Nothing };
+        let Some(&number) = state.numbers.get(node) else { return NodeAgent::Missing };
         drop(state);
         let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
         match pipes.remove(node) {
-            Some(pipe) => Arrived::Here(pipe, self.nonce.numbered(number)),
-            None => Arrived::Taken,
+            Some(pipe) => NodeAgent::Ready(pipe, self.nonce.numbered(number)),
+            None => NodeAgent::Taken,
         }
     }
 
     /// Returns the error line of `srun` about a node, or the first error line about any node.
-    pub(super) fn words_of(&self, node: &str) -> Option<String> {
+    pub(super) fn error_of(&self, node: &str) -> Option<String> {
         let said = self.srun.stderr();
         let said = String::from_utf8_lossy(&said);
         let of_node = format!("on node {node}:");
@@ -174,12 +174,12 @@ impl Step {
     ///
     /// An `srun` that still waits for a node ignores signals. An `srun` that is killed leaves its
     /// tasks.
-    pub(super) fn dismiss(&self) {
+    pub(super) fn close_agents(&self) {
         self.pipes.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Sends the signal that makes `srun` end all its tasks, and does not wait.
-    pub(super) fn begin_to_end(&self) {
+    pub(super) fn send_term(&self) {
         self.srun.kill();
     }
 }
@@ -188,7 +188,7 @@ impl Drop for Step {
     fn drop(&mut self) {
         // Without its pipes the agents end, and the step ends with them. If the step does not
         // end, a signal ends it, even after the end of this process.
-        self.dismiss();
+        self.close_agents();
         children::end(std::iter::once(&**self.srun.shared()), self.watchdog.is_cancelled());
     }
 }
@@ -201,19 +201,19 @@ impl Tasks {
 
 /// Assigns lines to tasks by the label that `srun` puts before each line, so that a node cannot
 /// imitate another node.
-struct Labels {
+struct LabelRouter {
     nonce: Nonce,
     is_labelled: bool,
-    /// Branch indices of nodes that have not reported their task yet.
-    places: HashMap<String, usize>,
-    /// Branch indices, by task.
+    /// Stream indices of nodes that have not reported their task yet.
+    unreported: HashMap<String, usize>,
+    /// Stream indices, by task.
     indices: HashMap<u32, usize>,
     tasks: Arc<Tasks>,
     /// Shared state of the `srun` process.
     shared: Arc<Shared>,
 }
 
-impl Labels {
+impl LabelRouter {
     /// Returns the node of a line `RDMACTL/at NONCE NODE`.
     fn node<'line>(&self, line: &'line [u8]) -> Option<&'line str> {
         let mut words = std::str::from_utf8(line).ok()?.split_whitespace();
@@ -222,43 +222,43 @@ impl Labels {
     }
 }
 
-impl Sorter for Labels {
-    fn sort<'line>(
+impl LineRouter for LabelRouter {
+    fn route<'line>(
         &mut self,
         line: &'line [u8],
-        branches: &mut [Branch],
+        streams: &mut [LineStream],
     ) -> Option<(usize, &'line [u8])> {
         let (task, line) = if self.is_labelled { label(line)? } else { (0, line) };
         if let Some(&index) = self.indices.get(&task) {
             return Some((index, line));
         }
         let node = self.node(line)?;
-        let index = self.places.remove(node)?;
-        branches.get_mut(index)?.set_direction(Direction::new(self.nonce.numbered(task)));
+        let index = self.unreported.remove(node)?;
+        streams.get_mut(index)?.set_codec(LineCodec::new(self.nonce.numbered(task)));
         self.indices.insert(task, index);
         self.tasks.lock().numbers.insert(node.to_owned(), task);
         self.tasks.changed.notify_all();
         None
     }
 
-    fn over(&mut self, branches: &mut [Branch]) {
+    fn over(&mut self, streams: &mut [LineStream]) {
         self.tasks.lock().is_over = true;
         self.tasks.changed.notify_all();
-        let outcome = self.shared.wait(Deadline::after(LAST_WORDS));
+        let outcome = self.shared.wait(Deadline::after(STDERR_TIMEOUT));
         let said = self.shared.stderr();
         let tasks: HashMap<usize, u32> =
             self.indices.iter().map(|(task, index)| (*index, *task)).collect();
-        for (index, branch) in branches.iter_mut().enumerate() {
+        for (index, stream) in streams.iter_mut().enumerate() {
             let task = tasks.get(&index).copied();
             for line in said.split_inclusive(|byte| *byte == b'\n') {
                 // A line of `srun` itself has no label and goes to all tasks.
                 match label(line).filter(|_| self.is_labelled) {
-                    Some((its, words)) if Some(its) == task => branch.shared.push_stderr(words),
+                    Some((its, words)) if Some(its) == task => stream.shared.push_stderr(words),
                     Some(_) => {}
-                    None => branch.shared.push_stderr(line),
+                    None => stream.shared.push_stderr(line),
                 }
             }
-            branch.shared.end(outcome.clone());
+            stream.shared.end(outcome.clone());
         }
     }
 }

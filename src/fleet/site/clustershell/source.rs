@@ -9,7 +9,7 @@ use super::super::command::Commands;
 use super::super::{listed, unknown};
 use super::upcall::substitute;
 use crate::fleet::host_lists::Group;
-use crate::fleet::host_set::{Found, GroupName, Line, LookupError, Within};
+use crate::fleet::host_set::{AllowedTerms, GroupName, LookupError, ResolvedLine, ResolvedLines};
 
 /// File with commands, and the users who can write to it.
 #[derive(Debug, Clone)]
@@ -98,7 +98,7 @@ impl Source {
         &self,
         name: &str,
         commands: &Commands,
-    ) -> Result<Found, LookupError> {
+    ) -> Result<ResolvedLines, LookupError> {
         match &self.kind {
             Kind::Listed { groups, path } => self.group_of_file(name, groups, path),
             Kind::Asked { map, all, list, .. } if name == GroupName::ALL => {
@@ -119,7 +119,7 @@ impl Source {
         name: &str,
         groups: &[Group],
         path: &Path,
-    ) -> Result<Found, LookupError> {
+    ) -> Result<ResolvedLines, LookupError> {
         let place = path.display().to_string();
         let of_name = |name: &str| groups.iter().find(|group| group.name == name);
         if name == GroupName::ALL && of_name("all").is_none() {
@@ -138,7 +138,7 @@ impl Source {
         all: Option<&Upcall>,
         list: Option<&Upcall>,
         commands: &Commands,
-    ) -> Result<Found, LookupError> {
+    ) -> Result<ResolvedLines, LookupError> {
         if let Some(all) = all {
             return Ok(self.found(&self.ask(all, "", commands)?, &all.1));
         }
@@ -154,9 +154,12 @@ impl Source {
         Ok(self.every_group(groups.split_whitespace(), &self.place()))
     }
 
-    fn every_group<'a>(&self, names: impl Iterator<Item = &'a str>, place: &str) -> Found {
-        let line = |name| Line { text: format!("@{name}"), place: place.to_owned() };
-        Found { lines: names.map(line).collect(), within: Within::Groups(Some(self.name.clone())) }
+    fn every_group<'a>(&self, names: impl Iterator<Item = &'a str>, place: &str) -> ResolvedLines {
+        let line = |name| ResolvedLine { text: format!("@{name}"), place: place.to_owned() };
+        ResolvedLines {
+            lines: names.map(line).collect(),
+            within: AllowedTerms::Groups(Some(self.name.clone())),
+        }
     }
 
     /// Refuses an unknown group. An empty reply is valid only for a known group.
@@ -213,16 +216,16 @@ impl Source {
         if ended.is_success {
             return Ok(ended.text);
         }
-        Err(LookupError::new(format!("{name} failed: {}", ended.last_words))
+        Err(LookupError::new(format!("{name} failed: {}", ended.last_line))
             .fix("check the group name, or run the command by hand"))
     }
 
     /// Returns the lines of a reply. Each line is one host set, as in `ClusterShell`.
-    fn found(&self, answer: &str, origin: &Origin) -> Found {
+    fn found(&self, answer: &str, origin: &Origin) -> ResolvedLines {
         let place = format!("the output of group source {} ({})", self.name, origin.path.display());
         let lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());
-        let line = |text: &str| Line { text: text.to_owned(), place: place.clone() };
-        let within = Within::Groups(Some(self.name.clone()));
-        Found { lines: lines.map(line).collect(), within }
+        let line = |text: &str| ResolvedLine { text: text.to_owned(), place: place.clone() };
+        let within = AllowedTerms::Groups(Some(self.name.clone()));
+        ResolvedLines { lines: lines.map(line).collect(), within }
     }
 }

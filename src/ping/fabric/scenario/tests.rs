@@ -45,7 +45,7 @@ fn a_whole_fabric_is_read() {
         (1.0, 1.3)
     );
     assert_eq!((fabric.at_host[5 * 2].source.slow, fabric.at_host[5 * 2].target.slow), (1.4, 1.0));
-    assert_eq!(fabric.at_host[7 * 2].trouble, Some(Trouble::Dead));
+    assert_eq!(fabric.at_host[7 * 2].host_fault, Some(HostFault::Dead));
     assert_eq!((fabric.at_leaf[2].slow, fabric.at_leaf[3].slow), (1.2, 1.0));
     assert_eq!((fabric.on_path.len(), fabric.on_pair.len()), (2, 4 + 2));
 }

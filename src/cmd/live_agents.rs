@@ -1,0 +1,355 @@
+//! Hosts whose agents keep running between the samples of `--watch` and `top`.
+//!
+//! `connecting` starts the agents. This module requests the samples and retries failed hosts.
+
+mod connect_threads;
+
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+
+use crate::clock::{self, Deadline, flag_time};
+use crate::fleet::{AgentStarter, Host, HostReader, Watchdog, fan_out};
+use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
+use crate::threads::at_once;
+
+use super::fleet::{LEAVE, cancelled};
+use connect_threads::{ConnectThreads, FirstReport};
+
+/// Interval of the keepalive message to idle agents; an agent exits after 60 s without a message.
+pub(super) const WORD: Duration = Duration::from_secs(20);
+
+/// Minimum time in which a connected host may respond, if the interval is shorter.
+const MIN_WAIT: Duration = Duration::from_secs(1);
+
+/// Shortest and longest pause before the next attempt to connect to a failed host.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+
+/// Agents on many hosts. A lost agent is a row with the reason; after a growing pause, a new
+/// attempt to connect follows.
+///
+/// Starting an agent may take the whole timeout of a host. Threads of `ConnectThreads` do it, so
+/// that the samples of other hosts are not delayed. A sample waits only for connected agents.
+pub(super) struct LiveAgents {
+    all: Arc<SharedHosts>,
+    /// First reports of newly connected hosts.
+    arrivals: Receiver<FirstReport>,
+    connecting: Arc<ConnectThreads>,
+}
+
+/// Data shared by the threads that connect and by the caller of `read`.
+struct SharedHosts {
+    hosts: Vec<LiveAgent>,
+    starter: AgentStarter,
+    watchdog: Watchdog,
+    parts: Parts,
+    fanout: usize,
+    /// Flag that gives a slow host more time.
+    patience_flag: &'static str,
+}
+
+/// Report of one host in a sample, with its age.
+pub(super) struct DatedReport {
+    /// The report; it holds a failure if the host gave none.
+    pub(super) report: HostReport,
+    /// Time of the last response; `None` for a host that never responded.
+    pub(super) answered: Option<Instant>,
+}
+
+/// One host and the state of its agent.
+struct LiveAgent {
+    host: Host,
+    state: Mutex<AgentState>,
+    /// Time of the last response.
+    answered: Mutex<Option<Instant>>,
+}
+
+enum AgentState {
+    /// No attempt to connect so far.
+    New,
+    /// Connected: the agent, its transport, and the deadline of the open request.
+    Connected(HostReader, Via, Option<Deadline>),
+    /// Failed: the reason, the time of the next attempt, and the pause after that attempt.
+    Failed(HostFailure, Deadline, Duration),
+    /// Connecting: the previous failure, and the pause if this attempt fails, too.
+    Connecting(Option<HostFailure>, Duration),
+}
+
+impl LiveAgents {
+    pub(super) fn new(
+        hosts: Vec<Host>,
+        starter: AgentStarter,
+        watchdog: Watchdog,
+        parts: Parts,
+        fanout: usize,
+        patience_flag: &'static str,
+    ) -> Self {
+        let live = |host| LiveAgent {
+            host,
+            state: Mutex::new(AgentState::New),
+            answered: Mutex::default(),
+        };
+        let hosts = hosts.into_iter().map(live).collect();
+        let all = Arc::new(SharedHosts { hosts, starter, watchdog, parts, fanout, patience_flag });
+        let (reports, arrivals) = mpsc::channel();
+        let connecting = Arc::new(ConnectThreads::new(Arc::clone(&all), reports));
+        Self { all, arrivals, connecting }
+    }
+
+    /// Returns one report of each host, in the order of the hosts; the next sample is due after
+    /// `every`.
+    ///
+    /// No host delays the others for longer than `every`. A later response counts for a later
+    /// sample. An agent is given up only after the full timeout of its host: a new connection
+    /// would put more load on a busy host or operator.
+    ///
+    /// A host without a first report is shown as connecting. As long as all hosts are connecting,
+    /// `read` waits for the first report.
+    ///
+    /// # Errors
+    /// The system starts no thread.
+    pub(super) fn read(&self, every: Duration) -> anyhow::Result<Vec<DatedReport>> {
+        let reading = every.max(MIN_WAIT).min(self.all.starter.timeout);
+        let deadline = Deadline::after(reading);
+        // Reports that arrived since the last sample are old: their hosts are queried again.
+        while self.arrivals.try_recv().is_ok() {}
+        let mut reports: Vec<Option<HostReport>> = vec![None; self.all.hosts.len()];
+        let here: Vec<usize> =
+            (0..reports.len()).filter(|&index| self.all.is_here(index)).collect();
+        self.connect().context("cannot start a thread")?;
+        let all = &*self.all;
+        for &index in &here {
+            all.request_report(index, reading);
+        }
+        let answer = |index: &usize| all.wait_report(*index, deadline, reading);
+        fan_out(&here, all.fanout, &all.watchdog, answer, |place, report| {
+            reports[here[place]] = Some(report);
+        })
+        .context("cannot start a thread")?;
+        self.await_first(&mut reports, deadline);
+        let reports = reports.into_iter().enumerate();
+        let report = |(index, report): (usize, Option<HostReport>)| {
+            all.dated(index, report.unwrap_or_else(|| all.lack(index)))
+        };
+        Ok(reports.map(report).collect())
+    }
+
+    /// Waits until every host is connected or has failed, at most for the timeout of a host.
+    ///
+    /// # Errors
+    /// The system starts no thread.
+    pub(super) fn settle(&self) -> anyhow::Result<()> {
+        let deadline = Deadline::after(self.all.starter.timeout);
+        self.connect().context("cannot start a thread")?;
+        let mut reports = vec![None; self.all.hosts.len()];
+        let is_coming = |index: usize| self.all.is_awaited(index);
+        while (0..reports.len()).any(is_coming) && !deadline.is_over() {
+            if self.all.watchdog.is_cancelled() {
+                break;
+            }
+            self.await_first(&mut reports, Deadline::after(deadline.remaining().min(WORD)));
+            self.tend();
+        }
+        Ok(())
+    }
+
+    /// Waits for the first reports of hosts that are still connecting.
+    fn await_first(&self, reports: &mut [Option<HostReport>], deadline: Deadline) {
+        loop {
+            let is_told = |index: usize| reports[index].is_some() || !self.all.is_awaited(index);
+            let told = (0..reports.len()).filter(|&index| is_told(index)).count();
+            let is_over = deadline.is_over() && told > 0;
+            if told == reports.len() || is_over || self.all.watchdog.is_cancelled() {
+                return;
+            }
+            // After the deadline, the first arrival is enough. A canceled run ends all
+            // connections, and each ended connection is an arrival.
+            let wait = if deadline.is_over() { PAUSES[1] } else { deadline.remaining() };
+            if let Ok(FirstReport { index, report }) = self.arrivals.recv_timeout(wait) {
+                reports[index].get_or_insert(report);
+            }
+        }
+    }
+
+    /// Starts to connect to new hosts and to failed hosts whose pause is over.
+    fn connect(&self) -> std::io::Result<()> {
+        for (index, live) in self.all.hosts.iter().enumerate() {
+            let state = &mut *lock(&live.state);
+            let (failure, pause) = match state {
+                AgentState::New => (None, PAUSES[0]),
+                AgentState::Failed(failure, at, pause) if at.is_over() => {
+                    (Some(failure.clone()), *pause)
+                }
+                _ => continue,
+            };
+            self.connecting.add(index)?;
+            *state = AgentState::Connecting(failure, pause);
+        }
+        Ok(())
+    }
+
+    /// Sends a keepalive message to all idle agents, and reconnects hosts whose pause is over.
+    pub(super) fn tend(&self) {
+        for live in &self.all.hosts {
+            if let AgentState::Connected(agent, ..) = &*lock(&live.state) {
+                agent.send_heartbeat();
+            }
+        }
+        // If no thread starts, the next sample tries again and reports the error.
+        let _ = self.connect();
+    }
+
+    /// Ends all agents at the same time; returns the processes that could not be ended.
+    pub(super) fn end(self) -> Vec<String> {
+        self.connecting.stop();
+        let mut left = self.all.end();
+        // The first report of a host that is still connecting is not needed any more.
+        self.all.watchdog.cancel();
+        self.connecting.wait(Deadline::after(LEAVE));
+        left.extend(self.all.end());
+        self.all.starter.end();
+        left
+    }
+}
+
+impl SharedHosts {
+    fn is_here(&self, index: usize) -> bool {
+        matches!(*lock(&self.hosts[index].state), AgentState::Connected(..))
+    }
+
+    /// Returns true if a host gave neither a report nor a failure so far.
+    fn is_awaited(&self, index: usize) -> bool {
+        matches!(*lock(&self.hosts[index].state), AgentState::New | AgentState::Connecting(None, _))
+    }
+
+    /// Returns the report of a host that did not respond for this sample.
+    fn lack(&self, index: usize) -> HostReport {
+        let live = &self.hosts[index];
+        let failure = match &*lock(&live.state) {
+            _ if self.watchdog.is_cancelled() => cancelled(),
+            AgentState::Failed(failure, ..) | AgentState::Connecting(Some(failure), _) => {
+                failure.clone()
+            }
+            AgentState::New | AgentState::Connected(..) | AgentState::Connecting(None, _) => {
+                HostFailure::new(Reason::Connecting, "still connecting")
+            }
+        };
+        HostReport::failed(live.host.to_string(), failure)
+    }
+
+    /// Adds the time of the last response to a report.
+    fn dated(&self, index: usize, report: HostReport) -> DatedReport {
+        let answered = &mut *lock(&self.hosts[index].answered);
+        if report.failure.is_none() {
+            *answered = Some(clock::now());
+        }
+        DatedReport { report, answered: *answered }
+    }
+
+    /// Requests a sample from a connected agent, unless an earlier request is open.
+    fn request_report(&self, index: usize, reading: Duration) {
+        if let AgentState::Connected(agent, _, due @ None) = &mut *lock(&self.hosts[index].state) {
+            let by = Deadline::after(self.starter.timeout.max(reading));
+            agent.request_report(&self.parts, reading, by);
+            *due = Some(by);
+        }
+    }
+
+    /// Waits for the response of an agent to its open request.
+    fn wait_report(&self, index: usize, deadline: Deadline, reading: Duration) -> HostReport {
+        let live = &self.hosts[index];
+        let host = live.host.to_string();
+        let state = &mut *lock(&live.state);
+        let AgentState::Connected(agent, via, asked) = state else {
+            return HostReport::failed(host, cancelled());
+        };
+        let due = asked.unwrap_or(deadline);
+        let Some(answer) = agent.wait_report(&self.parts, deadline, due) else {
+            let failure =
+                HostFailure::new(Reason::Timeout, "no response yet").fix(self.longer(reading));
+            return HostReport::failed(host, failure);
+        };
+        match answer {
+            Ok(report) => {
+                agent.clear_deadline();
+                *asked = None;
+                HostReport { host, via: *via, ..report }
+            }
+            Err(failure) => {
+                let AgentState::Connected(agent, ..) = std::mem::replace(state, AgentState::New)
+                else {
+                    return HostReport::failed(host, failure);
+                };
+                let (next, report) = self.gone(host, agent.give_up(failure), PAUSES[0]);
+                *state = next;
+                report
+            }
+        }
+    }
+
+    /// Returns the fix of a host that did not respond within the time of one sample: twice that
+    /// time.
+    fn longer(&self, reading: Duration) -> String {
+        let longer = flag_time(reading.saturating_mul(2));
+        if reading < self.starter.timeout {
+            format!("increase the interval: {}={longer}", self.patience_flag)
+        } else {
+            format!("raise the time limit: --timeout {longer}")
+        }
+    }
+
+    /// Requests the first report from a new agent; returns the state of the host and the report.
+    fn first(
+        &self,
+        host: String,
+        agent: HostReader,
+        via: Via,
+        deadline: Deadline,
+        pause: Duration,
+    ) -> (AgentState, HostReport) {
+        match agent.delta_report(&self.parts, deadline) {
+            Ok(report) => {
+                agent.clear_deadline();
+                (AgentState::Connected(agent, via, None), HostReport { host, via, ..report })
+            }
+            Err(failure) => self.gone(host, agent.give_up(failure), pause),
+        }
+    }
+
+    /// Returns the state and the report of a host that failed.
+    fn gone(
+        &self,
+        host: String,
+        failure: HostFailure,
+        pause: Duration,
+    ) -> (AgentState, HostReport) {
+        // In a canceled run, rdmactl closed the connection itself.
+        let failure = if self.watchdog.is_cancelled() { cancelled() } else { failure };
+        let failure = self.starter.suggest_time(failure, self.starter.timeout);
+        let longer = (pause * 2).min(PAUSES[1]);
+        let state = AgentState::Failed(failure.clone(), Deadline::after(pause), longer);
+        (state, HostReport::failed(host, failure))
+    }
+
+    /// Ends the connected agents; returns the processes that could not be ended.
+    fn end(&self) -> Vec<String> {
+        let deadline = Deadline::after(LEAVE);
+        let is_here = |live: &&LiveAgent| matches!(*lock(&live.state), AgentState::Connected(..));
+        let left = Mutex::new(Vec::new());
+        at_once(self.hosts.iter().filter(is_here).collect(), |live| {
+            if let AgentState::Connected(agent, ..) =
+                std::mem::replace(&mut *lock(&live.state), AgentState::New)
+                && let Err(process) = agent.end(deadline)
+            {
+                lock(&left).push(process.to_string());
+            }
+        });
+        left.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,318 @@
+//! Determines why an agent does not respond, and ends it.
+//!
+//! The causes are: the host is dead, the agent hangs, the agent ended, or the connection ended.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Agent;
+use super::link::AgentLink;
+use super::reader::UNRESPONSIVE_AFTER;
+use crate::clock::{self, Deadline};
+use crate::fleet::quote::last_line;
+use crate::fleet::remote_command;
+use crate::fleet::time_limit::MORE_TIME;
+use crate::fleet::{Access, CleanupFailure, Exit};
+use crate::model::ping::Life;
+use crate::model::{HostFailure, Reason};
+use crate::wire::{Loss, Process, WORKER_LEASE};
+
+/// Time limit of a one-line command over an open session, and of the kernel to end a killed child
+/// process.
+pub(super) const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time limit of the test command on an unresponsive host, which may only be suspended. An
+/// emulated host was suspended for four seconds, and a migrating virtual machine may take as
+/// long.
+const SUSPENSION_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Time that an agent gets to send something on a responding host: some of its heartbeats.
+const RECOVERY: Duration = Duration::from_millis(750);
+
+/// Time limit of a new connection to a host whose first connection ended.
+const REOPEN: Duration = Duration::from_secs(3);
+
+/// Time that a wrapper script may run after its agent ended.
+const WRAPPER: Duration = Duration::from_millis(500);
+
+/// Clause of a message about a responding host whose agent failed.
+const HOST_RESPONDS: &str = "the host responds";
+/// Purpose of [`LIST_STOPPED`] in messages.
+pub(in crate::fleet) const STOPPED: &str = "look for stopped or swapped-out processes";
+/// Command that shows why processes do not run.
+pub(in crate::fleet) const LIST_STOPPED: &str = "ps -eo pid,stat,wchan:30,comm";
+
+/// State of an agent that did not respond.
+pub(super) struct Diagnosis {
+    pub(super) life: Life,
+    /// Time at which the host was given up because it did not respond. A message after it proves
+    /// that the host was only suspended.
+    given_up: Option<Instant>,
+}
+
+/// Result of a check of the agent over another channel.
+enum AgentCheck {
+    /// The agent runs.
+    Running,
+    /// The host responds, and the agent is gone.
+    Gone,
+    /// The host does not respond.
+    Unresponsive(String),
+}
+
+impl Agent {
+    /// Waits for a message of the agent that arrives after `since`, or for proof that none will
+    /// arrive.
+    pub(super) fn diagnose(&self, since: Instant) -> Diagnosis {
+        let (ended, check) = loop {
+            let timeout = UNRESPONSIVE_AFTER.saturating_sub(self.inbox.idle_time());
+            if let Some(life) = self.reported_life(since, timeout) {
+                return Diagnosis { life, given_up: None };
+            }
+            if !self.is_unresponsive() {
+                continue;
+            }
+            let check = self.check(SUSPENSION_TIMEOUT);
+            let timeout = if matches!(check, AgentCheck::Unresponsive(_)) {
+                Duration::ZERO
+            } else {
+                RECOVERY
+            };
+            if let Some(life) = self.reported_life(since, timeout) {
+                return Diagnosis { life, given_up: None };
+            }
+            if self.is_unresponsive() {
+                break (self.inbox.broken().is_some(), check);
+            }
+        };
+        if matches!(check, AgentCheck::Running) {
+            // An agent that resumes later must not disturb requests to other agents.
+            let _ = self.kill();
+        }
+        let given_up = matches!(check, AgentCheck::Unresponsive(_)).then(clock::now);
+        let life = match (ended, check) {
+            (false, AgentCheck::Running) => {
+                let seconds = UNRESPONSIVE_AFTER.as_secs();
+                let service = self.link.service();
+                Life::Hung(format!("agent unresponsive for {seconds} s; {service} still responds"))
+            }
+            (true, AgentCheck::Running) | (_, AgentCheck::Gone) => self.how_it_ended(),
+            (_, AgentCheck::Unresponsive(why)) => {
+                let service = self.link.service();
+                Life::Dead(format!(
+                    "the agent does not respond, and a test command over {service} failed: {why}"
+                ))
+            }
+        };
+        Diagnosis { life, given_up }
+    }
+
+    /// Returns the ending of an agent on a responding host.
+    fn how_it_ended(&self) -> Life {
+        match self.pipe.ending() {
+            Ok(exit) => self.ended("the agent", &exit, self.link.judge(&exit)),
+            Err(failure) if failure.reason == Reason::Lost => {
+                let service = self.link.service();
+                Life::Disconnected(format!(
+                    "the connection of the agent over {service} ended ({}), and with it the agent; {HOST_RESPONDS}",
+                    failure.detail
+                ))
+            }
+            // The output of the agent ended for an unknown reason.
+            Err(_) => {
+                let said = last_line(&self.pipe.stderr());
+                Life::Failed(format!("the agent ended unexpectedly{said}; {HOST_RESPONDS}"))
+            }
+        }
+    }
+
+    fn ended(&self, who: &str, exit: &Exit, reason: Reason) -> Life {
+        let said = last_line(&self.pipe.stderr());
+        let service = self.link.service();
+        if reason == Reason::Lost {
+            return Life::Disconnected(format!(
+                "{service} ended, and with it the agent; {exit}{said}; {HOST_RESPONDS}"
+            ));
+        }
+        let detail = format!("{who} ended unexpectedly; {exit}{said}; {HOST_RESPONDS}");
+        if reason == Reason::Killed { Life::Killed(detail) } else { Life::Failed(detail) }
+    }
+
+    /// Waits for the process that the host started, if the agent is its child. It is a wrapper
+    /// script or sudo. Returns false if it still runs.
+    pub(super) fn wrapper_ends(&self) -> bool {
+        let AgentLink::Remote(access, _) = &self.link else { return true };
+        let (Some(leader), Some(agent)) = (self.leader(), self.inbox.lock().process) else {
+            return true;
+        };
+        leader.pid == agent.pid
+            || access.ends_processes()
+            || self.pipe.wait(Deadline::after(WRAPPER)).is_ok()
+    }
+
+    /// Returns the process that the host started, if it leads its own process group.
+    fn leader(&self) -> Option<Process> {
+        self.started.and_then(|started| started.leader())
+    }
+
+    /// Returns the process of the agent: the process that it reported, else the process that the
+    /// host started.
+    fn process(&self) -> Option<Process> {
+        let reported = self.inbox.lock().process;
+        reported.or_else(|| self.started.and_then(|started| started.process()))
+    }
+
+    /// True if the agent sent nothing for too long, or will send nothing more. Time in which this
+    /// process did not run is not counted.
+    fn is_unresponsive(&self) -> bool {
+        self.inbox.broken().is_some() || self.inbox.idle_time() >= UNRESPONSIVE_AFTER
+    }
+
+    /// True if a host that was given up has sent data again.
+    pub(super) fn is_back(&self, diagnosis: &Diagnosis) -> bool {
+        diagnosis.given_up.is_some_and(|given_up| self.inbox.lock().last_message > given_up)
+    }
+
+    /// Returns the state that the agent reports for itself or its worker after `since`; `None` if
+    /// it reports nothing in time.
+    fn reported_life(&self, since: Instant, timeout: Duration) -> Option<Life> {
+        let lost = self.inbox.wait(Deadline::after(timeout), |state| match state.loss {
+            Some(loss) => Some(Some(loss)),
+            None => (state.last_message > since).then_some(None),
+        });
+        Some(match lost? {
+            None => Life::Alive,
+            Some(Loss::Hung) => {
+                Life::Hung("the worker of the agent is unresponsive; its supervisor runs".into())
+            }
+            Some(Loss::Expired) => Life::Expired(format!(
+                "the agent ended its queue pairs because it received no message from this rdmactl for \
+                 {}: rdmactl was stopped, or the network between them was interrupted",
+                clock::time_text(WORKER_LEASE)
+            )),
+            Some(Loss::Ended { status, signal }) => {
+                let signal = signal.map(|number| number.to_string());
+                let exit = Exit { status, signal };
+                let reason = if exit.is_kill() { Reason::Killed } else { Reason::AgentFailed };
+                self.ended("the worker of the agent", &exit, reason)
+            }
+        })
+    }
+
+    /// Returns the failure of an agent that sent no error and did not send `what` in time. Kills
+    /// the agent if the host responds.
+    pub(super) fn too_late(&self, what: &str) -> HostFailure {
+        match self.check(CHECK_TIMEOUT) {
+            AgentCheck::Running => {
+                let _ = self.kill();
+                let detail = format!("the agent did not send {what} in time; {HOST_RESPONDS}");
+                let fix = self.link.manual_command(STOPPED, LIST_STOPPED);
+                HostFailure::new(Reason::Hung, detail).fix(format!("{fix}; or {MORE_TIME}"))
+            }
+            AgentCheck::Gone | AgentCheck::Unresponsive(_) => {
+                let detail = format!("the agent did not send {what} in time");
+                let fix = self.link.manual_command("check that the host responds", "uptime");
+                HostFailure::new(Reason::Timeout, detail).fix(format!("{fix}; or {MORE_TIME}"))
+            }
+        }
+    }
+
+    /// Makes sure that an unresponsive agent is gone.
+    pub(super) fn ensure_ended(&self) -> Result<(), CleanupFailure> {
+        if matches!(self.link, AgentLink::Remote(..)) && self.link.is_cancelled() {
+            // The connection is cut. This ends the input of the agent, and with it the agent.
+            return Ok(());
+        }
+        let pid = self.process().map(|process| process.pid);
+        // Without a process id, only the end of the command is known.
+        if pid.is_none() && self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() {
+            return Ok(());
+        }
+        let access = match &self.link {
+            AgentLink::Local(_) => None,
+            AgentLink::Remote(access, privilege) => Some((&**access, *privilege)),
+        };
+        match self.kill() {
+            AgentCheck::Gone => Ok(()),
+            AgentCheck::Running => Err(CleanupFailure::agent(access, pid, None)),
+            AgentCheck::Unresponsive(why) => Err(CleanupFailure::agent(access, pid, Some(&why))),
+        }
+    }
+
+    /// Checks whether the agent runs, without any effect on it.
+    fn check(&self, timeout: Duration) -> AgentCheck {
+        match &self.link {
+            AgentLink::Local(_) if self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() => {
+                AgentCheck::Gone
+            }
+            AgentLink::Local(_) => AgentCheck::Running,
+            AgentLink::Remote(access, _) => {
+                let status = self.run_there(access, timeout, remote_command::is_there);
+                status.map_or_else(AgentCheck::Unresponsive, |status| match status {
+                    Some(0) => AgentCheck::Running,
+                    Some(3 | 4) => AgentCheck::Gone,
+                    // A launcher without a host and a connection that was ended also exit with
+                    // these codes.
+                    Some(code) => AgentCheck::Unresponsive(format!("exit status {code}")),
+                    None => AgentCheck::Unresponsive("killed by a signal".into()),
+                })
+            }
+        }
+    }
+
+    /// Kills the agent if it still runs. Returns the result of the check afterwards.
+    fn kill(&self) -> AgentCheck {
+        match &self.link {
+            // The agent is a child process, so its process id belongs to no other process.
+            AgentLink::Local(_) => {
+                self.pipe.kill();
+                let gone = self.pipe.wait(Deadline::after(CHECK_TIMEOUT));
+                gone.map_or(AgentCheck::Running, |_exit| AgentCheck::Gone)
+            }
+            AgentLink::Remote(access, privilege) => {
+                let kill = |process| remote_command::kill(process, self.leader(), *privilege);
+                let status = self.run_there(access, CHECK_TIMEOUT, kill);
+                status.map_or_else(AgentCheck::Unresponsive, |status| match status {
+                    Some(0 | 3 | 4) => AgentCheck::Gone,
+                    _ => AgentCheck::Running,
+                })
+            }
+        }
+    }
+
+    /// Runs a command on the process of the agent over a new channel, or over a new connection if
+    /// the first one is over. Returns its exit status, or the reason why none arrived.
+    fn run_there(
+        &self,
+        access: &Arc<dyn Access>,
+        timeout: Duration,
+        command: impl FnOnce(Process) -> String,
+    ) -> Result<Option<i32>, String> {
+        let command = command(self.process().ok_or("the agent sent no process id")?);
+        let exit = match self.reopened.get() {
+            Some(access) => access.run(&command, Deadline::after(timeout)),
+            None => match access.run(&command, Deadline::after(timeout)) {
+                Err(failure) if failure.reason == Reason::Lost => {
+                    self.run_anew(access, &command, failure)
+                }
+                exit => exit,
+            },
+        };
+        exit.map(|exit| exit.status).map_err(|failure| failure.detail)
+    }
+
+    /// Runs a command over a new connection to a host whose first connection failed.
+    fn run_anew(
+        &self,
+        access: &Arc<dyn Access>,
+        command: &str,
+        failure: HostFailure,
+    ) -> Result<Exit, HostFailure> {
+        let deadline = Deadline::after(REOPEN);
+        let again = access.reopen(deadline).unwrap_or(Err(failure))?;
+        // The deadline of the login would end later commands.
+        again.set_deadline(None);
+        let again = self.reopened.get_or_init(|| again);
+        again.run(command, Deadline::after(deadline.remaining().max(CHECK_TIMEOUT)))
+    }
+}

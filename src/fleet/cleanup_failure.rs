@@ -1,0 +1,75 @@
+//! Processes and directories that a run could not remove from a host, with the commands that
+//! remove them.
+
+use std::fmt;
+
+use super::Access;
+use super::remote_command::Privilege;
+use crate::model::HostFailure;
+
+/// A process or a directory that stays on a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CleanupFailure {
+    /// Process or directory that stays, and its host.
+    pub detail: String,
+    /// Command that removes the process or the directory.
+    pub fix: String,
+}
+
+impl fmt::Display for CleanupFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.detail, self.fix)
+    }
+}
+
+impl CleanupFailure {
+    /// Describes an agent. `doubt` is the reason why the end of the agent could not be confirmed.
+    ///
+    /// Without an access, the agent runs on this host.
+    pub(super) fn agent(
+        access: Option<(&dyn Access, Privilege)>,
+        pid: Option<u32>,
+        doubt: Option<&str>,
+    ) -> Self {
+        let host = access.map_or("this host", |(access, _)| access.host());
+        let detail = match (pid, doubt) {
+            (Some(pid), None) => format!("agent still running on {host} (pid {pid})"),
+            (Some(pid), Some(why)) => {
+                format!("agent may still be running on {host} (pid {pid}): {why}")
+            }
+            (None, _) => format!("agent may still be running on {host}; it sent no process id"),
+        };
+        let sudo = match access {
+            Some((_, Privilege::Sudo)) => "sudo ",
+            _ => "",
+        };
+        let (purpose, command) = match pid {
+            Some(pid) => ("end it", format!("{sudo}kill {pid}")),
+            None => ("look for it", "pgrep -a rdmactl".to_owned()),
+        };
+        let fix = match access {
+            Some((access, _)) => access.manual_command(purpose, &command),
+            None => format!("{purpose}: {command}"),
+        };
+        Self { detail, fix }
+    }
+
+    /// Describes the directory of an uploaded program.
+    pub(super) fn upload(access: &dyn Access, directory: &str) -> Self {
+        let host = access.host();
+        Self {
+            detail: format!("uploaded rdmactl still on {host} in {directory}"),
+            fix: access.manual_command("remove it", &format!("rm -r \"{directory}\"")),
+        }
+    }
+
+    /// Adds the process or directory to the failure of its host.
+    pub(super) fn add_to(self, failure: HostFailure) -> HostFailure {
+        let Self { detail, fix } = self;
+        let fix = match failure.fix {
+            Some(other) => format!("{fix}; {other}"),
+            None => fix,
+        };
+        HostFailure { detail: format!("{}; {detail}", failure.detail), fix: Some(fix), ..failure }
+    }
+}

@@ -1,0 +1,254 @@
+//! Choice between the built-in SSH and the `ssh` program. No other module decides this.
+
+use super::algorithms::{Algorithms, Class};
+use super::ssh_program::key;
+use super::target::{Credentials, SshConfig, Target};
+use crate::model::{HostFailure, Reason};
+
+/// Feature that the built-in SSH lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum MissingFeature {
+    /// Both sides have no common algorithm.
+    Algorithm,
+    /// Key or certificate that libssh2 cannot sign with, with its description.
+    Credential(String),
+}
+
+/// Reason why the built-in SSH made no connection.
+#[derive(Debug)]
+pub(super) struct LoginFailure {
+    pub(super) failure: HostFailure,
+    pub(super) missing: Vec<MissingFeature>,
+}
+
+impl From<HostFailure> for LoginFailure {
+    fn from(failure: HostFailure) -> Self {
+        Self { failure, missing: Vec::new() }
+    }
+}
+
+/// Options that need the `ssh` program, with the values that do not.
+const UNSUPPORTED: [(&str, &str, &[&str]); 10] = [
+    ("pkcs11provider", "PKCS11Provider", &["none"]),
+    ("securitykeyprovider", "SecurityKeyProvider", &["none", "internal", "$SSH_SK_PROVIDER"]),
+    ("knownhostscommand", "KnownHostsCommand", &["none"]),
+    ("revokedhostkeys", "RevokedHostKeys", &["none"]),
+    ("bindaddress", "BindAddress", &["none"]),
+    ("bindinterface", "BindInterface", &["none"]),
+    ("pubkeyauthentication", "PubkeyAuthentication", &["true", "yes", "unbound", "host-bound"]),
+    ("proxyusefdpass", "ProxyUseFdpass", &["no", "false"]),
+    ("verifyhostkeydns", "VerifyHostKeyDNS", &["no", "false", "ask"]),
+    ("identityfile", "IdentityFile", &[]),
+];
+
+/// Logins that only the `ssh` program supports, by their options.
+pub(super) const OTHER_LOGINS: [(&str, &str); 2] = [
+    ("gssapiauthentication", "GSSAPIAuthentication"),
+    ("hostbasedauthentication", "HostbasedAuthentication"),
+];
+
+/// Returns the reason why a host needs the `ssh` program from the start. It depends on the
+/// configuration and on the credentials of this machine. `None` if the built-in SSH is tried
+/// first.
+pub(super) fn before_login(config: &SshConfig, credentials: Credentials) -> Option<String> {
+    for (option, name, harmless) in UNSUPPORTED {
+        let all = config.all(option);
+        let foreign = match option {
+            "identityfile" => all.iter().find(|value| value.starts_with("pkcs11:")),
+            _ => all.first().filter(|value| !value.is_empty() && !harmless.contains(&&***value)),
+        };
+        if let Some(value) = foreign {
+            return Some(format!("{name} {value} is set in the SSH configuration"));
+        }
+    }
+    if let Some(lack) = Algorithms::of(config).lack() {
+        return Some(lack);
+    }
+    if credentials.has_key {
+        return None;
+    }
+    let name = other_logins(config, credentials).into_iter().next()?;
+    Some(format!("{name} is set in the SSH configuration, and this machine has no key"))
+}
+
+/// Options of a connection that the built-in SSH supports.
+const SUPPORTED: [&str; 28] = [
+    "addressfamily",
+    "casignaturealgorithms",
+    "certificatefile",
+    "ciphers",
+    "connecttimeout",
+    "controlpath",
+    "globalknownhostsfile",
+    "gssapiauthentication",
+    "hashknownhosts",
+    "hostbasedauthentication",
+    "hostkeyalgorithms",
+    "hostkeyalias",
+    "hostname",
+    "identitiesonly",
+    "identityagent",
+    "identityfile",
+    "kexalgorithms",
+    "macs",
+    "port",
+    "proxycommand",
+    "proxyjump",
+    "pubkeyauthentication",
+    "requiredrsasize",
+    "stricthostkeychecking",
+    "user",
+    "userknownhostsfile",
+    "bindaddress",
+    "bindinterface",
+];
+
+/// Flag that selects the `ssh` program and changes nothing else: no compression is the default of
+/// OpenSSH.
+pub(super) const BY_PROGRAM: &str = "--ssh-option Compression=no";
+
+/// Returns the reason why options of `--ssh-option` need the `ssh` program. No option may be
+/// ignored.
+pub(super) fn by_options(options: &[String]) -> Option<String> {
+    let mut names = options.iter().map(|option| key(option));
+    // The value of an option may be a secret.
+    let foreign = names.find(|name| !SUPPORTED.contains(&&*name.to_ascii_lowercase()))?;
+    Some(format!("--ssh-option {foreign} is set"))
+}
+
+/// Returns the logins of the configuration that only the `ssh` program supports and that may
+/// succeed.
+pub(super) fn other_logins(config: &SshConfig, credentials: Credentials) -> Vec<&'static str> {
+    let wanted = OTHER_LOGINS.iter().filter(|(option, _)| config.is(option, &["yes", "true"]));
+    // Debian and Red Hat enable GSSAPI everywhere. Without a ticket it cannot succeed.
+    let possible = |name: &&str| *name != "GSSAPIAuthentication" || credentials.has_ticket;
+    wanted.map(|(_, name)| *name).filter(possible).collect()
+}
+
+/// Returns the reason why the `ssh` program may succeed after the built-in SSH failed. `None` if
+/// it cannot.
+pub(super) fn after_failure(target: &Target, refusal: &LoginFailure) -> Option<String> {
+    match refusal.failure.reason {
+        Reason::Transport if refusal.missing.contains(&MissingFeature::Algorithm) => {
+            Some("the host and the built-in SSH have no common algorithm".to_owned())
+        }
+        Reason::Auth => {
+            let credentials = refusal.missing.iter().filter_map(|lack| match lack {
+                MissingFeature::Credential(words) => Some(words.clone()),
+                MissingFeature::Algorithm => None,
+            });
+            let logins = target.other_logins.iter().map(|name| {
+                format!("{name} is set in the SSH configuration, and the host accepted no key")
+            });
+            credentials.chain(logins).next()
+        }
+        _ => None,
+    }
+}
+
+/// Returns the failure of the `ssh` program, with the option that leaves no common algorithm.
+pub(super) fn with_setting(failure: HostFailure, call: &str) -> HostFailure {
+    let Some(class) = Class::of_message(&failure.detail) else { return failure };
+    let option = class.option();
+    let detail = format!("{}; {option} of the SSH configuration allows none", failure.detail);
+    let show = call.replacen(' ', " -G ", 1);
+    let fix = format!(
+        "compare what the configuration allows with what sshd offers: {show} | grep -i ^{option}; \
+         on the host: sudo sshd -T | grep -i ^{option}"
+    );
+    HostFailure { detail, fix: Some(fix), ..failure }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::Host;
+
+    const KEYS: Credentials = Credentials { has_key: true, has_ticket: false };
+
+    #[test]
+    fn what_the_library_lacks_is_for_the_program() {
+        for (line, why) in [
+            ("pkcs11provider /lib/p.so", Some("PKCS11Provider /lib/p.so")),
+            ("securitykeyprovider /lib/sk.so", Some("SecurityKeyProvider")),
+            ("securitykeyprovider internal", None),
+            ("pubkeyauthentication false", Some("PubkeyAuthentication false")),
+            ("pubkeyauthentication true", None),
+            ("proxyusefdpass yes", Some("ProxyUseFdpass")),
+            ("bindinterface ib0", Some("BindInterface ib0")),
+            ("revokedhostkeys none", None),
+            ("identityfile ~/.ssh/id_rsa\nidentityfile pkcs11:x", Some("IdentityFile pkcs11:x")),
+            ("gssapiauthentication yes\nhostbasedauthentication yes", None),
+            ("proxyjump b\nproxycommand none", None),
+        ] {
+            let chosen = before_login(&SshConfig::parse(line), KEYS);
+            match why {
+                Some(why) => assert!(chosen.as_ref().is_some_and(|said| said.contains(why))),
+                None => assert_eq!(chosen, None, "{line}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_complaint_of_the_program_names_the_setting() {
+        let failure = |detail: &str| HostFailure::new(Reason::Transport, detail).fix("look");
+        let of = |detail: &str| with_setting(failure(detail), "ssh -p 7 u@n1");
+        let named = of("ssh: Unable to negotiate: no matching MAC found. Their offer: x");
+        assert!(named.detail.ends_with("; MACs of the SSH configuration allows none"), "{named}");
+        assert!(named.fix.unwrap().contains("ssh -G -p 7 u@n1 | grep -i ^MACs"));
+        assert_eq!(of("ssh: refused"), failure("ssh: refused"));
+    }
+
+    #[test]
+    fn the_flag_for_the_program_selects_it() {
+        let option = BY_PROGRAM.strip_prefix("--ssh-option ").unwrap().to_owned();
+        assert_eq!(by_options(&[option]).as_deref(), Some("--ssh-option Compression is set"));
+    }
+
+    #[test]
+    fn kerberos_needs_the_program_where_there_is_a_ticket_and_no_key() {
+        let config = SshConfig::parse("gssapiauthentication yes");
+        let none = Credentials { has_key: false, has_ticket: false };
+        assert_eq!(before_login(&config, none), None);
+        let ticket = Credentials { has_ticket: true, ..none };
+        assert!(before_login(&config, ticket).is_some_and(|why| why.starts_with("GSSAPI")));
+        assert_eq!(before_login(&config, Credentials { has_key: true, ..ticket }), None);
+        let hosts = SshConfig::parse("hostbasedauthentication yes");
+        assert!(before_login(&hosts, none).is_some_and(|why| why.starts_with("Hostbased")));
+    }
+
+    #[test]
+    fn a_refusal_leads_to_the_program_only_where_that_can_do_more() {
+        let text = "gssapiauthentication yes\nhostname n1\n";
+        let plain = SshConfig::parse("hostname n1\n");
+        let host = Host::named("n1");
+        let of = |config: &SshConfig, has_ticket| {
+            config.target(&host, Credentials { has_key: true, has_ticket }).unwrap()
+        };
+        let refusal =
+            |reason, missing| LoginFailure { failure: HostFailure::new(reason, ""), missing };
+        let target = of(&plain, true);
+        assert_eq!(after_failure(&target, &refusal(Reason::Auth, Vec::new())), None);
+        let rsa = MissingFeature::Credential("ssh-agent holds an RSA certificate".into());
+        let why = after_failure(&target, &refusal(Reason::Auth, vec![rsa.clone()]));
+        assert_eq!(why.as_deref(), Some("ssh-agent holds an RSA certificate"));
+        for reason in [Reason::HostkeyChanged, Reason::Timeout, Reason::Refused, Reason::Cancelled]
+        {
+            assert_eq!(
+                after_failure(
+                    &target,
+                    &refusal(reason, vec![rsa.clone(), MissingFeature::Algorithm])
+                ),
+                None
+            );
+        }
+        assert!(
+            after_failure(&target, &refusal(Reason::Transport, vec![MissingFeature::Algorithm]))
+                .is_some()
+        );
+        assert_eq!(after_failure(&target, &refusal(Reason::Transport, Vec::new())), None);
+        let kerberos = SshConfig::parse(text);
+        assert!(after_failure(&of(&kerberos, true), &refusal(Reason::Auth, Vec::new())).is_some());
+        assert_eq!(after_failure(&of(&kerberos, false), &refusal(Reason::Auth, Vec::new())), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! Reads the inventory of a host through an agent, or through the shell of a host without an
+//! agent. The commands
+//! that query many hosts use it.
+
+use std::time::Duration;
+
+use super::shell::Shell;
+use super::{Agent, CleanupFailure};
+use crate::clock::Deadline;
+use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Reason};
+use crate::source::Recording;
+
+/// Reader of a host: an agent, or the shell of a host without an agent.
+pub enum HostReader {
+    /// Agent, which answers all questions.
+    Agent(Box<Agent>),
+    /// Shell, which reads files only, and the reason why there is no agent.
+    Shell(Box<Shell>, HostFailure),
+}
+
+impl From<Agent> for HostReader {
+    fn from(agent: Agent) -> Self {
+        Self::Agent(Box::new(agent))
+    }
+}
+
+impl HostReader {
+    /// Returns the host's inventory.
+    ///
+    /// # Errors
+    /// The host sent no inventory by the deadline. The failure has the reason.
+    pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+        match self {
+            Self::Agent(agent) => agent.report(parts, deadline),
+            Self::Shell(shell, missing) => by_shell(shell, missing, parts, deadline),
+        }
+    }
+
+    /// Returns the host's inventory, for repeated requests.
+    ///
+    /// # Errors
+    /// The host sent no inventory by the deadline. The failure has the reason.
+    pub fn delta_report(
+        &self,
+        parts: &Parts,
+        deadline: Deadline,
+    ) -> Result<HostReport, HostFailure> {
+        match self {
+            Self::Agent(agent) => agent.delta_report(parts, deadline),
+            Self::Shell(shell, missing) => by_shell(shell, missing, parts, deadline),
+        }
+    }
+
+    /// Requests the host's inventory for a repeated report. [`HostReader::wait_report`] returns
+    /// the reply.
+    ///
+    /// An agent sends only the changes. It may read for the time `reading`, and is cut off some
+    /// time after `due`.
+    pub fn request_report(&self, parts: &Parts, reading: Duration, due: Deadline) {
+        if let Self::Agent(agent) = self {
+            agent.request_report(parts, reading, due);
+        }
+    }
+
+    /// Returns the reply to a request. `None` if the reply has not arrived by `deadline` and is
+    /// not due yet.
+    ///
+    /// # Errors
+    /// The failure has the reason why the host sent no reply. A shell reads only in this call,
+    /// and has until `deadline`.
+    #[must_use]
+    pub fn wait_report(
+        &self,
+        parts: &Parts,
+        deadline: Deadline,
+        due: Deadline,
+    ) -> Option<Result<HostReport, HostFailure>> {
+        match self {
+            Self::Agent(agent) => agent.wait_report(parts, deadline, due),
+            Self::Shell(shell, missing) => Some(by_shell(shell, missing, parts, deadline)),
+        }
+    }
+
+    /// Returns the raw answers that make up the host's inventory.
+    ///
+    /// # Errors
+    /// As for [`HostReader::report`].
+    pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
+        match self {
+            Self::Agent(agent) => agent.record(parts, deadline),
+            Self::Shell(shell, _) => shell.record(parts, deadline),
+        }
+    }
+
+    /// Removes the deadline of the connection until the next request.
+    pub fn clear_deadline(&self) {
+        match self {
+            Self::Agent(agent) => agent.clear_deadline(),
+            Self::Shell(shell, _) => shell.clear_deadline(),
+        }
+    }
+
+    /// Sends a heartbeat to an agent. Without heartbeats, an agent ends.
+    pub fn send_heartbeat(&self) {
+        if let Self::Agent(agent) = self {
+            agent.send_heartbeat();
+        }
+    }
+
+    /// Ends the agent, so that no process stays on the host. A shell ends with its input.
+    ///
+    /// # Errors
+    /// An agent was neither ended nor killed.
+    pub fn end(self, deadline: Deadline) -> Result<(), CleanupFailure> {
+        match self {
+            Self::Agent(agent) => agent.end(deadline),
+            Self::Shell(..) => Ok(()),
+        }
+    }
+
+    /// Ends the agent or shell of a failed host. The failure also reports what stays on the host.
+    #[must_use]
+    pub fn give_up(self, failure: HostFailure) -> HostFailure {
+        match self {
+            Self::Agent(agent) => agent.give_up(failure),
+            Self::Shell(..) => failure,
+        }
+    }
+}
+
+fn by_shell(
+    shell: &Shell,
+    missing: &HostFailure,
+    parts: &Parts,
+    deadline: Deadline,
+) -> Result<HostReport, HostFailure> {
+    let mut report = shell.report(parts, deadline)?;
+    // For a host without an agent, the column VIA has this information.
+    if missing.reason == Reason::AgentVersion {
+        report.problems.extend([Problem {
+            key: "agent".into(),
+            source: "rdmactl agent".into(),
+            errno: None,
+            detail: missing.detail.clone(),
+            fix: missing.fix.clone().map(Fix::of_operator),
+            not_recorded: false,
+        }]);
+    }
+    Ok(report)
+}

@@ -1,0 +1,113 @@
+//! Connections to the jump hosts of a run. One connection to each jump host carries the
+//! connections to all hosts behind it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::ssh::{Limits, fault};
+use super::ssh_program::{Master, NewMaster, SocketDirectory, SshCall};
+use super::watchdog::Watchdog;
+use crate::clock::Deadline;
+use crate::model::HostFailure;
+
+/// Time during which a failed jump host is not tried again. Otherwise each host behind it would
+/// wait as long as the first one.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(super) struct JumpHosts {
+    watchdog: Watchdog,
+    limits: Limits,
+    sockets: Arc<SocketDirectory>,
+    hosts: Mutex<HashMap<SshCall, Arc<JumpHost>>>,
+}
+
+/// State of one jump host.
+#[derive(Debug, Default)]
+struct JumpHost {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Unknown,
+    Opening,
+    Open(Arc<Master>),
+    Failed(HostFailure, Deadline),
+}
+
+impl JumpHost {
+    fn set(&self, state: State) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        self.changed.notify_all();
+    }
+}
+
+impl JumpHosts {
+    pub(super) fn new(watchdog: Watchdog, limits: Limits, sockets: Arc<SocketDirectory>) -> Self {
+        Self { watchdog, limits, sockets, hosts: Mutex::default() }
+    }
+
+    /// Returns the connection to a jump host. The first caller opens it.
+    ///
+    /// The connection has no deadline, because many hosts with different deadlines share it.
+    pub(super) fn open(
+        &self,
+        call: &SshCall,
+        deadline: Deadline,
+    ) -> Result<Arc<Master>, HostFailure> {
+        let host = {
+            let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(hosts.entry(call.clone()).or_default())
+        };
+        let mut state = host.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match &*state {
+                State::Open(master) if master.failure(Duration::ZERO).is_none() => {
+                    return Ok(Arc::clone(master));
+                }
+                State::Failed(failure, until) if !until.is_over() => return Err(failure.clone()),
+                State::Opening => {
+                    let wait = deadline.remaining();
+                    if wait.is_zero() {
+                        return Err(fault::timeout(
+                            "login at the jump host",
+                            &call.manual_command(),
+                        ));
+                    }
+                    let woken = host.changed.wait_timeout(state, wait);
+                    state = woken.unwrap_or_else(PoisonError::into_inner).0;
+                }
+                _ => {
+                    *state = State::Opening;
+                    if let Err(failure) = self.start(call, &host) {
+                        *state = State::Unknown;
+                        host.changed.notify_all();
+                        return Err(failure);
+                    }
+                }
+            }
+        }
+    }
+
+    fn start(&self, call: &SshCall, host: &Arc<JumpHost>) -> Result<(), HostFailure> {
+        let opening = NewMaster {
+            call: call.clone(),
+            watchdog: self.watchdog.clone(),
+            sockets: Arc::clone(&self.sockets),
+            connect: self.limits.connect,
+            by: Deadline::after(self.limits.connect + self.limits.login),
+            until: None,
+        };
+        let host = Arc::clone(host);
+        opening.start(move |opened| {
+            host.set(match opened {
+                Ok(master) => State::Open(Arc::new(master)),
+                Err(failure) => State::Failed(failure, Deadline::after(RETRY_AFTER)),
+            });
+        })
+    }
+}

@@ -1,0 +1,230 @@
+//! One libssh2 session and the socket of its host. libssh2 itself never uses the socket. The
+//! login and the session pump use it.
+//!
+//! libssh2 reads and writes a [`SessionBuffers`], and this module moves bytes between the buffers
+//! and the socket. libssh2 gets only the bytes that were fed, so that no call waits or spins,
+//! whatever a host sends.
+//!
+//! Between two feeds no byte arrives, which makes "nothing moved" exact. Otherwise, reading one
+//! channel could take the last packet for another channel unnoticed.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+
+use super::buffer::Source;
+use super::connection::{Connection, Helper};
+use super::fault;
+use super::pre_banner::PreBanner;
+use super::session_buffers::SessionBuffers;
+use crate::fleet::poll;
+use crate::fleet::watchdog::Guard;
+use crate::sys;
+
+pub(super) struct SessionIo {
+    pub(super) session: ssh2::Session,
+    socket: Arc<OwnedFd>,
+    /// Process that makes the connection. `None` for a plain TCP connection.
+    helper: Option<Helper>,
+    buffers: Arc<Mutex<SessionBuffers>>,
+    greeting: PreBanner,
+    /// True if the host sends nothing more.
+    ended: bool,
+    /// True if the host may have sent data. A read without data costs as much as a read with
+    /// data.
+    pub(super) is_host_ready: bool,
+    /// Number of bytes from the host that were fed to libssh2. It grows whenever libssh2 has
+    /// news.
+    pub(super) fed: u64,
+    guard: Arc<Guard>,
+}
+
+impl SessionIo {
+    /// Creates a session on a non-blocking socket.
+    pub(super) fn new(connection: Connection, guard: Guard) -> io::Result<Self> {
+        let socket = Arc::new(connection.socket);
+        let buffers = Arc::new(Mutex::default());
+        let session = sys::ssh::session(Arc::clone(&socket), Arc::clone(&buffers))?;
+        session.set_blocking(false);
+        Ok(Self {
+            session,
+            socket,
+            helper: connection.helper,
+            buffers,
+            greeting: PreBanner::default(),
+            ended: false,
+            is_host_ready: true,
+            fed: 0,
+            guard: Arc::new(guard),
+        })
+    }
+
+    pub(super) fn guard(&self) -> Arc<Guard> {
+        Arc::clone(&self.guard)
+    }
+
+    /// True if the host sends nothing more.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    pub(super) fn is_expired(&self) -> bool {
+        self.guard.is_expired()
+    }
+
+    /// Returns the process that makes the connection, if there is one.
+    pub(super) fn helper(&self) -> Option<&Helper> {
+        self.helper.as_ref()
+    }
+
+    /// Returns the text that the host sent before its SSH banner.
+    pub(super) fn greeting(&self) -> &PreBanner {
+        &self.greeting
+    }
+
+    /// Moves data between libssh2 and the host. Returns true if any data moved.
+    pub(super) fn transfer(&mut self) -> bool {
+        let sent = self.send();
+        sent | (self.is_host_ready && !self.ended && self.receive())
+    }
+
+    fn receive(&mut self) -> bool {
+        let mut buffers = lock(&self.buffers);
+        // A host that reads no replies gets no further requests read.
+        if !buffers.inbound.is_empty() || !buffers.has_room() {
+            return false;
+        }
+        let inbound = &mut buffers.inbound;
+        let socket = &self.socket;
+        let from_host = |room: &mut [u8]| match recv(socket, room, RecvFlags::empty()) {
+            Ok((count, _)) => Ok(count),
+            Err(errno) => Err(io::Error::from(errno)),
+        };
+        match inbound.fill(from_host) {
+            Ok(Source::Ended) => self.ended = true,
+            Ok(host) => {
+                self.is_host_ready = host == Source::MayHaveMore;
+                if self.greeting.scan(inbound.bytes()) {
+                    self.fed += inbound.bytes().len() as u64;
+                } else {
+                    inbound.clear();
+                    self.ended = true;
+                }
+            }
+            Err(error) if is_wait(&error) => {
+                self.is_host_ready = false;
+                return false;
+            }
+            Err(_) => self.ended = true,
+        }
+        true
+    }
+
+    fn send(&mut self) -> bool {
+        let mut buffers = lock(&self.buffers);
+        if buffers.outbound().is_empty() {
+            return false;
+        }
+        match send(&self.socket, buffers.outbound(), SendFlags::NOSIGNAL) {
+            Ok(count) => buffers.drop_outbound(count),
+            Err(Errno::AGAIN | Errno::INTR) => return false,
+            Err(_) => {
+                buffers.drop_outbound(usize::MAX);
+                self.ended = true;
+            }
+        }
+        true
+    }
+
+    /// Passes the end of the connection on to libssh2, after libssh2 has read all bytes. Returns
+    /// true if the end was passed on.
+    pub(super) fn pass_end_on(&mut self) -> bool {
+        let mut buffers = lock(&self.buffers);
+        let all_taken = self.ended && buffers.inbound.is_empty();
+        if all_taken {
+            buffers.close();
+            // The end is news for libssh2, too.
+            self.fed += 1;
+        }
+        all_taken
+    }
+
+    /// Repeats a call of libssh2 until it is done. The watchdog ends the wait, because a socket
+    /// that is shut down has reached its end.
+    pub(super) fn drive<T>(
+        &mut self,
+        mut call: impl FnMut(&mut ssh2::Session) -> Result<T, ssh2::Error>,
+    ) -> Result<T, ssh2::Error> {
+        loop {
+            match call(&mut self.session) {
+                Err(error) if fault::is_again(&error) => {
+                    if !self.transfer() && !self.pass_end_on() {
+                        self.hurry_acks();
+                        // A failed wait repeats the call, as a ready socket does.
+                        let _ = poll::wait(&mut [PollFd::new(&self.socket, self.interest())], None);
+                        self.is_host_ready = true;
+                        self.transfer();
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// True if little output waits for the host.
+    pub(super) fn has_room(&self) -> bool {
+        lock(&self.buffers).has_room()
+    }
+
+    /// Returns the events of the socket to wait for.
+    pub(super) fn interest(&self) -> PollFlags {
+        let buffers = lock(&self.buffers);
+        let mut interest = PollFlags::empty();
+        if buffers.inbound.is_empty() && buffers.has_room() && !self.ended {
+            interest |= PollFlags::IN;
+        }
+        if !buffers.outbound().is_empty() {
+            interest |= PollFlags::OUT;
+        }
+        interest
+    }
+
+    /// Frees the memory of empty buffers.
+    pub(super) fn free_memory(&mut self) {
+        lock(&self.buffers).free_memory();
+    }
+
+    /// Acknowledges small packets at once, because sshd waits for the acknowledgement. The option
+    /// holds until the next wait.
+    pub(super) fn hurry_acks(&self) {
+        // If the option fails, each round trip takes 40 ms longer.
+        let _ = rustix::net::sockopt::set_tcp_quickack(&self.socket, true);
+    }
+}
+
+impl AsFd for SessionIo {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Drop for SessionIo {
+    fn drop(&mut self) {
+        self.send();
+        let _ = shutdown(&self.socket, Shutdown::Both);
+        // The cleanup of libssh2 would otherwise wait for replies of the host.
+        lock(&self.buffers).close();
+    }
+}
+
+fn lock(buffers: &Mutex<SessionBuffers>) -> MutexGuard<'_, SessionBuffers> {
+    buffers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_wait(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
