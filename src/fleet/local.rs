@@ -237,9 +237,9 @@ mod tests {
         let stderr = Some(ChildStderr::from(endless));
         let (of_thread, ending) = (Arc::clone(&shared), Ending::Kill);
         thread::spawn(move || {
-            let mut ward = Ward { child, ending, asked: None, stderr };
-            ward.attend(&ended, &of_thread, &waker);
-            of_thread.end(ward.exit());
+            let mut child = SupervisedChild { child, ending, asked: None, stderr };
+            child.attend(&ended, &of_thread, &waker);
+            of_thread.end(child.exit());
         });
         let exit = shared.wait(Deadline::after(Duration::from_secs(20))).unwrap();
         assert_eq!(exit.status, Some(3));

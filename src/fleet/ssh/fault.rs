@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use ssh2::ErrorCode;
 
 use crate::fleet::Target;
-use crate::fleet::choice::BY_PROGRAM;
+use crate::fleet::client_choice::BY_PROGRAM;
 use crate::fleet::time_limit::MORE_TIME;
 use crate::model::{HostFailure, Reason};
 

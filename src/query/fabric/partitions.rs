@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::column::columns;
-use super::super::{Column, Key, Listing, Value};
+use super::super::{Column, Listing, MetricLabel, Value};
 use super::{FabricPlace, HasFabric, fabric_host, subnet, subnets};
 use crate::model::{FabricNode, HostReport};
 use crate::names;

@@ -1,7 +1,7 @@
 //! Lists the findings of a subnet, for `rdmactl fabric problems`.
 
 use super::super::column::columns;
-use super::super::{Column, Key, Listing, Value};
+use super::super::{Column, Listing, MetricLabel, Value};
 use super::{FabricPlace, HasFabric, fabric_host, subnet, subnets};
 use crate::analyse::fabric::findings;
 use crate::model::{Finding, HostReport, Severity};

@@ -1,8 +1,10 @@
 //! Lists the nodes on routes between two nodes of a subnet, for `rdmactl fabric routes A B`.
 
 use super::super::column::columns;
-use super::super::{Column, Key, Listing, Value};
-use super::{FabricPlace, HasFabric, HasNode, fabric_host, node_guid, node_kind, node_name, subnet};
+use super::super::{Column, Listing, MetricLabel, Value};
+use super::{
+    FabricPlace, HasFabric, HasNode, fabric_host, node_guid, node_kind, node_name, subnet,
+};
 use crate::analyse::fabric::routes::{Hop, Route, RouteFailure};
 use crate::model::{FabricEnd, FabricPort};
 

@@ -1,7 +1,7 @@
 //! Lists the subnets that were swept, for `rdmactl fabric`.
 
 use super::super::column::columns;
-use super::super::{Column, Key, Listing, Value};
+use super::super::{Column, Listing, MetricLabel, Value};
 use super::{FabricPlace, HasFabric, fabric_host, subnet, subnets};
 use crate::analyse::fabric::{findings, subnet_managers};
 use crate::model::{Fabric, FabricNodeKind, HostReport};
