@@ -238,7 +238,7 @@ mod tests {
         let (of_thread, ending) = (Arc::clone(&shared), Ending::Kill);
         thread::spawn(move || {
             let mut child = SupervisedChild { child, ending, asked: None, stderr };
-            child.attend(&ended, &of_thread, &waker);
+            child.supervise(&ended, &of_thread, &waker);
             of_thread.end(child.exit());
         });
         let exit = shared.wait(Deadline::after(Duration::from_secs(20))).unwrap();
