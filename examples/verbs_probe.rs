@@ -14,18 +14,18 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use rdmactl::clock::{self, Deadline};
-use rdmactl::sys::cm::{CmError, ConnectOptions, Endpoint, Listener, Proof};
+use rdmactl::sys::cm::{CmEndpoint, CmError, ConnectOptions, ConnectionProof, Listener};
 use rdmactl::sys::verbs::{
-    Access, AddressHandle, Batch, Buffer, Capacity, CompletionQueue, ConnectedInit, Datagram,
-    DatagramInit, Destination, Device, DeviceList, Domain, Grh, LocalRoute, Mtu, Notify, Parts,
-    Path, QueuePair, ReadyToReceive, ReadyToSend, Reliable, Request, Signal, Status, Target,
-    Transport,
+    AccessFlags, AddressHandle, Batch, Buffer, Capacity, CompletionQueue, CompletionStatus,
+    ConnectedInit, Datagram, DatagramInit, Destination, Device, DeviceList, Domain, Grh,
+    LocalRoute, Mtu, Notify, Parts, Path, QueuePair, ReadyToReceive, ReadyToSend, Reliable,
+    RemoteAddress, Signal, Transport, WorkRequest,
 };
 
 const SIZE: usize = 8192;
 const GRH: usize = 40;
 const CAPACITY: Capacity = Capacity { sends: 16, receives: 16, inline_bytes: 64 };
-const PROOF: Proof = *b"rdmactl1";
+const PROOF: ConnectionProof = *b"rdmactl1";
 const OPTIONS: ConnectOptions =
     ConnectOptions { retry_count: 3, rnr_retry: 3, proof: PROOF, proof_of_peer: PROOF };
 
@@ -66,7 +66,7 @@ fn inventory() -> Result<()> {
 
 fn parts(device: &Device, notify: Notify) -> Result<Parts> {
     let queue = CompletionQueue::new(device, 64, notify)?;
-    let buffer = Buffer::new(&Domain::new(device)?, 2 * SIZE, Access::default())?;
+    let buffer = Buffer::new(&Domain::new(device)?, 2 * SIZE, AccessFlags::default())?;
     Ok(Parts { send_queue: queue.clone(), receive_queue: queue, buffer })
 }
 
@@ -82,16 +82,16 @@ fn to_self(device: &Device, gid: u16) -> Result<(Path, Mtu)> {
         flow_label: 0,
     };
     let target = if port.is_ethernet() {
-        Target::Grh(grh)
+        RemoteAddress::Grh(grh)
     } else {
-        Target::Lid(LocalRoute { lid: port.attr.lid, source_path_bits: 0 })
+        RemoteAddress::Lid(LocalRoute { lid: port.attr.lid, source_path_bits: 0 })
     };
     let mtu = port.active_mtu().context("no MTU")?;
     Ok((Path { port: 1, service_level: 0, target }, mtu))
 }
 
 fn connect(qp: &mut QueuePair<Reliable>, remote_qp: u32, path: Path, mtu: Mtu) -> Result<()> {
-    qp.to_init(ConnectedInit { port: 1, pkey_index: 0, access: Access::default() })?;
+    qp.to_init(ConnectedInit { port: 1, pkey_index: 0, access: AccessFlags::default() })?;
     qp.to_receive(&ReadyToReceive {
         path,
         mtu,
@@ -117,7 +117,7 @@ fn complete<T: Transport>(qp: &QueuePair<T>, want: u64, seen: &mut LastResponse)
             std::thread::yield_now();
         }
         for completion in seen.batch.iter() {
-            ensure!(completion.status == Status::Success, "{}", completion.status);
+            ensure!(completion.status == CompletionStatus::Success, "{}", completion.status);
             seen.ids |= completion.id;
             if completion.id == 2 {
                 seen.length = usize::try_from(completion.length)?;
@@ -150,9 +150,9 @@ fn rc(name: &str, gid: u16, rounds: u32) -> Result<()> {
         let start = clock::now();
         for round in 0..rounds {
             let pattern = vec![round.to_le_bytes()[0] ^ 0x5a; length];
-            two.post_receive(Request { id: 2, offset: SIZE, length: SIZE })?;
+            two.post_receive(WorkRequest { id: 2, offset: SIZE, length: SIZE })?;
             one.write(0, &pattern)?;
-            one.post_send(Request { id: 1, offset: 0, length }, Signal::Always)?;
+            one.post_send(WorkRequest { id: 1, offset: 0, length }, Signal::Always)?;
             let received = complete(&two, 2, &mut at_two)?;
             complete(&one, 1, &mut at_one)?;
             let mut got = vec![0; length];
@@ -162,7 +162,10 @@ fn rc(name: &str, gid: u16, rounds: u32) -> Result<()> {
         println!("{length} bytes: {rounds} good, {:?} each", start.elapsed() / rounds);
     }
     wait_for_event(&mut one, &mut two, &mut at_two)?;
-    println!("refused: {:?}", one.post_receive(Request { id: 2, offset: SIZE, length: SIZE + 1 }));
+    println!(
+        "refused: {:?}",
+        one.post_receive(WorkRequest { id: 2, offset: SIZE, length: SIZE + 1 })
+    );
     one.to_error()?;
     one.to_reset()?;
     Ok(())
@@ -176,8 +179,8 @@ fn wait_for_event(
 ) -> Result<()> {
     two.receive_queue().arm()?;
     ensure!(!two.receive_queue().wait(Deadline::after(Duration::from_millis(50)))?, "early event");
-    two.post_receive(Request { id: 2, offset: SIZE, length: SIZE })?;
-    one.post_send(Request { id: 1, offset: 0, length: 8 }, Signal::OnFailure)?;
+    two.post_receive(WorkRequest { id: 2, offset: SIZE, length: SIZE })?;
+    one.post_send(WorkRequest { id: 1, offset: 0, length: 8 }, Signal::OnFailure)?;
     ensure!(two.receive_queue().wait(Deadline::after(Duration::from_secs(2)))?, "no event");
     println!("event, {} bytes", complete(two, 2, at_two)?);
     Ok(())
@@ -199,16 +202,16 @@ fn ud(name: &str, gid: u16, rounds: u32) -> Result<()> {
     let (mut at_one, mut at_two) = (LastResponse::default(), LastResponse::default());
     let foreign = AddressHandle::new(&Domain::new(&device)?, &path)?;
     let wrong = Destination { address: &foreign, qp_num: two.number(), qkey: init.qkey };
-    let request = Request { id: 1, offset: 0, length: 8 };
+    let request = WorkRequest { id: 1, offset: 0, length: 8 };
     println!("refused: {:?}", one.post_datagram(request, Signal::Always, &wrong));
     let mine = AddressHandle::new(one.buffer().domain(), &path)?;
     let to = Destination { address: &mine, qp_num: two.number(), qkey: init.qkey };
     let start = clock::now();
     for round in 0..rounds {
         let pattern = round.to_le_bytes();
-        two.post_receive(Request { id: 2, offset: SIZE, length: SIZE })?;
+        two.post_receive(WorkRequest { id: 2, offset: SIZE, length: SIZE })?;
         one.write(0, &pattern)?;
-        one.post_datagram(Request { length: 4, ..request }, Signal::Always, &to)?;
+        one.post_datagram(WorkRequest { length: 4, ..request }, Signal::Always, &to)?;
         complete(&one, 1, &mut at_one)?;
         ensure!(complete(&two, 2, &mut at_two)? == 44, "GRH and four bytes");
         let mut got = [0; 4];
@@ -224,7 +227,7 @@ fn dead(name: &str, gid: u16) -> Result<()> {
     let (path, mtu) = to_self(&device, gid)?;
     let mut qp = QueuePair::<Reliable>::new(parts(&device, Notify::Never)?, CAPACITY)?;
     connect(&mut qp, 0xab_cdef, path, mtu)?;
-    qp.post_send(Request { id: 1, offset: 0, length: 8 }, Signal::Always)?;
+    qp.post_send(WorkRequest { id: 1, offset: 0, length: 8 }, Signal::Always)?;
     let start = clock::now();
     let answer = complete(&qp, 1, &mut LastResponse::default());
     println!("{:?} after {:?}", answer.err().map(|error| error.to_string()), start.elapsed());
@@ -235,11 +238,11 @@ fn soon() -> Deadline {
     Deadline::after(Duration::from_secs(10))
 }
 
-fn prepare(end: &mut Endpoint) -> Result<()> {
+fn prepare(end: &mut CmEndpoint) -> Result<()> {
     println!("on {} port {}", end.device().name(), end.device_port());
     let parts = parts(end.device(), Notify::Channel)?;
     let qp = end.queue_pair(parts, CAPACITY)?;
-    Ok(qp.post_receive(Request { id: 2, offset: SIZE, length: SIZE })?)
+    Ok(qp.post_receive(WorkRequest { id: 2, offset: SIZE, length: SIZE })?)
 }
 
 fn server(address: IpAddr, rounds: u32) -> Result<()> {
@@ -255,8 +258,8 @@ fn server(address: IpAddr, rounds: u32) -> Result<()> {
         let mut bytes = vec![0; length];
         qp.buffer().read(SIZE, &mut bytes)?;
         qp.write(0, &bytes)?;
-        qp.post_receive(Request { id: 2, offset: SIZE, length: SIZE })?;
-        qp.post_send(Request { id: 1, offset: 0, length }, Signal::Always)?;
+        qp.post_receive(WorkRequest { id: 2, offset: SIZE, length: SIZE })?;
+        qp.post_send(WorkRequest { id: 1, offset: 0, length }, Signal::Always)?;
         complete(qp, 1, &mut seen)?;
     }
     println!("{:?}", connection.event(soon())?);
@@ -264,7 +267,7 @@ fn server(address: IpAddr, rounds: u32) -> Result<()> {
 }
 
 fn client(address: SocketAddr, rounds: u32) -> Result<()> {
-    let mut end = Endpoint::resolve(None, address, soon())?;
+    let mut end = CmEndpoint::resolve(None, address, soon())?;
     prepare(&mut end)?;
     let start = clock::now();
     let connection = end.establish(OPTIONS, soon());
@@ -278,12 +281,12 @@ fn client(address: SocketAddr, rounds: u32) -> Result<()> {
     for round in 0..rounds {
         let qp = connection.qp();
         qp.write(0, &round.to_le_bytes())?;
-        qp.post_send(Request { id: 1, offset: 0, length: 4 }, Signal::Always)?;
+        qp.post_send(WorkRequest { id: 1, offset: 0, length: 4 }, Signal::Always)?;
         complete(qp, 3, &mut seen)?;
         let mut got = [0; 4];
         qp.buffer().read(SIZE, &mut got)?;
         ensure!(got == round.to_le_bytes(), "wrong bytes in round {round}");
-        qp.post_receive(Request { id: 2, offset: SIZE, length: SIZE })?;
+        qp.post_receive(WorkRequest { id: 2, offset: SIZE, length: SIZE })?;
     }
     println!("{rounds} round trips good, {:?} each", start.elapsed() / rounds);
     let answer: Result<(), CmError> = connection.disconnect(soon());

@@ -66,12 +66,12 @@ pub use nonce::Nonce;
 pub use pipe::{Exit, Output, Pipe};
 pub use shell::Shell;
 pub use site::{Site, SitePaths};
-pub use ssh::{Limits, cancelled};
+pub use ssh::{SshTimeouts, cancelled};
 pub use ssh_program::SshCall;
 pub use ssh_session::SshSession;
 pub use target::{
-    AddressFamily, Credentials, HostKeyPolicy, Resolver, Route, SshClient, SshConfig,
-    SshConfigCache, Target,
+    AddressFamily, Credentials, HostKeyPolicy, Resolver, SshClient, SshConfig, SshConfigCache,
+    SshRoute, Target,
 };
 pub use upload::{Program, Uploaded};
 pub use watchdog::{Guard, Watchdog};

@@ -10,7 +10,7 @@ pub mod limits;
 mod lines;
 mod message;
 
-pub use delta::{Change, Misfit};
+pub use delta::{Misfit, TextDelta};
 pub use frame::{FRAME_LIMIT, FrameReader, FrameWriter, WireError};
 pub use greeting::{Greeting, GreetingError, GreetingReader, Started};
 pub use lines::{

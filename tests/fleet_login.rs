@@ -13,7 +13,7 @@ use std::time::Duration;
 use hostile::Kind;
 use rdmactl::clock::{self, Deadline};
 use rdmactl::fleet::{
-    Access as _, Connector, Host, HostKeyPolicy, Limits, Resolver, SshCall, SshClient, Target,
+    Access as _, Connector, Host, HostKeyPolicy, Resolver, SshCall, SshClient, SshTimeouts, Target,
     Watchdog, fan_out,
 };
 use rdmactl::model::{HostFailure, Reason};
@@ -419,7 +419,7 @@ fn a_cancelled_run_ends_at_once() {
     let server = Sshd::start();
     let port = hostile::start(Kind::Silent, &server.address);
     let watchdog = Watchdog::start().unwrap();
-    let connector = Connector::new(watchdog.clone(), Limits::default());
+    let connector = Connector::new(watchdog.clone(), SshTimeouts::default());
     let session = connector.connect(&server.target(), seconds(60)).unwrap();
     let pipe = session.exec("sleep 60", seconds(5)).unwrap();
     let silent = Target { port, ..server.target() };

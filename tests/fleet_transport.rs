@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rdmactl::clock::Deadline;
 use rdmactl::fleet::{
-    Access as _, Connector, Host, Limits, SshClient, SshSession, Target, Watchdog,
+    Access as _, Connector, Host, SshClient, SshSession, SshTimeouts, Target, Watchdog,
 };
 use rdmactl::model::{HostFailure, Reason};
 use rustix::process::{Pid, Signal, kill_process};
@@ -192,7 +192,7 @@ fn a_host_that_closes_at_first_is_tried_again_by_the_program_too() {
 fn a_cancelled_run_ends_the_program_at_once() {
     let server = Sshd::start();
     let watchdog = Watchdog::start().unwrap();
-    let connector = Connector::new(watchdog.clone(), Limits::default());
+    let connector = Connector::new(watchdog.clone(), SshTimeouts::default());
     let session = connector.connect(&by_program(&server, ""), seconds(60)).unwrap();
     let pipe = session.exec("sleep 60", seconds(5)).unwrap();
     watchdog.cancel();

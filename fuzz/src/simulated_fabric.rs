@@ -2,7 +2,7 @@
 
 use rdmactl::fleet::HostSet;
 use rdmactl::model::ping::Code;
-use rdmactl::ping::fabric::Fabric;
+use rdmactl::ping::fabric::SimulatedFabric;
 use rdmactl::ping::simulation;
 use rdmactl::render::{render_findings, render_matrix};
 
@@ -16,7 +16,7 @@ pub fn run(data: &[u8]) {
         Ok(set) => Ok(set.iter().map(ToString::to_string).collect()),
         Err(error) => Err(error.to_string()),
     };
-    let fabric = match Fabric::parse(text, &expand) {
+    let fabric = match SimulatedFabric::parse(text, &expand) {
         Ok(fabric) => fabric,
         Err(error) => {
             let lines = text.lines().count();
@@ -26,7 +26,10 @@ pub fn run(data: &[u8]) {
         }
     };
     let (hosts, rails) = (fabric.hosts().len(), fabric.rails());
-    assert!((1..=Fabric::MAX_HOSTS).contains(&hosts) && (1..=Fabric::MAX_RAILS).contains(&rails));
+    assert!(
+        (1..=SimulatedFabric::MAX_HOSTS).contains(&hosts)
+            && (1..=SimulatedFabric::MAX_RAILS).contains(&rails)
+    );
     if hosts > 20 || rails > 2 {
         return;
     }

@@ -15,7 +15,7 @@ use crate::clock::{self, Deadline};
 use crate::collect::host_report;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    AgentStarter, CleanupFailure, Connector, Host, HostReader, Limits, ReachedHost, Resolver,
+    AgentStarter, CleanupFailure, Connector, Host, HostReader, ReachedHost, Resolver, SshTimeouts,
     StartNotice, UploadPolicy, Watchdog, allow_descriptors, fan_out,
 };
 use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Via};
@@ -63,9 +63,9 @@ pub(super) fn agent_starter_beside_screen(
 }
 
 /// Returns the limits of one connection. A longer --timeout also gives the login more time.
-fn limits(global: &Global) -> Limits {
-    let usual = Limits::default();
-    Limits { login: usual.login.max(global.timeout), ..usual }
+fn limits(global: &Global) -> SshTimeouts {
+    let usual = SshTimeouts::default();
+    SshTimeouts { login: usual.login.max(global.timeout), ..usual }
 }
 
 fn new_starter(

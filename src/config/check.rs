@@ -109,7 +109,7 @@ impl SettingKind {
                 HostSet::find(text, &AcceptAllHosts).map(drop).map_err(|error| ValueError {
                     what: format!("invalid host set {}: {}", quoted(text), error.message()),
                     offset: error.column() - 1,
-                })?
+                })?;
             }
             Self::SshOptions => return parse_ssh_option(text).map(Some).map_err(ValueError::new),
             Self::Columns(listing) => is_column(listing, text)?,

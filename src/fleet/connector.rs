@@ -13,7 +13,7 @@ use super::client_choice;
 use super::jump_hosts::JumpHosts;
 use super::key_unlocker::KeyUnlocker;
 use super::known_hosts::{AcceptedKeys, KnownHosts};
-use super::ssh::{self, Limits, Login, LoginStage, fault};
+use super::ssh::{self, Login, LoginStage, SshTimeouts, fault};
 use super::ssh_program::{Master, NewMaster, PROGRAM_LOGIN, SocketDirectory};
 use super::ssh_session::SshSession;
 use super::target::{SshClient, Target};
@@ -25,7 +25,7 @@ use crate::model::{HostFailure, Reason};
 #[derive(Debug, Clone)]
 pub struct Connector {
     watchdog: Watchdog,
-    limits: Limits,
+    limits: SshTimeouts,
     known_hosts: Arc<Mutex<HashMap<Vec<PathBuf>, Arc<KnownHosts>>>>,
     accepted: Arc<AcceptedKeys>,
     sockets: Arc<SocketDirectory>,
@@ -38,7 +38,7 @@ impl Connector {
     /// Creates a connector. The watchdog watches its sockets, and cancelling the watchdog ends
     /// all connections.
     #[must_use]
-    pub fn new(watchdog: Watchdog, limits: Limits) -> Self {
+    pub fn new(watchdog: Watchdog, limits: SshTimeouts) -> Self {
         let sockets = Arc::<SocketDirectory>::default();
         let jumps = JumpHosts::new(watchdog.clone(), limits, Arc::clone(&sockets));
         let unlock = Some(Arc::new(KeyUnlocker::new(Arc::clone(&sockets), watchdog.clone())));

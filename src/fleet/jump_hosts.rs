@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::ssh::{Limits, fault};
+use super::ssh::{SshTimeouts, fault};
 use super::ssh_program::{Master, NewMaster, SocketDirectory, SshCall};
 use super::watchdog::Watchdog;
 use crate::clock::Deadline;
@@ -18,7 +18,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct JumpHosts {
     watchdog: Watchdog,
-    limits: Limits,
+    limits: SshTimeouts,
     sockets: Arc<SocketDirectory>,
     hosts: Mutex<HashMap<SshCall, Arc<JumpHost>>>,
 }
@@ -47,7 +47,11 @@ impl JumpHost {
 }
 
 impl JumpHosts {
-    pub(super) fn new(watchdog: Watchdog, limits: Limits, sockets: Arc<SocketDirectory>) -> Self {
+    pub(super) fn new(
+        watchdog: Watchdog,
+        limits: SshTimeouts,
+        sockets: Arc<SocketDirectory>,
+    ) -> Self {
         Self { watchdog, limits, sockets, hosts: Mutex::default() }
     }
 

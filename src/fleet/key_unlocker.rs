@@ -17,7 +17,7 @@ use super::Pipe;
 use super::local::{self, query_tool};
 use super::ssh::identity;
 use super::ssh_program::SocketDirectory;
-use super::target::{Route, SshClient, Target};
+use super::target::{SshClient, SshRoute, Target};
 use super::watchdog::Watchdog;
 use crate::clock::{self, Deadline};
 
@@ -85,7 +85,7 @@ impl KeyUnlocker {
                 call.agent = Some(socket.clone());
             }
             // The jump host most likely takes the same key.
-            if let Route::Jump(jump) = &mut target.route {
+            if let SshRoute::Jump(jump) = &mut target.route {
                 jump.agent = Some(socket.clone());
             }
             target.agent = Some(socket);

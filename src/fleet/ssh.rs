@@ -41,14 +41,14 @@ const GRACE: Duration = Duration::from_millis(300);
 
 /// Timeouts of the steps of a new connection. The deadline of the host also limits each step.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct SshTimeouts {
     /// Timeout of one TCP connection. `ConnectTimeout` of the configuration replaces it.
     pub connect: Duration,
     /// Timeout from the TCP connection to the end of authentication.
     pub login: Duration,
 }
 
-impl Default for Limits {
+impl Default for SshTimeouts {
     fn default() -> Self {
         Self { connect: Duration::from_secs(5), login: Duration::from_secs(10) }
     }

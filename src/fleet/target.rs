@@ -22,7 +22,7 @@ use crate::model::{HostFailure, Reason};
 
 pub use config_cache::SshConfigCache;
 pub use credentials::Credentials;
-pub use route::Route;
+pub use route::SshRoute;
 pub use ssh_config::SshConfig;
 
 /// Timeout for `ssh -G`. It needs no network, so that a longer run means that it hangs.
@@ -85,7 +85,7 @@ pub struct Target {
     /// Address families that may be used.
     pub family: AddressFamily,
     /// Route to the host.
-    pub route: Route,
+    pub route: SshRoute,
     /// SSH client for the host.
     pub client: SshClient,
     /// Options of the configuration for logins that only the `ssh` program supports.
@@ -191,7 +191,7 @@ impl Resolver {
             host_key_alias: None,
             connect_timeout: None,
             family: AddressFamily::Any,
-            route: Route::Direct,
+            route: SshRoute::Direct,
             client: SshClient::BuiltIn,
             other_logins: Vec::new(),
             algorithms: Algorithms::default(),

@@ -16,11 +16,11 @@ use crate::model::probe::{
     StepError, Streaming, Throughput,
 };
 use crate::model::{GidValue, KnownFix};
-use crate::sys::cm::{ConnectOptions, Connection, Endpoint, Listener, Proof};
+use crate::sys::cm::{CmConnection, CmEndpoint, ConnectOptions, ConnectionProof, Listener};
 use crate::sys::verbs::{
-    Access, Buffer, Capacity, CompletionQueue, Connected, ConnectedInit, Device, Domain, Grh,
+    AccessFlags, Buffer, Capacity, CompletionQueue, Connected, ConnectedInit, Device, Domain, Grh,
     LocalRoute, Mtu, Notify, Parts, Path, PortAttr, QueuePair, ReadyToReceive, ReadyToSend,
-    Reliable, Target, Unreliable, UnreliableReady, VerbsError,
+    Reliable, RemoteAddress, Unreliable, UnreliableReady, VerbsError,
 };
 
 /// Minimum RNR NAK timer: 0.64 ms, by the table of IBA 9.7.5.2.8.
@@ -53,7 +53,7 @@ pub(super) struct ConnectedEnd {
 enum QueuePairKind {
     Relay(Box<QueuePair<Reliable>>),
     Unreliable(Box<QueuePair<Unreliable>>),
-    Cm(Box<Connection>),
+    Cm(Box<CmConnection>),
 }
 
 impl OpenEnd {
@@ -183,7 +183,7 @@ impl OpenEnd {
                 let local = self.opening.tcp_address.map(|a| SocketAddr::new(a.ip(), 0));
                 let [listener, client] = proofs(&self.opening)?;
                 let fail = |error| cm_error(Stage::Connect, &error);
-                let end = Endpoint::resolve(local, remote, deadline).map_err(fail)?;
+                let end = CmEndpoint::resolve(local, remote, deadline).map_err(fail)?;
                 let options = options(to.retries, client, listener);
                 QueuePairKind::Cm(establish(end, &self.opening, options, deadline)?)
             }
@@ -246,11 +246,11 @@ fn serve<T: Connected>(
 }
 
 fn establish(
-    mut end: Endpoint,
+    mut end: CmEndpoint,
     opening: &Opening,
     options: ConnectOptions,
     deadline: Deadline,
-) -> Result<Box<Connection>, StepError> {
+) -> Result<Box<CmConnection>, StepError> {
     let fail = |error| cm_error(Stage::Connect, &error);
     let parts =
         parts(end.device(), opening).map_err(|error| verbs_error(Stage::Connect, &error))?;
@@ -260,7 +260,7 @@ fn establish(
 }
 
 /// Returns the proof of the listening end and the proof of the connecting end.
-fn proofs(opening: &Opening) -> Result<[Proof; 2], StepError> {
+fn proofs(opening: &Opening) -> Result<[ConnectionProof; 2], StepError> {
     let proof = opening.proof.ok_or_else(|| StepError {
         detail: "an rdma_cm connection was requested without the numbers of the pair".into(),
         ..StepError::new(Stage::Connect, Cause::Order)
@@ -268,7 +268,7 @@ fn proofs(opening: &Opening) -> Result<[Proof; 2], StepError> {
     Ok(proof.map(u64::to_le_bytes))
 }
 
-fn options(retries: u8, proof: Proof, proof_of_peer: Proof) -> ConnectOptions {
+fn options(retries: u8, proof: ConnectionProof, proof_of_peer: ConnectionProof) -> ConnectOptions {
     ConnectOptions { retry_count: retries, rnr_retry: retries, proof, proof_of_peer }
 }
 
@@ -294,9 +294,9 @@ fn prepare<T: Connected>(qp: &mut QueuePair<T>, purpose: Purpose) -> Result<(), 
 
 /// Returns the access rights of the peer. Only the target of a stream lets the peer write to its
 /// memory.
-fn access(opening: &Opening) -> Access {
+fn access(opening: &Opening) -> AccessFlags {
     let is_written = opening.purpose == Purpose::Stream && opening.role == Role::Target;
-    Access { remote_read: false, remote_write: is_written }
+    AccessFlags { remote_read: false, remote_write: is_written }
 }
 
 fn capacity(purpose: Purpose) -> Capacity {
@@ -331,11 +331,11 @@ fn path(opening: &Opening, port: &PortAttr, gid: GidValue, lid: u16) -> Path {
     // EFA reports no link layer, and finds the peer by its GID alone (`efa_create_ah`,
     // efa_verbs.c).
     let target = if port.is_ethernet() || opening.method == Method::Datagrams {
-        Target::Grh(grh)
+        RemoteAddress::Grh(grh)
     } else if port.needs_grh() {
-        Target::LidWithGrh(route, grh)
+        RemoteAddress::LidWithGrh(route, grh)
     } else {
-        Target::Lid(route)
+        RemoteAddress::Lid(route)
     };
     Path { port: opening.port, service_level: opening.service_level, target }
 }

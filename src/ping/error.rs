@@ -4,8 +4,8 @@ use super::memory_limit;
 use crate::model::probe::{Cause, Stage, StepError};
 use crate::source::fixes;
 use crate::sys::Errno;
-use crate::sys::cm::{CmError, EventKind, EventStatus, Step};
-use crate::sys::verbs::{Operation, VerbsError};
+use crate::sys::cm::{CmError, CmStep, EventKind, EventStatus};
+use crate::sys::verbs::{VerbsError, VerbsOperation};
 
 /// Returns a verbs error as the result of a step. The table of all errors is docs/errors.tsv.
 pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
@@ -21,7 +21,7 @@ fn verbs_error_of(stage: Stage, error: &VerbsError, is_limited: bool) -> StepErr
         // A device file can outlive its device (`ib_uverbs_open`).
         VerbsError::NoSuchDevice { .. }
         | VerbsError::Call {
-            operation: Operation::Open,
+            operation: VerbsOperation::Open,
             errno: Errno::NO_DEVICE | Errno::NO_SUCH_ADDRESS,
             ..
         } => Cause::DeviceGone,
@@ -43,19 +43,21 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
         CmError::Verbs(error) => verbs_error(stage, error).cause,
         _ if error.is_rejected() => Cause::Refused,
         // This step waits only for ARP or neighbor discovery.
-        CmError::TimedOut { step: Step::ResolveAddress, .. } => errno(&Errno::TIMED_OUT),
+        CmError::TimedOut { step: CmStep::ResolveAddress, .. } => errno(&Errno::TIMED_OUT),
         // librdmacm reports a missing device file with this errno.
-        CmError::Call { step: Step::Start, errno: Errno::NO_DEVICE, .. } => errno(&Errno::NO_ENTRY),
-        CmError::Call { step: Step::Connect, errno: Errno::RESET, .. } => Cause::Refused,
+        CmError::Call { step: CmStep::Start, errno: Errno::NO_DEVICE, .. } => {
+            errno(&Errno::NO_ENTRY)
+        }
+        CmError::Call { step: CmStep::Connect, errno: Errno::RESET, .. } => Cause::Refused,
         // This call waits for the TCP connection of iWARP. EHOSTUNREACH: ARP got no reply;
         // ETIMEDOUT: the connection got no reply.
-        CmError::Call { step: Step::Connect, errno: Errno::HOST_UNREACHABLE, .. } => {
+        CmError::Call { step: CmStep::Connect, errno: Errno::HOST_UNREACHABLE, .. } => {
             errno(&Errno::TIMED_OUT)
         }
         // Treated as a timeout: the peer did not reply.
         CmError::NotThePeer { .. }
         | CmError::TimedOut { .. }
-        | CmError::Call { step: Step::Connect, errno: Errno::TIMED_OUT, .. } => Cause::Timeout,
+        | CmError::Call { step: CmStep::Connect, errno: Errno::TIMED_OUT, .. } => Cause::Timeout,
         CmError::Call { errno: code, .. } => errno(code),
         CmError::Event { event, .. } => match (event.kind, event.status) {
             (EventKind::RouteError, _) => Cause::NoRoute,
@@ -78,10 +80,10 @@ mod table;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::cm::Event;
+    use crate::sys::cm::CmEvent;
 
-    fn cause(step: Step, kind: EventKind, status: EventStatus) -> Cause {
-        let event = Event { kind, status };
+    fn cause(step: CmStep, kind: EventKind, status: EventStatus) -> Cause {
+        let event = CmEvent { kind, status };
         let error = CmError::Event { step, object: "10.0.0.2:5000".into(), event };
         let told = cm_error(Stage::Connect, &error);
         assert!(told.detail.contains("10.0.0.2:5000"), "{}", told.detail);
@@ -108,24 +110,24 @@ mod tests {
         let timed_out = Cause::Errno("ETIMEDOUT".into());
         let failed = EventStatus::Failed;
         for (step, kind, status, wanted) in [
-            (Step::ResolveAddress, EventKind::AddressError, failed(Errno::TIMED_OUT), timed_out),
+            (CmStep::ResolveAddress, EventKind::AddressError, failed(Errno::TIMED_OUT), timed_out),
             (
-                Step::ResolveAddress,
+                CmStep::ResolveAddress,
                 EventKind::AddressError,
                 failed(Errno::NO_DEVICE),
                 Cause::Errno("ENODEV".into()),
             ),
-            (Step::ResolveRoute, EventKind::RouteError, EventStatus::Reason(1), Cause::NoRoute),
-            (Step::Connect, EventKind::Unreachable, failed(Errno::TIMED_OUT), Cause::Timeout),
-            (Step::Connect, EventKind::ConnectError, EventStatus::Good, Cause::Timeout),
-            (Step::Connect, EventKind::Rejected, EventStatus::Reason(8), Cause::Refused),
+            (CmStep::ResolveRoute, EventKind::RouteError, EventStatus::Reason(1), Cause::NoRoute),
+            (CmStep::Connect, EventKind::Unreachable, failed(Errno::TIMED_OUT), Cause::Timeout),
+            (CmStep::Connect, EventKind::ConnectError, EventStatus::Good, Cause::Timeout),
+            (CmStep::Connect, EventKind::Rejected, EventStatus::Reason(8), Cause::Refused),
             (
-                Step::Accept,
+                CmStep::Accept,
                 EventKind::DeviceRemoval,
                 EventStatus::Good,
                 Cause::Errno("ENODEV".into()),
             ),
-            (Step::Connect, EventKind::TimewaitExit, EventStatus::Good, Cause::Order),
+            (CmStep::Connect, EventKind::TimewaitExit, EventStatus::Good, Cause::Order),
         ] {
             assert_eq!(cause(step, kind, status), wanted, "{kind:?}");
         }
@@ -135,7 +137,7 @@ mod tests {
     fn the_tcp_connection_of_iwarp_tells_a_neighbour_from_a_filter() {
         let cause = |errno| {
             let object = "10.0.0.2:5000".to_owned();
-            cm_error(Stage::Connect, &CmError::Call { step: Step::Connect, object, errno }).cause
+            cm_error(Stage::Connect, &CmError::Call { step: CmStep::Connect, object, errno }).cause
         };
         assert_eq!(cause(Errno::HOST_UNREACHABLE), Cause::Errno("ETIMEDOUT".into()));
         assert_eq!(cause(Errno::TIMED_OUT), Cause::Timeout);

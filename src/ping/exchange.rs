@@ -11,7 +11,9 @@ use super::statistics::{Samples, WarmUp};
 use super::stop_flag::StopFlag;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, Probing, RoundTrips, Stage, StepError};
-use crate::sys::verbs::{Batch, Connected, QueuePair, Request, Signal, Status, VerbsError};
+use crate::sys::verbs::{
+    Batch, CompletionStatus, Connected, QueuePair, Signal, VerbsError, WorkRequest,
+};
 pub(super) use failure::{Failure, Position};
 pub(super) use poll_wait::PollWait;
 
@@ -227,7 +229,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
             has_left.ok_or(Failure::NoCompletion)?;
         }
         self.sent = false;
-        Ok(self.qp.post_send(Request { id: SEND, offset: 0, length }, Signal::Always)?)
+        Ok(self.qp.post_send(WorkRequest { id: SEND, offset: 0, length }, Signal::Always)?)
     }
 
     /// Waits for the reply of the peer. If none arrives, waits for the status of the request.
@@ -248,7 +250,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
             return Ok(());
         }
         for completion in self.batch.iter() {
-            if completion.status != Status::Success {
+            if completion.status != CompletionStatus::Success {
                 return Err(Failure::Completion(completion.status));
             }
             if completion.id == SEND {
@@ -268,7 +270,7 @@ fn slot_offset(slot: usize) -> usize {
 }
 
 fn post_receive<T: Connected>(qp: &mut QueuePair<T>, slot: usize) -> Result<(), VerbsError> {
-    qp.post_receive(Request { id: slot as u64, offset: slot_offset(slot), length: LARGEST })
+    qp.post_receive(WorkRequest { id: slot as u64, offset: slot_offset(slot), length: LARGEST })
 }
 
 fn bytes(size: u32) -> usize {

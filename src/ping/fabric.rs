@@ -16,7 +16,7 @@ use crate::model::ping::{Cell, Side, Topology};
 
 /// Measurement of a pair. Each pass has its own noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pass {
+pub enum MeasurementPass {
     /// First attempt.
     First,
     /// Second attempt of a pair that failed.
@@ -25,7 +25,7 @@ pub enum Pass {
     Retest,
 }
 
-impl Pass {
+impl MeasurementPass {
     /// Returns the factor of the noise. The median of five times the samples varies less, by the
     /// square root of five.
     fn share_of_noise(self) -> f64 {
@@ -35,7 +35,7 @@ impl Pass {
 
 /// Simulated fabric, which a file describes.
 #[derive(Debug, Clone)]
-pub struct Fabric {
+pub struct SimulatedFabric {
     /// Names of the hosts.
     hosts: Vec<String>,
     rails: usize,
@@ -123,7 +123,7 @@ const MESSAGES: f64 = 1_012.0;
 /// Number of times that an adapter sends a packet before it gives up.
 const ATTEMPTS: i32 = 4;
 
-impl Fabric {
+impl SimulatedFabric {
     /// Largest number of hosts; the pairs of more hosts take gigabytes.
     pub const MAX_HOSTS: usize = 4_096;
 
@@ -166,7 +166,7 @@ impl Fabric {
     ///
     /// # Errors
     /// The first failure that the probe finds.
-    pub fn probe(&self, cell: Cell, pass: Pass) -> Result<u64, Symptom> {
+    pub fn probe(&self, cell: Cell, pass: MeasurementPass) -> Result<u64, Symptom> {
         let Cell { rail, source, target } = cell;
         let (from, to) =
             (&self.at_host[source * self.rails + rail], &self.at_host[target * self.rails + rail]);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use super::fabric::{Fabric, Pass, Symptom};
+use super::fabric::{MeasurementPass, SimulatedFabric, Symptom};
 use super::plan::{Plan, Tally};
 use crate::analyse::mtu::{self, UsedPort};
 use crate::analyse::outliers;
@@ -30,7 +30,7 @@ const MAX_HOSTS_IN_CELLS: usize = 1_024;
 #[derive(Debug)]
 pub struct Simulation<'a> {
     /// Simulated fabric.
-    pub fabric: &'a Fabric,
+    pub fabric: &'a SimulatedFabric,
     /// Path of the file.
     pub file: &'a str,
     /// Pairs to run.
@@ -51,7 +51,7 @@ impl Simulation<'_> {
 
 /// Runs every ordered pair of a fabric on every rail; `file` is the path of its file.
 #[must_use]
-pub fn run(fabric: &Fabric, file: &str) -> PingReport {
+pub fn run(fabric: &SimulatedFabric, file: &str) -> PingReport {
     let plan = Plan::all(fabric.hosts().len());
     let rounds = plan.rounds();
     Simulation { fabric, file, plan: &plan, rounds, with_cells: false }.run()
@@ -59,7 +59,7 @@ pub fn run(fabric: &Fabric, file: &str) -> PingReport {
 
 /// State of a run.
 struct Run<'a> {
-    fabric: &'a Fabric,
+    fabric: &'a SimulatedFabric,
     grid: Grid,
     /// Pairs whose second attempt counts.
     tried_again: BTreeSet<Cell>,
@@ -69,7 +69,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(fabric: &'a Fabric) -> Self {
+    fn new(fabric: &'a SimulatedFabric) -> Self {
         let grid = Grid::new(fabric.hosts().len(), fabric.rails(), fabric.topology().cloned());
         let (tried_again, verdicts) = (BTreeSet::new(), BTreeMap::new());
         let well = verdict::judge(&fabric.evidence(Ok(1)), &UNNAMED);
@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
         for turn in (0..run.rounds).flat_map(|round| run.plan.round(round)) {
             for (source, target) in turn.ordered() {
                 for rail in 0..rails {
-                    self.probe(Cell { rail, source, target }, Pass::First);
+                    self.probe(Cell { rail, source, target }, MeasurementPass::First);
                 }
                 tally.add(source, target, rails as u64);
             }
@@ -153,14 +153,14 @@ impl<'a> Run<'a> {
         let wants = |source, target| plan.pairs().wants(source, target);
         let wanted = judgement.retest(MAX_RETESTED, &wants).into_iter();
         let again = wanted.filter_map(|cell| {
-            let ns = self.fabric.probe(cell, Pass::Retest).ok()?;
+            let ns = self.fabric.probe(cell, MeasurementPass::Retest).ok()?;
             Some((cell, u32::try_from(ns).unwrap_or(u32::MAX)))
         });
         let again = again.collect();
         judgement.confirm(&again, &wants)
     }
 
-    fn probe(&mut self, cell: Cell, pass: Pass) {
+    fn probe(&mut self, cell: Cell, pass: MeasurementPass) {
         let seen = self.fabric.probe(cell, pass);
         let code = match seen {
             Ok(_) => self.well.code,
@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
             }
             self.tried_again.extend(&again);
             for cell in again {
-                self.probe(cell, Pass::SecondAttempt);
+                self.probe(cell, MeasurementPass::SecondAttempt);
             }
             findings.push(findings_of_rail(&self.trials(rail), topology));
         }
@@ -221,7 +221,10 @@ impl<'a> Run<'a> {
     /// Returns the result of the attempt that counts.
     fn seen(&self, cell: Cell) -> Result<u64, Symptom> {
         let is_second = self.tried_again.contains(&cell);
-        self.fabric.probe(cell, if is_second { Pass::SecondAttempt } else { Pass::First })
+        self.fabric.probe(
+            cell,
+            if is_second { MeasurementPass::SecondAttempt } else { MeasurementPass::First },
+        )
     }
 
     fn pair(&self, cell: Cell) -> Pair {
@@ -229,7 +232,7 @@ impl<'a> Run<'a> {
         let evidence = self.fabric.evidence(self.seen(cell));
         let route = self.route(cell);
         let first = self.tried_again.contains(&cell).then(|| {
-            let evidence = self.fabric.evidence(self.fabric.probe(cell, Pass::First));
+            let evidence = self.fabric.evidence(self.fabric.probe(cell, MeasurementPass::First));
             verdict::judge(&evidence, &self.ends(cell, &route))
         });
         Pair {
@@ -319,7 +322,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Fabric {
+impl SimulatedFabric {
     /// Returns the evidence of a probe: for measured round trips, or for a symptom.
     fn evidence(&self, seen: Result<u64, Symptom>) -> crate::model::ping::Evidence {
         match seen {

@@ -15,7 +15,9 @@ use super::throughput::Marks;
 use crate::clock;
 use crate::model::probe::{Cause, Stage, StepError, Streaming, Throughput};
 use crate::ping::error::verbs_error;
-use crate::sys::verbs::{Batch, Connected, QueuePair, Remote, Request, Signal, Status, VerbsError};
+use crate::sys::verbs::{
+    Batch, CompletionStatus, Connected, QueuePair, Remote, Signal, VerbsError, WorkRequest,
+};
 
 /// Size of one write, in bytes.
 const BLOCK: usize = 64 << 10;
@@ -110,7 +112,7 @@ pub(super) fn prepare<T: Connected>(qp: &mut QueuePair<T>) -> Result<(), VerbsEr
 }
 
 fn post_receive<T: Connected>(qp: &mut QueuePair<T>, slot: usize) -> Result<(), VerbsError> {
-    qp.post_receive(Request { id: slot as u64, offset: RECEIVED + slot * NOTE, length: NOTE })
+    qp.post_receive(WorkRequest { id: slot as u64, offset: RECEIVED + slot * NOTE, length: NOTE })
 }
 
 /// One end of a stream.
@@ -154,7 +156,7 @@ impl<'a, T: Connected> Stream<'a, T> {
                 window = (FIRST_WINDOW.saturating_add(ended)).min(WINDOW);
             }
             while self.writes < window {
-                let block = Request { id: WRITE, offset: 0, length: BLOCK };
+                let block = WorkRequest { id: WRITE, offset: 0, length: BLOCK };
                 self.qp.post_write(block, Signal::Always, remote)?;
                 self.writes += 1;
             }
@@ -242,7 +244,7 @@ impl<'a, T: Connected> Stream<'a, T> {
             has_left.ok_or(Failure::NoCompletion)?;
         }
         self.qp.write(SENT, &note.encode())?;
-        let request = Request { id: SENT_NOTE, offset: SENT, length: NOTE };
+        let request = WorkRequest { id: SENT_NOTE, offset: SENT, length: NOTE };
         self.qp.post_send(request, Signal::Always)?;
         self.notes += 1;
         Ok(())
@@ -254,7 +256,7 @@ impl<'a, T: Connected> Stream<'a, T> {
         }
         let before = self.written;
         for completion in self.batch.iter() {
-            if completion.status != Status::Success {
+            if completion.status != CompletionStatus::Success {
                 return Err(Failure::Completion(completion.status));
             }
             match completion.id {

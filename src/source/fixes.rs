@@ -4,9 +4,9 @@
 use crate::model::{Fix, KnownFix};
 use crate::sys::Errno;
 use crate::sys::LoadError;
-use crate::sys::cm::{CmError, Step};
+use crate::sys::cm::{CmError, CmStep};
 use crate::sys::umad::UmadError;
-use crate::sys::verbs::{Operation, VerbsError};
+use crate::sys::verbs::{VerbsError, VerbsOperation};
 
 /// Returns the fix for a library that cannot be loaded; `None` if the library is installed, but
 /// the dynamic loader rejects it.
@@ -23,7 +23,7 @@ pub fn of_verbs(error: &VerbsError) -> Option<Fix> {
     match error {
         VerbsError::Load(error) => of_load(error),
         VerbsError::NoKernelSupport => Some(KnownFix::LoadUverbs.into()),
-        VerbsError::Call { operation: Operation::Open, errno: Errno::ACCESS, .. } => {
+        VerbsError::Call { operation: VerbsOperation::Open, errno: Errno::ACCESS, .. } => {
             Some(KnownFix::AllowDeviceFiles.into())
         }
         _ => None,
@@ -37,11 +37,11 @@ pub fn of_connection_manager(error: &CmError) -> Option<Fix> {
         CmError::Load(error) => of_load(error),
         CmError::Verbs(error) => of_verbs(error),
         CmError::Call {
-            step: Step::Start, errno: Errno::ACCESS | Errno::NOT_PERMITTED, ..
+            step: CmStep::Start, errno: Errno::ACCESS | Errno::NOT_PERMITTED, ..
         } => Some(KnownFix::AllowConnectionManager.into()),
-        CmError::Call { step: Step::Start, errno: Errno::NO_DEVICE | Errno::NO_ENTRY, .. } => {
-            Some(KnownFix::LoadConnectionManager.into())
-        }
+        CmError::Call {
+            step: CmStep::Start, errno: Errno::NO_DEVICE | Errno::NO_ENTRY, ..
+        } => Some(KnownFix::LoadConnectionManager.into()),
         _ => None,
     }
 }

@@ -15,8 +15,8 @@ mod event;
 mod id;
 mod listener;
 
-pub use connection::Connection;
-pub use endpoint::{ConnectOptions, Endpoint, Proof};
-pub use error::{CmError, Step};
-pub use event::{Event, EventKind, EventStatus};
+pub use connection::CmConnection;
+pub use endpoint::{CmEndpoint, ConnectOptions, ConnectionProof};
+pub use error::{CmError, CmStep};
+pub use event::{CmEvent, EventKind, EventStatus};
 pub use listener::Listener;

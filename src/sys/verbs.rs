@@ -26,17 +26,17 @@ mod queue_pair;
 mod transition;
 
 pub use crate::sys::ffi::ibv_device_attr_ex;
-pub use address::{AddressHandle, Grh, LocalRoute, Path, Target};
+pub use address::{AddressHandle, Grh, LocalRoute, Path, RemoteAddress};
 pub use attr::{CompletionCounters, DeviceAttr};
-pub use buffer::{Access, Buffer, Remote};
-pub use completion::{Batch, Completion, Opcode, Status};
+pub use buffer::{AccessFlags, Buffer, Remote};
+pub use completion::{Batch, Completion, CompletionStatus, Opcode};
 pub use completion_queue::{CompletionQueue, Notify};
 pub use device::{Device, DeviceEntry, DeviceList};
 pub use domain::Domain;
-pub use error::{Operation, VerbsError};
+pub use error::{VerbsError, VerbsOperation};
 pub use gid::{GidEntry, GidKind};
 pub use port::{Mtu, PortAttr};
-pub use post::{Destination, Request, Signal};
+pub use post::{Destination, Signal, WorkRequest};
 pub use queue_pair::{
     Addressed, Capacity, Connected, Datagram, Parts, QueuePair, Reliable, ReliableDatagram,
     Transport, Unreliable,

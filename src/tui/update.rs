@@ -52,7 +52,7 @@ impl State {
             Event::Tick => {}
             Event::Notice(notice) => self.notice = Some((self.at, notice)),
             Event::Matrix(report) => {
-                self.grid = Some(MatrixGrid::new(report, MatrixOrigin::Live(self.at)))
+                self.grid = Some(MatrixGrid::new(report, MatrixOrigin::Live(self.at)));
             }
             Event::OpenedMatrix { report, name, written_ns } => {
                 self.grid = Some(MatrixGrid::new(report, MatrixOrigin::Saved { name, written_ns }));

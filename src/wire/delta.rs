@@ -1,6 +1,6 @@
 //! Delta encoding: the changes between two reports of one agent, so that only these are sent.
 //!
-//! The module works on any text and does not parse it. The last report and its [`Change`] give
+//! The module works on any text and does not parse it. The last report and its [`TextDelta`] give
 //! the new report, equal to the byte. A text is split after its commas, which separate the values
 //! of JSON. Parsing the JSON would cost both ends many times more than the delta. Applying a
 //! delta only copies text.
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Edits that turn one text into another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Change(Vec<Splice>);
+pub struct TextDelta(Vec<Splice>);
 
 /// One edit: bytes of the old text to keep, bytes to remove after them, and the text to insert.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ const REACH: usize = 64;
 /// Number of equal pieces after which the two texts count as aligned again.
 const ALIKE: usize = 8;
 
-impl Change {
+impl TextDelta {
     /// Returns the edits that turn `old` into `new`.
     #[must_use]
     pub fn between(old: &str, new: &str) -> Self {
@@ -133,11 +133,11 @@ mod tests {
         prop::collection::vec("[ab\"äü]{0,2},{0,1}", 0..60).prop_map(|pieces| pieces.concat())
     }
 
-    fn sent(change: &Change) -> Change {
+    fn sent(change: &TextDelta) -> TextDelta {
         serde_json::from_str(&serde_json::to_string(change).unwrap()).unwrap()
     }
 
-    fn change(json: &str) -> Change {
+    fn change(json: &str) -> TextDelta {
         serde_json::from_str(json).unwrap()
     }
 
@@ -146,12 +146,12 @@ mod tests {
 
         #[test]
         fn what_is_made_of_the_old_text_and_its_change_is_the_new_one(old in text(), new in text()) {
-            prop_assert_eq!(sent(&Change::between(&old, &new)).apply(&old).unwrap(), new);
+            prop_assert_eq!(sent(&TextDelta::between(&old, &new)).apply(&old).unwrap(), new);
         }
 
         #[test]
         fn a_change_of_another_text_never_panics(old in text(), new in text(), other in text()) {
-            let _ = Change::between(&old, &new).apply(&other);
+            let _ = TextDelta::between(&old, &new).apply(&other);
         }
     }
 
@@ -164,16 +164,16 @@ mod tests {
     #[test]
     fn one_counter_is_a_small_change() {
         let [old, new] = [2, 9].map(|it| format!(r#"{{"a":[1,{it},3],"b":"x","c":{it}}}"#));
-        let change = serde_json::to_string(&Change::between(&old, &new)).unwrap();
+        let change = serde_json::to_string(&TextDelta::between(&old, &new)).unwrap();
         assert_eq!(change, r#"[[8,1,"9"],[16,1,"9"]]"#);
-        assert_eq!(Change::between(&old, &old), Change(vec![]));
+        assert_eq!(TextDelta::between(&old, &old), TextDelta(vec![]));
     }
 
     #[test]
     fn a_member_that_came_or_went_leaves_those_far_away_alone() {
         let (old, new) = (list(0..500), list((0..500).filter(|number| *number != 250)));
         for (old, new) in [(&old, &new), (&new, &old)] {
-            let change = serde_json::to_string(&Change::between(old, new)).unwrap();
+            let change = serde_json::to_string(&TextDelta::between(old, new)).unwrap();
             assert!(change.len() < 100, "{change}");
         }
     }

@@ -1,6 +1,6 @@
 //! Limits of the JSON of an agent, checked before it is parsed into values.
 //!
-//! [`Limits::check`] scans the text once. It counts values, members of each list, bytes of
+//! [`JsonLimits::check`] scans the text once. It counts values, members of each list, bytes of
 //! strings and depth, and estimates the memory of the parsed values. It does not validate the
 //! JSON: serde does so afterwards. The operator calls it for each frame, report and recording.
 //! The agent calls it for its own report.
@@ -14,7 +14,7 @@ use crate::model::{
 
 /// Limits of one JSON text.
 #[derive(Debug)]
-pub struct Limits {
+pub struct JsonLimits {
     /// Name of the text in an error.
     what: &'static str,
     /// Limit of the values in all lists and objects together. It bounds the time of parsing.
@@ -58,7 +58,7 @@ const FIRST_MEMBERS: usize = 4;
 /// The largest real hosts have 64 cards, 1,000 virtual functions and 10,000 queue pairs or
 /// connections. One host may report a whole fabric of 10,000 hosts: 10,000 nodes, some thousand
 /// switches, and 16 MiB of text.
-pub const REPORT: Limits = Limits {
+pub const REPORT: JsonLimits = JsonLimits {
     what: "report",
     // A fabric of 10,000 hosts has 1.5 million values in its 16 MiB of text.
     values: 4_000_000,
@@ -98,7 +98,7 @@ pub const REPORT: Limits = Limits {
 };
 
 /// Limits of the recording of one host. Each of its raw replies is an entry.
-pub const RECORDING: Limits = Limits {
+pub const RECORDING: JsonLimits = JsonLimits {
     what: "recording",
     values: 4_000_000,
     // A recorded file is one string.
@@ -110,7 +110,7 @@ pub const RECORDING: Limits = Limits {
 };
 
 /// Limits of a frame of either side, which has at most [`FRAME_LIMIT`](super::FRAME_LIMIT) bytes.
-pub const FRAME: Limits = Limits {
+pub const FRAME: JsonLimits = JsonLimits {
     what: "frame",
     // The largest replies of a worker have some thousand samples.
     values: 65_536,
@@ -190,7 +190,7 @@ struct Open<'limits> {
     is_behind_colon: bool,
 }
 
-impl Limits {
+impl JsonLimits {
     /// Returns the estimated memory of the values in a text, in bytes.
     ///
     /// # Errors

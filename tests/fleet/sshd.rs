@@ -16,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rdmactl::clock::Deadline;
-use rdmactl::fleet::{Connector, Host, Limits, Resolver, SshSession, Target, Watchdog};
+use rdmactl::fleet::{Connector, Host, Resolver, SshSession, SshTimeouts, Target, Watchdog};
 use rdmactl::model::HostFailure;
 use tempfile::TempDir;
 
@@ -223,7 +223,7 @@ pub(crate) fn resolve(resolver: &Resolver, host: &Host) -> Result<Target, HostFa
 }
 
 pub(crate) fn connector() -> Connector {
-    Connector::new(Watchdog::start().expect("a thread"), Limits::default())
+    Connector::new(Watchdog::start().expect("a thread"), SshTimeouts::default())
 }
 
 pub(crate) fn seconds(count: u64) -> Deadline {

@@ -1,6 +1,6 @@
 //! Delta sender: sends the changes since the last report to an operator that kept it.
 
-use crate::wire::{BASE_LIMIT, Change};
+use crate::wire::{BASE_LIMIT, TextDelta};
 
 /// Last report that was sent to an operator that requests reports repeatedly.
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl DeltaSender {
             return Ok(DeltaReply::Whole(json));
         }
         self.last = Some(json.clone());
-        let change = last.map(|last| serde_json::to_string(&Change::between(&last, &json)));
+        let change = last.map(|last| serde_json::to_string(&TextDelta::between(&last, &json)));
         Ok(match change.transpose()?.filter(|change| change.len() < json.len()) {
             Some(change) => DeltaReply::Change { base, json: change },
             None => DeltaReply::Whole(json),

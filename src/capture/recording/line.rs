@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::HostFailure;
-use crate::wire::Change;
+use crate::wire::TextDelta;
 
 /// First line of the file.
 #[derive(Serialize, Deserialize)]
@@ -35,5 +35,5 @@ pub(super) struct HostLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) report: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) change: Option<Change>,
+    pub(super) change: Option<TextDelta>,
 }

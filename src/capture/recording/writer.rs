@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::line::{Header, HostLine, MomentLine};
 use super::{HostSampleRef, SCHEMA};
 use crate::model::HostReport;
-use crate::wire::Change;
+use crate::wire::TextDelta;
 
 /// Number of samples from one whole sample to the next.
 const WHOLE_EVERY: u64 = 60;
@@ -80,7 +80,7 @@ fn line(
     if answered_ns == before.answered_ns {
         return Ok((failure != before.failure).then_some(line));
     }
-    let change = Change::between(&json(before.report)?.to_string(), &json(report)?.to_string());
+    let change = TextDelta::between(&json(before.report)?.to_string(), &json(report)?.to_string());
     Ok(Some(HostLine { change: Some(change), ..line }))
 }
 

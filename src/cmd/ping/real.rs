@@ -273,11 +273,11 @@ fn upload(global: &Global) -> UploadPolicy {
 /// Connects to the agent of one host, reads its inventory, and starts its worker.
 fn connect(place: &RunHost, starter: &AgentStarter, parts: &Parts) -> ConnectResult {
     let began = clock::now();
-    let started = match place {
+    let agent = match place {
         RunHost::Local => start_local(starter),
         RunHost::Remote(host) => starter.agent(host).map(|found| (found.what, found.deadline)),
     };
-    let (agent, deadline) = started.map_err(|failure| {
+    let (agent, deadline) = agent.map_err(|failure| {
         let failure = starter.suggest_time(failure, began.elapsed());
         not_started(failure, &place.name(), began.elapsed(), starter.timeout)
     })?;

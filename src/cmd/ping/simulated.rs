@@ -6,7 +6,7 @@ use super::selection;
 use crate::cli::{Format, Global, PingArgs};
 use crate::cmd::Advice;
 use crate::model::ping::PingReport;
-use crate::ping::fabric::Fabric;
+use crate::ping::fabric::SimulatedFabric;
 use crate::ping::plan::Plan;
 use crate::ping::simulation::Simulation;
 
@@ -31,12 +31,16 @@ pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Resu
 }
 
 /// Returns the plan for a fabric.
-pub(super) fn plan(args: &PingArgs, fabric: &Fabric) -> anyhow::Result<Plan> {
+pub(super) fn plan(args: &PingArgs, fabric: &SimulatedFabric) -> anyhow::Result<Plan> {
     let pairs = selection::pairs_among(args, fabric.hosts())?;
     selection::plan(args, pairs, fabric.topology(), SEED)
 }
 
-pub(super) fn read(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Result<Fabric> {
+pub(super) fn read(
+    global: &Global,
+    args: &PingArgs,
+    file: &Path,
+) -> anyhow::Result<SimulatedFabric> {
     if global.names_hosts() {
         return Err(Advice::error(
             "--simulate contradicts a host set",
@@ -45,7 +49,7 @@ pub(super) fn read(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Res
     }
     let fix = "use host sets in faults: fault host n[001-100] slow 1.2";
     let text = selection::text_of(file, MAX_OF_FABRIC, fix)?;
-    let parse = if args.plan { Fabric::parse_to_plan } else { Fabric::parse };
+    let parse = if args.plan { SimulatedFabric::parse_to_plan } else { SimulatedFabric::parse };
     parse(&text, &selection::expand)
         .map_err(|error| selection::error_at(file, error.line, &error.what, error.fix))
 }

@@ -12,17 +12,15 @@ use crate::source::Question;
 /// Reads the port `number`.
 pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u32) -> Port {
     let name = parent.name;
-    let place = PortPath {
-        key: format!("{name}/{number}"),
-        path: format!("{CLASS}/{name}/ports/{number}"),
-    };
-    let state = reader.value(&place.key("state"), &place.path("state"), parse_state);
+    let (key, path) = (format!("{name}/{number}"), format!("{CLASS}/{name}/ports/{number}"));
+    let port = PortPath { key, path };
+    let state = reader.value(&port.key("state"), &port.path("state"), parse_state);
     let phys_state =
-        reader.value(&place.key("phys_state"), &place.path("phys_state"), parse_phys_state);
+        reader.value(&port.key("phys_state"), &port.path("phys_state"), parse_phys_state);
     let link_layer =
-        reader.value(&place.key("link_layer"), &place.path("link_layer"), parse_link_layer);
+        reader.value(&port.key("link_layer"), &port.path("link_layer"), parse_link_layer);
     let protocol = derive_protocol(parent.node_type, link_layer, parent.driver);
-    let (rate_bps, rate_text) = read_rate(reader, &place, state);
+    let (rate_bps, rate_text) = read_rate(reader, &port, state);
     let active = rate_text.as_deref().filter(|_| rate_bps.is_some());
     let (link_width, link_speed) = active.and_then(parse_lanes).unzip();
     let has_lids = has_lids(protocol, parent.node_type, link_layer);
@@ -30,7 +28,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u3
         if !has_lids {
             return None;
         }
-        let lid = reader.value(&place.key(field), &place.path(field), parse_lid)?;
+        let lid = reader.value(&port.key(field), &port.path(field), parse_lid)?;
         // A port that no subnet manager has configured has LID 0 or 0xffff.
         (lid != 0 && lid != 0xffff).then_some(lid)
     };
@@ -40,22 +38,21 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u3
     let is_known = has_lids && protocol.is_some();
     let mut of_lids = |field: &str, file: &str| {
         let is_asked = has_details && has_lids;
-        let value =
-            is_asked.then(|| reader.value(&place.key(field), &place.path(file), parse_index));
+        let value = is_asked.then(|| reader.value(&port.key(field), &port.path(file), parse_index));
         value.flatten().filter(|_| is_known)
     };
     let (lmc, sm_sl) = (of_lids("lmc", "lid_mask_count"), of_lids("sm_sl", "sm_sl"));
-    let mask = || reader.value(&place.key("cap_mask"), &place.path("cap_mask"), parse_lid);
+    let mask = || reader.value(&port.key("cap_mask"), &port.path("cap_mask"), parse_lid);
     let cap_mask = has_details.then(mask).flatten();
     let caps = cap_mask.zip(link_layer).map(|(mask, layer)| caps::port_words(mask.into(), layer));
     let (default_roce_mode, default_roce_tos) = if has_details && !has_lids {
-        read_defaults(reader, &place, parent.name, number)
+        read_defaults(reader, &port, parent.name, number)
     } else {
         (None, None)
     };
     let before = reader.problem_count();
     let extent = Extent::of(parent);
-    let table = gid::read_table(reader, &place, protocol, link_layer, extent);
+    let table = gid::read_table(reader, &port, protocol, link_layer, extent);
     // A port without a table does not run RoCE: the further ports of MANA send raw packets only.
     let protocol = protocol.filter(|protocol| *protocol != Protocol::Roce || table.is_some());
     // If an entry is unreadable, the next one may name a VLAN or be a worse address. Then the
@@ -64,8 +61,8 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u3
     let address = gid::best_address(sound).filter(|_| protocol == Some(Protocol::Roce));
     let rate_bps = rate_bps.filter(|_| is_rate_of_link(parent, protocol, link_layer, sound));
     let first = sound.first();
-    let netdev = netdev::find(reader, parent, &place, protocol, number, first);
-    let netdev_mtu = netdev.as_deref().and_then(|netdev| read_mtu(reader, &place, netdev));
+    let netdev = netdev::find(reader, parent, &port, protocol, number, first);
+    let netdev_mtu = netdev.as_deref().and_then(|netdev| read_mtu(reader, &port, netdev));
     Port {
         number,
         state,
@@ -119,32 +116,32 @@ fn is_rate_of_link(
 }
 
 /// Reads the MTU of a network interface.
-fn read_mtu(reader: &mut Reader<'_>, place: &PortPath, netdev: &str) -> Option<u32> {
-    reader.value(&place.key("netdev_mtu"), &format!("/sys/class/net/{netdev}/mtu"), parse_index)
+fn read_mtu(reader: &mut Reader<'_>, port: &PortPath, netdev: &str) -> Option<u32> {
+    reader.value(&port.key("netdev_mtu"), &format!("/sys/class/net/{netdev}/mtu"), parse_index)
 }
 
 /// Reads the `rdma_cm` defaults of connections. The directory exists only if an administrator has
 /// made it; reading does not make it.
 fn read_defaults(
     reader: &mut Reader<'_>,
-    place: &PortPath,
+    port: &PortPath,
     device: &str,
     number: u32,
 ) -> (Option<GidKind>, Option<u32>) {
     let folder = format!("/sys/kernel/config/rdma_cm/{device}/ports/{number}");
     let (mode, tos) = ("default_roce_mode", "default_roce_tos");
     let kind = |text: &str| gid::parse_kind(text, true);
-    let mode = reader.value(&place.key(mode), &format!("{folder}/{mode}"), kind);
-    (mode, reader.value(&place.key(tos), &format!("{folder}/{tos}"), parse_index))
+    let mode = reader.value(&port.key(mode), &format!("{folder}/{mode}"), kind);
+    (mode, reader.value(&port.key(tos), &format!("{folder}/{tos}"), parse_index))
 }
 
 /// Reads the rate of an active port in bit/s, and the text of the file.
 fn read_rate(
     reader: &mut Reader<'_>,
-    place: &PortPath,
+    port: &PortPath,
     state: Option<PortState>,
 ) -> (Option<u64>, Option<String>) {
-    let (key, path) = (place.key("rate_bps"), place.path("rate"));
+    let (key, path) = (port.key("rate_bps"), port.path("rate"));
     let answer = reader.ask(&Question::File(path.clone()));
     if let Err(error) = &answer
         && error.is_invalid()

@@ -3,7 +3,7 @@
 use super::super::memory_budget::{MemoryShare, OverBudget};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::wire::limits::{OverLimit, REPORT};
-use crate::wire::{BASE_LIMIT, Change, Misfit};
+use crate::wire::{BASE_LIMIT, Misfit, TextDelta};
 
 /// Last report of an agent that is queried repeatedly, to which its deltas are applied.
 ///
@@ -80,7 +80,7 @@ impl DeltaReceiver {
         // If an error occurs below, no report is kept.
         let last = self.last.take().filter(|_| base == self.answers);
         let last = last.ok_or(DeltaError::OtherBase(base, self.answers))?;
-        let change: Change = serde_json::from_str(text)?;
+        let change: TextDelta = serde_json::from_str(text)?;
         let text = change.apply(&last)?;
         let report = report_of(&text, share)?;
         self.keep(text);

@@ -57,7 +57,7 @@ impl<'lookup> Expansion<'lookup> {
         match self.levels.last().map(|level| &level.within) {
             None => {}
             Some(AllowedTerms::Groups(source)) => {
-                group.source = group.source.or_else(|| source.clone())
+                group.source = group.source.or_else(|| source.clone());
             }
             Some(AllowedTerms::Hosts) => {
                 return Err(HostSetFault::new(

@@ -12,7 +12,7 @@ use super::{fault, tcp};
 use crate::clock::Deadline;
 use crate::fleet::jump_hosts::JumpHosts;
 use crate::fleet::ssh_program::Master;
-use crate::fleet::target::{Route, Target};
+use crate::fleet::target::{SshRoute, Target};
 use crate::fleet::watchdog::Watchdog;
 use crate::fleet::{Pipe, local};
 use crate::model::{HostFailure, Reason};
@@ -43,17 +43,17 @@ pub(super) fn open(
     deadline: Deadline,
 ) -> Result<Connection, HostFailure> {
     let helper = match &target.route {
-        Route::Direct => {
+        SshRoute::Direct => {
             let socket = tcp::dial(target, addresses, watchdog, by)?.into();
             return Ok(Connection { socket, helper: None });
         }
-        Route::Command(command) => {
+        SshRoute::Command(command) => {
             let mut shell = Command::new("/bin/sh");
             shell.arg("-c").arg(format!("exec {command}"));
             let pipe = local::spawn_leader(shell)?;
             Helper { pipe, jump: None }
         }
-        Route::Jump(call) => {
+        SshRoute::Jump(call) => {
             let name = call.host.clone();
             let at = |failure: HostFailure| HostFailure {
                 detail: format!("jump host {name}: {}", failure.detail),

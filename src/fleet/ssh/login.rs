@@ -10,12 +10,12 @@ use std::time::Duration;
 use super::connection::Helper;
 use super::pre_banner::PreBanner;
 use super::session_io::SessionIo;
-use super::{Limits, auth, connection, fault, tcp, verify};
+use super::{SshTimeouts, auth, connection, fault, tcp, verify};
 use crate::clock::Deadline;
 use crate::fleet::client_choice::{LoginFailure, MissingFeature};
 use crate::fleet::jump_hosts::JumpHosts;
 use crate::fleet::known_hosts::{AcceptedKeys, KnownHosts};
-use crate::fleet::target::Route;
+use crate::fleet::target::SshRoute;
 use crate::fleet::watchdog::Watchdog;
 use crate::fleet::{Host, Target};
 use crate::model::{HostFailure, Reason};
@@ -66,7 +66,7 @@ pub(in crate::fleet) struct Login {
     pub(in crate::fleet) accepted: Arc<AcceptedKeys>,
     pub(in crate::fleet) watchdog: Watchdog,
     pub(in crate::fleet) jumps: Arc<JumpHosts>,
-    pub(in crate::fleet) limits: Limits,
+    pub(in crate::fleet) limits: SshTimeouts,
     pub(in crate::fleet) deadline: Deadline,
     pub(in crate::fleet) stage: LoginStage,
 }
@@ -99,7 +99,7 @@ impl Login {
     pub(super) fn run(&self) -> Result<SessionIo, LoginFailure> {
         self.stage.at(Step::Resolve);
         let addresses = match self.target.route {
-            Route::Direct => tcp::resolve(&self.target)?,
+            SshRoute::Direct => tcp::resolve(&self.target)?,
             // The jump host or the proxy command resolves the name.
             _ => Vec::new(),
         };

@@ -8,7 +8,7 @@ use crate::names::shortened;
 
 /// Route of the bytes to a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Route {
+pub enum SshRoute {
     /// TCP connection of this program.
     Direct,
     /// Connection through another host, which this call reaches (`ProxyJump`).
@@ -75,15 +75,15 @@ mod tests {
             ("proxyjump ssh://u@[fe80::1]:9/", None, Some("u"), Some(9), "fe80::1"),
             ("proxyjump a,b,::1", Some("a,b"), None, None, "::1"),
         ] {
-            let Route::Jump(call) = route(jumps).unwrap() else { panic!("{jumps}") };
+            let SshRoute::Jump(call) = route(jumps).unwrap() else { panic!("{jumps}") };
             assert_eq!((call.jumps.as_deref(), call.user.as_deref()), (over, user));
             assert_eq!((call.port, call.host.as_str()), (port, host));
         }
         assert_eq!(
             route("proxycommand nc -x %% %h %p %r %n").unwrap(),
-            Route::Command("nc -x % 10.0.0.7 2222 root web".into())
+            SshRoute::Command("nc -x % 10.0.0.7 2222 root web".into())
         );
-        assert_eq!(route("proxycommand none").unwrap(), Route::Direct);
+        assert_eq!(route("proxycommand none").unwrap(), SshRoute::Direct);
     }
 
     #[test]

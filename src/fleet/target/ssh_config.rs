@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::route::{check_for_shell, jump};
 use super::tokens::{self, Tokens, UnknownToken};
-use super::{AddressFamily, Credentials, HostKeyPolicy, Route, SshClient, Target};
+use super::{AddressFamily, Credentials, HostKeyPolicy, SshClient, SshRoute, Target};
 use crate::fleet::algorithms::Algorithms;
 use crate::fleet::{Host, SshCall, client_choice};
 use crate::model::HostFailure;
@@ -80,7 +80,7 @@ impl SshConfig {
         // Paths that could not be expanded are missing in the target.
         let credentials = Credentials::look(&pending.target);
         let mut target = pending.choose_client(self, credentials);
-        if let Route::Jump(jump) = &mut target.route {
+        if let SshRoute::Jump(jump) = &mut target.route {
             jump.program.clone_from(&call.program);
             jump.config.clone_from(&call.config);
         }
@@ -124,7 +124,7 @@ impl SshConfig {
                 Some("inet6") => AddressFamily::Inet6,
                 _ => AddressFamily::Any,
             },
-            route: Route::Direct,
+            route: SshRoute::Direct,
             client: SshClient::BuiltIn,
             other_logins: Vec::new(),
             algorithms: Algorithms::of(self),
@@ -149,12 +149,12 @@ impl SshConfig {
                 check_for_shell(name)?;
             }
             match tokens.expand(command) {
-                Ok(command) => target.route = Route::Command(command),
+                Ok(command) => target.route = SshRoute::Command(command),
                 Err(UnknownToken(token)) => return Ok(Some(token)),
             }
         } else if let Some(jumps) = self.set("proxyjump") {
             match tokens.expand(jumps) {
-                Ok(jumps) => target.route = Route::Jump(jump(&jumps)),
+                Ok(jumps) => target.route = SshRoute::Jump(jump(&jumps)),
                 Err(UnknownToken(token)) => return Ok(Some(token)),
             }
         }
@@ -268,7 +268,7 @@ mod tests {
         let text = ANSWER.replace("proxyjump none", "proxyjump %r@gw-%n:%p");
         let target =
             SshConfig::parse(&text).target(&Host::named("web"), Credentials::default()).unwrap();
-        let Route::Jump(jump) = target.route else { panic!("{:?}", target.route) };
+        let SshRoute::Jump(jump) = target.route else { panic!("{:?}", target.route) };
         assert_eq!(
             (jump.user.as_deref(), &*jump.host, jump.port),
             (Some("root"), "gw-web", Some(2222))

@@ -8,9 +8,9 @@ use crate::model::probe::{Method, Opening, Stage, StepError};
 use crate::ping::error::verbs_error;
 use crate::ping::exchange::{Failure, PollWait};
 use crate::sys::verbs::{
-    self, Access, AddressHandle, Addressed, Batch, Buffer, Capacity, CompletionQueue, DatagramInit,
-    Destination, Device, Domain, Notify, Parts, Path, QueuePair, Request, Signal, Status,
-    VerbsError,
+    self, AccessFlags, AddressHandle, Addressed, Batch, Buffer, Capacity, CompletionQueue,
+    CompletionStatus, DatagramInit, Destination, Device, Domain, Notify, Parts, Path, QueuePair,
+    Signal, VerbsError, WorkRequest,
 };
 
 /// Bytes before each received datagram. The adapter writes the GRH to them, or leaves them unused
@@ -78,7 +78,7 @@ pub(super) fn open(opening: &Opening, qkey: u32) -> Result<Box<dyn DatagramEndpo
 fn parts(device: &Device) -> Result<Parts, VerbsError> {
     let depth = CAPACITY.sends + CAPACITY.receives;
     let queue = CompletionQueue::new(device, depth, Notify::Never)?;
-    let buffer = Buffer::new(&Domain::new(device)?, BUFFER, Access::default())?;
+    let buffer = Buffer::new(&Domain::new(device)?, BUFFER, AccessFlags::default())?;
     Ok(Parts { send_queue: queue.clone(), receive_queue: queue, buffer })
 }
 
@@ -144,7 +144,7 @@ impl<T: Addressed> Endpoint<T> {
         let slot = usize::try_from(self.posted % u64::from(SENDS)).unwrap_or(0);
         let offset = SENT + slot * BYTES;
         self.qp.write(offset, &datagram.encode())?;
-        let request = Request { id: FIRST_SEND + slot as u64, offset, length: BYTES };
+        let request = WorkRequest { id: FIRST_SEND + slot as u64, offset, length: BYTES };
         let to = Destination { address: to, qp_num, qkey: self.qkey };
         self.qp.post_datagram(request, Signal::Always, &to)?;
         self.posted += 1;
@@ -161,7 +161,7 @@ impl<T: Addressed> Endpoint<T> {
             return Ok(());
         }
         for completion in self.batch.iter() {
-            if completion.status != Status::Success {
+            if completion.status != CompletionStatus::Success {
                 self.broken = true;
                 return Err(Failure::Completion(completion.status));
             }
@@ -187,7 +187,7 @@ fn post_receive<T: Addressed>(
     grh: usize,
 ) -> Result<(), VerbsError> {
     let offset = slot * RECEIVE_BYTES;
-    qp.post_receive(Request { id: slot as u64, offset, length: grh + BYTES })
+    qp.post_receive(WorkRequest { id: slot as u64, offset, length: grh + BYTES })
 }
 
 #[test]

@@ -6,38 +6,38 @@ use crate::model::Protocol;
 use crate::model::ping::{Code, EndEvidence, Evidence, GidMatch, Life};
 use crate::model::probe::{Stage, StepError};
 use crate::sys::Errno;
-use crate::sys::cm::{CmError, Step};
-use crate::sys::verbs::{Operation, VerbsError};
+use crate::sys::cm::{CmError, CmStep};
+use crate::sys::verbs::{VerbsError, VerbsOperation};
 
 /// Words of the table, with the operation and the stage of the test in which it runs.
-const OPERATIONS: [(&str, Operation, Stage); 14] = [
-    ("open", Operation::Open, Stage::Open),
-    ("query-port", Operation::QueryPort, Stage::Open),
-    ("query-gid", Operation::QueryGid, Stage::Open),
-    ("query-pkey", Operation::QueryPkey, Stage::Open),
-    ("alloc-pd", Operation::AllocateDomain, Stage::Open),
-    ("reg-mr", Operation::RegisterMemory, Stage::Open),
-    ("create-channel", Operation::CreateChannel, Stage::Open),
-    ("create-cq", Operation::CreateCompletionQueue, Stage::Open),
-    ("create-qp", Operation::CreateQueuePair, Stage::Open),
-    ("create-ah", Operation::CreateAddress, Stage::Connect),
-    ("to-init", Operation::ToInit, Stage::Connect),
-    ("to-rtr", Operation::ToReceive, Stage::Connect),
-    ("to-rts", Operation::ToSend, Stage::Connect),
-    ("post-send", Operation::PostSend, Stage::Connect),
+const OPERATIONS: [(&str, VerbsOperation, Stage); 14] = [
+    ("open", VerbsOperation::Open, Stage::Open),
+    ("query-port", VerbsOperation::QueryPort, Stage::Open),
+    ("query-gid", VerbsOperation::QueryGid, Stage::Open),
+    ("query-pkey", VerbsOperation::QueryPkey, Stage::Open),
+    ("alloc-pd", VerbsOperation::AllocateDomain, Stage::Open),
+    ("reg-mr", VerbsOperation::RegisterMemory, Stage::Open),
+    ("create-channel", VerbsOperation::CreateChannel, Stage::Open),
+    ("create-cq", VerbsOperation::CreateCompletionQueue, Stage::Open),
+    ("create-qp", VerbsOperation::CreateQueuePair, Stage::Open),
+    ("create-ah", VerbsOperation::CreateAddress, Stage::Connect),
+    ("to-init", VerbsOperation::ToInit, Stage::Connect),
+    ("to-rtr", VerbsOperation::ToReceive, Stage::Connect),
+    ("to-rts", VerbsOperation::ToSend, Stage::Connect),
+    ("post-send", VerbsOperation::PostSend, Stage::Connect),
 ];
 
 /// Words and stages of the connection manager.
-const STEPS: [(&str, Step, Stage); 9] = [
-    ("cm-start", Step::Start, Stage::Open),
-    ("cm-create", Step::Create, Stage::Open),
-    ("cm-bind", Step::Bind, Stage::Open),
-    ("cm-listen", Step::Listen, Stage::Open),
-    ("cm-resolve-address", Step::ResolveAddress, Stage::Connect),
-    ("cm-resolve-route", Step::ResolveRoute, Stage::Connect),
-    ("cm-connect", Step::Connect, Stage::Connect),
-    ("cm-accept", Step::Accept, Stage::Connect),
-    ("cm-watch", Step::Watch, Stage::Connect),
+const STEPS: [(&str, CmStep, Stage); 9] = [
+    ("cm-start", CmStep::Start, Stage::Open),
+    ("cm-create", CmStep::Create, Stage::Open),
+    ("cm-bind", CmStep::Bind, Stage::Open),
+    ("cm-listen", CmStep::Listen, Stage::Open),
+    ("cm-resolve-address", CmStep::ResolveAddress, Stage::Connect),
+    ("cm-resolve-route", CmStep::ResolveRoute, Stage::Connect),
+    ("cm-connect", CmStep::Connect, Stage::Connect),
+    ("cm-accept", CmStep::Accept, Stage::Connect),
+    ("cm-watch", CmStep::Watch, Stage::Connect),
 ];
 
 fn failure(operation: &str, errno: Errno, is_limited: bool) -> StepError {

@@ -3,7 +3,7 @@
 use crate::model::probe::{Cause, StepError};
 use crate::ping::error::verbs_error;
 use crate::ping::message::Kind;
-use crate::sys::verbs::{Status, VerbsError};
+use crate::sys::verbs::{CompletionStatus, VerbsError};
 
 /// Message that an exchange is processing.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ impl Position {
 /// Reason why an exchange ended early.
 pub(in crate::ping) enum Failure {
     Verbs(VerbsError),
-    Completion(Status),
+    Completion(CompletionStatus),
     NoCompletion,
     NoReply,
     WrongBytes(String),

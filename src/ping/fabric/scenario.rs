@@ -1,4 +1,4 @@
-//! Parses the text of a [`Fabric`]: one statement per line, `#` before a comment.
+//! Parses the text of a [`SimulatedFabric`]: one statement per line, `#` before a comment.
 //!
 //! ```text
 //! hosts SET
@@ -20,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::{AtHost, Effect, Fabric, HostFault, Latencies};
+use super::{AtHost, Effect, HostFault, Latencies, SimulatedFabric};
 use crate::model::ping::{Cell, Leaf, Topology};
 use crate::ping::plan;
 
@@ -80,7 +80,7 @@ struct ParsedLines<'a> {
     faults: Vec<(usize, Vec<&'a str>)>,
 }
 
-impl Fabric {
+impl SimulatedFabric {
     /// Parses the text of a fabric; `expand` expands its host sets.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl Fabric {
     /// hosts are allowed.
     ///
     /// # Errors
-    /// As for [`Fabric::parse`], with a higher limit of hosts.
+    /// As for [`SimulatedFabric::parse`], with a higher limit of hosts.
     pub fn parse_to_plan(text: &str, expand: ExpandHosts<'_>) -> Result<Self, ScenarioError> {
         Self::parse_up_to(plan::MAX_HOSTS, text, expand)
     }
@@ -164,9 +164,11 @@ impl<'a> ParsedLines<'a> {
                 }
             }
             ("rails", [count]) => {
-                let fix =
-                    format!("write a number from 1 to {}, for example: rails 8", Fabric::MAX_RAILS);
-                self.rails = whole(count, 1..=Fabric::MAX_RAILS as u64, "rails", &fix)?;
+                let fix = format!(
+                    "write a number from 1 to {}, for example: rails 8",
+                    SimulatedFabric::MAX_RAILS
+                );
+                self.rails = whole(count, 1..=SimulatedFabric::MAX_RAILS as u64, "rails", &fix)?;
             }
             ("leaf", [name, set]) => {
                 if self.leaves.iter().any(|(known, _)| known == name) {
@@ -275,7 +277,7 @@ impl<'a> ParsedLines<'a> {
         self,
         topology: Option<Topology>,
         at: impl Fn(usize) -> At,
-    ) -> Result<Fabric, ScenarioError>
+    ) -> Result<SimulatedFabric, ScenarioError>
     where
         At: FnOnce(LineFault) -> ScenarioError,
     {
@@ -288,7 +290,7 @@ impl<'a> ParsedLines<'a> {
         let tcp_ns = self.tcp_ns as u64;
         let numbers: BTreeMap<&str, usize> =
             self.hosts.iter().enumerate().map(|(at, host)| (host.as_str(), at)).collect();
-        let mut fabric = Fabric {
+        let mut fabric = SimulatedFabric {
             hosts: self.hosts.clone(),
             rails: self.rails,
             latencies: self.latencies,
@@ -357,7 +359,7 @@ const WHERE: &str = "write fault, then host SET, transmit SET, receive SET, leaf
                      then slow 1.25, blocked, blackhole, loss 5%, mtu 1500, down, dead or hung";
 
 impl Fault<'_, '_> {
-    fn put(&self, fabric: &mut Fabric) -> ParseResult<()> {
+    fn put(&self, fabric: &mut SimulatedFabric) -> ParseResult<()> {
         match self.words {
             ["host", set, rest @ ..] => self.put_hosts(fabric, set, rest, (true, true)),
             ["transmit", set, rest @ ..] => self.put_hosts(fabric, set, rest, (true, false)),
@@ -394,7 +396,7 @@ impl Fault<'_, '_> {
 
     fn put_hosts(
         &self,
-        fabric: &mut Fabric,
+        fabric: &mut SimulatedFabric,
         set: &str,
         rest: &[&str],
         (out, back): (bool, bool),
@@ -443,7 +445,7 @@ impl Fault<'_, '_> {
 
     fn put_pair(
         &self,
-        fabric: &mut Fabric,
+        fabric: &mut SimulatedFabric,
         one: &str,
         other: &str,
         rest: &[&str],
@@ -537,7 +539,7 @@ fn whole(
     number.map_or_else(|| wrong(format!("{what} {text}"), fix), Ok)
 }
 
-fn leaf_of(fabric: &Fabric, name: &str) -> ParseResult<usize> {
+fn leaf_of(fabric: &SimulatedFabric, name: &str) -> ParseResult<usize> {
     let leaves = fabric.topology.iter().flat_map(|topology| &topology.leaves);
     let known = leaves.enumerate().find(|(_, leaf)| leaf.name == name).map(|(at, _)| at);
     known.map_or_else(

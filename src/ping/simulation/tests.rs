@@ -18,7 +18,7 @@ fn expand(set: &str) -> Result<Vec<String>, String> {
 }
 
 fn report(text: &str) -> PingReport {
-    run(&Fabric::parse(text, &expand).unwrap(), "fabric.txt")
+    run(&SimulatedFabric::parse(text, &expand).unwrap(), "fabric.txt")
 }
 
 /// Returns the text of hosts behind leaf switches of equal size.
@@ -221,12 +221,12 @@ fn who_stands_farther_away_is_not_blamed() {
             "hosts n[1-{all}]\n{far}latency same-leaf 1.6us\nlatency same-pod 2.2us\nnoise 3%\n\
              fault host n2 slow 1.5\n"
         );
-        let fabric = Fabric::parse(&text, &expand).unwrap();
+        let fabric = SimulatedFabric::parse(&text, &expand).unwrap();
         let mut grid = Grid::new(all, 1, None);
         for source in 0..all {
             for target in (0..all).filter(|&target| target != source) {
                 let cell = Cell { rail: 0, source, target };
-                grid.set(cell, Code::Ok, fabric.probe(cell, Pass::First).ok());
+                grid.set(cell, Code::Ok, fabric.probe(cell, MeasurementPass::First).ok());
             }
         }
         let found = outliers::judge(&grid);

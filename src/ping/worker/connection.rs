@@ -131,7 +131,7 @@ fn attend<W: Write>(
                 return;
             }
             Act::ExchangeDatagrams(ask) => {
-                reply(id, exchange_datagrams(&state, slot.as_deref(), &ask, &stop_flag))
+                reply(id, exchange_datagrams(&state, slot.as_deref(), &ask, &stop_flag));
             }
             act => {
                 let (next, result) = perform(state, act, &from, &stop_flag);

@@ -6,8 +6,8 @@ use std::ptr::{self, NonNull};
 use std::sync::{Mutex, PoisonError};
 
 use super::calls::Calls;
-use super::error::{CmError, Step};
-use super::event::{Event, EventKind, EventStatus};
+use super::error::{CmError, CmStep};
+use super::event::{CmEvent, EventKind, EventStatus};
 use crate::clock::Deadline;
 use crate::sys::device_file;
 use crate::sys::errno::Errno;
@@ -22,7 +22,7 @@ pub(super) struct Channel {
 
 /// An event after it was taken and acknowledged.
 pub(super) struct Taken {
-    pub(super) event: Event,
+    pub(super) event: CmEvent,
     /// Id of a peer's request, which no value owns yet. Null for every other event.
     pub(super) request: *mut ffi::rdma_cm_id,
     /// Private data of the peer: of its request, or of its reply to our request. On InfiniBand
@@ -33,8 +33,11 @@ pub(super) struct Taken {
 impl Channel {
     pub(super) fn new() -> Result<Self, CmError> {
         let calls = Calls::get()?;
-        let failed =
-            |errno| CmError::Call { step: Step::Start, object: "of the kernel".to_owned(), errno };
+        let failed = |errno| CmError::Call {
+            step: CmStep::Start,
+            object: "of the kernel".to_owned(),
+            errno,
+        };
         // SAFETY: the function has no precondition.
         let raw = unsafe { (calls.rdma_create_event_channel)() };
         let raw = NonNull::new(raw)
@@ -93,7 +96,7 @@ impl Channel {
         // SAFETY: a taken event is readable until it is acknowledged.
         let fields = unsafe { raw.read() };
         let kind = EventKind::from_code(fields.event);
-        let event = Event { kind, status: EventStatus::from_code(fields.status) };
+        let event = CmEvent { kind, status: EventStatus::from_code(fields.status) };
         let private_data = match kind {
             EventKind::ConnectRequest | EventKind::Established => {
                 // SAFETY: these events carry the parameters of a reliable connection.

@@ -3,20 +3,20 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::error::{CmError, Step};
-use super::event::{Event, EventKind};
+use super::error::{CmError, CmStep};
+use super::event::{CmEvent, EventKind};
 use super::id::Id;
 use crate::clock::Deadline;
 use crate::sys::verbs::{QueuePair, Reliable};
 
-/// A connection with its queue pair. If it is dropped without [`Connection::disconnect`], the
+/// A connection with its queue pair. If it is dropped without [`CmConnection::disconnect`], the
 /// kernel notifies the peer.
-pub struct Connection {
+pub struct CmConnection {
     qp: QueuePair<Reliable>,
     id: Arc<Id>,
 }
 
-impl Connection {
+impl CmConnection {
     pub(super) fn new(qp: QueuePair<Reliable>, id: Arc<Id>) -> Self {
         Self { qp, id }
     }
@@ -28,18 +28,18 @@ impl Connection {
 
     /// Waits for an event, for example the end of the connection. Returns `None` if the deadline
     /// passes first.
-    pub fn event(&mut self, deadline: Deadline) -> Result<Option<Event>, CmError> {
-        Ok(self.id.next(Step::Watch, deadline)?.map(|taken| taken.event))
+    pub fn event(&mut self, deadline: Deadline) -> Result<Option<CmEvent>, CmError> {
+        Ok(self.id.next(CmStep::Watch, deadline)?.map(|taken| taken.event))
     }
 
     /// Ends the connection, and waits for the kernel's confirmation.
     pub fn disconnect(self, deadline: Deadline) -> Result<(), CmError> {
         self.id.disconnect()?;
-        self.id.expect(Step::Disconnect, EventKind::Disconnected, deadline).map(drop)
+        self.id.expect(CmStep::Disconnect, EventKind::Disconnected, deadline).map(drop)
     }
 }
 
-impl fmt::Debug for Connection {
+impl fmt::Debug for CmConnection {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Connection({}, {:?})", self.id.object, self.qp)
     }

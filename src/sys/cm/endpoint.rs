@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::connection::Connection;
-use super::error::{CmError, Step};
+use super::connection::CmConnection;
+use super::error::{CmError, CmStep};
 use super::event::EventKind;
 use super::id::{Id, QueuePairOf};
 use crate::clock::Deadline;
@@ -14,7 +14,7 @@ use crate::sys::verbs::{Capacity, Device, Maker, Parts, QueuePair, Reliable};
 
 /// One end of a connection that is not yet established. It has a device, and can get a queue
 /// pair.
-pub struct Endpoint {
+pub struct CmEndpoint {
     id: Arc<Id>,
     device: Device,
     side: Side,
@@ -32,7 +32,7 @@ enum Side {
 pub(super) const PROOF: u8 = 8;
 
 /// Private data with which one end of a connection proves that it is the requested peer.
-pub type Proof = [u8; PROOF as usize];
+pub type ConnectionProof = [u8; PROOF as usize];
 
 /// Options of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,18 +42,18 @@ pub struct ConnectOptions {
     /// Retries after "receiver not ready"; 7 means forever. iWARP ignores it.
     pub rnr_retry: u8,
     /// Proof that this end sends.
-    pub proof: Proof,
+    pub proof: ConnectionProof,
     /// Proof that the listening end must send. The listening end compares the proof of its peer
     /// earlier, in `Listener::next`.
-    pub proof_of_peer: Proof,
+    pub proof_of_peer: ConnectionProof,
 }
 
 /// True if the private data begin with the proof.
-pub(super) fn proves(private_data: &[u8], proof: Proof) -> bool {
+pub(super) fn proves(private_data: &[u8], proof: ConnectionProof) -> bool {
     private_data.starts_with(&proof)
 }
 
-impl Endpoint {
+impl CmEndpoint {
     /// Resolves the device and the route to a listening peer. Uses the address `local`, or the
     /// one that the kernel's routes choose.
     pub fn resolve(
@@ -115,7 +115,7 @@ impl Endpoint {
         self,
         options: ConnectOptions,
         deadline: Deadline,
-    ) -> Result<Connection, CmError> {
+    ) -> Result<CmConnection, CmError> {
         let step = self.step();
         let qp = self.qp.ok_or_else(|| self.id.error(step, Errno::INVALID))?;
         match self.side {
@@ -126,18 +126,18 @@ impl Endpoint {
         if self.side == Side::Here && !proves(&private_data, options.proof_of_peer) {
             return Err(CmError::NotThePeer { object: self.id.object.clone() });
         }
-        Ok(Connection::new(qp, self.id))
+        Ok(CmConnection::new(qp, self.id))
     }
 
-    fn step(&self) -> Step {
+    fn step(&self) -> CmStep {
         match self.side {
-            Side::Here => Step::Connect,
-            Side::Peer => Step::Accept,
+            Side::Here => CmStep::Connect,
+            Side::Peer => CmStep::Accept,
         }
     }
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for CmEndpoint {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Endpoint({})", self.id.object)
     }

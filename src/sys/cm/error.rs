@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::event::{Event, EventKind};
+use super::event::{CmEvent, EventKind};
 use crate::sys::dl::LoadError;
 use crate::sys::errno::Errno;
 use crate::sys::verbs::VerbsError;
@@ -20,7 +20,7 @@ pub enum CmError {
     #[error("cannot {step} {object}: {errno}")]
     Call {
         /// Failed step.
-        step: Step,
+        step: CmStep,
         /// Address or object of the step.
         object: String,
         /// Error of the library or the kernel.
@@ -30,11 +30,11 @@ pub enum CmError {
     #[error("cannot {step} {object}: {event}")]
     Event {
         /// Failed step.
-        step: Step,
+        step: CmStep,
         /// Address or object of the step.
         object: String,
         /// Event that arrived.
-        event: Event,
+        event: CmEvent,
     },
     /// The program that listens at the address does not send the proof of the peer.
     #[error(
@@ -48,7 +48,7 @@ pub enum CmError {
     #[error("cannot {step} {object}: timed out")]
     TimedOut {
         /// Failed step.
-        step: Step,
+        step: CmStep,
         /// Address or object of the step.
         object: String,
     },
@@ -62,17 +62,17 @@ impl CmError {
         match self {
             Self::Event { event, .. } => event.kind == EventKind::Rejected,
             // On iWARP, `rdma_connect` itself returns the refusal of the TCP connection.
-            Self::Call { step: Step::Connect, errno, .. } => *errno == Errno::REFUSED,
+            Self::Call { step: CmStep::Connect, errno, .. } => *errno == Errno::REFUSED,
             _ => false,
         }
     }
 
     /// Returns the failed step; `None` for an error of the library or of a verbs call.
     #[must_use]
-    pub fn step(&self) -> Option<Step> {
+    pub fn step(&self) -> Option<CmStep> {
         match self {
             Self::Load(_) | Self::Verbs(_) => None,
-            Self::NotThePeer { .. } => Some(Step::Connect),
+            Self::NotThePeer { .. } => Some(CmStep::Connect),
             Self::Call { step, .. } | Self::Event { step, .. } | Self::TimedOut { step, .. } => {
                 Some(*step)
             }
@@ -82,7 +82,7 @@ impl CmError {
 
 /// Step of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum CmStep {
     /// Opening the connection manager.
     Start,
     /// Making an identifier.
@@ -107,7 +107,7 @@ pub enum Step {
     Disconnect,
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for CmStep {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
             Self::Start => "open the RDMA connection manager",
@@ -128,8 +128,9 @@ impl std::fmt::Display for Step {
 #[test]
 fn an_error_tells_step_peer_and_cause() {
     use super::event::EventStatus;
-    let event = Event { kind: EventKind::Rejected, status: EventStatus::Failed(Errno::REFUSED) };
-    let error = CmError::Event { step: Step::Connect, object: "192.0.2.7:5000".to_owned(), event };
+    let event = CmEvent { kind: EventKind::Rejected, status: EventStatus::Failed(Errno::REFUSED) };
+    let error =
+        CmError::Event { step: CmStep::Connect, object: "192.0.2.7:5000".to_owned(), event };
     assert!(error.is_rejected());
     assert_eq!(
         error.to_string(),

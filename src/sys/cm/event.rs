@@ -7,7 +7,7 @@ use crate::sys::ffi;
 
 /// An event with its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event {
+pub struct CmEvent {
     /// Kind of the event.
     pub kind: EventKind,
     /// Status code of the event.
@@ -98,7 +98,7 @@ kinds! {
     TimewaitExit = RDMA_CM_EVENT_TIMEWAIT_EXIT, "time-wait ended";
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for CmEvent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.kind.text())?;
         match self.status {

@@ -9,8 +9,8 @@ use super::address::CAddress;
 use super::calls::Calls;
 use super::channel::{Channel, Taken};
 use super::endpoint::{ConnectOptions, PROOF};
-use super::error::{CmError, Step};
-use super::event::{Event, EventKind, EventStatus};
+use super::error::{CmError, CmStep};
+use super::event::{CmEvent, EventKind, EventStatus};
 use crate::clock::Deadline;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
@@ -47,13 +47,13 @@ impl Id {
         let id = Errno::check(answer).and_then(|()| NonNull::new(raw).ok_or(Errno::IO));
         match id {
             Ok(raw) => Ok(Self { raw, channel, qp_in_use: Mutex::new(()), object }),
-            Err(errno) => Err(CmError::Call { step: Step::Create, object, errno }),
+            Err(errno) => Err(CmError::Call { step: CmStep::Create, object, errno }),
         }
     }
 
     /// Takes the id of a peer's request, and moves it to its own channel.
     pub(super) fn from_request(listener: &Self, taken: &Taken) -> Result<Self, CmError> {
-        let failed = |errno| listener.error(Step::Receive, errno);
+        let failed = |errno| listener.error(CmStep::Receive, errno);
         let raw = NonNull::new(taken.request).ok_or_else(|| failed(Errno::IO))?;
         // This function owns the id from here on, so it destroys the id on every error.
         let channel = match Channel::new() {
@@ -77,14 +77,14 @@ impl Id {
         let mut address = CAddress::from(address);
         // SAFETY: the id is alive, and the address is complete for its family.
         let answer = unsafe { (self.calls().rdma_bind_addr)(self.raw(), address.as_mut_ptr()) };
-        Errno::check(answer).map_err(|errno| self.error(Step::Bind, errno))
+        Errno::check(answer).map_err(|errno| self.error(CmStep::Bind, errno))
     }
 
     /// Starts to listen for peers.
     pub(super) fn listen(&self, backlog: i32) -> Result<(), CmError> {
         // SAFETY: the id is alive.
         let answer = unsafe { (self.calls().rdma_listen)(self.raw(), backlog) };
-        Errno::check(answer).map_err(|errno| self.error(Step::Listen, errno))
+        Errno::check(answer).map_err(|errno| self.error(CmStep::Listen, errno))
     }
 
     /// Returns the local port; 0 before the id is bound.
@@ -107,13 +107,13 @@ impl Id {
         // SAFETY: the id is alive, and the addresses are complete for their families, or null.
         let answer =
             unsafe { resolve(self.raw(), from, remote.as_mut_ptr(), milliseconds(deadline)) };
-        Errno::check(answer).map_err(|errno| self.error(Step::ResolveAddress, errno))?;
-        self.expect(Step::ResolveAddress, EventKind::AddressResolved, deadline)?;
+        Errno::check(answer).map_err(|errno| self.error(CmStep::ResolveAddress, errno))?;
+        self.expect(CmStep::ResolveAddress, EventKind::AddressResolved, deadline)?;
         let resolve = self.calls().rdma_resolve_route;
         // SAFETY: the id is alive and has an address.
         let answer = unsafe { resolve(self.raw(), milliseconds(deadline)) };
-        Errno::check(answer).map_err(|errno| self.error(Step::ResolveRoute, errno))?;
-        self.expect(Step::ResolveRoute, EventKind::RouteResolved, deadline).map(drop)
+        Errno::check(answer).map_err(|errno| self.error(CmStep::ResolveRoute, errno))?;
+        self.expect(CmStep::ResolveRoute, EventKind::RouteResolved, deadline).map(drop)
     }
 
     /// Returns the device of the id. The id keeps it open.
@@ -121,7 +121,7 @@ impl Id {
         // SAFETY: the id is alive.
         let context = unsafe { (*self.raw()).verbs };
         let context =
-            NonNull::new(context).ok_or_else(|| self.error(Step::Create, Errno::NO_DEVICE))?;
+            NonNull::new(context).ok_or_else(|| self.error(CmStep::Create, Errno::NO_DEVICE))?;
         // SAFETY: librdmacm keeps the context open as long as an id uses it.
         Ok(unsafe { Device::lent(context, Arc::<Self>::clone(self)) }?)
     }
@@ -138,7 +138,7 @@ impl Id {
         let mut parameters = parameters(options);
         // SAFETY: the id is alive, and the private data outlives the call, which copies them.
         let answer = unsafe { (self.calls().rdma_connect)(self.raw(), &raw mut parameters) };
-        Errno::check(answer).map_err(|errno| self.error(Step::Connect, errno))
+        Errno::check(answer).map_err(|errno| self.error(CmStep::Connect, errno))
     }
 
     /// Accepts the request of the peer; does not wait for the connection.
@@ -147,7 +147,7 @@ impl Id {
         let mut parameters = parameters(options);
         // SAFETY: the id is alive, and the private data outlives the call, which copies them.
         let answer = unsafe { (self.calls().rdma_accept)(self.raw(), &raw mut parameters) };
-        Errno::check(answer).map_err(|errno| self.error(Step::Accept, errno))
+        Errno::check(answer).map_err(|errno| self.error(CmStep::Accept, errno))
     }
 
     /// Requests the end of the connection; does not wait for it.
@@ -155,11 +155,11 @@ impl Id {
         let _guard = self.qp_guard();
         // SAFETY: the id is alive.
         let answer = unsafe { (self.calls().rdma_disconnect)(self.raw()) };
-        Errno::check(answer).map_err(|errno| self.error(Step::Disconnect, errno))
+        Errno::check(answer).map_err(|errno| self.error(CmStep::Disconnect, errno))
     }
 
     /// Waits for the next event; returns `None` if the deadline passes first.
-    pub(super) fn next(&self, step: Step, deadline: Deadline) -> Result<Option<Taken>, CmError> {
+    pub(super) fn next(&self, step: CmStep, deadline: Deadline) -> Result<Option<Taken>, CmError> {
         self.channel.next(deadline, &self.qp_in_use).map_err(|errno| self.error(step, errno))
     }
 
@@ -168,7 +168,7 @@ impl Id {
     /// Skips a change of address. Any other event is an error.
     pub(super) fn expect(
         &self,
-        step: Step,
+        step: CmStep,
         kind: EventKind,
         deadline: Deadline,
     ) -> Result<Vec<u8>, CmError> {
@@ -180,13 +180,13 @@ impl Id {
                 event if event.kind == kind && event.status == EventStatus::Good => {
                     return Ok(taken.private_data);
                 }
-                Event { kind: EventKind::AddressChange, .. } => {}
+                CmEvent { kind: EventKind::AddressChange, .. } => {}
                 event => return Err(CmError::Event { step, object: self.object.clone(), event }),
             }
         }
     }
 
-    pub(super) fn error(&self, step: Step, errno: Errno) -> CmError {
+    pub(super) fn error(&self, step: CmStep, errno: Errno) -> CmError {
         CmError::Call { step, object: self.object.clone(), errno }
     }
 

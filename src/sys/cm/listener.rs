@@ -3,8 +3,8 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use super::endpoint::{Endpoint, Proof, proves};
-use super::error::{CmError, Step};
+use super::endpoint::{CmEndpoint, ConnectionProof, proves};
+use super::error::{CmError, CmStep};
 use super::event::EventKind;
 use super::id::Id;
 use crate::clock::Deadline;
@@ -30,22 +30,22 @@ impl Listener {
     }
 
     /// Waits for the request of the peer that sends `proof`. Rejects requests without it.
-    pub fn next(&self, proof: Proof, deadline: Deadline) -> Result<Endpoint, CmError> {
+    pub fn next(&self, proof: ConnectionProof, deadline: Deadline) -> Result<CmEndpoint, CmError> {
         loop {
             let object = || self.id.object.clone();
-            let Some(taken) = self.id.next(Step::Receive, deadline)? else {
-                return Err(CmError::TimedOut { step: Step::Receive, object: object() });
+            let Some(taken) = self.id.next(CmStep::Receive, deadline)? else {
+                return Err(CmError::TimedOut { step: CmStep::Receive, object: object() });
             };
             match taken.event.kind {
                 EventKind::ConnectRequest => {
                     let id = Id::from_request(&self.id, &taken)?;
                     if proves(&taken.private_data, proof) {
-                        return Endpoint::requested(id);
+                        return CmEndpoint::requested(id);
                     }
                     // Dropping the id rejects the request.
                 }
                 EventKind::DeviceRemoval => {
-                    let (step, event) = (Step::Receive, taken.event);
+                    let (step, event) = (CmStep::Receive, taken.event);
                     return Err(CmError::Event { step, object: object(), event });
                 }
                 _ => {}

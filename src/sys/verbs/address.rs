@@ -5,7 +5,7 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use super::domain::Domain;
-use super::error::{Operation, VerbsError};
+use super::error::{VerbsError, VerbsOperation};
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
@@ -18,12 +18,12 @@ pub struct Path {
     /// Service level; on `RoCE` its low three bits become the priority of the VLAN tag.
     pub service_level: u8,
     /// Address of the remote port.
-    pub target: Target,
+    pub target: RemoteAddress,
 }
 
 /// Address of a remote port, by the kind of network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum RemoteAddress {
     /// InfiniBand within the subnet.
     Lid(LocalRoute),
     /// InfiniBand through a router, or with a port that requires a GRH.
@@ -62,9 +62,9 @@ impl Path {
         attr.port_num = self.port;
         attr.sl = self.service_level;
         let (local, global) = match self.target {
-            Target::Lid(local) => (Some(local), None),
-            Target::LidWithGrh(local, grh) => (Some(local), Some(grh)),
-            Target::Grh(grh) => (None, Some(grh)),
+            RemoteAddress::Lid(local) => (Some(local), None),
+            RemoteAddress::LidWithGrh(local, grh) => (Some(local), Some(grh)),
+            RemoteAddress::Grh(grh) => (None, Some(grh)),
         };
         if let Some(local) = local {
             attr.dlid = local.lid;
@@ -107,8 +107,9 @@ impl AddressHandle {
         let mut attr = path.attr();
         // SAFETY: the domain is alive, and the attributes are complete.
         let raw = unsafe { (device.calls().ibv_create_ah)(domain.raw(), &raw mut attr) };
-        let raw = NonNull::new(raw)
-            .ok_or_else(|| device.port_error(Operation::CreateAddress, path.port, Errno::last()))?;
+        let raw = NonNull::new(raw).ok_or_else(|| {
+            device.port_error(VerbsOperation::CreateAddress, path.port, Errno::last())
+        })?;
         Ok(Self { raw, domain: domain.clone() })
     }
 
@@ -138,7 +139,7 @@ impl Drop for AddressHandle {
 
 #[test]
 fn a_lid_alone_is_not_global() {
-    let target = Target::Lid(LocalRoute { lid: 7, source_path_bits: 1 });
+    let target = RemoteAddress::Lid(LocalRoute { lid: 7, source_path_bits: 1 });
     let attr = Path { port: 1, service_level: 3, target }.attr();
     assert_eq!((attr.is_global, attr.dlid, attr.sl, attr.src_path_bits), (0, 7, 3, 1));
 }
@@ -152,7 +153,7 @@ fn roce_is_global_and_has_no_lid() {
         traffic_class: 104,
         flow_label: 0xfff_ffff,
     };
-    let attr = Path { port: 1, service_level: 0, target: Target::Grh(grh) }.attr();
+    let attr = Path { port: 1, service_level: 0, target: RemoteAddress::Grh(grh) }.attr();
     assert_eq!((attr.is_global, attr.dlid, attr.grh.flow_label), (1, 0, 0xf_ffff));
     assert_eq!(super::gid::bytes(attr.grh.dgid), [9; 16]);
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use super::domain::Domain;
-use super::error::{Operation, VerbsError};
+use super::error::{VerbsError, VerbsOperation};
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 
@@ -29,14 +29,14 @@ unsafe impl Send for Buffer {}
 
 /// Rights of the peer on registered memory. The peer can always send into posted receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Access {
+pub struct AccessFlags {
     /// True if the peer may read the memory with RDMA.
     pub remote_read: bool,
     /// True if the peer may write the memory with RDMA.
     pub remote_write: bool,
 }
 
-impl Access {
+impl AccessFlags {
     /// Returns the flags of `enum ibv_access_flags`; local writes are always allowed.
     pub(super) fn flags(self) -> ffi::ibv_access_flags {
         let mut flags = ffi::IBV_ACCESS_LOCAL_WRITE;
@@ -64,9 +64,9 @@ impl Buffer {
     /// Allocates and registers `size` bytes.
     ///
     /// The most frequent cause of ENOMEM is a low limit of locked memory.
-    pub fn new(domain: &Domain, size: usize, access: Access) -> Result<Self, VerbsError> {
+    pub fn new(domain: &Domain, size: usize, access: AccessFlags) -> Result<Self, VerbsError> {
         let device = domain.device();
-        let failed = |errno| device.error(Operation::RegisterMemory, errno);
+        let failed = |errno| device.error(VerbsOperation::RegisterMemory, errno);
         let layout = Layout::from_size_align(size, page_size())
             .ok()
             .filter(|layout| layout.size() != 0)
@@ -96,7 +96,7 @@ impl Buffer {
         self.layout.size()
     }
 
-    /// Returns the address and the key that a peer with [`Access`] uses.
+    /// Returns the address and the key that a peer with [`AccessFlags`] uses.
     #[must_use]
     pub fn remote(&self) -> Remote {
         // SAFETY: the region is alive; its keys do not change.

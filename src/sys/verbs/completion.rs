@@ -10,13 +10,13 @@ macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident = $code:ident, $text:literal;)*) => {
         /// Status of a completed request.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Status {
+        pub enum CompletionStatus {
             $($(#[$doc])* $name,)*
             /// Status that has no name here, by its number.
             Other(u32),
         }
 
-        impl Status {
+        impl CompletionStatus {
             pub(super) fn from_code(code: ffi::ibv_wc_status) -> Self {
                 match code {
                     $(ffi::$code => Self::$name,)*
@@ -96,7 +96,7 @@ statuses! {
     TagRendezvous = IBV_WC_TM_RNDV_INCOMPLETE, "TM software rendezvous";
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for CompletionStatus {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Other(code) => write!(out, "unknown completion status {code}"),
@@ -122,7 +122,7 @@ pub struct Completion {
     /// Id with which the request was posted.
     pub id: u64,
     /// Result of the request.
-    pub status: Status,
+    pub status: CompletionStatus,
     /// Kind of the request; `None` if the request failed, because the device need not set it
     /// then.
     pub opcode: Option<Opcode>,
@@ -141,9 +141,9 @@ pub struct Completion {
 impl Completion {
     #[inline]
     fn copy(raw: &ffi::ibv_wc) -> Self {
-        let status = Status::from_code(raw.status);
+        let status = CompletionStatus::from_code(raw.status);
         // If a request failed, only id, status, queue pair and vendor code are set.
-        let good = status == Status::Success;
+        let good = status == CompletionStatus::Success;
         Self {
             id: raw.wr_id,
             status,
@@ -218,5 +218,5 @@ fn a_failed_completion_claims_no_length() {
         completion.status.to_string(),
         "IBV_WC_RETRY_EXC_ERR (transport retry counter exceeded)"
     );
-    assert_eq!(Status::from_code(99), Status::Other(99));
+    assert_eq!(CompletionStatus::from_code(99), CompletionStatus::Other(99));
 }

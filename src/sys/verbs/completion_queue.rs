@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::completion::Batch;
 use super::device::Device;
-use super::error::{Operation, VerbsError};
+use super::error::{VerbsError, VerbsOperation};
 use super::inline;
 use crate::clock::Deadline;
 use crate::sys::errno::Errno;
@@ -43,7 +43,7 @@ pub enum Notify {
 impl CompletionQueue {
     /// Makes a queue for at least `depth` completions.
     pub fn new(device: &Device, depth: u32, notify: Notify) -> Result<Self, VerbsError> {
-        let failed = |errno| device.error(Operation::CreateCompletionQueue, errno);
+        let failed = |errno| device.error(VerbsOperation::CreateCompletionQueue, errno);
         let Ok(depth) = i32::try_from(depth) else { return Err(failed(Errno::INVALID)) };
         let channel = match notify {
             Notify::Never => None,
@@ -63,7 +63,7 @@ impl CompletionQueue {
         batch.refill(|room| {
             // SAFETY: the queue is alive.
             let answer = unsafe { inline::poll_cq(self.raw(), room) };
-            answer.map_err(|errno| self.0.device.error(Operation::Poll, errno))
+            answer.map_err(|errno| self.0.device.error(VerbsOperation::Poll, errno))
         })
     }
 
@@ -75,13 +75,13 @@ impl CompletionQueue {
     pub fn arm(&self) -> Result<(), VerbsError> {
         // SAFETY: the queue is alive.
         let answer = unsafe { inline::req_notify_cq(self.raw()) };
-        answer.map_err(|errno| self.0.device.error(Operation::Arm, errno))
+        answer.map_err(|errno| self.0.device.error(VerbsOperation::Arm, errno))
     }
 
     /// Waits for the event. Returns false if the deadline passes first. Fails with EINVAL if the
     /// queue has no channel.
     pub fn wait(&self, deadline: Deadline) -> Result<bool, VerbsError> {
-        let failed = |errno| self.0.device.error(Operation::Wait, errno);
+        let failed = |errno| self.0.device.error(VerbsOperation::Wait, errno);
         let channel = self.0.channel.as_ref().ok_or_else(|| failed(Errno::INVALID))?;
         loop {
             if !readable::until(channel.fd(), deadline).map_err(failed)? {
@@ -151,7 +151,7 @@ struct Channel {
 
 impl Channel {
     fn new(device: &Device) -> Result<Self, VerbsError> {
-        let failed = |errno| device.error(Operation::CreateChannel, errno);
+        let failed = |errno| device.error(VerbsOperation::CreateChannel, errno);
         // SAFETY: the context is open.
         let raw = unsafe { (device.calls().ibv_create_comp_channel)(device.context()) };
         let raw = NonNull::new(raw).ok_or_else(|| failed(Errno::last()))?;

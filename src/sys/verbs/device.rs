@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attr::{CompletionCounters, DeviceAttr, text};
 use super::calls::{Calls, CompletionCounterCaps};
-use super::error::{Operation, VerbsError};
+use super::error::{VerbsError, VerbsOperation};
 use super::inline::{self, DeviceAnswer};
 use crate::sys::device_file;
 use crate::sys::errno::Errno;
@@ -60,7 +60,7 @@ impl DeviceList {
         let Some(first) = NonNull::new(first) else {
             return Err(match Errno::last() {
                 Errno::NO_SYSTEM_CALL => VerbsError::NoKernelSupport,
-                errno => VerbsError::call(Operation::List, "", errno),
+                errno => VerbsError::call(VerbsOperation::List, "", errno),
             });
         };
         Ok(Self { calls, first, count: usize::try_from(count).unwrap_or(0) })
@@ -78,7 +78,7 @@ impl DeviceList {
         let device =
             self.iter().find(|device| device.name() == name).ok_or_else(|| absent(name))?;
         let context =
-            device.open().map_err(|errno| VerbsError::call(Operation::Open, name, errno))?;
+            device.open().map_err(|errno| VerbsError::call(VerbsOperation::Open, name, errno))?;
         let handle = Handle { calls: self.calls, context, name: name.to_owned(), lender: None };
         Ok(Device(Arc::new(handle)))
     }
@@ -224,7 +224,7 @@ impl Device {
     pub fn attr(&self) -> Result<DeviceAttr, VerbsError> {
         // SAFETY: the context is open.
         let answer = unsafe { inline::query_device(self.calls(), self.context()) }
-            .map_err(|errno| self.error(Operation::QueryDevice, errno))?;
+            .map_err(|errno| self.error(VerbsOperation::QueryDevice, errno))?;
         // SAFETY: as above; the number was set when the device was opened.
         let num_comp_vectors = unsafe { (*self.context()).num_comp_vectors };
         let (basic, extended) = match answer {
@@ -271,7 +271,7 @@ impl Device {
         self.0.context == other.0.context
     }
 
-    pub(super) fn error(&self, operation: Operation, errno: Errno) -> VerbsError {
+    pub(super) fn error(&self, operation: VerbsOperation, errno: Errno) -> VerbsError {
         VerbsError::call(operation, self.name(), errno)
     }
 }

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::device::Device;
-use super::error::{Operation, VerbsError};
+use super::error::{VerbsError, VerbsOperation};
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 
@@ -31,7 +31,7 @@ impl Domain {
         // SAFETY: the context is open.
         let raw = unsafe { (device.calls().ibv_alloc_pd)(device.context()) };
         let raw = NonNull::new(raw)
-            .ok_or_else(|| device.error(Operation::AllocateDomain, Errno::last()))?;
+            .ok_or_else(|| device.error(VerbsOperation::AllocateDomain, Errno::last()))?;
         Ok(Self(Arc::new(Handle { raw, device: device.clone() })))
     }
 

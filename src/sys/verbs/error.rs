@@ -51,7 +51,7 @@ pub enum VerbsError {
     #[error("cannot {}: {errno}", operation.on(object))]
     Call {
         /// Failed operation.
-        operation: Operation,
+        operation: VerbsOperation,
         /// Object of the operation, for example `rxe0` or `rxe0/1`.
         object: String,
         /// Error of the library or the kernel.
@@ -62,7 +62,7 @@ pub enum VerbsError {
 impl VerbsError {
     /// Makes the error of a failed call.
     #[cold]
-    pub(super) fn call(operation: Operation, object: impl fmt::Display, errno: Errno) -> Self {
+    pub(super) fn call(operation: VerbsOperation, object: impl fmt::Display, errno: Errno) -> Self {
         Self::Call { operation, object: object.to_string(), errno }
     }
 
@@ -95,7 +95,7 @@ impl VerbsError {
 
 /// Operation of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Operation {
+pub enum VerbsOperation {
     /// Listing the devices.
     List,
     /// Opening a device.
@@ -142,7 +142,7 @@ pub enum Operation {
     Wait,
 }
 
-impl Operation {
+impl VerbsOperation {
     /// True if a driver pins memory of the process for the operation.
     fn pins_memory(self) -> bool {
         matches!(self, Self::RegisterMemory | Self::CreateCompletionQueue | Self::CreateQueuePair)
@@ -179,7 +179,7 @@ impl Operation {
 
 #[test]
 fn an_error_tells_what_where_and_why() {
-    let error = VerbsError::call(Operation::ToReceive, "rxe0/1", Errno::TIMED_OUT);
+    let error = VerbsError::call(VerbsOperation::ToReceive, "rxe0/1", Errno::TIMED_OUT);
     assert_eq!(
         error.to_string(),
         "cannot move the queue pair of rxe0/1 to RTR: ETIMEDOUT (connection timed out)"

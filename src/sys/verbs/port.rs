@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::device::Device;
-use super::error::{Operation, VerbsError};
+use super::error::{VerbsError, VerbsOperation};
 use super::gid::{self, GidEntry};
 use super::inline;
 use crate::sys::errno::Errno;
@@ -106,7 +106,7 @@ impl Device {
     pub fn port(&self, port: u8) -> Result<PortAttr, VerbsError> {
         // SAFETY: the context is open.
         let attr = unsafe { inline::query_port(self.calls(), self.context(), port) }
-            .map_err(|errno| self.port_error(Operation::QueryPort, port, errno))?;
+            .map_err(|errno| self.port_error(VerbsOperation::QueryPort, port, errno))?;
         Ok(PortAttr { attr, speed_100mbps: self.port_speed(port) })
     }
 
@@ -125,7 +125,8 @@ impl Device {
         let query = self.calls().ibv_query_gid;
         // SAFETY: the context is open, and the call fills in the last argument.
         let answer = unsafe { query(self.context(), port, i32::from(index), &raw mut gid) };
-        Errno::check(answer).map_err(|errno| self.port_error(Operation::QueryGid, port, errno))?;
+        Errno::check(answer)
+            .map_err(|errno| self.port_error(VerbsOperation::QueryGid, port, errno))?;
         Ok(gid::bytes(gid))
     }
 
@@ -140,7 +141,7 @@ impl Device {
         let answer = unsafe { query(self.context(), entries.as_mut_ptr(), slots, 0, size) };
         let Ok(count) = usize::try_from(answer) else {
             let errno = Errno::from_code(i32::try_from(answer).unwrap_or(i32::MIN));
-            return Err(self.error(Operation::QueryGid, errno));
+            return Err(self.error(VerbsOperation::QueryGid, errno));
         };
         Ok(Some(entries.iter().take(count).map(GidEntry::copy).collect()))
     }
@@ -151,11 +152,17 @@ impl Device {
         let query = self.calls().ibv_query_pkey;
         // SAFETY: the context is open, and the call fills in the last argument.
         let answer = unsafe { query(self.context(), port, i32::from(index), &raw mut pkey) };
-        Errno::check(answer).map_err(|errno| self.port_error(Operation::QueryPkey, port, errno))?;
+        Errno::check(answer)
+            .map_err(|errno| self.port_error(VerbsOperation::QueryPkey, port, errno))?;
         Ok(u16::from_be(pkey))
     }
 
-    pub(super) fn port_error(&self, operation: Operation, port: u8, errno: Errno) -> VerbsError {
+    pub(super) fn port_error(
+        &self,
+        operation: VerbsOperation,
+        port: u8,
+        errno: Errno,
+    ) -> VerbsError {
         VerbsError::call(operation, format_args!("{}/{port}", self.name()), errno)
     }
 }

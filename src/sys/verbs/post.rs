@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::address::AddressHandle;
 use super::buffer::Remote;
-use super::error::{Operation, VerbsError};
+use super::error::{VerbsError, VerbsOperation};
 use super::inline;
 use super::queue_pair::{Addressed, Connected, QueuePair, Transport};
 use crate::sys::errno::Errno;
@@ -14,7 +14,7 @@ use crate::sys::plain::Plain;
 
 /// A request: a range of the queue pair's buffer, and an id for its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct WorkRequest {
     /// Id that the completion returns.
     pub id: u64,
     /// First byte of the range, from the start of the buffer.
@@ -48,7 +48,7 @@ impl<T: Transport> QueuePair<T> {
     /// Posts a receive into a range of the buffer. On UD the first 40 bytes are reserved for the
     /// GRH.
     #[inline]
-    pub fn post_receive(&mut self, request: Request) -> Result<(), VerbsError> {
+    pub fn post_receive(&mut self, request: WorkRequest) -> Result<(), VerbsError> {
         let mut entry = self.buffer().entry(request.offset, request.length)?;
         let mut work = ffi::ibv_recv_wr {
             wr_id: request.id,
@@ -60,14 +60,14 @@ impl<T: Transport> QueuePair<T> {
         // SAFETY: the range lies in the registered buffer, and the buffer outlives the queue
         // pair.
         let answer = unsafe { inline::post_recv(self.raw(), &mut work) };
-        answer.map_err(|errno| self.error(Operation::PostReceive, errno))
+        answer.map_err(|errno| self.error(VerbsOperation::PostReceive, errno))
     }
 
     /// Fills in a send request, lets `finish` complete it, and posts it.
     #[inline]
     fn send(
         &mut self,
-        request: Request,
+        request: WorkRequest,
         signal: Signal,
         finish: impl FnOnce(&mut ffi::ibv_send_wr),
     ) -> Result<(), VerbsError> {
@@ -88,14 +88,14 @@ impl<T: Transport> QueuePair<T> {
         // SAFETY: the range lies in the registered buffer, and the buffer outlives the queue
         // pair. The callers below set all fields that their transport needs.
         let answer = unsafe { inline::post_send(self.raw(), &mut work) };
-        answer.map_err(|errno| self.error(Operation::PostSend, errno))
+        answer.map_err(|errno| self.error(VerbsOperation::PostSend, errno))
     }
 }
 
 impl<T: Connected> QueuePair<T> {
     /// Posts a send of a range of the buffer. Fails with ENOMEM if the send queue is full.
     #[inline]
-    pub fn post_send(&mut self, request: Request, signal: Signal) -> Result<(), VerbsError> {
+    pub fn post_send(&mut self, request: WorkRequest, signal: Signal) -> Result<(), VerbsError> {
         self.send(request, signal, |_| {})
     }
 
@@ -104,7 +104,7 @@ impl<T: Connected> QueuePair<T> {
     #[inline]
     pub fn post_write(
         &mut self,
-        request: Request,
+        request: WorkRequest,
         signal: Signal,
         to: Remote,
     ) -> Result<(), VerbsError> {
@@ -123,13 +123,13 @@ impl<T: Addressed> QueuePair<T> {
     #[inline]
     pub fn post_datagram(
         &mut self,
-        request: Request,
+        request: WorkRequest,
         signal: Signal,
         to: &Destination<'_>,
     ) -> Result<(), VerbsError> {
         // A provider casts every address to its own type without a check.
         if !to.address.domain().is(self.domain()) {
-            return Err(self.error(Operation::PostSend, Errno::INVALID));
+            return Err(self.error(VerbsOperation::PostSend, Errno::INVALID));
         }
         self.send(request, signal, |work| {
             work.wr.ud = ffi::ibv_send_wr__bindgen_ty_2__bindgen_ty_3 {

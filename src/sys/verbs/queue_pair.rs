@@ -11,7 +11,7 @@ use super::completion_queue::CompletionQueue;
 use super::device::Device;
 use super::domain::Domain;
 use super::efa;
-use super::error::{Operation, VerbsError};
+use super::error::{VerbsError, VerbsOperation};
 use super::transition::{
     Change, ConnectedInit, DatagramInit, ReadyToReceive, ReadyToSend, UnreliableReady,
 };
@@ -164,7 +164,7 @@ impl<T: Transport> QueuePair<T> {
     ) -> Result<Self, VerbsError> {
         let domain = parts.buffer.domain();
         let device = domain.device();
-        let failed = |errno| device.error(Operation::CreateQueuePair, errno);
+        let failed = |errno| device.error(VerbsOperation::CreateQueuePair, errno);
         if !parts.is_on(device) {
             return Err(failed(Errno::INVALID));
         }
@@ -235,15 +235,15 @@ impl<T: Transport> QueuePair<T> {
 
     /// Moves the queue pair to RESET, which discards posted requests.
     pub fn to_reset(&mut self) -> Result<(), VerbsError> {
-        self.change(Operation::ToReset, Change::to(ffi::IBV_QPS_RESET))
+        self.change(VerbsOperation::ToReset, Change::to(ffi::IBV_QPS_RESET))
     }
 
     /// Moves the queue pair to ERR, which flushes posted requests to the completion queues.
     pub fn to_error(&mut self) -> Result<(), VerbsError> {
-        self.change(Operation::ToError, Change::to(ffi::IBV_QPS_ERR))
+        self.change(VerbsOperation::ToError, Change::to(ffi::IBV_QPS_ERR))
     }
 
-    fn change(&mut self, operation: Operation, mut change: Change) -> Result<(), VerbsError> {
+    fn change(&mut self, operation: VerbsOperation, mut change: Change) -> Result<(), VerbsError> {
         let modify = self.device().calls().ibv_modify_qp;
         let mask = change.mask.cast_signed();
         // SAFETY: the queue pair is alive, and the mask names only fields that are set.
@@ -264,7 +264,7 @@ impl<T: Transport> QueuePair<T> {
     }
 
     #[cold]
-    pub(super) fn error(&self, operation: Operation, errno: Errno) -> VerbsError {
+    pub(super) fn error(&self, operation: VerbsOperation, errno: Errno) -> VerbsError {
         match self.port {
             0 => self.device().error(operation, errno),
             port => self.device().port_error(operation, port, errno),
@@ -276,19 +276,19 @@ impl<T: Connected> QueuePair<T> {
     /// Moves the queue pair from RESET to INIT. Receives can then be posted.
     pub fn to_init(&mut self, init: ConnectedInit) -> Result<(), VerbsError> {
         self.port = init.port;
-        self.change(Operation::ToInit, init.into())
+        self.change(VerbsOperation::ToInit, init.into())
     }
 }
 
 impl QueuePair<Unreliable> {
     /// Moves the queue pair from INIT to RTR. On `RoCE` the call takes as long as on RC.
     pub fn to_receive(&mut self, ready: &UnreliableReady) -> Result<(), VerbsError> {
-        self.change(Operation::ToReceive, ready.into())
+        self.change(VerbsOperation::ToReceive, ready.into())
     }
 
     /// Moves the queue pair from RTR to RTS.
     pub fn to_send(&mut self, send_psn: u32) -> Result<(), VerbsError> {
-        self.change(Operation::ToSend, Change::to_send(send_psn))
+        self.change(VerbsOperation::ToSend, Change::to_send(send_psn))
     }
 }
 
@@ -298,13 +298,13 @@ impl QueuePair<Reliable> {
     /// On `RoCE` the kernel resolves the neighbor in this call. If the neighbor does not respond,
     /// the call fails with ETIMEDOUT after about one second.
     pub fn to_receive(&mut self, ready: &ReadyToReceive) -> Result<(), VerbsError> {
-        self.change(Operation::ToReceive, ready.into())
+        self.change(VerbsOperation::ToReceive, ready.into())
     }
 
     /// Moves the queue pair from RTR to RTS. Fails with EINVAL on iWARP, which needs a connection
     /// manager.
     pub fn to_send(&mut self, ready: ReadyToSend) -> Result<(), VerbsError> {
-        self.change(Operation::ToSend, ready.into())
+        self.change(VerbsOperation::ToSend, ready.into())
     }
 }
 
@@ -322,17 +322,17 @@ impl<T: Addressed> QueuePair<T> {
     /// Moves the queue pair from RESET to INIT. Receives can then be posted.
     pub fn to_datagram_init(&mut self, init: DatagramInit) -> Result<(), VerbsError> {
         self.port = init.port;
-        self.change(Operation::ToInit, init.into())
+        self.change(VerbsOperation::ToInit, init.into())
     }
 
     /// Moves the queue pair from INIT to RTR.
     pub fn to_receive(&mut self) -> Result<(), VerbsError> {
-        self.change(Operation::ToReceive, Change::to(ffi::IBV_QPS_RTR))
+        self.change(VerbsOperation::ToReceive, Change::to(ffi::IBV_QPS_RTR))
     }
 
     /// Moves the queue pair from RTR to RTS.
     pub fn to_send(&mut self, send_psn: u32) -> Result<(), VerbsError> {
-        self.change(Operation::ToSend, Change::to_send(send_psn))
+        self.change(VerbsOperation::ToSend, Change::to_send(send_psn))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Builds the attributes for state changes of a queue pair.
 
 use super::address::Path;
-use super::buffer::Access;
+use super::buffer::AccessFlags;
 use super::port::Mtu;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
@@ -17,7 +17,7 @@ pub struct ConnectedInit {
     /// Index in the `P_Key` table.
     pub pkey_index: u16,
     /// Rights of the peer on the buffer.
-    pub access: Access,
+    pub access: AccessFlags,
 }
 
 /// Attributes from RESET to INIT, on UD and SRD.

@@ -95,7 +95,7 @@ fn unknown(state: &State) -> Option<String> {
     };
     let reasons = || hosts().filter_map(|(host, _)| snapshot.failure(host)).map(|one| one.reason);
     let connecting = reasons().filter(|reason| *reason == Reason::Connecting).count();
-    let stale = reasons().count() - connecting;
+    let unresponsive = reasons().count() - connecting;
     let part = unread(state.view());
     let unread = hosts().filter(|(host, report)| is_unread(snapshot, *host, report, part)).count();
     let text = |count: usize, one: &str, many: &str| match count {
@@ -105,7 +105,7 @@ fn unknown(state: &State) -> Option<String> {
     };
     let texts = [
         text(connecting, "is still connecting", "are still connecting"),
-        text(stale, "does not respond", "do not respond"),
+        text(unresponsive, "does not respond", "do not respond"),
         text(unread, "could not be read in full", "could not be read in full"),
     ];
     let texts: Vec<String> = texts.into_iter().flatten().collect();

@@ -15,8 +15,8 @@ fn expand(set: &str) -> Result<Vec<String>, String> {
     Ok((low..=high).map(|number| format!("{name}{number}")).collect())
 }
 
-fn parse(text: &str) -> Result<Fabric, ScenarioError> {
-    Fabric::parse(text, &expand)
+fn parse(text: &str) -> Result<SimulatedFabric, ScenarioError> {
+    SimulatedFabric::parse(text, &expand)
 }
 
 /// Returns the line of the error, and its description.
