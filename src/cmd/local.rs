@@ -23,6 +23,9 @@ use super::{Advice, host_selection};
 /// Maximum of bytes that are read from a file of another tool.
 const MAX_IMPORTED: u64 = 256 << 20;
 
+/// Number of first bytes of a larger file that show which tool wrote it.
+const HEAD: usize = 64 << 10;
+
 /// Reports with the context that a listing needs.
 #[derive(Debug)]
 pub(super) struct Reports {
@@ -117,8 +120,8 @@ pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     Ok(Some(report))
 }
 
-/// Returns the content of a file of another tool; `None` for a file that starts with a JSON object,
-/// as captures do. Captures may be larger than [`MAX_IMPORTED`]. A line of opensm starts with a
+/// Returns the content of a file of another tool; `None` for a file that starts with a JSON
+/// object, as captures do, and for a large file of no such tool. Captures may be larger than [`MAX_IMPORTED`]. A line of opensm starts with a
 /// brace, too, but not with a key in quotation marks.
 fn read_imported(path: &Path, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let read = || -> io::Result<Option<(u64, Vec<u8>)>> {
@@ -129,15 +132,19 @@ fn read_imported(path: &Path, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
             return Ok(None);
         }
         let mut text = Vec::new();
-        if size <= MAX_IMPORTED {
-            file.take(MAX_IMPORTED + 1).read_to_end(&mut text)?;
-        }
+        let limit = if size > MAX_IMPORTED { HEAD as u64 } else { MAX_IMPORTED + 1 };
+        file.take(limit).read_to_end(&mut text)?;
         Ok(Some((size.max(text.len() as u64), text)))
     };
     let Some((size, text)) = read().with_context(|| format!("cannot read {name}"))? else {
         return Ok(None);
     };
     if size > MAX_IMPORTED {
+        // Another kind of file has a limit and an error of its own.
+        let head = String::from_utf8_lossy(&text[..text.len().min(HEAD)]);
+        if import_fabric(name, &head).is_none() {
+            return Ok(None);
+        }
         let what = format!("{name} is larger than {} MiB", MAX_IMPORTED >> 20);
         return Err(Advice::error(what, "save each subnet in its own file: ibnetdiscover > FILE"));
     }
@@ -253,11 +260,14 @@ fn a_large_file_of_another_tool_is_an_error_and_a_large_capture_is_not() {
         fs::File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();
         imported(&path)
     };
-    for start in ["vendid=0x2c9\n", "{ CA Ports:02"] {
+    let of_opensm =
+        "{ CA Ports:01 SystemGUID:01 NodeGUID:01 PortGUID:02 {n1} PN:01 } PHY=4x LOG=ACT\n";
+    for start in ["vendid=0x2c9\n", of_opensm] {
         let error = import(start, MAX_IMPORTED + 1).unwrap_err();
         let advice = error.downcast_ref::<Advice>().unwrap();
         assert_eq!(advice.what, format!("{} is larger than 256 MiB", path.display()));
         assert!(advice.fix.ends_with("ibnetdiscover > FILE"), "{}", advice.fix);
     }
     assert!(import("{\"schema\":", MAX_IMPORTED + 1).unwrap().is_none());
+    assert!(import("leaf a n1\n", MAX_IMPORTED + 1).unwrap().is_none());
 }
