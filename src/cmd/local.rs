@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
@@ -120,35 +120,32 @@ pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     Ok(Some(report))
 }
 
-/// Returns the content of a file of another tool; `None` for a file that starts with a JSON
-/// object, as captures do, and for a large file of no such tool. Captures may be larger than [`MAX_IMPORTED`]. A line of opensm starts with a
-/// brace, too, but not with a key in quotation marks.
+/// Returns the content of a file of another tool.
+///
+/// Returns `None` for a file that starts with a JSON object, as captures do: captures may be
+/// larger than [`MAX_IMPORTED`]. A line of opensm starts with a brace, too, but not with a key in
+/// quotation marks. Returns `None` for any other large file of no such tool as well: its reader
+/// has a limit and an error of its own.
 fn read_imported(path: &Path, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
-    let read = || -> io::Result<Option<(u64, Vec<u8>)>> {
-        let file = fs::File::open(path)?;
-        let size = file.metadata()?.len();
-        let mut file = BufReader::new(file);
-        if file.fill_buf()?.starts_with(b"{\"") {
-            return Ok(None);
-        }
-        let mut text = Vec::new();
-        let limit = if size > MAX_IMPORTED { HEAD as u64 } else { MAX_IMPORTED + 1 };
-        file.take(limit).read_to_end(&mut text)?;
-        Ok(Some((size.max(text.len() as u64), text)))
-    };
-    let Some((size, text)) = read().with_context(|| format!("cannot read {name}"))? else {
+    let failed = || format!("cannot read {name}");
+    let file = fs::File::open(path).with_context(failed)?;
+    let is_large = file.metadata().with_context(failed)?.len() > MAX_IMPORTED;
+    let mut file = BufReader::new(file);
+    if file.fill_buf().with_context(failed)?.starts_with(b"{\"") {
         return Ok(None);
-    };
-    if size > MAX_IMPORTED {
-        // Another kind of file has a limit and an error of its own.
-        let head = String::from_utf8_lossy(&text[..text.len().min(HEAD)]);
-        if import_fabric(name, &head).is_none() {
-            return Ok(None);
-        }
-        let what = format!("{name} is larger than {} MiB", MAX_IMPORTED >> 20);
-        return Err(Advice::error(what, "save each subnet in its own file: ibnetdiscover > FILE"));
     }
-    Ok(Some(text))
+    let mut text = Vec::new();
+    let limit = if is_large { HEAD as u64 } else { MAX_IMPORTED + 1 };
+    file.take(limit).read_to_end(&mut text).with_context(failed)?;
+    if !is_large && text.len() as u64 <= MAX_IMPORTED {
+        return Ok(Some(text));
+    }
+    text.truncate(HEAD);
+    if import_fabric(name, &String::from_utf8_lossy(&text)).is_none() {
+        return Ok(None);
+    }
+    let what = format!("{name} is larger than {} MiB", MAX_IMPORTED >> 20);
+    Err(Advice::error(what, "save each subnet in its own file: ibnetdiscover > FILE"))
 }
 
 /// Reads a capture file; with -H, keeps only the named hosts.

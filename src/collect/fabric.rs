@@ -8,6 +8,8 @@
 mod administration;
 mod clear;
 mod counters;
+#[cfg(test)]
+mod fake_mads;
 mod import;
 mod managers;
 mod paired;

@@ -6,7 +6,7 @@ use super::host_report;
 use crate::model::{HostReport, Part, Via};
 use crate::source::{Answer, Question, RdmaCommand, RdmaQuery, ReadError, Source};
 
-/// Machine without files, except for those that a test names.
+/// Machine whose only files are the files that a test names.
 struct Machine(Vec<(Question, Vec<u8>)>);
 
 impl Source for Machine {

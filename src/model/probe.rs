@@ -356,7 +356,8 @@ pub enum StepResult {
     /// [`Act::PingMad`].
     MadPinged(MadPinged),
     /// [`Act::Close`] of a connection, with the packets that its port counted during the
-    /// connection; `None` if the counters may include the packets of other programs.
+    /// connection; `None` if the counters may include the packets of other programs, and after a
+    /// purpose other than messages.
     Closed(Option<Traffic>),
     /// [`Act::Stop`], and [`Act::Close`] of an end that was not open or had no connection.
     Done,

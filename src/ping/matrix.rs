@@ -239,8 +239,8 @@ struct Rounds<'a> {
     crosses: bool,
     /// The only pairs that run; `None` for all pairs.
     only: Option<&'a BTreeSet<Cell>>,
-    /// Unresponsive hosts, in the first pass only. Their pairs are postponed, and [`RunObserver::pair_done`]
-    /// receives each pair.
+    /// Unresponsive hosts, in the first pass only. Their pairs are postponed, and
+    /// [`RunObserver::pair_done`] receives each pair.
     postponed: Option<&'a PostponedPairs>,
 }
 

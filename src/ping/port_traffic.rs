@@ -11,8 +11,8 @@ use crate::source::has_other_queue_pairs;
 use crate::sys::port_counters::hardware_counters;
 
 /// Counters of soft-RoCE (`drivers/infiniband/sw/rxe/rxe_hw_counters.c`). Packets with a wrong
-/// checksum are not counted as received. Hardware usually carries the packets of other programs as
-/// well, and its packet counters are not read.
+/// checksum are not counted as received. The packet counters of hardware are not read: hardware
+/// usually carries the packets of other programs as well.
 const SENT: &str = "sent_pkts";
 const RECEIVED: &str = "rcvd_pkts";
 

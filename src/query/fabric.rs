@@ -1,8 +1,8 @@
 //! Lists InfiniBand subnets, for `rdmactl fabric`: subnets, nodes, links, switches, routes,
 //! partitions, subnet managers, problems and errors.
 //!
-//! A subnet that several hosts swept is listed once, from the host that found most nodes. No cell is
-//! unreadable: a host whose sweep failed has no subnet and no row, and a note reports requests
+//! A subnet that several hosts swept is listed once, from the host that found most nodes. No cell
+//! is unreadable: a host whose sweep failed has no subnet and no row, and a note reports requests
 //! without a reply.
 
 mod counters;

@@ -18,8 +18,8 @@ use super::{Answer, ReadError};
 /// Time limit of reading one process.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Limit of the bytes of an environment: Linux starts a process with at most 6 MiB of arguments and
-/// environment.
+/// Limit of the bytes of an environment: Linux starts a process with at most 6 MiB of arguments
+/// and environment.
 const LIMIT: u64 = 6 << 20;
 
 /// Limit of abandoned threads. When it is reached, no further process is read.

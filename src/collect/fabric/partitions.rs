@@ -52,35 +52,11 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-
     use super::*;
+    use crate::collect::fabric::fake_mads::FakeMads;
     use crate::collect::fabric::sweep::node_of;
-    use crate::mad::{MAD_BYTES, NodeInfo};
+    use crate::mad::NodeInfo;
     use crate::model::{FabricPort, SweepMethod};
-    use crate::source::{MadAnswer, MadTicket};
-
-    /// Adapter with some full blocks of keys, and empty ones behind them.
-    struct Adapter {
-        full: u32,
-        waiting: VecDeque<(MadTicket, [u8; MAD_BYTES])>,
-        asked: u32,
-    }
-
-    impl Mads for Adapter {
-        fn ask(&mut self, _: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-            self.asked += 1;
-            self.waiting.push_back((MadTicket::new(self.asked), mad));
-            Ok(MadTicket::new(self.asked))
-        }
-
-        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
-            let Some((ticket, mut mad)) = self.waiting.pop_front() else { return Ok(None) };
-            let block = u32::from_be_bytes([mad[20], mad[21], mad[22], mad[23]]);
-            mad[64..128].fill(u8::from(block < self.full));
-            Ok(Some((ticket, Ok(mad.to_vec()))))
-        }
-    }
 
     #[test]
     fn a_table_beyond_the_limit_is_reported() {
@@ -90,7 +66,11 @@ mod tests {
             let mut node = node_of(&info, Some(Vec::new()));
             port_mut(&mut node, 1).physical_state = FabricPort::LINK_UP;
             fabric.nodes.push(node);
-            let mut adapter = Adapter { full, waiting: VecDeque::new(), asked: 0 };
+            // Adapter with some full blocks of keys, and empty blocks behind them.
+            let mut adapter = FakeMads::new(|mad| {
+                let block = u32::from_be_bytes([mad[20], mad[21], mad[22], mad[23]]);
+                mad[64..128].fill(u8::from(block < full));
+            });
             read(&mut adapter, &mut fabric).unwrap();
             assert_eq!((adapter.asked, fabric.unanswered.len()), (asked, reported), "{full}");
         }

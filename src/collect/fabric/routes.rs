@@ -69,40 +69,11 @@ fn name(what: TableRequest) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-
     use super::*;
+    use crate::collect::fabric::fake_mads::FakeMads;
     use crate::collect::fabric::sweep::node_of;
-    use crate::mad::{MAD_BYTES, NodeInfo};
+    use crate::mad::NodeInfo;
     use crate::model::SweepMethod;
-    use crate::source::{MadAnswer, MadTicket};
-
-    /// Switch with a highest LID, and one port for every LID.
-    #[derive(Default)]
-    struct Switch {
-        top: u16,
-        waiting: VecDeque<(MadTicket, [u8; MAD_BYTES])>,
-        asked: u32,
-    }
-
-    impl Mads for Switch {
-        fn ask(&mut self, _: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-            self.asked += 1;
-            self.waiting.push_back((MadTicket::new(self.asked), mad));
-            Ok(MadTicket::new(self.asked))
-        }
-
-        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
-            let Some((ticket, mut mad)) = self.waiting.pop_front() else { return Ok(None) };
-            if u16::from_be_bytes([mad[16], mad[17]]) == SwitchInfo::ID {
-                let info = SwitchInfo { linear_top: self.top, ..SwitchInfo::default() };
-                info.encode(&mut mad[64..]).unwrap();
-            } else {
-                mad[64..128].fill(1);
-            }
-            Ok(Some((ticket, Ok(mad.to_vec()))))
-        }
-    }
 
     #[test]
     fn a_table_ends_with_the_largest_lid() {
@@ -110,7 +81,15 @@ mod tests {
             let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
             let info = NodeInfo { node_type: 2, ..NodeInfo::default() };
             fabric.nodes.push(node_of(&info, Some(Vec::new())));
-            let mut switch = Switch { top, ..Switch::default() };
+            // Switch with a highest LID, and one port for every LID.
+            let mut switch = FakeMads::new(|mad| {
+                if u16::from_be_bytes([mad[16], mad[17]]) == SwitchInfo::ID {
+                    let info = SwitchInfo { linear_top: top, ..SwitchInfo::default() };
+                    info.encode(&mut mad[64..]).unwrap();
+                } else {
+                    mad[64..128].fill(1);
+                }
+            });
             read(&mut switch, &mut fabric).unwrap();
             let table = fabric.nodes[0].forwarding.as_ref().unwrap();
             assert_eq!((table.0.len(), table.0.iter().all(|port| *port == 1)), (entries, true));

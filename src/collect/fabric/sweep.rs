@@ -255,60 +255,32 @@ pub(super) fn port_mut(node: &mut FabricNode, number: u8) -> &mut FabricPort {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-
     use super::*;
+    use crate::collect::fabric::fake_mads::FakeMads;
     use crate::mad::MAD_BYTES;
-    use crate::source::{MadAnswer, MadTicket};
 
-    /// Port that reports every node as another switch with two ports, until it is stopped.
-    struct Endless {
-        waiting: VecDeque<(MadTicket, [u8; MAD_BYTES])>,
-        answers: u32,
-        last: u32,
-        /// Number of replies after which it is stopped.
-        most: u32,
-    }
-
-    impl Mads for Endless {
-        fn ask(&mut self, _: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-            self.last += 1;
-            self.waiting.push_back((MadTicket::new(self.last), mad));
-            Ok(MadTicket::new(self.last))
-        }
-
-        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
-            if self.is_stopped() {
-                return Ok(None);
-            }
-            self.answers += 1;
-            let Some((ticket, mut mad)) = self.waiting.pop_front() else { return Ok(None) };
+    /// Creates a port that reports every node as another switch with two ports, and that is stopped
+    /// after a number of replies.
+    fn endless(replies: u32) -> FakeMads<impl FnMut(&mut [u8; MAD_BYTES])> {
+        let mut answers = 0;
+        FakeMads::stopped_after(replies, move |mad| {
+            answers += 1;
             let id = u16::from_be_bytes([mad[16], mad[17]]);
             if id == NodeInfo::ID {
-                let node_guid = self.answers.into();
-                let info = NodeInfo {
-                    node_type: 2,
-                    ports: 2,
-                    local_port: 1,
-                    node_guid,
-                    ..NodeInfo::default()
-                };
+                let (node_type, ports, local_port) = (2, 2, 1);
+                let default = NodeInfo::default();
+                let info = NodeInfo { node_type, ports, local_port, node_guid: answers, ..default };
                 info.encode(&mut mad[64..]).unwrap();
             } else if id == PortInfo::ID {
                 let info = PortInfo { physical_state: 5, ..PortInfo::default() };
                 info.encode(&mut mad[64..]).unwrap();
             }
-            Ok(Some((ticket, Ok(mad.to_vec()))))
-        }
-
-        fn is_stopped(&self) -> bool {
-            self.answers >= self.most
-        }
+        })
     }
 
     #[test]
     fn a_sweep_that_is_stopped_keeps_what_it_found() {
-        let mut port = Endless { waiting: VecDeque::new(), answers: 0, last: 0, most: 100 };
+        let mut port = endless(100);
         let fabric = sweep(&mut port).unwrap();
         assert!(fabric.nodes.len() > 5, "{}", fabric.nodes.len());
         assert!(fabric.links().count() >= fabric.nodes.len() - 1);
@@ -316,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_route_ends_after_63_hops() {
-        let mut port = Endless { waiting: VecDeque::new(), answers: 0, last: 0, most: u32::MAX };
+        let mut port = endless(u32::MAX);
         let fabric = sweep(&mut port).unwrap();
         let routes = fabric.nodes.iter().filter_map(|node| node.route.as_ref());
         assert_eq!(routes.map(Vec::len).max(), Some(63));

@@ -96,7 +96,9 @@ fn attend<W: Write>(
         .filter(|_| opening.tcp_stream)
         .and_then(|(address, proof)| tcp_stream::start_reader(address, proof).ok());
     let presence = DevicePresence::of(&opening.device);
-    let traffic = TrafficBaseline::of(&opening.device, opening.port);
+    // Only the counts of checked messages are compared.
+    let traffic = (opening.purpose == Purpose::Messages)
+        .then(|| TrafficBaseline::of(&opening.device, opening.port));
     let (address, netdev) = (opening.tcp_address, opening.netdev.clone());
     let from = TcpSource { address, netdev, proof, needs_route };
     let (mut state, slot, result) = match OpenEnd::open(opening) {
@@ -127,7 +129,7 @@ fn attend<W: Write>(
             Act::Close => {
                 drop(state);
                 drop((echo, reader, slot));
-                reply(id, Ok(StepResult::Closed(traffic.since())));
+                reply(id, Ok(StepResult::Closed(traffic.and_then(|before| before.since()))));
                 return;
             }
             Act::ExchangeDatagrams(ask) => {

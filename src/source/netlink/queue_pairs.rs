@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use super::attributes::Attributes;
 use super::message::Messages;
-use super::rdma::{RdmaCommand, RdmaQuery, ask};
+use super::rdma::{DEV_INDEX, RES_QP, RdmaCommand, RdmaQuery, ask};
 
 /// Attributes of `enum rdma_nldev_attr` (`include/uapi/rdma/rdma_netlink.h`).
-const DEV_INDEX: u16 = 1;
 const DEV_NAME: u16 = 2;
-const RES_QP: u16 = 19;
 const RES_TYPE: u16 = 26;
 const RES_PID: u16 = 28;
 

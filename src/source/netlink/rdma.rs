@@ -14,12 +14,12 @@ use crate::sys::Errno;
 
 /// `RDMA_NL_NLDEV` of `include/uapi/rdma/rdma_netlink.h`, in the upper bits of a message's type.
 const NLDEV: u16 = 5 << 10;
-const DEV_INDEX: u16 = 1;
+pub(super) const DEV_INDEX: u16 = 1;
 const PORT_INDEX: u16 = 3;
 const STAT_MODE: u16 = 74;
 const STAT_RES: u16 = 75;
-/// Value of `STAT_RES` for queue pairs.
-const RES_QP: u32 = 19;
+/// List of queue pairs, and value of `STAT_RES` for queue pairs.
+pub(super) const RES_QP: u16 = 19;
 /// Value of `STAT_MODE`. The kernel returns the mode whatever the value is.
 const MANUAL: u32 = 2;
 
@@ -128,7 +128,7 @@ fn exchange(query: RdmaQuery) -> Exchange {
     }
     if query.command == RdmaCommand::CounterMode {
         push_u32(&mut payload, STAT_MODE, MANUAL);
-        push_u32(&mut payload, STAT_RES, RES_QP);
+        push_u32(&mut payload, STAT_RES, RES_QP.into());
     }
     Exchange {
         protocol: Some(netlink::RDMA),
