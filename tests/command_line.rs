@@ -481,7 +481,7 @@ fn a_word_that_is_no_command_and_no_host_set_says_what_to_type() {
         (
             &["diff", "n1", "n2"],
             "unknown command diff",
-            "equal hosts are one row: rdmactl ports n1 n2",
+            "hosts with equal values share a row: rdmactl ports n1 n2",
         ),
         (&["ping", "n1", "--bw"], "unknown flag --bw", "fix: write --test bw; all flags"),
         (&["ping", "n1", "-D", "5"], "unknown flag -D", "fix: write --slot TIME for each pair"),
@@ -543,7 +543,13 @@ fn a_hint_for_a_flag_is_right_or_does_not_exist() {
         (&["counters", "--error"], "unknown flag --error", "fix: write --errors"),
         (&["gids", "--type", "RoCEv2"], "unknown flag --type", "fix: write -w kind~v2"),
         (&["gids", "--v2"], "unknown flag --v2", "fix: write -w kind~v2"),
-        (&["ports", "--down"], "unknown flag --down", "fix: write -w 'state!=ACTIVE'"),
+        (
+            &["ports", "--down"],
+            "unknown flag --down",
+            "fix: list the ports that are not active: rdmactl ports -w 'state!=ACTIVE'",
+        ),
+        (&["resources", "--summary"], "unknown flag --summary", "fix: write --by process"),
+        (&["connections", "--check"], "unknown flag --check", "fix: write --fail-on fail"),
         (&["ports", "n1", "--diff"], "unknown flag --diff", "rdmactl ports n1 n2 -v"),
         (&["connections", "--nfs"], "unknown flag --nfs", "fix: write -w 'user==nfs'"),
         (

@@ -286,7 +286,7 @@ fn what_is_watched_is_told_once_and_then_what_changes() {
     let folder = folder("hosts n[1-4]\n");
     let (code, stdout, stderr) = simulate(&folder, &["--watch=0.1", "--count", "3"]);
     assert_eq!(code, 0, "{stderr}");
-    assert_eq!(stdout.matches("half RTT, us").count(), 1, "{stdout}");
+    assert_eq!(stdout.matches("half RTT in us").count(), 1, "{stdout}");
     assert_eq!(stdout.matches("no change: 12 pairs, 12 ok, 0 failed").count(), 2, "{stdout}");
     let (code, stdout, _) =
         simulate(&folder, &["--watch=0.1", "--count", "2", "-f", "csv", "-o", "source,target"]);
@@ -465,8 +465,33 @@ fn a_pair_that_fails_in_both_directions_is_one_finding() {
 fn a_matrix_without_a_value_has_no_heading_of_one() {
     let folder = folder("hosts n[1-2]\nfault host n1 blocked\n");
     let (_, stdout, _) = simulate(&folder, &[]);
-    assert!(stdout.contains("\nresult     n1     n2\n"), "{stdout}");
+    assert!(stdout.contains("\nresult, row -> column\n       n1     n2\n"), "{stdout}");
     assert!(!stdout.contains("half RTT"), "{stdout}");
+}
+
+#[test]
+fn the_caption_of_a_rail_names_its_ports() {
+    let folder = folder("hosts n[1-4]\nrails 2\n");
+    let (_, stdout, _) = simulate(&folder, &["--save", "run.json"]);
+    let caption = "rail 1 (mlx5_1/1 on eth1): half RTT in us, row -> column\n";
+    assert!(stdout.contains(caption), "{stdout}");
+    let file = folder.path().join("run.json");
+    let mut run = json(&std::fs::read_to_string(&file).unwrap());
+    for pair in run["pairs"].as_array_mut().unwrap() {
+        for end in ["source", "target"] {
+            if pair[end] == 3 && pair["rail"] == 1 {
+                pair["route"][end]["device"] = "mlx5_7".into();
+            }
+        }
+    }
+    // A saved run begins with its schema; serde_json sorts the keys.
+    let schema = run.as_object_mut().unwrap().remove("schema").unwrap();
+    let text = format!("{{\"schema\":{schema},{}", &run.to_string()[1..]);
+    std::fs::write(&file, text).unwrap();
+    let (_, stdout, stderr) = rdmactl(folder.path(), &["ping", "--from", "run.json"]);
+    assert_eq!(stderr, "");
+    let differ = "rail 1 (n[1-3] mlx5_1/1 on eth1, n4 mlx5_7/1 on eth1): half RTT in us, ";
+    assert!(stdout.contains(differ), "{stdout}");
 }
 
 #[test]

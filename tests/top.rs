@@ -154,7 +154,7 @@ fn a_value_of_hosts_that_were_not_read_is_unknown_and_not_zero() {
     let mut lost = screen(not_read);
     let first = lost.text((120, 40)).lines().next().map(str::to_owned).unwrap_or_default();
     assert!(first.contains("?/4 hosts up !"), "{first}");
-    assert!(first.contains("RDMA ?  TCP ?  4 not read"), "{first}");
+    assert!(first.contains("RDMA ?  TCP ?  4 hosts not read"), "{first}");
     let mut new = screen(|second| connecting(second).split_off(1));
     let first = new.text((120, 40)).lines().next().map(str::to_owned).unwrap_or_default();
     assert!(first.contains("?/2 hosts up, 2 connecting  problems ?  RDMA ?  TCP ?"), "{first}");

@@ -72,8 +72,7 @@ fn describe(failure: &StepError, side: Side, ends: &Ends<'_>) -> String {
     }
     let host = ends.host(side);
     let to = ends.peer_address(side).map_or(String::new(), |address| format!(" to {address}"));
-    let packets = if side == Side::Target { "replies" } else { "packets" };
-    format!("{host} drops its own outgoing RoCE {packets} (UDP 4791){to}")
+    format!("{host} drops its own outgoing RoCE packets (UDP 4791){to}")
 }
 
 fn code_of(failure: &StepError, evidence: &Evidence) -> Code {
@@ -747,7 +746,7 @@ mod tests {
         let verdict = judge(&evidence(None, Some(filtered)));
         assert_eq!((verdict.code, verdict.side), (Code::Udp4791Blocked, Side::Target));
         let detail =
-            "n2 drops its own outgoing RoCE replies (UDP 4791); TCP on the same interface works";
+            "n2 drops its own outgoing RoCE packets (UDP 4791); TCP on the same interface works";
         assert_eq!(verdict.detail, detail);
         assert!(
             verdict.hint.is_some_and(

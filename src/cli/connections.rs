@@ -60,11 +60,11 @@ pub enum FailOn {
     FallbackConfirmed,
     /// fallback_confirmed, degraded and down
     Fail,
-    /// The verdicts of fail, plus mixed and rdma_available
+    /// The verdicts of fail, and mixed, rdma_available
     Warn,
-    /// The verdicts of warn, plus suspected
+    /// The verdicts of warn, and suspected
     Suspected,
-    /// The verdicts that --only fallback lists: those of fail, plus mixed and suspected
+    /// The verdicts that --only fallback lists: the verdicts of fail, and mixed, suspected
     Fallback,
 }
 

@@ -161,34 +161,44 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
 
 /// Combines the data that only rdmactl on the host can read in one note; `None` if there is none.
 fn not_asked(problems: &[&Problem]) -> Option<Fact> {
-    const KINDS: [(&str, &str); 7] = [
+    let text = format!("{} are not read: rdmactl is not on {THIS_HOST}", kinds(problems)?);
+    let fact = Fact::new(text, Some("add --upload, or install rdmactl on the host".into()));
+    Some(Fact { names_all: true, ..fact })
+}
+
+/// Lists the kinds of data of problems: `sockets, open files and RDMA objects`; `None` without a
+/// problem.
+fn kinds(problems: &[&Problem]) -> Option<String> {
+    /// Start of a source, and the kind of its data.
+    const KINDS: [(&str, &str); 11] = [
         ("sock_diag", "sockets"),
+        ("/proc/net/tcp", "sockets"),
         ("/proc/PID/fd", "open files"),
         ("RDMA netlink", "RDMA objects"),
         ("ethtool", "Ethernet settings"),
         ("RDS", "RDS connections"),
         ("/dev/kmsg", "the kernel log"),
         ("libibverbs", "values of libibverbs"),
+        ("/proc/fs", "BeeGFS clients"),
+        ("/etc/systemd", "systemd units"),
+        ("/etc", "files in /etc"),
     ];
     let kind =
         |problem: &&Problem| KINDS.iter().position(|(start, _)| problem.source.starts_with(start));
     let mut found: Vec<usize> =
         problems.iter().map(|problem| kind(problem).unwrap_or(KINDS.len())).collect();
     found.sort_unstable();
-    found.dedup();
-    let words: Vec<&str> = found
+    let mut words: Vec<&str> = found
         .iter()
         .map(|kind| KINDS.get(*kind).map_or("other values", |(_, words)| words))
         .collect();
+    words.dedup();
     let (last, before) = words.split_last()?;
-    let what = if before.is_empty() {
+    Some(if before.is_empty() {
         (*last).to_owned()
     } else {
         format!("{} and {last}", before.join(", "))
-    };
-    let text = format!("{what} are not read: rdmactl is not on {THIS_HOST}");
-    let fact = Fact::new(text, Some("add --upload, or install rdmactl on the host".into()));
-    Some(Fact { names_all: true, ..fact })
+    })
 }
 
 /// Combines the data that a capture does not hold in one note; `None` if there is none.
@@ -201,7 +211,7 @@ fn not_recorded(missing: &[&Problem]) -> Option<Fact> {
 
 /// Combines the data that `capture --redact` removed in one note; `None` if there is none.
 fn removed(redacted: &[&Problem]) -> Option<Fact> {
-    Some(Fact::new(format!("capture --redact removed {}", parts(redacted)?), None))
+    Some(Fact::new(format!("capture --redact removed {}", kinds(redacted)?), None))
 }
 
 /// Names the first parts of a report that have problems, and the number of the others.
@@ -390,16 +400,23 @@ fn what_needs_rdmactl_on_the_host_is_one_note_for_all_hosts() {
 #[test]
 fn data_that_redact_removed_needs_no_fix() {
     let mut report = HostReport::empty("n1", Via::File);
-    let redacted = |key: &str| Problem {
+    let redacted = |key: &str, source: &str| Problem {
+        source: source.into(),
         not_recorded: true,
         errno: None,
-        detail: format!("cannot read /{key}: {}", crate::model::REDACTED),
+        detail: format!("cannot read {source}: {}", crate::model::REDACTED),
         ..denied(key)
     };
-    report.problems = vec![redacted("consumers/a"), redacted("consumers/b")].into();
+    report.problems = vec![
+        redacted("consumers/autofs", "/etc"),
+        redacted("consumers/sockets", "/proc/net/tcp"),
+        redacted("consumers/sockets", "/proc/net/tcp6"),
+        redacted("consumers/units", "/etc/systemd/system"),
+    ]
+    .into();
     let notes = notes(&[report], true, false);
     assert_eq!(notes[0].fix, None);
-    let text = "n1: capture --redact removed consumers/a, consumers/b";
+    let text = "n1: capture --redact removed sockets, systemd units and files in /etc";
     assert_eq!((notes.len(), notes[0].text.as_str()), (1, text));
 }
 

@@ -8,6 +8,7 @@ mod heat;
 mod html;
 mod outliers;
 mod plan;
+mod rail_title;
 mod svg;
 
 pub use diff::{PingDiffDocument, ping_diff_schema, render_change, render_diff};
@@ -48,9 +49,9 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
     if rails.is_empty() {
         rails.insert(0);
     }
-    let has_titles = rails.iter().any(|&rail| rail > 0);
+    let has_rails = rails.iter().any(|&rail| rail > 0);
     let grids = rails.into_iter().flat_map(|rail| {
-        let title = if has_titles { format!("rail {rail}\n") } else { String::new() };
+        let title = has_rails.then(|| rail_title::rail_title(report, rail));
         let is_shown = |figure: &&Figure| {
             let mut pairs = report.pairs.iter().filter(|pair| pair.rail == rail);
             pairs.any(|pair| pair.verdict.code == Code::Ok && (figure.of)(pair) != Value::Absent)
@@ -60,9 +61,12 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
             // Without a value, the matrix shows only which pairs work.
             shown.push(&NO_FIGURE);
         }
-        shown
-            .into_iter()
-            .map(move |figure| title.clone() + &render_figure(report, rail, figure, header))
+        shown.into_iter().map(move |figure| {
+            let titles = title.as_deref().into_iter().chain(header.then_some(figure.title));
+            let caption = titles.collect::<Vec<_>>().join(": ");
+            let end = if caption.is_empty() { "" } else { "\n" };
+            caption + end + &render_figure(report, rail, figure, header)
+        })
     });
     grids.collect::<Vec<_>>().join("\n")
 }
@@ -74,18 +78,24 @@ struct Figure {
 }
 
 /// Matrix of a run in which no pair has a value.
-const NO_FIGURE: Figure = Figure { title: "result", of: |_| Value::Absent };
+const NO_FIGURE: Figure = Figure { title: "result, row -> column", of: |_| Value::Absent };
 
 /// Values of a pair. Each value that was measured has its own matrix.
 const FIGURES: &[Figure] = &[
     Figure {
-        title: "half RTT, us",
+        title: "half RTT in us, row -> column",
         of: |pair| pair.rdma.map_or(Value::Absent, |rdma| Value::Nanoseconds(rdma.half_rtt_ns.p50)),
     },
-    Figure { title: "RDMA bit/s, row -> column", of: |pair| bandwidth(pair.measured.bandwidth) },
-    Figure { title: "TCP bit/s, row -> column", of: |pair| bandwidth(pair.measured.tcp_bandwidth) },
     Figure {
-        title: "MAD RTT, us",
+        title: "RDMA throughput in bit/s, row -> column",
+        of: |pair| bandwidth(pair.measured.bandwidth),
+    },
+    Figure {
+        title: "TCP throughput in bit/s, row -> column",
+        of: |pair| bandwidth(pair.measured.tcp_bandwidth),
+    },
+    Figure {
+        title: "MAD RTT in us, row -> column",
         of: |pair| {
             let latency = pair.measured.mad.as_ref().and_then(|mad| mad.latency);
             latency.map_or(Value::Absent, |all| Value::Nanoseconds(all.rtt_ns.p50))
@@ -100,10 +110,8 @@ fn bandwidth(seen: Option<Bandwidth>) -> Value {
 fn render_figure(report: &PingReport, rail: usize, figure: &Figure, header: bool) -> String {
     let order = report.by_leaf();
     let name = |&host: &usize| report.hosts[host].name.clone();
-    let header = header.then(|| {
-        let title = std::iter::once(figure.title.to_owned());
-        title.chain(order.iter().map(name)).collect()
-    });
+    let header =
+        header.then(|| std::iter::once(String::new()).chain(order.iter().map(name)).collect());
     let pairs = report.pairs.iter().filter(|pair| pair.rail == rail);
     let cells: HashMap<(usize, usize), String> =
         pairs.map(|pair| ((pair.source, pair.target), cell(pair, figure))).collect();

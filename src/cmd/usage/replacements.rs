@@ -33,7 +33,7 @@ pub(super) const OTHER_WORDS: &[(&[&str], &str)] = &[
     (&["record", "dump"], "rdmactl capture {hosts} --save FILE"),
     (
         &["diff", "compare", "cmp"],
-        "list hosts together, equal hosts are one row: rdmactl ports {hosts|n1 n2}; compare runs: rdmactl ping --diff OLD NEW",
+        "list the hosts in one table; hosts with equal values share a row: rdmactl ports {hosts|n1 n2}; to compare two runs: rdmactl ping --diff OLD NEW",
     ),
     (&["nodes", "nodeset", "expand"], "rdmactl hosts {hosts|SET}"),
     (&["metrics", "prom", "prometheus"], "rdmactl counters {hosts} -f prom"),
@@ -83,13 +83,25 @@ const OTHER_FLAGS: &[(Option<&str>, &[&str], &str)] = &[
     (Some("counters"), &["--error"], "write --errors"),
     (Some("gids"), &["--v2", "--rocev2", "--roce-v2", "--type", "--roce"], "write -w kind~v2"),
     (Some("gids"), &["--v1", "--rocev1", "--roce-v1"], "write -w kind~v1"),
-    (None, &["--down", "--inactive"], "write -w 'state!=ACTIVE' for ports"),
-    (None, &["--only"], "write -w EXPR, for ports for example -w 'state!=ACTIVE'"),
+    (
+        None,
+        &["--down", "--inactive"],
+        "list the ports that are not active: rdmactl ports -w 'state!=ACTIVE'",
+    ),
+    (None, &["--only"], "write -w EXPR, for example: rdmactl ports -w 'state!=ACTIVE'"),
     (
         Some("connections"),
         &["--storage", "--nfs", "--nvme", "--nvmeof", "--iscsi", "--beegfs", "--lustre"],
         "write -w 'user==nfs', or nvmeof, iscsi, srp, beegfs, lustre, smb, 9p, smc, rds, process",
     ),
+    (Some("resources"), &["--summary", "--by-process", "-p"], "write --by process"),
+    (Some("connections"), &["--check", "--exit-code"], "write --fail-on fail"),
+    (
+        None,
+        &["--check", "--exit-code"],
+        "for exit code 1 after a fallback to TCP: rdmactl connections --fail-on fail",
+    ),
+    (None, &["--summary"], "print a summary of each host: rdmactl -H {value|SET}"),
     (None, &["--speed"], "write -o +rate,rate_text"),
     (Some("ping"), &["--dry-run"], "write --plan"),
     (
@@ -111,7 +123,7 @@ const OTHER_FLAGS: &[(Option<&str>, &[&str], &str)] = &[
     (
         None,
         &["--baseline", "--compare", "--diff"],
-        "list the hosts together, equal hosts are one row: rdmactl ports n1 n2 -v",
+        "list the hosts in one table; hosts with equal values share a row: rdmactl ports n1 n2 -v",
     ),
     (
         None,

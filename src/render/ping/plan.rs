@@ -50,7 +50,7 @@ pub fn render_plan(plan: &PlannedRun) -> String {
     let assumed = if plan.simulated.is_some() {
         ""
     } else {
-        " each (the hosts are not queried); two rails double the pairs, the time and the traffic"
+        " assumed (--plan does not query the hosts); two rails double the pairs, the time and the traffic"
     };
     let _ = writeln!(text, "hosts  {hosts}, {rails}{assumed}");
     let _ = writeln!(text, "pairs  {tested} in {}", counted(rounds, "round"));

@@ -85,7 +85,8 @@ fn left(state: &State) -> Vec<Word> {
         words.push((format!("unreadable {unread} ?"), Token::Unknown));
     }
     if up < all && !snapshot.is_connecting() {
-        words.push((format!("{} not read", all - up), Token::Warn));
+        let noun = if all - up == 1 { "host" } else { "hosts" };
+        words.push((format!("{} {noun} not read", all - up), Token::Warn));
     }
     words
 }

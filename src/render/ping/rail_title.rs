@@ -1,0 +1,43 @@
+//! Names a rail by its number and its ports, for the captions of matrices and heat maps.
+
+use std::collections::BTreeMap;
+
+use super::escape;
+use crate::model::ping::{PingReport, RoutePort};
+use crate::names;
+
+/// Largest number of different ports that a title names.
+const MAX_PORTS: usize = 3;
+
+/// Formats a rail with the ports of its hosts: `rail 0 (rxe0/1 on eth1)`, or `rail 0 (n[1-3]
+/// rxe0/1 on eth1, n4 rxe1/1 on eth2)` if the ports differ. Without known ports, or with more
+/// than three different ports: `rail 0`.
+pub(super) fn rail_title(report: &PingReport, rail: usize) -> String {
+    let mut ports: BTreeMap<usize, &RoutePort> = BTreeMap::new();
+    for pair in report.pairs.iter().filter(|pair| pair.rail == rail) {
+        let Some(route) = &pair.route else { continue };
+        ports.entry(pair.source).or_insert(&route.source);
+        ports.entry(pair.target).or_insert(&route.target);
+    }
+    let mut hosts_of: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (host, port) in ports {
+        let name = report.hosts.get(host).map_or("?", |host| &host.name);
+        hosts_of.entry(name_port(port)).or_default().push(name);
+    }
+    let title = format!("rail {rail}");
+    match hosts_of.len() {
+        1 => hosts_of.into_keys().fold(title, |title, port| format!("{title} ({port})")),
+        2..=MAX_PORTS => {
+            let groups = hosts_of
+                .into_iter()
+                .map(|(port, hosts)| format!("{} {port}", escape(&names::fold(hosts))));
+            format!("{title} ({})", groups.collect::<Vec<_>>().join(", "))
+        }
+        _ => title,
+    }
+}
+
+fn name_port(port: &RoutePort) -> String {
+    let netdev = port.netdev.as_ref().map_or(String::new(), |netdev| format!(" on {netdev}"));
+    escape(&format!("{}/{}{netdev}", port.device, port.port)).into_owned()
+}
