@@ -23,3 +23,14 @@ pub mod traffic;
 pub mod transport_counts;
 pub mod transport_state;
 pub mod verdict;
+
+use std::collections::BTreeMap;
+
+/// Groups values by key; the values of a key keep their order.
+fn grouped<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
+    let mut groups: BTreeMap<K, Vec<V>> = BTreeMap::new();
+    for (key, value) in pairs {
+        groups.entry(key).or_default().push(value);
+    }
+    groups
+}

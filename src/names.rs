@@ -5,12 +5,14 @@
 
 mod excerpt;
 mod fold;
+mod listed;
 mod natural;
 mod replace;
 mod shell;
 
 pub use excerpt::{around, shortened};
 pub use fold::fold;
+pub use listed::{limited, listed};
 pub use natural::compare;
 pub use replace::replace;
 pub use shell::in_shell;

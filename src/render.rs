@@ -3,12 +3,11 @@
 //! It returns strings and writes none: `cmd` passes them to `term`. Text from other machines is
 //! escaped here, in every cell and every note; JSON has its own escapes.
 
-mod blocks;
-mod column_help;
 mod connections;
 mod csv;
 mod escape;
 mod fabric;
+mod groups;
 mod hosts;
 mod json;
 mod notes;
@@ -16,28 +15,23 @@ mod ping;
 mod plain;
 mod problems;
 mod prom;
-mod settings;
 mod table;
 
-pub use blocks::blocks;
-pub use column_help::column_help;
 pub use connections::render_connections;
 pub use csv::csv;
 pub use escape::escape;
-pub use fabric::{FabricDocument, fabric_dot, fabric_schema, fabric_tree};
+pub use fabric::{FabricDocument, fabric_dot, fabric_tree};
 pub use hosts::{HostEntry, HostsDocument, hosts_csv};
 pub use json::{
-    ConnectionsDocument, PingDocument, ReportDocument, connections_schema, hosts_schema,
-    ping_schema, report_schema, settings_schema, to_json, to_json_lines,
+    ConnectionsDocument, PingDocument, ReportDocument, SettingsDocument, schema_of, to_json,
+    to_json_lines,
 };
 pub use notes::{Note, notes};
 pub use ping::{
-    PingDiffDocument, PingEvent, PingPlanDocument, ping_diff_schema, ping_event_schema,
-    ping_plan_schema, render_change, render_diff, render_findings, render_html, render_matrix,
-    render_origin, render_plan, render_svg,
+    PingDiffDocument, PingEvent, PingPlanDocument, render_change, render_diff, render_findings,
+    render_html, render_matrix, render_origin, render_plan, render_svg,
 };
 pub use plain::plain;
 pub use problems::render_problems;
 pub use prom::prom;
-pub use settings::SettingsDocument;
-pub use table::table;
+pub use table::{blocks, column_help, table};

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use committed::{compare, package};
+use rdmactl::render;
 
 /// Name of the golden file, and the arguments before `--from`.
 const CASES: &[(&str, &[&str])] = &[
@@ -168,7 +169,10 @@ fn judge(
 
 #[test]
 fn every_fixture_answers_as_committed_and_in_the_form_of_the_schema() {
-    let schemas = [rdmactl::render::report_schema(), rdmactl::render::connections_schema()];
+    let schemas = [
+        render::schema_of::<render::ReportDocument<'_>>(),
+        render::schema_of::<render::ConnectionsDocument<'_>>(),
+    ];
     let validators = schemas.map(|schema| jsonschema::validator_for(&schema).expect("a schema"));
     let fixtures = fixtures();
     let next = AtomicUsize::new(0);
@@ -194,15 +198,15 @@ fn every_fixture_answers_as_committed_and_in_the_form_of_the_schema() {
 #[test]
 fn the_committed_schemas_are_those_of_the_types() {
     let schemas = [
-        ("report", rdmactl::render::report_schema()),
-        ("connections", rdmactl::render::connections_schema()),
-        ("fabric", rdmactl::render::fabric_schema()),
-        ("ping", rdmactl::render::ping_schema()),
-        ("ping-event", rdmactl::render::ping_event_schema()),
-        ("ping-plan", rdmactl::render::ping_plan_schema()),
-        ("ping-diff", rdmactl::render::ping_diff_schema()),
-        ("hosts", rdmactl::render::hosts_schema()),
-        ("config", rdmactl::render::settings_schema()),
+        ("report", render::schema_of::<render::ReportDocument<'_>>()),
+        ("connections", render::schema_of::<render::ConnectionsDocument<'_>>()),
+        ("fabric", render::schema_of::<render::FabricDocument<'_>>()),
+        ("ping", render::schema_of::<render::PingDocument<'_>>()),
+        ("ping-event", render::schema_of::<render::PingEvent<'_>>()),
+        ("ping-plan", render::schema_of::<render::PingPlanDocument<'_>>()),
+        ("ping-diff", render::schema_of::<render::PingDiffDocument<'_>>()),
+        ("hosts", render::schema_of::<render::HostsDocument>()),
+        ("config", render::schema_of::<render::SettingsDocument<'_>>()),
     ];
     for (name, schema) in schemas {
         let mut made = serde_json::to_string_pretty(&schema).expect("JSON");

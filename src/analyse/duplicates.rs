@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::grouped;
 use super::verdict::plain_or;
 use crate::model::ping::{Warning, WarningCode};
-use crate::model::{GidValue, HostReport, Protocol};
+use crate::model::{Device, GidValue, HostReport, Port, Protocol};
 use crate::names;
 
 /// Maximum number of warnings of one kind; the last one has the number of the others.
@@ -36,24 +37,19 @@ impl Duplicates {
     pub fn of(names: &[&str], inventories: &[Option<&HostReport>]) -> Self {
         let machines = machines(inventories);
         let own = |host: &usize| machines.get(*host) == Some(host);
-        let hosts: Vec<(usize, &HostReport)> = inventories
-            .iter()
-            .enumerate()
-            .filter_map(|(at, report)| Some((at, (*report)?)))
-            .filter(|(at, _)| own(at))
-            .collect();
-        let addresses = shared(hosts.iter().flat_map(|(at, report)| gids(*at, report)));
-        let nodes = shared(hosts.iter().flat_map(|(at, report)| guids(*at, report)));
-        let lids = shared(hosts.iter().flat_map(|(at, report)| lids(*at, report)));
+        let hosts = inventories.iter().enumerate().filter(|(at, _)| own(at));
+        let hosts = hosts.filter_map(|(at, report)| Some((at, (*report)?)));
+        let addresses = shared(hosts.clone().flat_map(|(at, report)| gids(at, report)));
+        let nodes = shared(hosts.clone().flat_map(|(at, report)| guids(at, report)));
+        let lids = shared(hosts.flat_map(|(at, report)| lids(at, report)));
+        let addresses_warned =
+            addresses.iter().map(|(gid, places)| duplicate_gid(names, *gid, places));
+        let nodes_warned = nodes.iter().map(|(guid, places)| duplicate_guid(names, guid, places));
+        let subnets_warned = lids.iter().map(|(lid, places)| duplicate_lid(names, lid, places));
         let mut warnings = twins(names, &machines);
-        warnings.extend(limited(
-            addresses.iter().map(|(gid, places)| duplicate_gid(names, *gid, places)),
-        ));
-        warnings.extend(limited(
-            nodes.iter().map(|(guid, places)| duplicate_guid(names, guid, places)),
-        ));
-        warnings
-            .extend(limited(lids.iter().map(|(lid, places)| duplicate_lid(names, lid, places))));
+        warnings.extend(limited(addresses_warned));
+        warnings.extend(limited(nodes_warned));
+        warnings.extend(limited(subnets_warned));
         let hosts = addresses.values().flatten().map(|place| place.0).collect();
         Self { gids: addresses.into_keys().collect(), hosts, machines, warnings }
     }
@@ -109,23 +105,22 @@ fn shared<T: Ord>(values: impl Iterator<Item = (T, Place)>) -> BTreeMap<T, BTree
     places
 }
 
+fn ports(report: &HostReport) -> impl Iterator<Item = (&Device, &Port)> {
+    report.devices.iter().flat_map(|device| device.ports.iter().map(move |port| (device, port)))
+}
+
 fn gids(host: usize, report: &HostReport) -> impl Iterator<Item = (GidValue, Place)> {
-    let ports = report
-        .devices
-        .iter()
-        .flat_map(|device| device.ports.iter().map(move |port| (device, port)));
-    ports.flat_map(move |(device, port)| {
+    ports(report).flat_map(move |(device, port)| {
         let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
         let is_roce = port.protocol == Some(Protocol::Roce);
-        let gids = port.gids.iter().flatten();
         let counts = move |gid: GidValue| {
             gid.0.to_bits() != 0 && (has_subnet || (is_roce && !gid.is_link_local()))
         };
-        gids.filter(move |gid| counts(gid.value)).map(move |gid| {
+        let gids = port.gids.iter().flatten().filter(move |gid| counts(gid.value));
+        gids.map(move |gid| {
             let netdev = gid.netdev.as_ref().or(port.netdev.as_ref());
-            let place =
-                netdev.cloned().unwrap_or_else(|| format!("{}/{}", device.name, port.number));
-            (gid.value, (host, place))
+            let place = || format!("{}/{}", device.name, port.number);
+            (gid.value, (host, netdev.cloned().unwrap_or_else(place)))
         })
     })
 }
@@ -141,11 +136,7 @@ fn guids(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Plac
 type LidKey = (u64, u32, String, u32, u32);
 
 fn lids(host: usize, report: &HostReport) -> impl Iterator<Item = (LidKey, Place)> {
-    let ports = report
-        .devices
-        .iter()
-        .flat_map(|device| device.ports.iter().map(move |port| (device, port)));
-    ports.filter_map(move |(device, port)| {
+    ports(report).filter_map(move |(device, port)| {
         port.protocol.filter(|protocol| protocol.has_subnet())?;
         let lid = port.lid.filter(|lid| *lid != 0)?;
         let gid = port.gids.iter().flatten().find(|gid| gid.index == 0)?;
@@ -156,28 +147,20 @@ fn lids(host: usize, report: &HostReport) -> impl Iterator<Item = (LidKey, Place
 }
 
 fn twins(names: &[&str], machines: &[usize]) -> Vec<Warning> {
-    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (host, machine) in machines.iter().enumerate() {
-        members.entry(*machine).or_default().push(host);
-    }
-    let of = |hosts: Vec<usize>| {
-        let told: Vec<&str> = hosts.iter().filter_map(|&host| names.get(host).copied()).collect();
-        Warning {
-            code: WarningCode::HostTwice,
-            detail: format!(
-                "{} have the same GUIDs and addresses: they are names of one host, which is not tested \
-                 against itself",
-                told.join(" and ")
-            ),
-            hint: format!(
-                "remove all but one of these names from the host set: {}",
-                told.join(" ")
-            ),
-            hosts,
-            rails: Vec::new(),
-        }
-    };
-    limited(members.into_values().filter(|hosts| hosts.len() > 1).map(of))
+    let members = machines.iter().enumerate().map(|(host, machine)| (*machine, host));
+    let twins = grouped(members).into_values().filter(|hosts| hosts.len() > 1);
+    let warnings = twins.map(|hosts| {
+        let same: Vec<&str> = hosts.iter().filter_map(|&host| names.get(host).copied()).collect();
+        let detail = format!(
+            "{} have the same GUIDs and addresses: they are names of one host, which is not tested \
+             against itself",
+            same.join(" and ")
+        );
+        let hint =
+            format!("remove all but one of these names from the host set: {}", same.join(" "));
+        Warning::new(WarningCode::HostTwice, hosts, detail, hint)
+    });
+    limited(warnings)
 }
 
 fn duplicate_gid(names: &[&str], gid: GidValue, places: &BTreeSet<Place>) -> Warning {
@@ -231,15 +214,8 @@ fn duplicate_lid(names: &[&str], key: &LidKey, places: &BTreeSet<Place>) -> Warn
 /// Formats places: `eth1 on n1 and eth1 on n2`.
 fn told(names: &[&str], places: &BTreeSet<Place>) -> String {
     let name = |host: usize| names.get(host).copied().unwrap_or("?");
-    let mut told: Vec<String> = places
-        .iter()
-        .take(MAX)
-        .map(|(host, place)| format!("{place} on {}", name(*host)))
-        .collect();
-    if places.len() > MAX {
-        told.push(format!("{} more", places.len() - MAX));
-    }
-    told.join(" and ")
+    let places = places.iter().map(|(host, place)| format!("{place} on {}", name(*host)));
+    names::limited(places, MAX, "more").join(" and ")
 }
 
 fn plain_name(names: &[&str], host: usize) -> String {
@@ -248,7 +224,7 @@ fn plain_name(names: &[&str], host: usize) -> String {
 
 fn warning(code: WarningCode, places: &BTreeSet<Place>, detail: String, hint: String) -> Warning {
     let hosts: BTreeSet<usize> = places.iter().map(|place| place.0).collect();
-    Warning { code, hosts: hosts.into_iter().collect(), rails: Vec::new(), detail, hint }
+    Warning::new(code, hosts, detail, hint)
 }
 
 /// Returns the first warnings of a kind; the last one has the number of the others.

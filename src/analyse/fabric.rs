@@ -11,10 +11,12 @@ mod search;
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::grouped;
 use crate::model::{
-    Fabric, FabricEnd, FabricNode, FabricPort, Finding, ForwardingTable, Severity, Subject,
-    SubnetManager, UnansweredRequest,
+    DuplicateGuid, Fabric, FabricEnd, FabricNode, FabricPort, Finding, ForwardingTable, Guid,
+    Severity, Subject, SubnetManager, UnansweredRequest,
 };
+use crate::names;
 
 pub use search::{SearchError, find_port};
 
@@ -28,32 +30,19 @@ pub fn findings(fabric: &Fabric, host: &str) -> Vec<Finding> {
     routes::judge(fabric, &mut found);
     descriptions(fabric, &mut found);
     unanswered(fabric, &mut found);
-    let mut findings: Vec<Finding> = found.into_iter().map(|it| it.finding(host)).collect();
-    findings.sort_by_key(|finding| finding.severity);
-    findings
-}
-
-/// A finding without the host.
-#[derive(Debug)]
-pub(super) struct FabricFinding {
-    pub(super) severity: Severity,
-    pub(super) code: &'static str,
-    pub(super) subject: String,
-    pub(super) what: String,
-    pub(super) fix: Option<String>,
-}
-
-impl FabricFinding {
-    fn finding(self, host: &str) -> Finding {
-        Finding {
-            severity: self.severity,
-            code: self.code,
-            hosts: vec![host.to_owned()],
-            subject: Subject::Fabric(self.subject),
-            what: self.what,
-            fix: self.fix,
-        }
+    for finding in &mut found {
+        finding.hosts = vec![host.to_owned()];
     }
+    found.sort_by_key(|finding| finding.severity);
+    found
+}
+
+fn fail(code: &'static str, subject: impl Into<String>, what: impl Into<String>) -> Finding {
+    Finding::new(Severity::Fail, code, Subject::Fabric(subject.into()), what)
+}
+
+fn warn(code: &'static str, subject: impl Into<String>, what: impl Into<String>) -> Finding {
+    Finding { severity: Severity::Warn, ..fail(code, subject, what) }
 }
 
 /// Returns node and port, for example `leaf003 port 17`.
@@ -76,7 +65,7 @@ pub fn subnet_managers(fabric: &Fabric) -> impl Iterator<Item = (FabricEnd, &Sub
 
 /// Adds findings of subnet managers. An imported fabric has none, which proves nothing about the
 /// subnet.
-fn managers(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
+fn managers(fabric: &Fabric, found: &mut Vec<Finding>) {
     use crate::model::SweepMethod::{Sa, Smp};
 
     let masters: Vec<FabricEnd> = subnet_managers(fabric)
@@ -84,76 +73,54 @@ fn managers(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
         .map(|(end, _)| end)
         .collect();
     let start = "start a subnet manager: systemctl start opensm, or enable that of a switch";
+    let was_swept = matches!(fabric.via, Sa | Smp) && !fabric.nodes.is_empty();
     match masters[..] {
-        [] if matches!(fabric.via, Sa | Smp) && !fabric.nodes.is_empty() && fabric.sm_lid == 0 => {
-            found.push(FabricFinding {
-                severity: Severity::Fail,
-                code: "fabric.no_manager",
-                subject: "subnet manager".into(),
-                what: "no subnet manager has configured the subnet, so no port becomes active"
-                    .into(),
-                fix: Some(start.into()),
-            });
+        [] if was_swept && fabric.sm_lid == 0 => {
+            let what = "no subnet manager has configured the subnet, so no port becomes active";
+            found.push(fail("fabric.no_manager", "subnet manager", what).fix(start));
         }
-        [] if matches!(fabric.via, Sa | Smp) && !fabric.nodes.is_empty() && !fabric.is_partial => {
-            found.push(FabricFinding {
-                severity: Severity::Fail,
-                code: "fabric.no_manager",
-                subject: "subnet manager".into(),
-                what: format!(
-                    "no master subnet manager replies; LID {} configured the subnet before",
-                    fabric.sm_lid
-                ),
-                fix: Some(start.into()),
-            });
+        [] if was_swept && !fabric.is_partial => {
+            let what = format!(
+                "no master subnet manager replies; LID {} configured the subnet before",
+                fabric.sm_lid
+            );
+            found.push(fail("fabric.no_manager", "subnet manager", what).fix(start));
         }
         [] | [_] => {}
         [..] => {
-            let names: Vec<String> = masters.iter().map(|end| title(fabric, *end)).collect();
-            found.push(FabricFinding {
-                severity: Severity::Fail,
-                code: "fabric.two_managers",
-                subject: "subnet manager".into(),
-                what: format!(
-                    "{} subnet managers are master at the same time: {}",
-                    masters.len(),
-                    names.join(", ")
-                ),
-                fix: Some("stop all but one of them: systemctl stop opensm".into()),
-            });
+            let what = format!(
+                "{} subnet managers are master at the same time: {}",
+                masters.len(),
+                titles(fabric, &masters)
+            );
+            let fix = "stop all but one of them: systemctl stop opensm";
+            found.push(fail("fabric.two_managers", "subnet manager", what).fix(fix));
         }
     }
 }
 
+/// Joins the titles of ports.
+fn titles(fabric: &Fabric, ends: &[FabricEnd]) -> String {
+    ends.iter().map(|end| title(fabric, *end)).collect::<Vec<_>>().join(", ")
+}
+
 /// Adds findings of duplicate port GUIDs and LIDs.
-fn addresses(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
-    let mut guids: BTreeMap<u64, Vec<FabricEnd>> = BTreeMap::new();
-    for (end, port) in ports(fabric) {
-        if let Some(guid) = port.guid.filter(|guid| guid.0 != 0) {
-            guids.entry(guid.0).or_default().push(end);
+fn addresses(fabric: &Fabric, found: &mut Vec<Finding>) {
+    let duplicate_guid = |guid: Guid, what: String| {
+        fail("fabric.duplicate_guid", guid.to_string(), what)
+            .fix("restore the GUID of the adapter with the tool of its vendor")
+    };
+    for DuplicateGuid { guid, place } in &fabric.duplicate_guids {
+        let what = format!("two nodes have the GUID {guid}; the second one is at {place}");
+        found.push(duplicate_guid(*guid, what));
+    }
+    let guids = ports(fabric).filter_map(|(end, port)| Some((port.guid?.0, end)));
+    for (guid, ends) in grouped(guids) {
+        if guid != 0 && ends.len() > 1 {
+            let (count, titles) = (ends.len(), titles(fabric, &ends));
+            let what = format!("{count} ports have the same GUID: {titles}");
+            found.push(duplicate_guid(Guid(guid), what));
         }
-    }
-    for duplicate in &fabric.duplicate_guids {
-        found.push(FabricFinding {
-            severity: Severity::Fail,
-            code: "fabric.duplicate_guid",
-            subject: duplicate.guid.to_string(),
-            what: format!(
-                "two nodes have the GUID {}; the second one is at {}",
-                duplicate.guid, duplicate.place
-            ),
-            fix: Some("restore the GUID of the adapter with the tool of its vendor".into()),
-        });
-    }
-    for (guid, ends) in guids.iter().filter(|(_, ends)| ends.len() > 1) {
-        let names: Vec<String> = ends.iter().map(|end| title(fabric, *end)).collect();
-        found.push(FabricFinding {
-            severity: Severity::Fail,
-            code: "fabric.duplicate_guid",
-            subject: crate::model::Guid(*guid).to_string(),
-            what: format!("{} ports have the same GUID: {}", ends.len(), names.join(", ")),
-            fix: Some("restore the GUID of the adapter with the tool of its vendor".into()),
-        });
     }
     let mut lids: HashMap<u16, FabricEnd> = HashMap::new();
     let mut clashes: BTreeMap<(FabricEnd, FabricEnd), u16> = BTreeMap::new();
@@ -172,15 +139,12 @@ fn addresses(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
         }
     }
     for ((one, other), lid) in clashes {
-        found.push(FabricFinding {
-            severity: Severity::Fail,
-            code: "fabric.duplicate_lid",
-            subject: format!("LID {lid}"),
-            what: format!("{} and {} have the LID {lid}", title(fabric, one), title(fabric, other)),
-            fix: Some(
-                "let the subnet manager assign the LIDs again: opensm --reassign_lids".into(),
-            ),
-        });
+        let (one, other) = (title(fabric, one), title(fabric, other));
+        let what = format!("{one} and {other} have the LID {lid}");
+        found.push(
+            fail("fabric.duplicate_lid", format!("LID {lid}"), what)
+                .fix("let the subnet manager assign the LIDs again: opensm --reassign_lids"),
+        );
     }
 }
 
@@ -192,7 +156,7 @@ pub fn lids_of(port: &FabricPort) -> impl Iterator<Item = u16> + use<> {
 }
 
 /// Adds a finding of node descriptions that no administrator has set.
-fn descriptions(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
+fn descriptions(fabric: &Fabric, found: &mut Vec<Finding>) {
     let is_default = |name: &str| {
         name.is_empty()
             // Aggregation nodes (SHARP) belong to switches and always have this name.
@@ -203,46 +167,30 @@ fn descriptions(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
     let unnamed: Vec<_> =
         nodes.filter(|node| node.name.as_deref().is_some_and(is_default)).collect();
     let Some(first) = unnamed.first() else { return };
-    let rest = match unnamed.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    found.push(FabricFinding {
-        severity: Severity::Warn,
-        code: "fabric.default_description",
-        subject: format!("{}{rest}", first.guid),
-        what: format!(
-            "the node description is the default of the vendor (\"{}\") and does not name the host",
-            first.name.as_deref().unwrap_or_default()
-        ),
-        fix: Some("on the host: systemctl enable --now rdma-ndd".into()),
-    });
+    let guids = unnamed.iter().map(|node| node.guid.to_string());
+    let what = format!(
+        "the node description is the default of the vendor (\"{}\") and does not name the host",
+        first.name.as_deref().unwrap_or_default()
+    );
+    found.push(
+        warn("fabric.default_description", names::listed(guids, 1, "more"), what)
+            .fix("on the host: systemctl enable --now rdma-ndd"),
+    );
 }
 
 /// Adds a finding for each place of requests without a reply.
-fn unanswered(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
-    let mut places: BTreeMap<String, Vec<&UnansweredRequest>> = BTreeMap::new();
-    for request in &fabric.unanswered {
-        places.entry(place(fabric, request)).or_default().push(request);
-    }
-    for (place, requests) in places {
-        let attributes: Vec<&str> = requests.iter().map(|one| &*one.attribute).take(3).collect();
-        let rest = match requests.len().saturating_sub(3) {
-            0 => String::new(),
-            more => format!(" and {more} more requests"),
-        };
-        found.push(FabricFinding {
-            severity: Severity::Unknown,
-            code: "fabric.no_answer",
-            subject: place,
-            what: format!(
-                "no reply to {}{rest} ({}; {})",
-                attributes.join(", "),
-                requests[0],
-                requests[0].detail
-            ),
-            fix: None,
-        });
+fn unanswered(fabric: &Fabric, found: &mut Vec<Finding>) {
+    let requests = fabric.unanswered.iter().map(|request| (place(fabric, request), request));
+    for (place, requests) in grouped(requests) {
+        let attributes = requests.iter().map(|one| &*one.attribute);
+        let what = format!(
+            "no reply to {} ({}; {})",
+            names::listed(attributes, 3, "more requests"),
+            requests[0],
+            requests[0].detail
+        );
+        let subject = Subject::Fabric(place);
+        found.push(Finding::new(Severity::Unknown, "fabric.no_answer", subject, what));
     }
 }
 

@@ -10,7 +10,8 @@ mod unreadable;
 use std::cmp::Reverse;
 
 use crate::model::{
-    Connection, Finding, HostFailure, HostReport, Problem, Reason, Severity, Subject, VerbsState,
+    Cause, Connection, Consumer, Finding, HostFailure, HostReport, Problem, Reason, Severity,
+    Subject, VerbsState,
 };
 pub use changed::{Changed, changes};
 use folded::Folded;
@@ -42,6 +43,19 @@ pub fn findings<'facts>(hosts: impl Iterator<Item = HostFacts<'facts>> + Clone) 
     worst_first(all.into_findings())
 }
 
+/// Returns the findings about ports that are down or not active, without unresponsive hosts and
+/// removed devices.
+pub fn port_states<'report>(reports: impl Iterator<Item = &'report HostReport>) -> Vec<Finding> {
+    let mut all = Folded::default();
+    for report in reports.filter(|report| report.failure.is_none()) {
+        for device in report.devices.iter().filter(|device| device.gone_since_ns.is_none()) {
+            let states = device.ports.iter().map(|port| port::PortRef { report, device, port });
+            states.filter_map(port::state).for_each(|finding| all.add(&report.host, finding));
+        }
+    }
+    worst_first(all.into_findings())
+}
+
 /// Sorts findings: by severity; hosts before devices, connections and ports; findings of many
 /// hosts first. Past findings come last and keep their order.
 #[must_use]
@@ -60,76 +74,55 @@ pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
-/// A finding without host, severity and code.
-struct PartialFinding {
-    subject: Subject,
-    what: String,
-    fix: Option<String>,
-}
-
 fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
     let report = facts.report;
-    let host = report.host.as_str();
+    let mut add = |finding: Finding| all.add(&report.host, finding);
     if let Some(failure) = facts.failure {
         // A host that is still being connected is not a failure yet.
         if failure.reason != Reason::Connecting {
-            let (what, fix) = (failure.detail.clone(), failure.fix.clone());
-            let found = PartialFinding { subject: Subject::Host, what, fix };
-            all.push(host, Severity::Fail, "host.silent", found);
+            let what = failure.detail.clone();
+            let silent = Finding::new(Severity::Fail, "host.silent", Subject::Host, what);
+            add(Finding { fix: failure.fix.clone(), ..silent });
         }
         // The last report of an unresponsive host is stale.
         return;
     }
-    for connection in facts.connections {
-        let Some((severity, code)) = connection.verdict.finding() else { continue };
-        all.push(host, severity, code, of_connection(connection));
-    }
+    facts.connections.iter().filter_map(of_connection).for_each(&mut add);
     for device in &report.devices {
-        if let Some((what, fix)) = removal(report, device) {
-            let subject = Subject::Device(device.name.clone());
-            all.push(host, Severity::Fail, "device.gone", PartialFinding { subject, what, fix });
+        if let Some(removed) = removal(report, device) {
+            add(removed);
             continue;
         }
         for port in &device.ports {
-            let place = port::PortRef { report, device, port };
-            for (severity, code, what, fix) in port::findings(place, rates) {
-                let subject = Subject::Port(device.name.clone(), port.number);
-                all.push(host, severity, code, PartialFinding { subject, what, fix });
-            }
+            port::findings(port::PortRef { report, device, port }, rates).for_each(&mut add);
         }
     }
     if let Some((what, fix)) = report.no_device() {
-        let found =
-            PartialFinding { subject: Subject::Host, what: what.into(), fix: Some(fix.into()) };
-        all.push(host, Severity::Warn, "host.no_device", found);
+        add(Finding::new(Severity::Warn, "host.no_device", Subject::Host, what).fix(fix));
     }
     if let VerbsState::Unavailable { detail, fix } = &report.verbs
         && !report.devices.is_empty()
     {
-        let (subject, what) = (Subject::Part("verbs".into()), detail.clone());
-        all.push(
-            host,
-            Severity::Unknown,
-            "unreadable",
-            PartialFinding { subject, what, fix: fix.clone().map(String::from) },
-        );
+        let subject = Subject::Part("verbs".into());
+        let verbs = Finding::new(Severity::Unknown, "unreadable", subject, detail);
+        add(Finding { fix: fix.clone().map(String::from), ..verbs });
     }
     let (device_files, others): (Vec<&Problem>, Vec<&Problem>) =
         report.problems.iter().partition(|problem| problem.is_of_device_file());
-    for found in unreadable::findings(&device_files) {
-        all.push(host, Severity::Warn, "device.file", found);
-    }
-    for found in unreadable::findings(&others) {
-        all.push(host, Severity::Unknown, "unreadable", found);
-    }
+    unreadable::findings(&device_files).chain(unreadable::findings(&others)).for_each(&mut add);
 }
 
-fn of_connection(connection: &Connection) -> PartialFinding {
-    let (user, instance) = (connection.consumer.kind.word(), &connection.consumer.instance);
-    let cause = connection.cause.as_ref();
-    let what = cause.map_or_else(|| connection.verdict.word().to_owned(), |one| one.text.clone());
-    let fix = cause.and_then(|cause| cause.fix.clone());
-    PartialFinding { subject: Subject::Connection(user.to_owned(), instance.clone()), what, fix }
+/// Returns the finding of a connection; `None` if its verdict needs no attention.
+fn of_connection(connection: &Connection) -> Option<Finding> {
+    let (severity, code) = connection.verdict.finding()?;
+    let Consumer { kind, instance, .. } = &connection.consumer;
+    let subject = Subject::Connection(kind.word().to_owned(), instance.clone());
+    Some(match &connection.cause {
+        None => Finding::new(severity, code, subject, connection.verdict.word()),
+        Some(Cause { text, fix, .. }) => {
+            Finding { fix: fix.clone(), ..Finding::new(severity, code, subject, text) }
+        }
+    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::duplicates::Duplicates;
 use super::greedy_cover::GreedyCover;
-use super::verdict::plain_or;
+use super::verdict::{plain_or, plain_set};
 use crate::model::ping::{Code, Packets, Pair, PairTransport, RoutePort, Warning, WarningCode};
 use crate::names;
 
@@ -62,9 +62,9 @@ fn lossy(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
 }
 
 fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
-    let (hosts, detail, hint) = match place {
+    match place {
         Place::Host(host, pairs) => {
-            let (sent, received) = lost(*host, pairs);
+            let (sent, received) = (lost(*host, pairs, true), lost(*host, pairs, false));
             let name = names.get(*host).copied().unwrap_or("?");
             let what = match (sent, received) {
                 (Some(sent), Some(received)) => format!(
@@ -74,58 +74,44 @@ fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
                 ),
                 _ => format!("{} were retransmitted", packets((retransmissions(pairs), 0))),
             };
+            let detail = format!("{what} in {} pairs; retransmissions hid the loss", pairs.len());
             let netdev = port(*host, pairs).and_then(|port| port.netdev.as_deref());
             let netdev = plain_or(netdev.unwrap_or("NETDEV"), "NETDEV");
             let plain = plain_or(name, "HOST");
-            (
-                vec![*host],
-                format!("{what} in {} pairs; retransmissions hid the loss", pairs.len()),
-                format!(
-                    "find what drops or damages packets of {plain}: on {plain}: ip -s link show {netdev}; tc -s \
-                     qdisc show dev {netdev}; ethtool -S {netdev}; then the counters of its switch port and cable"
-                ),
-            )
+            let hint = format!(
+                "find what drops or damages packets of {plain}: on {plain}: ip -s link show {netdev}; tc -s \
+                 qdisc show dev {netdev}; ethtool -S {netdev}; then the counters of its switch port and cable"
+            );
+            Warning::new(WarningCode::Lossy, [*host], detail, hint)
         }
         Place::Pairs(pairs) => {
             let hosts = hosts(pairs);
-            let set = set(names, &hosts);
-            (
-                hosts,
-                format!(
-                    "packets between {} were lost; retransmissions hid the loss",
-                    listed(names, pairs)
-                ),
-                format!(
-                    "find the port whose error counters grow: rdmactl counters -H {} --errors --watch 10 --count 1 -w 'delta>0'",
-                    names::in_shell(&set)
-                ),
-            )
+            let detail = format!(
+                "packets between {} were lost; retransmissions hid the loss",
+                listed(names, pairs)
+            );
+            let hint = format!(
+                "find the port whose error counters grow: rdmactl counters -H {} --errors --watch 10 --count 1 -w 'delta>0'",
+                names::in_shell(&plain_set(names, &hosts))
+            );
+            Warning::new(WarningCode::Lossy, hosts, detail, hint)
         }
-    };
-    Warning { code: WarningCode::Lossy, hosts, rails: Vec::new(), detail, hint }
+    }
 }
 
-/// Number of lost packets and of all packets in one direction; `None` if the ports do not count
-/// packets.
-type Lost = Option<(u64, u64)>;
-
-fn lost(host: usize, pairs: &[&Pair]) -> (Lost, Lost) {
-    let (mut sent, mut received): (Lost, Lost) = (None, None);
-    let add = |sum: &mut Lost, more: Lost| {
-        if let Some((lost, of)) = more {
-            let (all_lost, all) = sum.unwrap_or_default();
-            *sum = Some((all_lost.saturating_add(lost), all.saturating_add(of)));
+/// Returns the number of lost packets and of all packets that a host sent, or that were sent to
+/// the host; `None` if the ports do not count packets.
+fn lost(host: usize, pairs: &[&Pair], is_sent: bool) -> Option<(u64, u64)> {
+    let counts = pairs.iter().filter_map(|pair| {
+        let packets = pair.measured.packets?;
+        let is_to_target = (pair.source == host) == is_sent;
+        if is_to_target {
+            packets.lost_to_target.zip(packets.sent_to_target)
+        } else {
+            packets.lost_to_source.zip(packets.sent_to_source)
         }
-    };
-    for pair in pairs {
-        let Some(packets) = pair.measured.packets else { continue };
-        let there = packets.lost_to_target.zip(packets.sent_to_target);
-        let back = packets.lost_to_source.zip(packets.sent_to_source);
-        let (out, home) = if pair.source == host { (there, back) } else { (back, there) };
-        add(&mut sent, out);
-        add(&mut received, home);
-    }
-    (sent, received)
+    });
+    counts.reduce(|(lost, of), (more, all)| (lost.saturating_add(more), of.saturating_add(all)))
 }
 
 fn retransmissions(pairs: &[&Pair]) -> u64 {
@@ -151,20 +137,21 @@ fn tcp_blocked_at(names: &[&str], place: &Place<'_>) -> Warning {
     let (hosts, between) = match place {
         Place::Host(host, pairs) => {
             let name = names.get(*host).copied().unwrap_or("?");
-            (vec![*host], format!("between {name} and {} other hosts", hosts(pairs).len() - 1))
+            let others = hosts(pairs).len() - 1;
+            (BTreeSet::from([*host]), format!("between {name} and {others} other hosts"))
         }
         Place::Pairs(pairs) => (hosts(pairs), format!("between {}", listed(names, pairs))),
     };
-    let set = set(names, &hosts);
     let detail = format!(
         "{between}, RDMA passes and TCP on the same network interface does not: programs that connect by TCP first \
          fail, and nothing can fall back to TCP"
     );
     let hint = format!(
-        "on {set}, allow TCP on the RDMA network interface, or accept this on purpose; list the rules: nft list \
-         ruleset; iptables -L; ip6tables -L"
+        "on {}, allow TCP on the RDMA network interface, or accept this on purpose; list the rules: nft list \
+         ruleset; iptables -L; ip6tables -L",
+        plain_set(names, &hosts)
     );
-    Warning { code: WarningCode::TcpBlocked, hosts, rails: Vec::new(), detail, hint }
+    Warning::new(WarningCode::TcpBlocked, hosts, detail, hint)
 }
 
 fn port<'a>(host: usize, pairs: &[&'a Pair]) -> Option<&'a RoutePort> {
@@ -175,33 +162,18 @@ fn port<'a>(host: usize, pairs: &[&'a Pair]) -> Option<&'a RoutePort> {
     pairs.iter().find_map(route)
 }
 
-fn hosts(pairs: &[&Pair]) -> Vec<usize> {
-    let ends: BTreeSet<usize> = pairs.iter().flat_map(|pair| [pair.source, pair.target]).collect();
-    ends.into_iter().collect()
+fn hosts(pairs: &[&Pair]) -> BTreeSet<usize> {
+    pairs.iter().flat_map(|pair| [pair.source, pair.target]).collect()
 }
 
 /// Formats host pairs: `n1 and n2, n3 and n4`.
 fn listed(names: &[&str], pairs: &[&Pair]) -> String {
     let name = |host: usize| names.get(host).copied().unwrap_or("?");
-    let ends: BTreeSet<(usize, usize)> = pairs
-        .iter()
-        .map(|pair| (pair.source.min(pair.target), pair.source.max(pair.target)))
-        .collect();
-    let more = ends.len().saturating_sub(MAX_PAIRS);
-    let mut told: Vec<String> = ends
-        .into_iter()
-        .take(MAX_PAIRS)
-        .map(|(a, b)| format!("{} and {}", name(a), name(b)))
-        .collect();
-    if more > 0 {
-        told.push(format!("{more} more pairs"));
-    }
-    told.join(", ")
-}
-
-fn set(names: &[&str], hosts: &[usize]) -> String {
-    let names = hosts.iter().filter_map(|&host| names.get(host));
-    names::fold(names.map(|name| plain_or(name, "HOST")))
+    let ends =
+        pairs.iter().map(|pair| (pair.source.min(pair.target), pair.source.max(pair.target)));
+    let ends: BTreeSet<(usize, usize)> = ends.collect();
+    let ends = ends.into_iter().map(|(a, b)| format!("{} and {}", name(a), name(b)));
+    names::limited(ends, MAX_PAIRS, "more pairs").join(", ")
 }
 
 #[cfg(test)]

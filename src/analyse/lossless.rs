@@ -60,6 +60,10 @@ impl LosslessVerdict {
         Self { verdict, why, fix: None, tos: None, dscp: None, priority: None, class: None }
     }
 
+    fn unknown(why: String) -> Self {
+        Self::new(Losslessness::Unknown, why)
+    }
+
     fn fix(self, fix: impl Into<String>) -> Self {
         Self { fix: Some(fix.into()), ..self }
     }
@@ -68,8 +72,16 @@ impl LosslessVerdict {
 /// Judges a port from the report of its host.
 #[must_use]
 pub fn judge(report: &HostReport, device: &Device, port: &Port) -> LosslessVerdict {
-    let not_applicable = |why: &str| LosslessVerdict::new(Losslessness::NotApplicable, why);
-    let unknown = |why: String| LosslessVerdict::new(Losslessness::Unknown, why);
+    judge_port(report, device, port).unwrap_or_else(LosslessVerdict::unknown)
+}
+
+/// Judges a port; the error is the reason why the verdict is unknown.
+fn judge_port(
+    report: &HostReport,
+    device: &Device,
+    port: &Port,
+) -> Result<LosslessVerdict, String> {
+    let not_applicable = |why: &str| Ok(LosslessVerdict::new(Losslessness::NotApplicable, why));
     match port.protocol {
         Some(Protocol::Roce) => {}
         Some(Protocol::Ib | Protocol::Opa) => {
@@ -81,21 +93,15 @@ pub fn judge(report: &HostReport, device: &Device, port: &Port) -> LosslessVerdi
         Some(Protocol::Efa | Protocol::Usnic) => {
             return not_applicable("the protocol of the device retransmits lost packets");
         }
-        None => return unknown("the protocol of the port is not known".into()),
+        None => return Err("the protocol of the port is not known".into()),
     }
-    let traffic = match Traffic::of(report, device, port) {
-        Ok(traffic) => traffic,
-        Err(why) => return unknown(why),
-    };
-    let links = match links(report, port) {
-        Ok(links) => links,
-        Err(why) => return unknown(why),
-    };
+    let traffic = Traffic::of(report, device, port)?;
+    let links = links(report, port)?;
     let judged = links.into_iter().map(|link| judge_link(report, link, &traffic));
     // The verdict of a bond is the worst verdict of its members; the first of equal ones.
     judged
         .reduce(|worst, next| if next.verdict > worst.verdict { next } else { worst })
-        .unwrap_or_else(|| unknown("the bond has no member".into()))
+        .ok_or_else(|| "the bond has no member".into())
 }
 
 /// Traffic of connections that set no type of service.
@@ -150,14 +156,13 @@ fn links<'report>(
 
 fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> LosslessVerdict {
     let name = &link.name;
-    let unknown = |why: String| LosslessVerdict::new(Losslessness::Unknown, why);
     let of_link = |part: &str| key::netdev(name, &format!("ethernet/{part}"));
     let is_hidden = |part: &str| report.problems.touch(&of_link(part));
     if is_hidden("dcb") || is_hidden("pause") {
-        return unknown(format!("flow control of {name} could not be read"));
+        return LosslessVerdict::unknown(format!("flow control of {name} could not be read"));
     }
     let Some(ethernet) = &link.ethernet else {
-        return unknown(format!("flow control of {name} was not read"));
+        return LosslessVerdict::unknown(format!("flow control of {name} was not read"));
     };
     let pfc = ethernet.dcb.as_ref().and_then(|dcb| Some((dcb, dcb.pfc.as_ref()?)));
     match pfc.filter(|(_, pfc)| !pfc.enabled.is_empty()) {
@@ -171,8 +176,7 @@ fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> Lossle
     let priority = match priority_of(dcb, dscp) {
         Ok(priority) => priority,
         Err(why) => {
-            let why = format!("{name}: {why}");
-            let unknown = LosslessVerdict::new(Losslessness::Unknown, why);
+            let unknown = LosslessVerdict::unknown(format!("{name}: {why}"));
             return LosslessVerdict { tos: Some(tos), dscp: Some(dscp), ..unknown };
         }
     };
@@ -245,16 +249,19 @@ fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> LosslessVe
          configure the switch port in the same way"
     );
     let lossy = |why: String| LosslessVerdict::new(Losslessness::Lossy, why).fix(&fix);
-    let unknown = |why: String| LosslessVerdict::new(Losslessness::Unknown, why);
     let pfc = match ethernet.dcb.as_ref().map(|dcb| dcb.pfc.is_some()) {
         Some(true) => "PFC is off",
         Some(false) | None => "the driver does not report PFC",
     };
     match &ethernet.pause {
         None if pfc == "PFC is off" => lossy(format!("{name}: PFC and pause are off")),
-        None => unknown(format!("{name}: the driver reports neither PFC nor pause")),
+        None => {
+            LosslessVerdict::unknown(format!("{name}: the driver reports neither PFC nor pause"))
+        }
         Some(Pause { autoneg: Some(true), rx: Some(true), tx: Some(true), .. }) => {
-            unknown(format!("{name}: {pfc}, and the driver does not report the negotiated pause"))
+            LosslessVerdict::unknown(format!(
+                "{name}: {pfc}, and the driver does not report the negotiated pause"
+            ))
         }
         Some(Pause { rx: Some(true), tx: Some(true), .. }) => LosslessVerdict::new(
             Losslessness::Lossless,
@@ -265,7 +272,9 @@ fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> LosslessVe
         } else {
             format!("{name}: {pfc}, and pause is off")
         }),
-        Some(_) => unknown(format!("{name}: the driver does not report whether pause is on")),
+        Some(_) => LosslessVerdict::unknown(format!(
+            "{name}: the driver does not report whether pause is on"
+        )),
     }
 }
 

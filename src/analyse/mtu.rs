@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::verdict::plain_or;
+use super::verdict::{plain_or, plain_set};
 use crate::model::Protocol;
 use crate::model::ping::{Pair, Route, RoutePort, Warning, WarningCode};
 use crate::names;
@@ -140,51 +140,39 @@ impl Rail<'_> {
     fn differing_from(&self, usual: u32, (most, all): (usize, usize)) -> Vec<Warning> {
         let normal = self.largest(usual);
         let odd = self.groups.iter().filter(|(group, _)| group.active_mtu != usual);
-        odd.map(|(group, hosts)| {
+        let warning = |(group, hosts): (&Group<'_>, &BTreeSet<usize>)| {
+            let (place, mtus) = (group.place(), group.mtus());
             let usual = normal.map(Group::mtus).unwrap_or_default();
-            self.warning(
-                hosts.iter().copied().collect(),
-                format!(
-                    "{} has {}; {most} of {all} hosts have {usual}",
-                    group.place(),
-                    group.mtus()
-                ),
-                self.fix(group, hosts, normal),
-            )
-        })
-        .collect()
+            let detail = format!("{place} has {mtus}; {most} of {all} hosts have {usual}");
+            self.warning(hosts.iter().copied(), detail, self.fix(group, hosts, normal))
+        };
+        odd.map(warning).collect()
     }
 
     /// Returns one warning that lists all groups, for a rail without a normal value.
     fn undecided(&self, all: usize) -> Warning {
         let largest = self.groups.keys().map(|group| group.active_mtu).max().unwrap_or_default();
         let normal = self.largest(largest);
-        let mut clauses: Vec<String> = self
-            .groups
-            .iter()
-            .map(|(group, hosts)| {
-                format!("{} ({}): {}", self.set(hosts), group.place(), group.mtus())
-            })
-            .collect();
-        let more = clauses.len().saturating_sub(MAX_GROUPS);
-        clauses.truncate(MAX_GROUPS);
-        if more > 0 {
-            clauses.push(format!("{more} more"));
-        }
+        let clauses = self.groups.iter().map(|(group, hosts)| {
+            format!("{} ({}): {}", plain_set(self.names, hosts), group.place(), group.mtus())
+        });
+        let clauses = names::limited(clauses, MAX_GROUPS, "more").join("; ");
         let small = self.groups.iter().filter(|(group, _)| group.active_mtu < largest);
         let fixes: Vec<String> =
             small.take(MAX_GROUPS).map(|(group, hosts)| self.fix(group, hosts, normal)).collect();
-        let hosts = self.groups.values().flatten().copied().collect::<BTreeSet<_>>();
-        self.warning(
-            hosts.into_iter().collect(),
-            format!("{all} hosts have different MTUs: {}", clauses.join("; ")),
-            fixes.join("; "),
-        )
+        let hosts: BTreeSet<usize> = self.groups.values().flatten().copied().collect();
+        let detail = format!("{all} hosts have different MTUs: {clauses}");
+        self.warning(hosts, detail, fixes.join("; "))
     }
 
-    fn warning(&self, hosts: Vec<usize>, detail: String, hint: String) -> Warning {
+    fn warning(
+        &self,
+        hosts: impl IntoIterator<Item = usize>,
+        detail: String,
+        hint: String,
+    ) -> Warning {
         let rails = self.number.into_iter().collect();
-        Warning { code: WarningCode::MtuDiffers, hosts, rails, detail, hint }
+        Warning { rails, ..Warning::new(WarningCode::MtuDiffers, hosts, detail, hint) }
     }
 
     /// Returns the group with this RDMA MTU that has the most hosts.
@@ -200,7 +188,7 @@ impl Rail<'_> {
         hosts: &BTreeSet<usize>,
         normal: Option<&Group<'_>>,
     ) -> String {
-        let set = self.set(hosts);
+        let set = plain_set(self.names, hosts);
         let mtu = normal.and_then(|normal| normal.netdev_mtu);
         let (Some(mtu), Some(netdev)) = (mtu, group.netdev) else {
             let set = names::in_shell(&set);
@@ -214,11 +202,6 @@ impl Rail<'_> {
         } else {
             set_mtu
         }
-    }
-
-    fn set(&self, hosts: &BTreeSet<usize>) -> String {
-        let names = hosts.iter().filter_map(|&host| self.names.get(host));
-        names::fold(names.map(|name| plain_or(name, "HOST")))
     }
 }
 

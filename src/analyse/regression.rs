@@ -9,9 +9,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::outliers::excess::{Baseline, Floor};
-use super::outliers::robust::median;
+use super::outliers::robust::{FINEST, as_ns, error_of_median, median, spread};
 use crate::model::ping::{
-    Cell, Code, Grid, HostChange, PairChange, PingDiff, PingReport, RunFacts,
+    Cell, Code, Grid, HostChange, PairChange, PingDiff, PingHost, PingReport, RunFacts,
 };
 
 /// Minimum number of pairs; with fewer, the variation between pairs is unknown.
@@ -24,29 +24,20 @@ const MIN_HOSTS: usize = 4;
 /// Used if there are too few pairs to measure the variation.
 const USUAL_NOISE: f32 = 0.05;
 
-/// Minimum uncertainty of a difference of medians: 0.2 %.
-const FINEST: f32 = 0.002;
-
-/// The standard error of a median of n normal values is 1.2533 / sqrt(n) standard deviations.
-const MEDIAN_ERROR: f32 = 1.2533;
-
 /// Maximum number of reported changes of each kind; the counts include all.
 const MAX: usize = 10_000;
 
 /// Compares two runs.
 #[must_use]
 pub fn between(old: &PingReport, new: &PingReport) -> PingDiff {
-    let numbers: HashMap<&str, usize> =
-        new.hosts.iter().enumerate().rev().map(|(at, host)| (host.name.as_str(), at)).collect();
-    let old_names: HashMap<&str, usize> =
-        old.hosts.iter().enumerate().rev().map(|(at, host)| (host.name.as_str(), at)).collect();
+    let (old_places, new_places) = (places_by_name(old), places_by_name(new));
     // Index in the new run of each host of the old run; for two hosts with one name only the
     // first.
-    let place = |(at, name): (usize, &str)| {
-        numbers.get(name).copied().filter(|_| old_names.get(name) == Some(&at))
+    let place = |(at, host): (usize, &PingHost)| {
+        let is_first = old_places.get(host.name.as_str()) == Some(&at);
+        new_places.get(host.name.as_str()).copied().filter(|_| is_first)
     };
-    let names = old.hosts.iter().map(|host| host.name.as_str()).enumerate();
-    let places: Vec<Option<usize>> = names.map(place).collect();
+    let places: Vec<Option<usize>> = old.hosts.iter().enumerate().map(place).collect();
     let missing = |report: &PingReport, others: &HashMap<&str, usize>| -> Vec<String> {
         let gone = report.hosts.iter().filter(|host| !others.contains_key(host.name.as_str()));
         gone.map(|host| host.name.clone()).collect()
@@ -54,8 +45,8 @@ pub fn between(old: &PingReport, new: &PingReport) -> PingDiff {
     let mut diff = PingDiff {
         old: facts(old),
         new: facts(new),
-        hosts_gone: missing(old, &numbers),
-        hosts_come: missing(new, &old_names),
+        hosts_gone: missing(old, &new_places),
+        hosts_come: missing(new, &old_places),
         ..PingDiff::default()
     };
     let mut both =
@@ -63,6 +54,11 @@ pub fn between(old: &PingReport, new: &PingReport) -> PingDiff {
     both.compare_codes(&mut diff);
     both.compare_speeds(&mut diff);
     diff
+}
+
+/// Returns the index of each host by name; of two hosts with one name, the first.
+fn places_by_name(report: &PingReport) -> HashMap<&str, usize> {
+    report.hosts.iter().enumerate().rev().map(|(at, host)| (host.name.as_str(), at)).collect()
 }
 
 fn facts(report: &PingReport) -> RunFacts {
@@ -101,7 +97,7 @@ impl RunPair<'_> {
         // codes of broken pairs.
         let mut worked = vec![0_u64; hosts];
         let mut broke: Vec<BTreeMap<Code, u64>> = vec![BTreeMap::new(); hosts];
-        let mut broken = Vec::new();
+        let (mut broken, mut mended, mut still_failing) = (Vec::new(), Vec::new(), Vec::new());
         for (cell, was) in (0..self.before.rails()).flat_map(|rail| self.before.told(rail)) {
             let Some(later) = self.later(cell) else { continue };
             let Some(is) = self.after.code(later) else { continue };
@@ -120,24 +116,19 @@ impl RunPair<'_> {
                         *broke[host].entry(is).or_default() += 1;
                     }
                 }
-                (true, false) => {
-                    diff.mended_pairs += 1;
-                    if diff.mended.len() < MAX {
-                        diff.mended.push(self.change(cell, was, is));
-                    }
-                }
+                (true, false) => mended.push((cell, was, is)),
                 (false, false) => self.shifts.extend(self.shift(cell, later)),
-                (true, true) => {
-                    diff.still_failing_pairs += 1;
-                    if was != is && diff.still_failing.len() < MAX {
-                        diff.still_failing.push(self.change(cell, was, is));
-                    }
-                }
+                (true, true) => still_failing.push((cell, was, is)),
             }
         }
-        diff.broken_pairs = broken.len() as u64;
-        diff.broken =
-            broken.iter().take(MAX).map(|&(cell, was, is)| self.change(cell, was, is)).collect();
+        let first = |pairs: &[(Cell, Code, Code)]| -> Vec<PairChange> {
+            pairs.iter().take(MAX).map(|&(cell, was, is)| self.change(cell, was, is)).collect()
+        };
+        (diff.broken_pairs, diff.broken) = (broken.len() as u64, first(&broken));
+        (diff.mended_pairs, diff.mended) = (mended.len() as u64, first(&mended));
+        diff.still_failing_pairs = still_failing.len() as u64;
+        still_failing.retain(|(_, was, is)| was != is);
+        diff.still_failing = first(&still_failing);
         diff.hosts_broken = self.hosts_broken(&worked, &broke, &broken);
     }
 
@@ -187,13 +178,12 @@ impl RunPair<'_> {
         diff.drift_permille = permille(drift);
         let hosts = self.compare_hosts(drift, diff);
         let own = |cell: Cell, shift: f32| shift - drift - hosts[cell.source] - hosts[cell.target];
-        let baseline = if self.shifts.len() < MIN_PAIRS {
-            Some(Baseline::exactly(-drift))
+        let (baseline, noise) = if self.shifts.len() < MIN_PAIRS {
+            (Some(Baseline::exactly(-drift)), USUAL_NOISE)
         } else {
-            Baseline::of(self.shifts.iter().map(|&(cell, shift)| own(cell, shift)))
+            (Baseline::of(self.shifts.iter().map(|&(cell, shift)| own(cell, shift))), FINEST)
         };
         let Some(baseline) = baseline else { return };
-        let noise = if self.shifts.len() < MIN_PAIRS { USUAL_NOISE } else { FINEST };
         let mut changed: Vec<(i64, bool, Cell)> = Vec::new();
         for &(cell, shift) in &self.shifts {
             let excess = baseline.excess(own(cell, shift), noise);
@@ -230,23 +220,18 @@ impl RunPair<'_> {
             return changes;
         }
         let mut single: Vec<f32> = parts.iter().flatten().copied().collect();
-        let noise = super::outliers::robust::spread(&mut single, 0.0);
+        let noise = spread(&mut single, 0.0);
         let medians: Vec<Option<f32>> =
             parts.iter_mut().map(|parts| median(parts.as_mut_slice())).collect();
         let Some(baseline) = Baseline::of(medians.iter().flatten().copied()) else {
             return changes;
         };
-        let mut usual: Vec<f32> = self
-            .shifts
-            .iter()
-            .filter_map(|&(cell, _)| self.before.half_rtt_ns(cell).map(as_ns))
-            .collect();
-        let usual = median(&mut usual).unwrap_or(0.0);
+        let before = self.shifts.iter().filter_map(|&(cell, _)| self.before.half_rtt_ns(cell));
+        let mut before: Vec<f32> = before.map(as_ns).collect();
+        let usual = median(&mut before).unwrap_or(0.0);
         for host in 0..hosts {
             let Some(value) = medians[host] else { continue };
-            #[expect(clippy::cast_precision_loss, reason = "a root needs no more digits")]
-            let root = (parts[host].len() as f32).sqrt();
-            let excess = baseline.excess(value, (MEDIAN_ERROR * noise / root).max(FINEST));
+            let excess = baseline.excess(value, error_of_median(noise, parts[host].len()));
             let is_slower = excess.stands_out(Floor::MANY, usual);
             if !is_slower && !excess.reversed().stands_out(Floor::MANY, usual) {
                 continue;
@@ -296,11 +281,6 @@ impl RunPair<'_> {
 /// True if the pair applies and was tested: only then it works or is broken.
 fn tells(code: Code) -> bool {
     code == Code::Ok || code.is_failure()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "seven digits are more than a clock has")]
-fn as_ns(ns: u32) -> f32 {
-    ns as f32
 }
 
 /// Converts a logarithm to a change in thousandths.

@@ -91,18 +91,23 @@ impl RemovedDevices {
     }
 }
 
-/// Returns text and fix for a removed device; `None` for a device that exists.
-pub(super) fn removal(report: &HostReport, device: &Device) -> Option<(String, Option<String>)> {
-    Some(told_removed(&report.host, &device.name, device.gone_since_ns?))
+/// Returns the finding of a removed device; `None` for a device that exists.
+pub(super) fn removal(report: &HostReport, device: &Device) -> Option<Finding> {
+    Some(removed(&report.host, &device.name, device.gone_since_ns?))
 }
 
-fn told_removed(host: &str, device: &str, since_ns: u64) -> (String, Option<String>) {
+fn removed(host: &str, device: &str, since_ns: u64) -> Finding {
     let what = format!("the device was removed; first missing at {}", clock::utc_time(since_ns));
     let fill = |fix: &&str| {
         let fix = fix.replace("{host}", plain_or(host, "HOST"));
         fix.replace("{device}", plain_or(device, "DEVICE"))
     };
-    (what, Code::DeviceGone.fixes().first().map(fill))
+    let gone = gone(Severity::Fail, device, what);
+    Finding { fix: Code::DeviceGone.fixes().first().map(fill), ..gone }
+}
+
+fn gone(severity: Severity, device: &str, what: String) -> Finding {
+    Finding::new(severity, "device.gone", Subject::Device(device.to_owned()), what)
 }
 
 /// Returns changes as findings; equal changes of several hosts are one finding.
@@ -110,18 +115,17 @@ fn told_removed(host: &str, device: &str, since_ns: u64) -> (String, Option<Stri
 pub fn findings(moves: &[DeviceMove]) -> Vec<Finding> {
     let mut all = folded::Folded::default();
     for DeviceMove { host, device, since_ns, back_ns } in moves {
-        let (severity, (what, fix)) = match back_ns {
-            None => (Severity::Fail, told_removed(host, device, *since_ns)),
+        let finding = match back_ns {
+            None => removed(host, device, *since_ns),
             Some(back_ns) => {
                 let missing = back_ns.saturating_sub(*since_ns) / 1_000_000_000;
                 let since = clock::utc_time(*since_ns);
                 let what =
                     format!("the device is back; it was missing for {missing} s, since {since}");
-                (Severity::Past, (what, None))
+                gone(Severity::Past, device, what)
             }
         };
-        let subject = Subject::Device(device.clone());
-        all.add(host, severity, "device.gone", (subject, what, fix));
+        all.add(host, finding);
     }
     all.into_findings()
 }
@@ -222,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_name_that_a_shell_would_act_on_is_in_no_fix() {
-        let (_, fix) = told_removed("n1", "x; reboot", 0);
+        let fix = removed("n1", "x; reboot", 0).fix;
         assert!(fix.is_some_and(|fix| !fix.contains("reboot") && fix.contains("DEVICE")));
     }
 }

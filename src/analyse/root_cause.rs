@@ -1,12 +1,10 @@
 //! Probable causes of failed pairs. A faulty leaf switch or host is one finding, not one per
 //! pair. `ping` calls this module after each matrix.
 
-mod across_rails;
 mod leaves;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use self::across_rails::RailFindings;
 use super::greedy_cover::GreedyCover;
 use crate::model::ping::{Code, Finding, Pair, Side, Topology, Verdict};
 use crate::model::probe::Stage;
@@ -109,14 +107,46 @@ pub fn findings(pairs: &[Pair], topology: Option<&Topology>) -> Vec<Finding> {
     findings_over((0..rails).map(on_rail).collect())
 }
 
-/// Returns the findings of all rails. `rails` has the findings of each rail, in order.
+/// Merges the findings of all rails: leaf switches, paths and hosts before pairs. A finding on
+/// every rail lists no rails. `rails` has the findings of each rail, in order.
 #[must_use]
 pub fn findings_over(rails: Vec<Vec<Finding>>) -> Vec<Finding> {
-    let mut all = RailFindings::new(rails.len());
+    let count = rails.len();
+    let mut all: Vec<Finding> = Vec::new();
+    let mut known: HashMap<FindingKey, usize> = HashMap::new();
     for (rail, findings) in rails.into_iter().enumerate() {
-        all.add(rail, findings);
+        for finding in findings {
+            let at = *known.entry(key(&finding)).or_insert(all.len());
+            if let Some(merged) = all.get_mut(at) {
+                merged.rails.push(rail);
+                merged.failed += finding.failed;
+                merged.of += finding.of;
+                merged.host_pairs_failed = merged.host_pairs_failed.max(finding.host_pairs_failed);
+                merged.host_pairs = merged.host_pairs.max(finding.host_pairs);
+            } else {
+                all.push(Finding { rails: vec![rail], ..finding });
+            }
+        }
     }
-    all.findings()
+    for finding in all.iter_mut().filter(|finding| finding.rails.len() == count) {
+        finding.rails.clear();
+    }
+    all.sort_by_key(is_of_pair);
+    all
+}
+
+/// Key of findings that are one on several rails: host, leaf switches, pair (only without host
+/// and leaf switches) and code.
+type FindingKey = (Option<usize>, Vec<String>, Option<(usize, usize, bool)>, Code);
+
+fn key(finding: &Finding) -> FindingKey {
+    let pair = (finding.source, finding.target, finding.both_ways);
+    let pair = is_of_pair(finding).then_some(pair);
+    (finding.host, finding.leaves.clone(), pair, finding.code)
+}
+
+fn is_of_pair(finding: &Finding) -> bool {
+    finding.host.is_none() && finding.leaves.is_empty()
 }
 
 /// Explains the failed pairs of one rail.

@@ -3,6 +3,33 @@
 use super::errors::{counts_events, is_error};
 use crate::model::{Counter, CounterGroup, PerSecond, Port};
 
+/// Counters of received and sent bytes in the drivers.
+const BYTES: [(&str, &str); 6] = [
+    // `bnxt_re`, EFA and mana.
+    ("rx_bytes", "tx_bytes"),
+    // erdma.
+    ("rx_bytes_cnt", "tx_bytes_cnt"),
+    // ionic.
+    ("rx_rdma_ucast_bytes", "tx_rdma_ucast_bytes"),
+    // rxe.
+    ("rcvd_bytes", "sent_bytes"),
+    // irdma counts IPv4 and IPv6 separately.
+    ("ip4InOctets", "ip4OutOctets"),
+    ("ip6InOctets", "ip6OutOctets"),
+];
+
+/// Counters of received and sent packets in these drivers.
+const PACKETS: [(&str, &str); 8] = [
+    ("rx_pkts", "tx_pkts"),
+    ("rx_packets", "tx_packets"),
+    ("rx_packets_cnt", "tx_packets_cnt"),
+    ("rx_pkt", "tx_pkt"),
+    ("rx_rdma_ucast_pkts", "tx_rdma_ucast_pkts"),
+    ("rcvd_pkts", "sent_pkts"),
+    ("ip4InPkts", "ip4OutPkts"),
+    ("ip6InPkts", "ip6OutPkts"),
+];
+
 /// Traffic of a port between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
@@ -29,7 +56,7 @@ impl Traffic {
         let mut all = Self::default();
         // A driver may count one event in both groups; the counters of the specification have
         // precedence.
-        let (mut own, mut packets) = (Self::default(), Self::default());
+        let mut own = Self::default();
         for counter in counters {
             let Some(rate) = &counter.rate else { continue };
             match (counter.group, counter.name.as_str()) {
@@ -37,36 +64,18 @@ impl Traffic {
                 (CounterGroup::Pma, "port_xmit_data") => all.tx_bps = rate.rate_bps,
                 (CounterGroup::Pma, "port_rcv_packets") => all.rx_packets = rate.rate_per_s,
                 (CounterGroup::Pma, "port_xmit_packets") => all.tx_packets = rate.rate_per_s,
-                // `bnxt_re`, EFA and mana; erdma; ionic; rxe; irdma counts IPv4 and IPv6
-                // separately.
-                (
-                    CounterGroup::Hardware,
-                    "rx_bytes"
-                    | "rx_bytes_cnt"
-                    | "rx_rdma_ucast_bytes"
-                    | "rcvd_bytes"
-                    | "ip4InOctets"
-                    | "ip6InOctets",
-                ) => own.rx_bps = sum(own.rx_bps, rate.rate_bps),
-                (
-                    CounterGroup::Hardware,
-                    "tx_bytes"
-                    | "tx_bytes_cnt"
-                    | "tx_rdma_ucast_bytes"
-                    | "sent_bytes"
-                    | "ip4OutOctets"
-                    | "ip6OutOctets",
-                ) => own.tx_bps = sum(own.tx_bps, rate.rate_bps),
-                (
-                    CounterGroup::Hardware,
-                    "rx_pkts" | "rx_packets" | "rx_packets_cnt" | "rx_pkt" | "rx_rdma_ucast_pkts"
-                    | "rcvd_pkts" | "ip4InPkts" | "ip6InPkts",
-                ) => packets.rx_packets = add(packets.rx_packets, rate.rate_per_s),
-                (
-                    CounterGroup::Hardware,
-                    "tx_pkts" | "tx_packets" | "tx_packets_cnt" | "tx_pkt" | "tx_rdma_ucast_pkts"
-                    | "sent_pkts" | "ip4OutPkts" | "ip6OutPkts",
-                ) => packets.tx_packets = add(packets.tx_packets, rate.rate_per_s),
+                (CounterGroup::Hardware, name) if BYTES.iter().any(|(rx, _)| *rx == name) => {
+                    own.rx_bps = sum(own.rx_bps, rate.rate_bps);
+                }
+                (CounterGroup::Hardware, name) if BYTES.iter().any(|(_, tx)| *tx == name) => {
+                    own.tx_bps = sum(own.tx_bps, rate.rate_bps);
+                }
+                (CounterGroup::Hardware, name) if PACKETS.iter().any(|(rx, _)| *rx == name) => {
+                    own.rx_packets = add(own.rx_packets, rate.rate_per_s);
+                }
+                (CounterGroup::Hardware, name) if PACKETS.iter().any(|(_, tx)| *tx == name) => {
+                    own.tx_packets = add(own.tx_packets, rate.rate_per_s);
+                }
                 (
                     CounterGroup::Pma,
                     "unicast_rcv_packets"
@@ -87,8 +96,8 @@ impl Traffic {
         Self {
             rx_bps: all.rx_bps.or(own.rx_bps),
             tx_bps: all.tx_bps.or(own.tx_bps),
-            rx_packets: all.rx_packets.or(packets.rx_packets),
-            tx_packets: all.tx_packets.or(packets.tx_packets),
+            rx_packets: all.rx_packets.or(own.rx_packets),
+            tx_packets: all.tx_packets.or(own.tx_packets),
             errors: all.errors,
         }
     }

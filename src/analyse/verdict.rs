@@ -5,8 +5,8 @@
 
 mod fix;
 
-pub(crate) use fix::plain_or;
 pub use fix::{Ends, with_placeholders};
+pub(crate) use fix::{plain_or, plain_set};
 
 use crate::model::Protocol;
 use crate::model::ping::{
@@ -102,32 +102,25 @@ fn judge_passed(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     if let Some(failure) = &evidence.unreliable {
         let is_stuck = failure.cause == Cause::Stuck;
         let code = if is_stuck { Code::DriverStuck } else { Code::NoUnreliable };
-        return Verdict {
-            code,
-            stage: Some(failure.stage),
-            side,
-            error: failure.cause.error(),
-            detail: format!(
-                "reliable connections pass; over an unreliable connection, {}",
-                failure.detail
-            ),
-            hint: hint(code, failure.fix.as_deref(), None, ends, side),
-        };
+        let detail = &failure.detail;
+        let detail = format!("reliable connections pass; over an unreliable connection, {detail}");
+        let hint = hint(code, failure.fix.as_deref(), None, ends, side);
+        let error = failure.cause.error();
+        return Verdict { error, hint, ..on_path(code, Some(failure.stage), detail) };
     }
     if evidence.wants_datagrams
         && let Some(datagrams) = evidence.datagrams.as_ref().filter(|one| one.answered == 0)
     {
-        return Verdict {
-            code: Code::NoDatagrams,
-            stage: Some(Stage::Connect),
-            side,
-            error: None,
-            detail: format!("reliable connections pass; {}", datagram_clause(datagrams, ends)),
-            hint: hint(Code::NoDatagrams, None, None, ends, side),
-        };
+        let detail = format!("reliable connections pass; {}", datagram_clause(datagrams, ends));
+        let hint = hint(Code::NoDatagrams, None, None, ends, side);
+        return Verdict { hint, ..on_path(Code::NoDatagrams, Some(Stage::Connect), detail) };
     }
-    let detail = "every message was echoed".into();
-    Verdict { code: Code::Ok, stage: None, side, error: None, detail, hint: None }
+    on_path(Code::Ok, None, "every message was echoed".into())
+}
+
+/// Returns a verdict on the path between both hosts, without an error and a fix.
+fn on_path(code: Code, stage: Option<Stage>, detail: String) -> Verdict {
+    Verdict { code, stage, side: Side::Path, error: None, detail, hint: None }
 }
 
 /// Judges management datagrams (MADs) if they failed or if nothing else was tested.
@@ -135,9 +128,7 @@ fn judge_mads(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
     let seen = evidence.mad.as_ref()?;
     let Some((failure, side)) = first_cause(seen.source.as_ref(), seen.target.as_ref()) else {
         let detail = format!("{} of {} MADs were answered", seen.answered, seen.sent);
-        let (side, error, hint) = (Side::Path, None, None);
-        let code = Code::Ok;
-        return seen.is_alone.then_some(Verdict { code, stage: None, side, error, detail, hint });
+        return seen.is_alone.then_some(on_path(Code::Ok, None, detail));
     };
     let code = match failure.stage {
         Stage::Mad if matches!(failure.cause, Cause::NoReply | Cause::Refused) => Code::NoMadReply,
@@ -181,14 +172,7 @@ fn datagram_clause(seen: &Datagrams, ends: &Ends<'_>) -> String {
 /// Returns the verdict on a pair that was not tested.
 #[must_use]
 pub fn not_tested() -> Verdict {
-    Verdict {
-        code: Code::NotTested,
-        stage: None,
-        side: Side::Path,
-        error: None,
-        detail: "the run ended before this pair was tested".into(),
-        hint: None,
-    }
+    on_path(Code::NotTested, None, "the run ended before this pair was tested".into())
 }
 
 /// Returns the verdict on a pair whose two names belong to one host.
@@ -208,8 +192,7 @@ pub fn interrupted(seen: &Verdict) -> Verdict {
         seen.code.word(),
         seen.detail
     );
-    let stage = seen.stage.or(Some(Stage::Agent));
-    Verdict { code: Code::NotTested, stage, error: None, detail, hint: None, side: Side::Path }
+    on_path(Code::NotTested, seen.stage.or(Some(Stage::Agent)), detail)
 }
 
 /// Returns the verdict on every pair with a host whose agent does not run; `None` if the agent is
@@ -218,15 +201,15 @@ pub fn interrupted(seen: &Verdict) -> Verdict {
 pub fn judge_host(life: &Life, side: Side, stage: Stage, ends: &Ends<'_>) -> Option<Verdict> {
     let (code, special, detail) = match life {
         Life::Alive => return None,
-        Life::Hung(seen) => (Code::PeerHung, None, seen.clone()),
-        Life::Dead(seen) => (Code::PeerDead, None, seen.clone()),
-        Life::Killed(seen) => (Code::PeerDead, Some(FIX_KILLED), seen.clone()),
-        Life::Failed(seen) => (Code::AgentFailed, None, seen.clone()),
-        Life::Disconnected(seen) => (Code::ConnectionLost, None, seen.clone()),
-        Life::Expired(seen) => (Code::NotTested, None, seen.clone()),
+        Life::Hung(detail) => (Code::PeerHung, None, detail),
+        Life::Dead(detail) => (Code::PeerDead, None, detail),
+        Life::Killed(detail) => (Code::PeerDead, Some(FIX_KILLED), detail),
+        Life::Failed(detail) => (Code::AgentFailed, None, detail),
+        Life::Disconnected(detail) => (Code::ConnectionLost, None, detail),
+        Life::Expired(detail) => (Code::NotTested, None, detail),
     };
     let hint = hint(code, None, special, ends, side);
-    Some(Verdict { code, stage: Some(stage), side, error: None, detail, hint })
+    Some(Verdict { side, hint, ..on_path(code, Some(stage), detail.clone()) })
 }
 
 fn judge_life(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
@@ -247,14 +230,13 @@ fn first_cause<'a>(
 ) -> Option<(&'a StepError, Side)> {
     match (source, target) {
         (Some(mine), Some(theirs)) => {
-            let knows_why = |one: &StepError| one.fix.is_some();
             // The peer of a removed device observes only an effect, at any stage.
             let is_gone = |one: &StepError| one.cause == Cause::DeviceGone;
             let is_echo = is_gone(theirs)
                 || matches!(mine.cause, Cause::NoReply | Cause::Timeout | Cause::Refused)
                 || is_secondary(mine)
                 || mine.stage > theirs.stage
-                || (mine.cause == theirs.cause && !knows_why(mine) && knows_why(theirs));
+                || (mine.cause == theirs.cause && mine.fix.is_none() && theirs.fix.is_some());
             let theirs_is_echo =
                 is_gone(mine) || theirs.cause == Cause::Timeout || is_secondary(theirs);
             if is_echo && !theirs_is_echo {

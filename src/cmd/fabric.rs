@@ -188,8 +188,7 @@ impl Fabric<'_> {
                     Some(findings(fabric, &row.place.report.host))
                 };
                 let found: Vec<_> = rows.iter().filter_map(of_row).flatten().collect();
-                let text = render_problems(&found, false, "rdmactl fabric problems");
-                if text.is_empty() { text } else { format!("\n{text}") }
+                render_problems(&found, false, "rdmactl fabric problems")
             },
             ..self.recipe(&|reports, _| subnet_rows(reports))
         })

@@ -23,6 +23,23 @@ pub struct Finding {
     pub fix: Option<String>,
 }
 
+impl Finding {
+    /// Returns a finding without hosts and without a fix.
+    pub(crate) fn new(
+        severity: Severity,
+        code: &'static str,
+        subject: Subject,
+        what: impl Into<String>,
+    ) -> Self {
+        Self { severity, code, hosts: Vec::new(), subject, what: what.into(), fix: None }
+    }
+
+    /// Sets the fix.
+    pub(crate) fn fix(self, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..self }
+    }
+}
+
 /// Severity of a finding, from the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {

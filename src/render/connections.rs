@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use super::escape;
+use super::problems::write_entry;
 use crate::model::{Connection, ConnectionVerdict, Transport};
 use crate::query::ConnectionRow;
 
@@ -38,35 +38,30 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
             _ => String::new(),
         };
         let host = if hosts_named { format!("{host} ") } else { String::new() };
-        let who = format!("{host}{} {}", one.consumer.kind.word(), one.consumer.instance);
+        let who = format!("{host}{} {}{more}", one.consumer.kind.word(), one.consumer.instance);
         let mark = if is_advice(one) { '~' } else { '!' };
-        let _ = writeln!(text, "{mark} {}{more}: {}", escape(&who), one.verdict.word());
-        if let Some(cause) = &one.cause {
-            let _ = writeln!(text, "    {}", escape(&cause.text));
-            if let Some(fix) = &cause.fix {
-                let _ = writeln!(text, "    fix: {}", escape(fix));
-            }
-        }
+        let cause = one.cause.as_ref().map(|cause| (cause.text.as_str(), cause.fix.as_deref()));
+        write_entry(&mut text, mark, &who, one.verdict.word(), cause);
     }
     let count =
         |is_it: &dyn Fn(&Connection) -> bool| all.iter().filter(|(_, one)| is_it(one)).count();
-    let rdma = count(&|one| one.transport.is_rdma());
-    let tcp = count(&|one| one.transport == Transport::Tcp);
-    let fallen = count(&|one| one.verdict == ConnectionVerdict::FallbackConfirmed);
-    let down = count(&|one| one.verdict == ConnectionVerdict::Down);
+    let over = |transport| count(&|one| one.transport == transport);
+    let judged = |verdict| count(&|one| one.verdict == verdict);
+    let (rdma, tcp) = (count(&|one| one.transport.is_rdma()), over(Transport::Tcp));
     let noun = if all.len() == 1 { "connection" } else { "connections" };
     let _ = write!(text, "{} {noun}: {rdma} over RDMA, {tcp} over TCP", all.len());
-    for (transport, words) in OTHER_TRANSPORTS {
-        let count = count(&|one| one.transport == transport);
+    for (count, words) in [
+        (over(Transport::Mixed), "over both"),
+        (over(Transport::Udp), "over UDP"),
+        (over(Transport::SmcD), "within one machine"),
+        (over(Transport::None), "not connected"),
+        (over(Transport::Unknown), "unknown"),
+        (judged(ConnectionVerdict::FallbackConfirmed), "fell back to TCP"),
+        (judged(ConnectionVerdict::Down), "down"),
+    ] {
         if count > 0 {
             let _ = write!(text, ", {count} {words}");
         }
-    }
-    if fallen > 0 {
-        let _ = write!(text, ", {fallen} fell back to TCP");
-    }
-    if down > 0 {
-        let _ = write!(text, ", {down} down");
     }
     let unread = rows.iter().filter(|row| row.report.failure.is_some()).count();
     if unread > 0 {
@@ -76,15 +71,6 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     text.push('\n');
     text
 }
-
-/// Transports besides RDMA and TCP, as the last line names them.
-const OTHER_TRANSPORTS: [(Transport, &str); 5] = [
-    (Transport::Mixed, "over both"),
-    (Transport::Udp, "over UDP"),
-    (Transport::SmcD, "within one machine"),
-    (Transport::None, "not connected"),
-    (Transport::Unknown, "unknown"),
-];
 
 /// Returns the kind and the cause of a connection. Connections with the same pair are shown once.
 fn advice(connection: &Connection) -> (&str, &str) {

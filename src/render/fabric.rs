@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::escape;
-use super::json::schema_of;
-use crate::model::{Fabric, FabricEnd, Finding, HostFailure, HostReport, Problems, Via};
+use super::json::TOOL;
+use crate::model::{
+    Fabric, FabricEnd, FabricPort, Finding, HostFailure, HostReport, Problems, Via,
+};
 
 /// The JSON of `rdmactl fabric`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -95,16 +97,9 @@ impl<'reports> FabricDocument<'reports> {
             problems: &report.problems,
             failure: &report.failure,
         };
-        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
         let hosts = reports.iter().map(host).collect();
-        Self { schema: "rdmactl.fabric/1", tool, taken_ns, hosts }
+        Self { schema: "rdmactl.fabric/1", tool: TOOL, taken_ns, hosts }
     }
-}
-
-/// Returns the JSON Schema of `rdmactl fabric --json`.
-#[must_use]
-pub fn fabric_schema() -> serde_json::Value {
-    schema_of::<FabricDocument<'_>>()
 }
 
 /// Formats each switch with the ends of its links, the leaf switches first.
@@ -126,22 +121,16 @@ pub fn fabric_tree(fabric: &Fabric) -> String {
         for port in &switch.ports {
             let Some(peer) = port.peer else { continue };
             let Some(far) = fabric.nodes.get(peer.node) else { continue };
-            let link =
-                if port.speed_active == 0 { String::new() } else { format!("  {}", port.link()) };
-            let state = if port.state == crate::model::FabricPort::ACTIVE {
-                String::new()
-            } else {
-                format!("  {} !", port.state_word())
-            };
             let arrow = if far.is_switch() { "<->" } else { "---" };
-            let name = far.title();
-            let _ = writeln!(
-                text,
-                "  [{}] {arrow} {} [{}]{link}{state}",
-                port.number,
-                escape(&name),
-                peer.port
-            );
+            let (number, name) = (port.number, far.title());
+            let _ = write!(text, "  [{number}] {arrow} {} [{}]", escape(&name), peer.port);
+            if port.speed_active != 0 {
+                let _ = write!(text, "  {}", port.link());
+            }
+            if port.state != FabricPort::ACTIVE {
+                let _ = write!(text, "  {} !", port.state_word());
+            }
+            text.push('\n');
         }
     }
     text
@@ -157,7 +146,7 @@ pub fn fabric_dot(fabric: &Fabric) -> String {
     }
     for (near, far) in fabric.links() {
         let link = fabric.port(near).filter(|port| port.speed_active != 0);
-        let label = link.map(crate::model::FabricPort::link).unwrap_or_default();
+        let label = link.map(FabricPort::link).unwrap_or_default();
         let _ = writeln!(
             text,
             "  n{} -- n{} [taillabel=\"{}\" headlabel=\"{}\" label=\"{label}\"];",

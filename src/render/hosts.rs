@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::csv::csv_text;
+use super::json::TOOL;
 
 /// The JSON of `rdmactl hosts`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -39,8 +40,7 @@ impl HostsDocument {
     /// Returns the document for these hosts.
     #[must_use]
     pub fn new(folded: String, hosts: Vec<HostEntry>) -> Self {
-        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
-        Self { schema: "rdmactl.hosts/1", tool, size: hosts.len(), folded, hosts }
+        Self { schema: "rdmactl.hosts/1", tool: TOOL, size: hosts.len(), folded, hosts }
     }
 }
 

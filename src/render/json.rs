@@ -1,13 +1,15 @@
-//! JSON documents of listings, connections and ping, and the schemas of all documents.
+//! JSON documents of listings, settings, connections and ping, and the schemas of all documents.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::escape::escape_json;
-use super::{HostsDocument, SettingsDocument};
 use crate::model::ping::PingReport;
-use crate::model::{Connection, HostFailure, HostReport, Problems, Via};
+use crate::model::{Connection, HostFailure, HostReport, Problems, SettingEntry, Via};
+
+/// Name and version of this program.
+pub(super) const TOOL: &str = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
 
 /// The JSON of every listing: what the hosts said, each as one report.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -27,8 +29,7 @@ impl<'reports> ReportDocument<'reports> {
     /// Returns the document for these reports.
     #[must_use]
     pub fn new(taken_ns: Option<u64>, hosts: &'reports [HostReport]) -> Self {
-        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
-        Self { schema: "rdmactl.report/1", tool, taken_ns, hosts }
+        Self { schema: "rdmactl.report/1", tool: TOOL, taken_ns, hosts }
     }
 }
 
@@ -80,22 +81,29 @@ impl<'reports> ConnectionsDocument<'reports> {
                 problems: &report.problems,
                 failure: &report.failure,
             };
-        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
         let hosts = reports.iter().zip(connections).map(host).collect();
-        Self { schema: "rdmactl.connections/1", tool, taken_ns, hosts }
+        Self { schema: "rdmactl.connections/1", tool: TOOL, taken_ns, hosts }
     }
 }
 
-/// Returns the JSON Schema of `rdmactl config --json`.
-#[must_use]
-pub fn settings_schema() -> serde_json::Value {
-    schema_of::<SettingsDocument<'_>>()
+/// The JSON of `rdmactl config`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct SettingsDocument<'settings> {
+    /// Kind and version: a key may be added under the same version; another change raises it.
+    schema: &'static str,
+    /// Name and version of the program.
+    tool: &'static str,
+    /// The settings, in the order of the table.
+    settings: &'settings [SettingEntry],
 }
 
-/// Returns the JSON Schema of `rdmactl connections --json`.
-#[must_use]
-pub fn connections_schema() -> serde_json::Value {
-    schema_of::<ConnectionsDocument<'_>>()
+impl<'settings> SettingsDocument<'settings> {
+    /// Returns the document for these settings.
+    #[must_use]
+    pub fn new(settings: &'settings [SettingEntry]) -> Self {
+        Self { schema: "rdmactl.config/1", tool: TOOL, settings }
+    }
 }
 
 /// The JSON of `rdmactl ping`.
@@ -114,21 +122,8 @@ impl<'report> PingDocument<'report> {
     /// Returns the document for a run.
     #[must_use]
     pub fn new(report: &'report PingReport) -> Self {
-        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
-        Self { schema: "rdmactl.ping/1", tool, report }
+        Self { schema: "rdmactl.ping/1", tool: TOOL, report }
     }
-}
-
-/// Returns the JSON Schema of `rdmactl ping --json`.
-#[must_use]
-pub fn ping_schema() -> serde_json::Value {
-    schema_of::<PingDocument<'_>>()
-}
-
-/// Returns the JSON Schema of `rdmactl hosts --json`.
-#[must_use]
-pub fn hosts_schema() -> serde_json::Value {
-    schema_of::<HostsDocument>()
 }
 
 /// Formats a document as indented JSON with a final line break.
@@ -156,14 +151,10 @@ pub fn to_json_lines<D: Serialize>(
     Ok(text)
 }
 
-/// Returns the JSON Schema of every listing.
+/// Returns the JSON Schema of a document. The schema describes the output: every key is always
+/// present.
 #[must_use]
-pub fn report_schema() -> serde_json::Value {
-    schema_of::<ReportDocument<'_>>()
-}
-
-pub(super) fn schema_of<T: JsonSchema>() -> serde_json::Value {
-    // The schema describes the output: every key is always present.
+pub fn schema_of<T: JsonSchema>() -> serde_json::Value {
     SchemaSettings::draft2020_12()
         .for_serialize()
         .into_generator()

@@ -11,15 +11,16 @@ mod plan;
 mod rail_title;
 mod svg;
 
-pub use diff::{PingDiffDocument, ping_diff_schema, render_change, render_diff};
-pub use events::{PingEvent, ping_event_schema};
+pub use diff::{PingDiffDocument, render_change, render_diff};
+pub use events::PingEvent;
 pub use html::render_html;
-pub use plan::{PingPlanDocument, ping_plan_schema, render_plan};
+pub use plan::{PingPlanDocument, render_plan};
 pub use svg::render_svg;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
+use super::problems::write_entry;
 use super::table::lay_out;
 use super::{escape, json};
 use crate::model::ping::{Bandwidth, Code, Finding, Pair, PingReport, Summary, Verdict};
@@ -187,16 +188,14 @@ fn write_finding(text: &mut String, report: &PingReport, finding: &Finding) {
     let who = who + &name_rails(&finding.rails);
     let how_often = how_often(report, finding);
     let stage = finding.stage.map_or(String::new(), |stage| format!(", {}", stage.phrase()));
-    let _ = writeln!(text, "! {who}: {} ({how_often}{stage})", finding.code.word());
+    let word = format!("{} ({how_often}{stage})", finding.code.word());
     let is_told_by_pair = match finding.host {
         Some(host) => was_reached(report, host),
         None => !finding.leaves.is_empty() || finding.both_ways,
     };
     let seen = if is_told_by_pair { format!("{pair}: ") } else { String::new() };
-    let _ = writeln!(text, "    {seen}{}", escape(&finding.detail));
-    if let Some(hint) = &finding.hint {
-        let _ = writeln!(text, "    fix: {}", escape(hint));
-    }
+    let detail = format!("{seen}{}", finding.detail);
+    write_entry(text, '!', &who, &word, Some((&detail, finding.hint.as_deref())));
 }
 
 /// Formats the count of a finding: peers of a host, pairs of hosts across a leaf switch, or
@@ -224,10 +223,9 @@ fn write_warnings(text: &mut String, report: &PingReport) {
     for warning in &report.warnings {
         let names = warning.hosts.iter().filter_map(|&host| report.hosts.get(host));
         let who = names::fold(names.map(|host| &host.name));
-        let (who, rails) = (escape(&who), name_rails(&warning.rails));
-        let _ = writeln!(text, "~ {who}{rails}: {}", warning.code.word());
-        let _ = writeln!(text, "    {}", escape(&warning.detail));
-        let _ = writeln!(text, "    fix: {}", escape(&warning.hint));
+        let who = who + &name_rails(&warning.rails);
+        let cause = Some((warning.detail.as_str(), Some(warning.hint.as_str())));
+        write_entry(text, '~', &who, warning.code.word(), cause);
     }
 }
 
@@ -295,23 +293,17 @@ fn sum(report: &PingReport) -> String {
     } = report.summary;
     let noun = if pairs == 1 { "pair" } else { "pairs" };
     let mut text = format!("{pairs} {noun}: {ok} ok");
-    if ok_at_second_attempt > 0 {
-        let _ = write!(text, " ({ok_at_second_attempt} at the second attempt)");
-    }
-    if failed > 0 {
-        let _ = write!(text, ", {failed} failed");
-    }
-    if tcp_fallback > 0 {
-        let _ = write!(text, " ({tcp_fallback} would fall back to TCP)");
-    }
-    if not_applicable > 0 {
-        let _ = write!(text, ", {not_applicable} not applicable");
-    }
-    if not_tested > 0 {
-        let _ = write!(text, ", {not_tested} not tested");
-    }
-    if !report.outliers.is_empty() {
-        let _ = write!(text, "; {} slow", report.outliers.len());
+    for (count, clause) in [
+        (ok_at_second_attempt, format!(" ({ok_at_second_attempt} at the second attempt)")),
+        (failed, format!(", {failed} failed")),
+        (tcp_fallback, format!(" ({tcp_fallback} would fall back to TCP)")),
+        (not_applicable, format!(", {not_applicable} not applicable")),
+        (not_tested, format!(", {not_tested} not tested")),
+        (report.outliers.len(), format!("; {} slow", report.outliers.len())),
+    ] {
+        if count > 0 {
+            text.push_str(&clause);
+        }
     }
     match report.warnings.len() {
         0 => {}

@@ -9,7 +9,8 @@ use crate::names;
 /// Limit of the findings below a listing.
 const MAX: usize = 20;
 
-/// Formats findings, the first ones in full; `all` is the command that lists all.
+/// Formats findings below an empty line, the first ones in full; `all` is the command that lists
+/// all. Without findings, the text is empty.
 ///
 /// The hosts stand before the subject if the user named them.
 #[must_use]
@@ -17,26 +18,36 @@ pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> St
     let mut text = String::new();
     for finding in findings.iter().take(MAX) {
         let mark = match finding.severity {
-            Severity::Fail => "!",
-            Severity::Unknown => "?",
-            Severity::Warn => "~",
+            Severity::Fail => '!',
+            Severity::Unknown => '?',
+            Severity::Warn => '~',
             // A listing is one sample, and findings in the past need several.
-            Severity::Past => "-",
+            Severity::Past => '-',
         };
-        let hosts = if hosts_named {
-            format!("{} ", escape(&names::fold(&finding.hosts)))
-        } else {
-            String::new()
-        };
-        let subject = finding.subject.to_string();
-        let _ = writeln!(text, "{mark} {hosts}{}: {}", escape(&subject), finding.code);
-        let _ = writeln!(text, "    {}", escape(&finding.what));
-        if let Some(fix) = &finding.fix {
-            let _ = writeln!(text, "    fix: {}", escape(fix));
-        }
+        let hosts = if hosts_named { names::fold(&finding.hosts) + " " } else { String::new() };
+        let who = format!("{hosts}{}", finding.subject);
+        let cause = Some((finding.what.as_str(), finding.fix.as_deref()));
+        write_entry(&mut text, mark, &who, finding.code, cause);
     }
     if findings.len() > MAX {
         let _ = writeln!(text, "{} more findings: {all}", findings.len() - MAX);
     }
-    text
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// Writes an item below a listing: a line with a mark, then the cause and its fix.
+pub(super) fn write_entry(
+    text: &mut String,
+    mark: char,
+    who: &str,
+    word: &str,
+    cause: Option<(&str, Option<&str>)>,
+) {
+    let _ = writeln!(text, "{mark} {}: {word}", escape(who));
+    if let Some((what, fix)) = cause {
+        let _ = writeln!(text, "    {}", escape(what));
+        if let Some(fix) = fix {
+            let _ = writeln!(text, "    fix: {}", escape(fix));
+        }
+    }
 }

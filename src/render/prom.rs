@@ -108,7 +108,7 @@ pub fn prom<L: Listing>(
     let mut all = Exposition::default();
     let command = || ("command".to_owned(), L::NAME.to_owned());
     for (host, reason) in hosts {
-        let labels = vec![("host".to_owned(), (*host).to_owned()), command()];
+        let mut labels = vec![("host".to_owned(), (*host).to_owned()), command()];
         let up = if reason.is_none() { "1" } else { "0" };
         all.add(
             "rdmactl_up",
@@ -118,7 +118,7 @@ pub fn prom<L: Listing>(
             up,
         );
         if let Some(reason) = reason {
-            let labels = [labels, vec![("reason".to_owned(), (*reason).to_owned())]].concat();
+            labels.push(("reason".to_owned(), (*reason).to_owned()));
             let help = "Reason for which the host did not reply";
             all.add("rdmactl_failure_info", MetricKind::Gauge, help, &labels, "1");
         }
@@ -245,14 +245,10 @@ fn label(id: &str, keys: &Labels) -> String {
 }
 
 fn write_labels(labels: &Labels) -> String {
-    let mut text = String::new();
-    for (name, value) in labels {
+    let label = |(name, value): &(String, String)| {
         let value = escape(value).replace('\\', "\\\\").replace('"', "\\\"");
-        let before = if text.is_empty() { '{' } else { ',' };
-        let _ = write!(text, "{before}{name}=\"{value}\"");
-    }
-    if !text.is_empty() {
-        text.push('}');
-    }
-    text
+        format!("{name}=\"{value}\"")
+    };
+    let labels: Vec<String> = labels.iter().map(label).collect();
+    if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) }
 }

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rdmactl::clock;
+use rdmactl::{clock, render};
 use serde_json::Value;
 
 /// What uploads and logins may take on an emulated node.
@@ -160,7 +160,7 @@ impl Cluster {
     /// asked.
     pub fn ping(&self, flags: &[&str], alive: &[&str]) -> Matrix {
         let answer = self.rdmactl(&[&["ping"], flags].concat());
-        let schema = rdmactl::render::ping_schema();
+        let schema = render::schema_of::<render::PingDocument<'_>>();
         let validator = jsonschema::validator_for(&schema).expect("a schema");
         let errors: Vec<String> =
             validator.iter_errors(&answer.json).map(|error| error.to_string()).collect();

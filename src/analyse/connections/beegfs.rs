@@ -20,6 +20,7 @@ use super::builder::unknown;
 use super::clients;
 use super::fleet::Fleet;
 use super::index::Index;
+use super::portal::Portal;
 use crate::model::{Connection, ConsumerKind, Role};
 
 /// Process names of `BeeGFS` servers.
@@ -35,7 +36,7 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
     find_ends(&log, &mut servers);
     let reachability = RdmaReachability::new(index, fleet, &log);
     all.extend(servers.iter().map(|server| Connection {
-        memory: pinned(index.report, server.client, server.node, fleet.beegfs_clients()),
+        memory: pinned(index.report, server.client, server.node, fleet.beegfs_clients),
         ..verdict::judge(server, index, &reachability)
     }));
     judge_own_servers(index, all);
@@ -52,10 +53,10 @@ fn judge_own_servers(index: &Index<'_>, all: &mut Vec<Connection>) {
             row.consumer.pid = Some(holder.pid);
             row
         };
-        let channels = index.channels_at(|channel| channel.pid == Some(holder.pid), None);
+        let channels = index.served_channels(|channel| channel.pid == Some(holder.pid));
         all.extend(clients::over_rdma(name, &channels, row));
-        let sockets: Vec<_> =
-            index.listeners_of(holder).flat_map(|port| index.sockets_at(port)).collect();
+        let portals = index.listeners_of(holder).map(Portal::of_port);
+        let sockets: Vec<_> = portals.flat_map(|portal| index.sockets_of_portal(portal)).collect();
         all.extend(clients::over_tcp(name, &sockets, row));
     }
 }

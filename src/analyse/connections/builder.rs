@@ -9,7 +9,7 @@ use crate::model::{
     Evidence, KnownBy, Peer, Requested, Role, Strength, TcpSocket, Transport,
 };
 
-/// Fix that tests RDMA to the server; [`Connection::because`] fills in the address of the server.
+/// Fix that tests RDMA to the server; [`Connection::fix`] fills in the address of the server.
 pub(super) const PING: &str = "test RDMA to the server: rdmactl ping {server}";
 
 /// Returns a connection with a consumer and no other facts.
@@ -57,6 +57,11 @@ impl Connection {
         self
     }
 
+    /// Sets transport and verdict of a connection that is up.
+    pub(super) fn works(self, transport: Transport, verdict: ConnectionVerdict) -> Self {
+        self.is(transport, ConnectionState::Up, verdict)
+    }
+
     /// Adds RDMA channels, and sets the local end if it is unknown.
     pub(super) fn over_rdma(mut self, channels: &[&Channel<'_>]) -> Self {
         self.rdma.extend(channels.iter().map(|channel| channel.shown()));
@@ -88,21 +93,19 @@ impl Connection {
         self
     }
 
-    /// Sets the cause; replaces `{server}` in the fix.
-    pub(super) fn because(
-        mut self,
-        code: &str,
-        text: impl Into<String>,
-        fix: Option<String>,
-    ) -> Self {
-        let fix = fix.map(|fix| fix.replace("{server}", &self.server()));
-        self.cause = Some(Cause { code: code.to_owned(), text: text.into(), fix });
+    /// Sets the cause of the verdict.
+    pub(super) fn because(mut self, code: &str, text: impl Into<String>) -> Self {
+        self.cause = Some(Cause { code: code.to_owned(), text: text.into(), fix: None });
         self
     }
 
-    /// Returns the address of the peer as a shell word, `SERVER` if the address is unknown.
-    fn server(&self) -> String {
-        self.peer.address.map_or("SERVER".into(), |address| address.to_string())
+    /// Adds the fix of the cause, with the address of the peer instead of `{server}`.
+    pub(super) fn fix(mut self, fix: impl AsRef<str>) -> Self {
+        let server = self.peer.address.map_or("SERVER".into(), |address| address.to_string());
+        if let Some(cause) = &mut self.cause {
+            cause.fix = Some(fix.as_ref().replace("{server}", &server));
+        }
+        self
     }
 
     /// Adds evidence for the verdict.
@@ -116,16 +119,36 @@ impl Connection {
         self
     }
 
+    /// Adds evidence that was observed directly.
+    pub(super) fn observed(self, source: impl Into<String>, text: impl Into<String>) -> Self {
+        self.seen(source, text, Strength::Direct)
+    }
+
+    /// Adds evidence from a configuration.
+    pub(super) fn configured(self, source: impl Into<String>, text: impl Into<String>) -> Self {
+        self.seen(source, text, Strength::Config)
+    }
+
+    /// Adds a line of the kernel log as evidence.
+    pub(super) fn logged(self, line: &str) -> Self {
+        self.seen("/dev/kmsg", line, Strength::Log)
+    }
+
     /// Adds a fact that could not be read.
-    pub(super) fn lacks(mut self, what: impl Into<String>) -> Self {
-        self.missing.push(what.into());
+    pub(super) fn lacks(self, what: impl Into<String>) -> Self {
+        self.lacks_all([what.into()])
+    }
+
+    /// Adds facts that could not be read.
+    pub(super) fn lacks_all(mut self, what: impl IntoIterator<Item = String>) -> Self {
+        self.missing.extend(what);
         self
     }
 }
 
-/// Returns the number of items; `None` if it does not fit.
-pub(super) fn count<T>(things: &[T]) -> Option<u32> {
-    u32::try_from(things.len()).ok()
+/// Returns the number of items.
+pub(super) fn count<T>(items: &[T]) -> u32 {
+    u32::try_from(items.len()).unwrap_or(u32::MAX)
 }
 
 /// Sets the ID of each connection of a host. The ID is unique and equal in every run: it does not

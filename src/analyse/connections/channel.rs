@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 
+use super::builder::count;
 use crate::model::{
     CmAddress, CmId, End, Object, Owner, QueuePair, RdmaChannel, Resource, TcpChannel, TcpSocket,
 };
@@ -20,7 +21,18 @@ pub(super) struct Channel<'report> {
     cm_id: Option<&'report CmId>,
 }
 
-impl Channel<'_> {
+impl<'report> Channel<'report> {
+    /// Returns a channel with the owner of a resource.
+    fn new(resource: &'report Resource) -> Self {
+        let (module, pid) = match &resource.owner {
+            Some(Owner::Kernel { name }) => (Some(name.as_str()), None),
+            Some(Owner::Process { pid, .. }) => (None, Some(*pid)),
+            None => (None, None),
+        };
+        let device = resource.device.as_str();
+        Self { device, module, pid, local: None, remote: None, qp: None, cm_id: None }
+    }
+
     /// True if one of the kernel modules owns the channel.
     pub(super) fn is_of(&self, modules: &[&str]) -> bool {
         self.module.is_some_and(|module| modules.contains(&module))
@@ -90,72 +102,45 @@ fn ip_end(address: Option<CmAddress>) -> Option<SocketAddr> {
     }
 }
 
+/// Returns the number of channels in states that allow traffic.
+pub(super) fn connected(channels: &[&Channel<'_>]) -> u32 {
+    count(&channels.iter().filter(|channel| channel.is_up()).collect::<Vec<_>>())
+}
+
 /// Returns queue pairs with their connection identifiers, and the ports with RDMA listeners.
 pub(super) fn channels(resources: &[Resource]) -> (Vec<Channel<'_>>, HashSet<u16>) {
     let mut by_number: HashMap<(&str, u32), usize> = HashMap::new();
-    let mut all = Vec::new();
+    let mut all: Vec<Channel<'_>> = Vec::new();
     for resource in resources {
         let Object::Qp(qp) = &resource.object else { continue };
         if matches!(qp.qp_type.as_deref(), Some("GSI" | "SMI")) {
             continue;
         }
-        let (module, pid) = owner(resource);
         if let Some(lqpn) = qp.lqpn {
             by_number.insert((&resource.device, lqpn), all.len());
         }
-        let device = resource.device.as_str();
-        all.push(Channel {
-            device,
-            module,
-            pid,
-            local: None,
-            remote: None,
-            qp: Some(qp),
-            cm_id: None,
-        });
+        all.push(Channel { qp: Some(qp), ..Channel::new(resource) });
     }
     let mut listeners = HashSet::new();
     for resource in resources {
         let Object::CmId(cm_id) = &resource.object else { continue };
-        let (module, pid) = owner(resource);
         let (local, remote) = (ip_end(cm_id.source), ip_end(cm_id.destination));
         if cm_id.state.as_deref() == Some("LISTEN") {
             listeners.extend(local.map(|end| end.port()));
             continue;
         }
-        let device = resource.device.as_str();
-        let known = cm_id.lqpn.and_then(|lqpn| by_number.get(&(device, lqpn)).copied());
-        match known.and_then(|at| all.get_mut(at)) {
-            Some(channel) => {
-                (channel.cm_id, channel.local, channel.remote) = (Some(cm_id), local, remote);
-                // The connection manager owns the queue pair; the identifier has the real owner.
-                channel.module = module.or(channel.module);
-                channel.pid = pid.or(channel.pid);
-            }
+        let of_id = Channel { local, remote, cm_id: Some(cm_id), ..Channel::new(resource) };
+        let known = cm_id.lqpn.and_then(|lqpn| by_number.get(&(of_id.device, lqpn)).copied());
+        if let Some(channel) = known.and_then(|at| all.get_mut(at)) {
+            // The connection manager owns the queue pair; the identifier has the real owner.
+            let (module, pid) = (of_id.module.or(channel.module), of_id.pid.or(channel.pid));
+            *channel = Channel { module, pid, qp: channel.qp, ..of_id };
+        } else if remote.is_some_and(|remote| !remote.ip().is_unspecified()) {
             // An identifier without a peer is not yet connected.
-            None if remote.is_some_and(|remote| !remote.ip().is_unspecified()) => {
-                all.push(Channel {
-                    device,
-                    module,
-                    pid,
-                    local,
-                    remote,
-                    qp: None,
-                    cm_id: Some(cm_id),
-                });
-            }
-            None => {}
+            all.push(of_id);
         }
     }
     (all, listeners)
-}
-
-fn owner(resource: &Resource) -> (Option<&str>, Option<u32>) {
-    match &resource.owner {
-        Some(Owner::Kernel { name }) => (Some(name.as_str()), None),
-        Some(Owner::Process { pid, .. }) => (None, Some(*pid)),
-        None => (None, None),
-    }
 }
 
 /// Converts a socket to a channel of a connection.

@@ -19,9 +19,10 @@ pub(super) enum Peer {
 pub(super) struct Fleet<'reports> {
     reports: &'reports [HostReport],
     pub(super) hosts: Hosts,
-    remote_queue_pairs: RemoteQueuePairs<'reports>,
+    /// Remote ends of queue pairs.
+    pub(super) remote_queue_pairs: RemoteQueuePairs<'reports>,
     /// Number of `BeeGFS` clients on all hosts.
-    beegfs_clients: usize,
+    pub(super) beegfs_clients: usize,
 }
 
 impl<'reports> Fleet<'reports> {
@@ -37,11 +38,6 @@ impl<'reports> Fleet<'reports> {
         Self { reports, hosts, remote_queue_pairs, beegfs_clients }
     }
 
-    /// Returns the number of `BeeGFS` clients on all hosts.
-    pub(super) fn beegfs_clients(&self) -> usize {
-        self.beegfs_clients
-    }
-
     /// Returns the name of a host.
     pub(super) fn name(&self, host: usize) -> &'reports str {
         self.reports.get(host).map_or("", |report| &report.host)
@@ -50,24 +46,6 @@ impl<'reports> Fleet<'reports> {
     /// Returns the host with an address, or the address.
     pub(super) fn peer(&self, address: IpAddr) -> Peer {
         self.hosts.at(address).map_or(Peer::Address(address), Peer::Host)
-    }
-
-    /// Returns the name of a peer that is one of the hosts.
-    pub(super) fn host_of(&self, peer: Peer) -> Option<String> {
-        match peer {
-            Peer::Host(host) => Some(self.name(host).to_owned()),
-            Peer::Address(_) => None,
-        }
-    }
-
-    /// Returns the remote end of a queue pair: index of the host, device, queue pair number.
-    pub(super) fn mirror(
-        &self,
-        host: usize,
-        device: &str,
-        lqpn: u32,
-    ) -> Option<(usize, &'reports str, u32)> {
-        self.remote_queue_pairs.of(host, device, lqpn)
     }
 
     /// Returns the report of the host with this address.

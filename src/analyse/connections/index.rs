@@ -1,12 +1,12 @@
 //! Index of the channels, sockets and processes of one host, by address, port and PID.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
-use super::addresses::rdma_addresses;
 use super::channel::{Channel, channels};
 use super::portal::Portal;
+use crate::analyse::grouped;
 use crate::model::{
     Consumers, Device, Holder, HostReport, Owner, PortState, Resource, TcpSocket, TcpState,
 };
@@ -20,19 +20,23 @@ pub(super) struct Index<'report> {
     pub(super) channels: Vec<Channel<'report>>,
     pub(super) sockets: &'report [TcpSocket],
     /// RDMA channels by remote address.
-    channels_to: HashMap<IpAddr, Vec<usize>>,
+    channels_to: BTreeMap<IpAddr, Vec<usize>>,
     /// RDMA channels by local port.
-    channels_from: HashMap<u16, Vec<usize>>,
-    sockets_to: HashMap<SocketAddr, Vec<usize>>,
+    channels_from: BTreeMap<u16, Vec<usize>>,
+    sockets_to: BTreeMap<SocketAddr, Vec<usize>>,
     /// Established sockets by local port.
-    sockets_from: HashMap<u16, Vec<usize>>,
-    hidden_channels: Option<String>,
+    sockets_from: BTreeMap<u16, Vec<usize>>,
+    /// Reason why kernel queue pairs may be hidden. `None` if all are listed: then an absent
+    /// queue pair does not exist.
+    pub(super) hidden_channels: Option<String>,
     /// Ports with RDMA listeners.
     listeners: HashSet<u16>,
     /// Local addresses of sockets.
     addresses: HashSet<IpAddr>,
-    holders: HashMap<u64, &'report Holder>,
-    processes: HashMap<u32, &'report Holder>,
+    /// Process that holds a socket, by inode of the socket.
+    pub(super) holders: HashMap<u64, &'report Holder>,
+    /// Processes by PID.
+    pub(super) processes: HashMap<u32, &'report Holder>,
     claimed_channels: RefCell<HashSet<usize>>,
     claimed_sockets: RefCell<HashSet<usize>>,
 }
@@ -43,25 +47,15 @@ impl<'report> Index<'report> {
         let consumers = report.consumers.as_ref()?;
         let resources = report.resources.as_deref().unwrap_or_default();
         let (channels, listeners) = channels(resources);
-        let mut channels_to: HashMap<IpAddr, Vec<usize>> = HashMap::new();
-        let mut channels_from: HashMap<u16, Vec<usize>> = HashMap::new();
-        for (index, channel) in channels.iter().enumerate() {
-            if let Some(remote) = channel.remote {
-                channels_to.entry(remote.ip()).or_default().push(index);
-            }
-            if let Some(local) = channel.local {
-                channels_from.entry(local.port()).or_default().push(index);
-            }
-        }
+        let ends = channels.iter().enumerate();
+        let channels_to =
+            grouped(ends.clone().filter_map(|(at, one)| Some((one.remote?.ip(), at))));
+        let channels_from = grouped(ends.filter_map(|(at, one)| Some((one.local?.port(), at))));
         let sockets = consumers.sockets.as_deref().unwrap_or_default();
-        let mut sockets_to: HashMap<SocketAddr, Vec<usize>> = HashMap::new();
-        let mut sockets_from: HashMap<u16, Vec<usize>> = HashMap::new();
-        for (index, socket) in sockets.iter().enumerate() {
-            if socket.state != TcpState::Listen {
-                sockets_to.entry(socket.remote).or_default().push(index);
-                sockets_from.entry(socket.local.port()).or_default().push(index);
-            }
-        }
+        let ends = sockets.iter().enumerate();
+        let ends = ends.filter(|(_, socket)| socket.state != TcpState::Listen);
+        let sockets_to = grouped(ends.clone().map(|(at, socket)| (socket.remote, at)));
+        let sockets_from = grouped(ends.map(|(at, socket)| (socket.local.port(), at)));
         let holders = consumers.holders.as_deref().unwrap_or_default();
         Some(Self {
             host,
@@ -91,28 +85,28 @@ impl<'report> Index<'report> {
     }
 
     /// Claims and returns the channels of kernel modules to an address, and to a port if one is
-    /// given.
+    /// given. Without an address there are none.
     pub(super) fn channels_to(
         &self,
         modules: &[&str],
-        address: IpAddr,
+        address: Option<IpAddr>,
         port: Option<u16>,
     ) -> Vec<&Channel<'report>> {
-        let candidates = self.channels_to.get(&address).into_iter().flatten().copied();
-        self.claim(candidates, |channel| channel.is_of(modules) && is_port(channel.remote, port))
+        let candidates = address.and_then(|address| self.channels_to.get(&address));
+        let is_port = |end: SocketAddr| port.is_none_or(|port| end.port() == port);
+        self.claim_channels(candidates.into_iter().flatten().copied(), |channel| {
+            channel.is_of(modules) && channel.remote.is_some_and(is_port)
+        })
     }
 
-    /// Claims and returns the channels of an owner at ports with RDMA listeners, or at one of
-    /// these ports.
-    pub(super) fn channels_at(
+    /// Claims and returns the channels of an owner at ports with RDMA listeners.
+    pub(super) fn served_channels(
         &self,
         is_owner: impl Fn(&Channel<'_>) -> bool,
-        port: Option<u16>,
     ) -> Vec<&Channel<'report>> {
-        self.claim(0..self.channels.len(), |channel| {
-            let is_server =
-                channel.local.is_some_and(|local| self.listeners.contains(&local.port()));
-            is_owner(channel) && is_server && is_port(channel.local, port)
+        self.claim_channels(0..self.channels.len(), |channel| {
+            let is_served = |local: SocketAddr| self.listeners.contains(&local.port());
+            is_owner(channel) && channel.local.is_some_and(is_served)
         })
     }
 
@@ -123,19 +117,17 @@ impl<'report> Index<'report> {
         portal: Portal,
     ) -> Vec<&Channel<'report>> {
         let candidates = self.channels_from.get(&portal.port).into_iter().flatten().copied();
-        self.claim(candidates, |channel| {
+        self.claim_channels(candidates, |channel| {
             channel.is_of(&[module]) && channel.local.is_some_and(|local| portal.has(local))
         })
     }
 
-    fn claim(
+    fn claim_channels(
         &self,
         candidates: impl Iterator<Item = usize>,
         is_wanted: impl Fn(&Channel<'report>) -> bool,
     ) -> Vec<&Channel<'report>> {
-        let found: Vec<usize> = candidates.filter(|at| is_wanted(&self.channels[*at])).collect();
-        self.claimed_channels.borrow_mut().extend(&found);
-        found.into_iter().map(|at| &self.channels[at]).collect()
+        claim(&self.channels, &self.claimed_channels, candidates, is_wanted)
     }
 
     /// Returns the channels that no consumer has claimed.
@@ -146,21 +138,24 @@ impl<'report> Index<'report> {
     }
 
     /// Claims and returns the sockets to a remote end, with the local port if one is given.
-    pub(super) fn sockets_to(&self, remote: SocketAddr, own_port: Option<u16>) -> Vec<&TcpSocket> {
-        self.claim_sockets(self.sockets_to.get(&remote), |socket| {
+    /// Without a remote end there are none.
+    pub(super) fn sockets_to(
+        &self,
+        remote: Option<SocketAddr>,
+        own_port: Option<u16>,
+    ) -> Vec<&'report TcpSocket> {
+        let candidates = remote.and_then(|remote| self.sockets_to.get(&remote));
+        let candidates = candidates.into_iter().flatten().copied();
+        claim(self.sockets, &self.claimed_sockets, candidates, |socket| {
             own_port.is_none_or(|port| socket.local.port() == port)
         })
     }
 
-    /// Claims and returns the sockets that remote clients opened to a local port.
-    pub(super) fn sockets_at(&self, port: u16) -> Vec<&TcpSocket> {
-        self.claim_sockets(self.sockets_from.get(&port), |_| true)
-    }
-
     /// Claims and returns the sockets that remote clients opened to a portal.
-    pub(super) fn sockets_of_portal(&self, portal: Portal) -> Vec<&TcpSocket> {
-        let candidates = self.sockets_from.get(&portal.port);
-        self.claim_sockets(candidates, |socket| portal.has(socket.local))
+    pub(super) fn sockets_of_portal(&self, portal: Portal) -> Vec<&'report TcpSocket> {
+        let candidates = self.sockets_from.get(&portal.port).into_iter().flatten().copied();
+        let is_of_portal = |socket: &TcpSocket| portal.has(socket.local);
+        claim(self.sockets, &self.claimed_sockets, candidates, is_of_portal)
     }
 
     /// Returns the TCP ports at which a process listens.
@@ -171,17 +166,6 @@ impl<'report> Index<'report> {
         listening.map(|socket| socket.local.port())
     }
 
-    fn claim_sockets(
-        &self,
-        candidates: Option<&Vec<usize>>,
-        is_wanted: impl Fn(&TcpSocket) -> bool,
-    ) -> Vec<&TcpSocket> {
-        let found = candidates.into_iter().flatten().copied();
-        let found: Vec<usize> = found.filter(|at| is_wanted(&self.sockets[*at])).collect();
-        self.claimed_sockets.borrow_mut().extend(&found);
-        found.into_iter().map(|at| &self.sockets[at]).collect()
-    }
-
     /// Returns the established sockets that no consumer has claimed, each with its process.
     pub(super) fn unclaimed_sockets(&self) -> Vec<(&'report TcpSocket, &'report Holder)> {
         let claimed = self.claimed_sockets.borrow();
@@ -190,26 +174,10 @@ impl<'report> Index<'report> {
         held.filter(|(socket, _)| socket.state == TcpState::Established).collect()
     }
 
-    /// Returns the process with this PID.
-    pub(super) fn process(&self, pid: u32) -> Option<&'report Holder> {
-        self.processes.get(&pid).copied()
-    }
-
-    /// Returns the process that holds a socket.
-    pub(super) fn holder(&self, inode: u64) -> Option<&'report Holder> {
-        self.holders.get(&inode).copied()
-    }
-
     /// Returns the first read failure in a part of the report, as text for `missing`. `None` if
     /// every read succeeded: then an absent item does not exist.
     pub(super) fn unread(&self, key: &str) -> Option<String> {
         self.report.problems.within(key).first().map(|problem| problem.detail.clone())
-    }
-
-    /// Returns the reason why kernel queue pairs may be hidden. `None` if all are listed: then an
-    /// absent queue pair does not exist.
-    pub(super) fn hidden_channels(&self) -> Option<&str> {
-        self.hidden_channels.as_deref()
     }
 
     /// True if the address belongs to this host.
@@ -232,20 +200,26 @@ impl<'report> Index<'report> {
         let mut ports = self.report.devices.iter().flat_map(|device| &device.ports);
         ports.any(|port| port.state.is_some_and(PortState::is_active))
     }
+}
 
-    /// True if the address belongs to an RDMA port.
-    pub(super) fn is_rdma_address(&self, address: IpAddr) -> bool {
-        rdma_addresses(self.report).any(|own| own == address)
-    }
+/// Claims and returns the wanted items among the candidates.
+fn claim<'all, T>(
+    all: &'all [T],
+    claimed: &RefCell<HashSet<usize>>,
+    candidates: impl Iterator<Item = usize>,
+    is_wanted: impl Fn(&T) -> bool,
+) -> Vec<&'all T> {
+    let found: Vec<usize> = candidates.filter(|at| is_wanted(&all[*at])).collect();
+    claimed.borrow_mut().extend(&found);
+    found.into_iter().map(|at| &all[at]).collect()
 }
 
 fn hidden_channels(report: &HostReport) -> Option<String> {
-    let Some(resources) = &report.resources else {
-        let told = report.problems.within("resources").first();
-        let told = told.map(|problem| problem.detail.clone());
-        return Some(told.unwrap_or_else(|| "queue pairs (RDMA netlink failed)".into()));
-    };
     let mut problems = report.problems.within("resources").iter();
+    let Some(resources) = &report.resources else {
+        let first = problems.next().map(|problem| problem.detail.clone());
+        return Some(first.unwrap_or_else(|| "queue pairs (RDMA netlink failed)".into()));
+    };
     // Missing process names do not affect queue pairs of the kernel.
     if let Some(problem) = problems.find(|problem| problem.key != "resources/owner") {
         return Some(problem.detail.clone());
@@ -258,8 +232,4 @@ fn hidden_channels(report: &HostReport) -> Option<String> {
     is_hidden.then(|| {
         "queue pairs of the kernel, which are listed only in the initial PID namespace".into()
     })
-}
-
-fn is_port(end: Option<SocketAddr>, port: Option<u16>) -> bool {
-    port.is_none_or(|port| end.is_some_and(|end| end.port() == port))
 }

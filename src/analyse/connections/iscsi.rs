@@ -1,17 +1,18 @@
 //! iSCSI over TCP and over RDMA (iSER): sessions, and clients of the local target.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use super::builder::{count, unknown};
-use super::channel::Channel;
+use super::builder::unknown;
+use super::channel::connected;
 use super::clients;
 use super::index::Index;
 use super::portal::Portal;
 use super::shell::quoted;
+use crate::analyse::grouped;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, IscsiNode, IscsiPortal,
-    IscsiSession, Role, Strength, Transport,
+    IscsiSession, Role, Transport,
 };
 
 /// Judges sessions, then clients of the local portals.
@@ -20,13 +21,9 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
         all.push(judge_session(index, session));
     }
     // Targets share portals, and the kernel does not show to which target a client has logged in.
-    let mut portals: BTreeMap<Portal, Vec<&IscsiPortal>> = BTreeMap::new();
-    for one in index.consumers.lio.iter().flatten() {
-        if let Some(port) = one.port {
-            portals.entry(Portal::new(one.address, port)).or_default().push(one);
-        }
-    }
-    for (portal, of_portal) in portals {
+    let portals = index.consumers.lio.iter().flatten();
+    let portals = portals.filter_map(|one| Some((Portal::new(one.address, one.port?), one)));
+    for (portal, of_portal) in grouped(portals) {
         all.extend(judge_clients(index, portal, &of_portal));
     }
 }
@@ -45,23 +42,21 @@ fn judge_clients(index: &Index<'_>, portal: Portal, of_portal: &[&IscsiPortal]) 
     // A portal for iSER listens on TCP too: `lio_target_np_driver_store` in
     // drivers/target/iscsi/iscsi_target_configfs.c adds the iSER portal to the TCP portal.
     let is_iser = of_portal.iter().any(|one| one.is_iser == Some(true));
-    let unread = index.unread("consumers/lio").filter(|_| {
-        let is_unread = |one: &&IscsiPortal| one.is_iser.is_none();
-        of_portal.iter().any(is_unread)
-    });
+    let is_unread = of_portal.iter().any(|one| one.is_iser.is_none());
+    let unread = index.unread("consumers/lio").filter(|_| is_unread);
     let over_tcp = clients::over_tcp("the target", &index.sockets_of_portal(portal), row);
     all.extend(over_tcp.into_iter().map(|client| {
-        let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
+        let tcp = Transport::Tcp;
         match &unread {
             _ if is_iser => client
-                .is(tcp, up, ConnectionVerdict::RdmaAvailable)
-                .because(
-                    "iscsi.rdma_available",
-                    format!("the portal {portal} offers iSER"),
-                    Some("on the client, when the session is idle, log out, then log in with interface iser; list the sessions: iscsiadm -m session -P 1".into()),
+                .works(tcp, ConnectionVerdict::RdmaAvailable)
+                .because("iscsi.rdma_available", format!("the portal {portal} offers iSER"))
+                .fix(
+                    "on the client, when the session is idle, log out, then log in with \
+                     interface iser; list the sessions: iscsiadm -m session -P 1",
                 )
-                .seen("/sys/kernel/config/target/iscsi", "iser = 1", Strength::Direct),
-            Some(unread) => client.is(tcp, up, ConnectionVerdict::Unknown).lacks(unread),
+                .observed("/sys/kernel/config/target/iscsi", "iser = 1"),
+            Some(unread) => client.works(tcp, ConnectionVerdict::Unknown).lacks(unread),
             None => client,
         }
     }));
@@ -86,24 +81,20 @@ fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
     let Some(transport) = transport else {
         return row.lacks(format!("the SCSI host of {name}"));
     };
-    let row = row.seen(
+    let row = row.observed(
         format!("/sys/class/iscsi_session/{name}"),
         format!("{transport}, {}", state.as_deref().unwrap_or("-")),
-        Strength::Direct,
     );
     let (used, row) = match transport.as_str() {
         "iser" => {
-            let channels =
-                address.map_or_else(Vec::new, |ip| index.channels_to(&["ib_iser"], ip, *port));
-            let connected: Vec<&&Channel<'_>> =
-                channels.iter().filter(|channel| channel.is_up()).collect();
-            let counted = count(&connected).map(|count| count.max(u32::from(is_up)));
-            let row = row.over_rdma(&channels).counted(counted, Some(0));
+            let channels = index.channels_to(&["ib_iser"], *address, *port);
+            let counted = connected(&channels).max(u32::from(is_up));
+            let row = row.over_rdma(&channels).counted(Some(counted), Some(0));
             (Transport::Rdma, row.requests(Transport::Rdma, "interface iser"))
         }
         "tcp" => {
             let end = address.zip(*port).map(|(ip, port)| SocketAddr::new(ip, port));
-            let sockets = end.map_or_else(Vec::new, |end| index.sockets_to(end, *own_port));
+            let sockets = index.sockets_to(end, *own_port);
             let row = row.over_tcp(&sockets, false);
             (Transport::Tcp, row.counted(Some(0), Some(u32::from(is_up))))
         }
@@ -120,11 +111,13 @@ fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
         ConnectionState::Unknown => row
             .is(used, condition, ConnectionVerdict::Unknown)
             .lacks(format!("/sys/class/iscsi_session/{name}/state")),
-        _ => row.is(Transport::None, condition, ConnectionVerdict::Down).because(
-            "iscsi.down",
-            "the session is not logged in; iSCSI does not fall back to TCP",
-            Some("check the session and the kernel log: iscsiadm -m session -P 1; dmesg | grep iscsi".into()),
-        ),
+        _ => row
+            .is(Transport::None, condition, ConnectionVerdict::Down)
+            .because("iscsi.down", "the session is not logged in; iSCSI does not fall back to TCP")
+            .fix(
+                "check the session and the kernel log: iscsiadm -m session -P 1; dmesg | \
+                 grep iscsi",
+            ),
     }
 }
 
@@ -150,16 +143,11 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
     match (of_session.next(), of_session.next(), unread) {
         (Some(node), None, None) if node.transport.as_deref() == Some("iser") => row
             .requests(Transport::Rdma, &node.source)
-            .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::FallbackConfirmed)
-            .because(
-                "iscsi.tcp_instead",
-                "the node database requests iSER; the session uses TCP",
-                Some(log_in_again(node)),
-            )
-            .seen(&node.source, "iface.transport_name = iser", Strength::Config),
-        (_, _, Some(unread)) => {
-            row.is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Unknown).lacks(unread)
-        }
+            .works(Transport::Tcp, ConnectionVerdict::FallbackConfirmed)
+            .because("iscsi.tcp_instead", "the node database requests iSER; the session uses TCP")
+            .fix(log_in_again(node))
+            .configured(&node.source, "iface.transport_name = iser"),
+        (_, _, Some(unread)) => row.works(Transport::Tcp, ConnectionVerdict::Unknown).lacks(unread),
         _ => row,
     }
 }
@@ -169,6 +157,7 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
 fn log_in_again(node: &IscsiNode) -> String {
     let record = format!("iscsiadm -m node -T {}", quoted(&node.target));
     format!(
-        "when nothing uses its disks (iscsiadm -m session -P 3), log in again: {record} --logout; {record} --login"
+        "when nothing uses its disks (iscsiadm -m session -P 3), log in again: \
+         {record} --logout; {record} --login"
     )
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::fleet::Fleet;
+use crate::analyse::grouped;
 use crate::model::{Connection, End, Role};
 
 /// Index of a host, and index of a row of that host.
@@ -17,12 +18,8 @@ pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
             peer.host = Some(fleet.name(host).to_owned());
         }
     }
-    let mut joined: HashMap<Row, Vec<Row>> = HashMap::new();
-    for (there, here) in whole(fleet, all) {
-        joined.entry(here).or_default().push(there);
-    }
     let mut hidden: HashSet<Row> = HashSet::new();
-    for (here, others) in joined {
+    for (here, others) in grouped(whole(fleet, all)) {
         let (host, row) = here;
         let other = &all[host][row];
         // The fault cannot be assigned to one of several rows.
@@ -43,7 +40,7 @@ pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
     }
 }
 
-/// Returns pairs of rows. The first row stays. Every end of the second row is in rows that stay.
+/// Returns pairs of rows. The second row stays. Every end of the first row is in rows that stay.
 fn whole(fleet: &Fleet<'_>, all: &[Vec<Connection>]) -> HashSet<(Row, Row)> {
     let mut by_queue_pair: HashMap<(usize, &str, u32), Row> = HashMap::new();
     let mut by_socket: HashMap<(&End, &End), Vec<Row>> = HashMap::new();
@@ -63,7 +60,7 @@ fn whole(fleet: &Fleet<'_>, all: &[Vec<Connection>]) -> HashSet<(Row, Row)> {
     for (host, of_host) in all.iter().enumerate() {
         for (row, connection) in of_host.iter().enumerate() {
             let over_rdma = connection.rdma.iter().map(|channel| {
-                let end = fleet.mirror(host, &channel.device, channel.lqpn?)?;
+                let end = fleet.remote_queue_pairs.of(host, &channel.device, channel.lqpn?)?;
                 Some(vec![*by_queue_pair.get(&end)?])
             });
             let over_tcp = connection.tcp.iter().filter(|channel| !channel.is_control);
@@ -80,7 +77,7 @@ fn whole(fleet: &Fleet<'_>, all: &[Vec<Connection>]) -> HashSet<(Row, Row)> {
             let others: Option<Vec<Vec<Row>>> =
                 over_rdma.chain(over_tcp).map(|there| there.filter(stay)).collect();
             let others = others.into_iter().flatten().flatten();
-            pairs.extend(others.map(|there| (there, (host, row))));
+            pairs.extend(others.map(|there| ((host, row), there)));
         }
     }
     pairs

@@ -7,7 +7,7 @@ use super::index::Index;
 use super::shell::quoted;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, LustreImport, LustrePeer, Role,
-    Strength, Transport,
+    Transport,
 };
 
 /// Judges the targets of the client, then the peers of the local server.
@@ -27,8 +27,8 @@ fn judge_peer(peer: &LustrePeer) -> Connection {
     };
     unknown(ConsumerKind::Lustre, &peer.target, Role::Server)
         .with_peer(Some(&peer.nid), nid_address(&peer.nid), None)
-        .is(used, ConnectionState::Up, verdict)
-        .seen("exports", &peer.nid, Strength::Direct)
+        .works(used, verdict)
+        .observed("exports", &peer.nid)
 }
 
 /// True if the NID is this host (`0@lo`), which needs no network.
@@ -58,15 +58,14 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
             Some("IDLE" | "NEW" | "CLOSED") => {
                 row.is(Transport::None, ConnectionState::Idle, ConnectionVerdict::Idle)
             }
-            Some(_) => by_state(import, Transport::None, ConnectionState::Down, row, |row| row),
-            None => by_state(import, Transport::Unknown, ConnectionState::Unknown, row, |row| row),
+            Some(_) => by_state(import, Transport::None, ConnectionState::Down, row),
+            None => by_state(import, Transport::Unknown, ConnectionState::Unknown, row),
         };
     };
     let address = nid_address(current);
-    let row = row.with_peer(Some(current), address, None).seen(
+    let row = row.with_peer(Some(current), address, None).observed(
         format!("{}/import", import.name),
         format!("current_connection: {current}, state: {}", import.state.as_deref().unwrap_or("-")),
-        Strength::Direct,
     );
     let state = match import.state.as_deref() {
         Some("FULL" | "IDLE") => ConnectionState::Up,
@@ -75,47 +74,46 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
     };
     let rdma_nid = import.nids.iter().find(|nid| is_rdma_nid(nid));
     let used = if is_rdma_nid(current) { Transport::Rdma } else { Transport::Tcp };
-    let row = match rdma_nid {
-        Some(_) => row.requests(Transport::Rdma, "network identifiers of the target"),
-        None => row.requests(Transport::Tcp, "network identifiers of the target"),
-    };
+    let requested = rdma_nid.map_or(Transport::Tcp, |_| Transport::Rdma);
+    let row = row.requests(requested, "network identifiers of the target");
     if used == Transport::Rdma {
-        let channels =
-            address.map_or_else(Vec::new, |ip| index.channels_to(&["ko2iblnd"], ip, None));
-        let row =
-            row.over_rdma(&channels).counted(count(&channels).filter(|count| *count > 0), Some(0));
-        return by_state(import, used, state, row, |row| row);
+        let channels = index.channels_to(&["ko2iblnd"], address, None);
+        let row = row
+            .over_rdma(&channels)
+            .counted(Some(count(&channels)).filter(|count| *count > 0), Some(0));
+        return by_state(import, used, state, row);
     }
-    by_state(import, used, state, row, |row| match rdma_nid {
+    if state != ConnectionState::Up {
+        return by_state(import, used, state, row);
+    }
+    match rdma_nid {
         Some(nid) => row
             .is(Transport::Tcp, state, ConnectionVerdict::FallbackConfirmed)
             .because(
                 "lustre.tcp_nid",
                 format!("the server also has {nid}, but the client uses {current}"),
-                Some(format!(
-                    "test the RDMA network of the server: lctl ping {}; rdmactl ping {{server}}",
-                    quoted(nid)
-                )),
             )
-            .seen(
+            .fix(format!(
+                "test the RDMA network of the server: lctl ping {}; rdmactl ping {{server}}",
+                quoted(nid)
+            ))
+            .configured(
                 format!("{}/import", import.name),
                 format!("failover_nids: {}", import.nids.join(", ")),
-                Strength::Config,
             ),
         None => row.is(Transport::Tcp, state, ConnectionVerdict::TcpConfigured),
-    })
+    }
 }
 
-/// Judges a target by its state. Applies `up` only if the state is up.
+/// Judges a target by its state.
 fn by_state(
     import: &LustreImport,
     used: Transport,
     state: ConnectionState,
     row: Connection,
-    up: impl FnOnce(Connection) -> Connection,
 ) -> Connection {
     match state {
-        ConnectionState::Up => up(row.is(used, state, ConnectionVerdict::Ok)),
+        ConnectionState::Up => row.is(used, state, ConnectionVerdict::Ok),
         ConnectionState::Unknown => row
             .is(used, state, ConnectionVerdict::Unknown)
             .lacks(format!("the state of {}", import.name)),
@@ -128,8 +126,8 @@ fn by_state(
                     "the import of the target is in state {}",
                     import.state.as_deref().unwrap_or("unknown")
                 ),
-                Some("test the network of the server: lctl list_nids; lctl ping NID".into()),
-            ),
+            )
+            .fix("test the network of the server: lctl list_nids; lctl ping NID"),
     }
 }
 

@@ -3,18 +3,19 @@
 mod intents;
 mod tcp;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use intents::Intents;
 
-use super::builder::{count, unknown};
-use super::channel::Channel;
+use super::builder::unknown;
+use super::channel::connected;
 use super::fleet::Fleet;
 use super::index::Index;
+use crate::analyse::grouped;
 use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, NfsMount, Role, Strength,
-    SunrpcTransport, Transport,
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, NfsMount, Role, SunrpcTransport,
+    Transport,
 };
 
 /// Kernel module of NFS over RDMA, client and server.
@@ -39,7 +40,7 @@ struct Client<'index> {
     /// A mount over RDMA for each server address.
     over_rdma: HashMap<IpAddr, &'index NfsMount>,
     /// RPC transports by server address and kind.
-    transports: HashMap<(IpAddr, &'index str), Vec<&'index SunrpcTransport>>,
+    transports: BTreeMap<(IpAddr, &'index str), Vec<&'index SunrpcTransport>>,
     intents: Intents<'index>,
 }
 
@@ -60,14 +61,11 @@ impl<'index> Client<'index> {
                 over_rdma.entry(address).or_insert(mount);
             }
         }
-        let mut transports: HashMap<_, Vec<&SunrpcTransport>> = HashMap::new();
-        for one in index.consumers.sunrpc.iter().flatten() {
-            if let Some(address) = one.address {
-                transports.entry((address, one.kind.as_str())).or_default().push(one);
-            }
-        }
+        let transports = index.consumers.sunrpc.iter().flatten();
+        let transports =
+            transports.filter_map(|one| Some(((one.address?, one.kind.as_str()), one)));
         let intents = Intents::new(index.consumers);
-        Self { index, fleet, over_rdma, transports, intents }
+        Self { index, fleet, over_rdma, transports: grouped(transports), intents }
     }
 
     fn judge(&self, mount: &NfsMount) -> Connection {
@@ -89,13 +87,10 @@ impl<'index> Client<'index> {
 
     fn over_rdma(&self, mount: &NfsMount, connection: Connection) -> Connection {
         let said = format!("proto={}", mount.proto.as_deref().unwrap_or_default());
-        let mut connection = connection.requests(Transport::Rdma, format!("option {said}")).seen(
-            MOUNTS,
-            said,
-            Strength::Direct,
-        );
+        let mut connection =
+            connection.requests(Transport::Rdma, format!("option {said}")).observed(MOUNTS, said);
         if let Some(text) = statistics(mount) {
-            connection = connection.seen(STATISTICS, text, Strength::Direct);
+            connection = connection.observed(STATISTICS, text);
         }
         let Some(address) = mount.address else {
             return connection
@@ -103,18 +98,17 @@ impl<'index> Client<'index> {
                 .lacks("addr= in the mount options");
         };
         let port = mount.port.unwrap_or(RDMA_PORT);
-        let channels = self.index.channels_to(&[MODULE], address, Some(port));
+        let channels = self.index.channels_to(&[MODULE], Some(address), Some(port));
         let transports = self.transports(address, "rdma");
-        let connected: Vec<&&Channel<'_>> =
-            channels.iter().filter(|channel| channel.is_up()).collect();
+        let connected = connected(&channels);
         let is_listed = !transports.iter().all(|one| one.is_connected.is_none());
         let is_connected = transports.iter().any(|one| one.is_connected == Some(true));
-        let hidden = self.index.hidden_channels();
+        let hidden = self.index.hidden_channels.as_ref();
         // A count of zero means nothing while queue pairs are hidden.
-        let counted = count(&connected).filter(|count| *count > 0 || hidden.is_none());
+        let counted = Some(connected).filter(|count| *count > 0 || hidden.is_none());
         let connection = connection.over_rdma(&channels).counted(counted, Some(0));
-        if is_connected || !connected.is_empty() {
-            return connection.is(Transport::Rdma, ConnectionState::Up, ConnectionVerdict::Ok);
+        if is_connected || connected > 0 {
+            return connection.works(Transport::Rdma, ConnectionVerdict::Ok);
         }
         if let Some(hidden) = hidden.filter(|_| !is_listed) {
             let unread = self.index.unread("consumers/sunrpc");
@@ -137,10 +131,9 @@ impl<'index> Client<'index> {
     ) -> Connection {
         let state = transports.iter().find(|one| one.is_connected == Some(false));
         let connection = match state {
-            Some(one) => connection.seen(
+            Some(one) => connection.observed(
                 format!("/sys/kernel/sunrpc/xprt-switches/{}/xprt_state", one.name),
                 "not CONNECTED",
-                Strength::Direct,
             ),
             None => connection,
         };
@@ -166,11 +159,13 @@ impl<'index> Client<'index> {
         } else {
             "check the local ports, then RDMA to the server: rdmactl ports; rdmactl ping {server}"
         };
-        connection.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down).because(
-            "nfs.rdma_lost",
-            "the RDMA connection is lost; NFS over RDMA does not fall back to TCP and waits",
-            Some(fix.into()),
-        )
+        connection
+            .is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down)
+            .because(
+                "nfs.rdma_lost",
+                "the RDMA connection is lost; NFS over RDMA does not fall back to TCP and waits",
+            )
+            .fix(fix)
     }
 
     fn transports(&self, address: IpAddr, kind: &'static str) -> &[&'index SunrpcTransport] {

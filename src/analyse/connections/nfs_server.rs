@@ -8,9 +8,7 @@ use super::clients;
 use super::index::Index;
 use super::nfs::MODULE;
 use super::portal::Portal;
-use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, Transport,
-};
+use crate::model::{Connection, ConnectionVerdict, ConsumerKind, Role, Transport};
 
 /// Judges the clients of the local server.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
@@ -31,10 +29,7 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
             names.get(&(address, is_rdma)).or_else(|| names.get(&(address, !is_rdma))).copied();
         let row =
             unknown(ConsumerKind::Nfs, "nfsd", Role::Server).with_peer(name, Some(address), None);
-        match index.unread("consumers/nfsd/clients").filter(|_| name.is_none()) {
-            Some(unread) => row.lacks(unread),
-            None => row,
-        }
+        row.lacks_all(index.unread("consumers/nfsd/clients").filter(|_| name.is_none()))
     };
     let channels =
         ports("rdma").flat_map(|port| index.channels_of_portal(MODULE, Portal::of_port(port)));
@@ -47,15 +42,18 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     all.extend(over_tcp.into_iter().map(|client| {
         match offer {
             Some(port) => client
-                .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::RdmaAvailable)
+                .works(Transport::Tcp, ConnectionVerdict::RdmaAvailable)
                 .because(
                     "nfs.rdma_available",
-                    format!("the client uses TCP; this server also offers NFS over RDMA on port {port}"),
-                    Some(format!(
-                        "on the client, when the mount is idle, mount again with: -o proto=rdma,port={port}"
-                    )),
+                    format!(
+                        "the client uses TCP; this server also offers NFS over RDMA on port {port}"
+                    ),
                 )
-                .seen("/proc/fs/nfsd/portlist", format!("rdma {port}"), Strength::Direct),
+                .fix(format!(
+                    "on the client, when the mount is idle, mount again with: -o \
+                     proto=rdma,port={port}"
+                ))
+                .observed("/proc/fs/nfsd/portlist", format!("rdma {port}")),
             None => client,
         }
     }));

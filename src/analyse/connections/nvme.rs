@@ -1,19 +1,20 @@
 //! NVMe over Fabrics: controllers of this host, and clients of the local target. A controller
 //! never changes its transport; only multipath moves I/O from RDMA to TCP.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use super::builder::{count, unknown};
-use super::channel::Channel;
+use super::channel::connected;
 use super::clients;
 use super::fleet::Fleet;
 use super::index::Index;
 use super::portal::Portal;
 use super::shell::quoted;
+use crate::analyse::grouped;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, NvmeController, NvmetPort, Role,
-    Strength, Transport,
+    Transport,
 };
 
 /// Fix for a path that is not live.
@@ -26,7 +27,7 @@ const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 /// Judges controllers, then clients of the local target.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let host = Host::new(index, fleet);
-    all.extend(host.controllers().map(|controller| host.judge(controller)));
+    all.extend(controllers(index).map(|controller| host.judge(controller)));
     for port in index.consumers.nvmet.iter().flatten() {
         all.extend(judge_clients(index, port));
     }
@@ -77,11 +78,16 @@ fn judge_state(
         ConnectionState::Unknown => connection
             .is(used, condition, ConnectionVerdict::Unknown)
             .lacks(format!("/sys/class/nvme/{}/state", controller.name)),
-        _ => connection.is(Transport::None, condition, ConnectionVerdict::Down).because(
-            "nvmeof.not_live",
-            format!("the controller is {}; NVMe-oF does not fall back to TCP", state(controller)),
-            Some(FIX.into()),
-        ),
+        _ => connection
+            .is(Transport::None, condition, ConnectionVerdict::Down)
+            .because(
+                "nvmeof.not_live",
+                format!(
+                    "the controller is {}; NVMe-oF does not fall back to TCP",
+                    state(controller)
+                ),
+            )
+            .fix(FIX),
     }
 }
 
@@ -90,41 +96,33 @@ struct Host<'index> {
     index: &'index Index<'index>,
     fleet: &'index Fleet<'index>,
     /// Controllers by subsystem: the paths to it.
-    paths: HashMap<&'index str, Vec<&'index NvmeController>>,
+    paths: BTreeMap<&'index str, Vec<&'index NvmeController>>,
     /// RDMA controllers by remote address and port.
-    portals: HashMap<(IpAddr, Option<u16>), Vec<&'index NvmeController>>,
+    portals: BTreeMap<(IpAddr, Option<u16>), Vec<&'index NvmeController>>,
+}
+
+/// Returns the controllers over RDMA or TCP. Fibre Channel and loop are no IP or RDMA transports.
+fn controllers<'index>(index: &'index Index<'_>) -> impl Iterator<Item = &'index NvmeController> {
+    let all = index.consumers.nvme.iter().flatten();
+    all.filter(|one| matches!(one.transport.as_str(), "rdma" | "tcp"))
 }
 
 impl<'index> Host<'index> {
     fn new(index: &'index Index<'_>, fleet: &'index Fleet<'_>) -> Self {
-        let mut host = Self { index, fleet, paths: HashMap::new(), portals: HashMap::new() };
-        let (mut paths, mut portals) = (HashMap::<_, Vec<_>>::new(), HashMap::<_, Vec<_>>::new());
-        for one in host.controllers() {
-            if let Some(subsystem) = one.subsystem.as_deref().filter(|nqn| *nqn != DISCOVERY) {
-                paths.entry(subsystem).or_default().push(one);
-            }
-            if let Some(address) = one.address.filter(|_| one.transport == "rdma") {
-                portals.entry((address, one.port)).or_default().push(one);
-            }
-        }
-        (host.paths, host.portals) = (paths, portals);
-        host
-    }
-
-    /// Returns the controllers over RDMA or TCP. Fibre Channel and loop are no IP or RDMA
-    /// transports.
-    fn controllers(&self) -> impl Iterator<Item = &'index NvmeController> + use<'index> {
-        let all = self.index.consumers.nvme.iter().flatten();
-        all.filter(|one| matches!(one.transport.as_str(), "rdma" | "tcp"))
+        let subsystem =
+            |one: &'index NvmeController| one.subsystem.as_deref().filter(|nqn| *nqn != DISCOVERY);
+        let paths = controllers(index).filter_map(|one| Some((subsystem(one)?, one)));
+        let over_rdma = controllers(index).filter(|one| one.transport == "rdma");
+        let portals = over_rdma.filter_map(|one| Some(((one.address?, one.port), one)));
+        Self { index, fleet, paths: grouped(paths), portals: grouped(portals) }
     }
 
     fn judge(&self, one: &NvmeController) -> Connection {
         let connection = unknown(ConsumerKind::Nvmeof, &one.name, Role::Client)
             .with_peer(one.subsystem.as_deref(), one.address, one.port)
-            .seen(
+            .observed(
                 format!("/sys/class/nvme/{}", one.name),
                 format!("{}, {}", one.transport, state(one)),
-                Strength::Direct,
             );
         if one.transport == "rdma" {
             self.over_rdma(one, connection)
@@ -135,16 +133,14 @@ impl<'index> Host<'index> {
 
     fn over_rdma(&self, controller: &NvmeController, connection: Connection) -> Connection {
         let NvmeController { name, address, port, queues, .. } = controller;
-        let channels =
-            address.map_or_else(Vec::new, |ip| self.index.channels_to(&["nvme_rdma"], ip, *port));
-        let connected: Vec<&&Channel<'_>> =
-            channels.iter().filter(|channel| channel.is_up()).collect();
+        let channels = self.index.channels_to(&["nvme_rdma"], *address, *port);
+        let connected = connected(&channels);
         let portal = address.and_then(|address| self.portals.get(&(address, *port)));
         let shares = portal.is_some_and(|portal| portal.len() > 1);
         let is_live = condition(controller) == ConnectionState::Up;
         // Queues of several controllers of one portal cannot be told apart.
         let counted = match (shares, is_live) {
-            (false, _) if !connected.is_empty() => count(&connected),
+            (false, _) if connected > 0 => Some(connected),
             (_, true) => *queues,
             (_, false) => Some(0),
         };
@@ -156,13 +152,10 @@ impl<'index> Host<'index> {
             let live = portal.into_iter().flatten().copied();
             let live = live.filter(|one| condition(one) == ConnectionState::Up);
             let expected = live.map(|one| one.queues).sum::<Option<u32>>();
-            let (Some(expected), Some(connected)) = (expected, count(&connected)) else {
+            let Some(expected) = expected.filter(|expected| connected < *expected) else {
                 return connection;
             };
-            if connected >= expected {
-                return connection;
-            }
-            if let Some(hidden) = self.index.hidden_channels() {
+            if let Some(hidden) = &self.index.hidden_channels {
                 return connection.lacks(hidden);
             }
             // A live controller has at least one queue pair, so the queue pairs exist but were
@@ -172,63 +165,64 @@ impl<'index> Host<'index> {
             }
             let of_whom = if shares { " of all controllers of this portal" } else { "" };
             connection
-                .is(Transport::Rdma, ConnectionState::Up, ConnectionVerdict::Degraded)
+                .works(Transport::Rdma, ConnectionVerdict::Degraded)
                 .because(
                     "nvmeof.queues_missing",
                     format!("{connected} of {expected} queues{of_whom} are connected"),
-                    Some(format!(
-                        "read the kernel log (dmesg | grep nvme); when the controller is idle, reset it: echo 1 > /sys/class/nvme/{}/reset_controller",
-                        quoted(name)
-                    )),
                 )
+                .fix(format!(
+                    "read the kernel log (dmesg | grep nvme); when the controller is idle, \
+                     reset it: echo 1 > /sys/class/nvme/{}/reset_controller",
+                    quoted(name)
+                ))
         })
     }
 
     fn over_tcp(&self, controller: &NvmeController, connection: Connection) -> Connection {
         let NvmeController { name, address, port, queues, .. } = controller;
         let end = address.zip(*port).map(|(ip, port)| SocketAddr::new(ip, port));
-        let sockets = end.map_or_else(Vec::new, |end| self.index.sockets_to(end, None));
+        let sockets = self.index.sockets_to(end, None);
         let is_live = condition(controller) == ConnectionState::Up;
-        let counted = if is_live { queues.or(count(&sockets)) } else { Some(0) };
+        let counted = if is_live { queues.or(Some(count(&sockets))) } else { Some(0) };
         let connection = connection
             .requests(Transport::Tcp, format!("controller {name}"))
             .over_tcp(&sockets, false)
             .counted(Some(0), counted);
-        let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
+        let tcp = Transport::Tcp;
         let paths = controller.subsystem.as_deref().and_then(|nqn| self.paths.get(nqn));
         let over_rdma = || paths.into_iter().flatten().filter(|path| path.transport == "rdma");
         let is_live = |path: &&&NvmeController| condition(path) == ConnectionState::Up;
         let is_unread = |path: &&&NvmeController| path.state.is_none();
         judge_state(controller, tcp, connection, |connection| {
             if let Some(path) = over_rdma().find(is_live) {
-                return connection.is(tcp, up, ConnectionVerdict::Mixed).because(
-                    "nvmeof.multipath_mixed",
-                    format!("multipath may use this TCP path as well as the RDMA path {}", path.name),
-                    Some(format!(
-                        "list the paths (nvme list-subsys); if TCP is not intended, disconnect this path: {}",
+                let name = &path.name;
+                return connection
+                    .works(tcp, ConnectionVerdict::Mixed)
+                    .because(
+                        "nvmeof.multipath_mixed",
+                        format!("multipath may use this TCP path as well as the RDMA path {name}"),
+                    )
+                    .fix(format!(
+                        "list the paths (nvme list-subsys); if TCP is not intended, disconnect \
+                         this path: {}",
                         disconnect(controller)
-                    )),
-                );
+                    ));
             }
             if let Some(path) = over_rdma().find(is_unread) {
                 return connection
-                    .is(tcp, up, ConnectionVerdict::Unknown)
+                    .works(tcp, ConnectionVerdict::Unknown)
                     .lacks(format!("/sys/class/nvme/{}/state", path.name));
             }
             match over_rdma().next() {
                 Some(path) => connection
-                    .is(tcp, up, ConnectionVerdict::FallbackConfirmed)
+                    .works(tcp, ConnectionVerdict::FallbackConfirmed)
                     .because(
                         "nvmeof.multipath_on_tcp",
                         format!("the RDMA path {} of the subsystem is {}", path.name, state(path)),
-                        Some(FIX.into()),
                     )
-                    .seen(
-                        format!("/sys/class/nvme/{}/state", path.name),
-                        state(path),
-                        Strength::Direct,
-                    ),
-                None => self.offered(controller, connection.is(tcp, up, ConnectionVerdict::Tcp)),
+                    .fix(FIX)
+                    .observed(format!("/sys/class/nvme/{}/state", path.name), state(path)),
+                None => self.offered(controller, connection.works(tcp, ConnectionVerdict::Tcp)),
             }
         })
     }
@@ -281,16 +275,14 @@ impl<'index> Host<'index> {
         let nqn = controller.subsystem.as_deref().unwrap_or("NQN");
         connection
             .is(Transport::Tcp, state, ConnectionVerdict::RdmaAvailable)
-            .because(
-                "nvmeof.rdma_available",
-                &text,
-                Some(format!(
-                    "add a path over RDMA, then disconnect this idle path: nvme connect -t rdma -a {{server}} -n {}; {}",
-                    quoted(nqn),
-                    disconnect(controller)
-                )),
-            )
-            .seen(source, text, Strength::Config)
+            .because("nvmeof.rdma_available", &text)
+            .fix(format!(
+                "add a path over RDMA, then disconnect this idle path: nvme connect -t rdma \
+                 -a {{server}} -n {}; {}",
+                quoted(nqn),
+                disconnect(controller)
+            ))
+            .configured(source, text)
     }
 }
 

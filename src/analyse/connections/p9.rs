@@ -3,10 +3,7 @@
 
 use super::builder::unknown;
 use super::index::Index;
-use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, P9Mount, Role, Strength,
-    Transport,
-};
+use crate::model::{Connection, ConnectionVerdict, ConsumerKind, P9Mount, Role, Transport};
 
 /// Judges the mounts.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
@@ -17,12 +14,11 @@ fn judge_mount(mount: &P9Mount) -> Option<Connection> {
     let transport = mount.transport.as_deref()?;
     let row = unknown(ConsumerKind::P9, &mount.mount_point, Role::Client)
         .with_peer(Some(&mount.device), None, mount.port)
-        .seen("/proc/self/mounts", format!("trans={transport}"), Strength::Direct);
-    let up = ConnectionState::Up;
+        .observed("/proc/self/mounts", format!("trans={transport}"));
     match transport {
-        "rdma" => Some(row.is(Transport::Rdma, up, ConnectionVerdict::Ok)),
+        "rdma" => Some(row.works(Transport::Rdma, ConnectionVerdict::Ok)),
         "tcp" => Some(
-            row.is(Transport::Tcp, up, ConnectionVerdict::TcpConfigured)
+            row.works(Transport::Tcp, ConnectionVerdict::TcpConfigured)
                 .requests(Transport::Tcp, "option trans=tcp"),
         ),
         // Other transports, for example virtio, stay within one machine.

@@ -10,8 +10,8 @@ use super::environment::asks_for_tcp;
 use super::fleet::{Fleet, Peer};
 use super::index::Index;
 use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Holder, KnownBy, Role, Strength,
-    TcpSocket, Transport,
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Holder, KnownBy, Role, TcpSocket,
+    Transport,
 };
 
 /// Minimum size of bulk data in bytes; setup and keepalive of connections need less.
@@ -80,7 +80,7 @@ impl<'index> HeldChannels<'index> {
     ) {
         let mirror = || {
             let (lqpn, _) = channel.numbers()?;
-            let (host, ..) = fleet.mirror(index.host, channel.device, lqpn)?;
+            let (host, ..) = fleet.remote_queue_pairs.of(index.host, channel.device, lqpn)?;
             Some(Peer::Host(host))
         };
         match channel.remote.map(|end| fleet.peer(end.ip())).or_else(mirror) {
@@ -140,7 +140,7 @@ impl<'index> Owner<'index> {
             let module = module.unwrap_or("?");
             return Self { kind: kind(module), instance: format!("[{module}]"), holder: None };
         };
-        let holder = index.process(pid);
+        let holder = index.processes.get(&pid).copied();
         let name = holder.and_then(|holder| holder.name.as_deref()).unwrap_or("?");
         Self { kind: ConsumerKind::Process, instance: format!("{name}[{pid}]"), holder }
     }
@@ -167,11 +167,15 @@ impl<'index> Owner<'index> {
             let mut row = self.row(by_manager.or(by_socket));
             let is_guess =
                 guess == Some(*peer) && channels.iter().all(|channel| channel.remote.is_none());
-            (row.peer.host, row.peer.known_by) = match (by_manager, is_guess) {
-                (Some(_), _) => (None, Some(KnownBy::ConnectionManager)),
-                (None, true) => (None, Some(KnownBy::OutOfBand)),
-                (None, false) => (fleet.host_of(*peer), Some(KnownBy::QueuePairs)),
+            let known_by = match (by_manager, is_guess) {
+                (Some(_), _) => KnownBy::ConnectionManager,
+                (None, true) => KnownBy::OutOfBand,
+                (None, false) => KnownBy::QueuePairs,
             };
+            row.peer.known_by = Some(known_by);
+            if let (KnownBy::QueuePairs, Peer::Host(host)) = (known_by, *peer) {
+                row.peer.host = Some(fleet.name(host).to_owned());
+            }
             all.push(beside_tcp(by_states(row.over_rdma(channels), channels), &beside));
         }
         if !holding.astray.is_empty() {
@@ -199,22 +203,22 @@ impl<'index> Owner<'index> {
     }
 
     fn judge_tcp(&self, index: &Index<'_>, sockets: &[&TcpSocket], is_reached: bool) -> Connection {
-        let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
+        let tcp = Transport::Tcp;
         let row = self
             .row(sockets.first().map(|socket| socket.remote.ip()))
             .over_tcp(sockets, false)
-            .counted(Some(0), count(sockets))
-            .is(tcp, up, ConnectionVerdict::Tcp);
+            .counted(Some(0), Some(count(sockets)))
+            .works(tcp, ConnectionVerdict::Tcp);
         let row = match bytes(sockets) {
-            Some(bytes) => row.seen("sock_diag", format!("{bytes} bytes"), Strength::Direct),
+            Some(bytes) => row.observed("sock_diag", format!("{bytes} bytes")),
             // No other source has the byte counts.
             None => row
-                .seen("/proc/net/tcp", "established", Strength::Direct)
+                .observed("/proc/net/tcp", "established")
                 .lacks("the throughput of the sockets (modprobe tcp_diag)"),
         };
         if let Some(setting) = self.holder.and_then(asks_for_tcp) {
             let verdict = ConnectionVerdict::TcpConfigured;
-            return row.requests(tcp, format!("environment {setting}")).is(tcp, up, verdict);
+            return row.requests(tcp, format!("environment {setting}")).works(tcp, verdict);
         }
         if self.holder.is_some_and(|holder| holder.environment.is_none()) {
             return row.lacks("the environment of the process, which may request TCP");
@@ -226,11 +230,14 @@ impl<'index> Owner<'index> {
             return row.lacks(unread);
         }
         if is_reached {
-            return row.is(tcp, up, ConnectionVerdict::Suspected).because(
-                "process.bulk_tcp",
-                "the process has an RDMA device open, but sends bulk data over TCP to a peer that RDMA reaches",
-                Some("start the application with its log on: NCCL_DEBUG=INFO; UCX_LOG_LEVEL=info".into()),
-            );
+            return row
+                .works(tcp, ConnectionVerdict::Suspected)
+                .because(
+                    "process.bulk_tcp",
+                    "the process has an RDMA device open, but sends bulk data over TCP to a \
+                     peer that RDMA reaches",
+                )
+                .fix("start the application with its log on: NCCL_DEBUG=INFO; UCX_LOG_LEVEL=info");
         }
         row
     }
@@ -251,59 +258,44 @@ fn beside_tcp(row: Connection, sockets: &[&TcpSocket]) -> Connection {
         return row;
     }
     let rdma = row.channels.rdma;
-    row.counted(rdma, count(sockets))
-        .is(Transport::Mixed, ConnectionState::Up, ConnectionVerdict::Mixed)
+    row.counted(rdma, Some(count(sockets)))
+        .works(Transport::Mixed, ConnectionVerdict::Mixed)
         .because(
             "process.bulk_beside",
             "the process has queue pairs to the peer, but sends bulk data over TCP",
-            Some(
-                "start the application with its log on: NCCL_DEBUG=INFO; UCX_LOG_LEVEL=info".into(),
-            ),
         )
+        .fix("start the application with its log on: NCCL_DEBUG=INFO; UCX_LOG_LEVEL=info")
 }
 
 fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
     let whole: Vec<_> = channels.iter().filter(|channel| !channel.is_broken()).collect();
-    let connected: Vec<&&Channel<'_>> = channels
-        .iter()
-        .filter(|channel| !matches!(channel.qp_type(), Some("UD" | "RAW_PACKET")))
-        .collect();
-    let row = row.counted(count(&whole), Some(0)).seen(
-        "RDMA netlink",
-        channels
-            .iter()
-            .take(4)
-            .map(|channel| {
-                format!(
-                    "{} {}",
-                    channel.qp_type().unwrap_or("?"),
-                    channel.qp_state().unwrap_or("?")
-                )
-            })
-            .collect::<Vec<_>>()
-            .join(", "),
-        Strength::Direct,
-    );
+    let mut types = channels.iter().map(|channel| channel.qp_type());
+    let is_connectionless = types.all(|kind| matches!(kind, Some("UD" | "RAW_PACKET")));
+    let state = |channel: &&Channel<'_>| {
+        format!("{} {}", channel.qp_type().unwrap_or("?"), channel.qp_state().unwrap_or("?"))
+    };
+    let states: Vec<String> = channels.iter().take(4).map(state).collect();
+    let row = row.counted(Some(count(&whole)), Some(0)).observed("RDMA netlink", states.join(", "));
     let broken = channels.len() - whole.len();
     let up = channels.iter().filter(|one| one.is_up() || one.only_receives()).count();
-    let (rdma, state) = (Transport::Rdma, ConnectionState::Up);
     if broken > 0 {
-        let row = row.because(
-            "rdma.queue_pair_error",
-            format!(
-                "{broken} of {} queue pairs are in state ERR until the process destroys them",
-                channels.len()
-            ),
-            Some("read the log of the application and the kernel log: dmesg".into()),
-        );
+        let row = row
+            .because(
+                "rdma.queue_pair_error",
+                format!(
+                    "{broken} of {} queue pairs are in state ERR until the process destroys them",
+                    channels.len()
+                ),
+            )
+            .fix("read the log of the application and the kernel log: dmesg");
         return if up > 0 {
-            row.is(rdma, state, ConnectionVerdict::Degraded)
+            row.works(Transport::Rdma, ConnectionVerdict::Degraded)
         } else {
             row.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Degraded)
         };
     }
-    if up > 0 || connected.is_empty() {
-        return row.is(rdma, state, ConnectionVerdict::Ok);
+    if up > 0 || is_connectionless {
+        return row.works(Transport::Rdma, ConnectionVerdict::Ok);
     }
     row.is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Idle)
 }

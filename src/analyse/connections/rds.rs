@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::addresses::rdma_addresses;
 use super::builder::{PING, count, unknown};
-use super::channel::Channel;
 use super::index::Index;
-use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, Transport,
-};
+use super::portal::Portal;
+use crate::model::{Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Transport};
 
 /// TCP port of RDS.
 const TCP_PORT: u16 = 16385;
@@ -31,52 +30,70 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
         }
     }
     for ((local, remote, tos), (rdma, tcp)) in groups {
-        let channels = index.channels_to(&["rds_rdma"], remote, None);
-        let channels: Vec<&Channel<'_>> = channels
-            .into_iter()
-            .filter(|channel| channel.local.is_none_or(|end| end.ip() == local))
-            .collect();
-        let mut sockets = index.sockets_to(SocketAddr::new(remote, TCP_PORT), None);
-        sockets.extend(
-            index.sockets_at(TCP_PORT).into_iter().filter(|socket| socket.remote.ip() == remote),
-        );
+        let mut channels = index.channels_to(&["rds_rdma"], Some(remote), None);
+        channels.retain(|channel| channel.local.is_none_or(|end| end.ip() == local));
+        let mut sockets = index.sockets_to(Some(SocketAddr::new(remote, TCP_PORT)), None);
+        let served = index.sockets_of_portal(Portal::of_port(TCP_PORT)).into_iter();
+        sockets.extend(served.filter(|socket| socket.remote.ip() == remote));
         let instance = if tos == 0 { format!("{local}") } else { format!("{local} tos {tos}") };
         let row =
             unknown(ConsumerKind::Rds, instance, Role::Peer).with_peer(None, Some(remote), None);
-        let source = "RDS connections";
         let word = |is_up: Option<bool>| match is_up {
             Some(true) => "connected",
             Some(false) => "not connected",
             None => "none",
         };
-        let said = format!("infiniband {}, tcp {}", word(rdma), word(tcp));
-        let row = row.seen(source, said, Strength::Direct);
-        let up = ConnectionState::Up;
+        let states = format!("infiniband {}, tcp {}", word(rdma), word(tcp));
+        let row = row.observed("RDS connections", states);
+        let over_tcp = |row: Connection, connections: u32| {
+            row.over_tcp(&sockets, false).counted(Some(connections), Some(count(&sockets)))
+        };
+        let not_connected = |row: Connection, text: &str| {
+            row.is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down)
+                .because("rds.not_connected", text)
+        };
         all.push(match (rdma, tcp) {
             // An RDS socket keeps the transport that it was bound to, even if RDMA works again.
-            (Some(true), Some(true)) => row
+            (Some(true), Some(true)) => over_tcp(row.over_rdma(&channels), 1)
+                .works(Transport::Mixed, ConnectionVerdict::Mixed)
+                .because(
+                    "rds.tcp_beside",
+                    "a TCP connection exists as well: sockets bound while RDMA was down keep it",
+                )
+                .fix(
+                    "restart the application that uses RDS; if TCP is not intended, also: \
+                     modprobe -r rds_tcp",
+                ),
+            (Some(true), _) => row
                 .over_rdma(&channels)
-                .over_tcp(&sockets, false)
-                .counted(Some(1), count(&sockets))
-                .is(Transport::Mixed, up, ConnectionVerdict::Mixed)
-                .because("rds.tcp_beside", "a TCP connection exists as well: sockets bound while RDMA was down keep it", Some("restart the application that uses RDS; if TCP is not intended, also: modprobe -r rds_tcp".into())),
-            (Some(true), _) => row.over_rdma(&channels).counted(Some(1), Some(0)).is(Transport::Rdma, up, ConnectionVerdict::Ok),
-            (Some(false), Some(true)) => row
-                .over_tcp(&sockets, false)
-                .counted(Some(0), count(&sockets))
+                .counted(Some(1), Some(0))
+                .works(Transport::Rdma, ConnectionVerdict::Ok),
+            (Some(false), Some(true)) => over_tcp(row, 0)
                 .requests(Transport::Rdma, "an earlier RDMA connection")
-                .is(Transport::Tcp, up, ConnectionVerdict::FallbackConfirmed)
-                .because("rds.fallback", "the RDMA connection is lost; new sockets silently use TCP, older ones stall", Some("restore the RDMA device, then restart the application that uses RDS: rdmactl devices".into())),
-            (None, Some(true)) => {
-                let row = row.over_tcp(&sockets, false).counted(Some(0), count(&sockets));
-                if index.is_rdma_address(local) {
-                    row.is(Transport::Tcp, up, ConnectionVerdict::Suspected).because("rds.tcp_on_rdma_address", "the local address belongs to an RDMA port, but RDS uses TCP", Some("on both hosts, load the RDMA transport: modprobe rds_rdma".into()))
-                } else {
-                    row.is(Transport::Tcp, up, ConnectionVerdict::Tcp)
-                }
+                .works(Transport::Tcp, ConnectionVerdict::FallbackConfirmed)
+                .because(
+                    "rds.fallback",
+                    "the RDMA connection is lost; new sockets silently use TCP, older ones stall",
+                )
+                .fix(
+                    "restore the RDMA device, then restart the application that uses RDS: \
+                     rdmactl devices",
+                ),
+            (None, Some(true)) if rdma_addresses(index.report).any(|own| own == local) => {
+                over_tcp(row, 0)
+                    .works(Transport::Tcp, ConnectionVerdict::Suspected)
+                    .because(
+                        "rds.tcp_on_rdma_address",
+                        "the local address belongs to an RDMA port, but RDS uses TCP",
+                    )
+                    .fix("on both hosts, load the RDMA transport: modprobe rds_rdma")
             }
-            (Some(false), _) => row.over_rdma(&channels).is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down).because("rds.not_connected", "the RDMA connection is not established", Some(PING.into())),
-            (None, Some(false)) => row.is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down).because("rds.not_connected", "the TCP connection is not established", None),
+            (None, Some(true)) => over_tcp(row, 0).works(Transport::Tcp, ConnectionVerdict::Tcp),
+            (Some(false), _) => {
+                not_connected(row.over_rdma(&channels), "the RDMA connection is not established")
+                    .fix(PING)
+            }
+            (None, Some(false)) => not_connected(row, "the TCP connection is not established"),
             // Loopback within the host.
             (None, None) => continue,
         });

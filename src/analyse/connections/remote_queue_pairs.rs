@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::addresses::Hosts;
 use super::channel::Channel;
 use super::index::Index;
+use crate::analyse::grouped;
 
 /// Packet sequence numbers have 24 bits.
 const PSN_BITS: u32 = 0x00ff_ffff;
@@ -31,16 +32,15 @@ struct Known<'index, 'reports> {
 impl<'reports> RemoteQueuePairs<'reports> {
     pub(super) fn new(indices: &[Option<Index<'reports>>], hosts: &Hosts) -> Self {
         let mut known = Vec::new();
-        let mut by_numbers: HashMap<(u32, u32), Vec<usize>> = HashMap::new();
         for (host, index) in indices.iter().enumerate() {
             for channel in index.iter().flat_map(|index| &index.channels) {
                 let Some((lqpn, rqpn)) = channel.numbers() else { continue };
-                by_numbers.entry((lqpn, rqpn)).or_default().push(known.len());
                 known.push(Known { end: (host, channel.device, lqpn), rqpn, channel });
             }
         }
+        let by_numbers = grouped(known.iter().map(|one| ((one.end.2, one.rqpn), one)));
         let other = |one: &Known<'_, 'reports>| {
-            let candidates = by_numbers.get(&(one.rqpn, one.end.2))?.iter().map(|at| &known[*at]);
+            let candidates = by_numbers.get(&(one.rqpn, one.end.2))?.iter().copied();
             let mut fits = candidates.filter(|other| is_mirror(one, other, hosts));
             // Two candidates prove neither.
             fits.next().filter(|_| fits.next().is_none())

@@ -5,8 +5,12 @@ use super::builder::unknown;
 use super::index::Index;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, RdmaChannel, Role, SmcMode,
-    SmcSocket, SmcState, Strength, Transport,
+    SmcSocket, SmcState, Transport,
 };
+
+/// Fix for a host without a device for SMC.
+const SET_PNET_ID: &str = "check the devices, then set a PNET ID for the network interface: \
+                           rdmactl devices; smc_pnet";
 
 /// Judges SMC sockets.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
@@ -24,23 +28,14 @@ fn smc_reason(code: u32) -> (&'static str, Option<&'static str>) {
         0x0301_0000 => (
             "the peer does not support SMC",
             Some(
-                "on the peer, load SMC and start the application with it: modprobe smc; smc_run PROGRAM",
+                "on the peer, load SMC and start the application with it: modprobe smc; \
+                 smc_run PROGRAM",
             ),
         ),
         0x0302_0000 => ("the connection uses IPsec", None),
-        0x0303_0000 => (
-            "no device supports SMC",
-            Some(
-                "check the devices, then set a PNET ID for the network interface: rdmactl devices; smc_pnet",
-            ),
-        ),
+        0x0303_0000 => ("no device supports SMC", Some(SET_PNET_ID)),
         0x0303_0001 => ("no ISM device", None),
-        0x0303_0002 => (
-            "no RDMA device",
-            Some(
-                "check the devices, then set a PNET ID for the network interface: rdmactl devices; smc_pnet",
-            ),
-        ),
+        0x0303_0002 => ("no RDMA device", Some(SET_PNET_ID)),
         0x0303_0003..=0x0303_0008 => (
             "no device or UEID for version 2",
             Some("compare UEIDs and devices of both hosts: smcd ueid; smcr device"),
@@ -78,13 +73,13 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
     if matches!(socket.state, SmcState::Closed | SmcState::Listen) || is_here {
         return None;
     }
-    let holder = index.holder(socket.inode);
+    let holder = index.holders.get(&socket.inode);
     let instance = holder.map_or_else(
         || format!("inode {}", socket.inode),
         |holder| format!("{}[{}]", holder.name.as_deref().unwrap_or("?"), holder.pid),
     );
     // The kernel keeps the TCP socket of the handshake as part of the SMC socket.
-    let inner = index.sockets_to(socket.remote, Some(socket.local.port()));
+    let inner = index.sockets_to(Some(socket.remote), Some(socket.local.port()));
     let mut row = unknown(ConsumerKind::Smc, instance, Role::Peer)
         .with_peer(None, Some(socket.remote.ip()), Some(socket.remote.port()))
         .requests(Transport::SmcR, "AF_SMC socket");
@@ -96,45 +91,34 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
             // The diagnosis of the peer is more specific than the code "peer declined".
             let said = socket.peer_diagnosis.filter(|_| code == 0x0500_0000).unwrap_or(code);
             let (text, fix) = smc_reason(said);
-            row.over_tcp(&inner, false)
+            let row = row
+                .over_tcp(&inner, false)
                 .counted(Some(0), Some(1))
-                .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::FallbackConfirmed)
-                .because(
-                    &format!("smc.0x{code:08x}"),
-                    format!("SMC fell back to TCP: {text}"),
-                    fix.map(str::to_owned),
-                )
-                .seen(source, format!("mode TCP, reason 0x{code:08x}"), Strength::Direct)
+                .works(Transport::Tcp, ConnectionVerdict::FallbackConfirmed)
+                .because(&format!("smc.0x{code:08x}"), format!("SMC fell back to TCP: {text}"))
+                .observed(source, format!("mode TCP, reason 0x{code:08x}"));
+            if let Some(fix) = fix { row.fix(fix) } else { row }
         }
         (SmcMode::SmcR, _) if socket.device.is_some() => {
-            row.rdma.push(RdmaChannel {
-                device: socket.device.clone().unwrap_or_default(),
-                port: socket.port,
-                lqpn: None,
-                rqpn: None,
-                qp_type: None,
-                qp_state: None,
-                cm_state: None,
-                rq_psn: None,
-                sq_psn: None,
-            });
+            let device = socket.device.clone().unwrap_or_default();
+            row.rdma.push(RdmaChannel { device, port: socket.port, ..RdmaChannel::default() });
             row.over_tcp(&inner, true)
                 .counted(Some(1), Some(0))
-                .is(Transport::SmcR, ConnectionState::Up, ConnectionVerdict::Ok)
-                .seen(source, "mode SMC-R", Strength::Direct)
+                .works(Transport::SmcR, ConnectionVerdict::Ok)
+                .observed(source, "mode SMC-R")
         }
         (SmcMode::SmcD, state) if state != SmcState::Init => row
             .over_tcp(&inner, true)
-            .is(Transport::SmcD, ConnectionState::Up, ConnectionVerdict::Ok)
-            .seen(source, "mode SMC-D", Strength::Direct),
+            .works(Transport::SmcD, ConnectionVerdict::Ok)
+            .observed(source, "mode SMC-D"),
         _ => row
             .over_tcp(&inner, true)
             .is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Unknown)
-            .because(
-                "smc.handshake",
-                "the SMC handshake is not complete",
-                Some("if the state persists, check the kernel log and the link groups: dmesg | grep smc; smcr linkgroup show".into()),
+            .because("smc.handshake", "the SMC handshake is not complete")
+            .fix(
+                "if the state persists, check the kernel log and the link groups: dmesg | \
+                 grep smc; smcr linkgroup show",
             )
-            .seen(source, format!("state {}", socket.state.word()), Strength::Direct),
+            .observed(source, format!("state {}", socket.state.word())),
     })
 }

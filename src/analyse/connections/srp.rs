@@ -3,8 +3,7 @@
 use super::builder::unknown;
 use super::index::Index;
 use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, GidValue, Role, Strength,
-    Transport,
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, GidValue, Role, Transport,
 };
 
 /// Judges the SCSI hosts of the initiator.
@@ -14,29 +13,23 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
         let mut row = row
             .with_peer(host.target.as_deref(), None, None)
             .requests(Transport::Rdma, "ib_srp")
-            .seen(
+            .observed(
                 format!("/sys/class/scsi_host/{}", host.name),
                 host.state.as_deref().unwrap_or("-"),
-                Strength::Direct,
             );
         row.peer.gid = host.target_gid.as_deref().and_then(|gid| gid.parse().ok()).map(GidValue);
         all.push(match host.state.as_deref() {
-            Some("running") => row.counted(host.channels, Some(0)).is(
-                Transport::Rdma,
-                ConnectionState::Up,
-                ConnectionVerdict::Ok,
-            ),
+            Some("running") => {
+                row.counted(host.channels, Some(0)).works(Transport::Rdma, ConnectionVerdict::Ok)
+            }
             Some("blocked" | "fail-fast" | "lost") => row
                 .counted(Some(0), Some(0))
                 .is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down)
                 .because(
                     "srp.down",
                     "the remote port is not reachable; SRP does not fall back to TCP",
-                    Some(
-                        "check the local ports and the kernel log: rdmactl ports; dmesg | grep srp"
-                            .into(),
-                    ),
-                ),
+                )
+                .fix("check the local ports and the kernel log: rdmactl ports; dmesg | grep srp"),
             _ => row
                 .is(Transport::Rdma, ConnectionState::Unknown, ConnectionVerdict::Unknown)
                 .lacks(format!("the state of the remote port of {}", host.name)),

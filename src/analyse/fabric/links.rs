@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{FabricFinding, ports, title};
-use crate::model::{Fabric, FabricEnd, FabricPort, Severity, speed_word, width_word};
+use super::{fail, grouped, ports, title, warn};
+use crate::model::{Fabric, FabricEnd, FabricPort, Finding, speed_word, width_word};
+use crate::names;
 
 /// Minimum number of slow links for a finding of the node.
 const MANY: usize = 3;
@@ -19,15 +20,12 @@ struct Slow {
 }
 
 /// Adds the findings of all links.
-pub(super) fn judge(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
+pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
     not_configured(fabric, found);
     let slow: Vec<Slow> = fabric.links().flat_map(|(near, far)| slow(fabric, near, far)).collect();
-    let mut of_node: BTreeMap<(usize, &'static str), Vec<&Slow>> = BTreeMap::new();
-    for link in &slow {
-        for end in [link.near, link.far] {
-            of_node.entry((end.node, link.code)).or_default().push(link);
-        }
-    }
+    let by_node =
+        slow.iter().flat_map(|link| [link.near, link.far].map(|end| ((end.node, link.code), link)));
+    let of_node = grouped(by_node);
     let causes: BTreeMap<(usize, &'static str), Cause> = of_node
         .iter()
         .filter_map(|((node, code), bad)| Some(((*node, *code), Cause::of(fabric, *node, bad)?)))
@@ -35,23 +33,19 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
     for ((node, code), cause) in &causes {
         let first = of_node[&(*node, *code)][0];
         let (name, guid) = (fabric.nodes[*node].title(), fabric.nodes[*node].guid);
-        found.push(FabricFinding {
-            severity: Severity::Warn,
-            code,
-            subject: name.clone(),
-            what: format!(
-                "{} of {} links{} are {} although both ends support {}",
-                cause.bad,
-                cause.links,
-                if cause.only_switches { " to switches" } else { "" },
-                first.is,
-                first.could_be
-            ),
-            fix: Some(format!(
-                "check power, modules and firmware of {name}; list its links: \
-                 rdmactl fabric links -w 'guid==\"{guid}\" or peer_guid==\"{guid}\"'"
-            )),
-        });
+        let what = format!(
+            "{} of {} links{} are {} although both ends support {}",
+            cause.bad,
+            cause.links,
+            if cause.only_switches { " to switches" } else { "" },
+            first.is,
+            first.could_be
+        );
+        let fix = format!(
+            "check power, modules and firmware of {name}; list its links: \
+             rdmactl fabric links -w 'guid==\"{guid}\" or peer_guid==\"{guid}\"'"
+        );
+        found.push(warn(code, name, what).fix(fix));
     }
     let is_explained = |link: &&Slow| {
         let by = |node: usize, peer: usize| {
@@ -61,22 +55,11 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
         by(link.near.node, link.far.node) || by(link.far.node, link.near.node)
     };
     for link in slow.iter().filter(|link| !is_explained(link)) {
-        found.push(FabricFinding {
-            severity: Severity::Warn,
-            code: link.code,
-            subject: title(fabric, link.near),
-            what: format!(
-                "the link to {} is {} although both ends support {}",
-                title(fabric, link.far),
-                link.is,
-                link.could_be
-            ),
-            fix: Some(format!(
-                "reseat or replace the cable between {} and {}",
-                title(fabric, link.near),
-                title(fabric, link.far)
-            )),
-        });
+        let (near, far) = (title(fabric, link.near), title(fabric, link.far));
+        let Slow { is, could_be, .. } = link;
+        let what = format!("the link to {far} is {is} although both ends support {could_be}");
+        let fix = format!("reseat or replace the cable between {near} and {far}");
+        found.push(warn(link.code, near, what).fix(fix));
     }
 }
 
@@ -139,7 +122,7 @@ fn best_width(both: u8) -> Option<u8> {
     [2, 16, 1].into_iter().find(|width| both & width != 0)
 }
 
-fn not_configured(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
+fn not_configured(fabric: &Fabric, found: &mut Vec<Finding>) {
     let is_waiting = |port: &FabricPort| {
         port.physical_state == FabricPort::LINK_UP && matches!(port.state, FabricPort::INIT | 3)
     };
@@ -150,16 +133,13 @@ fn not_configured(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
         .map(|(end, _)| end)
         .collect();
     let Some(first) = waiting.first() else { return };
-    let rest = match waiting.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more ports"),
-    };
+    let titles = waiting.iter().map(|end| title(fabric, *end));
     let state = fabric.port(*first).map(FabricPort::state_word).unwrap_or_default();
-    found.push(FabricFinding {
-        severity: Severity::Fail,
-        code: "fabric.port_not_active",
-        subject: format!("{}{rest}", title(fabric, *first)),
-        what: format!("the link is up, but the port is in state {state}: no subnet manager has activated it"),
-        fix: Some("list the subnet managers: rdmactl fabric sm; if none is master: systemctl start opensm".into()),
-    });
+    let what = format!(
+        "the link is up, but the port is in state {state}: no subnet manager has activated it"
+    );
+    found.push(fail("fabric.port_not_active", names::listed(titles, 1, "more ports"), what).fix(
+        "list the subnet managers: rdmactl fabric sm; if none is master: \
+             systemctl start opensm",
+    ));
 }

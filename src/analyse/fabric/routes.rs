@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{FabricFinding, lids_of, ports, title};
-use crate::model::{Fabric, FabricEnd, FabricNodeKind, FabricPort, Severity};
+use super::{fail, lids_of, ports, title};
+use crate::model::{Fabric, FabricEnd, FabricNodeKind, FabricPort, Finding};
 use crate::names;
 
 /// Maximum number of switches on a route (specification: a directed route has 64 ports).
@@ -133,39 +133,28 @@ struct Faults {
 /// Adds findings for faulty entries and for loops.
 ///
 /// A finding names the switch with the entry and all affected LIDs.
-pub(super) fn judge(fabric: &Fabric, found: &mut Vec<FabricFinding>) {
+pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
     if !super::has_tables(fabric) {
         return;
     }
-    let fix = || {
-        Some("let the subnet manager compute the routes again: kill -HUP $(pidof opensm)".into())
-    };
+    let fix = "let the subnet manager compute the routes again: kill -HUP $(pidof opensm)";
     let Faults { dead, loops } = faults(fabric);
     let owners = owners(fabric);
-    let targets_of = |lids: &[u16]| targets_of(fabric, &owners, lids);
+    let count = |lids: &[u16]| match lids.len() {
+        1 => "1 LID".to_owned(),
+        many => format!("{many} LIDs"),
+    };
     for ((node, failure), lids) in dead {
-        found.push(FabricFinding {
-            severity: Severity::Fail,
-            code: "fabric.route_missing",
-            subject: fabric.nodes[node].title(),
-            what: format!("{failure} for {}: {}", count(lids.len()), targets_of(&lids)),
-            fix: fix(),
-        });
+        let (count, targets) = (count(&lids), targets_of(fabric, &owners, &lids));
+        let what = format!("{failure} for {count}: {targets}");
+        found.push(fail("fabric.route_missing", fabric.nodes[node].title(), what).fix(fix));
     }
     for (members, lids) in loops {
         let names: Vec<String> = members.iter().map(|node| fabric.nodes[*node].title()).collect();
-        found.push(FabricFinding {
-            severity: Severity::Fail,
-            code: "fabric.route_loop",
-            subject: names::fold(&names),
-            what: format!(
-                "packets loop between {} switches for {}: {}",
-                members.len(),
-                count(lids.len()),
-                targets_of(&lids)
-            ),
-            fix: fix(),
-        });
+        let (switches, count) = (members.len(), count(&lids));
+        let targets = targets_of(fabric, &owners, &lids);
+        let what = format!("packets loop between {switches} switches for {count}: {targets}");
+        found.push(fail("fabric.route_loop", names::fold(&names), what).fix(fix));
     }
 }
 
@@ -232,10 +221,6 @@ fn step(
     }
 }
 
-fn count(lids: usize) -> String {
-    if lids == 1 { "1 LID".into() } else { format!("{lids} LIDs") }
-}
-
 /// Returns the first port with each LID.
 fn owners(fabric: &Fabric) -> HashMap<u16, FabricEnd> {
     let mut owners = HashMap::new();
@@ -251,8 +236,5 @@ fn owners(fabric: &Fabric) -> HashMap<u16, FabricEnd> {
 fn targets_of(fabric: &Fabric, owners: &HashMap<u16, FabricEnd>, lids: &[u16]) -> String {
     let name =
         |lid: &u16| owners.get(lid).map_or_else(|| format!("LID {lid}"), |end| title(fabric, *end));
-    let names: Vec<String> = lids.iter().take(3).map(name).collect();
-    let more = lids.len().saturating_sub(names.len());
-    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{}{rest}", names.join(", "))
+    names::listed(lids.iter().map(name), 3, "more")
 }

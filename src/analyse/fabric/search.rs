@@ -1,6 +1,6 @@
 //! Finds a port by a name, a GUID or a LID from the command line.
 
-use super::{lids_of, ports, title};
+use super::{lids_of, ports, titles};
 use crate::model::{Fabric, FabricEnd, FabricNode};
 
 /// Reason why a word names no port.
@@ -63,13 +63,9 @@ pub fn find_port(fabric: &Fabric, word: &str) -> Result<FabricEnd, SearchError> 
             [] => {}
             [end] => return Ok(end),
             ref ends => {
-                let some: Vec<String> =
-                    ends.iter().take(4).map(|end| title(fabric, *end)).collect();
-                return Err(SearchError::Several {
-                    word: word.to_owned(),
-                    count: ends.len(),
-                    names: some.join(", "),
-                });
+                let count = ends.len();
+                let some = titles(fabric, &ends[..count.min(4)]);
+                return Err(SearchError::Several { word: word.to_owned(), count, names: some });
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Findings of changes between consecutive samples. `top` uses this module.
 
-use super::{Folded, PartialFinding};
+use std::collections::BTreeSet;
+
+use super::Folded;
 use crate::analyse::errors::{ErrorIncrease, ErrorKind};
 use crate::analyse::transport_state::TransportState;
 use crate::model::{Finding, Severity, Subject};
@@ -40,25 +42,23 @@ pub enum Changed<'facts> {
 pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>) -> Vec<Finding> {
     let mut findings = Folded::default();
     for (host, changed) in all {
-        let (code, found) = match changed {
+        let finding = match changed {
             Changed::Passed { code, subject, what } => {
-                let found =
-                    PartialFinding { subject: subject.clone(), what: what.to_owned(), fix: None };
-                findings.push(host, Severity::Past, code, found);
-                continue;
+                Finding::new(Severity::Past, code, subject.clone(), what)
             }
             Changed::Connection { consumer: (user, instance), was, is } => {
                 let subject = Subject::Connection(user.to_owned(), instance.to_owned());
                 let what = format!("was {was}; is {is}");
-                ("connection.changed", PartialFinding { subject, what, fix: None })
+                Finding::new(Severity::Warn, "connection.changed", subject, what)
             }
             Changed::Errors { port: (device, port), counted } => {
                 let subject = Subject::Port(device.to_owned(), port);
                 let what = format!("new errors: {}", errors_text(counted));
-                ("port.errors", PartialFinding { subject, what, fix: advice(counted) })
+                let errors = Finding::new(Severity::Warn, "port.errors", subject, what);
+                Finding { fix: advice(counted), ..errors }
             }
         };
-        findings.push(host, Severity::Warn, code, found);
+        findings.add(host, finding);
     }
     findings.into_findings()
 }
@@ -72,10 +72,8 @@ fn errors_text(counted: &[ErrorIncrease]) -> String {
 
 /// Returns the fixes for these errors, each once.
 fn advice(counted: &[ErrorIncrease]) -> Option<String> {
-    let mut kinds: Vec<ErrorKind> =
+    let kinds: BTreeSet<ErrorKind> =
         news(counted).filter_map(|one| ErrorKind::of(&one.name)).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
     let texts: Vec<&str> = kinds.into_iter().map(ErrorKind::fix).collect();
     Some(texts.join("; ")).filter(|text| !text.is_empty())
 }

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::PartialFinding;
-use crate::model::{Finding, Severity, Subject};
+use crate::model::{Finding, Subject};
 
 /// Merged findings. All findings of a host come before the findings of the next host.
 #[derive(Default)]
@@ -23,19 +22,12 @@ struct Same {
 
 impl Folded {
     /// Adds a finding of a host.
-    pub(super) fn push(
-        &mut self,
-        host: &str,
-        severity: Severity,
-        code: &'static str,
-        it: PartialFinding,
-    ) {
-        let PartialFinding { subject, what, fix } = it;
+    pub(in crate::analyse) fn add(&mut self, host: &str, finding: Finding) {
         let same = Same {
-            code,
-            subject: subject.clone(),
-            what: without_name(&what, host, "the host"),
-            fix: fix.as_deref().map(|fix| without_name(fix, host, "HOST")),
+            code: finding.code,
+            subject: finding.subject.clone(),
+            what: without_name(&finding.what, host, "the host"),
+            fix: finding.fix.as_deref().map(|fix| without_name(fix, host, "HOST")),
         };
         if let Some(known) = self.known.get(&same).and_then(|at| self.findings.get_mut(*at)) {
             if known.hosts.last().is_none_or(|last| last != host) {
@@ -48,19 +40,7 @@ impl Folded {
             return;
         }
         self.known.insert(same, self.findings.len());
-        let hosts = vec![host.to_owned()];
-        self.findings.push(Finding { severity, code, hosts, subject, what, fix });
-    }
-
-    /// Adds a finding of another part of the analysis: subject, text and fix.
-    pub(in crate::analyse) fn add(
-        &mut self,
-        host: &str,
-        severity: Severity,
-        code: &'static str,
-        (subject, what, fix): (Subject, String, Option<String>),
-    ) {
-        self.push(host, severity, code, PartialFinding { subject, what, fix });
+        self.findings.push(Finding { hosts: vec![host.to_owned()], ..finding });
     }
 
     /// Returns all findings in the order in which they were first found.
@@ -97,6 +77,7 @@ fn without_name(text: &str, host: &str, instead: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Severity;
 
     #[test]
     fn a_name_is_taken_out_as_a_word_only() {
@@ -111,9 +92,8 @@ mod tests {
     fn folded(hosts: &[(&str, &str, &str)]) -> Vec<String> {
         let mut all = Folded::default();
         for (host, what, fix) in hosts {
-            let (what, fix) = ((*what).to_owned(), Some((*fix).to_owned()));
-            let found = PartialFinding { subject: Subject::Host, what, fix };
-            all.push(host, Severity::Fail, "host.silent", found);
+            let found = Finding::new(Severity::Fail, "host.silent", Subject::Host, *what);
+            all.add(host, found.fix(*fix));
         }
         let line =
             |one: Finding| format!("{}: {}: {}", one.hosts.join(","), one.what, one.fix.unwrap());

@@ -2,7 +2,7 @@
 
 use super::Rates;
 use crate::model::ping::FIX_SET_UP;
-use crate::model::{Device, HostReport, Port, PortState, Protocol, Severity};
+use crate::model::{Device, Finding, HostReport, Port, PortState, Protocol, Severity, Subject};
 
 /// A port, its device and its host.
 #[derive(Clone, Copy)]
@@ -12,27 +12,31 @@ pub(super) struct PortRef<'report> {
     pub(super) port: &'report Port,
 }
 
-/// Severity, code, text and fix of a finding.
-type PortFinding = (Severity, &'static str, String, Option<String>);
+impl PortRef<'_> {
+    fn finding(self, severity: Severity, code: &'static str, what: impl Into<String>) -> Finding {
+        let subject = Subject::Port(self.device.name.clone(), self.port.number);
+        Finding::new(severity, code, subject, what)
+    }
+}
 
-pub(super) fn findings(place: PortRef<'_>, rates: &Rates<'_>) -> Vec<PortFinding> {
-    let mut all = Vec::new();
-    all.extend(state(place));
-    all.extend(speed(place, rates));
-    if place.port.pci_suffices == Some(false) {
-        let what = "the PCI Express link is slower than the port".to_owned();
-        let PortRef { report, device, .. } = place;
-        let fix = format!(
+pub(super) fn findings(place: PortRef<'_>, rates: &Rates<'_>) -> impl Iterator<Item = Finding> {
+    state(place).into_iter().chain(speed(place, rates)).chain(pci(place))
+}
+
+fn pci(place: PortRef<'_>) -> Option<Finding> {
+    let PortRef { report, device, port } = place;
+    let what = "the PCI Express link is slower than the port";
+    (port.pci_suffices == Some(false)).then(|| {
+        place.finding(Severity::Warn, "port.pci_slow", what).fix(format!(
             "on {}: rdmactl devices -v -w 'device=={}' shows the link; move the card to a slot \
              with more lanes",
             report.host, device.name
-        );
-        all.push((Severity::Warn, "port.pci_slow", what, Some(fix)));
-    }
-    all
+        ))
+    })
 }
 
-fn state(place: PortRef<'_>) -> Option<PortFinding> {
+/// Returns the finding of a port that is down or not active.
+pub(super) fn state(place: PortRef<'_>) -> Option<Finding> {
     let PortRef { report, device, port } = place;
     let (host, own) = (&report.host, format!("{}/{}", device.name, port.number));
     let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
@@ -58,7 +62,8 @@ fn state(place: PortRef<'_>) -> Option<PortFinding> {
                      port is enabled"
                 ),
             };
-            Some((Severity::Fail, "port.down", format!("down{phys}{reason}"), Some(fix)))
+            let what = format!("down{phys}{reason}");
+            Some(place.finding(Severity::Fail, "port.down", what).fix(fix))
         }
         state @ (PortState::Init | PortState::Armed) => {
             let word = state.word();
@@ -70,12 +75,12 @@ fn state(place: PortRef<'_>) -> Option<PortFinding> {
                 device.name, port.number
             );
             // A port that is not active carries no traffic, like a port that is down.
-            Some((Severity::Fail, "port.not_active", what, Some(fix)))
+            Some(place.finding(Severity::Fail, "port.not_active", what).fix(fix))
         }
     }
 }
 
-fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<PortFinding> {
+fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
     let usual = rates.usual_beyond(place.device, place.port)?;
     let mine = place.port.rate_bps?;
     let gigabits = |bps: u64| bps / 1_000_000_000;
@@ -91,5 +96,5 @@ fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<PortFinding> {
          ends",
         device.name, port.number, report.host
     );
-    Some((Severity::Warn, "port.slow", what, Some(fix)))
+    Some(place.finding(Severity::Warn, "port.slow", what).fix(fix))
 }

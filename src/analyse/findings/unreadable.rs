@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::PartialFinding;
-use crate::model::{Problem, Subject};
+use crate::model::{Finding, Problem, Severity, Subject};
 
-pub(super) fn findings(problems: &[&Problem]) -> Vec<PartialFinding> {
+pub(super) fn findings(problems: &[&Problem]) -> impl Iterator<Item = Finding> {
     let mut places: BTreeMap<(&str, Option<&str>), (&Problem, usize)> = BTreeMap::new();
     for problem in problems {
         // All device files of a host are one place: a container lacks all of them.
@@ -16,19 +15,20 @@ pub(super) fn findings(problems: &[&Problem]) -> Vec<PartialFinding> {
         places.entry(place).and_modify(|(_, more)| *more += 1).or_insert((problem, 0));
     }
     let found = |((place, _), (problem, more)): ((&str, _), (&Problem, usize))| {
-        let noun = if problem.is_of_device_file() { "device file" } else { "value" };
+        let (severity, code, noun) = if problem.is_of_device_file() {
+            (Severity::Warn, "device.file", "device file")
+        } else {
+            (Severity::Unknown, "unreadable", "value")
+        };
         let what = match more {
             0 => problem.detail.clone(),
             1 => format!("{}, and 1 more {noun}", problem.detail),
             more => format!("{}, and {more} more {noun}s", problem.detail),
         };
-        PartialFinding {
-            subject: Subject::Part(place.to_owned()),
-            what,
-            fix: problem.fix.clone().map(String::from),
-        }
+        let finding = Finding::new(severity, code, Subject::Part(place.to_owned()), what);
+        Finding { fix: problem.fix.clone().map(String::from), ..finding }
     };
-    places.into_iter().map(found).collect()
+    places.into_iter().map(found)
 }
 
 /// Returns the port, interface or part of a key: `mlx5_0/1` for `mlx5_0/1/gids/3`.
@@ -52,9 +52,9 @@ fn many_files_of_one_port_are_one_finding() {
         problem("mlx5_0/1/state", "EIO"),
         problem("resources", "EPERM"),
     ];
-    let found = findings(&problems.iter().collect::<Vec<_>>());
+    let problems: Vec<&Problem> = problems.iter().collect();
     let lines: Vec<String> =
-        found.iter().map(|one| format!("{}: {}", one.subject, one.what)).collect();
+        findings(&problems).map(|one| format!("{}: {}", one.subject, one.what)).collect();
     assert_eq!(
         lines,
         [
@@ -71,7 +71,7 @@ fn the_device_files_of_a_host_are_one_finding() {
         let path = format!("/dev/infiniband/uverbs{number}");
         Problem::of_device_file(&format!("mlx5_{number}"), &path, "ENOENT", "ENOENT (no such file)")
     };
-    let found = findings(&[&file(0), &file(1), &file(2)]);
+    let found: Vec<Finding> = findings(&[&file(0), &file(1), &file(2)]).collect();
     assert_eq!(found.len(), 1);
     let expected =
         "cannot open /dev/infiniband/uverbs0: ENOENT (no such file), and 2 more device files";

@@ -1,7 +1,7 @@
 //! Model of the latencies of one rail, on logarithms: the block of two leaf switches, the share
 //! of the source, the share of the target, and the rest, which belongs to the pair.
 
-use super::robust::{NORMAL, lower_median, median};
+use super::robust::{FINEST, NORMAL, as_ns, error_of_median, lower_median, median};
 use crate::model::ping::{Grid, Topology};
 
 /// Number of passes of the median polish. In the first pass, one slow host shifts the block of a
@@ -14,12 +14,6 @@ const SETTLED: f32 = 1e-4;
 
 /// Minimum number of peers for the share of a host in a direction.
 const MIN_PEERS: usize = 3;
-
-/// The standard error of a median of n normal values is 1.2533 / sqrt(n) standard deviations.
-const MEDIAN_ERROR: f32 = 1.2533;
-
-/// Minimum standard error: a fabric with equal latencies has no spread.
-const FINEST: f32 = 0.002;
 
 /// Parts of the latencies of one rail, as natural logarithms of nanoseconds.
 #[derive(Debug, Clone)]
@@ -61,8 +55,7 @@ impl Logs {
     /// Returns the logarithms of a rail of the grid.
     pub(super) fn of(grid: &Grid, rail: usize) -> Self {
         let hosts = grid.hosts();
-        #[expect(clippy::cast_precision_loss, reason = "seven digits are more than a clock has")]
-        let log = |&ns: &u32| if ns == 0 { f32::NAN } else { (ns as f32).ln() };
+        let log = |&ns: &u32| if ns == 0 { f32::NAN } else { as_ns(ns).ln() };
         let mut logs: Vec<f32> = grid.medians(rail).iter().map(log).collect();
         // A host with itself is a different measurement.
         for host in 0..hosts {
@@ -131,9 +124,7 @@ impl Fit {
 
     /// Returns the standard error of a median of this number of pairs.
     pub(super) fn error_of(&self, pairs: usize) -> f32 {
-        #[expect(clippy::cast_precision_loss, reason = "a root needs no more digits")]
-        let root = (pairs.max(1) as f32).sqrt();
-        (MEDIAN_ERROR * self.noise / root).max(FINEST)
+        error_of_median(self.noise, pairs)
     }
 
     /// Returns the uncertainty of a single pair.

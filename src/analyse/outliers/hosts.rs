@@ -6,6 +6,7 @@ use super::Slow;
 use super::excess::{Baseline, Excess, Floor};
 use super::fit::{Fit, Logs, Own};
 use super::robust::median;
+use crate::analyse::grouped;
 use crate::model::ping::{Outlier, OutlierKind};
 
 /// Hosts of one rail.
@@ -129,13 +130,10 @@ fn is_far_away(
 /// Returns the slow hosts of all rails: a host outlier if all rails are slow, else a rail
 /// outlier.
 pub(super) fn name(rails: &[SlowHosts], fits: &[Fit]) -> Vec<Outlier> {
-    let mut by_host: BTreeMap<(usize, Direction), Vec<usize>> = BTreeMap::new();
-    for (rail, seen) in rails.iter().enumerate() {
-        for (&host, slowness) in &seen.slow {
-            by_host.entry((host, slowness.way)).or_default().push(rail);
-        }
-    }
-    let outliers = by_host.into_iter().filter_map(|((host, way), mut slow_on)| {
+    let slow = rails.iter().enumerate().flat_map(|(rail, seen)| {
+        seen.slow.iter().map(move |(&host, slowness)| ((host, slowness.way), rail))
+    });
+    let outliers = grouped(slow).into_iter().filter_map(|((host, way), mut slow_on)| {
         let part = |rail: usize| along(rails[rail].directions[host], way);
         let first = slow_on.first().and_then(|&rail| rails[rail].slow.get(&host));
         let typical_ns = slow_on.first().map_or(0.0, |&rail| fits[rail].typical_ns);

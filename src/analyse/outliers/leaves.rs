@@ -7,6 +7,7 @@ use super::Slow;
 use super::excess::{Baseline, Excess, Floor};
 use super::fit::Fit;
 use super::robust::median;
+use crate::analyse::grouped;
 use crate::model::ping::{Outlier, OutlierKind, Topology};
 
 /// Number of leaf switches up to which one slow leaf switch is in half of all blocks. Then the
@@ -132,21 +133,17 @@ fn pairs(fit: &Fit, a: usize, b: usize) -> usize {
 /// Returns the slow leaf switches and paths of all rails. For a leaf switch with one host, the
 /// outlier is the host.
 pub(super) fn name(rails: &[SlowLeaves], fits: &[Fit], topology: &Topology) -> Vec<Outlier> {
-    let mut named: BTreeMap<Vec<usize>, Vec<(usize, &LeafOutlier)>> = BTreeMap::new();
-    for (rail, seen) in rails.iter().enumerate() {
-        for (&leaf, apart) in &seen.leaves {
-            named.entry(vec![leaf]).or_default().push((rail, apart));
-        }
-        for (&(a, b), apart) in &seen.paths {
-            named.entry(vec![a, b]).or_default().push((rail, apart));
-        }
-    }
+    let named = rails.iter().enumerate().flat_map(|(rail, seen)| {
+        let leaves = seen.leaves.iter().map(move |(&leaf, apart)| (vec![leaf], (rail, apart)));
+        let paths = seen.paths.iter().map(move |(&(a, b), apart)| (vec![a, b], (rail, apart)));
+        leaves.chain(paths)
+    });
     let Some(fit) = fits.first() else { return Vec::new() };
     let only = |leaf: usize| match fit.members(leaf) {
         [host] => Some(*host),
         _ => None,
     };
-    named
+    grouped(named)
         .into_iter()
         .filter_map(|(leaves, slow_on)| {
             let seen = slow_on.iter().map(|(rail, apart)| (*rail, apart.excess));

@@ -1,10 +1,9 @@
 //! Slow pairs whose two hosts are not slow with other peers.
 
-use std::collections::BTreeMap;
-
 use super::Slow;
 use super::excess::{Baseline, Excess, Floor};
 use super::fit::{Fit, Logs};
+use crate::analyse::grouped;
 use crate::model::ping::{Outlier, OutlierKind};
 
 /// A slow pair on one rail.
@@ -28,11 +27,8 @@ impl SlowPair {
             .filter_map(|(ends, rest)| {
                 let excess = baseline.excess(rest, uncertain);
                 let usual_ns = fit.expected(ends.0, ends.1).exp();
-                excess.stands_out(Floor::SINGLE, usual_ns).then_some(Self {
-                    ends,
-                    excess,
-                    usual_ns,
-                })
+                let is_slow = excess.stands_out(Floor::SINGLE, usual_ns);
+                is_slow.then_some(Self { ends, excess, usual_ns })
             })
             .collect();
         slow.sort_by(|one, other| other.excess.log.total_cmp(&one.excess.log));
@@ -43,14 +39,13 @@ impl SlowPair {
 
 /// Returns the slow pairs of all rails; both directions of a pair are one outlier.
 pub(super) fn name(rails: &[Vec<SlowPair>]) -> Vec<Outlier> {
-    let mut by_pair: BTreeMap<(usize, usize), Vec<(usize, &SlowPair)>> = BTreeMap::new();
-    for (rail, seen) in rails.iter().enumerate() {
-        for one in seen {
+    let slow = rails.iter().enumerate().flat_map(|(rail, seen)| {
+        seen.iter().map(move |one| {
             let (a, b) = one.ends;
-            by_pair.entry((a.min(b), a.max(b))).or_default().push((rail, one));
-        }
-    }
-    let outliers = by_pair.into_iter().filter_map(|((a, b), slow)| {
+            ((a.min(b), a.max(b)), (rail, one))
+        })
+    });
+    let outliers = grouped(slow).into_iter().filter_map(|((a, b), slow)| {
         let &(_, first) = slow.first()?;
         let both_ways = slow.iter().any(|(_, one)| one.ends != first.ends);
         let (source, target) = if both_ways { (a, b) } else { first.ends };

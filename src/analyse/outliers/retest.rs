@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::excess::{Baseline, Floor};
-use super::robust::median;
+use super::robust::{as_ns, median};
 use super::{SlowParts, slower};
 use crate::model::ping::{Cell, Outlier, OutlierKind};
 
@@ -82,17 +82,14 @@ impl SlowParts {
     #[must_use]
     pub fn confirm(self, again: &BTreeMap<Cell, u32>, wants: Wants<'_>) -> Vec<Outlier> {
         let good = UnsuspectedHosts { hosts: self.good(), wants };
-        let drifts: Vec<f32> = (0..self.fits.len())
-            .map(|rail| {
-                let cells = good.ring(rail).into_iter();
-                let mut beyond: Vec<f32> =
-                    cells.filter_map(|cell| self.beyond(cell, again)).collect();
-                median(&mut beyond).unwrap_or(0.0)
-            })
-            .collect();
-        let confirmed =
-            self.outliers.iter().filter_map(|outlier| self.again(outlier, again, &good, &drifts));
-        confirmed.collect()
+        let drift = |rail| {
+            let cells = good.ring(rail).into_iter();
+            let mut beyond: Vec<f32> = cells.filter_map(|cell| self.beyond(cell, again)).collect();
+            median(&mut beyond).unwrap_or(0.0)
+        };
+        let drifts: Vec<f32> = (0..self.fits.len()).map(drift).collect();
+        let outliers = self.outliers.iter();
+        outliers.filter_map(|outlier| self.again(outlier, again, &good, &drifts)).collect()
     }
 
     /// Returns an outlier with the values of the second measurement; `None` if it is no longer
@@ -157,19 +154,15 @@ impl SlowParts {
     fn beyond(&self, cell: Cell, again: &BTreeMap<Cell, u32>) -> Option<f32> {
         let &ns = again.get(&cell).filter(|&&ns| ns > 0)?;
         let fit = self.fits.get(cell.rail)?;
-        #[expect(clippy::cast_precision_loss, reason = "seven digits are more than a clock has")]
-        Some((ns as f32).ln() - fit.expected(cell.source, cell.target))
+        Some(as_ns(ns).ln() - fit.expected(cell.source, cell.target))
     }
 
     /// Returns the pairs that are evidence of an outlier, on all its rails.
     fn cells(&self, outlier: &Outlier, good: &UnsuspectedHosts<'_>) -> BTreeSet<Cell> {
-        let rails: Vec<usize> = if outlier.rails.is_empty() {
-            (0..self.fits.len()).collect()
-        } else {
-            outlier.rails.clone()
-        };
+        let is_slow = |rail: &usize| outlier.rails.is_empty() || outlier.rails.contains(rail);
+        let rails = (0..self.fits.len()).filter(is_slow);
         let ends = self.ends(outlier, good);
-        let cells = rails.into_iter().flat_map(|rail| {
+        let cells = rails.flat_map(|rail| {
             let cell = move |&(source, target): &(usize, usize)| Cell { rail, source, target };
             ends.iter().map(cell)
         });

@@ -3,8 +3,11 @@
 //! Names of devices and network interfaces come from other hosts, and users paste a fix into a
 //! shell. A name with unusual characters is omitted, and its placeholder stays in capitals.
 
+use std::collections::BTreeSet;
+
 use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::{Protocol, is_plain};
+use crate::names;
 
 /// The two hosts of a pair and the route between them.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +101,12 @@ pub fn with_placeholders(fix: &str) -> String {
 
 fn other(side: Side) -> Side {
     if side == Side::Target { Side::Source } else { Side::Target }
+}
+
+/// Returns the set of hosts; a name that is no ordinary shell word is `HOST`.
+pub(crate) fn plain_set(names: &[&str], hosts: &BTreeSet<usize>) -> String {
+    let names = hosts.iter().filter_map(|&host| names.get(host));
+    names::fold(names.map(|name| plain_or(name, "HOST")))
 }
 
 /// Returns the name if it is one ordinary shell word, else the placeholder.

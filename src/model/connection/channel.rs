@@ -75,7 +75,7 @@ pub struct Channels {
 }
 
 /// RDMA channel: a queue pair, with the connection identifier that created it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RdmaChannel {
     /// Kernel name of the device.
     pub device: String,

@@ -19,6 +19,19 @@ pub struct Warning {
     pub hint: String,
 }
 
+impl Warning {
+    /// Returns a warning about hosts, without a rail.
+    pub(crate) fn new(
+        code: WarningCode,
+        hosts: impl IntoIterator<Item = usize>,
+        detail: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        let hosts = hosts.into_iter().collect();
+        Self { code, hosts, rails: Vec::new(), detail: detail.into(), hint: hint.into() }
+    }
+}
+
 /// Kind of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum WarningCode {

@@ -24,16 +24,11 @@ pub(super) fn told(coverage: &Coverage) -> String {
         let dot = if ms > 0 { format!(".{:01}", ms / 100) } else { String::new() };
         let _ = write!(text, ", within the budget of {seconds}{dot} s");
     }
-    let _ = write!(text, "; {}", order(coverage));
-    text
-}
-
-/// Formats the order of the pairs: `random, seed 7`.
-pub(super) fn order(coverage: &Coverage) -> String {
-    match coverage.seed {
-        Some(seed) => format!("{}, seed {seed}", coverage.schedule.word()),
-        None => coverage.schedule.word().to_owned(),
+    let _ = write!(text, "; {}", coverage.schedule.word());
+    if let Some(seed) = coverage.seed {
+        let _ = write!(text, ", seed {seed}");
     }
+    text
 }
 
 #[test]

@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::MAX_PAIRS;
-use super::json::schema_of;
+use super::json::TOOL;
 use crate::clock::{utc_text, utc_time};
 use crate::model::ping::{HostChange, PairChange, PingDiff, RunFacts};
+use crate::names;
 use crate::query::Value;
 use crate::render::escape;
 
@@ -29,15 +30,8 @@ impl<'a> PingDiffDocument<'a> {
     /// Returns the document for a difference.
     #[must_use]
     pub fn new(diff: &'a PingDiff) -> Self {
-        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
-        Self { schema: "rdmactl.ping-diff/1", tool, diff }
+        Self { schema: "rdmactl.ping-diff/1", tool: TOOL, diff }
     }
-}
-
-/// Returns the JSON Schema of `rdmactl ping --diff OLD NEW --json`.
-#[must_use]
-pub fn ping_diff_schema() -> serde_json::Value {
-    schema_of::<PingDiffDocument<'_>>()
 }
 
 /// Formats a difference as text: both runs, then the changes; pairs that broke come first.
@@ -91,12 +85,8 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
     for (mark, what, hosts) in [("!", "missing", &diff.hosts_gone), ("+", "new", &diff.hosts_come)]
     {
         if !hosts.is_empty() {
-            let names: Vec<_> = hosts.iter().take(MAX_PAIRS).map(|host| escape(host)).collect();
-            let more = match hosts.len().saturating_sub(MAX_PAIRS) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let _ = writeln!(text, "{mark} {what} hosts: {}{more}", names.join(", "));
+            let names = names::listed(hosts.iter().map(|host| escape(host)), MAX_PAIRS, "more");
+            let _ = writeln!(text, "{mark} {what} hosts: {names}");
         }
     }
     for change in &diff.hosts_broken {
@@ -115,17 +105,20 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
     let is_single = |change: &&PairChange| {
         ![&change.source, &change.target].iter().any(|host| broken_hosts.contains(host.as_str()))
     };
-    let single: Vec<&PairChange> = diff.broken.iter().filter(is_single).collect();
-    write_some(text, &single, "! ", "pairs broke", &|change| {
+    write_some(text, diff.broken.iter().filter(is_single), "! ", "pairs broke", &|change| {
         format!("! {} broke: {}", name(change), change.new_code.word())
     });
-    let failing: Vec<&PairChange> = diff.still_failing.iter().collect();
-    write_some(text, &failing, "! ", "pairs still fail, for another reason", &|change| {
-        let (old, new) = (change.old_code.word(), change.new_code.word());
-        format!("! {} still fails: {old} -> {new}", name(change))
-    });
-    let mended: Vec<&PairChange> = diff.mended.iter().collect();
-    write_some(text, &mended, "+ ", "pairs repaired", &|change| {
+    write_some(
+        text,
+        diff.still_failing.iter(),
+        "! ",
+        "pairs still fail, for another reason",
+        &|change| {
+            let (old, new) = (change.old_code.word(), change.new_code.word());
+            format!("! {} still fails: {old} -> {new}", name(change))
+        },
+    );
+    write_some(text, diff.mended.iter(), "+ ", "pairs repaired", &|change| {
         format!("+ {} is repaired; it was {}", name(change), change.old_code.word())
     });
     for (mark, word, hosts) in
@@ -138,8 +131,7 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
         }
     }
     for (mark, word, pairs) in [("~", "slower", &diff.slower), ("+", "faster", &diff.faster)] {
-        let pairs: Vec<&PairChange> = pairs.iter().collect();
-        write_some(text, &pairs, &format!("{mark} "), &format!("pairs {word}"), &|change| {
+        write_some(text, pairs.iter(), &format!("{mark} "), &format!("pairs {word}"), &|change| {
             let by = change.slower_permille.map_or(word.to_owned(), by_how_much);
             let ns = |ns: Option<u64>| ns.map_or(Value::Absent, Value::Nanoseconds);
             let (old, new) = (ns(change.old_half_rtt_ns), ns(change.new_half_rtt_ns));
@@ -154,17 +146,18 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
     }
 }
 
-fn write_some(
+fn write_some<'diff>(
     text: &mut String,
-    changes: &[&PairChange],
+    mut changes: impl Iterator<Item = &'diff PairChange>,
     mark: &str,
     noun: &str,
     line: &dyn Fn(&PairChange) -> String,
 ) {
-    for change in changes.iter().take(MAX_PAIRS) {
+    for change in changes.by_ref().take(MAX_PAIRS) {
         let _ = writeln!(text, "{}", line(change));
     }
-    if let Some(more) = changes.len().checked_sub(MAX_PAIRS).filter(|&more| more > 0) {
+    let more = changes.count();
+    if more > 0 {
         let _ = writeln!(text, "{mark}{more} more {noun}");
     }
 }

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::json::schema_of;
 use crate::model::ping::{
     Coverage, Finding, Outlier, Pair, PingHost, PingReport, Summary, Warning,
 };
@@ -135,10 +134,4 @@ impl<'a> PingEvent<'a> {
 
 fn name(hosts: &[PingHost], host: Option<usize>) -> Option<&str> {
     Some(hosts.get(host?)?.name.as_str())
-}
-
-/// Returns the JSON Schema of each line of `rdmactl ping --format ndjson`.
-#[must_use]
-pub fn ping_event_schema() -> serde_json::Value {
-    schema_of::<PingEvent<'_>>()
 }

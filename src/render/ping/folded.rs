@@ -2,9 +2,9 @@
 //!
 //! JSON keeps the finding of each host.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use super::super::groups::groups;
 use super::super::notes::{LONGEST_SET, without_addresses};
 use super::{escape, how_often, name_rails, was_reached};
 use crate::model::ping::{Code, Finding, PingReport};
@@ -63,17 +63,7 @@ pub(super) fn fold<'report>(
     report: &'report PingReport,
     findings: &[&'report Finding],
 ) -> Vec<Vec<&'report Finding>> {
-    let mut order: Vec<Vec<&Finding>> = Vec::new();
-    let mut known: HashMap<FoldKey<'_>, usize> = HashMap::new();
-    for &finding in findings {
-        let next = order.len();
-        let at = FoldKey::of(report, finding).map_or(next, |key| *known.entry(key).or_insert(next));
-        match order.get_mut(at) {
-            Some(alike) => alike.push(finding),
-            None => order.push(vec![finding]),
-        }
-    }
-    order
+    groups(findings.iter().map(|&finding| (FoldKey::of(report, finding), finding)))
 }
 
 /// Writes several findings as one, with the text of the first.

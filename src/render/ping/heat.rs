@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use crate::model::ping::{Cell, Code, Grid, PingReport};
+use crate::model::ping::{Cell, Code, Grid, Pair, PingReport};
 use crate::query::Value;
 use crate::render::escape;
 use crate::render::escape::acts_on_terminal;
@@ -60,50 +60,33 @@ impl Appearance {
         Self::NotTested,
     ];
 
-    /// Returns the CSS class.
-    fn class(self) -> &'static str {
+    /// Returns the CSS class, the word in the legend, and the mark inside a square that has space
+    /// for it.
+    fn shown(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Nothing => "none",
-            Self::NotApplicable => "na",
-            Self::NotTested => "nt",
-            Self::Works(0) => "w0",
-            Self::Works(1) => "w1",
-            Self::Works(2) => "w2",
-            Self::Works(3) => "w3",
-            Self::Works(_) => "w4",
-            Self::FallsBack => "tcp",
-            Self::Fails => "bad",
+            Self::Nothing => ("none", "not requested", ""),
+            Self::NotApplicable => ("na", "not applicable", "-"),
+            Self::NotTested => ("nt", "not tested", "?"),
+            Self::Works(0) => ("w0", "median", ""),
+            Self::Works(1) => ("w1", "from 1.1x the median", "+"),
+            Self::Works(2) => ("w2", "from 1.5x", "*"),
+            Self::Works(3) => ("w3", "from 2x", "2"),
+            Self::Works(_) => ("w4", "from 4x", "4"),
+            Self::FallsBack => ("tcp", "no RDMA, TCP passes", "T"),
+            Self::Fails => ("bad", "fails", "\u{d7}"),
         }
+    }
+
+    fn class(self) -> &'static str {
+        self.shown().0
     }
 
     fn word(self) -> &'static str {
-        match self {
-            Self::Nothing => "not requested",
-            Self::NotApplicable => "not applicable",
-            Self::NotTested => "not tested",
-            Self::Works(0) => "median",
-            Self::Works(1) => "from 1.1x the median",
-            Self::Works(2) => "from 1.5x",
-            Self::Works(3) => "from 2x",
-            Self::Works(_) => "from 4x",
-            Self::FallsBack => "no RDMA, TCP passes",
-            Self::Fails => "fails",
-        }
+        self.shown().1
     }
 
-    /// Returns the mark inside a square that has space for it.
     fn mark(self) -> &'static str {
-        match self {
-            Self::Nothing | Self::Works(0) => "",
-            Self::Works(1) => "+",
-            Self::Works(2) => "*",
-            Self::Works(3) => "2",
-            Self::Works(_) => "4",
-            Self::FallsBack => "T",
-            Self::Fails => "\u{d7}",
-            Self::NotApplicable => "-",
-            Self::NotTested => "?",
-        }
+        self.shown().2
     }
 }
 
@@ -170,12 +153,9 @@ impl<'a> HeatMap<'a> {
                 "the file holds only {told} of the {tried} pairs that were tested"
             ));
         }
-        let fall_back = report.pairs.iter().filter(|pair| pair.falls_back()).map(|pair| Cell {
-            rail: pair.rail,
-            source: pair.source,
-            target: pair.target,
-        });
-        let fall_back = fall_back.collect();
+        let fall_back = report.pairs.iter().filter(|pair| pair.falls_back());
+        let cell = |&Pair { rail, source, target, .. }: &Pair| Cell { rail, source, target };
+        let fall_back = fall_back.map(cell).collect();
         let fold = hosts.div_ceil(MAX_SQUARES).max(1);
         let squares = hosts.div_ceil(fold);
         let side = (900 / squares.max(1)).clamp(3, 24);
@@ -209,13 +189,10 @@ impl<'a> HeatMap<'a> {
     }
 
     fn median(&self, rail: usize) -> Option<u64> {
-        let mut all: Vec<u32> =
-            self.grid.medians(rail).iter().copied().filter(|&ns| ns > 0).collect();
-        let middle = all.len() / 2;
-        if all.is_empty() {
-            return None;
-        }
-        Some(u64::from(*all.select_nth_unstable(middle).1))
+        let known = self.grid.medians(rail).iter().copied().filter(|&ns| ns > 0);
+        let mut all: Vec<u32> = known.collect();
+        all.sort_unstable();
+        all.get(all.len() / 2).copied().map(u64::from)
     }
 
     fn look(&self, cell: Cell, median: Option<u64>) -> Appearance {
@@ -376,23 +353,21 @@ impl<'a> HeatMap<'a> {
     /// Writes a row. Equal squares next to each other are one rectangle.
     fn write_row(&self, body: &mut String, (left, y): (usize, usize), looks: &[Appearance]) {
         let side = self.side;
-        let mut start = 0;
-        while start < looks.len() {
-            let look = looks[start];
-            let run = looks[start..].iter().take_while(|&&next| next == look).count();
+        let mut x = left;
+        for alike in looks.chunk_by(|one, next| one == next) {
+            let (look, width) = (alike[0], alike.len() * side);
             if look != Appearance::Nothing {
-                let (x, width, class) = (left + start * side, run * side, look.class());
+                let class = look.class();
                 let _ = write!(
                     body,
                     r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{side}"/>"#
                 );
-                if look >= Appearance::FallsBack {
-                    for square in start..start + run {
-                        body.push_str(&mark(look, (left + square * side, y), side));
-                    }
-                }
             }
-            start += run;
+            if look >= Appearance::FallsBack {
+                let squares = (x..x + width).step_by(side);
+                body.extend(squares.map(|x| mark(look, (x, y), side)));
+            }
+            x += width;
         }
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::coverage;
-use super::json::schema_of;
+use super::json::TOOL;
 use crate::model::ping::{Coverage, PlannedRun};
 use crate::query::Value;
 use crate::render::escape;
@@ -27,8 +27,7 @@ impl<'a> PingPlanDocument<'a> {
     /// Returns the document for a plan.
     #[must_use]
     pub fn new(plan: &'a PlannedRun) -> Self {
-        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
-        Self { schema: "rdmactl.ping-plan/2", tool, plan }
+        Self { schema: "rdmactl.ping-plan/2", tool: TOOL, plan }
     }
 }
 
@@ -107,10 +106,4 @@ fn write_start(text: &mut String, plan: &PlannedRun) {
 fn counted(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{ending}")
-}
-
-/// Returns the JSON Schema of `rdmactl ping --plan --json`.
-#[must_use]
-pub fn ping_plan_schema() -> serde_json::Value {
-    schema_of::<PingPlanDocument<'_>>()
 }

@@ -29,7 +29,8 @@ impl<'report> Server<'report> {
             let over_rdma = server.pool("RDMA").and_then(shown);
             server.end = over_rdma.or_else(|| server.pool("TCP").and_then(shown));
             if let Some(end) = over_rdma {
-                server.channels = index.channels_to(&[client.module()], end.ip(), Some(end.port()));
+                server.channels =
+                    index.channels_to(&[client.module()], Some(end.ip()), Some(end.port()));
             }
             server
         })
@@ -70,7 +71,7 @@ pub(super) fn attach_channels<'report>(
     for end in ends {
         // The kernel modules of these clients own the channels, so a channel belongs to one of
         // `lacking`.
-        let channels = index.channels_to(&modules, end.ip(), Some(end.port()));
+        let channels = index.channels_to(&modules, Some(end.ip()), Some(end.port()));
         let is_logged = |kind| log.last(kind, Some(end)).is_some();
         let is_known = BeegfsNodeKind::ALL.into_iter().any(is_logged);
         let mut fitting =

@@ -10,8 +10,8 @@ use super::filter::{Filtered, filtered};
 use super::log::Log;
 use super::server::Server;
 use crate::model::{
-    BeegfsLogLine, BeegfsNodeKind, BeegfsPool, CmAddress, Connection, ConnectionState,
-    ConnectionVerdict, HostReport, Object, Strength, TcpState, Transport,
+    BeegfsLogLine, BeegfsNodeKind, BeegfsPool, CmAddress, Connection, ConnectionVerdict,
+    HostReport, Object, Strength, TcpState, Transport,
 };
 
 /// Facts that show if RDMA reaches a server.
@@ -46,25 +46,20 @@ impl<'report, 'fleet> RdmaReachability<'report, 'fleet> {
         {
             return Some(("/dev/kmsg".into(), line.text.clone()));
         }
-        let report = self.fleet.report(end.ip())?;
-        (offers_rdma(report, end.port()) == Some(true)).then(|| {
-            (
-                format!("{}: RDMA netlink", report.host),
-                format!("RDMA listener on port {}", end.port()),
-            )
-        })
+        self.listener(end, true)
     }
 
     /// Returns source and text of the fact that proves that a server does not offer RDMA.
     fn refutation(&self, server: &Server<'_>) -> Option<(String, String)> {
-        let end = server.end?;
-        let report = self.fleet.report(end.ip())?;
-        (offers_rdma(report, end.port()) == Some(false)).then(|| {
-            (
-                format!("{}: RDMA netlink", report.host),
-                format!("no RDMA listener on port {}", end.port()),
-            )
-        })
+        self.listener(server.end?, false)
+    }
+
+    /// Returns source and text of the fact that a server listens for RDMA connections, or not.
+    fn listener(&self, end: SocketAddr, listens: bool) -> Option<(String, String)> {
+        let (report, port) = (self.fleet.report(end.ip())?, end.port());
+        let text = if listens { "RDMA listener on port" } else { "no RDMA listener on port" };
+        let source = || format!("{}: RDMA netlink", report.host);
+        (offers_rdma(report, port) == Some(listens)).then(|| (source(), format!("{text} {port}")))
     }
 }
 
@@ -130,19 +125,21 @@ impl<'log> Fallback<'log> {
                 let again = server.client.setting("connFallbackExpirationSecs").unwrap_or("900");
                 row.because(
                     code,
-                    "the client marks the connection as fallback: the RDMA connection attempt failed",
-                    Some(format!(
-                        "{PING}; the client retries after connFallbackExpirationSecs ({again} s)"
-                    )),
+                    "the client marks the connection as fallback: the RDMA connection attempt \
+                     failed",
                 )
+                .fix(format!(
+                    "{PING}; the client retries after connFallbackExpirationSecs ({again} s)"
+                ))
             }
             Self::Log(line) => row
                 .because(
                     code,
-                    "the kernel log reports a failed RDMA connection attempt; the client shows no fallback mark while its connections are busy",
-                    Some(PING.into()),
+                    "the kernel log reports a failed RDMA connection attempt; the client shows \
+                     no fallback mark while its connections are busy",
                 )
-                .seen("/dev/kmsg", &line.text, Strength::Log),
+                .fix(PING)
+                .logged(&line.text),
         }
     }
 }
@@ -154,54 +151,57 @@ pub(super) fn judge(
     pool: &BeegfsPool,
     row: Connection,
 ) -> Connection {
-    let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
+    let tcp = Transport::Tcp;
     let config = format!("{}/config", server.client.path);
     if server.node.kind == BeegfsNodeKind::Management {
         // Management servers support TCP only.
-        return row.is(tcp, up, ConnectionVerdict::TcpConfigured);
+        return row.works(tcp, ConnectionVerdict::TcpConfigured);
     }
     match server.client.switch("connUseRDMA") {
         Some(false) => {
             return row
                 .requests(tcp, format!("connUseRDMA = 0 in {config}"))
-                .is(tcp, up, ConnectionVerdict::TcpConfigured)
-                .seen(config, "connUseRDMA = 0", Strength::Config);
+                .works(tcp, ConnectionVerdict::TcpConfigured)
+                .configured(config, "connUseRDMA = 0");
         }
         None => {
             return row
-                .is(tcp, up, ConnectionVerdict::Unknown)
+                .works(tcp, ConnectionVerdict::Unknown)
                 .lacks(format!("{config}: connUseRDMA"));
         }
         Some(true) => {}
     }
-    let row = row.seen(&config, "connUseRDMA = 1", Strength::Config);
+    let row = row.configured(&config, "connUseRDMA = 1");
     if let Some(fallback) = Fallback::of(server, reachability, pool) {
         return fallback.judge(server, row);
     }
     match filtered(server, reachability.fleet) {
         Filtered::No => {}
         Filtered::Yes { file, text } => {
-            return row.requests(tcp, &file).is(tcp, up, ConnectionVerdict::TcpConfigured).seen(
-                file,
-                text,
-                Strength::Config,
-            );
+            return row
+                .requests(tcp, &file)
+                .works(tcp, ConnectionVerdict::TcpConfigured)
+                .configured(file, text);
         }
         Filtered::Unknown(missing) => {
-            return row.is(tcp, up, ConnectionVerdict::Unknown).lacks(missing);
+            return row.works(tcp, ConnectionVerdict::Unknown).lacks(missing);
         }
     }
     let info = format!("{}/client_info", server.client.path);
     match &server.client.interfaces {
-        None => row.is(tcp, up, ConnectionVerdict::Unknown).lacks(info),
+        None => row.works(tcp, ConnectionVerdict::Unknown).lacks(info),
         Some(interfaces) if !interfaces.iter().any(|interface| interface.is_rdma) => row
-            .is(tcp, up, ConnectionVerdict::FallbackConfirmed)
+            .works(tcp, ConnectionVerdict::FallbackConfirmed)
             .because(
                 "beegfs.no_local_rdma",
-                "connUseRDMA is set, but the client has no RDMA interface; it silently uses TCP",
-                Some("load the driver of the RDMA device or correct connRDMAInterfacesFile, then mount again: rdmactl devices".into()),
+                "connUseRDMA is set, but the client has no RDMA interface; it silently uses \
+                 TCP",
             )
-            .seen(info, "no interface of type RDMA", Strength::Direct),
+            .fix(
+                "load the driver of the RDMA device or correct connRDMAInterfacesFile, then \
+                 mount again: rdmactl devices",
+            )
+            .observed(info, "no interface of type RDMA"),
         Some(_) => by_reach(server, reachability, pool, row),
     }
 }
@@ -209,7 +209,8 @@ pub(super) fn judge(
 /// Returns the fix for busy connections.
 fn when_quiet() -> String {
     format!(
-        "repeat the command when the mount is idle; read the kernel log: dmesg | grep beegfs; {PING}"
+        "repeat the command when the mount is idle; read the kernel log: dmesg | \
+         grep beegfs; {PING}"
     )
 }
 
@@ -221,36 +222,42 @@ fn by_reach(
     pool: &BeegfsPool,
     row: Connection,
 ) -> Connection {
-    let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
+    let tcp = Transport::Tcp;
     if let Some((source, text)) = reachability.proof(server) {
         let row =
-            row.is(tcp, up, ConnectionVerdict::Suspected).seen(source, text, Strength::Correlated);
+            row.works(tcp, ConnectionVerdict::Suspected).seen(source, text, Strength::Correlated);
         return if pool.is_busy {
             row.because(
                 "beegfs.busy",
-                "the connection uses TCP although RDMA reaches the server; the client reports no reason while all connections are busy",
-                Some(when_quiet()),
+                "the connection uses TCP although RDMA reaches the server; the client \
+                 reports no reason while all connections are busy",
             )
+            .fix(when_quiet())
         } else {
             row.because(
                 "beegfs.rdma_offered",
-                "the connection uses TCP although RDMA reaches the server; the client reports no reason",
-                Some(format!("read the kernel log: dmesg | grep beegfs; {PING}; when that works, mount again")),
+                "the connection uses TCP although RDMA reaches the server; the client \
+                 reports no reason",
             )
+            .fix(format!(
+                "read the kernel log: dmesg | grep beegfs; {PING}; when that works, mount \
+                 again"
+            ))
         };
     }
     let last = reachability.log.connected(server.node.kind, server.end);
     let row = match last.filter(|line| pool.is_busy && line.kind == "TCP") {
         // The client did not try RDMA.
-        Some(line) => row.seen("/dev/kmsg", &line.text, Strength::Log),
+        Some(line) => row.logged(&line.text),
         None if pool.is_busy => {
             let row = row
-                .is(tcp, up, ConnectionVerdict::Unknown)
+                .works(tcp, ConnectionVerdict::Unknown)
                 .because(
                     "beegfs.busy",
-                    "the connection uses TCP; the client reports no reason while all connections are busy",
-                    Some(when_quiet()),
+                    "the connection uses TCP; the client reports no reason while all \
+                     connections are busy",
                 )
+                .fix(when_quiet())
                 .lacks(format!("{}: fallback marks of busy connections", server.file()));
             return if reachability.log.could_be_read() {
                 row
@@ -261,12 +268,17 @@ fn by_reach(
         None => row,
     };
     let row = match reachability.refutation(server) {
-        Some((source, text)) => row.seen(source, text, Strength::Direct),
+        Some((source, text)) => row.observed(source, text),
         None => row,
     };
-    row.is(tcp, up, ConnectionVerdict::Tcp).because(
-        "beegfs.peer_no_rdma",
-        "the server probably offers no RDMA, or connNetFilterFile excludes its RDMA addresses",
-        Some("on the server, check connUseRDMA in its configuration and the devices: rdmactl devices -H {server}".into()),
-    )
+    row.works(tcp, ConnectionVerdict::Tcp)
+        .because(
+            "beegfs.peer_no_rdma",
+            "the server probably offers no RDMA, or connNetFilterFile excludes its RDMA \
+             addresses",
+        )
+        .fix(
+            "on the server, check connUseRDMA in its configuration and the devices: \
+             rdmactl devices -H {server}",
+        )
 }

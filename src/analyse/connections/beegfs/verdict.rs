@@ -8,7 +8,7 @@ use super::server::Server;
 use super::tcp::{self, Fallback, RdmaReachability};
 use crate::model::{
     BeegfsNodeKind, BeegfsPool, Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role,
-    Strength, Transport,
+    Transport,
 };
 
 /// Returns the row of a server.
@@ -34,24 +34,21 @@ pub(super) fn judge(
     let mut row = row.counted(count(rdma), count(tcp)).over_rdma(&server.channels);
     row.channels.is_busy = Some(!pools.is_empty() && pools.iter().all(|pool| pool.is_busy));
     for pool in pools {
-        row = row.seen(&file, &pool.text, Strength::Direct);
+        row = row.observed(&file, &pool.text);
     }
-    if let Some((address, port)) = tcp.and_then(|pool| pool.address.zip(pool.port)) {
-        row = row.over_tcp(&index.sockets_to(SocketAddr::new(address, port), None), false);
-    }
+    let end = tcp.and_then(|pool| Some(SocketAddr::new(pool.address?, pool.port?)));
+    row = row.over_tcp(&index.sockets_to(end, None), false);
     if node.kind != BeegfsNodeKind::Management && client.switch("connUseRDMA") == Some(true) {
         row = row.requests(Transport::Rdma, format!("connUseRDMA = 1 in {}/config", client.path));
     }
-    let up = ConnectionState::Up;
     match (rdma, tcp) {
         (None, None) => judge_idle(server, reachability, row),
-        (Some(_), None) => row.is(Transport::Rdma, up, ConnectionVerdict::Ok),
+        (Some(_), None) => row.works(Transport::Rdma, ConnectionVerdict::Ok),
         (Some(_), Some(pool)) => {
-            let row = row.is(Transport::Mixed, up, ConnectionVerdict::Mixed).because(
-                "beegfs.mixed",
-                "some connections use RDMA, some TCP",
-                Some(format!("read the kernel log: dmesg | grep 'beegfs.*Connect failed'; {PING}")),
-            );
+            let row = row
+                .works(Transport::Mixed, ConnectionVerdict::Mixed)
+                .because("beegfs.mixed", "some connections use RDMA, some TCP")
+                .fix(format!("read the kernel log: dmesg | grep 'beegfs.*Connect failed'; {PING}"));
             match Fallback::of(server, reachability, pool) {
                 Some(fallback) => fallback.judge(server, row),
                 None => row,
@@ -61,7 +58,7 @@ pub(super) fn judge(
             server,
             reachability,
             pool,
-            row.is(Transport::Tcp, up, ConnectionVerdict::Tcp),
+            row.works(Transport::Tcp, ConnectionVerdict::Tcp),
         ),
     }
 }
@@ -84,9 +81,9 @@ fn judge_idle(
             .because(
                 "beegfs.rdma_only",
                 "RDMA connections fail, and connTCPFallbackEnabled forbids TCP",
-                Some(PING.into()),
             )
-            .seen("/dev/kmsg", &line.text, Strength::Log),
+            .fix(PING)
+            .logged(&line.text),
         None => row,
     }
 }

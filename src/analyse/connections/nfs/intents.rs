@@ -1,7 +1,8 @@
 //! Requested transport of a mount in configuration files: fstab, systemd units, autofs maps.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
+use crate::analyse::grouped;
 use crate::model::{Consumers, MountIntent, NfsMount, Transport};
 
 /// Report keys of the configuration files.
@@ -10,16 +11,13 @@ pub(super) const SOURCES: [&str; 3] = ["consumers/fstab", "consumers/units", "co
 /// Mount requests in the configuration files of a host.
 pub(super) struct Intents<'report> {
     /// Requests by mounted device, without a trailing slash.
-    by_device: HashMap<&'report str, Vec<&'report MountIntent>>,
+    by_device: BTreeMap<&'report str, Vec<&'report MountIntent>>,
 }
 
 impl<'report> Intents<'report> {
     pub(super) fn new(consumers: &'report Consumers) -> Self {
-        let mut by_device: HashMap<_, Vec<&MountIntent>> = HashMap::new();
-        for intent in consumers.mount_intents.iter().flatten() {
-            by_device.entry(trimmed(&intent.device)).or_default().push(intent);
-        }
-        Self { by_device }
+        let intents = consumers.mount_intents.iter().flatten();
+        Self { by_device: grouped(intents.map(|intent| (trimmed(&intent.device), intent))) }
     }
 
     /// Returns the requested transport of a mount. A file with a mount point has to name the

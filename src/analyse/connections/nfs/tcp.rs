@@ -5,9 +5,7 @@ use std::net::SocketAddr;
 use super::super::builder::count;
 use super::super::shell::quoted;
 use super::{Client, MOUNTS, RDMA_PORT, STATISTICS, TCP_PORT, intents, server};
-use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, NfsMount, Strength, TcpSocket, Transport,
-};
+use crate::model::{Connection, ConnectionVerdict, NfsMount, Strength, TcpSocket, Transport};
 
 impl<'index> Client<'index> {
     pub(super) fn over_tcp(&self, mount: &NfsMount, connection: Connection) -> Connection {
@@ -17,45 +15,41 @@ impl<'index> Client<'index> {
         let counted = u32::try_from(mount.transports.len()).ok().filter(|count| *count > 0);
         let mut connection = connection
             .over_tcp(&sockets, false)
-            .counted(Some(0), counted.or(count(&sockets)))
-            .is(used, ConnectionState::Up, ConnectionVerdict::Tcp)
-            .seen(MOUNTS, format!("proto={proto}"), Strength::Direct);
+            .counted(Some(0), counted.or(Some(count(&sockets))))
+            .works(used, ConnectionVerdict::Tcp)
+            .observed(MOUNTS, format!("proto={proto}"));
         if let Some(first) = connection.tcp.first() {
             connection.peer.port = first.remote.port;
         }
         let intent = self.intents.of(mount);
         if let Some((wanted, intent)) = intent {
-            let connection = connection.requests(wanted, &intent.source).seen(
-                &intent.source,
-                &intent.options,
-                Strength::Config,
-            );
+            let connection = connection
+                .requests(wanted, &intent.source)
+                .configured(&intent.source, &intent.options);
             return if wanted == Transport::Rdma {
                 confirmed(connection, mount)
             } else {
                 let verdict = ConnectionVerdict::TcpConfigured;
-                connection.is(used, ConnectionState::Up, verdict)
+                connection.works(used, verdict)
             };
         }
         if mount.port == Some(RDMA_PORT) && used == Transport::Tcp {
             let ports = self.tcp_ports(mount, &sockets);
             let option = format!("port={RDMA_PORT}");
             let asked = |connection: Connection| {
-                connection.requests(Transport::Rdma, format!("option {option}")).seen(
-                    MOUNTS,
-                    &option,
-                    Strength::Config,
-                )
+                connection
+                    .requests(Transport::Rdma, format!("option {option}"))
+                    .configured(MOUNTS, &option)
             };
             if ports.is_empty() {
                 let unread = self.index.unread("consumers/sockets");
                 return asked(connection)
-                    .is(used, ConnectionState::Up, ConnectionVerdict::Suspected)
+                    .works(used, ConnectionVerdict::Suspected)
                     .because(
                         "nfs.rdma_port",
                         "port 20049 is that of NFS over RDMA, but the mount uses TCP",
-                        Some(remount(mount)),
                     )
+                    .fix(remount(mount))
                     .lacks(unread.unwrap_or_else(|| "the TCP socket of the mount".into()));
             }
             // A socket or transport to the RDMA port proves a server, or a tunnel, that speaks
@@ -70,10 +64,6 @@ impl<'index> Client<'index> {
     /// Judges TCP without a requested transport: looks for evidence that RDMA is available.
     fn offered(&self, mount: &NfsMount, used: Transport, connection: Connection) -> Connection {
         let unread = intents::SOURCES.iter().find_map(|key| self.index.unread(key));
-        let lacking = |connection: Connection| match &unread {
-            Some(unread) => connection.lacks(unread),
-            None => connection,
-        };
         let elsewhere = mount.address.and_then(|address| self.over_rdma.get(&address));
         let offers = mount.address.and_then(|address| self.fleet.nfs_over_rdma(address));
         let (text, source) = match (elsewhere, offers) {
@@ -86,22 +76,23 @@ impl<'index> Client<'index> {
                 format!("{host}: /proc/fs/nfsd/portlist"),
             ),
             (None, None) if unread.is_some() => {
-                let verdict = ConnectionVerdict::Unknown;
-                return lacking(connection.is(used, ConnectionState::Up, verdict));
+                return connection.works(used, ConnectionVerdict::Unknown).lacks_all(unread);
             }
             (None, None) => return connection,
         };
-        lacking(connection)
-            .is(used, ConnectionState::Up, ConnectionVerdict::RdmaAvailable)
-            .because("nfs.rdma_available", &text, Some(remount(mount)))
+        connection
+            .lacks_all(unread)
+            .works(used, ConnectionVerdict::RdmaAvailable)
+            .because("nfs.rdma_available", &text)
+            .fix(remount(mount))
             .seen(source, text, Strength::Correlated)
     }
 
     /// Returns the sockets of a mount. A mount with the RDMA port may have reused the NFS client
     /// of an earlier mount, and with it a socket to the TCP port.
     fn sockets(&self, mount: &NfsMount) -> Vec<&'index TcpSocket> {
-        let Some(address) = mount.address else { return Vec::new() };
-        let to = |port| self.index.sockets_to(SocketAddr::new(address, port), None);
+        let end = |port| Some(SocketAddr::new(mount.address?, port));
+        let to = |port| self.index.sockets_to(end(port), None);
         let sockets = to(mount.port.unwrap_or(TCP_PORT));
         if sockets.is_empty() && mount.port == Some(RDMA_PORT) { to(TCP_PORT) } else { sockets }
     }
@@ -120,21 +111,24 @@ fn confirmed(connection: Connection, mount: &NfsMount) -> Connection {
     let shares =
         mount.version.as_deref().is_some_and(|version| version > "4.0" && version.starts_with('4'));
     let text = if shares {
-        "proto=rdma was requested, but the kernel reused the NFS client of an earlier mount, which uses TCP"
+        "proto=rdma was requested, but the kernel reused the NFS client of an \
+         earlier mount, which uses TCP"
     } else {
         "proto=rdma was requested, but the mount uses TCP"
     };
     let code = if shares { "nfs.client_reused" } else { "nfs.tcp_instead" };
     connection
-        .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::FallbackConfirmed)
-        .because(code, text, Some(remount(mount)))
+        .works(Transport::Tcp, ConnectionVerdict::FallbackConfirmed)
+        .because(code, text)
+        .fix(remount(mount))
 }
 
 fn remount(mount: &NfsMount) -> String {
     let version = mount.version.as_deref().unwrap_or("4.2");
     let options = format!("vers={version},proto=rdma,port={RDMA_PORT}");
     format!(
-        "list the mounts (nfsstat -m); when they are idle, unmount all TCP mounts of {}, then: mount -o {} {} {}",
+        "list the mounts (nfsstat -m); when they are idle, unmount all TCP mounts \
+         of {}, then: mount -o {} {} {}",
         server(&mount.device).unwrap_or(&mount.device),
         quoted(&options),
         quoted(&mount.device),
