@@ -1,4 +1,5 @@
-//! Duplicate addresses (GIDs), GUIDs and LIDs of two hosts, and hosts with two names.
+//! Duplicate addresses (GIDs and MAC addresses), GUIDs and LIDs of two hosts, and hosts with two
+//! names.
 //!
 //! A packet to a duplicate address arrives at either host, so verdicts on its pairs accuse cables
 //! and switches. `ping::matrix` does not use duplicate GIDs. Link-local GIDs of RoCE are not
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::verdict::plain_or;
 use crate::model::ping::{Warning, WarningCode};
-use crate::model::{GidValue, HostReport, Protocol};
+use crate::model::{GidValue, HostReport, NetdevKind, Protocol};
 use crate::names;
 
 /// Maximum number of warnings of one kind; the last one has the number of the others.
@@ -21,6 +22,8 @@ pub struct Duplicates {
     gids: BTreeSet<GidValue>,
     /// Hosts with one of these GIDs.
     hosts: BTreeSet<usize>,
+    /// Network interfaces whose MAC address another host has too.
+    macs: BTreeSet<Place>,
     /// For each host the index of the first host on the same machine; usually its own index.
     machines: Vec<usize>,
     /// Findings to report.
@@ -43,19 +46,24 @@ impl Duplicates {
             .filter(|(at, _)| own(at))
             .collect();
         let addresses = shared(hosts.iter().flat_map(|(at, report)| gids(*at, report)));
+        let macs = shared(hosts.iter().flat_map(|(at, report)| macs(*at, report)));
         let nodes = shared(hosts.iter().flat_map(|(at, report)| guids(*at, report)));
         let lids = shared(hosts.iter().flat_map(|(at, report)| lids(*at, report)));
         let mut warnings = twins(names, &machines);
         warnings.extend(limited(
             addresses.iter().map(|(gid, places)| duplicate_gid(names, *gid, places)),
         ));
+        warnings
+            .extend(limited(macs.iter().map(|(mac, places)| duplicate_mac(names, mac, places))));
         warnings.extend(limited(
             nodes.iter().map(|(guid, places)| duplicate_guid(names, guid, places)),
         ));
         warnings
             .extend(limited(lids.iter().map(|(lid, places)| duplicate_lid(names, lid, places))));
         let hosts = addresses.values().flatten().map(|place| place.0).collect();
-        Self { gids: addresses.into_keys().collect(), hosts, machines, warnings }
+        let (gids, macs) =
+            (addresses.into_keys().collect(), macs.into_values().flatten().collect());
+        Self { gids, hosts, macs, machines, warnings }
     }
 
     /// Returns the GIDs that more than one host has.
@@ -68,6 +76,12 @@ impl Duplicates {
     #[must_use]
     pub fn has_shared_address(&self, host: usize) -> bool {
         self.hosts.contains(&host)
+    }
+
+    /// True if another host has the MAC address of this network interface too.
+    #[must_use]
+    pub fn has_shared_mac(&self, host: usize, netdev: &str) -> bool {
+        self.macs.contains(&(host, netdev.to_owned()))
     }
 
     /// True if two host names belong to one machine.
@@ -127,6 +141,23 @@ fn gids(host: usize, report: &HostReport) -> impl Iterator<Item = (GidValue, Pla
                 netdev.cloned().unwrap_or_else(|| format!("{}/{}", device.name, port.number));
             (gid.value, (host, place))
         })
+    })
+}
+
+/// Returns the MAC addresses of the Ethernet interfaces of ports and GIDs.
+fn macs(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Place)> {
+    let ports = report.devices.iter().flat_map(|device| &device.ports);
+    let names: BTreeSet<&str> = ports
+        .flat_map(|port| {
+            let of_gids = port.gids.iter().flatten().map(|gid| gid.netdev.as_deref());
+            of_gids.chain([port.netdev.as_deref()]).flatten()
+        })
+        .collect();
+    let netdevs = names.into_iter().filter_map(|name| report.netdev(name));
+    let is_real = |mac: &String| mac.bytes().any(|byte| !matches!(byte, b'0' | b':'));
+    netdevs.filter(|netdev| netdev.kind == Some(NetdevKind::Ethernet)).filter_map(move |netdev| {
+        let mac = netdev.address.clone().filter(is_real)?;
+        Some((mac, (host, netdev.name.clone())))
     })
 }
 
@@ -193,6 +224,21 @@ fn duplicate_gid(names: &[&str], gid: GidValue, places: &BTreeSet<Place>) -> War
         format!(
             "find out which host is to have the address, and remove it from the others; for example on \
              {host}: ip addr show dev {netdev} to {address}; ip addr del {address}/PREFIX dev {netdev}"
+        ),
+    )
+}
+
+fn duplicate_mac(names: &[&str], mac: &str, places: &BTreeSet<Place>) -> Warning {
+    let last =
+        places.last().map(|place| (plain_name(names, place.0), plain_or(&place.1, "NETDEV")));
+    let (host, netdev) = last.unwrap_or_default();
+    warning(
+        WarningCode::MacDuplicate,
+        places,
+        format!("the MAC address {mac} is that of {}", told(names, places)),
+        format!(
+            "give each network interface a MAC address of its own; for example on {host}: ip link set dev {netdev} \
+             address MAC; then flush the old entries on all hosts: ip neigh flush dev {netdev}"
         ),
     )
 }
