@@ -120,8 +120,9 @@ codes! {
          the connection. The host responds.",
         ["on {host}, find what ended the session: journalctl -u ssh -u sshd --since -1h"];
     PeerHung = "peer.hung",
-        "The host responds, but the processes of rdmactl on the host do not run.",
-        ["on {host}, look for stopped or swapped-out processes and soft lockups: ps -eo pid,stat,wchan:30,comm | awk \
+        "The host responds, but the processes of rdmactl on the host do not run: they are stopped or hang, or a busy host \
+         gives them no CPU time.",
+        ["on {host}, check the CPU load, then look for stopped or swapped-out processes and soft lockups: uptime; ps -eo pid,stat,wchan:30,comm | awk \
           '$2 ~ /^[DT]/'; dmesg"];
     Udp4791Blocked = "roce.udp4791_blocked",
         "TCP passes and RoCE does not: probably a firewall drops UDP port 4791. Applications fall back to TCP. For \
@@ -250,8 +251,9 @@ codes! {
         "A reply holds other bytes than were sent.",
         ["drain {source} and {target} until memory and PCIe are verified; on both: dmesg | grep -iE 'aer|edac|mce'"];
     DriverStuck = "driver.stuck",
-        "A work request or a system call never completes: driver or firmware.",
-        ["on {host}, find where it hangs, then update driver and firmware: dmesg; pgrep -a rdmactl; cat \
+        "A work request or a system call does not complete in time: driver or firmware, or a host without CPU time.",
+        ["on {host}, check the CPU load; if it is low, find where the call hangs, then update driver and firmware: \
+          uptime; dmesg; pgrep -a rdmactl; cat \
           /proc/PID/task/*/stack (as root)"];
     Agent = "agent.bug",
         "The two agents disagreed about a step.",
