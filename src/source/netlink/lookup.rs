@@ -66,7 +66,8 @@ pub enum Leaves {
 }
 
 /// Looks up the route of a TCP packet whose socket is not bound to an interface, such as the
-/// reply of a server. Returns `None` if the interface does not exist or the kernel does not reply.
+/// reply of a server. Returns `None` if the interface does not exist, or without a response of
+/// the kernel.
 #[must_use]
 pub fn leaves_through(netdev: &str, from: IpAddr, to: IpAddr, timeout: Duration) -> Option<Leaves> {
     let index = index_of(netdev)?;
