@@ -1,6 +1,7 @@
 //! Analysis: pure functions from `model` types to `model` types, without I/O and without a clock.
 //! The modules here judge what `collect` and `capture` read. Rendering belongs to other modules.
 
+pub mod between;
 pub mod congestion;
 pub mod connections;
 pub mod duplicates;
@@ -9,6 +10,7 @@ pub mod fabric;
 pub mod findings;
 mod greedy_cover;
 pub mod hidden_faults;
+pub mod link_fault;
 pub mod lossless;
 pub mod mtu;
 pub mod operations;

@@ -186,11 +186,38 @@ static FAULTS: &[Fault] = &[
     },
     Fault {
         verdicts: &["ip.prohibited", "rail.down", "l2.no_neighbour"],
-        warnings: &["tcp.blocked"],
+        warnings: &["tcp.local_error"],
         ..shell(
             "route-prohibited",
             "ip route add prohibit 10.10.1.128/25; ip route add prohibit 10.10.1.0/25",
             "ip route del prohibit 10.10.1.128/25; ip route del prohibit 10.10.1.0/25",
+        )
+    },
+    Fault {
+        warnings: &["tcp.local_error"],
+        ..shell(
+            "route-blackhole",
+            ". /etc/rdmalab.conf; ip route add blackhole 10.10.1.$((NUMBER % 4 + 1))",
+            ". /etc/rdmalab.conf; ip route del blackhole 10.10.1.$((NUMBER % 4 + 1)) 2>/dev/null; true",
+        )
+    },
+    Fault {
+        verdicts: &["rail.down", "path.asymmetric"],
+        ..shell(
+            "neighbour-wrong",
+            ". /etc/rdmalab.conf; ip neigh replace 10.10.1.$((NUMBER % 4 + 1)) lladdr 02:00:00:00:00:77 nud permanent \
+             dev eth1",
+            ". /etc/rdmalab.conf; ip neigh del 10.10.1.$((NUMBER % 4 + 1)) dev eth1 2>/dev/null; true",
+        )
+    },
+    Fault {
+        verdicts: &["roce.bridge"],
+        ..shell(
+            "bridge",
+            ". /etc/rdmalab.conf; ip link add br0 type bridge; ip link set br0 up; ip addr del 10.10.1.$NUMBER/24 dev eth1; \
+             ip link set eth1 master br0; ip addr add 10.10.1.$NUMBER/24 dev br0; sleep 2",
+            ". /etc/rdmalab.conf; ip link set eth1 nomaster; ip link del br0 2>/dev/null && ip addr add \
+             10.10.1.$NUMBER/24 dev eth1; true",
         )
     },
     Fault {

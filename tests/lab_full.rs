@@ -73,6 +73,92 @@ fn a_node_that_drops_tcp_beside_rdma_is_named() {
 }
 
 #[test]
+fn a_route_that_takes_the_replies_of_tcp_is_no_firewall() {
+    let lab = roce();
+    let told = |node: &str, start: &str, stop: &str| {
+        lab.on(node, start);
+        let matrix = lab.ping(&["--matrix", "n[1-3]"], &["n1", "n2", "n3"]);
+        lab.on(node, stop);
+        matrix.assert_all_well(6);
+        assert_eq!(warnings(&matrix), [("tcp.local_error", &json!([1]))], "{matrix:?}");
+        let warning = &matrix.0.json["warnings"][0];
+        let hint = warning["hint"].as_str().expect("a hint");
+        assert!(hint.contains("on n2, find the route or rule: ip route get 10.10.1."), "{hint}");
+        warning["detail"].as_str().expect("a sentence").to_owned()
+    };
+    let route = |kind: &str| {
+        let act = |act: &str| format!("ip route {act} {kind} 10.10.1.1");
+        told("n2", &act("add"), &act("del"))
+    };
+    for (kind, errno) in
+        [("blackhole", "EINVAL"), ("prohibit", "EACCES"), ("unreachable", "EHOSTUNREACH")]
+    {
+        let detail = route(kind);
+        assert!(detail.contains(errno) && detail.contains(kind), "{detail}");
+    }
+    for rule in ["from 10.10.1.2 to 10.10.1.1 prohibit", "to 10.10.1.1 ipproto tcp prohibit"] {
+        let act = |act: &str| format!("ip rule {act} {rule}");
+        let detail = told("n2", &act("add"), &act("del"));
+        assert!(detail.contains("EACCES"), "{detail}");
+    }
+    let detail = told(
+        "n2",
+        "ip addr del 10.10.1.2/24 dev eth1; ip addr add 10.10.1.2/32 dev eth1",
+        "ip addr del 10.10.1.2/32 dev eth1; ip addr add 10.10.1.2/24 dev eth1",
+    );
+    assert!(detail.contains("leave through another network interface"), "{detail}");
+}
+
+#[test]
+fn a_host_without_a_free_port_is_no_firewall() {
+    let lab = roce();
+    lab.on("n2", "sysctl -w net.ipv4.ip_local_port_range='60000 60000'");
+    let taken = "python3 -c 'import socket, time; s = socket.socket(); s.bind((\"0.0.0.0\", 60000)); s.listen(); time.sleep(60)'";
+    lab.on("n2", &format!("{taken} >/dev/null 2>&1 </dev/null & sleep 1"));
+    let matrix = lab.ping(&["--matrix", "n[1-3]"], &["n1", "n2", "n3"]);
+    lab.on("n2", "sysctl -w net.ipv4.ip_local_port_range='32768 60999'; pkill -f time.sleep");
+    matrix.assert_all_well(6);
+    assert_eq!(warnings(&matrix), [("tcp.local_error", &json!([1]))], "{matrix:?}");
+    let detail = matrix.0.json["warnings"][0]["detail"].as_str().expect("a sentence");
+    assert!(detail.contains("no local port is free"), "{detail}");
+}
+
+#[test]
+fn a_wrong_neighbour_entry_of_one_pair_is_no_broken_link() {
+    let lab = roce();
+    lab.on("n1", "ip neigh replace 10.10.1.2 lladdr 02:00:00:00:00:77 nud permanent dev eth1");
+    let matrix = lab.ping(&["--matrix", "n[1-3]"], &["n1", "n2", "n3"]);
+    lab.on("n1", "ip neigh del 10.10.1.2 dev eth1");
+    assert_eq!(findings(&matrix), [("rail.down", &Value::Null)], "{matrix:?}");
+    let finding = &matrix.0.json["findings"][0];
+    let hint = finding["hint"].as_str().expect("a hint");
+    assert!(hint.contains("on n1: ip neigh show 10.10.1.2; ip route get 10.10.1.2"), "{hint}");
+    assert!(!hint.contains("ethtool"), "{hint}");
+}
+
+#[test]
+fn a_bridge_and_a_mac_address_of_two_hosts_are_no_firewall() {
+    let lab = roce();
+    let three = ["n1", "n2", "n3"];
+    lab.on(
+        "n2",
+        "ip link add br0 type bridge; ip link set br0 up; ip addr del 10.10.1.2/24 dev eth1; ip link set eth1 master br0; \
+         ip addr add 10.10.1.2/24 dev br0; sleep 2",
+    );
+    let matrix = lab.ping(&["--matrix", "n[1-3]"], &three);
+    lab.on("n2", "ip link set eth1 nomaster; ip link del br0; ip addr add 10.10.1.2/24 dev eth1");
+    matrix.assert_only("n2", &["roce.bridge"], ANY_STAGE);
+    let mac = lab.on("n1", "cat /sys/class/net/eth1/address");
+    let own = lab.on("n2", "cat /sys/class/net/eth1/address");
+    lab.on("n2", &format!("ip link set eth1 address {}", mac.trim()));
+    let matrix = lab.ping(&["--matrix", "n[1-3]"], &three);
+    lab.on("n2", &format!("ip link set eth1 address {}", own.trim()));
+    assert!(warnings(&matrix).contains(&("mac.duplicate", &json!([0, 1]))), "{matrix:?}");
+    assert!(!codes(&matrix).contains(&"roce.udp4791_blocked"), "{matrix:?}");
+    assert!(codes(&matrix).contains(&"l2.mac_duplicate"), "{matrix:?}");
+}
+
+#[test]
 fn a_full_queue_is_no_firewall() {
     let lab = roce();
     lab.on("n2", "tc qdisc add dev eth1 root tbf rate 1mbit burst 10k limit 30k");

@@ -1,4 +1,5 @@
-//! Duplicate addresses (GIDs), GUIDs and LIDs of two hosts, and hosts with two names.
+//! Duplicate addresses (GIDs and MAC addresses), GUIDs and LIDs of two hosts, and hosts with two
+//! names.
 //!
 //! A packet to a duplicate address arrives at either host, so verdicts on its pairs accuse cables
 //! and switches. `ping::matrix` does not use duplicate GIDs. Link-local GIDs of RoCE are not
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::grouped;
 use super::verdict::plain_or;
 use crate::model::ping::{Warning, WarningCode};
-use crate::model::{Device, GidValue, HostReport, Port, Protocol};
+use crate::model::{Device, GidValue, HostReport, NetdevKind, Port, Protocol};
 use crate::names;
 
 /// Maximum number of warnings of one kind; the last one has the number of the others.
@@ -22,6 +23,8 @@ pub struct Duplicates {
     gids: BTreeSet<GidValue>,
     /// Hosts with one of these GIDs.
     hosts: BTreeSet<usize>,
+    /// Network interfaces whose MAC address another host has too.
+    macs: BTreeSet<Place>,
     /// For each host the index of the first host on the same machine; usually its own index.
     machines: Vec<usize>,
     /// Findings to report.
@@ -40,18 +43,23 @@ impl Duplicates {
         let hosts = inventories.iter().enumerate().filter(|(at, _)| own(at));
         let hosts = hosts.filter_map(|(at, report)| Some((at, (*report)?)));
         let addresses = shared(hosts.clone().flat_map(|(at, report)| gids(at, report)));
+        let macs = shared(hosts.clone().flat_map(|(at, report)| macs(at, report)));
         let nodes = shared(hosts.clone().flat_map(|(at, report)| guids(at, report)));
         let lids = shared(hosts.flat_map(|(at, report)| lids(at, report)));
         let addresses_warned =
             addresses.iter().map(|(gid, places)| duplicate_gid(names, *gid, places));
+        let macs_warned = macs.iter().map(|(mac, places)| duplicate_mac(names, mac, places));
         let nodes_warned = nodes.iter().map(|(guid, places)| duplicate_guid(names, guid, places));
         let subnets_warned = lids.iter().map(|(lid, places)| duplicate_lid(names, lid, places));
         let mut warnings = twins(names, &machines);
         warnings.extend(limited(addresses_warned));
+        warnings.extend(limited(macs_warned));
         warnings.extend(limited(nodes_warned));
         warnings.extend(limited(subnets_warned));
         let hosts = addresses.values().flatten().map(|place| place.0).collect();
-        Self { gids: addresses.into_keys().collect(), hosts, machines, warnings }
+        let (gids, macs) =
+            (addresses.into_keys().collect(), macs.into_values().flatten().collect());
+        Self { gids, hosts, macs, machines, warnings }
     }
 
     /// Returns the GIDs that more than one host has.
@@ -64,6 +72,12 @@ impl Duplicates {
     #[must_use]
     pub fn has_shared_address(&self, host: usize) -> bool {
         self.hosts.contains(&host)
+    }
+
+    /// True if another host has the MAC address of this network interface too.
+    #[must_use]
+    pub fn has_shared_mac(&self, host: usize, netdev: &str) -> bool {
+        self.macs.contains(&(host, netdev.to_owned()))
     }
 
     /// True if two host names belong to one machine.
@@ -125,6 +139,23 @@ fn gids(host: usize, report: &HostReport) -> impl Iterator<Item = (GidValue, Pla
     })
 }
 
+/// Returns the MAC addresses of the Ethernet interfaces of ports and GIDs.
+fn macs(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Place)> {
+    let ports = report.devices.iter().flat_map(|device| &device.ports);
+    let names: BTreeSet<&str> = ports
+        .flat_map(|port| {
+            let of_gids = port.gids.iter().flatten().map(|gid| gid.netdev.as_deref());
+            of_gids.chain([port.netdev.as_deref()]).flatten()
+        })
+        .collect();
+    let netdevs = names.into_iter().filter_map(|name| report.netdev(name));
+    let is_real = |mac: &String| mac.bytes().any(|byte| !matches!(byte, b'0' | b':'));
+    netdevs.filter(|netdev| netdev.kind == Some(NetdevKind::Ethernet)).filter_map(move |netdev| {
+        let mac = netdev.address.clone().filter(is_real)?;
+        Some((mac, (host, netdev.name.clone())))
+    })
+}
+
 fn guids(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Place)> {
     let known = report.devices.iter().filter_map(|device| Some((device, device.node_guid?)));
     known.map(move |(device, guid)| (guid.to_string(), (host, device.name.clone())))
@@ -176,6 +207,21 @@ fn duplicate_gid(names: &[&str], gid: GidValue, places: &BTreeSet<Place>) -> War
         format!(
             "find out which host is to have the address, and remove it from the others; for example on \
              {host}: ip addr show dev {netdev} to {address}; ip addr del {address}/PREFIX dev {netdev}"
+        ),
+    )
+}
+
+fn duplicate_mac(names: &[&str], mac: &str, places: &BTreeSet<Place>) -> Warning {
+    let last =
+        places.last().map(|place| (plain_name(names, place.0), plain_or(&place.1, "NETDEV")));
+    let (host, netdev) = last.unwrap_or_default();
+    warning(
+        WarningCode::MacDuplicate,
+        places,
+        format!("the MAC address {mac} is that of {}", told(names, places)),
+        format!(
+            "give each network interface a MAC address of its own; for example on {host}: ip link set dev {netdev} \
+             address MAC; then flush the old entries on all hosts: ip neigh flush dev {netdev}"
         ),
     )
 }

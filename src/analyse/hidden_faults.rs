@@ -3,12 +3,12 @@
 //!
 //! Only pairs whose messages all passed are compared. `ping::matrix` calls this module.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::duplicates::Duplicates;
 use super::greedy_cover::GreedyCover;
-use super::verdict::{plain_or, plain_set};
-use crate::model::ping::{Code, Packets, Pair, PairTransport, RoutePort, Warning, WarningCode};
+use super::verdict::{Ends, plain_or, plain_set};
+use crate::model::ping::{Code, Packets, Pair, RoutePort, Side, TcpFailure, Warning, WarningCode};
 use crate::names;
 
 /// Maximum number of names in a warning.
@@ -24,6 +24,7 @@ pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warn
         warnings.iter().flat_map(|warning| warning.hosts.iter().copied()).collect();
     let is_unclear = |host| duplicates.has_shared_address(host) || lossy_hosts.contains(&host);
     warnings.extend(tcp_blocked(names, pairs, is_unclear));
+    warnings.extend(tcp_local_errors(names, pairs));
     warnings
 }
 
@@ -62,7 +63,7 @@ fn lossy(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
 }
 
 fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
-    match place {
+    let mut warning = match place {
         Place::Host(host, pairs) => {
             let (sent, received) = (lost(*host, pairs, true), lost(*host, pairs, false));
             let name = names.get(*host).copied().unwrap_or("?");
@@ -96,7 +97,14 @@ fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
             );
             Warning::new(WarningCode::Lossy, hosts, detail, hint)
         }
+    };
+    let (Place::Host(_, pairs) | Place::Pairs(pairs)) = place;
+    let without_tcp = pairs.iter().filter(|pair| is_tcp_silent(pair)).count();
+    if without_tcp > 0 {
+        let more = format!("; TCP connections of {without_tcp} pairs got no reply");
+        warning.detail.push_str(&more);
     }
+    warning
 }
 
 /// Returns the number of lost packets and of all packets that a host sent, or that were sent to
@@ -124,34 +132,122 @@ fn packets((part, of): (u64, u64)) -> String {
     if of == 0 { format!("{part} packets") } else { format!("{part} of {of} packets") }
 }
 
-fn tcp_blocked(names: &[&str], pairs: &[Pair], is_unclear: impl Fn(usize) -> bool) -> Vec<Warning> {
-    let is_blocked = |pair: &Pair| {
-        pair.measured.transport == Some(PairTransport::RdmaOnly)
-            && !is_unclear(pair.source)
-            && !is_unclear(pair.target)
+/// Returns the warnings of hosts whose own kernel stops TCP: one for each host and errno.
+fn tcp_local_errors(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
+    let mut by_errno: BTreeMap<(usize, Option<&str>), Vec<&Pair>> = BTreeMap::new();
+    for pair in pairs.iter().filter(|pair| pair.verdict.code == Code::Ok) {
+        let Some(TcpFailure { side, error, .. }) = &pair.measured.tcp_failure else { continue };
+        let host = match side {
+            Side::Source => pair.source,
+            Side::Target => pair.target,
+            Side::Path => continue,
+        };
+        by_errno.entry((host, error.as_deref())).or_default().push(pair);
+    }
+    let warning = |((host, errno), pairs): ((usize, Option<&str>), Vec<&Pair>)| {
+        tcp_local_error(names, host, errno, &pairs)
     };
+    by_errno.into_iter().map(warning).collect()
+}
+
+fn tcp_local_error(names: &[&str], host: usize, errno: Option<&str>, pairs: &[&Pair]) -> Warning {
+    const ROUTE: &str = "on {host}, find the route or rule: ip route get {address} from {own_address}; ip rule; ip \
+                         route show table all | grep -E 'blackhole|prohibit|unreachable'";
+    const PORTS: &str = "on {host}, compare the ports in use with the range, and check the address: ss -s; sysctl \
+                         net.ipv4.ip_local_port_range; ip addr show to {own_address}";
+    const LIMITS: &str =
+        "on {host}, show the limits and the kernel log: ulimit -a; dmesg | tail -50";
+    let (cause, hint) = match errno {
+        None => ("its TCP packets leave through another network interface", ROUTE),
+        Some("EACCES") => ("likely a route or rule of type prohibit covers the peer", ROUTE),
+        Some("EINVAL") => ("likely a route or rule of type blackhole covers the peer", ROUTE),
+        Some("EHOSTUNREACH") => {
+            ("likely a route or rule of type unreachable covers the peer", ROUTE)
+        }
+        Some("ENETUNREACH") => ("likely no route leads to the peer", ROUTE),
+        Some("EADDRINUSE") => ("no local port is free", PORTS),
+        Some("EADDRNOTAVAIL") => ("no local port is free, or the host lost the address", PORTS),
+        Some(_) => ("the kernel refuses the call", LIMITS),
+    };
+    let name = names.get(host).copied().unwrap_or("?");
+    let error = errno.map_or_else(String::new, |errno| format!(" with {errno}"));
+    let detail = format!(
+        "TCP between {} fails on {name}{error}: {cause}; RDMA passes",
+        listed(names, pairs),
+    );
+    let hint = filled(names, Some(host), pairs, hint);
+    Warning::new(WarningCode::TcpLocalError, [host], detail, hint)
+}
+
+fn tcp_blocked(names: &[&str], pairs: &[Pair], is_unclear: impl Fn(usize) -> bool) -> Vec<Warning> {
+    let is_blocked =
+        |pair: &Pair| is_tcp_silent(pair) && !is_unclear(pair.source) && !is_unclear(pair.target);
     places(pairs, is_blocked).into_iter().map(|place| tcp_blocked_at(names, &place)).collect()
 }
 
+/// True if TCP packets were sent, and no connection came of them.
+fn is_tcp_silent(pair: &Pair) -> bool {
+    pair.measured.tcp_failure.as_ref().is_some_and(|failure| failure.side == Side::Path)
+}
+
 fn tcp_blocked_at(names: &[&str], place: &Place<'_>) -> Warning {
-    let (hosts, between) = match place {
-        Place::Host(host, pairs) => {
-            let name = names.get(*host).copied().unwrap_or("?");
-            let others = hosts(pairs).len() - 1;
-            (BTreeSet::from([*host]), format!("between {name} and {others} other hosts"))
+    const REJECTED: &str = "on {host}, find the rule that rejects TCP on {netdev}: nft list ruleset; iptables -S; \
+                            ip6tables -S";
+    const NO_REPLY: &str = "on {host}, check that replies leave through {netdev}: ip route get {address} from \
+                            {own_address}; ip rule; if they do, find the rule that drops TCP: nft list ruleset; \
+                            iptables -S; ip6tables -S; tc filter show dev {netdev} ingress; tc filter show dev \
+                            {netdev} egress";
+    let (host, pairs) = match place {
+        Place::Host(host, pairs) => (Some(*host), pairs),
+        Place::Pairs(pairs) => (None, pairs),
+    };
+    let between = match host {
+        Some(host) => {
+            let name = names.get(host).copied().unwrap_or("?");
+            let direction = if pairs.iter().all(|pair| pair.target == host) {
+                format!("to {name} from")
+            } else if pairs.iter().all(|pair| pair.source == host) {
+                format!("from {name} to")
+            } else {
+                format!("between {name} and")
+            };
+            format!("{direction} {} other hosts", hosts(pairs).len() - 1)
         }
-        Place::Pairs(pairs) => (hosts(pairs), format!("between {}", listed(names, pairs))),
+        None => format!("between {}", listed(names, pairs)),
+    };
+    let is_rejected = |pair: &&Pair| {
+        pair.measured.tcp_failure.as_ref().is_some_and(|failure| failure.error.is_some())
+    };
+    let (cause, hint) = if pairs.iter().all(is_rejected) {
+        ("connections are rejected, likely by a packet filter", REJECTED)
+    } else {
+        (
+            "connections get no reply: a packet filter drops TCP, or a route sends the replies elsewhere",
+            NO_REPLY,
+        )
     };
     let detail = format!(
-        "{between}, RDMA passes and TCP on the same network interface does not: programs that connect by TCP first \
-         fail, and nothing can fall back to TCP"
+        "{between}, RDMA passes and TCP on the same network interface does not; {cause}; programs that connect by \
+         TCP first fail, and nothing can fall back to TCP"
     );
-    let hint = format!(
-        "on {}, allow TCP on the RDMA network interface, or accept this on purpose; list the rules: nft list \
-         ruleset; iptables -L; ip6tables -L",
-        plain_set(names, &hosts)
-    );
+    let hint = filled(names, host, pairs, hint);
+    let hosts = host.map_or_else(|| hosts(pairs), |host| BTreeSet::from([host]));
     Warning::new(WarningCode::TcpBlocked, hosts, detail, hint)
+}
+
+/// Fills a fix with the names of one of the pairs; `{host}` is the host, or else the target of
+/// the pair. Prefers a pair whose target is the host, because its replies may be lost.
+fn filled(names: &[&str], host: Option<usize>, pairs: &[&Pair], fix: &str) -> String {
+    let example = pairs.iter().max_by_key(|pair| host == Some(pair.target));
+    example.map_or_else(String::new, |pair| {
+        let name = |at: usize| names.get(at).copied().unwrap_or_default();
+        let ends = Ends {
+            source: name(pair.source),
+            target: name(pair.target),
+            route: pair.route.as_ref(),
+        };
+        ends.fill(fix, if host == Some(pair.source) { Side::Source } else { Side::Target })
+    })
 }
 
 fn port<'a>(host: usize, pairs: &[&'a Pair]) -> Option<&'a RoutePort> {
@@ -179,7 +275,7 @@ fn listed(names: &[&str], pairs: &[&Pair]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ping::{Measured, Side, Verdict};
+    use crate::model::ping::{Measured, Verdict};
 
     const NAMES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 
@@ -259,13 +355,21 @@ mod tests {
         assert!(one[0].detail.starts_with("packets between n1 and n3 were lost"), "{one:?}");
     }
 
+    /// Returns the measurements of a pair without TCP, or with it.
+    fn tcp(failure: Option<(Side, Option<&str>)>) -> Measured {
+        let failure = failure.map(|(side, error)| TcpFailure {
+            side,
+            error: error.map(str::to_owned),
+            detail: "seen".into(),
+        });
+        Measured { tcp_failure: failure, ..Measured::default() }
+    }
+
+    const NO_REPLY: Option<(Side, Option<&str>)> = Some((Side::Path, None));
+
     #[test]
     fn pairs_without_tcp_are_told() {
-        let transport = |is_blocked| Measured {
-            transport: Some(if is_blocked { PairTransport::RdmaOnly } else { PairTransport::Rdma }),
-            ..Measured::default()
-        };
-        let seen = found(&matrix(|a, b| transport(a == 2 || b == 2)));
+        let seen = found(&matrix(|a, b| tcp(NO_REPLY.filter(|_| a == 2 || b == 2))));
         let [one] = seen.as_slice() else { panic!("{seen:?}") };
         assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::TcpBlocked, &[2][..]));
         assert!(
@@ -273,8 +377,67 @@ mod tests {
             "{}",
             one.detail
         );
-        let all = found(&matrix(|_, _| transport(true)));
+        assert!(one.detail.contains("drops TCP, or a route sends the replies"), "{}", one.detail);
+        assert!(one.hint.starts_with("on n3, check that replies leave"), "{}", one.hint);
+        let all = found(&matrix(|_, _| tcp(NO_REPLY)));
         assert_eq!(all[0].hosts, [0, 1, 2, 3]);
-        assert_eq!(found(&matrix(|_, _| transport(false))), []);
+        assert_eq!(found(&matrix(|_, _| tcp(None))), []);
+    }
+
+    #[test]
+    fn a_rejected_connection_is_told_from_a_missing_reply() {
+        let rejected = Some((Side::Path, Some("ECONNREFUSED")));
+        let seen = found(&matrix(|_, b| tcp(rejected.filter(|_| b == 2))));
+        let [one] = seen.as_slice() else { panic!("{seen:?}") };
+        assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::TcpBlocked, &[2][..]));
+        assert!(one.detail.starts_with("to n3 from 3 other hosts"), "{}", one.detail);
+        assert!(one.detail.contains("connections are rejected"), "{}", one.detail);
+        let mixed = found(&matrix(|a, b| {
+            tcp(if a == 2 { NO_REPLY } else { rejected }.filter(|_| a == 2 || b == 2))
+        }));
+        assert!(mixed[0].detail.contains("get no reply"), "{mixed:?}");
+    }
+
+    #[test]
+    fn an_error_of_the_own_host_is_no_firewall() {
+        for (errno, words, command) in [
+            ("EINVAL", "type blackhole", "on n2, find the route or rule: ip route get ADDRESS"),
+            ("EACCES", "type prohibit", "ip rule"),
+            ("EHOSTUNREACH", "type unreachable", "ip rule"),
+            ("ENETUNREACH", "no route", "ip route show table all"),
+            ("EADDRINUSE", "no local port is free", "net.ipv4.ip_local_port_range"),
+            ("EADDRNOTAVAIL", "no local port is free", "ss -s"),
+            ("EMFILE", "the kernel refuses", "ulimit -a"),
+        ] {
+            let seen = found(&matrix(|a, b| {
+                tcp(Some((Side::Source, Some(errno))).filter(|_| (a, b) == (1, 3)))
+            }));
+            let [one] = seen.as_slice() else { panic!("{seen:?}") };
+            assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::TcpLocalError, &[1][..]));
+            assert!(one.detail.contains("n2 and n4") && one.detail.contains(words), "{one:?}");
+            assert!(one.hint.contains("on n2, ") && one.hint.contains(command), "{one:?}");
+        }
+        let elsewhere = Some((Side::Target, None));
+        let seen = found(&matrix(|_, b| tcp(elsewhere.filter(|_| b == 0))));
+        assert_eq!((seen.len(), seen[0].code), (1, WarningCode::TcpLocalError));
+        assert!(seen[0].detail.contains("fails on n1: its TCP packets leave through"), "{seen:?}");
+        let target = Some((Side::Target, Some("EADDRINUSE")));
+        let seen = found(&matrix(|_, b| tcp(target.filter(|_| b == 3))));
+        assert_eq!((seen.len(), seen[0].hosts.as_slice()), (1, &[3][..]), "one for each host");
+    }
+
+    #[test]
+    fn a_lossy_host_is_not_accused_of_blocking_tcp() {
+        let seen = found(&matrix(|a, b| {
+            let is_lossy = a == 1 || b == 1;
+            let lost = u64::from(is_lossy);
+            Measured {
+                tcp_failure: tcp(NO_REPLY.filter(|_| is_lossy)).tcp_failure,
+                ..losing(lost, 0, lost)
+            }
+        }));
+        let [one] = seen.as_slice() else { panic!("{seen:?}") };
+        assert_eq!(one.code, WarningCode::Lossy);
+        assert!(one.detail.ends_with("TCP connections of 6 pairs got no reply"), "{}", one.detail);
     }
 }

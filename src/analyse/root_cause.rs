@@ -59,6 +59,7 @@ impl<'a> TestedPair<'a> {
                 | Code::NoPort
                 | Code::GidIndex
                 | Code::NoSubnetManager
+                | Code::Bridge
         ) || self.drops_own();
         match self.verdict.side {
             Side::Source if is_direct => Some(self.source),

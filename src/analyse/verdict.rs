@@ -304,7 +304,11 @@ fn judge_connect(cause: &Cause, evidence: &Evidence) -> Code {
         Cause::Refused => Code::NoListener,
         Cause::Unsupported => Code::NoTransport,
         Cause::Library => Code::Library,
-        Cause::Timeout if matches!(evidence.tcp, Some(Ok(_))) => Code::NoAck,
+        Cause::Timeout
+            if evidence.tcp.as_ref().is_some_and(|tcp| tcp.as_ref().err().is_none_or(is_local)) =>
+        {
+            Code::NoAck
+        }
         Cause::Timeout => Code::RailDown,
         _ => Code::Agent,
     }
@@ -359,9 +363,16 @@ fn judge_silence(failure: &StepError, evidence: &Evidence) -> Option<Code> {
         Some(Ok(_)) if evidence.protocol == Protocol::Roce => Some(Code::Udp4791Blocked),
         // rxe of Linux 5.10 does not even complete the request if the local firewall drops its
         // packets.
-        Some(Err(_)) if failure.cause != Cause::NoCompletion => Some(Code::RailDown),
+        Some(Err(tcp)) if failure.cause != Cause::NoCompletion && !is_local(tcp) => {
+            Some(Code::RailDown)
+        }
         _ => None,
     }
+}
+
+/// True if TCP failed on a host itself, which says nothing about the rail.
+fn is_local(tcp: &StepError) -> bool {
+    matches!(tcp.cause, Cause::Errno(_) | Cause::NoRoute)
 }
 
 fn judge_full_mtu(cause: &Cause) -> Code {
@@ -489,6 +500,8 @@ mod tests {
         assert_eq!(judge(&pair).code, Code::Udp4791Blocked);
         pair.tcp = Some(Err(at(Stage::Tcp, Cause::Timeout)));
         assert_eq!(judge(&pair).code, Code::RailDown);
+        pair.tcp = Some(Err(at(Stage::Tcp, Cause::Errno("EADDRINUSE".into()))));
+        assert_eq!(judge(&pair).code, Code::NoAck, "no free port says nothing about the rail");
         pair.tcp = Some(Ok(trips()));
         pair.protocol = Protocol::Ib;
         assert_eq!(judge(&pair).code, Code::NoAck);

@@ -18,13 +18,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use code::{
-    Code, FIX_CGROUP, FIX_EFA, FIX_FIRMWARE, FIX_KILLED, FIX_OPEN_FILES, FIX_OWN_FIREWALL,
-    FIX_SET_UP, FIX_VLAN,
+    Code, FIX_BETWEEN, FIX_CGROUP, FIX_EFA, FIX_FIRMWARE, FIX_KILLED, FIX_OPEN_FILES,
+    FIX_OWN_FIREWALL, FIX_SET_UP, FIX_VLAN,
 };
 pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};
 pub use measured::{
-    Bandwidth, Datagrams, MadPings, Measured, Packets, PairTransport, Passage, Unreliable,
+    Bandwidth, Datagrams, MadPings, Measured, Packets, PairTransport, Passage, TcpFailure,
+    Unreliable,
 };
 pub use outlier::{Metric, Outlier, OutlierKind};
 pub use plan::{Coverage, LeafPairs, PlannedRun, Schedule};

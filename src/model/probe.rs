@@ -5,7 +5,7 @@
 //! steps: open both ends, exchange datagrams, connect both ends, serve on one end while the other
 //! end probes, stop the server, close both ends.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -141,6 +141,9 @@ pub struct Opening {
     pub proof: Option<[u64; 2]>,
     /// True if the target also reads TCP streams.
     pub tcp_stream: bool,
+    /// IP address of the port of the peer, to which the target sends its TCP replies.
+    #[serde(default)]
+    pub tcp_peer: Option<IpAddr>,
     /// Role of the end.
     pub role: Role,
 }
@@ -162,6 +165,10 @@ pub struct Opened {
     pub tcp_address: Option<SocketAddr>,
     /// Address of the TCP stream reader of the target.
     pub tcp_stream_address: Option<SocketAddr>,
+    /// Reason for which TCP to the target fails: the target has no TCP server, or a route of the
+    /// target leads its replies elsewhere. `None` if the target knows no reason.
+    #[serde(default)]
+    pub tcp_failure: Option<Box<StepError>>,
     /// Number of the datagram queue pair, or the reason why it is missing; `None` if no datagrams
     /// were requested.
     pub datagrams: Option<Result<u32, StepError>>,

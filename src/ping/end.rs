@@ -118,6 +118,7 @@ impl OpenEnd {
             cm_address,
             tcp_address: None,
             tcp_stream_address: None,
+            tcp_failure: None,
             datagrams: None,
         }
     }

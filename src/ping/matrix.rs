@@ -20,8 +20,10 @@ use super::pair;
 pub use super::pair::TestOptions;
 use super::plan::{Plan, Turn};
 use super::worker::START_TIMEOUT;
+use crate::analyse::between;
 use crate::analyse::duplicates::Duplicates;
 use crate::analyse::hidden_faults;
+use crate::analyse::link_fault::{self, End};
 use crate::analyse::mtu;
 use crate::analyse::root_cause::second_attempt;
 use crate::analyse::verdict::{self, Ends};
@@ -162,6 +164,7 @@ pub fn run(
             watch.pair_done(&results[at]);
         }
     }
+    between::correct(&names, &mut results);
     let outliers = retest::outliers(&rounds, plan, &results);
     let mut warnings = duplicates.warnings.clone();
     warnings.extend(hidden_faults::find(&names, &results, duplicates));
@@ -365,6 +368,9 @@ impl Rounds<'_> {
         let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
         let names = self.ends(source, target, Some(&route));
         let mut verdict = verdict::judge(&outcome.evidence, &names);
+        let end = |host: usize, port| End { host, inventory: self.members[host].inventory, port };
+        let at = [end(source, &route.source), end(target, &route.target)];
+        verdict = link_fault::explained(verdict, at, self.duplicates, &names);
         if verdict.code.may_be_pause() && clock::paused_since(began) {
             verdict = verdict::interrupted(&verdict);
         }

@@ -19,7 +19,7 @@ use crate::clock::Deadline;
 use crate::model::SOFT_ROCE;
 use crate::model::ping::{
     Bandwidth, Datagrams, EndEvidence, Evidence, GidMatch, Life, MadEvidence, MadPings, Measured,
-    Packets, PairTransport, Route, RoutePort, Test, Unreliable,
+    Packets, PairTransport, Route, RoutePort, Side, TcpFailure, Test, Unreliable,
 };
 use crate::model::probe::{
     Act, Cause, Connecting, Method, Opened, Opening, Purpose, Role, RoundTrips, Stage, Step,
@@ -143,6 +143,8 @@ struct PairResults {
     source: Option<StepError>,
     target: Option<StepError>,
     tcp: Option<Result<RoundTrips, StepError>>,
+    /// True if the target knows why TCP failed.
+    tcp_failed_at_target: bool,
     datagrams: Option<Datagrams>,
     passed: bool,
     rdma: Option<RoundTrips>,
@@ -183,7 +185,13 @@ impl PairRun<'_> {
         let life = |node: &dyn Node| if is_doubtful { node.life() } else { Life::Alive };
         let (target, source) = (life(self.target), life(self.source));
         let seen = self.results;
-        let tcp_passes = seen.tcp.as_ref().map(Result::is_ok);
+        let observer = if seen.tcp_failed_at_target { Side::Target } else { Side::Source };
+        let tcp_failure = seen.tcp.as_ref().and_then(|tcp| tcp.as_ref().err());
+        let tcp_failure = tcp_failure.map(|error| TcpFailure::of(error, observer));
+        let tcp_passes = match &tcp_failure {
+            Some(failure) => failure.is_of_path().then_some(false),
+            None => seen.tcp.as_ref().map(Result::is_ok),
+        };
         let (unreliable, unreliable_failure) = seen.unreliable.unzip();
         let (mad, mad_pings) = seen.mads.unzip();
         PairOutcome {
@@ -191,6 +199,7 @@ impl PairRun<'_> {
             port_mtus: seen.port_mtus,
             measured: Measured {
                 transport: PairTransport::of(seen.passed, tcp_passes),
+                tcp_failure,
                 datagrams: seen.datagrams,
                 bandwidth: seen.bandwidth,
                 tcp_bandwidth: seen.tcp_bandwidth,
@@ -259,7 +268,7 @@ impl PairRun<'_> {
 
     fn opening(&self, purpose: Purpose) -> (Act, Act) {
         let is_first = purpose == Purpose::Messages;
-        let act = |role, port: &RoutePort| {
+        let act = |role, port: &RoutePort, peer: &RoutePort| {
             Act::Open(Opening {
                 device: port.device.clone(),
                 port: port.port,
@@ -275,11 +284,13 @@ impl PairRun<'_> {
                 purpose,
                 qkey: (is_first && self.route.unreliable).then(|| self.test_options.qkey()),
                 proof: self.proof,
+                tcp_peer: choose::tcp_address(peer).map(|address| address.ip()),
                 tcp_stream: is_first && self.test_options.wants(Test::TcpBandwidth),
                 role,
             })
         };
-        (act(Role::Source, &self.route.source), act(Role::Target, &self.route.target))
+        let (source, target) = (&self.route.source, &self.route.target);
+        (act(Role::Source, source, target), act(Role::Target, target, source))
     }
 
     /// Returns the path MTU: the requested one, or the smaller MTU of both ports.

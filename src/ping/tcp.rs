@@ -1,11 +1,16 @@
 //! Measures TCP round trips for comparison, over the interface that the RDMA messages use. The
 //! target runs an echo server; the source connects to it.
+//!
+//! A failure has one of three causes. [`Cause::Errno`]: this host refused a call by itself, so no
+//! packet was sent. [`Cause::Refused`]: an answer from the network (RST or ICMP) ended the
+//! connection. [`Cause::Timeout`]: no reply.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::acceptor::{Acceptor, Proof, is_wait};
@@ -13,12 +18,17 @@ use super::address;
 use super::statistics::{Samples, WarmUp};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError, TcpProbing};
+use crate::source::{Leaves, leaves_through};
+use crate::sys::Errno;
 
 /// Size of one TCP message, in bytes: the size of the smallest RDMA message.
 const MESSAGE: usize = 64;
 
 /// Time limit for a connection. A lost first packet is sent again after one second.
 const CONNECT: Duration = Duration::from_millis(1_500);
+
+/// Time limit for a route lookup in the kernel.
+const LOOKUP: Duration = Duration::from_millis(500);
 
 /// Longest time of one echo.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -81,23 +91,71 @@ impl TcpSource {
 /// Measures round trips to the echo server of a peer ([`start_echo`]), over the interface that
 /// RDMA uses.
 pub(super) fn probe(from: &TcpSource, ask: &TcpProbing) -> Result<RoundTrips, StepError> {
-    measure(from, ask).map_err(|error| tcp_error(&error, ask.remote))
+    let stream = connect(from, ask.remote)?;
+    measure(stream, ask).map_err(|error| no_reply(&error, ask.remote))
 }
 
-pub(super) fn tcp_error(error: &io::Error, remote: SocketAddr) -> StepError {
-    let cause = match error.kind() {
-        io::ErrorKind::ConnectionRefused => Cause::Refused,
-        _ => Cause::Timeout,
+/// Returns the failure of an established connection.
+pub(super) fn no_reply(error: &io::Error, remote: SocketAddr) -> StepError {
+    failed(Cause::Timeout, remote, error)
+}
+
+/// Returns the failure of a server whose replies to a peer do not leave through the interface of
+/// the port; `None` if they do.
+///
+/// The kernel ignores routes for a socket that is bound to an interface, and for soft-RoCE
+/// (`ip_route_output_key_hash_rcu`, net/ipv4/route.c). A server is not bound.
+pub(super) fn replies(own: SocketAddr, peer: IpAddr, netdev: &str) -> Option<StepError> {
+    let (cause, why) = match leaves_through(netdev, own.ip(), peer, LOOKUP)? {
+        Leaves::Here => return None,
+        Leaves::Elsewhere => {
+            (Cause::NoRoute, format!("leave through an interface other than {netdev}"))
+        }
+        Leaves::Rejected(errno) => {
+            let name = errno.name();
+            (
+                Cause::Errno(name.as_ref().into()),
+                format!("are rejected by a route or routing rule ({name})"),
+            )
+        }
     };
-    let detail = format!("TCP to {remote}: {error}");
+    let detail = format!("TCP replies from {} to {peer} {why}", own.ip());
+    Some(StepError { detail, ..StepError::new(Stage::Tcp, cause) })
+}
+
+/// Returns the failure of a call that this host refused by itself.
+pub(super) fn local_error(error: &io::Error, address: SocketAddr) -> StepError {
+    let name = error.raw_os_error().map(|code| Errno::from_code(code).name().into_owned());
+    failed(name.map_or(Cause::Timeout, Cause::Errno), address, error)
+}
+
+fn failed(cause: Cause, remote: SocketAddr, why: &dyn std::fmt::Display) -> StepError {
+    let detail = format!("TCP to {remote}: {why}");
     StepError { detail, ..StepError::new(Stage::Tcp, cause) }
 }
 
 /// Connects to the peer, and verifies that it is the other end of the pair.
-pub(super) fn connect(from: &TcpSource, remote: SocketAddr) -> io::Result<TcpStream> {
-    let no_proof = || io::Error::new(io::ErrorKind::InvalidInput, "the pair has no numbers");
+pub(super) fn connect(from: &TcpSource, remote: SocketAddr) -> Result<TcpStream, StepError> {
+    let no_proof = || failed(Cause::Order, remote, &"the pair has no numbers");
     let proof = from.proof.ok_or_else(no_proof)?;
-    from.check(remote)?;
+    let no_route = |error| failed(Cause::NoRoute, remote, &error);
+    from.check(remote).map_err(no_route)?;
+    let socket = start(from, remote).map_err(|error| local_error(&error, remote))?;
+    let answer = await_answer(&socket).and_then(|()| socket.set_nonblocking(false));
+    answer.map_err(|error| match error.kind() {
+        io::ErrorKind::TimedOut => no_reply(&error, remote),
+        // An RST, or an ICMP error of a packet filter or a router.
+        _ => failed(Cause::Refused, remote, &error),
+    })?;
+    let stream = socket.into();
+    proof.connect(&stream).map_err(|error| no_reply(&error, remote))?;
+    Ok(stream)
+}
+
+/// Starts a connection. The kernel looks up the route and a local port here, and returns the
+/// errors of this host at once; see `tcp_v4_connect`
+/// (`net/ipv4/tcp_ipv4.c`).
+fn start(from: &TcpSource, remote: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(remote), Type::STREAM, Some(Protocol::TCP))?;
     if let Some(netdev) = &from.netdev {
         // Before Linux 5.7 only root may bind to an interface (net/core/sock.c). Then the address
@@ -107,14 +165,28 @@ pub(super) fn connect(from: &TcpSource, remote: SocketAddr) -> io::Result<TcpStr
     if let Some(address) = from.address.filter(|from| from.is_ipv4() == remote.is_ipv4()) {
         socket.bind(&SocketAddr::new(address.ip(), 0).into())?;
     }
-    socket.connect_timeout(&remote.into(), CONNECT)?;
-    let stream = socket.into();
-    proof.connect(&stream)?;
-    Ok(stream)
+    socket.set_nonblocking(true)?;
+    match socket.connect(&remote.into()) {
+        Err(error) if error.raw_os_error() != Some(Errno::IN_PROGRESS.code()) => Err(error),
+        _ => Ok(socket),
+    }
 }
 
-fn measure(from: &TcpSource, ask: &TcpProbing) -> io::Result<RoundTrips> {
-    let mut stream = connect(from, ask.remote)?;
+/// Waits for the end of a connection attempt.
+fn await_answer(socket: &Socket) -> io::Result<()> {
+    let deadline = Deadline::after(CONNECT);
+    loop {
+        let left = Timespec::try_from(deadline.remaining()).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&left)) {
+            Ok(0) => return Err(io::Error::new(io::ErrorKind::TimedOut, "no reply")),
+            Ok(_) => return socket.take_error()?.map_or(Ok(()), Err),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn measure(mut stream: TcpStream, ask: &TcpProbing) -> io::Result<RoundTrips> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(ANSWER))?;
     stream.set_write_timeout(Some(ANSWER))?;
@@ -223,6 +295,25 @@ mod tests {
             assert!(probe(&from, &ask(echo.address())).is_err(), "{pair:?}");
         }
         assert!(probe(&from(), &ask(echo.address())).is_ok());
+    }
+
+    #[test]
+    fn replies_that_leave_elsewhere_are_told() {
+        let own = "127.0.0.1:0".parse().unwrap();
+        assert_eq!(replies(own, "127.0.0.2".parse().unwrap(), "lo"), None);
+        assert_eq!(replies(own, "127.0.0.2".parse().unwrap(), "none0"), None, "unknown");
+    }
+
+    #[test]
+    fn an_error_of_this_host_has_its_errno() {
+        let echo = echo();
+        let cause = |from: &TcpSource, remote| probe(from, &ask(remote)).unwrap_err().cause;
+        let foreign = TcpSource { address: Some("192.0.2.1:0".parse().unwrap()), ..from() };
+        assert_eq!(cause(&foreign, echo.address()), Cause::Errno("EADDRNOTAVAIL".into()));
+        // The kernel refuses the call itself: no route of the loopback leads to multicast.
+        let local = TcpSource { address: Some("127.0.0.1:0".parse().unwrap()), ..from() };
+        let multicast = "224.0.0.1:9".parse().unwrap();
+        assert_eq!(cause(&local, multicast), Cause::Errno("ENETUNREACH".into()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::acceptor::{Acceptor, LOOK, Proof, is_wait};
-use super::tcp::{TcpSource, connect, tcp_error};
+use super::tcp::{TcpSource, connect, no_reply};
 use super::throughput::Marks;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, TcpStreaming, Throughput};
@@ -53,13 +53,13 @@ fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
 
 /// Writes to the reader of a peer ([`start_reader`]) for the requested time.
 pub(super) fn write(from: &TcpSource, ask: &TcpStreaming) -> Result<Throughput, StepError> {
-    measure(from, ask).map_err(|error| tcp_error(&error, ask.remote))
+    let flows: Vec<TcpStream> =
+        (0..FLOWS).map(|_| connect(from, ask.remote)).collect::<Result<_, _>>()?;
+    measure(&flows, ask).map_err(|error| no_reply(&error, ask.remote))
 }
 
-fn measure(from: &TcpSource, ask: &TcpStreaming) -> io::Result<Throughput> {
-    let flows: Vec<TcpStream> =
-        (0..FLOWS).map(|_| connect(from, ask.remote)).collect::<io::Result<_>>()?;
-    for flow in &flows {
+fn measure(flows: &[TcpStream], ask: &TcpStreaming) -> io::Result<Throughput> {
+    for flow in flows {
         flow.set_nodelay(true)?;
         flow.set_read_timeout(Some(LOOK))?;
         flow.set_write_timeout(Some(LOOK))?;
@@ -88,7 +88,7 @@ fn measure(from: &TcpSource, ask: &TcpStreaming) -> io::Result<Throughput> {
         is_over.store(true, Ordering::Relaxed);
         // A thread may still wait for buffer space or for a count. Data in flight is dropped.
         let end = clock::now();
-        for flow in &flows {
+        for flow in flows {
             let _ = flow.shutdown(Shutdown::Both);
         }
         started?;

@@ -16,7 +16,7 @@ mod sockets;
 
 pub use attributes::{Attribute, Attributes};
 pub use ethtool::{EthtoolCommand, EthtoolQuery};
-pub use lookup::has_route;
+pub use lookup::{Leaves, has_route, leaves_through};
 pub use message::{Message, Messages};
 pub use queue_pairs::has_other_queue_pairs;
 pub use rdma::{RdmaCommand, RdmaQuery};

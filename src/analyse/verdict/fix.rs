@@ -72,6 +72,7 @@ impl<'a> Ends<'a> {
     #[must_use]
     pub fn fill_with(&self, fix: &str, side: Side, netdev: Option<&str>) -> String {
         let address = self.peer_address(side);
+        let own_address = self.peer_address(other(side));
         let low = self.low_mtu();
         let high_mtu = self.high_mtu().map(|mtu| mtu.to_string());
         let names = [
@@ -84,7 +85,9 @@ impl<'a> Ends<'a> {
             ("peer", Some(self.host(other(side)))),
             ("device", self.port(side).map(|port| port.device.as_str())),
             ("netdev", self.netdev(side).or(netdev)),
+            ("peer_netdev", self.netdev(other(side))),
             ("address", address.as_deref()),
+            ("own_address", own_address.as_deref()),
         ];
         names.into_iter().fold(fix.to_owned(), |fix, (name, value)| {
             let value = value.filter(|value| is_plain(value));

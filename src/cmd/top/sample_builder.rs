@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::own_processes;
+use super::own_processes::Nameless;
 use crate::analyse::connections::connections;
 use crate::analyse::qp_owner::name_owners;
 use crate::analyse::rate::CounterSample;
@@ -18,6 +18,7 @@ pub(super) struct SampleBuilder {
     last: Option<Arc<Sample>>,
     counted: CounterSample,
     removed_devices: RemovedDevices,
+    nameless: Vec<Nameless>,
 }
 
 impl SampleBuilder {
@@ -36,8 +37,9 @@ impl SampleBuilder {
     ) -> Arc<Sample> {
         let last = self.last.take();
         let (mut reports, mut seen) = (Vec::new(), Vec::new());
+        self.nameless.resize_with(read.len(), Nameless::default);
         for (index, DatedReport { mut report, answered }) in read.into_iter().enumerate() {
-            own_processes::leave_out(&mut report);
+            self.nameless[index].leave_out(&mut report);
             name_owners(&mut report);
             // The findings of the sample report the moves, so the result is not used.
             self.removed_devices.note(index, &mut report, taken_ns);
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn processes_of_rdmactl_are_left_out() {
-        let process = |pid: u32, name: &str| {
+        let process = |pid: u32, name: Option<&str>| {
             let owner = serde_json::json!({ "process": { "pid": pid, "name": name } });
             let of = |kind: &str, key: &str| {
                 let mut object =
@@ -106,27 +108,34 @@ mod tests {
             };
             [of("qp", "lqpn"), of("ctx", "ctxn")]
         };
-        let holder = |pid: u32, name: &str| {
+        let holder = |pid: u32, name: Option<&str>| {
             serde_json::from_value(serde_json::json!({
                 "pid": pid, "name": name, "inodes": [], "devices": ["uverbs0"],
                 "environment": null,
             }))
             .unwrap()
         };
-        let names = [(7, "rdmactl"), (8, "rdmactl-like")];
-        let (at, mut report) = (clock::now(), report(1));
-        report.resources = Some(names.iter().flat_map(|(pid, name)| process(*pid, name)).collect());
-        report.consumers = Some(Consumers {
-            holders: Some(names.iter().map(|(pid, name)| holder(*pid, name)).collect()),
-            ..Consumers::default()
-        });
-        let read = DatedReport { report, answered: Some(at) };
-        let sample = SampleBuilder::default().next(vec![read], at, 1);
-        let users: Vec<&str> =
-            sample.connections[0].iter().map(|one| one.consumer.instance.as_str()).collect();
-        assert_eq!(users, ["rdmactl-like[8]"]);
-        let held = sample.reports[0].resources.as_deref().unwrap();
-        assert_eq!(held.len(), 2, "{held:?}");
+        let (at, mut samples) = (clock::now(), SampleBuilder::default());
+        let mut users = |names: &[(u32, Option<&str>)]| {
+            let mut report = report(1);
+            report.resources =
+                Some(names.iter().flat_map(|(pid, name)| process(*pid, *name)).collect());
+            report.consumers = Some(Consumers {
+                holders: Some(names.iter().map(|(pid, name)| holder(*pid, *name)).collect()),
+                ..Consumers::default()
+            });
+            let read = DatedReport { report, answered: Some(at) };
+            let sample = samples.next(vec![read], at, 1);
+            let users: Vec<String> =
+                sample.connections[0].iter().map(|one| one.consumer.instance.clone()).collect();
+            assert_eq!(sample.reports[0].resources.as_ref().unwrap().len(), 2 * users.len());
+            users
+        };
+        let names = [(7, Some("rdmactl")), (8, Some("rdmactl-like"))];
+        assert_eq!(users(&names), ["rdmactl-like[8]"]);
+        // A worker that ends while the host is read, and an object whose thread has ended.
+        assert!(users(&[(9, None), (10, None)]).is_empty());
+        assert_eq!(users(&[(10, None), (11, None)]), ["?[10]"]);
     }
 
     #[test]

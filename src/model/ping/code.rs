@@ -37,6 +37,12 @@ pub const FIX_SET_UP: &str = "on {host}: ip link set {netdev} up; if the port st
 pub const FIX_VLAN: &str =
     "set the same VLAN id on {source} and {target}: ip -d link show {netdev}";
 
+/// Fix for [`Code::RailDown`] if both ports pass other pairs.
+pub const FIX_BETWEEN: &str = "compare the neighbor entry with the MAC address of the peer, and the route; on \
+                               {source}: ip neigh show {address}; ip route get {address} from {own_address}; on \
+                               {target}: ip neigh show {own_address}; ip route get {own_address} from {address}; \
+                               ip link show {peer_netdev}";
+
 /// Fix for [`Code::PeerDead`] if the host responds and rdmactl was killed.
 pub const FIX_KILLED: &str = "on {host}, find what killed rdmactl: dmesg | grep -iE 'oom|killed'; journalctl -k \
                               --since -1h";
@@ -77,7 +83,8 @@ macro_rules! codes {
             ///
             /// `analyse::verdict` fills in the placeholders: `{source}`, `{target}`, `{host}`
             /// (the end at which the failure was seen), `{peer}` (the other end), `{device}` and
-            /// `{netdev}` (of the host), `{address}` (of the peer), `{low_host}` and
+            /// `{netdev}` (of the host), `{own_address}` (of the host), `{address}` and
+            /// `{peer_netdev}` (of the peer), `{low_host}` and
             /// `{low_netdev}` (the end with the smaller MTU) and `{high_mtu}` (the larger MTU).
             #[must_use]
             pub fn fixes(self) -> &'static [&'static str] {
@@ -113,8 +120,9 @@ codes! {
          the connection. The host responds.",
         ["on {host}, find what ended the session: journalctl -u ssh -u sshd --since -1h"];
     PeerHung = "peer.hung",
-        "The host responds, but the processes of rdmactl on the host do not run.",
-        ["on {host}, look for stopped or swapped-out processes and soft lockups: ps -eo pid,stat,wchan:30,comm | awk \
+        "The host responds, but the processes of rdmactl on the host do not run: they are stopped or hang, or a busy host \
+         gives them no CPU time.",
+        ["on {host}, check the CPU load, then look for stopped or swapped-out processes and soft lockups: uptime; ps -eo pid,stat,wchan:30,comm | awk \
           '$2 ~ /^[DT]/'; dmesg"];
     Udp4791Blocked = "roce.udp4791_blocked",
         "TCP passes and RoCE does not: probably a firewall drops UDP port 4791. Applications fall back to TCP. For \
@@ -122,6 +130,16 @@ codes! {
          `connect`.",
         ["allow UDP port 4791 (RoCE) between {source} and {target}, on both hosts and on the switches; list the rules \
           of a host: nft list ruleset; iptables -L; ip6tables -L", FIX_OWN_FIREWALL];
+    Bridge = "roce.bridge",
+        "TCP passes and RoCE does not, and the address of one end is on a bridge above its RDMA port: probably the \
+         port does not send RoCE packets through the bridge.",
+        ["move the address from the bridge to the network interface of the port, or use a port without a bridge; on \
+          {host}: ip addr show dev {netdev}; ip link show master {netdev}"];
+    MacDuplicate = "l2.mac_duplicate",
+        "RoCE packets get no reply, and the network interface of one end has the MAC address of another host of the \
+         run: packets reach either host.",
+        ["give each network interface a MAC address of its own; on {host}: ip link show dev {netdev}; ip link set dev \
+          {netdev} address MAC"];
     MtuBlackhole = "mtu.blackhole",
         "Small messages pass, messages of one path MTU do not: a link on the path carries less than both ends assume.",
         ["compare the MTU of {source}, {target} and every switch port between them; on {host}: ip link show {netdev}; \
@@ -215,7 +233,7 @@ codes! {
     RailDown = "rail.down",
         "The host responds over SSH, but neither RDMA nor TCP passes between the two ports.",
         ["check the link, the switch port and the VLAN of {source} and {target}; on {host}: ip -s link show {netdev}; \
-          ethtool {netdev}"];
+          ethtool {netdev}", FIX_BETWEEN];
     NoAck = "rc.no_ack",
         "Messages over the connection are not acknowledged, although TCP or datagrams may pass.",
         ["check which counters grow and whether a firewall or ACL drops RDMA connections: rdmactl counters -H \
@@ -225,15 +243,17 @@ codes! {
          probably it gets no CPU time.",
         ["on {target}, check the CPU load: uptime; top"];
     Loss = "fabric.loss",
-        "Messages are lost among many that pass.",
+        "Some messages pass; other messages, or only their acknowledgments, are lost.",
         ["find the port or switch whose error counters grow: rdmactl counters -H {source},{target} --watch -w \
-          'delta>0'"];
+          'delta>0'; if none grows, look for a filter that drops small packets: nft list ruleset; tc -s filter show \
+          dev {netdev} ingress"];
     Corrupted = "data.corrupted",
         "A reply holds other bytes than were sent.",
         ["drain {source} and {target} until memory and PCIe are verified; on both: dmesg | grep -iE 'aer|edac|mce'"];
     DriverStuck = "driver.stuck",
-        "A work request or a system call never completes: driver or firmware.",
-        ["on {host}, find where it hangs, then update driver and firmware: dmesg; pgrep -a rdmactl; cat \
+        "A work request or a system call does not complete in time: driver or firmware, or a host without CPU time.",
+        ["on {host}, check the CPU load; if it is low, find where the call hangs, then update driver and firmware: \
+          uptime; dmesg; pgrep -a rdmactl; cat \
           /proc/PID/task/*/stack (as root)"];
     Agent = "agent.bug",
         "The two agents disagreed about a step.",

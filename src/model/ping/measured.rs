@@ -4,9 +4,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Latency;
+use super::{Latency, Side};
 use crate::model::GidValue;
-use crate::model::probe::{DatagramCounts, MadPinged, MadRoute, Throughput, Traffic};
+use crate::model::probe::{
+    Cause, DatagramCounts, MadPinged, MadRoute, StepError, Throughput, Traffic,
+};
 
 /// Measurements of a pair other than the latencies of RDMA and TCP.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -14,6 +16,8 @@ use crate::model::probe::{DatagramCounts, MadPinged, MadRoute, Throughput, Traff
 pub struct Measured {
     /// Transport between the two hosts; `null` if it is unknown.
     pub transport: Option<PairTransport>,
+    /// Reason why TCP did not pass; `null` if it passed or was not tested.
+    pub tcp_failure: Option<TcpFailure>,
     /// Datagrams; `null` if the protocol has none (iWARP).
     pub datagrams: Option<Datagrams>,
     /// Throughput of a reliable connection.
@@ -67,6 +71,47 @@ impl Packets {
         let is_none_lost = |lost: Option<u64>| lost == Some(0);
         self.retransmissions > 0
             && !(is_none_lost(self.lost_to_target) && is_none_lost(self.lost_to_source))
+    }
+}
+
+/// Failure of TCP between the two ports of a pair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpFailure {
+    /// Host whose kernel refuses to send, or sends through another network interface; the path if
+    /// no such reason is known.
+    pub side: Side,
+    /// Name of the errno at that host; `ECONNREFUSED` if an RST or ICMP error ended the
+    /// connection; `null` without a reply, or if packets leave through another network interface.
+    pub error: Option<String>,
+    /// Observation, in one sentence.
+    pub detail: String,
+}
+
+impl TcpFailure {
+    /// Returns the failure that the source observed, or the target if it could not listen.
+    #[must_use]
+    pub fn of(seen: &StepError, observer: Side) -> Self {
+        let (side, error) = match &seen.cause {
+            Cause::Errno(name) => (observer, Some(name.clone())),
+            Cause::NoRoute => (observer, None),
+            Cause::Refused => (Side::Path, Some("ECONNREFUSED".into())),
+            _ => (Side::Path, None),
+        };
+        Self { side, error, detail: seen.detail.clone() }
+    }
+
+    /// Returns true if a route or a routing rule of the host is the cause (`fib_props` of
+    /// `net/ipv4/fib_semantics.c`).
+    fn is_of_route(&self) -> bool {
+        let routes = ["EACCES", "EHOSTUNREACH", "EINVAL", "ENETUNREACH"];
+        self.error.as_deref().is_none_or(|name| routes.contains(&name))
+    }
+
+    /// Returns true if no TCP connection passes between the two ports. A host without a free port
+    /// number, for example, does not show this.
+    #[must_use]
+    pub fn is_of_path(&self) -> bool {
+        self.side == Side::Path || self.is_of_route()
     }
 }
 

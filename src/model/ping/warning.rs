@@ -41,6 +41,9 @@ pub enum WarningCode {
     /// Two hosts have the same address. Pairs use other GIDs.
     #[serde(rename = "address.duplicate")]
     AddressDuplicate,
+    /// Network interfaces of two hosts have the same MAC address.
+    #[serde(rename = "mac.duplicate")]
+    MacDuplicate,
     /// Devices of two hosts have the same node GUID.
     #[serde(rename = "guid.duplicate")]
     GuidDuplicate,
@@ -56,18 +59,23 @@ pub enum WarningCode {
     /// Between two hosts RDMA passes, and TCP on the same network interface does not.
     #[serde(rename = "tcp.blocked")]
     TcpBlocked,
+    /// A host cannot use TCP with a peer because of its own routes or ports. RDMA passes.
+    #[serde(rename = "tcp.local_error")]
+    TcpLocalError,
 }
 
 impl WarningCode {
     /// Every code.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::MtuDiffers,
         Self::AddressDuplicate,
+        Self::MacDuplicate,
         Self::GuidDuplicate,
         Self::LidDuplicate,
         Self::HostTwice,
         Self::Lossy,
         Self::TcpBlocked,
+        Self::TcpLocalError,
     ];
 
     /// Returns the meaning of the warning, in one or two sentences.
@@ -78,6 +86,9 @@ impl WarningCode {
                 "Ports of one rail have different MTUs. Pairs use the smaller path MTU of both ports."
             }
             Self::AddressDuplicate => "Two hosts have the same address. No pair uses it.",
+            Self::MacDuplicate => {
+                "RDMA network interfaces of two hosts have the same MAC address. Packets reach either host."
+            }
             Self::GuidDuplicate => "Devices of two hosts have the same node GUID.",
             Self::LidDuplicate => "Ports of two hosts in one InfiniBand subnet have the same LID.",
             Self::HostTwice => {
@@ -87,7 +98,12 @@ impl WarningCode {
                 "Packets of a port are lost. Every message passed, because lost packets are sent again."
             }
             Self::TcpBlocked => {
-                "RDMA passes between two hosts, and TCP on the same network interface does not."
+                "RDMA passes between two hosts, and TCP on the same network interface does not: no reply arrives, or \
+                 an RST or ICMP error rejects the connection."
+            }
+            Self::TcpLocalError => {
+                "RDMA passes between two hosts, and TCP fails on one of the hosts: its route to the peer rejects packets \
+                 or leads through another network interface, or it has no free local port."
             }
         }
     }
@@ -98,11 +114,13 @@ impl WarningCode {
         match self {
             Self::MtuDiffers => "mtu.differs",
             Self::AddressDuplicate => "address.duplicate",
+            Self::MacDuplicate => "mac.duplicate",
             Self::GuidDuplicate => "guid.duplicate",
             Self::LidDuplicate => "lid.duplicate",
             Self::HostTwice => "host.twice",
             Self::Lossy => "path.lossy",
             Self::TcpBlocked => "tcp.blocked",
+            Self::TcpLocalError => "tcp.local_error",
         }
     }
 }

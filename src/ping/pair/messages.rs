@@ -60,9 +60,10 @@ fn without_tcp() -> StepError {
 impl PairRun<'_> {
     /// Runs step after step until one fails. The results up to then are the evidence.
     pub(super) fn run_messages(&mut self) {
-        let mut addresses = (None, None);
+        let (mut addresses, mut of_target) = ((None, None), None);
         if let Some((here, there)) = self.open(Purpose::Messages) {
             addresses = (there.tcp_address, there.tcp_stream_address);
+            of_target.clone_from(&there.tcp_failure);
             self.results.port_mtus = Some((here.mtu, there.mtu));
             self.results.source = self.too_large(&here);
             self.results.target = self.too_large(&there);
@@ -85,9 +86,24 @@ impl PairRun<'_> {
         {
             self.stream_tcp(addresses.1);
         }
+        self.explain_tcp(of_target, addresses.0.is_some());
         self.let_arrive();
         let counted = self.close();
         self.results.packets = counted.map(|(source, target)| Packets::of(source, target));
+    }
+
+    /// Replaces a missing reply of TCP by the reason that the target knows.
+    fn explain_tcp(&mut self, of_target: Option<Box<StepError>>, has_server: bool) {
+        let is_unexplained = match &self.results.tcp {
+            Some(Ok(_)) => false,
+            // A pair without RDMA has a cause that explains both.
+            Some(Err(error)) => self.results.passed && error.cause == Cause::Timeout,
+            None => !has_server,
+        };
+        if let Some(error) = of_target.filter(|_| is_unexplained) {
+            self.results.tcp = Some(Err(*error));
+            self.results.tcp_failed_at_target = true;
+        }
     }
 
     /// Waits until the last packets have arrived. Packets on the way would be counted as lost.
@@ -163,8 +179,12 @@ impl PairRun<'_> {
         let slot = self.test_options.stream_slot;
         let ask = TcpStreaming { remote, slot_ms: ms(slot) };
         let answer = self.source.ask(self.step(Act::TcpStream(ask)), slot + CONNECT + SPARE);
-        if let Some(Ok(StepResult::Streamed(seen))) = answer {
-            self.results.tcp_bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
+        match answer {
+            Some(Ok(StepResult::Streamed(seen))) => {
+                self.results.tcp_bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
+            }
+            Some(Err(error)) => _ = self.results.tcp.get_or_insert(Err(error)),
+            Some(Ok(_)) | None => {}
         }
     }
 

@@ -58,6 +58,7 @@ mod tests {
             cm_address: None,
             tcp_address,
             tcp_stream_address: tcp_address,
+            tcp_failure: None,
             datagrams: Some(Ok(18)),
         }
     }

@@ -45,6 +45,7 @@ fn well(act: &Act) -> StepResult {
             cm_address: None,
             tcp_address: Some("10.1.0.1:4000".parse().unwrap()),
             tcp_stream_address: None,
+            tcp_failure: None,
             datagrams: opening.qkey.map(|_| Ok(18)),
         }),
         Act::ExchangeDatagrams(_) => StepResult::DatagramsExchanged(DatagramCounts {

@@ -287,6 +287,7 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
             qkey: Some(u32::MAX / 2),
             proof: Some([u64::MAX / 2; 2]),
             tcp_stream: false,
+            tcp_peer: Some(ADDRESS.ip()),
             role,
         })
     };
@@ -298,6 +299,7 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
         cm_address: None,
         tcp_address: Some(ADDRESS),
         tcp_stream_address: None,
+        tcp_failure: None,
         datagrams: Some(Ok(1_000_000)),
     };
     let opened = || Some(StepResult::Opened(remote.clone()));

@@ -1,6 +1,7 @@
 //! Connection of a worker: a thread that owns one end and runs its steps one after the other.
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -72,6 +73,18 @@ impl Handle {
     }
 }
 
+/// Starts a TCP server, if it has an address; else returns the reason why it does not start.
+fn listener(
+    at: Option<(SocketAddr, Proof)>,
+    start: fn(SocketAddr, Proof) -> io::Result<Acceptor>,
+) -> (Option<Acceptor>, Option<StepError>) {
+    let Some((address, proof)) = at else { return (None, None) };
+    match start(address, proof) {
+        Ok(server) => (Some(server), None),
+        Err(error) => (None, Some(tcp::local_error(&error, address))),
+    }
+}
+
 fn attend<W: Write>(
     mut opening: Opening,
     id: u64,
@@ -91,10 +104,12 @@ fn attend<W: Write>(
     let listens_at = opening.tcp_address.filter(|_| is_for_messages);
     let proof = opening.proof.map(Proof::from);
     let listens_at = listens_at.zip(proof);
-    let echo = listens_at.and_then(|(address, proof)| tcp::start_echo(address, proof).ok());
-    let reader = listens_at
-        .filter(|_| opening.tcp_stream)
-        .and_then(|(address, proof)| tcp_stream::start_reader(address, proof).ok());
+    let (echo, no_echo) = listener(listens_at, tcp::start_echo);
+    let reads = listens_at.filter(|_| opening.tcp_stream);
+    let (reader, no_reader) = listener(reads, tcp_stream::start_reader);
+    let no_replies = listens_at.zip(opening.tcp_peer).zip(opening.netdev.as_deref());
+    let no_replies =
+        no_replies.and_then(|(((own, _), peer), netdev)| tcp::replies(own, peer, netdev));
     let presence = DevicePresence::of(&opening.device);
     // Only the counts of checked messages are compared.
     let traffic = (opening.purpose == Purpose::Messages)
@@ -111,6 +126,7 @@ fn attend<W: Write>(
             let opened = Opened {
                 tcp_address: echo.as_ref().map(Acceptor::address),
                 tcp_stream_address: reader.as_ref().map(Acceptor::address),
+                tcp_failure: no_echo.or(no_reader).or(no_replies).map(Box::new),
                 datagrams: datagrams.as_ref().map(number),
                 ..end.opened()
             };

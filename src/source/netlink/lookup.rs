@@ -1,12 +1,14 @@
-//! Finds out if the kernel has a route between two addresses. `ping` uses it.
+//! Finds out if the kernel has a route between two addresses, and through which interface. `ping`
+//! uses it.
 
 use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use super::attributes::{push_bytes, push_u32};
-use super::{AF_INET, AF_INET6, Exchange};
+use super::{AF_INET, AF_INET6, Attributes, Exchange, Messages};
 use crate::source::ReadError;
+use crate::sys::Errno;
 
 /// Message type and flag of `include/uapi/linux/rtnetlink.h`.
 const RTM_GETROUTE: u16 = 26;
@@ -16,6 +18,13 @@ const RTM_F_FIB_MATCH: u32 = 0x2000;
 const RTA_DST: u16 = 1;
 const RTA_SRC: u16 = 2;
 const RTA_OIF: u16 = 4;
+const RTA_IP_PROTO: u16 = 27;
+
+/// Number of TCP in IP headers (RFC 9293).
+const TCP: u8 = 6;
+
+/// Size of `struct rtmsg`, in bytes.
+const RTMSG: usize = 12;
 
 /// `IFF_UP` of `include/uapi/linux/if.h`.
 const IFF_UP: u32 = 1;
@@ -29,14 +38,13 @@ const IFF_UP: u32 = 1;
 /// net/ipv4/route.c). Soft-RoCE then looks for a neighbor that does not exist.
 #[must_use]
 pub fn has_route(netdev: &str, from: IpAddr, to: IpAddr, timeout: Duration) -> Option<bool> {
-    let of_link = |file: &str| fs::read_to_string(format!("/sys/class/net/{netdev}/{file}")).ok();
-    let index = of_link("ifindex")?.trim().parse().ok()?;
-    let flags = of_link("flags")?;
+    let index = index_of(netdev)?;
+    let flags = fs::read_to_string(format!("/sys/class/net/{netdev}/flags")).ok()?;
     let flags = u32::from_str_radix(flags.trim().strip_prefix("0x")?, 16).ok()?;
     if flags & IFF_UP == 0 || from.is_ipv4() != to.is_ipv4() {
         return None;
     }
-    let payload = lookup(index, from, to);
+    let payload = lookup(Some(index), from, to);
     match (Exchange { protocol: None, kind: RTM_GETROUTE, is_dump: false, payload }).run(timeout) {
         Ok(_) => Some(true),
         Err(ReadError::Errno(errno)) => {
@@ -46,14 +54,48 @@ pub fn has_route(netdev: &str, from: IpAddr, to: IpAddr, timeout: Duration) -> O
     }
 }
 
+/// Outcome of [`leaves_through`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaves {
+    /// The packet leaves through the interface.
+    Here,
+    /// The packet leaves through another interface.
+    Elsewhere,
+    /// A route or a routing rule rejects the packet.
+    Rejected(Errno),
+}
+
+/// Looks up the route of a TCP packet whose socket is not bound to an interface, such as the
+/// reply of a server. Returns `None` if the interface does not exist, or without a response of
+/// the kernel.
+#[must_use]
+pub fn leaves_through(netdev: &str, from: IpAddr, to: IpAddr, timeout: Duration) -> Option<Leaves> {
+    let index = index_of(netdev)?;
+    let payload = lookup(None, from, to);
+    match (Exchange { protocol: None, kind: RTM_GETROUTE, is_dump: false, payload }).run(timeout) {
+        Ok(reply) => {
+            let message = Messages::new(&reply).next()?;
+            let through = Attributes::new(message.payload.get(RTMSG..)?).get(RTA_OIF)?.number()?;
+            Some(if through == u64::from(index) { Leaves::Here } else { Leaves::Elsewhere })
+        }
+        Err(ReadError::Errno(errno)) => Some(Leaves::Rejected(errno)),
+        Err(_) => None,
+    }
+}
+
+fn index_of(netdev: &str) -> Option<u32> {
+    let index = fs::read_to_string(format!("/sys/class/net/{netdev}/ifindex")).ok()?;
+    index.trim().parse().ok()
+}
+
 /// Returns a `struct rtmsg`, the addresses and the interface. The source selects routing rules.
 /// For IPv6 it is omitted: with a source, the kernel also accepts routes of other interfaces
 /// (`ip6_route_output_flags`, net/ipv6/route.c).
-fn lookup(netdev: u32, from: IpAddr, to: IpAddr) -> Vec<u8> {
+fn lookup(netdev: Option<u32>, from: IpAddr, to: IpAddr) -> Vec<u8> {
     let (family, to_bits, from_bits) =
         if to.is_ipv4() { (AF_INET, 32, 32) } else { (AF_INET6, 128, 0) };
     let mut payload = vec![family, to_bits, from_bits, 0, 0, 0, 0, 0];
-    payload.extend_from_slice(&RTM_F_FIB_MATCH.to_ne_bytes());
+    payload.extend_from_slice(&netdev.map_or(0, |_| RTM_F_FIB_MATCH).to_ne_bytes());
     let mut address = |kind, ip: IpAddr| match ip {
         IpAddr::V4(ip) => push_bytes(&mut payload, kind, &ip.octets()),
         IpAddr::V6(ip) => push_bytes(&mut payload, kind, &ip.octets()),
@@ -62,7 +104,10 @@ fn lookup(netdev: u32, from: IpAddr, to: IpAddr) -> Vec<u8> {
     if from_bits > 0 {
         address(RTA_SRC, from);
     }
-    push_u32(&mut payload, RTA_OIF, netdev);
+    match netdev {
+        Some(netdev) => push_u32(&mut payload, RTA_OIF, netdev),
+        None => push_bytes(&mut payload, RTA_IP_PROTO, &[TCP]),
+    }
     payload
 }
 
@@ -79,4 +124,16 @@ fn the_loopback_has_a_route_to_itself_and_to_nobody_else() {
     assert_ne!(ask("::1", "2001:db8::77"), Some(true));
     let local = "127.0.0.1".parse().unwrap();
     assert_eq!(has_route("no/such", local, local, Duration::from_secs(2)), None);
+}
+
+#[test]
+fn a_reply_leaves_through_an_interface_or_is_rejected() {
+    let ask = |netdev: &str, from: &str, to: &str| {
+        leaves_through(netdev, from.parse().unwrap(), to.parse().unwrap(), Duration::from_secs(2))
+    };
+    assert_eq!(ask("lo", "127.0.0.1", "127.0.0.2"), Some(Leaves::Here));
+    // The machine may lack IPv6.
+    assert_ne!(ask("lo", "::1", "::1"), Some(Leaves::Elsewhere));
+    assert_eq!(ask("none0", "127.0.0.1", "127.0.0.2"), None);
+    assert_ne!(ask("lo", "0.0.0.0", "192.0.2.77"), Some(Leaves::Here));
 }

@@ -1,0 +1,101 @@
+//! Corrects the fix of a pair on which nothing passes, if both ports pass other pairs.
+//!
+//! The cables and switch ports of such a pair work, so the fault concerns the two hosts only:
+//! a neighbor entry, a route or a filter for one address. `ping::matrix` calls this module.
+
+use std::collections::BTreeSet;
+
+use super::verdict::Ends;
+use crate::model::Protocol;
+use crate::model::ping::{Code, FIX_BETWEEN, Pair, Side};
+
+/// Changes detail and fix of the pairs with [`Code::RailDown`] whose ports pass other pairs of
+/// their rail; `names` has the names of all hosts.
+pub fn correct(names: &[&str], pairs: &mut [Pair]) {
+    let passed = pairs.iter().filter(|pair| pair.verdict.code == Code::Ok);
+    let works: BTreeSet<(usize, usize)> =
+        passed.flat_map(|pair| [(pair.rail, pair.source), (pair.rail, pair.target)]).collect();
+    for pair in pairs.iter_mut().filter(|pair| pair.verdict.code == Code::RailDown) {
+        let is_ip = |protocol| matches!(protocol, Protocol::Roce | Protocol::Iwarp);
+        let route = pair.route.as_ref().filter(|route| is_ip(route.protocol));
+        let both_work = [pair.source, pair.target].map(|host| works.contains(&(pair.rail, host)));
+        if route.is_none() || both_work != [true; 2] {
+            continue;
+        }
+        let name = |host: usize| names.get(host).copied().unwrap_or_default();
+        let ends = Ends { source: name(pair.source), target: name(pair.target), route };
+        pair.verdict.hint = Some(ends.fill(FIX_BETWEEN, Side::Source));
+        pair.verdict.detail =
+            format!("{}; both ports pass messages to other hosts", pair.verdict.detail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::GidValue;
+    use crate::model::ping::{Route, RoutePort, Verdict};
+    use crate::model::probe::Method;
+
+    fn pair(source: usize, target: usize, code: Code, protocol: Protocol) -> Pair {
+        let port = |host: usize| RoutePort {
+            device: "rxe0".into(),
+            port: 1,
+            gid_index: 1,
+            gid: GidValue(format!("::ffff:10.10.1.{}", host + 1).parse().unwrap()),
+            gid_kind: None,
+            netdev: Some("eth1".into()),
+            driver: None,
+            rate_bps: None,
+            pkey_index: 0,
+            pkey: None,
+            netdev_mtu: None,
+            active_mtu: None,
+        };
+        let route = Route {
+            method: Method::Relay,
+            protocol,
+            unreliable: false,
+            mtu: None,
+            source: port(source),
+            target: port(target),
+        };
+        let verdict = Verdict {
+            code,
+            stage: None,
+            side: Side::Path,
+            error: None,
+            detail: "seen".into(),
+            hint: Some("check the link".into()),
+        };
+        let (rail, rdma, tcp, measured, first) = Default::default();
+        Pair { rail, source, target, verdict, route: Some(route), rdma, tcp, measured, first }
+    }
+
+    fn hint(others: Code, protocol: Protocol) -> String {
+        let mut pairs = vec![
+            pair(0, 1, Code::RailDown, protocol),
+            pair(0, 2, Code::Ok, protocol),
+            pair(1, 2, others, protocol),
+        ];
+        correct(&["n1", "n2", "n3"], &mut pairs);
+        pairs[0].verdict.hint.clone().unwrap()
+    }
+
+    #[test]
+    fn a_pair_between_working_ports_is_no_broken_link() {
+        assert_eq!(
+            hint(Code::Ok, Protocol::Roce),
+            "compare the neighbor entry with the MAC address of the peer, and the route; on n1: ip neigh show \
+             10.10.1.2; ip route get 10.10.1.2 from 10.10.1.1; on n2: ip neigh show 10.10.1.1; ip route get 10.10.1.1 \
+             from 10.10.1.2; ip link show eth1"
+        );
+    }
+
+    #[test]
+    fn a_port_that_passes_nothing_keeps_the_fix_of_the_link() {
+        assert_eq!(hint(Code::RailDown, Protocol::Roce), "check the link");
+        assert_eq!(hint(Code::Ok, Protocol::Ib), "check the link", "no IP address");
+        correct(&[], &mut []);
+    }
+}

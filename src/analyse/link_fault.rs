@@ -1,0 +1,172 @@
+//! Faults of the link layer that the inventories show: a bridge above the port, and a MAC address
+//! that two hosts have. TCP may pass where RoCE does not, which looks like a firewall.
+//!
+//! `ping::matrix` passes each verdict to this module, which judges nothing else.
+
+use super::duplicates::Duplicates;
+use super::verdict::Ends;
+use crate::model::HostReport;
+use crate::model::ping::{Code, RoutePort, Side, Verdict};
+use crate::model::probe::Stage;
+
+/// Host of a pair: its index, its inventory and the port that the pair uses.
+#[derive(Debug, Clone, Copy)]
+pub struct End<'a> {
+    /// Index of the host in the run.
+    pub host: usize,
+    /// Inventory of the host.
+    pub inventory: Option<&'a HostReport>,
+    /// Port of the route.
+    pub port: &'a RoutePort,
+}
+
+/// Returns the verdict, or a more exact one if packets were lost without a reply and a fault of
+/// the link layer explains it. `at` has the source and the target.
+#[must_use]
+pub fn explained(
+    verdict: Verdict,
+    at: [End<'_>; 2],
+    duplicates: &Duplicates,
+    ends: &Ends<'_>,
+) -> Verdict {
+    let is_silent = matches!(
+        verdict.code,
+        Code::Udp4791Blocked | Code::NoAck | Code::RailDown | Code::Asymmetric
+    );
+    // A filter of the own host is observed directly, before a connection is made.
+    if !is_silent || verdict.stage == Some(Stage::Connect) {
+        return verdict;
+    }
+    let sides = [Side::Source, Side::Target].into_iter().zip(at);
+    let bridged = sides.clone().find_map(|(side, end)| Some((side, bridge(&end)?)));
+    // TCP, which the bridge carries, distinguishes a bridge from a rail that is down.
+    let bridged = bridged.filter(|_| verdict.code != Code::RailDown);
+    if let Some((side, (bridge, port))) = bridged {
+        let host = if side == Side::Target { ends.target } else { ends.source };
+        let fault = format!("the address of {host} is on {bridge}, a bridge above the port {port}");
+        return replaced(verdict, Code::Bridge, side, &fault, ends);
+    }
+    let shared = |(side, end): (Side, End<'_>)| {
+        let netdev = end.port.netdev.as_deref()?;
+        duplicates.has_shared_mac(end.host, netdev).then_some((side, netdev.to_owned()))
+    };
+    match sides.into_iter().find_map(shared) {
+        Some((side, netdev)) => {
+            let host = if side == Side::Target { ends.target } else { ends.source };
+            let fault = format!("another host has the MAC address of {netdev} on {host}");
+            replaced(verdict, Code::MacDuplicate, side, &fault, ends)
+        }
+        None => verdict,
+    }
+}
+
+fn replaced(seen: Verdict, code: Code, side: Side, fault: &str, ends: &Ends<'_>) -> Verdict {
+    let detail = format!("{}; {fault}", seen.detail);
+    let hint = code.fixes().first().map(|fix| ends.fill(fix, side));
+    Verdict { code, side, detail, hint, ..seen }
+}
+
+/// Returns the names of the bridge that has the address of the GID, and of its member, which is
+/// the interface of the port; `None` for a bond, whose members send for the bond.
+fn bridge(end: &End<'_>) -> Option<(String, String)> {
+    let upper = end.port.netdev.as_deref()?;
+    let device = end.inventory?.devices.iter().find(|device| device.name == end.port.device)?;
+    let port = device.ports.iter().find(|port| port.number == u32::from(end.port.port))?;
+    let lower = port.netdev.as_deref().filter(|lower| *lower != upper)?;
+    let is_member = end.inventory?.netdev(lower)?.master.as_deref() == Some(upper);
+    let is_bond = end.inventory?.netdev(upper).is_none_or(|netdev| netdev.bond.is_some());
+    (is_member && !is_bond).then(|| (upper.to_owned(), lower.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::ping::Route;
+    use crate::model::{Netdev, Via};
+
+    fn host(name: &str, mac: &str, bond: Option<Value>) -> HostReport {
+        let netdev = |name: &str, master: Option<&str>, bond: Option<Value>| -> Netdev {
+            let kind = if name == "lo" { "other" } else { "ethernet" };
+            serde_json::from_value(json!({
+                "name": name, "kind": kind, "address": mac, "master": master, "bond": bond,
+            }))
+            .unwrap()
+        };
+        let device = json!({ "name": "rxe0", "ports": [
+            { "number": 1, "netdev": "eth1", "protocol": "roce" },
+        ] });
+        HostReport {
+            devices: vec![serde_json::from_value(device).unwrap()],
+            netdevs: Some(
+                vec![netdev("eth1", Some("br0"), None), netdev("br0", None, bond)].into(),
+            ),
+            ..HostReport::empty(name, Via::Agent)
+        }
+    }
+
+    fn judged(code: Code, stage: Stage, netdev: &str, hosts: [&HostReport; 2]) -> Verdict {
+        let port = |netdev: &str| {
+            serde_json::from_value::<RoutePort>(json!({
+                "device": "rxe0", "port": 1, "gid_index": 1, "gid": "::ffff:10.10.1.1", "netdev": netdev,
+            }))
+            .unwrap()
+        };
+        let route: Route = serde_json::from_value(json!({
+            "method": "relay", "protocol": "roce", "source": port(netdev), "target": port("eth1"),
+        }))
+        .unwrap();
+        let ends = Ends { source: "n1", target: "n2", route: Some(&route) };
+        let at = [
+            End { host: 0, inventory: Some(hosts[0]), port: &route.source },
+            End { host: 1, inventory: Some(hosts[1]), port: &route.target },
+        ];
+        let duplicates = Duplicates::of(&["n1", "n2"], &hosts.map(Some));
+        let (stage, side, error) = (Some(stage), Side::Source, None);
+        let seen = Verdict { code, stage, side, error, detail: "seen".into(), hint: None };
+        explained(seen, at, &duplicates, &ends)
+    }
+
+    const MACS: [&str; 2] = ["52:54:00:00:00:01", "52:54:00:00:00:02"];
+
+    #[test]
+    fn an_address_on_a_bridge_is_no_firewall() {
+        let (one, two) = (host("n1", MACS[0], None), host("n2", MACS[1], None));
+        let code = |code, stage, netdev| judged(code, stage, netdev, [&one, &two]).code;
+        let first = Stage::FirstMessage;
+        let verdict = judged(Code::Udp4791Blocked, first, "br0", [&one, &two]);
+        assert_eq!((verdict.code, verdict.side), (Code::Bridge, Side::Source));
+        assert_eq!(
+            verdict.detail,
+            "seen; the address of n1 is on br0, a bridge above the port eth1"
+        );
+        assert!(verdict.hint.unwrap().contains("on n1: ip addr show dev br0"));
+        assert_eq!(code(Code::Udp4791Blocked, first, "eth1"), Code::Udp4791Blocked);
+        assert_eq!(code(Code::Udp4791Blocked, Stage::Connect, "br0"), Code::Udp4791Blocked);
+        assert_eq!(code(Code::Corrupted, first, "br0"), Code::Corrupted);
+        assert_eq!(code(Code::RailDown, first, "br0"), Code::RailDown);
+        assert_eq!(code(Code::Ok, first, "br0"), Code::Ok);
+    }
+
+    #[test]
+    fn a_bond_sends_for_its_address() {
+        let bond = json!({ "mode": "802.3ad", "members": ["eth1"], "active": null });
+        let (one, two) = (host("n1", MACS[0], Some(bond)), host("n2", MACS[1], None));
+        let verdict = judged(Code::Udp4791Blocked, Stage::FirstMessage, "br0", [&one, &two]);
+        assert_eq!(verdict.code, Code::Udp4791Blocked);
+    }
+
+    #[test]
+    fn two_hosts_with_one_mac_address_are_no_firewall() {
+        let (one, two) = (host("n1", MACS[0], None), host("n2", MACS[0], None));
+        for code in [Code::Udp4791Blocked, Code::RailDown, Code::Asymmetric, Code::NoAck] {
+            let verdict = judged(code, Stage::FirstMessage, "eth1", [&one, &two]);
+            assert_eq!(verdict.code, Code::MacDuplicate);
+            assert!(verdict.hint.unwrap().contains("on n1: ip link show dev eth1"));
+        }
+        let none = (host("n1", "00:00:00:00:00:00", None), host("n2", "00:00:00:00:00:00", None));
+        let verdict = judged(Code::NoAck, Stage::FirstMessage, "eth1", [&none.0, &none.1]);
+        assert_eq!(verdict.code, Code::NoAck);
+    }
+}
