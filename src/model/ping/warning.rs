@@ -43,11 +43,15 @@ pub enum WarningCode {
     /// Between two hosts RDMA passes, and TCP on the same network interface does not.
     #[serde(rename = "tcp.blocked")]
     TcpBlocked,
+    /// A host has no port on a rail that most other hosts have, or has a port in a network of no
+    /// other host.
+    #[serde(rename = "rail.missing")]
+    RailMissing,
 }
 
 impl WarningCode {
     /// Every code.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::MtuDiffers,
         Self::AddressDuplicate,
         Self::GuidDuplicate,
@@ -55,6 +59,7 @@ impl WarningCode {
         Self::HostTwice,
         Self::Lossy,
         Self::TcpBlocked,
+        Self::RailMissing,
     ];
 
     /// Returns the meaning of the warning, in one or two sentences.
@@ -76,6 +81,10 @@ impl WarningCode {
             Self::TcpBlocked => {
                 "RDMA passes between two hosts, and TCP on the same network interface does not."
             }
+            Self::RailMissing => {
+                "A host has no port on a rail that most other hosts have, or has a port in a network in which no other \
+                 host has a port. No pair tests this rail or port."
+            }
         }
     }
 
@@ -90,6 +99,7 @@ impl WarningCode {
             Self::HostTwice => "host.twice",
             Self::Lossy => "path.lossy",
             Self::TcpBlocked => "tcp.blocked",
+            Self::RailMissing => "rail.missing",
         }
     }
 }
