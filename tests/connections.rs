@@ -1108,12 +1108,14 @@ fn iscsi_is_one_or_the_other() {
     machine.sockets(&[("10.9.0.2:50240", "10.9.0.1:3260", 10884)]);
     let iser = "n2 iscsi session2 client 10.9.0.1: RDMA ok";
     assert_eq!(told(&[machine.report("n2")]), ["n2 iscsi session1 client 10.9.0.1: TCP tcp", iser]);
-    machine.file(
-        "/etc/iscsi/nodes/iqn.2026-01.t:1/10.9.0.1,3260,1/default",
-        "iface.transport_name = iser\nnode.session.auth.password = x\n",
-    );
     let fallback = "n2 iscsi session1 client 10.9.0.1: TCP fallback_confirmed iscsi.tcp_instead";
-    assert_eq!(told(&[machine.report("n2")]), [fallback, iser]);
+    // Debian 13 has the records in /var/lib.
+    for database in ["/var/lib/iscsi/nodes", "/etc/iscsi/nodes"] {
+        let record = format!("{database}/iqn.2026-01.t:1/10.9.0.1,3260,1/default");
+        machine.files.retain(|file, _| !file.contains("iscsi/nodes"));
+        machine.file(&record, "iface.transport_name = iser\nnode.session.auth.password = x\n");
+        assert_eq!(told(&[machine.report("n2")]), [fallback, iser], "{database}");
+    }
     session(&mut machine, 2, "iser", 3261, "FAILED");
     assert_eq!(
         told(&[machine.report("n2")]),

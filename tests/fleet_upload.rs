@@ -84,7 +84,7 @@ fn an_uploaded_program_arrives_whole_runs_and_can_be_removed() {
         format!("RDMACTL/1 {} {}/rdmactl --unlink\nmore", uploaded.nonce(), found[0].display());
     assert!(said.starts_with(STARTED) && said.ends_with(&format!("\n{expected}")), "{said}");
 
-    let remove = remote_command::remove_uploaded(&uploaded);
+    let remove = remote_command::remove_uploaded(uploaded.nonce());
     let exit =
         session.exec(&remove, seconds(5)).unwrap().exchange(b"", 1000, seconds(5)).unwrap().exit;
     assert!(exit.is_success());
@@ -105,7 +105,7 @@ fn a_real_binary_is_tried_with_its_version() {
     assert!(left_behind(nonce).is_empty());
     let shell = Program::read(&fs::canonicalize("/bin/bash").unwrap()).unwrap();
     let uploaded = upload(&shell, &session).unwrap();
-    let remove = remote_command::remove_uploaded(&uploaded);
+    let remove = remote_command::remove_uploaded(uploaded.nonce());
     session.exec(&remove, seconds(5)).unwrap().exchange(b"", 1000, seconds(5)).unwrap();
 }
 
@@ -124,6 +124,40 @@ fn a_program_that_lacks_a_library_fails_with_the_loaders_words() {
     );
     assert!(failure.fix.unwrap().contains("release binary"));
     assert!(left_behind(nonce).is_empty());
+}
+
+#[test]
+fn a_killed_upload_is_reported_as_killed_and_leaves_nothing() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    // The shell of the upload is the parent of the program. A signal ends one of them.
+    for (victim, status) in [("$PPID", "killed by signal KILL"), ("$$", "exit status 137")] {
+        let text = format!("#!/bin/sh\nkill -9 {victim}\nexit 0\n");
+        let nonce = Nonce::new().unwrap();
+        let failure = program(server.directory.path(), &text)
+            .upload(&session, nonce, seconds(20))
+            .unwrap_err();
+        assert_eq!(failure.reason, Reason::Killed, "{victim}: {failure}");
+        assert!(failure.detail.contains(status), "{victim}: {failure}");
+        assert!(failure.fix.unwrap().contains("dmesg"), "{victim}");
+        assert_eq!(left_behind(nonce), [] as [PathBuf; 0], "{victim}");
+    }
+}
+
+#[test]
+fn a_killed_upload_that_cannot_be_removed_is_reported_with_the_command_that_removes_it() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let text = "#!/bin/sh\ntouch ${0%/*}/core\nkill -9 $PPID\n";
+    let nonce = Nonce::new().unwrap();
+    let failure =
+        program(server.directory.path(), text).upload(&session, nonce, seconds(20)).unwrap_err();
+    assert!(failure.detail.contains("may still be on"), "{failure}");
+    let fix = failure.fix.unwrap();
+    let left = left_behind(nonce);
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(fix.contains("rm -rf") && fix.contains(&left[0].display().to_string()), "{fix}");
+    fs::remove_dir_all(&left[0]).unwrap();
 }
 
 #[test]
@@ -197,7 +231,7 @@ fn every_login_shell_runs_every_command() {
         let gone = in_shell(shell, package, &kill, Stdio::null());
         assert_eq!(gone.status.code(), Some(3), "{shell}");
     }
-    in_shell("bash", "bash", &remote_command::remove_uploaded(&uploaded), Stdio::null());
+    in_shell("bash", "bash", &remote_command::remove_uploaded(uploaded.nonce()), Stdio::null());
     assert!(left_behind(uploaded.nonce()).is_empty());
 }
 

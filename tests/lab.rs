@@ -380,6 +380,16 @@ fn an_address_of_two_nodes_is_named_and_not_used() {
 }
 
 #[test]
+fn a_rail_in_a_wrong_subnet_is_a_warning() {
+    let lab = Cluster::up("rails", &["--nodes", "3", "--rails", "2"]);
+    lab.lab(&["reset"]);
+    lab.on("n3", "ip address flush dev eth2 scope global; ip address add 10.10.99.3/24 dev eth2");
+    let matrix = lab.ping(&["--matrix", "n[1-3]"], &["n1", "n2", "n3"]);
+    let missing = ("rail.missing".to_owned(), vec![2]);
+    assert_eq!(warnings(&matrix), [missing.clone(), missing], "{matrix:?}");
+}
+
+#[test]
 fn a_smaller_mtu_is_negotiated() {
     let lab = roce();
     lab.lab(&["fault", "mtu-small", "n4"]);

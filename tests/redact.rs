@@ -190,6 +190,8 @@ fn an_nfs_mount_that_fell_back_and_sessions_of_iscsi_are_still_found() {
     };
     let from = "tests/fixtures/consumers_client/capture.ndjson";
     run(&["capture", "--redact", "--from", from, "--save", &saved]);
+    let counted = run(&["connections", "--from", &saved]);
+    assert!(counted.contains("over TCP (redaction removed the sockets)"), "{counted}");
     let columns = "consumer.role,transport,verdict,cause.code";
     let arguments = |file, filter| {
         ["connections", "--from", file, "-f", "csv", "-n", "-w", filter, "-o", columns]

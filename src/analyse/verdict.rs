@@ -11,7 +11,7 @@ pub(crate) use fix::{plain_or, plain_set};
 use crate::model::Protocol;
 use crate::model::ping::{
     Code, Datagrams, Evidence, FIX_CGROUP, FIX_EFA, FIX_FIRMWARE, FIX_KILLED, FIX_OPEN_FILES,
-    FIX_OWN_FIREWALL, GidMatch, Life, Passage, Side, Verdict,
+    FIX_OWN_FIREWALL, FIX_THREADS, GidMatch, Life, Passage, Side, Verdict,
 };
 use crate::model::probe::{Cause, Stage, StepError};
 
@@ -80,6 +80,7 @@ fn code_of(failure: &StepError, evidence: &Evidence) -> Code {
         Cause::Stuck => return Code::DriverStuck,
         Cause::DeviceGone => return Code::DeviceGone,
         Cause::MemoryLimit(_) => return Code::Memlock,
+        Cause::ThreadLimit => return Code::Resources,
         _ => {}
     }
     match failure.stage {
@@ -259,7 +260,11 @@ fn is_secondary(failure: &StepError) -> bool {
 /// Returns the fix for an object that could not be created, unless the cause is a limit of the
 /// adapter.
 fn fix_of_resources(cause: &Cause) -> Option<&'static str> {
-    let Cause::Errno(name) = cause else { return None };
+    let name = match cause {
+        Cause::ThreadLimit => return Some(FIX_THREADS),
+        Cause::Errno(name) => name,
+        _ => return None,
+    };
     match name.as_str() {
         "EAGAIN" => Some(FIX_CGROUP),
         "EMFILE" | "ENFILE" => Some(FIX_OPEN_FILES),
@@ -416,6 +421,14 @@ mod tests {
     /// Judges a pair whose ports are not known.
     fn judge(evidence: &Evidence) -> Verdict {
         super::judge(evidence, &Ends { source: "n1", target: "n2", route: None })
+    }
+
+    #[test]
+    fn a_thread_that_cannot_start_is_a_limit_of_the_host() {
+        let failure = StepError::new(Stage::Open, Cause::ThreadLimit);
+        let verdict = judge(&evidence(Some(failure), None));
+        assert_eq!(verdict.code, Code::Resources);
+        assert!(verdict.hint.is_some_and(|hint| hint.contains("ulimit -u")));
     }
 
     fn evidence(source: Option<StepError>, target: Option<StepError>) -> Evidence {

@@ -9,7 +9,7 @@ use clap::builder::PossibleValue;
 
 use crate::analyse::connections::connections;
 use crate::analyse::transport_state::TransportState;
-use crate::cli::{ConnectionsArgs, Global};
+use crate::cli::{ConnectionsArgs, Global, Only};
 use crate::model::{Connection, ConnectionVerdict, ConsumerKind, HostReport, Part, Parts};
 use crate::query::{ConnectionRow, Connections, connection_rows};
 use crate::render::{ConnectionsDocument, Note, render_connections, to_json, to_json_lines};
@@ -30,7 +30,7 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
         given: peers.parts(),
         shows_changes: false,
         is_per_host: false,
-        nothing: "no connection uses RDMA, and no RDMA-capable application uses TCP",
+        nothing: nothing(args.only),
         rows: &|reports, _| reading.rows(reports),
         footer: &|rows, hosts_named| {
             reading.judge(rows.iter().filter_map(|row| row.connection.as_deref()));
@@ -58,6 +58,17 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
     let text = format!("exit code 1: --fail-on {level} includes {words}");
     say(term, &Note { text, fix: None });
     Ok(Outcome::Problem)
+}
+
+/// Returns the note for a listing without a row, if rdmactl could read everything.
+fn nothing(only: Option<Only>) -> &'static str {
+    match only {
+        Some(_) => "--only selects none of the connections",
+        None => {
+            "no connection uses RDMA, and no RDMA-capable application uses TCP; mounts of other \
+             mount namespaces are not read"
+        }
+    }
 }
 
 /// Refuses the name of a consumer, such as `nfs`, in the place of a host set.
@@ -136,7 +147,7 @@ fn change(known: &HashMap<String, TransportState>, connection: &Connection) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{FabricFile, FailOn, HostSets, Only};
+    use crate::cli::{FabricFile, FailOn, HostSets};
     use crate::model::{Consumers, HostFailure, NfsMount, Reason, Via};
 
     fn report(host: &str, protocol: &str) -> HostReport {
@@ -156,6 +167,12 @@ mod tests {
 
     fn changes(reading: &WatchState<'_>, reports: &[HostReport]) -> Vec<Option<String>> {
         reading.rows(reports).into_iter().map(|row| row.change).collect()
+    }
+
+    #[test]
+    fn a_listing_of_selected_connections_without_a_row_is_no_all_clear() {
+        assert!(nothing(None).starts_with("no connection uses RDMA"));
+        assert_eq!(nothing(Some(Only::Tcp)), "--only selects none of the connections");
     }
 
     #[test]

@@ -175,6 +175,7 @@ fn older_lines_of_a_log_are_reported() {
         let report = report(
             Part::Connections,
             vec![
+                (Question::File("/proc/self/mounts".into()), Vec::new()),
                 (dir("/proc/fs"), b"beegfs\n".to_vec()),
                 (dir("/proc/fs/beegfs"), b"1-2-n1\n".to_vec()),
                 (Question::KernelLog("beegfs: ".into()), lines(count, |_| "beegfs: x".into())),

@@ -170,7 +170,7 @@ impl<'source> Reader<'source> {
         self.text_up_to(MAX_LINK, key, path, answer)
     }
 
-    fn present(
+    pub(super) fn present(
         &mut self,
         key: &str,
         path: &str,

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use super::Access;
-use super::remote_command::Privilege;
+use super::remote_command::{Privilege, upload_directories};
+use super::{Access, Nonce};
 use crate::model::HostFailure;
 
 /// A process or a directory that stays on a host.
@@ -60,6 +60,15 @@ impl CleanupFailure {
         Self {
             detail: format!("uploaded rdmactl still on {host} in {directory}"),
             fix: access.manual_command("remove it", &format!("rm -r \"{directory}\"")),
+        }
+    }
+
+    /// Describes an upload that ended without a result. Its directory is not known.
+    pub(super) fn part_of_upload(access: &dyn Access, nonce: Nonce) -> Self {
+        let directories = upload_directories(nonce);
+        Self {
+            detail: format!("a part of the uploaded rdmactl may still be on {}", access.host()),
+            fix: access.manual_command("remove it", &format!("rm -rf {directories}")),
         }
     }
 

@@ -45,6 +45,11 @@ impl Exit {
         self.status == Some(137) || matches!(self.signal.as_deref(), Some("KILL" | "9"))
     }
 
+    /// True if a signal ended the command. A shell or a launcher reports 128 plus the signal.
+    pub(super) fn is_signal(&self) -> bool {
+        self.signal.is_some() || self.status.is_some_and(|status| status > 128)
+    }
+
     /// True if the command ended with status 0.
     #[must_use]
     pub fn is_success(&self) -> bool {

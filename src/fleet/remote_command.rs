@@ -7,7 +7,7 @@
 
 use super::Nonce;
 use super::upload::Uploaded;
-use crate::wire::Process;
+use crate::wire::{Process, UPLOAD_PREFIX};
 
 /// Rights that the agent runs with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,14 +169,20 @@ pub fn machine(nonce: Nonce) -> String {
     in_sh(&format!("echo {MACHINE} {nonce} $(uname -m)"))
 }
 
-/// Returns the command that removes an uploaded agent. It exits with 1 if the directory is still
-/// there.
+/// Returns the command that removes the upload with a nonce from every directory of [`PLACES`].
+/// It exits with 1 if a directory of the upload is still there.
 #[must_use]
-pub fn remove_uploaded(uploaded: &Uploaded) -> String {
-    let (directory, file) = (uploaded.directory(), uploaded.file());
+pub fn remove_uploaded(nonce: Nonce) -> String {
+    let directories = upload_directories(nonce);
     in_sh(&format!(
-        "rm -f {file}; rmdir {directory} 2>/dev/null; [ -e {directory} ] && exit 1; exit 0"
+        "r=0; for d in {directories}; do rm -f \"$d/rdmactl\"; rmdir \"$d\" 2>/dev/null; \
+         [ -e \"$d\" ] && r=1; done; exit $r"
     ))
+}
+
+/// Returns the directories that can hold the upload with a nonce, quoted for a shell of the host.
+pub(super) fn upload_directories(nonce: Nonce) -> String {
+    PLACES.map(|place| format!("\"{place}/{UPLOAD_PREFIX}{nonce}\"")).join(" ")
 }
 
 /// Returns the command that checks if a process exists.

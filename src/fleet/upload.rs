@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
@@ -20,6 +21,9 @@ use crate::wire::UPLOAD_PREFIX;
 /// Limit of the size of a program, in bytes. It is more than any build has, and protects the
 /// memory of a host from a wrong path.
 const MAX_SIZE: u64 = 256 << 20;
+
+/// Timeout for removing what an upload without a result has left.
+const REMOVE: Duration = Duration::from_secs(2);
 
 /// Program to upload, read once for all hosts.
 #[derive(Clone, PartialEq, Eq)]
@@ -87,7 +91,16 @@ impl Program {
         deadline: Deadline,
     ) -> Result<Uploaded, HostFailure> {
         let pipe = access.exec(&self.command(nonce), deadline)?;
-        Uploaded::of(&pipe.exchange(&self.bytes, ANSWER_LIMIT, deadline)?, nonce)
+        let output = pipe.exchange(&self.bytes, ANSWER_LIMIT, deadline)?;
+        Uploaded::of(&output, nonce).map_err(|failure| match failure.reason {
+            // The script reported the failure, and has removed the file and the directory.
+            Reason::NoAgent => failure,
+            _ => match access.run(&remote_command::remove_uploaded(nonce), Deadline::after(REMOVE))
+            {
+                Ok(exit) if exit.is_success() => failure,
+                _ => CleanupFailure::part_of_upload(access, nonce).add_to(failure),
+            },
+        })
     }
 }
 
@@ -133,7 +146,7 @@ impl Uploaded {
     /// # Errors
     /// The program is still on the host.
     pub fn remove(&self, access: &dyn Access, deadline: Deadline) -> Result<(), CleanupFailure> {
-        match access.run(&remote_command::remove_uploaded(self), deadline) {
+        match access.run(&remote_command::remove_uploaded(self.nonce), deadline) {
             Ok(exit) if exit.is_success() => Ok(()),
             _ => Err(CleanupFailure::upload(access, self.directory().trim_matches('"'))),
         }
@@ -183,7 +196,7 @@ fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
          for b in {places}; do i=$((i+1)); take \"$b\" && break; r=$r$w; \
          [ -n \"$d\" ] && {{ rm -f \"$f\"; rmdir \"$d\"; d=; }}; done; \
          [ -n \"$d\" ] || {{ say place $r; exit 1; }}; \
-         cat >\"$f\" || bad write $i; \
+         cat >\"$f\" || {{ s=$?; [ $s -gt 128 ] && bad run $s; bad write $i; }}; \
          n=$(wc -c <\"$f\"); [ \"$n\" -eq {size} ] || bad size $n; \
          h=$(sha256sum <\"$f\" 2>/dev/null || busybox sha256sum <\"$f\" 2>/dev/null); w=ok; \
          case \"$h\" in {sha256}*) ;; \"\") w=unchecked ;; *) bad hash $i ;; esac; \
@@ -260,10 +273,16 @@ impl<'a> Answer<'a> {
         found.ok_or_else(|| {
             let (exit, said) = (&output.exit, last_line(&output.stderr));
             let detail = format!("the upload ended without a result; {exit}{said}");
+            if exit.is_signal() {
+                return HostFailure::new(Reason::Killed, detail).fix(FIND_KILLER);
+            }
             HostFailure::new(Reason::Garbage, detail).fix(TEST_SHELL)
         })
     }
 }
+
+/// Fix for an upload that a signal ended.
+const FIND_KILLER: &str = "on the host, find what killed the upload: dmesg | grep -iE 'oom|killed'";
 
 fn refusal(word: &str, number: usize, output: &Output) -> HostFailure {
     let said = last_line(&output.stderr);
@@ -279,6 +298,10 @@ fn refusal(word: &str, number: usize, output: &Output) -> HostFailure {
         ),
         "hash" => failure("upload checksum mismatch (SHA-256)".to_owned())
             .fix("retry; if the upload fails again, install rdmactl on the host"),
+        "run" if number > 128 => {
+            let detail = format!("the upload was killed: exit status {number}{said}");
+            HostFailure::new(Reason::Killed, detail).fix(FIND_KILLER)
+        }
         "run" => failure(format!("the uploaded program does not run: exit status {number}{said}"))
             .fix("use the release binary, which needs no library of the host but libc"),
         _ => failure(format!("the upload failed{said}")),

@@ -567,6 +567,8 @@ pub enum Cause {
     Timeout,
     /// The worker lives, but a step does not return: a call hangs in the kernel.
     Stuck,
+    /// A thread could not be started: the host allows no more processes and threads.
+    ThreadLimit,
     /// The worker received a step out of order.
     Order,
 }

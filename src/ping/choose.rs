@@ -3,6 +3,7 @@
 
 mod candidate;
 mod mad;
+mod missing_rails;
 mod no_match;
 mod overrides;
 mod partition;
@@ -21,6 +22,7 @@ use crate::model::probe::Method;
 use crate::model::{GidKind, GidValue, HostReport, Protocol};
 
 pub(super) use mad::{MadPlan, NoMads, has_mads, mad_plan, mad_route_to};
+pub(super) use missing_rails::missing_rails;
 pub(super) use no_match::NoMatch;
 pub use overrides::Overrides;
 pub(super) use rails::Rails;

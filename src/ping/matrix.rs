@@ -167,6 +167,7 @@ pub fn run(
     between::correct(&names, &mut results);
     let outliers = retest::outliers(&rounds, plan, &results);
     let mut warnings = duplicates.warnings.clone();
+    warnings.extend(choose::missing_rails(&names, &inventories, rails, &test_options.overrides));
     warnings.extend(hidden_faults::find(&names, &results, duplicates));
     warnings.extend(mtu::differences(&names, mtu::used_ports(&results)));
     Results { pairs: results, outliers, warnings, rails: rails.tested().count() }

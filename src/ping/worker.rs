@@ -7,7 +7,7 @@ mod connection;
 mod mad;
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -63,13 +63,13 @@ pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), 
             Act::Open(opening) if connections.len() < CONNECTIONS => {
                 match Handle::start(opening, id, Arc::clone(&ports), Arc::clone(&answers)) {
                     Ok(handle) => drop(connections.insert(step.connection, handle)),
-                    Err(error) => answers.reply(id, Err(out_of_order(&error.to_string()))),
+                    Err(error) => answers.reply(id, Err(no_thread(&error))),
                 }
             }
             Act::OpenMad(opening) if connections.len() < CONNECTIONS => {
                 match Handle::start_mad(opening, id, Arc::clone(&answers)) {
                     Ok(handle) => drop(connections.insert(step.connection, handle)),
-                    Err(error) => answers.reply(id, Err(out_of_order(&error.to_string()))),
+                    Err(error) => answers.reply(id, Err(no_thread(&error))),
                 }
             }
             Act::Open(_) | Act::OpenMad(_) => {
@@ -89,6 +89,12 @@ pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Returns the failure of a connection whose thread did not start.
+fn no_thread(error: &io::Error) -> StepError {
+    let detail = format!("cannot start a thread: {error}");
+    StepError { detail, ..StepError::new(Stage::Open, Cause::ThreadLimit) }
 }
 
 fn out_of_order(detail: &str) -> StepError {

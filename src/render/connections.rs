@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::problems::write_entry;
-use crate::model::{Connection, ConnectionVerdict, Transport};
+use crate::model::{Connection, ConnectionVerdict, REDACTED, Transport};
 use crate::query::ConnectionRow;
 
 /// Lists the connections with a problem or advice, the worst first, then counts all connections.
@@ -50,6 +50,13 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     let (rdma, tcp) = (count(&|one| one.transport.is_rdma()), over(Transport::Tcp));
     let noun = if all.len() == 1 { "connection" } else { "connections" };
     let _ = write!(text, "{} {noun}: {rdma} over RDMA, {tcp} over TCP", all.len());
+    let sockets = |row: &ConnectionRow<'_>| {
+        let mut problems = row.report.problems.within("consumers/sockets").iter();
+        problems.any(|problem| problem.detail.ends_with(REDACTED))
+    };
+    if rows.iter().any(sockets) {
+        text.push_str(" (redaction removed the sockets)");
+    }
     for (count, words) in [
         (over(Transport::Mixed), "over both"),
         (over(Transport::Udp), "over UDP"),

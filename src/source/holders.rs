@@ -23,6 +23,10 @@ pub(super) fn list() -> Answer {
 
 fn list_up_to(limit: usize) -> Answer {
     let mut answer = Vec::new();
+    // Each process id namespace has a process 1. The mount option hidepid hides it.
+    if !fs::exists("/proc/1").unwrap_or(false) {
+        push(&mut answer, b"1", b"-");
+    }
     for entry in fs::read_dir("/proc").map_err(|error| failed(&error))?.flatten() {
         let name = entry.file_name();
         let pid = name.as_bytes();

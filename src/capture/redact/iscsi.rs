@@ -1,5 +1,5 @@
 //! Redacts the node records of open-iscsi, which show if an iSCSI session fell back to TCP:
-//! `/etc/iscsi/nodes/TARGET/ADDRESS,PORT,TAG/INTERFACE`.
+//! `NODES/TARGET/ADDRESS,PORT,TAG/INTERFACE`.
 //!
 //! Names and addresses keep the pseudonyms that they have in `/sys`: sessions and records are
 //! joined by them. Of a record, only the transport is kept. `redact::file` and `redact::names`
@@ -9,7 +9,8 @@ use std::net::IpAddr;
 
 use super::Redactor;
 
-const NODES: &str = "/etc/iscsi/nodes";
+/// Node databases of open-iscsi.
+const NODES: [&str; 2] = ["/etc/iscsi/nodes", "/var/lib/iscsi/nodes"];
 
 /// Line of a record that is kept, if its value is the name of a transport of the kernel.
 const TRANSPORT: &str = "iface.transport_name";
@@ -19,7 +20,7 @@ const TRANSPORTS: [&str; 9] =
 impl Redactor {
     /// Returns the path of a record or of a directory of records; `None` for any other path.
     pub(super) fn node_path(&self, path: &str) -> Option<String> {
-        let rest = path.strip_prefix(NODES)?;
+        let (database, rest) = in_database(path)?;
         if rest.is_empty() {
             return Some(path.to_owned());
         }
@@ -30,12 +31,12 @@ impl Redactor {
             (1, portal) => self.portal(portal),
             (_, interface) => self.label(interface),
         });
-        Some(format!("{NODES}/{}", parts.collect::<Vec<_>>().join("/")))
+        Some(format!("{database}/{}", parts.collect::<Vec<_>>().join("/")))
     }
 
     /// Redacts the names in a directory of records; `None` for any other directory.
     pub(super) fn node_names(&self, path: &str, names: &str) -> Option<String> {
-        path.strip_prefix(NODES).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+        in_database(path).filter(|(_, rest)| rest.is_empty() || rest.starts_with('/'))?;
         let name = |name: &str| {
             let path = self.node_path(&format!("{path}/{name}")).unwrap_or_default();
             path.rsplit('/').next().unwrap_or_default().to_owned()
@@ -57,9 +58,14 @@ impl Redactor {
     }
 }
 
+/// Returns the node database of a path, and the rest of the path.
+fn in_database(path: &str) -> Option<(&'static str, &str)> {
+    NODES.into_iter().find_map(|database| Some((database, path.strip_prefix(database)?)))
+}
+
 /// Returns the transport of a record; `None` for any other file.
 pub(super) fn node_record(path: &str, text: &str) -> Option<String> {
-    path.strip_prefix(NODES).filter(|rest| rest.starts_with('/'))?;
+    in_database(path).filter(|(_, rest)| rest.starts_with('/'))?;
     let line = |line: &str| {
         let (key, value) = line.split_once('=')?;
         let is_kept = key.trim() == TRANSPORT && TRANSPORTS.contains(&value.trim());

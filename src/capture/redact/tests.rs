@@ -361,6 +361,8 @@ fn a_session_of_iscsi_is_joined_with_its_record() {
     assert_eq!(names(&folder, &format!("{portal}\n")), format!("{}\n", parts[5]));
     let interfaces = names(&format!("{folder}/{portal}"), "default\niface-alice\n");
     assert_eq!(interfaces, format!("default\n{}\n", parts[6]));
+    let moved = redactor.path(&format!("/var/lib/iscsi/nodes/{target}/{portal}/iface-alice"));
+    assert_eq!(moved.strip_prefix("/var/lib"), path.strip_prefix("/etc"));
     let of_ipv6 = redactor.path("/etc/iscsi/nodes/zaphod/2001:db8::7,3260,1");
     assert!(of_ipv6.ends_with(",3260,1") && !of_ipv6.contains("db8::7"), "{of_ipv6}");
     assert!(!of_ipv6.contains("zaphod"), "{of_ipv6}");

@@ -10,7 +10,9 @@ use crate::source::Question;
 
 const SESSIONS: &str = "/sys/class/iscsi_session";
 const CONNECTIONS: &str = "/sys/class/iscsi_connection";
-const NODES: &str = "/etc/iscsi/nodes";
+/// Node databases of open-iscsi: Debian 13 has `/var/lib/iscsi`, other systems
+/// have `/etc/iscsi`.
+const NODES: [&str; 2] = ["/etc/iscsi/nodes", "/var/lib/iscsi/nodes"];
 const TARGET: &str = "/sys/kernel/config/target/iscsi";
 
 /// Limit of sessions, of records and of portals; no host has as many.
@@ -73,13 +75,19 @@ fn is_host(part: &str) -> bool {
     number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Reads `/etc/iscsi/nodes/IQN/ADDRESS,PORT,TAG/INTERFACE`, or the path without INTERFACE.
+/// Reads the first node database that has records.
 fn read_nodes(reader: &mut Reader<'_>) -> Vec<IscsiNode> {
+    let mut read = NODES.into_iter().map(|database| read_database(reader, database));
+    read.find(|records| !records.is_empty()).unwrap_or_default()
+}
+
+/// Reads `NODES/IQN/ADDRESS,PORT,TAG/INTERFACE`, or the path without INTERFACE.
+fn read_database(reader: &mut Reader<'_>, database: &str) -> Vec<IscsiNode> {
     let mut all = Vec::new();
     let key = "consumers/iscsi_nodes";
-    for target in list(reader, key, NODES) {
-        for portal in list(reader, key, &format!("{NODES}/{target}")) {
-            let folder = format!("{NODES}/{target}/{portal}");
+    for target in list(reader, key, database) {
+        for portal in list(reader, key, &format!("{database}/{target}")) {
+            let folder = format!("{database}/{target}/{portal}");
             let names = match reader.ask(&Question::Dir(folder.clone())) {
                 // The entry is a file: ENOTDIR.
                 Err(error) if error.is_absent() => vec![String::new()],
@@ -90,7 +98,7 @@ fn read_nodes(reader: &mut Reader<'_>) -> Vec<IscsiNode> {
                 let source = path.trim_end_matches('/').to_owned();
                 let Some(text) = read_text(reader, key, &source) else { continue };
                 if all.len() == MAX {
-                    reader.too_long(key, NODES, MAX);
+                    reader.too_long(key, database, MAX);
                     return all;
                 }
                 let (address, port) = parse_portal(portal.split(',').take(2));

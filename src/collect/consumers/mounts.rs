@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use super::{Reader, list, read_text};
 use crate::model::{Consumers, MountIntent, NfsMount, NfsTransport, P9Mount};
+use crate::source::{Question, ReadError};
 
 /// Limit of mounts; no host has as many.
 const MAX_MOUNTS: usize = 65_536;
@@ -16,9 +17,16 @@ const UNITS: &str = "/etc/systemd/system";
 
 /// Reads the NFS and 9P mounts and the configured mounts. Returns all mounts of the host.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) -> Vec<Mount> {
-    let Some(text) = read_text(reader, "consumers/mounts", MOUNTS) else { return Vec::new() };
+    let key = "consumers/mounts";
+    let answer = reader.ask(&Question::File(MOUNTS.into()));
+    if answer.as_ref().is_err_and(ReadError::is_absent) {
+        let detail = "the mounts could not be read: /proc is not mounted, or is masked";
+        reader.hidden(key, MOUNTS, detail);
+    }
+    let Some(bytes) = reader.present(key, MOUNTS, answer) else { return Vec::new() };
+    let text = String::from_utf8_lossy(&bytes);
     let mut mounts: Vec<Mount> = text.lines().filter_map(parse_mount).collect();
-    reader.cut("consumers/mounts", MOUNTS, MAX_MOUNTS, &mut mounts);
+    reader.cut(key, MOUNTS, MAX_MOUNTS, &mut mounts);
     let p9 = mounts.iter().filter(|mount| mount.fstype == "9p").map(|mount| P9Mount {
         device: mount.device.clone(),
         mount_point: mount.place.clone(),

@@ -211,8 +211,10 @@ fn read_holders(
         holder.devices.extend(device.map(str::to_owned));
     }
     if hidden > 0 {
+        // With the mount option hidepid of /proc, only process 1 is known to be hidden.
+        let count = if hidden == 1 { "one or more".to_owned() } else { hidden.to_string() };
         let detail =
-            format!("{hidden} processes could not be read: the owners of some sockets are unknown");
+            format!("{count} processes could not be read: the owners of some sockets are unknown");
         reader.hidden(key, "/proc/PID/fd", &detail);
     }
     name_holders(reader, &mut all);

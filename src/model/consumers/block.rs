@@ -72,7 +72,7 @@ pub struct IscsiSession {
     pub connection: Option<String>,
 }
 
-/// Record of open-iscsi (`/etc/iscsi/nodes`).
+/// Record of open-iscsi (`/etc/iscsi/nodes` or `/var/lib/iscsi/nodes`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IscsiNode {
     /// Path of the record.

@@ -25,6 +25,11 @@ pub const FIX_CGROUP: &str = "on {host}, show and raise the limits of the contro
 pub const FIX_OPEN_FILES: &str = "on {host}, raise the limit of open files: ulimit -n; '* - nofile \
                                   65536' in /etc/security/limits.d/rdma.conf; sysctl fs.file-max";
 
+/// Fix for [`Code::Resources`] if no more threads may run (EAGAIN).
+pub const FIX_THREADS: &str = "on {host}, show and raise the limits of processes and threads: ulimit -u; grep . \
+                               /sys/fs/cgroup/user.slice/user-*.slice/pids.max; systemctl set-property \
+                               user-$(id -u).slice TasksMax=4096";
+
 /// Fix for [`Code::Resources`] if the adapter does not respond (EIO).
 pub const FIX_FIRMWARE: &str = "on {host}, find why the adapter or its firmware failed: dmesg | \
                                 grep -iE '{device}|firmware|health|infiniband'";
@@ -221,9 +226,10 @@ codes! {
         ["on {host}, install the libraries: apt install ibverbs-providers librdmacm1 (Debian), dnf install libibverbs \
           librdmacm (RHEL)"];
     Resources = "local.resources",
-        "The device cannot create another object (queue pair, completion queue, memory region): the adapter, a control \
-         group or the limit of open files allows no more, or the adapter does not respond.",
-        ["on {host}, list which processes hold them: rdma resource show", FIX_CGROUP, FIX_OPEN_FILES, FIX_FIRMWARE];
+        "The host cannot create another object (queue pair, completion queue, memory region) or thread: the adapter, a \
+         control group or a limit of the login allows no more, or the adapter does not respond.",
+        ["on {host}, list which processes hold them: rdma resource show", FIX_CGROUP, FIX_OPEN_FILES, FIX_THREADS,
+         FIX_FIRMWARE];
     NoPort = "local.no_port",
         "The host has no RDMA device, or no active port with a usable GID.",
         ["check the driver, the cable and the address of the ports: rdmactl ports -v -H {host}"];

@@ -62,11 +62,15 @@ pub enum WarningCode {
     /// A host cannot use TCP with a peer because of its own routes or ports. RDMA passes.
     #[serde(rename = "tcp.local_error")]
     TcpLocalError,
+    /// A host has no port on a rail that most other hosts have, or has a port in a network of no
+    /// other host.
+    #[serde(rename = "rail.missing")]
+    RailMissing,
 }
 
 impl WarningCode {
     /// Every code.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::MtuDiffers,
         Self::AddressDuplicate,
         Self::MacDuplicate,
@@ -76,6 +80,7 @@ impl WarningCode {
         Self::Lossy,
         Self::TcpBlocked,
         Self::TcpLocalError,
+        Self::RailMissing,
     ];
 
     /// Returns the meaning of the warning, in one or two sentences.
@@ -105,6 +110,10 @@ impl WarningCode {
                 "RDMA passes between two hosts, and TCP fails on one of the hosts: its route to the peer rejects packets \
                  or leads through another network interface, or it has no free local port."
             }
+            Self::RailMissing => {
+                "A host has no port on a rail that most other hosts have, or has a port in a network in which no other \
+                 host has a port. No pair tests this rail or port."
+            }
         }
     }
 
@@ -121,6 +130,7 @@ impl WarningCode {
             Self::Lossy => "path.lossy",
             Self::TcpBlocked => "tcp.blocked",
             Self::TcpLocalError => "tcp.local_error",
+            Self::RailMissing => "rail.missing",
         }
     }
 }

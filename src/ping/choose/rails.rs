@@ -41,9 +41,8 @@ impl Ports {
     /// True if these ports are a rail. Cards have ports without a cable: a port that is down was
     /// meant to be up if it has an address, or if most other hosts have it up.
     fn are_rail(&self, key: RailKey) -> bool {
-        let has_address = matches!(key, RailKey::V4(_) | RailKey::V6(_));
         self.up > 0
-            && if has_address { self.up + self.down > 1 } else { self.up > 1.max(self.down) }
+            && if key.is_network() { self.up + self.down > 1 } else { self.up > 1.max(self.down) }
     }
 }
 
@@ -60,6 +59,13 @@ struct Division {
 /// Longest prefixes. By custom, ports of one host with this prefix in common are in one subnet.
 const FINEST_V4: u32 = 24;
 const FINEST_V6: u32 = 64;
+
+impl RailKey {
+    /// True if the rail is an IP network.
+    pub(super) fn is_network(self) -> bool {
+        matches!(self, Self::V4(_) | Self::V6(_))
+    }
+}
 
 impl Rails {
     pub(in crate::ping) fn of<'a>(
@@ -107,6 +113,11 @@ impl Rails {
     /// Returns the tested rails with their numbers.
     pub(super) fn keys(&self) -> impl Iterator<Item = (usize, RailKey)> {
         self.keys.iter().copied().enumerate().filter(|(rail, _)| self.is_tested(*rail))
+    }
+
+    /// True if the key is one of a rail, tested or not.
+    pub(super) fn has(&self, key: RailKey) -> bool {
+        self.keys.contains(&key)
     }
 
     /// True if a pair that shares no rail is tested with its best ports.

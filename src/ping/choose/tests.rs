@@ -445,3 +445,54 @@ fn gids_of_other_vlans_on_one_subnet_do_not_meet() {
     let routed = on("eth0.200", Some(200), "::ffff:10.2.0.3");
     assert!(choose(&tagged, &routed).is_ok());
 }
+
+/// Returns the hosts, the rails and the sentence of each warning about rails.
+fn missing(hosts: &[HostReport], only: &[usize]) -> Vec<(Vec<usize>, Vec<usize>, String)> {
+    let wanted = Overrides { rails: only.to_vec(), ..Overrides::default() };
+    let rails = Rails::of(hosts.iter(), &wanted);
+    let names = ["n1", "n2", "n3", "n4"];
+    let inventories: Vec<_> = hosts.iter().map(Some).collect();
+    let warnings = missing_rails(&names, &inventories, &rails, &wanted);
+    warnings.into_iter().map(|one| (one.hosts, one.rails, one.detail)).collect()
+}
+
+#[test]
+fn a_host_without_a_port_on_a_rail_of_the_others_is_named() {
+    let mut hosts: Vec<HostReport> = (1..5).map(two_rails).collect();
+    assert_eq!(missing(&hosts, &[]), []);
+    // A port that is down fails its pairs, and is not missing.
+    hosts[3].devices[1].ports[0].state = Some(PortState::Down);
+    assert_eq!(missing(&hosts, &[]), []);
+    hosts[3].devices.remove(1);
+    let found = missing(&hosts, &[]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let (of, rails, detail) = &found[0];
+    assert_eq!((of.as_slice(), rails.as_slice()), (&[3][..], &[1][..]));
+    assert!(detail.starts_with("n4 has no port on a rail that 3 hosts have"), "{detail}");
+    // Half of the hosts are no majority: their second port may have a purpose of its own.
+    hosts[2].devices.remove(1);
+    assert_eq!(missing(&hosts, &[]), []);
+    let selected = missing(&hosts, &[1]);
+    assert_eq!(selected.len(), 1, "{selected:?}");
+    assert_eq!((selected[0].0.as_slice(), selected[0].1.as_slice()), (&[2, 3][..], &[1][..]));
+    // The pairs of a host without any port fail, so the host needs no warning.
+    hosts.remove(2);
+    hosts[2].devices.clear();
+    assert_eq!(missing(&hosts, &[]), []);
+}
+
+#[test]
+fn a_port_in_a_network_of_no_other_host_is_named() {
+    let a = host(&[
+        ("rxe0", ROCE, UP, &[("fe80::1", V2), ("::ffff:10.1.1.1", V2)]),
+        ("rxe1", ROCE, UP, &[("::ffff:10.1.2.1", V2)]),
+    ]);
+    let b = host(&[
+        ("rxe0", ROCE, UP, &[("::ffff:10.1.11.2", V2)]),
+        ("rxe1", ROCE, UP, &[("::ffff:10.1.2.2", V2)]),
+    ]);
+    let found = missing(&[a, b], &[]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, [0, 1]);
+    assert!(found[0].2.ends_with("n1: rxe0/1 (10.1.1.1), n2: rxe0/1 (10.1.11.2)"), "{found:?}");
+}

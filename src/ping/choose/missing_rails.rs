@@ -1,0 +1,139 @@
+//! Finds hosts without a port on a rail that most other hosts have, and ports in a network of no
+//! other host. It does not judge pairs: a pair is tested on the rails that both hosts have.
+//! `ping::matrix` uses this module.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::candidate::{Candidate, candidates};
+use super::rails::RailKey;
+use super::{Overrides, Rails};
+use crate::analyse::verdict::plain_or;
+use crate::model::HostReport;
+use crate::model::ping::{Warning, WarningCode};
+use crate::names;
+
+/// Maximum number of ports in a warning.
+const MAX_PORTS: usize = 4;
+
+/// Host with a port on a rail.
+struct OnRails<'a> {
+    /// Index of the host in the run.
+    number: usize,
+    name: &'a str,
+    /// Ports by rail. A port that is down is on its rail, too.
+    ports: BTreeMap<RailKey, Candidate<'a>>,
+}
+
+/// Returns the warnings of a run. `names` has the names of all hosts. `inventories` has `None` for
+/// a host that was not reached.
+pub(in crate::ping) fn missing_rails(
+    names: &[&str],
+    inventories: &[Option<&HostReport>],
+    rails: &Rails,
+    wanted: &Overrides,
+) -> Vec<Warning> {
+    let hosts: Vec<OnRails<'_>> = names
+        .iter()
+        .zip(inventories)
+        .enumerate()
+        .filter_map(|(number, (name, inventory))| {
+            let ports = by_rail((*inventory)?, rails, wanted);
+            Some(OnRails { number, name: plain_or(name, "HOST"), ports })
+        })
+        // The pairs of a host without a rail are tested on its best port, and report its faults.
+        .filter(|host| {
+            !rails.takes_best() || rails.keys().any(|(_, key)| host.ports.contains_key(&key))
+        })
+        .collect();
+    let without_port =
+        rails.keys().filter_map(|(rail, key)| without_port(&hosts, rails, rail, key));
+    without_port.chain(without_peer(&hosts, rails)).collect()
+}
+
+fn by_rail<'a>(
+    host: &'a HostReport,
+    rails: &Rails,
+    wanted: &Overrides,
+) -> BTreeMap<RailKey, Candidate<'a>> {
+    let ports = candidates(host, wanted);
+    let keys = rails.of_each(&ports);
+    // A port on an IP network is shown with its first address, not with a link-local GID.
+    let is_shown = |(key, port): &(RailKey, Candidate<'_>)| {
+        !key.is_network() || !port.gid.value.is_link_local()
+    };
+    keys.into_iter().zip(ports).rev().filter(is_shown).collect()
+}
+
+/// Returns the warning about hosts without a port on a rail. A rail of a minority may have a
+/// purpose of its own, unless `--rails` selects it.
+fn without_port(
+    hosts: &[OnRails<'_>],
+    rails: &Rails,
+    rail: usize,
+    key: RailKey,
+) -> Option<Warning> {
+    let (have, lack): (Vec<_>, Vec<_>) =
+        hosts.iter().partition(|host| host.ports.contains_key(&key));
+    let (example, _) = (have.first()?, lack.first()?);
+    if rails.takes_best() && have.len() <= lack.len() {
+        return None;
+    }
+    let set = names::fold(lack.iter().map(|host| host.name));
+    let port = example.ports.get(&key).map(place)?;
+    let verb = if lack.len() == 1 { "has" } else { "have" };
+    let noun = if have.len() == 1 { "host has" } else { "hosts have" };
+    Some(Warning {
+        code: WarningCode::RailMissing,
+        hosts: lack.iter().map(|host| host.number).collect(),
+        rails: (rails.count() > 1).then_some(rail).into_iter().collect(),
+        detail: format!(
+            "{set} {verb} no port on a rail that {} {noun}, for example {}: {port}; no pair of \
+             {set} is tested on this rail",
+            have.len(),
+            example.name
+        ),
+        hint: compare(&set),
+    })
+}
+
+/// Returns the warning about active ports in a network of no other host.
+fn without_peer(hosts: &[OnRails<'_>], rails: &Rails) -> Option<Warning> {
+    let alone: Vec<(&OnRails<'_>, &Candidate<'_>)> = hosts
+        .iter()
+        .flat_map(|host| host.ports.iter().map(move |(key, port)| (host, key, port)))
+        .filter(|(_, key, port)| key.is_network() && port.is_active() && !rails.has(**key))
+        .map(|(host, _, port)| (host, port))
+        .collect();
+    let affected: BTreeSet<usize> = alone.iter().map(|(host, _)| host.number).collect();
+    if affected.is_empty() {
+        return None;
+    }
+    let listed = alone.iter().take(MAX_PORTS);
+    let mut listed: Vec<String> =
+        listed.map(|(host, port)| format!("{}: {}", host.name, place(port))).collect();
+    if alone.len() > MAX_PORTS {
+        listed.push(format!("and {} more", alone.len() - MAX_PORTS));
+    }
+    Some(Warning {
+        code: WarningCode::RailMissing,
+        hosts: affected.into_iter().collect(),
+        rails: Vec::new(),
+        detail: format!(
+            "no pair tests these ports, because no other host has a port in their network: {}",
+            listed.join(", ")
+        ),
+        hint: compare(&names::fold(alone.iter().map(|(host, _)| host.name))),
+    })
+}
+
+/// Formats `rxe0/1 on eth1 (10.10.1.2)`.
+fn place(port: &Candidate<'_>) -> String {
+    let route = port.route_port();
+    let netdev = route.netdev.map(|netdev| format!(" on {netdev}")).unwrap_or_default();
+    format!("{}/{}{netdev} ({})", route.device, route.port, route.gid.ip())
+}
+
+fn compare(set: &str) -> String {
+    let set = names::in_shell(set);
+    format!("compare the addresses and GIDs with those of another host: rdmactl gids -H {set}")
+}
