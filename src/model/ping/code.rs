@@ -91,15 +91,15 @@ macro_rules! codes {
 
 codes! {
     Ok = "ok",
-        "Every message of every size was echoed, with this run's number and the right bytes.",
+        "The target echoed every message of every size, with the number of this run and the correct bytes.",
         [];
     NoTransport = "n/a.transport",
         "The two hosts have no RDMA protocol in common (RoCE and iWARP), or a driver lacks a required feature. Not a \
          failure.",
         [];
     Unreached = "peer.unreached",
-        "The agent did not start on the host in time: name, connection, SSH, login, permission, missing program, or a \
-         slow host.",
+        "The agent did not start on the host in time. Possible causes: name resolution, connection, SSH, login, \
+         permission, a missing program, or a slow host.",
         ["list the cause: rdmactl devices -H {host}"];
     PeerDead = "peer.dead",
         "The host responded before and does not respond now: neither the agent nor SSH for five seconds, or SIGKILL \
@@ -117,9 +117,9 @@ codes! {
         ["on {host}, look for stopped or swapped-out processes and soft lockups: ps -eo pid,stat,wchan:30,comm | awk \
           '$2 ~ /^[DT]/'; dmesg"];
     Udp4791Blocked = "roce.udp4791_blocked",
-        "TCP passes and RoCE does not: probably a firewall drops UDP port 4791. Applications fall back to TCP. For \
-         soft-RoCE, a plain datagram is sent before the connection is made; if a firewall of the host drops it, the stage is \
-         `connect`.",
+        "TCP passes and RoCE does not: probably a firewall drops UDP port 4791. Applications fall back to TCP. On \
+         soft-RoCE, rdmactl sends a plain datagram before it connects. If a firewall of the host drops the datagram, \
+         the stage is `connect`.",
         ["allow UDP port 4791 (RoCE) between {source} and {target}, on both hosts and on the switches; list the rules \
           of a host: nft list ruleset; iptables -L; ip6tables -L", FIX_OWN_FIREWALL];
     MtuBlackhole = "mtu.blackhole",
@@ -175,7 +175,7 @@ codes! {
         "The GID index is empty, or the GID moved during the run.",
         ["list the GIDs, then retry: rdmactl gids -H {host}; without --gid-index, rdmactl selects the index"];
     GidFamily = "gid.family",
-        "The GIDs of the two ends cannot communicate: RoCE v1 and v2, or link-local and IPv4.",
+        "The GIDs of the two ends cannot communicate: one is RoCE v1 and one RoCE v2, or one is link-local and one IPv4.",
         ["give both ports addresses of one family and the same RoCE version, or omit --gid-index: rdmactl gids -H \
           {source},{target}"];
     LinkLocal = "gid.link_local",
@@ -199,13 +199,13 @@ codes! {
         ["on {host}, raise the limit of locked memory: ulimit -l; '* - memlock unlimited' in \
           /etc/security/limits.d/rdma.conf; LimitMEMLOCK=infinity for services"];
     Library = "local.library",
-        "libibverbs is missing on the host, or on iWARP librdmacm.",
+        "The host lacks libibverbs; on iWARP, the host lacks libibverbs or librdmacm.",
         ["on {host}, install the libraries: apt install ibverbs-providers librdmacm1 (Debian), dnf install libibverbs \
           librdmacm (RHEL)"];
     Resources = "local.resources",
         "The device cannot create another object (queue pair, completion queue, memory region): the adapter, a control \
          group or the limit of open files allows no more, or the adapter does not respond.",
-        ["on {host}, list which processes hold them: rdma resource show", FIX_CGROUP, FIX_OPEN_FILES, FIX_FIRMWARE];
+        ["on {host}, list the processes that hold RDMA objects: rdma resource show", FIX_CGROUP, FIX_OPEN_FILES, FIX_FIRMWARE];
     NoPort = "local.no_port",
         "The host has no RDMA device, or no active port with a usable GID.",
         ["check the driver, the cable and the address of the ports: rdmactl ports -v -H {host}"];
@@ -225,16 +225,16 @@ codes! {
          probably it gets no CPU time.",
         ["on {target}, check the CPU load: uptime; top"];
     Loss = "fabric.loss",
-        "Messages are lost among many that pass.",
+        "Some messages pass and some are lost.",
         ["find the port or switch whose error counters grow: rdmactl counters -H {source},{target} --watch -w \
           'delta>0'"];
     Corrupted = "data.corrupted",
-        "A reply holds other bytes than were sent.",
+        "The bytes of a reply differ from the bytes that were sent.",
         ["drain {source} and {target} until memory and PCIe are verified; on both: dmesg | grep -iE 'aer|edac|mce'"];
     DriverStuck = "driver.stuck",
-        "A work request or a system call never completes: driver or firmware.",
-        ["on {host}, find where it hangs, then update driver and firmware: dmesg; pgrep -a rdmactl; cat \
-          /proc/PID/task/*/stack (as root)"];
+        "A work request or a system call never completes; probably a fault of the driver or the firmware.",
+        ["on {host}, as root, find where rdmactl hangs, then update driver and firmware: dmesg; for pid in $(pgrep rdmactl); \
+          do cat /proc/$pid/task/*/stack; done"];
     Agent = "agent.bug",
         "The two agents disagreed about a step.",
         ["report a bug with this file: rdmactl capture -H {source},{target} --redact --save bug.ndjson"];

@@ -64,7 +64,7 @@ impl WarningCode {
             Self::MtuDiffers => {
                 "Ports of one rail have different MTUs. Pairs use the smaller path MTU of both ports."
             }
-            Self::AddressDuplicate => "Two hosts have the same address. No pair uses it.",
+            Self::AddressDuplicate => "Two hosts have the same address. No pair uses this address.",
             Self::GuidDuplicate => "Devices of two hosts have the same node GUID.",
             Self::LidDuplicate => "Ports of two hosts in one InfiniBand subnet have the same LID.",
             Self::HostTwice => {
