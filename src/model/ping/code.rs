@@ -102,9 +102,9 @@ codes! {
          permission, a missing program, or a slow host.",
         ["list the cause: rdmactl devices -H {host}"];
     PeerDead = "peer.dead",
-        "The host responded before and does not respond now: neither the agent nor SSH for five seconds, or SIGKILL \
-         ended rdmactl on the host. A host that responds again gets a second attempt.",
-        ["check on its console that {host} is up, and show its kernel log: dmesg | tail -50", FIX_KILLED];
+        "The host responded before and does not respond now: neither the agent nor SSH responded for five \
+         seconds, or SIGKILL ended rdmactl on the host. A host that responds again gets a second attempt.",
+        ["on the console of {host}, check that the host is up, and show the kernel log: dmesg | tail -50", FIX_KILLED];
     AgentFailed = "peer.agent_failed",
         "The host responds, but rdmactl on the host ended with an error, for example because of a limit of the login.",
         ["on {host}, as the user of the login, show the limits and the kernel log: ulimit -a; dmesg | tail -50"];
@@ -175,7 +175,8 @@ codes! {
         "The GID index is empty, or the GID moved during the run.",
         ["list the GIDs, then retry: rdmactl gids -H {host}; without --gid-index, rdmactl selects the index"];
     GidFamily = "gid.family",
-        "The GIDs of the two ends cannot communicate: one is RoCE v1 and one RoCE v2, or one is link-local and one IPv4.",
+        "The GIDs of the two ends cannot communicate: one is RoCE v1 and one RoCE v2, or one is link-local and one \
+         IPv4.",
         ["give both ports addresses of one family and the same RoCE version, or omit --gid-index: rdmactl gids -H \
           {source},{target}"];
     LinkLocal = "gid.link_local",
@@ -205,7 +206,8 @@ codes! {
     Resources = "local.resources",
         "The device cannot create another object (queue pair, completion queue, memory region): the adapter, a control \
          group or the limit of open files allows no more, or the adapter does not respond.",
-        ["on {host}, list the processes that hold RDMA objects: rdma resource show", FIX_CGROUP, FIX_OPEN_FILES, FIX_FIRMWARE];
+        ["on {host}, list the processes that hold RDMA objects: rdma resource show", FIX_CGROUP, FIX_OPEN_FILES,
+         FIX_FIRMWARE];
     NoPort = "local.no_port",
         "The host has no RDMA device, or no active port with a usable GID.",
         ["check the driver, the cable and the address of the ports: rdmactl ports -v -H {host}"];
@@ -233,14 +235,14 @@ codes! {
         ["drain {source} and {target} until memory and PCIe are verified; on both: dmesg | grep -iE 'aer|edac|mce'"];
     DriverStuck = "driver.stuck",
         "A work request or a system call never completes; probably a fault of the driver or the firmware.",
-        ["on {host}, as root, find where rdmactl hangs, then update driver and firmware: dmesg; for pid in $(pgrep rdmactl); \
-          do cat /proc/$pid/task/*/stack; done"];
+        ["on {host}, as root, find where rdmactl hangs, then update driver and firmware: dmesg; for pid in \
+          $(pgrep rdmactl); do cat /proc/$pid/task/*/stack; done"];
     Agent = "agent.bug",
         "The two agents disagreed about a step.",
         ["report a bug with this file: rdmactl capture -H {source},{target} --redact --save bug.ndjson"];
     NotTested = "not_tested",
         "The run or its `--budget` ended before this pair was tested, or rdmactl itself did not run during the test \
-         (stopped, suspended) and not in the second attempt.",
+         (stopped, suspended), nor during the second attempt.",
         [];
 }
 
