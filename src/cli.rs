@@ -153,7 +153,7 @@ pub enum Command {
     Hosts(HostsArgs),
     /// Record the raw data of hosts in a file.
     Capture(CaptureArgs),
-    /// List the settings, their values and where they come from.
+    /// List the settings with their values and origins.
     Config(ConfigArgs),
     /// Print the output of ibstat and other older tools.
     Compat(CompatArgs),

@@ -33,7 +33,7 @@ pub enum Only {
     Tcp,
     /// Connections that use only RDMA
     Rdma,
-    /// Connections to look at: confirmed and suspected fallbacks, mixed, degraded and down
+    /// Connections that need attention: fallbacks (confirmed, suspected), mixed, degraded, down
     Fallback,
 }
 

@@ -25,8 +25,8 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The least time between two readings: drivers keep their counters for 10 ms, and what is read
-/// twice of one keeping seems to stand still.
+/// Shortest interval between two samples. Drivers cache counters for 10 ms; two samples of one
+/// cached value would show no change.
 const MIN: Duration = Duration::from_millis(100);
 
 /// Parses a time between samples.

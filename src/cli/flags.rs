@@ -45,7 +45,7 @@ const CONTRARY: [(Group, &str); 10] = [
     // Rates need both readings; a file of many would be another kind of file.
     (
         &["save", "watch"],
-        "remove one of them: a file holds one sample; to save each, run the command with --save again",
+        "remove one of them: a file holds one sample; to save another sample, run the command with --save again",
     ),
 ];
 
@@ -151,7 +151,7 @@ const MODES: [Row; 2] = [
 
 const GENERATED: &[(&[Group], &str)] = &[(
     &[HOSTS, LOCAL, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM],
-    "remove it: the output does not depend on it",
+    "remove it: the flag does not change the output",
 )];
 
 /// Why a command line makes no sense.

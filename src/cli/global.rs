@@ -33,7 +33,7 @@ pub struct Global {
     /// Query the hosts that a file lists
     ///
     /// rdmactl adds these hosts to the hosts of --hosts. KIND is list, openmpi, mpich, ansible,
-    /// etchosts, genders or pbs. Without KIND, rdmactl detects the kind from the content. A - reads
+    /// etchosts, genders or pbs. Without KIND, rdmactl detects the kind from the content. FILE - is
     /// standard input.
     #[arg(long, value_name = "[KIND:]FILE", global = true, conflicts_with_all = ["from", "root"], help_heading = "Hosts and files")]
     pub hosts_file: Option<String>,

@@ -14,10 +14,10 @@ pub enum Launcher {
 }
 
 impl Launcher {
-    /// Reads the flag's value: a word, and behind `exec` the template.
+    /// Parses the value of --launcher: a word, and the template after `exec`.
     ///
     /// # Errors
-    /// It is neither of them.
+    /// The text is not a launcher.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         match text.split_once(char::is_whitespace).unwrap_or((text, "")) {
@@ -32,7 +32,7 @@ impl Launcher {
     }
 }
 
-/// Takes the flag's value; help and completion say which there are.
+/// Parser of --launcher, which lists the values for help and completion.
 #[derive(Debug, Clone)]
 pub(super) struct LauncherParser;
 

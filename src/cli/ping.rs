@@ -61,7 +61,7 @@ pub struct PingArgs {
 
     /// List only pairs of this kind, as rows
     ///
-    /// Findings and exit code remain those of the whole run. In JSON, the list of pairs holds only
+    /// Findings and exit code still cover the whole run. In JSON, the list of pairs holds only
     /// these pairs.
     #[arg(long, value_enum, value_name = "KIND", conflicts_with_all = ["findings", "diff", "plan"], help_heading = "Pairs")]
     pub only: Option<OnlyPairs>,

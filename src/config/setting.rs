@@ -139,7 +139,7 @@ pub const SETTINGS: &[Setting] = &[
         default: Some("auto"),
         example: r#""never""#,
         flags: &["--color"],
-        help: "When to use color; NO_COLOR weighs more than a file",
+        help: "When to use color; NO_COLOR overrides a configuration file",
     },
     Setting {
         key: SettingKey::Login,

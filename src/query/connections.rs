@@ -85,7 +85,7 @@ impl Listing for Connections {
             |row| of(row, |one| unique(&one.rdma, |channel| Some(&channel.device)));
         "rdma.remote" "REMOTE" Left Asked ["connections", "fabric_peers"] "Nodes at the other end of the InfiniBand links of the RDMA devices (read by MADs, or with --fabric from a file)"
             |row| of_peers(row, |peer| Some(peer.title()));
-        "rdma.remote_port" "REMOTE_PORT" Right Asked ["connections", "fabric_peers"] "Ports at the other end of those links"
+        "rdma.remote_port" "REMOTE_PORT" Right Asked ["connections", "fabric_peers"] "Ports at the other end of the InfiniBand links of the RDMA devices"
             |row| of_peers(row, |peer| Some(peer.node_port.to_string()));
         "rdma.leaf_switch" "LEAF_SWITCH" Left Asked ["connections", "fabric_peers"] "Leaf switches of the RDMA devices"
             |row| of_peers(row, |peer| peer.is_switch().then(|| peer.title()));

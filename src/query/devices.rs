@@ -66,7 +66,7 @@ impl Listing for Devices {
             |row| pci_link(row, |link| Some(link.current));
         "port.pci_suffices" "PCI_FITS" Left Verbose
             ["pci_links", "device.pci_link", "port.rate_bps", "port.state"] + NETDEV
-            "PCIe bandwidth up to the CPU compared with the rate of the port"
+            "PCIe bandwidth up to the CPU suffices for the rate of the port: yes, no"
             |row| row.of_netdev(|port| match port.pci_suffices {
                 None => Value::Absent,
                 Some(true) => Value::Text("yes".into()),
@@ -126,7 +126,7 @@ impl Listing for Devices {
             "Copy-on-fork support: registered memory stays usable after fork"
             |row| system(row, |system| Value::switch(system.copy_on_fork));
         "rdma_system.privileged_qkey" "PRIVILEGED_QKEY" Left Asked ["netlink", "rdma_system"]
-            "Whether unprivileged users may set controlled Q_Keys"
+            "Permission of unprivileged users to set controlled Q_Keys: on, off"
             |row| system(row, |system| Value::switch(system.privileged_qkey));
         "rdma_system.monitor" "MONITOR" Left Asked ["netlink", "rdma_system"]
             "Kernel notification of added and removed devices: on, off"

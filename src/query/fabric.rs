@@ -96,7 +96,7 @@ shared! {
         |row| Value::text(row.node().map(|node| node.guid));
     HasNode node_kind: "node.kind" "KIND" Left Always ["fabric"] "Kind of the node: ca (channel adapter), switch, router"
         |row| Value::text(row.node().map(|node| node.kind.word()));
-    HasNode node_lid: "node.lid" "LID" Right Always ["fabric"] "LID of the node; of a channel adapter that of its first port"
+    HasNode node_lid: "node.lid" "LID" Right Always ["fabric"] "LID of the node; for a channel adapter, the LID of its first port"
         |row| Value::id(row.node().and_then(FabricNode::lid).map(u32::from));
 }
 

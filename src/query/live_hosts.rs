@@ -57,7 +57,7 @@ impl Listing for LiveHosts {
             |row| row.age.map_or(Value::Absent, |age| {
                 Value::Age(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
             });
-        "live.ports_up" "PORTS" Right Always ["devices", "device.ports", "port.state"] "Active ports of all ports; `!` if one is not active"
+        "live.ports_up" "PORTS" Right Always ["devices", "device.ports", "port.state"] "Number of active ports and of all ports, such as 7/8; `!` if a port is not active"
             ports_up;
         "live.rx_bps" "RX" Right Always ["counters"]: Received "Receive rate of all ports, in bits/s"
             |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);

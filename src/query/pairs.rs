@@ -134,7 +134,7 @@ impl Listing for Pairs {
             |row| bits(row.pair.measured.tcp_bandwidth, |seen| seen.median_bps);
         "datagrams.sent" "UD SENT" Right Asked [] "Number of UD datagrams that the source sent"
             |row| row.pair.measured.datagrams.map_or(Value::Absent, |it| Value::Int(it.sent.into()));
-        "datagrams.answered" "UD ANSWERED" Right Asked [] "Number of UD datagrams that the target answered"
+        "datagrams.answered" "UD ANSWERED" Right Asked [] "Number of UD datagrams with a reply from the target"
             |row| row
                 .pair
                 .measured
@@ -149,7 +149,7 @@ impl Listing for Pairs {
             |row| Value::text(row.pair.measured.unreliable.as_ref().map(Unreliable::word));
         "mad.sent" "MAD SENT" Right Asked [] "Number of management datagrams (MADs) that the source sent"
             |row| mad(row, |it| Some(Value::Int(it.sent.into())));
-        "mad.answered" "MAD ANSWERED" Right Known [] "Number of MADs that were answered"
+        "mad.answered" "MAD ANSWERED" Right Known [] "Number of MADs with a reply"
             |row| mad(row, |it| Some(Value::Int(it.answered.into())));
         "mad.host" "MAD HOST" Left Asked [] "Name in the first reply to a MAD"
             |row| mad(row, |it| Some(Value::text(it.host.as_ref())));

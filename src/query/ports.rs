@@ -174,7 +174,7 @@ impl Listing for Ports {
             "Subnet prefix: upper 64 bits of the GIDs of the port"
             |row| netlink(row, |netlink| Value::text(netlink.subnet_prefix));
         "port.netlink.caps" "LINK_CAPS" Left Asked ["netlink", "device.netlink", "port.link_layer"]
-            "Names of the capability bits from netlink; on InfiniBand of both masks"
+            "Names of the capability bits from netlink; on InfiniBand from both capability masks"
             |row| netlink(row, |netlink| Value::list(netlink.caps.as_deref()));
         "port.netlink.netdev_index" "NETDEV_INDEX" Right Asked ["netlink", "device.netlink"]
             "Kernel index of the network interface"

@@ -55,7 +55,7 @@ impl Listing for Processes {
                 Some(Owner::Process { pid, .. }) => Some(*pid),
                 _ => None,
             }));
-        "process.devices" "DEVICES" Left Always ["resources"] "RDMA devices that it uses"
+        "process.devices" "DEVICES" Left Always ["resources"] "RDMA devices that the process uses"
             |row| of(row, |one| Value::list(Some(&one.devices)));
         "process.qps" "QP" Right Always ["resources"] "Number of queue pairs"
             |row| of(row, |one| Value::Int(one.qps.into()));

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 pub(super) const OTHER_WORDS: &[(&[&str], &str)] = &[
     (
         &["status", "stat", "summary"],
-        "rdmactl, for a summary; rdmactl top {hosts}, for a live view",
+        "for a summary: rdmactl; for a live view: rdmactl top {hosts}",
     ),
     (&["ls", "list", "show", "info", "dev", "device", "link"], "rdmactl devices {hosts}"),
     (&["port", "links"], "rdmactl ports {hosts}"),
@@ -92,7 +92,7 @@ const OTHER_FLAGS: &[(Option<&str>, &[&str], &str)] = &[
     (
         Some("connections"),
         &["--storage", "--nfs", "--nvme", "--nvmeof", "--iscsi", "--beegfs", "--lustre"],
-        "write -w 'user==nfs', or nvmeof, iscsi, srp, beegfs, lustre, smb, 9p, smc, rds, process",
+        "write -w 'user==nfs'; other values of user: nvmeof, iscsi, srp, beegfs, lustre, smb, 9p, smc, rds, process",
     ),
     (Some("resources"), &["--summary", "--by-process", "-p"], "write --by process"),
     (Some("connections"), &["--check", "--exit-code"], "write --fail-on fail"),

@@ -103,20 +103,20 @@ macro_rules! codes {
 
 codes! {
     Ok = "ok",
-        "Every message of every size was echoed, with this run's number and the right bytes.",
+        "The target echoed every message of every size, with the number of this run and the correct bytes.",
         [];
     NoTransport = "n/a.transport",
         "The two hosts have no RDMA protocol in common (RoCE and iWARP), or a driver lacks a required feature. Not a \
          failure.",
         [];
     Unreached = "peer.unreached",
-        "The agent did not start on the host in time: name, connection, SSH, login, permission, missing program, or a \
-         slow host.",
+        "The agent did not start on the host in time. Possible causes: name resolution, connection, SSH, login, \
+         permission, a missing program, or a slow host.",
         ["list the cause: rdmactl devices -H {host}"];
     PeerDead = "peer.dead",
-        "The host responded before and does not respond now: neither the agent nor SSH for five seconds, or SIGKILL \
-         ended rdmactl on the host. A host that responds again gets a second attempt.",
-        ["check on its console that {host} is up, and show its kernel log: dmesg | tail -50", FIX_KILLED];
+        "The host responded before and does not respond now: neither the agent nor SSH responded for five \
+         seconds, or SIGKILL ended rdmactl on the host. A host that responds again gets a second attempt.",
+        ["on the console of {host}, check that the host is up, and show the kernel log: dmesg | tail -50", FIX_KILLED];
     AgentFailed = "peer.agent_failed",
         "The host responds, but rdmactl on the host ended with an error, for example because of a limit of the login.",
         ["on {host}, as the user of the login, show the limits and the kernel log: ulimit -a; dmesg | tail -50"];
@@ -130,9 +130,9 @@ codes! {
         ["on {host}, check the CPU load, then look for stopped or swapped-out processes and soft lockups: uptime; ps -eo pid,stat,wchan:30,comm | awk \
           '$2 ~ /^[DT]/'; dmesg"];
     Udp4791Blocked = "roce.udp4791_blocked",
-        "TCP passes and RoCE does not: probably a firewall drops UDP port 4791. Applications fall back to TCP. For \
-         soft-RoCE, a plain datagram is sent before the connection is made; if a firewall of the host drops it, the stage is \
-         `connect`.",
+        "TCP passes and RoCE does not: probably a firewall drops UDP port 4791. Applications fall back to TCP. On \
+         soft-RoCE, rdmactl sends a plain datagram before it connects. If a firewall of the host drops the datagram, \
+         the stage is `connect`.",
         ["allow UDP port 4791 (RoCE) between {source} and {target}, on both hosts and on the switches; list the rules \
           of a host: nft list ruleset; iptables -L; ip6tables -L", FIX_OWN_FIREWALL];
     Bridge = "roce.bridge",
@@ -198,7 +198,8 @@ codes! {
         "The GID index is empty, or the GID moved during the run.",
         ["list the GIDs, then retry: rdmactl gids -H {host}; without --gid-index, rdmactl selects the index"];
     GidFamily = "gid.family",
-        "The GIDs of the two ends cannot communicate: RoCE v1 and v2, or link-local and IPv4.",
+        "The GIDs of the two ends cannot communicate: one is RoCE v1 and one RoCE v2, or one is link-local and one \
+         IPv4.",
         ["give both ports addresses of one family and the same RoCE version, or omit --gid-index: rdmactl gids -H \
           {source},{target}"];
     LinkLocal = "gid.link_local",
@@ -222,13 +223,13 @@ codes! {
         ["on {host}, raise the limit of locked memory: ulimit -l; '* - memlock unlimited' in \
           /etc/security/limits.d/rdma.conf; LimitMEMLOCK=infinity for services"];
     Library = "local.library",
-        "libibverbs is missing on the host, or on iWARP librdmacm.",
+        "The host lacks libibverbs; on iWARP, the host lacks libibverbs or librdmacm.",
         ["on {host}, install the libraries: apt install ibverbs-providers librdmacm1 (Debian), dnf install libibverbs \
           librdmacm (RHEL)"];
     Resources = "local.resources",
         "The host cannot create another object (queue pair, completion queue, memory region) or thread: the adapter, a \
          control group or a limit of the login allows no more, or the adapter does not respond.",
-        ["on {host}, list which processes hold them: rdma resource show", FIX_CGROUP, FIX_OPEN_FILES, FIX_THREADS,
+        ["on {host}, list the processes that hold RDMA objects: rdma resource show", FIX_CGROUP, FIX_OPEN_FILES, FIX_THREADS,
          FIX_FIRMWARE];
     NoPort = "local.no_port",
         "The host has no RDMA device, or no active port with a usable GID.",
@@ -254,19 +255,18 @@ codes! {
           'delta>0'; if none grows, look for a filter that drops small packets: nft list ruleset; tc -s filter show \
           dev {netdev} ingress"];
     Corrupted = "data.corrupted",
-        "A reply holds other bytes than were sent.",
+        "The bytes of a reply differ from the bytes that were sent.",
         ["drain {source} and {target} until memory and PCIe are verified; on both: dmesg | grep -iE 'aer|edac|mce'"];
     DriverStuck = "driver.stuck",
         "A work request or a system call does not complete in time: driver or firmware, or a host without CPU time.",
-        ["on {host}, check the CPU load; if it is low, find where the call hangs, then update driver and firmware: \
-          uptime; dmesg; pgrep -a rdmactl; cat \
-          /proc/PID/task/*/stack (as root)"];
+        ["on {host}, as root, check the CPU load; if it is low, find where rdmactl hangs, then update driver and \
+          firmware: uptime; dmesg; for pid in $(pgrep rdmactl); do cat /proc/$pid/task/*/stack; done"];
     Agent = "agent.bug",
         "The two agents disagreed about a step.",
         ["report a bug with this file: rdmactl capture -H {source},{target} --redact --save bug.ndjson"];
     NotTested = "not_tested",
         "The run or its `--budget` ended before this pair was tested, or rdmactl itself did not run during the test \
-         (stopped, suspended) and not in the second attempt.",
+         (stopped, suspended), nor during the second attempt.",
         [];
 }
 

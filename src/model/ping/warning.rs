@@ -90,7 +90,7 @@ impl WarningCode {
             Self::MtuDiffers => {
                 "Ports of one rail have different MTUs. Pairs use the smaller path MTU of both ports."
             }
-            Self::AddressDuplicate => "Two hosts have the same address. No pair uses it.",
+            Self::AddressDuplicate => "Two hosts have the same address. No pair uses this address.",
             Self::MacDuplicate => {
                 "RDMA network interfaces of two hosts have the same MAC address. Packets reach either host."
             }

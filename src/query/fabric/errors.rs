@@ -66,7 +66,7 @@ impl Listing for FabricErrors {
             |row| Value::text(row.counter.map(|(_, counter)| &counter.name));
         "error.value" "VALUE" Right Always ["fabric"]: Unwanted "Value; ! marks a counter that stopped at its largest value"
             |row| row.counter.map_or(Value::Absent, |(_, counter)| super::super::counters::value(counter));
-        "error.threshold" "THRESHOLD" Right Verbose ["fabric"] "Largest value that is no finding"
+        "error.threshold" "THRESHOLD" Right Verbose ["fabric"] "Threshold of the counter; a larger value is a finding"
             |row| Value::count(row.counter.map(|_| row.threshold));
         "error.peer" "PEER" Left Always ["fabric"] "Node at the other end of the link"
             |row| Value::text(row.place.fabric.zip(row.peer()).and_then(|(fabric, peer)| name(fabric, peer.node)));

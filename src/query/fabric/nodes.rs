@@ -63,7 +63,7 @@ impl Listing for FabricNodes {
             |row| number(row, |_, node| links(node));
         "node.leaf" "LEAF_SWITCH" Left Always ["fabric"] "Switch that a channel adapter is connected to"
             |row| of_leaf(row, |fabric, node, _| Value::text(name(fabric, node)));
-        "node.leaf_port" "LEAF_PORT" Right Always ["fabric"] "Port of this switch"
+        "node.leaf_port" "LEAF_PORT" Right Always ["fabric"] "Port of the leaf switch"
             |row| of_leaf(row, |_, _, port| Value::int(Some(port.into())));
         "node.system_guid" "SYSTEM_GUID" Left Verbose ["fabric"] "GUID of the system, which several nodes may share"
             |row| Value::text(row.node().map(|node| node.system_image_guid));

@@ -74,9 +74,9 @@ impl Listing for FabricRoutes {
             |row| Value::int(row.hop.leaves.map(u32::from));
         "hop.link" "LINK" Left Always ["fabric"] "Width and speed of the link that packets leave by"
             |row| Value::text(row.leaving().filter(|port| port.speed_active != 0).map(FabricPort::link));
-        "hop.rate_bps" "RATE" Right Always ["fabric"] "Data rate of this link"
+        "hop.rate_bps" "RATE" Right Always ["fabric"] "Data rate of the link that packets leave by"
             |row| row.leaving().and_then(FabricPort::rate_bps).map_or(Value::Absent, Value::Bits);
-        "hop.failure" "END" Left Known ["fabric"] "Why the route ends before its target"
+        "hop.failure" "END" Left Known ["fabric"] "Reason for which the route ends before its target"
             |row| row.failure.map_or(Value::Absent, |why| Value::Bad(why.to_string()));
     };
 }
