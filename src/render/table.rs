@@ -1,5 +1,5 @@
-//! Rows as an aligned table, or as blocks of lines if they are wider than the terminal; the columns
-//! of a listing for `-o help`.
+//! Rows as an aligned table, or as blocks of lines if they are wider than the terminal. Lists the
+//! columns of a listing for `-o help`.
 
 use std::borrow::Cow;
 

@@ -24,8 +24,8 @@ struct OnRails<'a> {
     ports: BTreeMap<RailKey, Candidate<'a>>,
 }
 
-/// Returns the warnings of a run. `names` has the names of all hosts. `inventories` has `None` for
-/// a host that was not reached.
+/// Returns the warnings of a run. `names` has the names of all hosts. An entry of `inventories` is
+/// `None` if the host was not reached.
 pub(in crate::ping) fn missing_rails(
     names: &[&str],
     inventories: &[Option<&HostReport>],
