@@ -463,7 +463,11 @@ fn a_word_that_is_no_command_and_no_host_set_says_what_to_type() {
         (&["ls"][..], "unknown command ls", "fix: rdmactl devices\n"),
         (&["show"], "unknown command show", "fix: rdmactl devices\n"),
         (&["info"], "unknown command info", "fix: rdmactl devices\n"),
-        (&["status"], "unknown command status", "fix: rdmactl, for a summary"),
+        (
+            &["status"],
+            "unknown command status",
+            "fix: for a summary: rdmactl; for a live view: rdmactl top",
+        ),
         (&["perf"], "unknown command perf", "fix: rdmactl ping n1 n2 --test lat,bw\n"),
         (&["bw"], "unknown command bw", "fix: rdmactl ping n1 n2 --test lat,bw\n"),
         (&["test"], "unknown command test", "fix: rdmactl ping --matrix"),
