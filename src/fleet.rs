@@ -31,7 +31,6 @@ mod memory_budget;
 mod named_hosts;
 mod nonce;
 mod pipe;
-mod poll;
 mod programs;
 mod quote;
 pub mod remote_command;

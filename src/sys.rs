@@ -33,6 +33,7 @@ pub mod interfaces;
 mod layout;
 pub mod local_time;
 mod plain;
+pub mod poll;
 pub mod port_counters;
 pub mod rds;
 mod readable;

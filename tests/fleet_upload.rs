@@ -62,6 +62,14 @@ fn upload(
     program.upload(session, Nonce::new().unwrap(), seconds(20))
 }
 
+/// Uploads a program that fails; returns the nonce of the upload and the failure.
+fn failed_upload(server: &Sshd, text: &str) -> (Nonce, rdmactl::model::HostFailure) {
+    let session = server.connect().unwrap();
+    let nonce = Nonce::new().unwrap();
+    let program = program(server.directory.path(), text);
+    (nonce, program.upload(&session, nonce, seconds(20)).unwrap_err())
+}
+
 #[test]
 fn an_uploaded_program_arrives_whole_runs_and_can_be_removed() {
     let server = Sshd::start();
@@ -112,11 +120,8 @@ fn a_real_binary_is_tried_with_its_version() {
 #[test]
 fn a_program_that_lacks_a_library_fails_with_the_loaders_words() {
     let server = Sshd::start();
-    let session = server.connect().unwrap();
     let text = "#!/bin/sh\necho rdmactl: error while loading shared libraries: libssl.so.3: cannot open >&2\nexit 127\n";
-    let nonce = Nonce::new().unwrap();
-    let failure =
-        program(server.directory.path(), text).upload(&session, nonce, seconds(20)).unwrap_err();
+    let (nonce, failure) = failed_upload(&server, text);
     assert_eq!(failure.reason, Reason::NoAgent);
     assert!(
         failure.detail.contains("exit status 127") && failure.detail.contains("libssl.so.3"),
@@ -129,14 +134,10 @@ fn a_program_that_lacks_a_library_fails_with_the_loaders_words() {
 #[test]
 fn a_killed_upload_is_reported_as_killed_and_leaves_nothing() {
     let server = Sshd::start();
-    let session = server.connect().unwrap();
     // The shell of the upload is the parent of the program. A signal ends one of them.
     for (victim, status) in [("$PPID", "killed by signal KILL"), ("$$", "exit status 137")] {
         let text = format!("#!/bin/sh\nkill -9 {victim}\nexit 0\n");
-        let nonce = Nonce::new().unwrap();
-        let failure = program(server.directory.path(), &text)
-            .upload(&session, nonce, seconds(20))
-            .unwrap_err();
+        let (nonce, failure) = failed_upload(&server, &text);
         assert_eq!(failure.reason, Reason::Killed, "{victim}: {failure}");
         assert!(failure.detail.contains(status), "{victim}: {failure}");
         assert!(failure.fix.unwrap().contains("dmesg"), "{victim}");
@@ -147,11 +148,8 @@ fn a_killed_upload_is_reported_as_killed_and_leaves_nothing() {
 #[test]
 fn a_killed_upload_that_cannot_be_removed_is_reported_with_the_command_that_removes_it() {
     let server = Sshd::start();
-    let session = server.connect().unwrap();
     let text = "#!/bin/sh\ntouch ${0%/*}/core\nkill -9 $PPID\n";
-    let nonce = Nonce::new().unwrap();
-    let failure =
-        program(server.directory.path(), text).upload(&session, nonce, seconds(20)).unwrap_err();
+    let (nonce, failure) = failed_upload(&server, text);
     assert!(failure.detail.contains("may still be on"), "{failure}");
     let fix = failure.fix.unwrap();
     let left = left_behind(nonce);

@@ -17,40 +17,26 @@ pub fn correct(names: &[&str], pairs: &mut [Pair]) {
         passed.flat_map(|pair| [(pair.rail, pair.source), (pair.rail, pair.target)]).collect();
     for pair in pairs.iter_mut().filter(|pair| pair.verdict.code == Code::RailDown) {
         let is_ip = |protocol| matches!(protocol, Protocol::Roce | Protocol::Iwarp);
-        let route = pair.route.as_ref().filter(|route| is_ip(route.protocol));
+        let has_addresses = pair.route.as_ref().is_some_and(|route| is_ip(route.protocol));
         let both_work = [pair.source, pair.target].map(|host| works.contains(&(pair.rail, host)));
-        if route.is_none() || both_work != [true; 2] {
+        if !has_addresses || both_work != [true; 2] {
             continue;
         }
-        let name = |host: usize| names.get(host).copied().unwrap_or_default();
-        let ends = Ends { source: name(pair.source), target: name(pair.target), route };
-        pair.verdict.hint = Some(ends.fill(FIX_BETWEEN, Side::Source));
-        pair.verdict.detail =
-            format!("{}; both ports pass messages to other hosts", pair.verdict.detail);
+        pair.verdict.hint = Some(Ends::of(pair, names).fill(FIX_BETWEEN, Side::Source));
+        pair.verdict.detail.push_str("; both ports pass messages to other hosts");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::GidValue;
     use crate::model::ping::{Route, RoutePort, Verdict};
     use crate::model::probe::Method;
 
     fn pair(source: usize, target: usize, code: Code, protocol: Protocol) -> Pair {
         let port = |host: usize| RoutePort {
-            device: "rxe0".into(),
-            port: 1,
-            gid_index: 1,
-            gid: GidValue(format!("::ffff:10.10.1.{}", host + 1).parse().unwrap()),
-            gid_kind: None,
             netdev: Some("eth1".into()),
-            driver: None,
-            rate_bps: None,
-            pkey_index: 0,
-            pkey: None,
-            netdev_mtu: None,
-            active_mtu: None,
+            ..RoutePort::example(&format!("::ffff:10.10.1.{}", host + 1))
         };
         let route = Route {
             method: Method::Relay,

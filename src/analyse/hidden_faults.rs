@@ -240,13 +240,8 @@ fn tcp_blocked_at(names: &[&str], place: &Place<'_>) -> Warning {
 fn filled(names: &[&str], host: Option<usize>, pairs: &[&Pair], fix: &str) -> String {
     let example = pairs.iter().max_by_key(|pair| host == Some(pair.target));
     example.map_or_else(String::new, |pair| {
-        let name = |at: usize| names.get(at).copied().unwrap_or_default();
-        let ends = Ends {
-            source: name(pair.source),
-            target: name(pair.target),
-            route: pair.route.as_ref(),
-        };
-        ends.fill(fix, if host == Some(pair.source) { Side::Source } else { Side::Target })
+        let side = if host == Some(pair.source) { Side::Source } else { Side::Target };
+        Ends::of(pair, names).fill(fix, side)
     })
 }
 

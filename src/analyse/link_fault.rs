@@ -42,7 +42,7 @@ pub fn explained(
     // TCP, which the bridge carries, distinguishes a bridge from a rail that is down.
     let bridged = bridged.filter(|_| verdict.code != Code::RailDown);
     if let Some((side, (bridge, port))) = bridged {
-        let host = if side == Side::Target { ends.target } else { ends.source };
+        let host = ends.host(side);
         let fault = format!("the address of {host} is on {bridge}, a bridge above the port {port}");
         return replaced(verdict, Code::Bridge, side, &fault, ends);
     }
@@ -52,7 +52,7 @@ pub fn explained(
     };
     match sides.into_iter().find_map(shared) {
         Some((side, netdev)) => {
-            let host = if side == Side::Target { ends.target } else { ends.source };
+            let host = ends.host(side);
             let fault = format!("another host has the MAC address of {netdev} on {host}");
             replaced(verdict, Code::MacDuplicate, side, &fault, ends)
         }

@@ -208,24 +208,16 @@ impl Rail<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{GidKind, GidValue};
 
     const NAMES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 
     fn port(netdev: &str, netdev_mtu: Option<u32>, active_mtu: Option<u32>) -> RoutePort {
         RoutePort {
             device: "mlx5_1".into(),
-            port: 1,
-            gid_index: 3,
-            gid: GidValue("::ffff:10.1.0.1".parse().unwrap()),
-            gid_kind: Some(GidKind::RoceV2),
             netdev: Some(netdev.into()),
-            driver: None,
-            rate_bps: None,
-            pkey_index: 0,
-            pkey: None,
             netdev_mtu,
             active_mtu,
+            ..RoutePort::example("::ffff:10.1.0.1")
         }
     }
 

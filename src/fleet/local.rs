@@ -17,10 +17,10 @@ use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::pipe::{Exit, Pipe, Shared, Waker};
-use super::poll;
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 use crate::sys::child;
+use crate::sys::poll;
 
 pub(super) use query_tool::query_tool;
 

@@ -290,7 +290,7 @@ fn a_host_that_sends_byte_by_byte_does_not_move_the_deadline() {
     let mut state = State { pipe, stream, nonce, started_ns: None, asked: Vec::new() };
     let host = std::thread::spawn(move || {
         while far.write_all(b"x").is_ok() {
-            super::poll::wait(&mut [], Some(Duration::from_millis(5))).unwrap();
+            crate::sys::poll::wait(&mut [], Some(Duration::from_millis(5))).unwrap();
         }
     });
     let failure = state.line(deadline, 1 << 20).unwrap_err();

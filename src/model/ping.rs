@@ -361,6 +361,32 @@ impl RoutePort {
     pub fn is_software(&self) -> bool {
         matches!(self.driver.as_deref(), Some(SOFT_ROCE | SOFT_IWARP))
     }
+
+    /// Formats the port: `mlx5_1/1 on eth1`, or `mlx5_1/1` without a network interface.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let netdev = self.netdev.as_ref().map_or(String::new(), |netdev| format!(" on {netdev}"));
+        format!("{}/{}{netdev}", self.device, self.port)
+    }
+
+    /// Returns a port of soft-RoCE with a GID, for tests.
+    #[cfg(test)]
+    pub(crate) fn example(gid: &str) -> Self {
+        Self {
+            device: "rxe0".into(),
+            port: 1,
+            gid_index: 1,
+            gid: GidValue(gid.parse().unwrap()),
+            gid_kind: Some(GidKind::RoceV2),
+            netdev: None,
+            driver: None,
+            rate_bps: None,
+            pkey_index: 0,
+            pkey: None,
+            netdev_mtu: None,
+            active_mtu: None,
+        }
+    }
 }
 
 /// Verdict on a pair.

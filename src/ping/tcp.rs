@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::acceptor::{Acceptor, Proof, is_wait};
@@ -19,7 +19,7 @@ use super::statistics::{Samples, WarmUp};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError, TcpProbing};
 use crate::source::{Leaves, leaves_through};
-use crate::sys::Errno;
+use crate::sys::{Errno, poll};
 
 /// Size of one TCP message, in bytes: the size of the smallest RDMA message.
 const MESSAGE: usize = 64;
@@ -175,15 +175,14 @@ fn start(from: &TcpSource, remote: SocketAddr) -> io::Result<Socket> {
 /// Waits for the end of a connection attempt.
 fn await_answer(socket: &Socket) -> io::Result<()> {
     let deadline = Deadline::after(CONNECT);
-    loop {
-        let left = Timespec::try_from(deadline.remaining()).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&left)) {
-            Ok(0) => return Err(io::Error::new(io::ErrorKind::TimedOut, "no reply")),
-            Ok(_) => return socket.take_error()?.map_or(Ok(()), Err),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+    let mut ready = [PollFd::new(socket, PollFlags::OUT)];
+    while ready[0].revents().is_empty() {
+        if deadline.is_over() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "no reply"));
         }
+        poll::wait(&mut ready, Some(deadline.remaining()))?;
     }
+    socket.take_error()?.map_or(Ok(()), Err)
 }
 
 fn measure(mut stream: TcpStream, ask: &TcpProbing) -> io::Result<RoundTrips> {

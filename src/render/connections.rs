@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::problems::write_entry;
-use crate::model::{Connection, ConnectionVerdict, REDACTED, Transport};
+use crate::model::{Connection, ConnectionVerdict, Problem, Transport};
 use crate::query::ConnectionRow;
 
 /// Lists the connections with a problem or advice, the worst first, then counts all connections.
@@ -52,7 +52,7 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     let _ = write!(text, "{} {noun}: {rdma} over RDMA, {tcp} over TCP", all.len());
     let sockets = |row: &ConnectionRow<'_>| {
         let mut problems = row.report.problems.within("consumers/sockets").iter();
-        problems.any(|problem| problem.detail.ends_with(REDACTED))
+        problems.any(Problem::is_redacted)
     };
     if rows.iter().any(sockets) {
         text.push_str(" (redaction removed the sockets)");

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::ping::{Route, RoutePort, Side};
+use crate::model::ping::{Pair, Route, RoutePort, Side};
 use crate::model::{Protocol, is_plain};
 use crate::names;
 
@@ -21,8 +21,16 @@ pub struct Ends<'a> {
 }
 
 impl<'a> Ends<'a> {
+    /// Returns the hosts and the route of a pair; `names` has the names of all hosts.
+    #[must_use]
+    pub fn of(pair: &'a Pair, names: &[&'a str]) -> Self {
+        let name = |host: usize| names.get(host).copied().unwrap_or_default();
+        Self { source: name(pair.source), target: name(pair.target), route: pair.route.as_ref() }
+    }
+
     /// Returns the name of the host at a side; for a path the source.
-    pub(super) fn host(&self, side: Side) -> &'a str {
+    #[must_use]
+    pub fn host(&self, side: Side) -> &'a str {
         if side == Side::Target { self.target } else { self.source }
     }
 
@@ -120,25 +128,12 @@ pub(crate) fn plain_or<'a>(name: &'a str, placeholder: &'a str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::GidValue;
     use crate::model::ping::Code;
     use crate::model::probe::Method;
 
     fn port(netdev: &str, gid: &str) -> RoutePort {
-        RoutePort {
-            device: "mlx5_0".into(),
-            port: 1,
-            gid_index: 3,
-            gid: GidValue(gid.parse().unwrap()),
-            gid_kind: None,
-            netdev: Some(netdev.into()),
-            driver: None,
-            rate_bps: None,
-            pkey_index: 0,
-            pkey: None,
-            netdev_mtu: None,
-            active_mtu: None,
-        }
+        let netdev = Some(netdev.into());
+        RoutePort { device: "mlx5_0".into(), netdev, ..RoutePort::example(gid) }
     }
 
     fn route(protocol: Protocol, netdev: &str) -> Route {

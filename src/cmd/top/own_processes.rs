@@ -24,13 +24,11 @@ impl Nameless {
     pub(super) fn leave_out(&mut self, report: &mut HostReport) {
         let mut nameless = HashSet::new();
         let mut is_own = |pid: u32, name: Option<&str>| {
-            name.map_or_else(
-                || {
-                    nameless.insert(pid);
-                    !self.0.contains(&pid)
-                },
-                |name| name == NAME,
-            )
+            let Some(name) = name else {
+                nameless.insert(pid);
+                return !self.0.contains(&pid);
+            };
+            name == NAME
         };
         if let Some(resources) = &mut report.resources {
             resources.retain(|one| match &one.owner {

@@ -20,8 +20,9 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::clock::Deadline;
 use crate::fleet::ssh::fault;
-use crate::fleet::{Nonce, Pipe, poll};
+use crate::fleet::{Nonce, Pipe};
 use crate::model::HostFailure;
+use crate::sys::poll;
 use crate::wire::LineSplitter;
 
 pub(super) use line_stream::{LineCodec, LineStream};

@@ -8,9 +8,9 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::{Exit, Pipe};
 use crate::clock::Deadline;
-use crate::fleet::poll;
 use crate::fleet::ssh::fault;
 use crate::model::{HostFailure, Reason};
+use crate::sys::poll;
 
 /// Output and exit of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::text::{MAX_BYTES, plain};
 use crate::clock::Deadline;
 use crate::fleet::host_set::LookupError;
 use crate::fleet::pipe::Tail;
-use crate::fleet::poll;
+use crate::sys::poll;
 
 /// Timeout of one command.
 const ONE: Duration = Duration::from_secs(10);

@@ -21,9 +21,9 @@ use super::connection::{Connection, Helper};
 use super::fault;
 use super::pre_banner::PreBanner;
 use super::session_buffers::SessionBuffers;
-use crate::fleet::poll;
 use crate::fleet::watchdog::Guard;
 use crate::sys;
+use crate::sys::poll;
 
 pub(super) struct SessionIo {
     pub(super) session: ssh2::Session,

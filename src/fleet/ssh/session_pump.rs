@@ -15,8 +15,8 @@ use super::channel_pump::ChannelPump;
 use super::fault;
 use super::session_io::SessionIo;
 use crate::fleet::pipe::{Shared, Waker};
-use crate::fleet::poll;
 use crate::model::{HostFailure, Reason};
+use crate::sys::poll;
 
 /// Number of rounds over all channels until the thread checks for requests again.
 const ROUNDS: usize = 16;

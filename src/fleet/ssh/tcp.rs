@@ -10,10 +10,10 @@ use rustix::net::{self, AddressFamily as Family, SocketFlags, SocketType, sockop
 
 use super::fault;
 use crate::clock::Deadline;
-use crate::fleet::poll;
 use crate::fleet::target::{AddressFamily, Target};
 use crate::fleet::watchdog::Watchdog;
 use crate::model::{HostFailure, Reason};
+use crate::sys::poll;
 
 /// Returns all addresses of a target that its configuration allows. The call blocks as long as
 /// the system's resolver does.

@@ -2,7 +2,7 @@
 //! other host. It does not judge pairs: a pair is tested on the rails that both hosts have.
 //! `ping::matrix` uses this module.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::candidate::{Candidate, candidates};
 use super::rails::RailKey;
@@ -24,8 +24,10 @@ struct OnRails<'a> {
     ports: BTreeMap<RailKey, Candidate<'a>>,
 }
 
-/// Returns the warnings of a run. `names` has the names of all hosts. An entry of `inventories` is
-/// `None` if the host was not reached.
+/// Returns the warnings of a run.
+///
+/// `names` has the names of all hosts. An entry of `inventories` is `None` if the host was not
+/// reached.
 pub(in crate::ping) fn missing_rails(
     names: &[&str],
     inventories: &[Option<&HostReport>],
@@ -72,7 +74,7 @@ fn without_port(
     rail: usize,
     key: RailKey,
 ) -> Option<Warning> {
-    let (have, lack): (Vec<_>, Vec<_>) =
+    let (have, lack): (Vec<&OnRails<'_>>, Vec<_>) =
         hosts.iter().partition(|host| host.ports.contains_key(&key));
     let (example, _) = (have.first()?, lack.first()?);
     if rails.takes_best() && have.len() <= lack.len() {
@@ -82,17 +84,15 @@ fn without_port(
     let port = example.ports.get(&key).map(place)?;
     let verb = if lack.len() == 1 { "has" } else { "have" };
     let noun = if have.len() == 1 { "host has" } else { "hosts have" };
+    let detail = format!(
+        "{set} {verb} no port on a rail that {} {noun}, for example {}: {port}; no pair of {set} \
+         is tested on this rail",
+        have.len(),
+        example.name
+    );
     Some(Warning {
-        code: WarningCode::RailMissing,
-        hosts: lack.iter().map(|host| host.number).collect(),
         rails: (rails.count() > 1).then_some(rail).into_iter().collect(),
-        detail: format!(
-            "{set} {verb} no port on a rail that {} {noun}, for example {}: {port}; no pair of \
-             {set} is tested on this rail",
-            have.len(),
-            example.name
-        ),
-        hint: compare(&set),
+        ..warning(&lack, detail, &set)
     })
 }
 
@@ -104,36 +104,30 @@ fn without_peer(hosts: &[OnRails<'_>], rails: &Rails) -> Option<Warning> {
         .filter(|(_, key, port)| key.is_network() && port.is_active() && !rails.has(**key))
         .map(|(host, _, port)| (host, port))
         .collect();
-    let affected: BTreeSet<usize> = alone.iter().map(|(host, _)| host.number).collect();
-    if affected.is_empty() {
+    if alone.is_empty() {
         return None;
     }
-    let listed = alone.iter().take(MAX_PORTS);
-    let mut listed: Vec<String> =
-        listed.map(|(host, port)| format!("{}: {}", host.name, place(port))).collect();
-    if alone.len() > MAX_PORTS {
-        listed.push(format!("and {} more", alone.len() - MAX_PORTS));
-    }
-    Some(Warning {
-        code: WarningCode::RailMissing,
-        hosts: affected.into_iter().collect(),
-        rails: Vec::new(),
-        detail: format!(
-            "no pair tests these ports, because no other host has a port in their network: {}",
-            listed.join(", ")
-        ),
-        hint: compare(&names::fold(alone.iter().map(|(host, _)| host.name))),
-    })
+    let ports = alone.iter().map(|(host, port)| format!("{}: {}", host.name, place(port)));
+    let detail = format!(
+        "no pair tests these ports, because no other host has a port in their network: {}",
+        names::listed(ports, MAX_PORTS, "more")
+    );
+    let mut hosts: Vec<&OnRails<'_>> = alone.iter().map(|(host, _)| *host).collect();
+    hosts.dedup_by_key(|host| host.number);
+    let set = names::fold(hosts.iter().map(|host| host.name));
+    Some(warning(&hosts, detail, &set))
+}
+
+/// Returns the warning about hosts. `set` is the folded form of their names.
+fn warning(hosts: &[&OnRails<'_>], detail: String, set: &str) -> Warning {
+    let set = names::in_shell(set);
+    let hint =
+        format!("compare the addresses and GIDs with those of another host: rdmactl gids -H {set}");
+    Warning::new(WarningCode::RailMissing, hosts.iter().map(|host| host.number), detail, hint)
 }
 
 /// Formats `rxe0/1 on eth1 (10.10.1.2)`.
 fn place(port: &Candidate<'_>) -> String {
     let route = port.route_port();
-    let netdev = route.netdev.map(|netdev| format!(" on {netdev}")).unwrap_or_default();
-    format!("{}/{}{netdev} ({})", route.device, route.port, route.gid.ip())
-}
-
-fn compare(set: &str) -> String {
-    let set = names::in_shell(set);
-    format!("compare the addresses and GIDs with those of another host: rdmactl gids -H {set}")
+    format!("{} ({})", route.place(), route.gid.ip())
 }

@@ -32,20 +32,7 @@ mod tests {
     use super::*;
 
     fn port(gid: &str) -> RoutePort {
-        RoutePort {
-            device: "rxe0".into(),
-            port: 1,
-            gid_index: 1,
-            gid: crate::model::GidValue(gid.parse().unwrap()),
-            gid_kind: Some(crate::model::GidKind::RoceV2),
-            netdev: None,
-            driver: None,
-            rate_bps: None,
-            pkey_index: 0,
-            pkey: None,
-            netdev_mtu: None,
-            active_mtu: None,
-        }
+        RoutePort::example(gid)
     }
 
     fn opened(mtu: u32, tcp: &str) -> Opened {

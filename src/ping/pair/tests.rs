@@ -3,9 +3,9 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::analyse::verdict::{self, Ends};
+use crate::model::Protocol;
 use crate::model::ping::{Code, Side, Verdict};
 use crate::model::probe::{DatagramCounts, MadOpening, MadPinged, MadRoute, Throughput};
-use crate::model::{GidKind, GidValue, Protocol};
 use crate::ping::node::{Liveness, Ticket};
 
 /// Node that replies to every act at once, as its test defines.
@@ -117,20 +117,7 @@ fn test_options(tests: &[Test]) -> TestOptions {
 }
 
 fn route(method: Method) -> Route {
-    let port = || RoutePort {
-        device: "rxe0".into(),
-        port: 1,
-        gid_index: 1,
-        gid: GidValue("::ffff:10.1.0.1".parse().unwrap()),
-        gid_kind: Some(GidKind::RoceV2),
-        netdev: None,
-        driver: None,
-        rate_bps: None,
-        pkey_index: 0,
-        pkey: None,
-        netdev_mtu: None,
-        active_mtu: None,
-    };
+    let port = || RoutePort::example("::ffff:10.1.0.1");
     let protocol = Protocol::Roce;
     let unreliable = method != Method::Cm;
     Route { method, protocol, unreliable, mtu: None, source: port(), target: port() }

@@ -1,4 +1,4 @@
-//! Names a rail by its number and its ports, for the captions of matrices and heat maps.
+//! Names a rail by its number and its ports, for the captions of matrices.
 
 use std::collections::BTreeMap;
 
@@ -22,22 +22,15 @@ pub(super) fn rail_title(report: &PingReport, rail: usize) -> String {
     let mut hosts_of: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (host, port) in ports {
         let name = report.hosts.get(host).map_or("?", |host| &host.name);
-        hosts_of.entry(name_port(port)).or_default().push(name);
+        hosts_of.entry(port.place()).or_default().push(name);
     }
-    let title = format!("rail {rail}");
-    match hosts_of.len() {
-        1 => hosts_of.into_keys().fold(title, |title, port| format!("{title} ({port})")),
-        2..=MAX_PORTS => {
-            let groups = hosts_of
-                .into_iter()
-                .map(|(port, hosts)| format!("{} {port}", escape(&names::fold(hosts))));
-            format!("{title} ({})", groups.collect::<Vec<_>>().join(", "))
-        }
-        _ => title,
+    if hosts_of.is_empty() || hosts_of.len() > MAX_PORTS {
+        return format!("rail {rail}");
     }
-}
-
-fn name_port(port: &RoutePort) -> String {
-    let netdev = port.netdev.as_ref().map_or(String::new(), |netdev| format!(" on {netdev}"));
-    escape(&format!("{}/{}{netdev}", port.device, port.port)).into_owned()
+    let is_one = hosts_of.len() == 1;
+    let group = |(port, hosts)| {
+        if is_one { port } else { format!("{} {port}", names::fold::<Vec<&str>>(hosts)) }
+    };
+    let groups: Vec<String> = hosts_of.into_iter().map(group).collect();
+    format!("rail {rail} ({})", escape(&groups.join(", ")))
 }

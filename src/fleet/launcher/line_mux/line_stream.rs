@@ -10,8 +10,9 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
+use crate::fleet::Nonce;
 use crate::fleet::pipe::Shared;
-use crate::fleet::{Nonce, poll};
+use crate::sys::poll;
 use crate::wire::{Line, LineDecoder, LineEncoder, REPORT_LIMIT, Recipient};
 
 /// Limit of the data of an agent that waits to be read, in bytes. It is more than any report has.

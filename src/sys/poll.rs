@@ -9,7 +9,10 @@ use rustix::io::Errno;
 /// Waits until a descriptor is ready or `wait` has passed. `None` waits without limit.
 ///
 /// A signal ends the wait early. Callers check their condition again.
-pub(super) fn wait(fds: &mut [PollFd<'_>], wait: Option<Duration>) -> io::Result<()> {
+///
+/// # Errors
+/// The kernel refuses the call.
+pub fn wait(fds: &mut [PollFd<'_>], wait: Option<Duration>) -> io::Result<()> {
     // Nanoseconds, because rounding the rest of a wait down to zero would make the caller spin
     // until the deadline.
     let timespec = wait.map(|wait| Timespec {
