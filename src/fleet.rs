@@ -1,6 +1,6 @@
-//! Other hosts: their names, the SSH connections to them, and the agents on them.
+//! Other hosts: the SSH connections to them, and the agents on them.
 //!
-//! - [`HostSet`] names the hosts.
+//! - A [`Host`](crate::hosts::Host) is a host of the host set.
 //! - [`mod@fan_out`] serves the hosts on a bounded number of threads.
 //! - A [`Resolver`] reads the SSH configuration of each host.
 //! - A [`Connector`] opens a [`SshSession`] to a host.
@@ -19,23 +19,19 @@ mod connector;
 mod deadline_reader;
 mod descriptors;
 mod fan_out;
-pub mod host_lists;
 mod host_reader;
-mod host_set;
 mod jump_hosts;
 mod key_unlocker;
 pub mod known_hosts;
 mod launcher;
 mod local;
 mod memory_budget;
-mod named_hosts;
 mod nonce;
 mod pipe;
 mod programs;
 mod quote;
 pub mod remote_command;
 mod shell;
-mod site;
 mod ssh;
 mod ssh_program;
 mod ssh_session;
@@ -54,17 +50,11 @@ pub use connector::Connector;
 pub use descriptors::allow_descriptors;
 pub use fan_out::fan_out;
 pub use host_reader::HostReader;
-pub use host_set::{
-    AllowedTerms, GroupName, Host, HostSet, HostSetError, Lookup, LookupError, ResolvedLine,
-    ResolvedLineError, ResolvedLines,
-};
 pub use launcher::{Exec, Launcher, Slurm, TemplateError};
 pub use local::spawn as spawn_local;
-pub use named_hosts::{NamedHost, named_hosts};
 pub use nonce::Nonce;
 pub use pipe::{Exit, Output, Pipe};
 pub use shell::Shell;
-pub use site::{Site, SitePaths};
 pub use ssh::{SshTimeouts, cancelled};
 pub use ssh_program::SshCall;
 pub use ssh_session::SshSession;

@@ -1,6 +1,9 @@
-//! Opens the files that the operator names, so that a pipe without a writer ends with an error.
+//! Reads input that may be endless: the files that the operator names, and the output of programs.
 //!
-//! It knows nothing of the content of a file. Captures, host sets and the commands use it.
+//! A pipe without a writer ends with an error. [`Tail`] keeps the end of a text. Nothing here knows
+//! the content. Captures, host sets, pipes and the commands use it.
+
+mod tail;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -10,6 +13,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
+
+pub use self::tail::Tail;
 
 /// Longest time without data from a pipe. A capture of many hosts that comes through a pipe
 /// starts after the slowest host.

@@ -13,6 +13,7 @@ pub mod collect;
 pub mod compat;
 pub mod config;
 pub mod fleet;
+pub mod hosts;
 pub mod input;
 pub mod mad;
 pub mod model;

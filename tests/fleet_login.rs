@@ -13,9 +13,10 @@ use std::time::Duration;
 use hostile::Kind;
 use rdmactl::clock::{self, Deadline};
 use rdmactl::fleet::{
-    Access as _, Connector, Host, HostKeyPolicy, Resolver, SshCall, SshClient, SshTimeouts, Target,
+    Access as _, Connector, HostKeyPolicy, Resolver, SshCall, SshClient, SshTimeouts, Target,
     Watchdog, fan_out,
 };
+use rdmactl::hosts::Host;
 use rdmactl::model::{HostFailure, Reason};
 use sshd::bed::{tool, write_program};
 use sshd::{Setup, Sshd, connector, keygen, resolve, seconds};

@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use rdmactl::clock::Deadline;
 use rdmactl::fleet::{
-    Access as _, Connector, Host, SshClient, SshSession, SshTimeouts, Target, Watchdog,
+    Access as _, Connector, SshClient, SshSession, SshTimeouts, Target, Watchdog,
 };
+use rdmactl::hosts::Host;
 use rdmactl::model::{HostFailure, Reason};
 use rustix::process::{Pid, Signal, kill_process};
 use sshd::bed::tool;

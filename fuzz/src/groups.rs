@@ -1,7 +1,7 @@
 //! Groups that files define by one another, of any content.
 
-use rdmactl::fleet::HostSet;
-use rdmactl::fleet::host_lists::{ClusterShellConf, Genders, read_flat_groups, read_yaml_groups};
+use rdmactl::hosts::HostSet;
+use rdmactl::hosts::lists::{ClusterShellConf, Genders, read_flat_groups, read_yaml_groups};
 
 use super::made_up::MadeUp;
 

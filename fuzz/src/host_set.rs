@@ -1,6 +1,6 @@
 //! Sets of hosts, of any content.
 
-use rdmactl::fleet::HostSet;
+use rdmactl::hosts::HostSet;
 
 /// Reads a set: it has no more hosts than are allowed, and its short form is the same set.
 pub fn run(data: &[u8]) {

@@ -1,7 +1,7 @@
 //! Files that name hosts, of any content.
 
-use rdmactl::fleet::host_lists::HostsFileKind;
-use rdmactl::fleet::{AllowedTerms, HostSet, Lookup as _, ResolvedLine, ResolvedLines};
+use rdmactl::hosts::lists::HostsFileKind;
+use rdmactl::hosts::{AllowedTerms, HostSet, Lookup as _, ResolvedLine, ResolvedLines};
 use rdmactl::render::escape;
 
 use super::made_up::MadeUp;
@@ -16,7 +16,7 @@ pub fn run(data: &[u8]) {
         match kind.read(text) {
             Ok(entries) => {
                 assert!(entries.iter().all(|entry| (1..=count).contains(&entry.line)), "{word}");
-                let line = |entry: rdmactl::fleet::host_lists::Entry| ResolvedLine {
+                let line = |entry: rdmactl::hosts::lists::Entry| ResolvedLine {
                     text: entry.hosts,
                     place: format!("file:{}", entry.line),
                 };

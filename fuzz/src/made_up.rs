@@ -1,7 +1,7 @@
 //! Groups that a fuzzer made up.
 
-use rdmactl::fleet::host_lists::Group;
-use rdmactl::fleet::{AllowedTerms, GroupName, Lookup, LookupError, ResolvedLine, ResolvedLines};
+use rdmactl::hosts::lists::Group;
+use rdmactl::hosts::{AllowedTerms, GroupName, Lookup, LookupError, ResolvedLine, ResolvedLines};
 
 /// Sources with their groups.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use rdmactl::fleet::HostSet;
+use rdmactl::hosts::HostSet;
 use rdmactl::names::{compare, fold};
 
 /// Sorts and folds the lines of a text: the order is one, and what is folded unfolds to the same.

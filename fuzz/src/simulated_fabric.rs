@@ -1,6 +1,6 @@
 //! Simulated fabrics, of any content.
 
-use rdmactl::fleet::HostSet;
+use rdmactl::hosts::HostSet;
 use rdmactl::model::ping::Code;
 use rdmactl::ping::fabric::SimulatedFabric;
 use rdmactl::ping::simulation;

@@ -1,6 +1,7 @@
 //! What `ssh -G` prints, of any content.
 
-use rdmactl::fleet::{Credentials, Host, SshConfig};
+use rdmactl::fleet::{Credentials, SshConfig};
+use rdmactl::hosts::Host;
 use rdmactl::render::escape;
 
 use super::shown::is_harmless;

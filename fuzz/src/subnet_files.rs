@@ -2,7 +2,7 @@
 
 use rdmactl::analyse::fabric::errors::Thresholds;
 use rdmactl::collect::{import_fabric, parse_node_names};
-use rdmactl::fleet::HostSet;
+use rdmactl::hosts::HostSet;
 use rdmactl::model::{Fabric, HostReport, Via};
 use rdmactl::topology::LeafSwitches;
 

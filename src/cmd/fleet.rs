@@ -15,9 +15,10 @@ use crate::clock::{self, Deadline};
 use crate::collect::host_report;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    AgentStarter, CleanupFailure, Connector, Host, HostReader, ReachedHost, Resolver, SshTimeouts,
+    AgentStarter, CleanupFailure, Connector, HostReader, ReachedHost, Resolver, SshTimeouts,
     StartNotice, UploadPolicy, Watchdog, allow_descriptors, fan_out,
 };
+use crate::hosts::Host;
 use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Via};
 use crate::render::{Note, escape};
 use crate::source::{Recorded, Recording};

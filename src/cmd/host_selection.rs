@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::{self, Global};
-use crate::fleet::{Host, HostSet, Lookup as _, ResolvedLineError, Site};
+use crate::hosts::{Host, HostSet, Lookup as _, ResolvedLineError, Site};
 
 use super::{Advice, launcher};
 

@@ -1,7 +1,7 @@
 //! Runs `rdmactl hosts`: prints the hosts of sets and files. Contacts no host.
 
 use crate::cli::{Format, Global, HostsArgs};
-use crate::fleet::{Host, HostSet, Site};
+use crate::hosts::{Host, HostSet, Site};
 use crate::render::{HostEntry, HostsDocument, hosts_csv, to_json, to_json_lines};
 use crate::term::Term;
 

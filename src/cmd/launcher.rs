@@ -3,7 +3,8 @@
 use std::env;
 
 use crate::cli::{self, Global};
-use crate::fleet::{Exec, Host, Launcher, Slurm, Watchdog};
+use crate::fleet::{Exec, Launcher, Slurm, Watchdog};
+use crate::hosts::Host;
 
 use super::Advice;
 

@@ -6,7 +6,7 @@ use crate::analyse::rate::CounterSample;
 use crate::analyse::removed_devices::{self, DeviceMove, RemovedDevices};
 use crate::cli::{Format, Global};
 use crate::clock;
-use crate::fleet::Host;
+use crate::hosts::Host;
 use crate::model::{HostReport, Part, Parts};
 use crate::names;
 use crate::query::Listing;

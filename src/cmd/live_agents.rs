@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 
 use crate::clock::{self, Deadline, flag_time};
-use crate::fleet::{AgentStarter, Host, HostReader, Watchdog, fan_out};
+use crate::fleet::{AgentStarter, HostReader, Watchdog, fan_out};
+use crate::hosts::Host;
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 use crate::threads::at_once;
 

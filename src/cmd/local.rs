@@ -14,7 +14,7 @@ use crate::cli::Global;
 use crate::clock;
 use crate::collect::{host_report, import_fabric};
 use crate::compat::ask_everything;
-use crate::fleet::{Host, HostSet};
+use crate::hosts::{Host, HostSet};
 use crate::model::{Fabric, HostReport, Part, Parts, Via};
 use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 

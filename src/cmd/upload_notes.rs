@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::fleet::Host;
+use crate::hosts::Host;
 use crate::names;
 use crate::render::{Note, escape};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::setting::SettingKind;
 use crate::cli::{parse_interval, parse_ssh_option, parse_time};
-use crate::fleet::{
+use crate::hosts::{
     AllowedTerms, GroupName, HostSet, Lookup, LookupError, ResolvedLine, ResolvedLines,
 };
 use crate::query::listings_of;

@@ -12,10 +12,11 @@ use super::programs::Programs;
 use super::remote_command::{self, Privilege};
 use super::time_limit::{self, MORE_TIME};
 use super::{
-    Access, Agent, CleanupFailure, Connector, Exit, Host, HostReader, Launcher, NoGreeting, Nonce,
-    Pipe, Resolver, Shell, Uploaded,
+    Access, Agent, CleanupFailure, Connector, Exit, HostReader, Launcher, NoGreeting, Nonce, Pipe,
+    Resolver, Shell, Uploaded,
 };
 use crate::clock::{self, Deadline};
+use crate::hosts::Host;
 use crate::model::{HostFailure, Reason, Via};
 
 /// Condition for uploading the operator's own binary to a node without rdmactl.

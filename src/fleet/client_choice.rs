@@ -162,7 +162,7 @@ pub(super) fn with_setting(failure: HostFailure, call: &str) -> HostFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::Host;
+    use crate::hosts::Host;
 
     const KEYS: Credentials = Credentials { has_key: true, has_ticket: false };
 

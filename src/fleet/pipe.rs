@@ -6,7 +6,6 @@
 
 mod exchange;
 mod shared;
-mod tail;
 mod waker;
 
 use std::any::Any;
@@ -23,7 +22,6 @@ use crate::model::HostFailure;
 
 pub use exchange::Output;
 pub(super) use shared::Shared;
-pub(super) use tail::Tail;
 pub(super) use waker::Waker;
 
 /// Time in which the exit and the last stderr must follow the end of a command's output.

@@ -16,8 +16,9 @@ use std::time::Duration;
 
 use super::algorithms::Algorithms;
 use super::local::query_tool;
-use super::{Host, SshCall, Watchdog};
+use super::{SshCall, Watchdog};
 use crate::clock::Deadline;
+use crate::hosts::Host;
 use crate::model::{HostFailure, Reason};
 
 pub use config_cache::SshConfigCache;

@@ -16,7 +16,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rdmactl::clock::Deadline;
-use rdmactl::fleet::{Connector, Host, Resolver, SshSession, SshTimeouts, Target, Watchdog};
+use rdmactl::fleet::{Connector, Resolver, SshSession, SshTimeouts, Target, Watchdog};
+use rdmactl::hosts::Host;
 use rdmactl::model::HostFailure;
 use tempfile::TempDir;
 

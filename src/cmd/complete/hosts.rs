@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap_complete::engine::CompletionCandidate;
 
-use crate::fleet::{Site, named_hosts};
+use crate::hosts::{Site, named_hosts};
 
 /// Maximum of candidates: a longer menu is not useful.
 const MAX: usize = 1_000;

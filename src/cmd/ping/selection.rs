@@ -12,7 +12,7 @@ use anyhow::Context as _;
 
 use crate::cli::{Global, PingArgs, ScheduleName};
 use crate::cmd::{Advice, host_selection};
-use crate::fleet::{Host, HostSet};
+use crate::hosts::{Host, HostSet};
 use crate::input::Input;
 use crate::model::WantedGid;
 use crate::model::ping::{Schedule, Topology};

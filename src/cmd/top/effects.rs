@@ -16,7 +16,7 @@ use super::origin::Origin;
 use super::recorder::Recorder;
 use super::session::{Quit, Session};
 use super::source::SourceCommand;
-use crate::fleet::Host;
+use crate::hosts::Host;
 use crate::render::PingDocument;
 use crate::tui::Effect;
 

@@ -16,7 +16,8 @@ use crate::clock::Deadline;
 use crate::fleet::access::fresh_nonce;
 use crate::fleet::quote::last_line;
 use crate::fleet::remote_command::{self, Privilege};
-use crate::fleet::{Access, Host, Nonce, Pipe, Uploaded, Watchdog, local};
+use crate::fleet::{Access, Nonce, Pipe, Uploaded, Watchdog, local};
+use crate::hosts::Host;
 use crate::model::{HostFailure, Reason};
 
 /// Program that the command starts on the host. The script comes on its stdin.

@@ -17,7 +17,8 @@ use super::line_mux;
 use crate::clock::Deadline;
 use crate::fleet::local::{self, Ending};
 use crate::fleet::remote_command::{self, Privilege};
-use crate::fleet::{Access, Host, HostSet, HostSetError, Nonce, Pipe, Uploaded, Watchdog};
+use crate::fleet::{Access, Nonce, Pipe, Uploaded, Watchdog};
+use crate::hosts::{Host, HostSet, HostSetError};
 use crate::model::{HostFailure, Reason};
 use step::{NodeAgent, Step};
 

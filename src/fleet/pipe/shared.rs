@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Exit, Tail, Waker};
+use super::{Exit, Waker};
 use crate::clock::Deadline;
+use crate::input::Tail;
 use crate::model::{HostFailure, Reason};
 
 #[derive(Debug)]

@@ -12,12 +12,13 @@ use super::pre_banner::PreBanner;
 use super::session_io::SessionIo;
 use super::{SshTimeouts, auth, connection, fault, tcp, verify};
 use crate::clock::Deadline;
+use crate::fleet::Target;
 use crate::fleet::client_choice::{LoginFailure, MissingFeature};
 use crate::fleet::jump_hosts::JumpHosts;
 use crate::fleet::known_hosts::{AcceptedKeys, KnownHosts};
 use crate::fleet::target::SshRoute;
 use crate::fleet::watchdog::Watchdog;
-use crate::fleet::{Host, Target};
+use crate::hosts::Host;
 use crate::model::{HostFailure, Reason};
 
 /// Number of further logins to a host that closes the connection before its SSH banner. An sshd

@@ -59,7 +59,8 @@ pub(super) fn jump(jumps: &str) -> SshCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::{Credentials, Host, SshConfig};
+    use crate::fleet::{Credentials, SshConfig};
+    use crate::hosts::Host;
 
     #[test]
     fn a_way_over_others_is_read_as_ssh_reads_it() {

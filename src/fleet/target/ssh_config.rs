@@ -10,7 +10,8 @@ use super::route::{check_for_shell, jump};
 use super::tokens::{self, Tokens, UnknownToken};
 use super::{AddressFamily, Credentials, HostKeyPolicy, SshClient, SshRoute, Target};
 use crate::fleet::algorithms::Algorithms;
-use crate::fleet::{Host, SshCall, client_choice};
+use crate::fleet::{SshCall, client_choice};
+use crate::hosts::Host;
 use crate::model::HostFailure;
 
 /// Effective options of one host, or of every host of its class.

@@ -1,7 +1,7 @@
 //! Interface to the hosts that a host set refers to: groups, files, stdin.
 //!
 //! The parser does no I/O itself; the caller passes a [`Lookup`]. The program uses
-//! [`Site`](crate::fleet::Site), tests and fuzzers use constant lines.
+//! [`Site`](crate::hosts::Site), tests and fuzzers use constant lines.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Parsers for the files in which sites list hosts and groups of hosts. They return lines of host
 //! sets.
 //!
-//! No parser opens a file or runs a command, because [`Site`](crate::fleet::Site) does.
-//! [`HostSet`](crate::fleet::HostSet) parses the host sets.
+//! No parser opens a file or runs a command, because [`Site`](crate::hosts::Site) does.
+//! [`HostSet`](crate::hosts::HostSet) parses the host sets.
 
 mod ansible;
 mod clustershell_conf;

@@ -1,8 +1,8 @@
 //! The nodes of the batch job that this process belongs to.
 
 use super::{SitePaths, placed, text, wrong_line};
-use crate::fleet::host_lists::HostsFileKind;
-use crate::fleet::host_set::{AllowedTerms, LookupError, ResolvedLine, ResolvedLines};
+use crate::hosts::lists::HostsFileKind;
+use crate::hosts::set::{AllowedTerms, LookupError, ResolvedLine, ResolvedLines};
 
 /// Returns the nodes of the job. Slurm sets a host set (srun(1)). PBS names a file with one line
 /// per slot.

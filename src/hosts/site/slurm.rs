@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::command::Commands;
 use super::unknown;
-use crate::fleet::host_set::{AllowedTerms, GroupName, LookupError, ResolvedLine, ResolvedLines};
+use crate::hosts::set::{AllowedTerms, GroupName, LookupError, ResolvedLine, ResolvedLines};
 
 /// Returns the nodes of a partition.
 pub(super) fn partition(name: &str, commands: &Commands) -> Result<ResolvedLines, LookupError> {

@@ -5,21 +5,24 @@ use std::collections::VecDeque;
 /// Limit of the kept bytes of one command's stderr.
 const LIMIT: usize = 64 * 1024;
 
-/// Last 64 KiB of the text.
+/// Last 64 KiB of a text.
 #[derive(Debug, Default)]
-pub(in crate::fleet) struct Tail {
+pub struct Tail {
     bytes: VecDeque<u8>,
 }
 
 impl Tail {
-    pub(in crate::fleet) fn push(&mut self, bytes: &[u8]) {
+    /// Appends bytes. The oldest bytes over the limit are dropped.
+    pub fn push(&mut self, bytes: &[u8]) {
         let fresh = &bytes[bytes.len().saturating_sub(LIMIT)..];
         let over = (self.bytes.len() + fresh.len()).saturating_sub(LIMIT);
         self.bytes.drain(..over);
         self.bytes.extend(fresh);
     }
 
-    pub(in crate::fleet) fn bytes(&self) -> Vec<u8> {
+    /// Returns the kept bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
         self.bytes.iter().copied().collect()
     }
 }

@@ -8,8 +8,8 @@ use std::process::Command;
 use super::super::command::Commands;
 use super::super::{listed, unknown};
 use super::upcall::substitute;
-use crate::fleet::host_lists::Group;
-use crate::fleet::host_set::{AllowedTerms, GroupName, LookupError, ResolvedLine, ResolvedLines};
+use crate::hosts::lists::Group;
+use crate::hosts::set::{AllowedTerms, GroupName, LookupError, ResolvedLine, ResolvedLines};
 
 /// File with commands, and the users who can write to it.
 #[derive(Debug, Clone)]

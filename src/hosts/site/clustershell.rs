@@ -13,10 +13,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::{ListedGroup, text, wrong_line};
-use crate::fleet::host_lists::{
-    ClusterShellConf, Group, Setting, read_flat_groups, read_yaml_groups,
-};
-use crate::fleet::host_set::{GroupName, LookupError};
+use crate::hosts::lists::{ClusterShellConf, Group, Setting, read_flat_groups, read_yaml_groups};
+use crate::hosts::set::{GroupName, LookupError};
 use source::{Origin, Source};
 use upcall::substitute;
 

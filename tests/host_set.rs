@@ -1,7 +1,7 @@
 //! Host set expressions: the table of what each means, and what holds for all of them.
 
 use proptest::prelude::*;
-use rdmactl::fleet::{
+use rdmactl::hosts::{
     AllowedTerms, GroupName, HostSet, Lookup, LookupError, ResolvedLine, ResolvedLines,
 };
 use rdmactl::names::fold;

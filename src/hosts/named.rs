@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::HostSet;
-use super::host_lists::names_in_line;
-use super::host_set::{AllowedTerms, GroupName, Lookup, LookupError, ResolvedLines};
+use super::lists::names_in_line;
+use super::set::{AllowedTerms, GroupName, Lookup, LookupError, ResolvedLines};
 use super::site::{self, ListedGroup, Site};
 
 /// Host or host set that a file names.
@@ -123,7 +123,7 @@ fn etc_hosts(line: &str, place: &str, found: &mut Vec<NamedHost>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::SitePaths;
+    use crate::hosts::SitePaths;
 
     fn names(read: LineParser, line: &str) -> Vec<String> {
         let mut found = Vec::new();

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use rdmactl::fleet::{HostSet, Site, SitePaths};
+use rdmactl::hosts::{HostSet, Site, SitePaths};
 use tempfile::TempDir;
 
 /// A directory with these files.

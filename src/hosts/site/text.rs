@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::fleet::host_set::LookupError;
+use crate::hosts::set::LookupError;
 use crate::input::Input;
 
 /// Limit of a text, in bytes. It holds 65,536 names of 60 letters.

@@ -17,8 +17,8 @@ use std::cell::OnceCell;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use super::host_lists::{self, Entry, FormatError, Genders, HostsFileKind};
-use super::host_set::{AllowedTerms, GroupName, Lookup, LookupError, ResolvedLine, ResolvedLines};
+use super::lists::{self, Entry, FormatError, Genders, HostsFileKind};
+use super::set::{AllowedTerms, GroupName, Lookup, LookupError, ResolvedLine, ResolvedLines};
 use clustershell::Sources;
 use command::Commands;
 
@@ -254,7 +254,7 @@ fn wrong_line(place: &str, error: FormatError) -> LookupError {
 }
 
 /// Returns the lines for the hosts of a group in a file.
-fn listed(place: &str, group: &host_lists::Group, source: &str) -> ResolvedLines {
+fn listed(place: &str, group: &lists::Group, source: &str) -> ResolvedLines {
     let within = AllowedTerms::Groups(Some(source.to_owned()));
     ResolvedLines { lines: placed(place, group.entries.clone()), within }
 }

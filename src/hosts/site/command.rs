@@ -12,8 +12,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::text::{MAX_BYTES, plain};
 use crate::clock::Deadline;
-use crate::fleet::host_set::LookupError;
-use crate::fleet::pipe::Tail;
+use crate::hosts::set::LookupError;
+use crate::input::Tail;
 use crate::sys::poll;
 
 /// Timeout of one command.
