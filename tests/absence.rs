@@ -282,6 +282,29 @@ fn an_answer_that_is_gone_or_refused_costs_only_its_own_cells() {
 }
 
 #[test]
+fn devices_that_only_netlink_lists_are_a_problem() {
+    let question = &Question::Dir("/sys/class/infiniband".into());
+    let covered = AtomicUsize::new(0);
+    for_each_host(|entries| {
+        let recorded = Recorded::new(entries.to_vec(), None);
+        let whole = report(&recorded);
+        let has_netlink = whole.devices.iter().any(|device| device.netlink.is_some());
+        let covering = Changed { recorded: &recorded, question, answer: Ok(Vec::new()) };
+        let report = report(&covering);
+        let problem = report.problems.iter().find(|problem| problem.key == "devices");
+        assert_eq!(problem.is_some(), has_netlink, "{:?}", report.problems);
+        if let Some(problem) = problem {
+            let name = &whole.devices[0].name;
+            assert!(problem.detail.starts_with("the kernel has "), "{problem:?}");
+            assert!(whole.devices.len() > 1 || problem.detail.contains(name), "{problem:?}");
+            assert_eq!(report.no_device(), None);
+            covered.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    assert!(covered.into_inner() > 0, "no fixture has RDMA netlink");
+}
+
+#[test]
 fn nothing_becomes_lossless_by_not_being_told() {
     let verdicts = |report: &HostReport| {
         let judge_all = |device: &Device| {

@@ -13,7 +13,10 @@ use std::collections::HashMap;
 
 use super::Reader;
 use super::reader::is_name;
-use crate::model::{Device, HostReport, LinkLayer, Object, Owner, Port, Protocol, Resource, key};
+use super::sysfs::CLASS;
+use crate::model::{
+    Device, HostReport, KnownFix, LinkLayer, Object, Owner, Port, Protocol, Resource, key,
+};
 use crate::source::{Messages, Question, RdmaCommand, RdmaQuery, ReadError, has_capability};
 use attr::{Fields, messages};
 
@@ -64,6 +67,30 @@ pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
             }
         }
     }
+}
+
+/// Reports devices of the kernel that sysfs does not list: in a container, another mount may cover
+/// the directory of the devices.
+pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &mut HostReport) {
+    if !report.devices.is_empty() || report.rdma_core.is_none() {
+        return;
+    }
+    let listed = |reader: &Reader<'_>, path: &str| reader.ask(&Question::Dir(path.into()));
+    // Without the RDMA core, the query would load it.
+    if report.rdma_core != Some(true) && listed(reader, "/sys/module/ib_core").is_err() {
+        return;
+    }
+    let Ok(answer) = reader.ask(&Question::Rdma(DEVICES)) else { return };
+    let names: Vec<String> =
+        indices(reader, "devices", &answer).into_iter().map(|(_, name)| name).collect();
+    // A device that the second listing contains was added after the first one.
+    if names.is_empty() || listed(reader, CLASS).is_ok_and(|names| !names.is_empty()) {
+        return;
+    }
+    report.rdma_core = Some(true);
+    let names = crate::names::fold(&names);
+    let detail = format!("the kernel has {names} (RDMA netlink), but {CLASS} does not list it");
+    reader.lacking("devices", CLASS, &detail, KnownFix::UncoverDevices);
 }
 
 pub(super) use inventory::{read_counters, read_inventory};

@@ -25,7 +25,7 @@ use crate::model::{Device, HostReport, Part, key};
 use crate::source::Question;
 
 /// Directory in which the kernel lists RDMA devices.
-const CLASS: &str = "/sys/class/infiniband";
+pub(super) const CLASS: &str = "/sys/class/infiniband";
 /// Limit of devices of one host; hosts with 512 virtual functions exist.
 const MAX_DEVICES: usize = 4096;
 

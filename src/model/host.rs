@@ -60,10 +60,11 @@ impl HostReport {
     }
 
     /// Returns the reason for a host without RDMA devices, and the fix. `None` for a host with a
-    /// device or a fabric, and if the state of the RDMA core is unknown.
+    /// device or a fabric, and if the RDMA core or the list of devices could not be read.
     #[must_use]
     pub fn no_device(&self) -> Option<(&'static str, &'static str)> {
-        if !self.devices.is_empty() || self.fabrics.is_some() {
+        let is_known = !self.problems.has("devices");
+        if !self.devices.is_empty() || self.fabrics.is_some() || !is_known {
             return None;
         }
         Some(if self.rdma_core? {

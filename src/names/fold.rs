@@ -22,7 +22,7 @@ struct Run {
 /// A product of runs: one list of runs for each number in the names.
 type Product = Vec<Vec<Run>>;
 
-/// Folds names into an expression that the host sets of `fleet` can parse.
+/// Folds names into an expression that the host sets of `hosts` can parse.
 ///
 /// Names that differ only in their numbers share one term. The search is greedy and starts with
 /// the last number. So its time is bounded, but an irregular set can have more terms than the
