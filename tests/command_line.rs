@@ -399,6 +399,10 @@ fn a_capture_says_what_it_wrote() {
     assert!(stderr.starts_with(&wrote) && stderr.contains(&list), "{stderr}");
     let (_, _, stderr) = rdmactl(&["capture", "--from", FLEET, "--save", "/dev/null"]);
     assert_eq!(stderr, "", "a device has no size");
+    let launcher = "exec false {host} {command}";
+    let arguments = ["capture", "n1", "n2", "--launcher", launcher, "--save", &file];
+    let (code, _, stderr) = rdmactl(&arguments);
+    assert!(code == 2 && stderr.contains(&format!("wrote {file}: 0 of 2 hosts, ")), "{stderr}");
 }
 
 #[test]

@@ -38,7 +38,8 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     }
     if let Some(path) = &global.save {
         local::save(&capture, path)?;
-        if let Some(note) = written(path, capture.hosts.len()) {
+        let failed = reports.iter().filter(|report| report.failure.is_some()).count();
+        if let Some(note) = written(path, capture.hosts.len(), failed) {
             say(term, &note);
         }
     } else {
@@ -81,9 +82,15 @@ fn is_file_name(word: &str) -> bool {
     [".json", ".ndjson"].iter().any(|end| word.ends_with(end))
 }
 
-/// Returns the note about a file that was written; `None` for a pipe or device.
-fn written(path: &Path, hosts: usize) -> Option<Note> {
+/// Returns the note about a file that was written; `None` for a pipe or device. A failed host has
+/// an entry in the file, without data.
+fn written(path: &Path, hosts: usize, failed: usize) -> Option<Note> {
     let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let count = if failed > 0 {
+        format!("{} of {hosts}", hosts.saturating_sub(failed))
+    } else {
+        hosts.to_string()
+    };
     let noun = if hosts == 1 { "host" } else { "hosts" };
     let kilobytes = about.len().div_ceil(1000);
     let name = path.display().to_string();
@@ -92,7 +99,7 @@ fn written(path: &Path, hosts: usize) -> Option<Note> {
     let looks_packed = path.extension().is_some_and(|end| archives.iter().any(|one| end == *one));
     let kind = if looks_packed { " of JSON lines, not an archive" } else { "" };
     let text = format!(
-        "wrote {name}: {hosts} {noun}, {kilobytes} KB{kind}; list it: rdmactl devices --from {quoted}"
+        "wrote {name}: {count} {noun}, {kilobytes} KB{kind}; list it: rdmactl devices --from {quoted}"
     );
     Some(Note { text: escape(&text).into_owned(), fix: None })
 }

@@ -73,25 +73,41 @@ fn split_digits(name: &str) -> (Vec<&str>, Digits<'_>) {
 }
 
 fn fold_pattern(texts: &[&str], members: &[Digits<'_>]) -> Vec<String> {
-    let dimensions = texts.len() - 1;
-    if dimensions == 0 {
-        return vec![texts.concat()];
+    let (texts, varying) = join_equal_numbers(texts, members);
+    if varying.is_empty() {
+        return texts;
     }
-    let padded: Vec<Vec<usize>> = (0..dimensions).map(|d| padded_widths(members, d)).collect();
-    let mut products: Vec<Product> = members
-        .iter()
-        .map(|digits| {
-            digits
-                .iter()
-                .zip(&padded)
-                .map(|(digits, padded)| vec![single(digits, padded)])
-                .collect()
-        })
-        .collect();
-    for dimension in (0..dimensions).rev() {
+    let padded: Vec<Vec<usize>> = varying.iter().map(|&d| padded_widths(members, d)).collect();
+    let product = |digits: &Digits<'_>| -> Product {
+        let numbers = varying.iter().zip(&padded);
+        numbers.map(|(&d, padded)| vec![single(digits[d], padded)]).collect()
+    };
+    let mut products: Vec<Product> = members.iter().map(product).collect();
+    for dimension in (0..varying.len()).rev() {
         products = merge(products, dimension);
     }
-    products.iter().map(|product| spell(texts, product)).collect()
+    products.iter().map(|product| spell(&texts, product)).collect()
+}
+
+/// Joins the numbers that are the same in all members with the texts beside them. Returns the
+/// texts, and the dimensions of the other numbers: only these cost memory for each member.
+fn join_equal_numbers(texts: &[&str], members: &[Digits<'_>]) -> (Vec<String>, Vec<usize>) {
+    let (mut joined, mut varying) = (Vec::new(), Vec::new());
+    let mut text = String::new();
+    for (dimension, piece) in texts.iter().enumerate() {
+        text.push_str(piece);
+        let mut numbers = members.iter().filter_map(|digits| digits.get(dimension));
+        match numbers.next() {
+            Some(first) if numbers.all(|number| number == first) => text.push_str(first),
+            Some(_) => {
+                joined.push(std::mem::take(&mut text));
+                varying.push(dimension);
+            }
+            None => {}
+        }
+    }
+    joined.push(text);
+    (joined, varying)
 }
 
 /// Returns the widths in which some name has this number with leading zeros.
@@ -151,7 +167,7 @@ impl fmt::Display for Run {
     }
 }
 
-fn spell(texts: &[&str], product: &Product) -> String {
+fn spell(texts: &[String], product: &Product) -> String {
     let mut term = String::new();
     for (index, text) in texts.iter().enumerate() {
         term.push_str(text);
