@@ -3,7 +3,7 @@
 //!
 //! - [`HostSet`] parses an expression such as `n[1-4],@gpu` and folds it again.
 //! - [`lists`] parses the files that list hosts: MPI host files, genders, Ansible inventories.
-//! - [`Site`] finds the groups of this machine: ClusterShell, dsh, Slurm.
+//! - [`Site`] finds the groups of this machine: `ClusterShell`, dsh, Slurm.
 //! - [`named_hosts`] returns the names that shell completion offers.
 //!
 //! Nothing here connects to a host: that is `fleet`.

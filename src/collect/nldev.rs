@@ -81,8 +81,8 @@ pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &mut HostR
         return;
     }
     let Ok(answer) = reader.ask(&Question::Rdma(DEVICES)) else { return };
-    let names: Vec<String> =
-        indices(reader, "devices", &answer).into_iter().map(|(_, name)| name).collect();
+    let names = messages(&answer).filter_map(|fields| fields.text(attr::DEV_NAME));
+    let names: Vec<String> = names.take(MAX_DEVICES).collect();
     // A device that the second listing contains was added after the first one.
     if names.is_empty() || listed(reader, CLASS).is_ok_and(|names| !names.is_empty()) {
         return;

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 pub use scenario::ScenarioError;
 pub use symptom::Symptom;
 
+use super::pair;
 use crate::model::ping::{Cell, Side, Topology};
 
 /// Measurement of a pair. Each pass has its own noise.
@@ -30,6 +31,12 @@ impl MeasurementPass {
     /// square root of five.
     fn share_of_noise(self) -> f64 {
         if self == Self::Retest { 0.2_f64.sqrt() } else { 1.0 }
+    }
+
+    /// Returns the number of times that an adapter sends a packet before it gives up.
+    fn sends(self) -> u32 {
+        let second = self == Self::SecondAttempt;
+        if second { pair::SECOND_ATTEMPT } else { pair::FIRST_ATTEMPT }.sends()
     }
 }
 
@@ -120,9 +127,6 @@ impl Effect {
 /// Messages of one probe: four checks for each of three sizes, and a thousand to measure.
 const MESSAGES: f64 = 1_012.0;
 
-/// Number of times that an adapter sends a packet before it gives up.
-const ATTEMPTS: i32 = 4;
-
 impl SimulatedFabric {
     /// Largest number of hosts; the pairs of more hosts take gigabytes.
     pub const MAX_HOSTS: usize = 4_096;
@@ -190,7 +194,7 @@ impl SimulatedFabric {
         }
         let draw = noise::NoiseSource::of(self.seed, pass as u64, cell);
         // A message is lost if each attempt loses the message or its acknowledgement.
-        let lost = (1.0 - effect.passing.powi(2)).powi(ATTEMPTS);
+        let lost = (1.0 - effect.passing.powi(2)).powf(pass.sends().into());
         if effect.passing < 1.0 && draw.uniform() > (1.0 - lost).powf(MESSAGES) {
             return Err(Symptom::Lossy);
         }

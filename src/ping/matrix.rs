@@ -35,10 +35,6 @@ use crate::model::probe::{Act, Method, Stage, Step};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::threads::at_once;
 
-/// Doublings of the acknowledge timeout in a second attempt. Checked messages wait four times as
-/// long, because a packet that was late once may be late again.
-const ACK_DOUBLINGS: u8 = 2;
-
 /// Time limit for the first replies of workers. It is longer than the time that a supervisor
 /// gives a worker to start, so that the supervisor has reported a worker that does not start.
 const FIRST_ANSWER: Duration = START_TIMEOUT.saturating_add(Duration::from_secs(1));
@@ -151,7 +147,7 @@ pub fn run(
     if again.count() > 0 {
         watch.pass_started(Pass::SecondAttempt, again.count());
     }
-    let test_options = TestOptions { ack_doublings: ACK_DOUBLINGS, ..test_options.clone() };
+    let test_options = TestOptions { is_second_attempt: true, ..test_options.clone() };
     for again in (Rounds { test_options: &test_options, ..rounds }).run(&again) {
         // A second attempt runs on all rails, and the end of the run may cut it off. It replaces
         // only the results that caused it.

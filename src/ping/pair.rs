@@ -45,14 +45,18 @@ pub struct TestOptions {
     pub mad_interval: Duration,
     /// Message size of the latency measurement, in bytes.
     pub latency_bytes: u32,
-    /// Doublings of the acknowledge timeout of checked messages beyond the timeout for the path,
-    /// up to the longest timeout. A packet counts as lost after this timeout.
-    pub ack_doublings: u8,
+    /// True for a second attempt, in which checked messages get more time and more retries.
+    pub is_second_attempt: bool,
     /// Values that replace the choices of the hosts.
     pub overrides: Overrides,
 }
 
 impl TestOptions {
+    /// Returns how often and how long checked messages are retried.
+    fn retrying(&self) -> Retrying {
+        if self.is_second_attempt { SECOND_ATTEMPT } else { FIRST_ATTEMPT }
+    }
+
     /// True if only management datagrams (MADs) are tested.
     fn is_mad_alone(&self) -> bool {
         Test::is_mad_alone(&self.tests)
@@ -71,12 +75,31 @@ impl TestOptions {
     }
 }
 
-/// Retries of a packet: few, so that a dead peer is known soon. Never 7, because soft-RoCE then
-/// retries for ever (`drivers/infiniband/sw/rxe/rxe_comp.c`).
-const RETRIES: u8 = 3;
+/// How an adapter retries the checked messages of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Retrying {
+    /// Retries of a packet before the adapter gives up. Never 7, because soft-RoCE then retries
+    /// for ever (`drivers/infiniband/sw/rxe/rxe_comp.c`).
+    pub(super) retries: u8,
+    /// Doublings of the acknowledge timeout beyond the timeout for the path, up to the longest
+    /// timeout.
+    doublings: u8,
+}
 
-/// Number of times that the adapter sends a packet before it gives up.
-const ATTEMPTS: u32 = 1 + RETRIES as u32;
+impl Retrying {
+    /// Returns the number of times that the adapter sends a packet before it gives up.
+    pub(super) fn sends(self) -> u32 {
+        1 + u32::from(self.retries)
+    }
+}
+
+/// Retries of a first attempt: few, so that a dead peer is known soon.
+pub(super) const FIRST_ATTEMPT: Retrying = Retrying { retries: 3, doublings: 0 };
+
+/// Retries of a second attempt. A packet that was late once may be late again, so each wait is
+/// four times as long. A path that loses a fifth of its packets loses all of four in one message
+/// of 600, and all of seven in one of 78,000.
+pub(super) const SECOND_ATTEMPT: Retrying = Retrying { retries: 6, doublings: 2 };
 
 /// Time limit for opening a device and creating its objects.
 const OPEN: Duration = Duration::from_secs(3);

@@ -342,7 +342,7 @@ fn test_options(args: &PingArgs) -> anyhow::Result<TestOptions> {
         reply: REPLY,
         mad_interval: args.mads.interval.unwrap_or_default(),
         latency_bytes: args.size,
-        ack_doublings: 0,
+        is_second_attempt: false,
         overrides: overrides(args),
     })
 }

@@ -23,7 +23,7 @@ fn test_options() -> TestOptions {
         mad_interval: Duration::ZERO,
         reply: Duration::ZERO,
         latency_bytes: 64,
-        ack_doublings: 0,
+        is_second_attempt: false,
         overrides: Overrides::default(),
     }
 }

@@ -1,7 +1,7 @@
 //! Tests that run after the messages have passed, each over its own connection.
 
 use super::super::throughput::LATEST;
-use super::{CONNECT, OPEN, PairRun, RETRIES, SPARE, confused, ms};
+use super::{CONNECT, OPEN, PairRun, SPARE, confused, ms};
 use crate::model::ping::{Bandwidth, Unreliable};
 use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepResult, Streaming};
 
@@ -41,7 +41,7 @@ impl PairRun<'_> {
         let (here, there) = believed.ok_or_else(|| confused(Stage::Open))?;
         let mtu = self.mtu(&here, &there);
         // Unreliable connections have no acknowledgements: timeout and retries have no effect.
-        let (source, target) = self.connecting(here, there, 0, RETRIES);
+        let (source, target) = self.connecting(here, there, 0, 0);
         match self.ask_both(source, target, Stage::Connect, CONNECT + SPARE) {
             (Ok(_), Ok(_)) => {}
             (Err(error), _) | (_, Err(error)) => return Err(error),
