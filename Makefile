@@ -32,7 +32,8 @@ build: ## target/release/rdmactl for this machine
 release: ## portable binaries (glibc 2.17 or newer) under target/portable/
 	@packaging/release
 
-lint: ## formatting, clippy and the links of comments
+lint: ## formatting, clippy, and the text and links of comments
+	@packaging/prose
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test lab --test lab_full --test lab_chaos -- -D warnings

@@ -8,6 +8,7 @@ pub mod duplicates;
 pub mod errors;
 pub mod fabric;
 pub mod findings;
+mod folded;
 mod greedy_cover;
 pub mod hidden_faults;
 pub mod link_fault;

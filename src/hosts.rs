@@ -1,5 +1,5 @@
-//! Names of hosts: the host sets that a user types, and the files and programs of a site that name
-//! hosts and groups.
+//! Names of hosts: the host sets that a user types, and the files and programs of a site that
+//! name hosts and groups.
 //!
 //! - [`HostSet`] parses an expression such as `n[1-4],@gpu` and folds it again.
 //! - [`lists`] parses the files that list hosts: MPI host files, genders, Ansible inventories.

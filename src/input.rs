@@ -1,7 +1,7 @@
-//! Reads input that may be endless: the files that the operator names, and the output of programs.
+//! Reads input that may be endless: files that the operator names, and the output of programs.
 //!
-//! A pipe without a writer ends with an error. [`Tail`] keeps the end of a text. Nothing here knows
-//! the content. Captures, host sets, pipes and the commands use it.
+//! A pipe without a writer ends with an error. [`Tail`] keeps the end of a text. This module does
+//! not know the content. Captures, host sets, pipes and the commands use it.
 
 mod tail;
 

@@ -4,6 +4,7 @@
 //! This module opens no file and does not parse host sets; the caller passes both. `cmd::ping`
 //! makes a [`Topology`] of the result, and `ping` plans and judges a run by it.
 
+mod builder;
 mod error;
 mod fabric;
 mod file;

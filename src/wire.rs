@@ -11,7 +11,7 @@ mod lines;
 mod message;
 
 pub use delta::{Misfit, TextDelta};
-pub use frame::{FRAME_LIMIT, FrameReader, FrameWriter, WireError};
+pub use frame::{FrameReader, FrameWriter, WireError};
 pub use greeting::{Greeting, GreetingError, GreetingReader, Started};
 pub use lines::{
     LINE_LIMIT, Line, LineDecoder, LineEncoder, LineError, LineReader, LineSplitter, LineWriter,
@@ -20,6 +20,9 @@ pub use lines::{
 pub use message::{
     FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WORKER_LEASE, WorkerReply,
 };
+
+/// Size limit of a frame for either side, in bytes.
+pub const FRAME_LIMIT: usize = 1 << 20;
 
 /// Size limit of the report or recording of one host, in bytes of JSON. An agent omits data
 /// beyond it, and an operator does not read more.

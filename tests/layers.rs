@@ -1,5 +1,9 @@
-//! Imports point one way: `src/layers.txt` against every `crate::` path in src/, both ways.
+//! Imports point one way: `src/layers.txt` against every `crate::` path in src/, both ways, and
+//! the submodules of each module among themselves.
 #![expect(clippy::expect_used, reason = "a test without its sources fails")]
+
+#[path = "layers/cycles.rs"]
+mod cycles;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -126,4 +130,78 @@ fn grouped_paths_are_seen() {
     let text = "use crate::{model::{A, B}, sys}; crate::clock::now(); $crate::wire::x";
     let seen: Vec<String> = used(text).into_iter().collect();
     assert_eq!(seen, ["clock", "model", "sys", "wire"]);
+}
+
+#[test]
+fn submodules_have_no_cycle() {
+    let mut paths = Vec::new();
+    files(&source(), &mut paths);
+    let texts: Vec<(String, String)> = paths
+        .into_iter()
+        .map(|path| {
+            let inside = path.strip_prefix(source()).expect("a source");
+            (inside.to_string_lossy().into_owned(), fs::read_to_string(&path).expect("a source"))
+        })
+        .collect();
+    let found = cycles::cycles(texts.iter().map(|(file, text)| (file.as_str(), text.as_str())));
+    assert!(found.is_empty(), "these uses are part of a cycle:\n{}", found.join("\n"));
+}
+
+#[test]
+fn a_cycle_of_submodules_is_found() {
+    let lib = ("lib.rs", "pub mod net;");
+    let net = ("net.rs", "mod a; mod b; mod c; pub use b::{Deep, Item as Renamed};");
+    let found = |a, b, c| {
+        cycles::cycles([
+            lib,
+            net,
+            ("net/a.rs", a),
+            ("net/b.rs", b),
+            ("net/b/deep.rs", ""),
+            ("net/c.rs", c),
+        ])
+    };
+    // Each of these texts of `a` uses `b`, which uses `a`.
+    for text in [
+        "use super::b;",
+        "use super::{c, b::Item};",
+        "use crate::net::b::deep::{self, Other};",
+        "use super::Renamed;",
+        "use super::super::net::Renamed as Other;",
+        "fn f() { let _ = crate::net::b::item(); }",
+        "fn f() { println!(\"{}\", super::b::ITEM); }",
+        "#[serde(with = \"super::b\")] struct A;",
+        "mod inner { use super::super::b::Item; }",
+    ] {
+        let cycle = ["net: a -> b (net/a.rs)", "net: b -> a (net/b.rs)"];
+        assert_eq!(found(text, "mod deep; fn f(a: super::a::A) {}", ""), cycle, "{text}");
+    }
+    let three = ["net: a -> b (net/a.rs)", "net: b -> c (net/b.rs)", "net: c -> a (net/c.rs)"];
+    let (a, b, c) = ("use super::b::B;", "use super::c::C;", "use super::Renamed;");
+    assert_eq!(found(a, b, "use super::a::A;"), three);
+    assert_eq!(found(a, b, c).len(), 2, "c uses b through net");
+}
+
+#[test]
+fn submodules_that_use_each_other_one_way_have_no_cycle() {
+    let lib = ("lib.rs", "mod net;");
+    let net = ("net.rs", "mod a; mod b; use a::A; struct Own; fn f(b: b::B) {}");
+    // `b` uses `a`; none of these texts of `a` is a use of `b`.
+    for text in [
+        "// super::b::B",
+        "/// Uses [`super::b::B`].\nstruct A;",
+        "const A: &str = \"super::b::B\";",
+        "use super::Own;",
+        "pub(in super::b) struct A;",
+        "#[cfg(test)] mod tests { use super::super::b::B; }",
+        "#[test] fn b_works() { super::b::b(); }",
+        "#[cfg(test)] use super::b::B;",
+        "use std::b;",
+        "struct A; impl A { #[cfg(test)] fn new() -> super::b::B {} }",
+    ] {
+        let a = format!("#[cfg(test)] mod tests;\n{text}");
+        let tests = ("net/a/tests.rs", "use super::super::b::B;");
+        let files = [lib, net, ("net/a.rs", &a), tests, ("net/b.rs", "use super::A;")];
+        assert_eq!(cycles::cycles(files), [""; 0], "{text}");
+    }
 }

@@ -2,7 +2,6 @@
 //! to TCP, unreadable data. `connections` and `rate` supply the facts; `tui` shows the findings.
 
 mod changed;
-pub(super) mod folded;
 mod port;
 mod rates;
 mod unreadable;
@@ -14,9 +13,9 @@ use crate::model::{
     Subject, VerbsState,
 };
 pub use changed::{Changed, changes};
-use folded::Folded;
 use rates::Rates;
 
+use super::folded::Folded;
 use super::removed_devices::removal;
 
 /// Facts about one host.

@@ -12,7 +12,7 @@ use crate::model::ping::Code;
 use crate::model::{Device, Finding, HostReport, Severity, Subject};
 use crate::names;
 
-use super::findings::folded;
+use super::folded::Folded;
 
 /// Maximum number of removed devices of one host.
 const MAX: usize = 256;
@@ -113,7 +113,7 @@ fn gone(severity: Severity, device: &str, what: String) -> Finding {
 /// Returns changes as findings; equal changes of several hosts are one finding.
 #[must_use]
 pub fn findings(moves: &[DeviceMove]) -> Vec<Finding> {
-    let mut all = folded::Folded::default();
+    let mut all = Folded::default();
     for DeviceMove { host, device, since_ns, back_ns } in moves {
         let finding = match back_ns {
             None => removed(host, device, *since_ns),

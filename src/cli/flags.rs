@@ -1,5 +1,5 @@
-//! Which command has use for which flag: the one table, from which refusals come. A test holds it
-//! against the clap tree.
+//! Table of the flags that each command supports; refusals come from it. A test compares it with
+//! the clap tree.
 //!
 //! A flag without effect misleads, so that a command refuses it and says what to type instead.
 

@@ -20,7 +20,7 @@ pub(super) use link::{DOWN, far_text, link_text};
 pub(super) use names::{NodeNames, clean};
 pub(super) use options::{Common, DestinationKind, OwnOption, Parsed, Usage, parse, show_usage};
 pub(super) use session::{Session, fail};
-pub(super) use values::{ValueFormat, could_be, human_readable, value};
+pub(super) use values::{ValueFormat, human_readable, value};
 
 use super::CompatError;
 

@@ -14,7 +14,7 @@ use super::diags::{NodeNames, Parsed, PortId, Session, ToolError, ended, parse, 
 use super::number::{parse_any, truncate};
 use super::{CompatError, Job, Tool, Transcript};
 use options::{Operation, Print, USAGE};
-use queries::Administration;
+use table::Administration;
 
 /// Exit code of a panic of the original.
 const PANIC: u8 = 255;

@@ -21,6 +21,7 @@ use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::probe::Method;
 use crate::model::{GidKind, GidValue, HostReport, Protocol};
 
+pub use mad::MadAddressee;
 pub(super) use mad::{MadPlan, NoMads, has_mads, mad_plan, mad_route_to};
 pub(super) use missing_rails::missing_rails;
 pub(super) use no_match::NoMatch;

@@ -4,8 +4,6 @@ mod endpoint;
 mod exchange;
 mod ports;
 
-use endpoint::Endpoint;
-use exchange::DatagramEndpoint;
 pub(super) use ports::{DatagramPorts, EndpointSlot};
 
 use super::message::next_word;

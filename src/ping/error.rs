@@ -12,7 +12,7 @@ pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
     verbs_error_of(stage, error, error.is_memory_limit() && memory_limit::applies())
 }
 
-/// Does the same; `is_limited` is true if the memory that this process may lock is limited.
+/// Converts an error. `is_limited` is true if the memory that this process may lock is limited.
 fn verbs_error_of(stage: Stage, error: &VerbsError, is_limited: bool) -> StepError {
     let cause = match error {
         VerbsError::Load(_) | VerbsError::NoKernelSupport | VerbsError::NoProvider { .. } => {

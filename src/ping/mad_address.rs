@@ -1,39 +1,18 @@
 //! `ping --mad` to a LID or a GID: no agent runs at that address, but a process replies, for
-//! example `ibping -S`.
+//! example `ibping -S`. `choose` chooses the port and the route; `cmd` uses this module.
 
-use std::fmt;
-
-use super::choose::{self, Overrides};
+use super::choose;
+pub use super::choose::MadAddressee;
 use super::matrix::Member;
 use super::pair::{self, TestOptions};
 use crate::analyse::verdict::{self, Ends};
+use crate::model::Protocol;
 use crate::model::ping::{
     EndEvidence, Evidence, GidMatch, Life, MadEvidence, Measured, Pair, Verdict,
 };
-use crate::model::probe::{Cause, Stage, StepError};
-use crate::model::{GidValue, Protocol};
 
 /// Number of the only connection of the host.
 const CONNECTION: u32 = 1;
-
-/// Address of a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MadAddressee {
-    /// LID of an InfiniBand port.
-    Lid(u16),
-    /// GID of a RoCE port.
-    Gid(GidValue),
-}
-
-/// Formats the name of the target in a report: `lid:7`, `gid:fe80::1`.
-impl fmt::Display for MadAddressee {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lid(lid) => write!(out, "lid:{lid}"),
-            Self::Gid(gid) => write!(out, "gid:{gid}"),
-        }
-    }
-}
 
 /// Sends MADs from a host to an address; returns the result as a pair of a report.
 ///
@@ -87,14 +66,5 @@ fn as_pair(mad: MadEvidence, life: Life, to: MadAddressee) -> Evidence {
         tcp: None,
         passed: false,
         rdma: None,
-    }
-}
-
-/// Returns the error of a host that has no port for the address.
-pub(super) fn no_port(wanted: &Overrides, protocol: &str) -> StepError {
-    let device = wanted.device.as_ref().map_or(String::new(), |name| format!(" on device {name}"));
-    StepError {
-        detail: format!("the host has no active {protocol} port{device} that reaches the address"),
-        ..StepError::new(Stage::Open, Cause::NoRoute)
     }
 }

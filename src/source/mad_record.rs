@@ -1,19 +1,20 @@
-//! Records MAD requests and their replies as bytes, and replays them from the record.
+//! Encodes MAD requests and their replies as the record of a port, and replays a record.
 //!
-//! The record of a port is one entry of a capture, under [`Question::Mads`]. It holds every
-//! exchange in the order of the replies. It omits zero bytes at the end of a MAD, and the
-//! transaction ID of a request.
+//! The record of a port is one entry of a capture, under
+//! [`Question::Mads`](super::Question::Mads). It holds every exchange in the order of the
+//! replies. It omits zero bytes at the end of a MAD, and the transaction ID of a request.
+//! `recorder` writes records; this module sends no MAD.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::mads::{MadAnswer, MadError, MadTicket, Mads};
-use super::{Answer, Question, ReadError, Recorder, Source};
+use super::{Answer, ReadError};
 use crate::mad::{MAD_BYTES, Status};
 use crate::sys::Errno;
 use crate::sys::umad::LARGEST_ANSWER;
 
-/// First bytes of a record.
-const MAGIC: &[u8; 8] = b"rdmamad1";
+/// First bytes of a record, without exchanges.
+pub(super) const MAGIC: &[u8; 8] = b"rdmamad1";
 /// LID in a record that stands for the directed route of the request.
 const NO_LID: u16 = 0;
 
@@ -23,10 +24,10 @@ const NO_LID: u16 = 0;
 pub struct MadRecordError(usize);
 
 /// Request in a record: LID, and bytes without the zeros at the end.
-type Asked = (u16, Vec<u8>);
+pub(super) type Asked = (u16, Vec<u8>);
 
 /// Returns a request without its transaction ID and the zeros at its end.
-fn asked(lid: Option<u16>, mad: &[u8; MAD_BYTES]) -> Asked {
+pub(super) fn asked(lid: Option<u16>, mad: &[u8; MAD_BYTES]) -> Asked {
     let mut mad = *mad;
     mad[8..16].fill(0);
     (lid.unwrap_or(NO_LID), without_zeros(&mad).to_vec())
@@ -38,7 +39,7 @@ fn without_zeros(bytes: &[u8]) -> &[u8] {
 }
 
 /// Appends an exchange to a record.
-fn write(record: &mut Vec<u8>, (lid, request): &Asked, answer: &MadAnswer) {
+pub(super) fn write(record: &mut Vec<u8>, (lid, request): &Asked, answer: &MadAnswer) {
     let (outcome, detail, bytes): (u8, u32, &[u8]) = match answer {
         Ok(mad) => {
             // At most as many zeros as a MAD has are omitted: a reader allocates no more memory
@@ -152,67 +153,6 @@ impl Mads for RecordedMads {
             None => None,
         };
         Ok(Some((ticket, answer.unwrap_or(Err(MadError::NotRecorded)))))
-    }
-}
-
-/// Port whose exchanges go into the record of a [`Recorder`] when the port is closed.
-pub(super) struct RecordingMads<'recorder, S: Source> {
-    recorder: &'recorder Recorder<S>,
-    umad: String,
-    port: Box<dyn Mads + 'recorder>,
-    asked: HashMap<MadTicket, Asked>,
-    record: Vec<u8>,
-    /// Last error of the port. It is recorded if the port has no exchange.
-    failure: Option<ReadError>,
-}
-
-impl<'recorder, S: Source> RecordingMads<'recorder, S> {
-    pub(super) fn new(
-        recorder: &'recorder Recorder<S>,
-        umad: &str,
-        port: Box<dyn Mads + 'recorder>,
-    ) -> Self {
-        let (umad, record) = (umad.to_owned(), MAGIC.to_vec());
-        Self { recorder, umad, port, asked: HashMap::new(), record, failure: None }
-    }
-}
-
-impl<S: Source> Mads for RecordingMads<'_, S> {
-    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-        let ticket = self.port.ask(lid, mad).inspect_err(|error| {
-            self.failure = Some(error.clone());
-        })?;
-        self.asked.insert(ticket, asked(lid, &mad));
-        Ok(ticket)
-    }
-
-    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
-        let answered = self.port.next_answer().inspect_err(|error| {
-            self.failure = Some(error.clone());
-        })?;
-        if let Some((ticket, answer)) = &answered
-            && let Some(asked) = self.asked.remove(ticket)
-        {
-            write(&mut self.record, &asked, answer);
-        }
-        Ok(answered)
-    }
-
-    fn set_timeout(&mut self, timeout: std::time::Duration) {
-        self.port.set_timeout(timeout);
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.port.is_stopped()
-    }
-}
-
-impl<S: Source> Drop for RecordingMads<'_, S> {
-    fn drop(&mut self) {
-        let question = Question::Mads(std::mem::take(&mut self.umad));
-        let record = std::mem::take(&mut self.record);
-        let failure = self.failure.take().filter(|_| record == MAGIC);
-        self.recorder.keep(question, failure.map_or(Ok(record), Err));
     }
 }
 

@@ -1,10 +1,14 @@
-//! Records questions and replies of another source, for captures.
+//! Records questions and replies of another source, and the MADs of its ports, for captures.
+//!
+//! Does not encode MADs: `mad_record` does. `cmd` uses it for captures, locally and in agents.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::mad_record::RecordingMads;
-use super::{Answer, Entry, Mads, Question, ReadError, Recording, Source};
+use super::mad_record::{self, Asked, asked};
+use super::mads::{MadAnswer, MadTicket, Mads};
+use super::{Answer, Entry, Question, ReadError, Recording, Source};
+use crate::mad::MAD_BYTES;
 
 /// Source that passes questions on to another source and records each with its reply, in order.
 #[derive(Debug)]
@@ -32,7 +36,7 @@ impl<S: Source> Recorder<S> {
     }
 
     /// Adds a reply to the record.
-    pub(super) fn keep(&self, question: Question, answer: Answer) {
+    fn keep(&self, question: Question, answer: Answer) {
         let at_ns = self.source.answered_ns(&question);
         let mut entries = self.entries.borrow_mut();
         self.first.borrow_mut().entry(question.clone()).or_insert(entries.len());
@@ -103,5 +107,62 @@ impl<S: Source> Source for Once<'_, S> {
 
     fn answered_ns(&self, question: &Question) -> Option<u64> {
         self.0.answered_ns(question)
+    }
+}
+
+/// Port whose exchanges go into the record of a [`Recorder`] when the port is closed.
+struct RecordingMads<'recorder, S: Source> {
+    recorder: &'recorder Recorder<S>,
+    umad: String,
+    port: Box<dyn Mads + 'recorder>,
+    asked: HashMap<MadTicket, Asked>,
+    record: Vec<u8>,
+    /// Last error of the port. It is recorded if the port has no exchange.
+    failure: Option<ReadError>,
+}
+
+impl<'recorder, S: Source> RecordingMads<'recorder, S> {
+    fn new(recorder: &'recorder Recorder<S>, umad: &str, port: Box<dyn Mads + 'recorder>) -> Self {
+        let (umad, record) = (umad.to_owned(), mad_record::MAGIC.to_vec());
+        Self { recorder, umad, port, asked: HashMap::new(), record, failure: None }
+    }
+}
+
+impl<S: Source> Mads for RecordingMads<'_, S> {
+    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
+        let ticket = self.port.ask(lid, mad).inspect_err(|error| {
+            self.failure = Some(error.clone());
+        })?;
+        self.asked.insert(ticket, asked(lid, &mad));
+        Ok(ticket)
+    }
+
+    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
+        let answered = self.port.next_answer().inspect_err(|error| {
+            self.failure = Some(error.clone());
+        })?;
+        if let Some((ticket, answer)) = &answered
+            && let Some(asked) = self.asked.remove(ticket)
+        {
+            mad_record::write(&mut self.record, &asked, answer);
+        }
+        Ok(answered)
+    }
+
+    fn set_timeout(&mut self, timeout: std::time::Duration) {
+        self.port.set_timeout(timeout);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.port.is_stopped()
+    }
+}
+
+impl<S: Source> Drop for RecordingMads<'_, S> {
+    fn drop(&mut self) {
+        let question = Question::Mads(std::mem::take(&mut self.umad));
+        let record = std::mem::take(&mut self.record);
+        let failure = self.failure.take().filter(|_| record == mad_record::MAGIC);
+        self.recorder.keep(question, failure.map_or(Ok(record), Err));
     }
 }

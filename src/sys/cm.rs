@@ -14,9 +14,11 @@ mod error;
 mod event;
 mod id;
 mod listener;
+mod options;
 
 pub use connection::CmConnection;
-pub use endpoint::{CmEndpoint, ConnectOptions, ConnectionProof};
+pub use endpoint::CmEndpoint;
 pub use error::{CmError, CmStep};
 pub use event::{CmEvent, EventKind, EventStatus};
 pub use listener::Listener;
+pub use options::{ConnectOptions, ConnectionProof};

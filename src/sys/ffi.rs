@@ -5,8 +5,8 @@
 // rdma/rdma_cma.h; from linux-libc-dev 7.2.13-1: rdma/ib_user_mad.h.
 // Made with bindgen 0.73.2.
 //
-// The headers are offered under GPL-2.0 or the OpenIB.org BSD licence (ib_user_mad.h: GPL-2.0 with
-// Linux-syscall-note or Linux-OpenIB). They are used here under the OpenIB.org BSD licence:
+// The headers are offered under GPL-2.0 or the OpenIB.org BSD licence (ib_user_mad.h: GPL-2.0
+// with Linux-syscall-note or Linux-OpenIB). They are used here under the OpenIB.org BSD licence:
 //
 // Copyright (c) 2004, 2005 Topspin Communications.  All rights reserved.
 // Copyright (c) 2004, 2011-2012 Intel Corporation.  All rights reserved.
@@ -25,8 +25,8 @@
 //    conditions and the following disclaimer in the documentation and/or other materials provided
 //    with the distribution.
 //
-// THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
-// NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+// THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING
+// BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
 // NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
 // DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
 // OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.

@@ -1,7 +1,7 @@
 //! Parses a list of `leaf NAME SET` lines. A leaf switch can have several lines.
 
+use super::builder::LeafSwitchesBuilder;
 use super::error::{ParseResult, wrong};
-use super::file::LeafSwitchesBuilder;
 use super::lines::LogicalLine;
 
 /// First word of each line.

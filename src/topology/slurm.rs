@@ -4,8 +4,8 @@
 //! `Nodes=` is a leaf switch. A switch with `Switches=` is above other switches, which form a
 //! pod.
 
+use super::builder::LeafSwitchesBuilder;
 use super::error::{ParseResult, wrong};
-use super::file::LeafSwitchesBuilder;
 use super::lines::LogicalLine;
 
 /// Fix for an invalid line.

@@ -7,10 +7,8 @@ use std::io::{self, Read, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::FRAME_LIMIT;
 use super::limits::{FRAME, OverLimit};
-
-/// Size limit of a frame for either side, in bytes.
-pub const FRAME_LIMIT: usize = 1 << 20;
 
 /// Capacity of a reader's buffer that is kept for the next frame, in bytes.
 const KEPT: usize = 4096;

@@ -139,7 +139,7 @@ pub enum OverLimit {
         /// Limit of the members.
         limit: usize,
     },
-    /// There are too many values.
+    /// The text has too many values.
     #[error("the {what} has more than {limit} values")]
     Values {
         /// Name of the text.

@@ -1,4 +1,5 @@
-//! Builder methods for connections.
+//! Builder methods and IDs of connections. Reads no facts: each consumer passes what it found.
+//! Used by the modules of the consumers.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -144,11 +145,6 @@ impl Connection {
         self.missing.extend(what);
         self
     }
-}
-
-/// Returns the number of items.
-pub(super) fn count<T>(items: &[T]) -> u32 {
-    u32::try_from(items.len()).unwrap_or(u32::MAX)
 }
 
 /// Sets the ID of each connection of a host. The ID is unique and equal in every run: it does not

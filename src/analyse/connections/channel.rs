@@ -1,9 +1,10 @@
 //! Channels of one host: TCP sockets, and queue pairs with their connection identifiers.
+//!
+//! Does not know connections. Used by `builder`, `index` and the modules of the consumers.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 
-use super::builder::count;
 use crate::model::{
     CmAddress, CmId, End, Object, Owner, QueuePair, RdmaChannel, Resource, TcpChannel, TcpSocket,
 };
@@ -100,6 +101,11 @@ fn ip_end(address: Option<CmAddress>) -> Option<SocketAddr> {
         CmAddress::Ip(end) => Some(SocketAddr::new(end.ip().to_canonical(), end.port())),
         CmAddress::Gid(_) => None,
     }
+}
+
+/// Returns the number of channels or sockets.
+pub(super) fn count<T>(items: &[T]) -> u32 {
+    u32::try_from(items.len()).unwrap_or(u32::MAX)
 }
 
 /// Returns the number of channels in states that allow traffic.

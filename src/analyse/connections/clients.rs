@@ -2,8 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::builder::count;
-use super::channel::{Channel, connected};
+use super::channel::{Channel, connected, count};
 use crate::analyse::grouped;
 use crate::model::{Connection, ConnectionState, ConnectionVerdict, TcpSocket, Transport};
 

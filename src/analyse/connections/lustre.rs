@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::builder::{count, unknown};
+use super::builder::unknown;
+use super::channel::count;
 use super::index::Index;
 use super::shell::quoted;
 use crate::model::{

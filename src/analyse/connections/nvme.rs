@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use super::builder::{count, unknown};
-use super::channel::connected;
+use super::builder::unknown;
+use super::channel::{connected, count};
 use super::clients;
 use super::fleet::Fleet;
 use super::index::Index;

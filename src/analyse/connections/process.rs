@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
-use super::builder::{count, unknown};
-use super::channel::Channel;
+use super::builder::unknown;
+use super::channel::{Channel, count};
 use super::environment::asks_for_tcp;
 use super::fleet::{Fleet, Peer};
 use super::index::Index;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use super::addresses::rdma_addresses;
-use super::builder::{PING, count, unknown};
+use super::builder::{PING, unknown};
+use super::channel::count;
 use super::index::Index;
 use super::portal::Portal;
 use crate::model::{Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Transport};

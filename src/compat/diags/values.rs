@@ -1,8 +1,7 @@
 //! Values of fields in the words of libibmad.
 //!
-//! Reads no bytes. Used by `fields`, and by the tools that print links.
-
-use super::{DiscoveredSubnet, Port};
+//! Reads no bytes and knows no link. Used by `fields`, `discovery` and `link`, and by the tools
+//! that print values.
 
 /// Format of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,60 +204,6 @@ pub(in crate::compat) fn human_readable(count: u64, is_data: bool) -> (f32, &'st
     }
     let names = if is_data { DATA } else { PLAIN };
     (value / divisor, names.get(unit).copied().unwrap_or_default())
-}
-
-/// Returns a better width and a better speed that both ends of a link support.
-pub(in crate::compat) fn could_be(
-    net: &DiscoveredSubnet,
-    node: usize,
-    port: &Port,
-) -> (String, String) {
-    let Some((far_node, far)) = port
-        .peer
-        .and_then(|(far_node, number)| Some((far_node, net.nodes.get(far_node)?.port(number)?)))
-    else {
-        return Default::default();
-    };
-    let both = port.info.width_supported & far.info.width_supported;
-    // Without a common width the original uses 1X.
-    let widest = [8, 4, 2, 16].into_iter().find(|bit| both & bit != 0).unwrap_or(1);
-    let width = if widest & port.info.width_active == 0 {
-        format!("Could be {}", value(ValueFormat::Width, widest.into(), 8))
-    } else {
-        String::new()
-    };
-    (width, faster(net, node, port, far_node, far))
-}
-
-fn faster(net: &DiscoveredSubnet, node: usize, port: &Port, far_node: usize, far: &Port) -> String {
-    let highest = |mask: u8| 1_u8 << mask.checked_ilog2().unwrap_or(0);
-    let (near_info, far_info) = (&port.info, &far.info);
-    let extended = near_info.speed_ext_supported & far_info.speed_ext_supported;
-    let has_extended = net.has_extended_speeds(node, port)
-        && net.has_extended_speeds(far_node, far)
-        && near_info.speed_ext_supported != 0
-        && far_info.speed_ext_supported != 0;
-    if has_extended {
-        let highest = highest(extended);
-        return if highest & near_info.speed_ext_active == 0 {
-            format!("Could be {}", value(ValueFormat::ExtendedSpeed, highest.into(), 4))
-        } else {
-            String::new()
-        };
-    }
-    if port.fdr10_supported && far.fdr10_supported {
-        return match (port.fdr10_active, near_info.speed_active) {
-            (true, _) => String::new(),
-            (false, 4) => "Could be FDR10 (Found link at QDR but expected speed is FDR10)".into(),
-            (false, _) => "Could be FDR10".into(),
-        };
-    }
-    let highest = highest(near_info.speed_supported & far_info.speed_supported);
-    if highest & near_info.speed_active == 0 {
-        format!("Could be {}", value(ValueFormat::Speed, highest.into(), 4))
-    } else {
-        String::new()
-    }
 }
 
 #[test]

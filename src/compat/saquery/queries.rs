@@ -4,9 +4,9 @@
 
 use super::options::{Operation, Print};
 use super::records;
-use super::table::Conditions;
+use super::table::{Administration, Conditions};
 use super::{PathQuery, SaRequest};
-use crate::compat::diags::{NodeNames, PortId, Session, ToolError, dump_port_info};
+use crate::compat::diags::{ToolError, dump_port_info};
 use crate::compat::number::parse_any;
 use crate::mad::{
     Attribute as _, LinkRecord, Method, NodeRecord, PortInfo, PortInfoRecord, read_bits,
@@ -26,13 +26,6 @@ const PORT_INFO: usize = 4;
 /// Exit codes: errno values ENONET and EINVAL.
 const NOT_IN_NETWORK: u8 = 64;
 const INVALID: u8 = 22;
-
-/// Subnet administration, with the local port.
-pub(super) struct Administration<'job> {
-    pub(super) session: Session<'job>,
-    pub(super) manager: PortId,
-    pub(super) names: NodeNames,
-}
 
 impl Administration<'_> {
     /// Sends the request of the command line and prints the reply.

@@ -1,9 +1,8 @@
-//! Requests for records, and the records of a reply.
+//! Requests to subnet administration for records, and the records of a reply.
 //!
-//! Prints only failures. Used by `saquery`.
+//! Prints only failures. Used by `saquery` and `queries`.
 
-use super::queries::Administration;
-use crate::compat::diags::ToolError;
+use crate::compat::diags::{NodeNames, PortId, Session, ToolError};
 use crate::mad::{Class, Header, MAD_BYTES, Method};
 use crate::source::MadError;
 
@@ -39,6 +38,13 @@ impl Conditions {
         }
         self.record[at..end].copy_from_slice(value);
     }
+}
+
+/// Subnet administration, with the local port.
+pub(super) struct Administration<'job> {
+    pub(super) session: Session<'job>,
+    pub(super) manager: PortId,
+    pub(super) names: NodeNames,
 }
 
 impl Administration<'_> {

@@ -1,15 +1,17 @@
-//! Addresses of management datagrams (MADs) between the two ports of a route.
+//! Addresses of management datagrams (MADs) between the two ports of a route, and from a host to
+//! an address without an agent.
 //!
 //! InfiniBand uses LIDs. RoCE uses GIDs, and an IPv6 GID if both ports have one: the kernel
 //! matches no response over IPv4 GIDs (`rcv_has_same_gid`, drivers/infiniband/core/mad.c). Over
 //! IPv4 GIDs the target replies by the method Send instead.
+
+use std::fmt;
 
 use super::Overrides;
 use super::candidate::candidates;
 use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::probe::{Cause, MadGids, MadOpening, MadRoute, Role, Stage, StepError};
 use crate::model::{Gid, GidKind, GidValue, HostReport, Port, Protocol, SOFT_ROCE};
-use crate::ping::mad_address::{self, MadAddressee};
 
 /// Leading bits that two global IPv6 addresses of one subnet share.
 const SUBNET_BITS: u32 = 64;
@@ -53,6 +55,25 @@ pub(in crate::ping) fn mad_plan(
     Ok(MadPlan { source: here.opening(Role::Source), target: there.opening(Role::Target), routes })
 }
 
+/// Address of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MadAddressee {
+    /// LID of an InfiniBand port.
+    Lid(u16),
+    /// GID of a RoCE port.
+    Gid(GidValue),
+}
+
+/// Formats the name of the target in a report: `lid:7`, `gid:fe80::1`.
+impl fmt::Display for MadAddressee {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lid(lid) => write!(out, "lid:{lid}"),
+            Self::Gid(gid) => write!(out, "gid:{gid}"),
+        }
+    }
+}
+
 /// Returns the port of a host for MADs to an address, and the route to the address.
 ///
 /// # Errors
@@ -78,7 +99,7 @@ pub(in crate::ping) fn mad_route_to(
                 (version_2, differing.leading_zeros())
             }),
     };
-    let best = best.ok_or_else(|| mad_address::no_port(wanted, protocol))?;
+    let best = best.ok_or_else(|| no_port(wanted, protocol))?;
     let port = best.route_port();
     let end = End::of(host, &port)?;
     let route = match to {
@@ -86,6 +107,15 @@ pub(in crate::ping) fn mad_route_to(
         MadAddressee::Gid(peer) => end.by_gid((best.index, best.gid.value), (0, peer), wanted),
     };
     Ok((end.opening(Role::Source), route))
+}
+
+/// Returns the error of a host that has no port for the address.
+fn no_port(wanted: &Overrides, protocol: &str) -> StepError {
+    let device = wanted.device.as_ref().map_or(String::new(), |name| format!(" on device {name}"));
+    StepError {
+        detail: format!("the host has no active {protocol} port{device} that reaches the address"),
+        ..StepError::new(Stage::Open, Cause::NoRoute)
+    }
 }
 
 /// True if packets with this GID can reach the peer: both have one family and one scope.

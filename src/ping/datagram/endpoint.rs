@@ -1,21 +1,22 @@
 //! Datagram queue pair of a port, which sends and receives datagrams and validates them.
+//!
+//! Does not open devices: `ports` does. Measures nothing: `exchange` does.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{BYTES, Datagram, DatagramEndpoint};
-use crate::model::probe::{Method, Opening, Stage, StepError};
-use crate::ping::error::verbs_error;
+use super::{BYTES, Datagram};
+use crate::model::probe::Opening;
 use crate::ping::exchange::{Failure, PollWait};
 use crate::sys::verbs::{
-    self, AccessFlags, AddressHandle, Addressed, Batch, Buffer, Capacity, CompletionQueue,
+    AccessFlags, AddressHandle, Addressed, Batch, Buffer, Capacity, CompletionQueue,
     CompletionStatus, DatagramInit, Destination, Device, Domain, Notify, Parts, Path, QueuePair,
     Signal, VerbsError, WorkRequest,
 };
 
 /// Bytes before each received datagram. The adapter writes the GRH to them, or leaves them unused
 /// if the packet has no GRH (IBA 11.4.1.2).
-const GRH: usize = 40;
+pub(super) const GRH: usize = 40;
 
 /// Largest number of received datagrams that wait; further datagrams are dropped.
 const RECEIVES: u32 = 64;
@@ -24,7 +25,9 @@ const RECEIVE_BYTES: usize = GRH + BYTES;
 /// Largest number of datagrams in flight.
 const SENDS: u32 = 16;
 
-const CAPACITY: Capacity = Capacity { sends: SENDS, receives: RECEIVES, inline_bytes: 0 };
+/// Capacity of the queue pair.
+pub(super) const CAPACITY: Capacity =
+    Capacity { sends: SENDS, receives: RECEIVES, inline_bytes: 0 };
 
 /// Offset of the sent datagrams in the buffer, behind the received ones.
 const SENT: usize = RECEIVES as usize * RECEIVE_BYTES;
@@ -56,26 +59,8 @@ pub(in crate::ping) struct Endpoint<T: Addressed> {
     broken: bool,
 }
 
-/// Creates the endpoint of a port, ready to send and to receive. EFA uses reliable datagrams if
-/// its library is installed; all other ports use unreliable datagrams.
-///
-/// The error is [`Cause::Unsupported`](crate::model::probe::Cause::Unsupported) if the driver has
-/// no datagrams, which is no fault.
-pub(super) fn open(opening: &Opening, qkey: u32) -> Result<Box<dyn DatagramEndpoint>, StepError> {
-    let fail = |error| verbs_error(Stage::Open, &error);
-    let device = Device::open(&opening.device).map_err(fail)?;
-    if opening.method == Method::Datagrams {
-        match parts(&device).and_then(|parts| QueuePair::on_efa(parts, CAPACITY)) {
-            Ok(qp) => return Ok(Box::new(Endpoint::of(qp, 0, opening, qkey).map_err(fail)?)),
-            Err(error) if error.is_unsupported() || matches!(error, VerbsError::Load(_)) => {}
-            Err(error) => return Err(fail(error)),
-        }
-    }
-    let qp = parts(&device).and_then(|parts| QueuePair::<verbs::Datagram>::new(parts, CAPACITY));
-    Ok(Box::new(Endpoint::of(qp.map_err(fail)?, GRH, opening, qkey).map_err(fail)?))
-}
-
-fn parts(device: &Device) -> Result<Parts, VerbsError> {
+/// Creates the completion queue and the buffer of a queue pair.
+pub(super) fn parts(device: &Device) -> Result<Parts, VerbsError> {
     let depth = CAPACITY.sends + CAPACITY.receives;
     let queue = CompletionQueue::new(device, depth, Notify::Never)?;
     let buffer = Buffer::new(&Domain::new(device)?, BUFFER, AccessFlags::default())?;
@@ -83,7 +68,9 @@ fn parts(device: &Device) -> Result<Parts, VerbsError> {
 }
 
 impl<T: Addressed> Endpoint<T> {
-    fn of(
+    /// Returns the endpoint of a new queue pair, ready to send and to receive. `grh` is the
+    /// number of bytes before each received datagram.
+    pub(super) fn of(
         mut qp: QueuePair<T>,
         grh: usize,
         opening: &Opening,
@@ -188,19 +175,4 @@ fn post_receive<T: Addressed>(
 ) -> Result<(), VerbsError> {
     let offset = slot * RECEIVE_BYTES;
     qp.post_receive(WorkRequest { id: slot as u64, offset, length: grh + BYTES })
-}
-
-#[test]
-fn efa_is_looked_for_by_name_and_its_absence_is_an_answer() {
-    // The machine that runs this test has no EFA device, nor any other device with this name.
-    let opening = serde_json::json!({
-        "device": "no_such_device", "port": 1, "gid_index": 0, "gid": "fe80::1", "pkey_index": 0,
-        "service_level": 0, "traffic_class": 0, "tcp_address": null, "netdev": null,
-        "method": "datagrams", "purpose": "messages", "qkey": 1, "tcp_stream": false,
-        "role": "source"
-    });
-    let opening: Opening = serde_json::from_value(opening).unwrap();
-    let Err(error) = open(&opening, 1) else { panic!("there is such a device") };
-    assert_eq!(error.stage, Stage::Open);
-    assert!(!error.detail.is_empty());
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Datagram, Endpoint, Kind};
+use super::endpoint::Endpoint;
+use super::{Datagram, Kind};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, DatagramCounts, DatagramExchange, RoundTrips, Stage, StepError};
 use crate::ping::error::verbs_error;

@@ -1,13 +1,17 @@
-//! Datagram endpoints of a worker, which its connections share.
+//! Datagram endpoints of a worker, which its connections share. Opens the device of an endpoint,
+//! and sends nothing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::Duration;
 
-use super::{DatagramEndpoint, endpoint};
+use super::endpoint::{CAPACITY, Endpoint, GRH, parts};
+use super::exchange::DatagramEndpoint;
 use crate::clock::Deadline;
-use crate::model::probe::{Cause, Opening, Stage, StepError};
+use crate::model::probe::{Cause, Method, Opening, Stage, StepError};
+use crate::ping::error::verbs_error;
+use crate::sys::verbs::{Datagram, Device, QueuePair, VerbsError};
 
 /// Datagram endpoints of a worker: one for each port, partition and Q_Key.
 #[derive(Default)]
@@ -65,7 +69,7 @@ impl DatagramPorts {
             let mut place = slot.lock()?;
             match &*place {
                 Some(endpoint) => endpoint.number(),
-                None => place.insert(endpoint::open(opening, qkey)?).number(),
+                None => place.insert(create(opening, qkey)?).number(),
             }
         };
         Ok((slot, number))
@@ -90,4 +94,38 @@ impl EndpointSlot {
             }
         }
     }
+}
+
+/// Creates the endpoint of a port, ready to send and to receive. EFA uses reliable datagrams if
+/// its library is installed; all other ports use unreliable datagrams.
+///
+/// The error is [`Cause::Unsupported`](crate::model::probe::Cause::Unsupported) if the driver has
+/// no datagrams, which is no fault.
+fn create(opening: &Opening, qkey: u32) -> Result<Box<dyn DatagramEndpoint>, StepError> {
+    let fail = |error| verbs_error(Stage::Open, &error);
+    let device = Device::open(&opening.device).map_err(fail)?;
+    if opening.method == Method::Datagrams {
+        match parts(&device).and_then(|parts| QueuePair::on_efa(parts, CAPACITY)) {
+            Ok(qp) => return Ok(Box::new(Endpoint::of(qp, 0, opening, qkey).map_err(fail)?)),
+            Err(error) if error.is_unsupported() || matches!(error, VerbsError::Load(_)) => {}
+            Err(error) => return Err(fail(error)),
+        }
+    }
+    let qp = parts(&device).and_then(|parts| QueuePair::<Datagram>::new(parts, CAPACITY));
+    Ok(Box::new(Endpoint::of(qp.map_err(fail)?, GRH, opening, qkey).map_err(fail)?))
+}
+
+#[test]
+fn efa_is_looked_for_by_name_and_its_absence_is_an_answer() {
+    // The machine that runs this test has no EFA device, nor any other device with this name.
+    let opening = serde_json::json!({
+        "device": "no_such_device", "port": 1, "gid_index": 0, "gid": "fe80::1", "pkey_index": 0,
+        "service_level": 0, "traffic_class": 0, "tcp_address": null, "netdev": null,
+        "method": "datagrams", "purpose": "messages", "qkey": 1, "tcp_stream": false,
+        "role": "source"
+    });
+    let opening: Opening = serde_json::from_value(opening).unwrap();
+    let Err(error) = create(&opening, 1) else { panic!("there is such a device") };
+    assert_eq!(error.stage, Stage::Open);
+    assert!(!error.detail.is_empty());
 }

@@ -8,6 +8,7 @@ use super::connection::CmConnection;
 use super::error::{CmError, CmStep};
 use super::event::EventKind;
 use super::id::{Id, QueuePairOf};
+use super::options::{ConnectOptions, proves};
 use crate::clock::Deadline;
 use crate::sys::errno::Errno;
 use crate::sys::verbs::{Capacity, Device, Maker, Parts, QueuePair, Reliable};
@@ -26,31 +27,6 @@ pub struct CmEndpoint {
 enum Side {
     Here,
     Peer,
-}
-
-/// Size of a proof, in bytes.
-pub(super) const PROOF: u8 = 8;
-
-/// Private data with which one end of a connection proves that it is the requested peer.
-pub type ConnectionProof = [u8; PROOF as usize];
-
-/// Options of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConnectOptions {
-    /// Retries without an acknowledgement; with 7, soft-RoCE retries forever. iWARP ignores it.
-    pub retry_count: u8,
-    /// Retries after "receiver not ready"; 7 means forever. iWARP ignores it.
-    pub rnr_retry: u8,
-    /// Proof that this end sends.
-    pub proof: ConnectionProof,
-    /// Proof that the listening end must send. The listening end compares the proof of its peer
-    /// earlier, in `Listener::next`.
-    pub proof_of_peer: ConnectionProof,
-}
-
-/// True if the private data begin with the proof.
-pub(super) fn proves(private_data: &[u8], proof: ConnectionProof) -> bool {
-    private_data.starts_with(&proof)
 }
 
 impl CmEndpoint {

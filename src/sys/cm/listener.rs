@@ -3,10 +3,11 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use super::endpoint::{CmEndpoint, ConnectionProof, proves};
+use super::endpoint::CmEndpoint;
 use super::error::{CmError, CmStep};
 use super::event::EventKind;
 use super::id::Id;
+use super::options::{ConnectionProof, proves};
 use crate::clock::Deadline;
 
 /// A local address at which peers may connect.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::super::builder::count;
+use super::super::channel::count;
 use super::super::shell::quoted;
 use super::{Client, MOUNTS, RDMA_PORT, STATISTICS, TCP_PORT, intents, server};
 use crate::model::{Connection, ConnectionVerdict, NfsMount, Strength, TcpSocket, Transport};

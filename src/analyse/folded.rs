@@ -1,4 +1,6 @@
 //! Merges findings that differ only in the name of the host.
+//!
+//! Makes no finding and does not sort findings. Used by `findings` and `removed_devices`.
 
 use std::collections::HashMap;
 
@@ -6,7 +8,7 @@ use crate::model::{Finding, Subject};
 
 /// Merged findings. All findings of a host come before the findings of the next host.
 #[derive(Default)]
-pub(in crate::analyse) struct Folded {
+pub(super) struct Folded {
     findings: Vec<Finding>,
     known: HashMap<Same, usize>,
 }
@@ -22,7 +24,7 @@ struct Same {
 
 impl Folded {
     /// Adds a finding of a host.
-    pub(in crate::analyse) fn add(&mut self, host: &str, finding: Finding) {
+    pub(super) fn add(&mut self, host: &str, finding: Finding) {
         let same = Same {
             code: finding.code,
             subject: finding.subject.clone(),
@@ -44,7 +46,7 @@ impl Folded {
     }
 
     /// Returns all findings in the order in which they were first found.
-    pub(in crate::analyse) fn into_findings(self) -> Vec<Finding> {
+    pub(super) fn into_findings(self) -> Vec<Finding> {
         self.findings
     }
 }

@@ -1,0 +1,56 @@
+//! `packaging/prose`, which `make lint` runs: each rule reports its line, and other text passes.
+#![expect(clippy::expect_used, reason = "a test without the script fails")]
+
+use std::path::Path;
+use std::process::Command;
+
+/// Returns what the script reports about a source file, without the name of the file.
+fn report(source: &str) -> String {
+    let file = tempfile::NamedTempFile::with_suffix(".rs").expect("a file");
+    std::fs::write(file.path(), source).expect("a file");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/prose");
+    let output = Command::new(script).arg(file.path()).output().expect("packaging/prose");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.success(), text.is_empty(), "{text}{output:?}");
+    text.replace(&format!("{}:", file.path().display()), "")
+}
+
+#[test]
+fn each_rule_reports_its_line() {
+    for (source, expected) in [
+        (
+            "/// Whether it works.",
+            "1: a doc comment starts with \"Whether\"; start with a verb or a noun\n",
+        ),
+        (
+            "//! Of the hosts one.",
+            "1: a doc comment starts with \"Of\"; start with a verb or a noun\n",
+        ),
+        (
+            "// A fault.\n/// The same of a port.",
+            "2: a doc comment starts with \"The same\"; start with a verb or a noun\n",
+        ),
+        ("// rdmactl mends the port.", "1: \"mends\"; write: fix, repair\n"),
+        (
+            "    let text = \"names the culprit\";",
+            "1: \"culprit\"; write: probable cause, root cause\n",
+        ),
+    ] {
+        assert_eq!(report(source), expected, "{source}");
+    }
+    let wide = format!("    // {}\n", "x".repeat(96));
+    assert_eq!(report(&wide), "1: a comment of 99 columns; the limit is 98\n");
+}
+
+#[test]
+fn other_text_passes() {
+    for source in [
+        "/// Returns the name of a port.\n/// What follows is a second line.\n///\n/// Of these, 1.",
+        "// What the kernel calls a port.",
+        "let leash = \"a host.silent finding\";",
+        "//// Whether this is a doc comment: it is not.",
+    ] {
+        assert_eq!(report(source), "", "{source}");
+    }
+    assert_eq!(report(&format!("    // {}\n", "x".repeat(95))), "");
+}
