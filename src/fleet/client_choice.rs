@@ -43,7 +43,7 @@ const UNSUPPORTED: [(&str, &str, &[&str]); 10] = [
 ];
 
 /// Logins that only the `ssh` program supports, by their options.
-pub(super) const OTHER_LOGINS: [(&str, &str); 2] = [
+const OTHER_LOGINS: [(&str, &str); 2] = [
     ("gssapiauthentication", "GSSAPIAuthentication"),
     ("hostbasedauthentication", "HostbasedAuthentication"),
 ];

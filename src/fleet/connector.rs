@@ -105,13 +105,20 @@ impl Connector {
             deadline,
             stage: LoginStage::default(),
         };
-        let opened = ssh::open(login).map(|session| SshSession::built_in(self, target, session));
+        let opened = ssh::open(login).map(|opened| self.session(target, Client::BuiltIn(opened)));
         opened.or_else(|refusal| {
             match client_choice::after_failure(&refusal, &target.other_logins) {
                 Some(why) if target.call.is_some() => self.by_program(target, &why, deadline),
                 _ => Err(refusal.failure),
             }
         })
+    }
+
+    fn session(&self, target: &Target, client: Client) -> SshSession {
+        // A prompt for a passphrase would disturb the output of the run.
+        let connector = self.clone().without_prompts();
+        let (host, target) = (target.host.to_string(), target.clone());
+        SshSession { client, host, connector, target }
     }
 
     /// Removes the private directory of the sockets and ends the `ssh-agent` of this run. No

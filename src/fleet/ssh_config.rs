@@ -1,5 +1,6 @@
-//! Output of `ssh -G`: one option per line, with its name in lower case. `target`, `algorithms` and
-//! `client_choice` read options of it.
+//! Output of `ssh -G`: one option per line, with its name in lower case.
+//!
+//! It does not interpret values. `target`, `algorithms` and `client_choice` read options of it.
 
 use std::collections::HashMap;
 
