@@ -22,9 +22,9 @@ use outbox::Outbox;
 use reader::Inbox;
 
 use super::deadline_reader::DeadlineReader;
+use super::fault;
 use super::quote::last_line;
 use super::remote_command::{NO_AGENT, Privilege, STARTED};
-use super::ssh::fault;
 use super::time_limit::MORE_TIME;
 use super::{Access, CleanupFailure, Nonce, Pipe, Watchdog, local, sudo};
 use crate::clock::{self, Deadline};

@@ -10,7 +10,7 @@ use super::access::fresh_nonce;
 use super::agent::diagnosis::{LIST_STOPPED, STOPPED};
 use super::programs::Programs;
 use super::remote_command::{self, Privilege};
-use super::time_limit::{self, MORE_TIME};
+use super::time_limit::{self, CLEAN_UP, KILL, MORE_TIME, REMOVE, UPLOAD};
 use super::{
     Access, Agent, CleanupFailure, Connector, Exit, HostReader, Launcher, NoGreeting, Nonce, Pipe,
     Resolver, Shell, Uploaded,
@@ -27,22 +27,6 @@ pub enum UploadPolicy {
     /// Upload if the PATH of the node has no rdmactl of a usable version.
     WhereMissing,
 }
-
-/// Time after the deadline of a host in which an unresponsive agent may be killed.
-const CLEAN_UP: Duration = Duration::from_secs(4);
-
-/// Timeout for killing an agent that sent no greeting.
-const KILL: Duration = Duration::from_secs(2);
-
-/// Timeout for removing an uploaded program.
-const REMOVE: Duration = Duration::from_secs(2);
-
-/// Longest time between the deadline of a host and the report of its failure.
-pub(in crate::fleet) const AFTER_DEADLINE: Duration =
-    CLEAN_UP.saturating_add(KILL).saturating_add(REMOVE);
-
-/// Time for an upload, in addition to the deadline of the host.
-const UPLOAD: Duration = Duration::from_secs(60);
 
 /// Message to the operator while a host is being reached.
 #[derive(Debug, Clone, PartialEq, Eq)]

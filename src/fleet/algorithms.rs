@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use ssh2::MethodType;
 
-use super::target::SshConfig;
+use super::ssh_config::SshConfig;
 use crate::names;
 
 /// Kind of algorithm that both sides of a connection must agree on.

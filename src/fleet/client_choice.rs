@@ -1,8 +1,9 @@
 //! Choice between the built-in SSH and the `ssh` program. No other module decides this.
 
 use super::algorithms::{Algorithms, Class};
+use super::credentials::Credentials;
+use super::ssh_config::SshConfig;
 use super::ssh_program::key;
-use super::target::{Credentials, SshConfig, Target};
 use crate::model::{HostFailure, Reason};
 
 /// Feature that the built-in SSH lacks.
@@ -42,7 +43,7 @@ const UNSUPPORTED: [(&str, &str, &[&str]); 10] = [
 ];
 
 /// Logins that only the `ssh` program supports, by their options.
-pub(super) const OTHER_LOGINS: [(&str, &str); 2] = [
+const OTHER_LOGINS: [(&str, &str); 2] = [
     ("gssapiauthentication", "GSSAPIAuthentication"),
     ("hostbasedauthentication", "HostbasedAuthentication"),
 ];
@@ -127,7 +128,10 @@ pub(super) fn other_logins(config: &SshConfig, credentials: Credentials) -> Vec<
 
 /// Returns the reason why the `ssh` program may succeed after the built-in SSH failed. `None` if
 /// it cannot.
-pub(super) fn after_failure(target: &Target, refusal: &LoginFailure) -> Option<String> {
+pub(super) fn after_failure(
+    refusal: &LoginFailure,
+    other_logins: &[&'static str],
+) -> Option<String> {
     match refusal.failure.reason {
         Reason::Transport if refusal.missing.contains(&MissingFeature::Algorithm) => {
             Some("the host and the built-in SSH have no common algorithm".to_owned())
@@ -137,7 +141,7 @@ pub(super) fn after_failure(target: &Target, refusal: &LoginFailure) -> Option<S
                 MissingFeature::Credential(words) => Some(words.clone()),
                 MissingFeature::Algorithm => None,
             });
-            let logins = target.other_logins.iter().map(|name| {
+            let logins = other_logins.iter().map(|name| {
                 format!("{name} is set in the SSH configuration, and the host accepted no key")
             });
             credentials.chain(logins).next()
@@ -162,7 +166,6 @@ pub(super) fn with_setting(failure: HostFailure, call: &str) -> HostFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::Host;
 
     const KEYS: Credentials = Credentials { has_key: true, has_ticket: false };
 
@@ -221,34 +224,33 @@ mod tests {
     fn a_refusal_leads_to_the_program_only_where_that_can_do_more() {
         let text = "gssapiauthentication yes\nhostname n1\n";
         let plain = SshConfig::parse("hostname n1\n");
-        let host = Host::named("n1");
         let of = |config: &SshConfig, has_ticket| {
-            config.target(&host, Credentials { has_key: true, has_ticket }).unwrap()
+            other_logins(config, Credentials { has_key: true, has_ticket })
         };
         let refusal =
             |reason, missing| LoginFailure { failure: HostFailure::new(reason, ""), missing };
-        let target = of(&plain, true);
-        assert_eq!(after_failure(&target, &refusal(Reason::Auth, Vec::new())), None);
+        let none = of(&plain, true);
+        assert_eq!(after_failure(&refusal(Reason::Auth, Vec::new()), &none), None);
         let rsa = MissingFeature::Credential("ssh-agent holds an RSA certificate".into());
-        let why = after_failure(&target, &refusal(Reason::Auth, vec![rsa.clone()]));
+        let why = after_failure(&refusal(Reason::Auth, vec![rsa.clone()]), &none);
         assert_eq!(why.as_deref(), Some("ssh-agent holds an RSA certificate"));
         for reason in [Reason::HostkeyChanged, Reason::Timeout, Reason::Refused, Reason::Cancelled]
         {
             assert_eq!(
                 after_failure(
-                    &target,
-                    &refusal(reason, vec![rsa.clone(), MissingFeature::Algorithm])
+                    &refusal(reason, vec![rsa.clone(), MissingFeature::Algorithm]),
+                    &none
                 ),
                 None
             );
         }
         assert!(
-            after_failure(&target, &refusal(Reason::Transport, vec![MissingFeature::Algorithm]))
+            after_failure(&refusal(Reason::Transport, vec![MissingFeature::Algorithm]), &none)
                 .is_some()
         );
-        assert_eq!(after_failure(&target, &refusal(Reason::Transport, Vec::new())), None);
+        assert_eq!(after_failure(&refusal(Reason::Transport, Vec::new()), &none), None);
         let kerberos = SshConfig::parse(text);
-        assert!(after_failure(&of(&kerberos, true), &refusal(Reason::Auth, Vec::new())).is_some());
-        assert_eq!(after_failure(&of(&kerberos, false), &refusal(Reason::Auth, Vec::new())), None);
+        assert!(after_failure(&refusal(Reason::Auth, Vec::new()), &of(&kerberos, true)).is_some());
+        assert_eq!(after_failure(&refusal(Reason::Auth, Vec::new()), &of(&kerberos, false)), None);
     }
 }

@@ -1,7 +1,8 @@
-//! Opens SSH connections with the client that each host needs: the built-in SSH, the `ssh`
+//! SSH sessions of a run, each with the client that its host needs: the built-in SSH, the `ssh`
 //! program, or an open connection of the operator.
 //!
-//! [`AgentStarter`](super::AgentStarter) connects through it. It does not start commands.
+//! [`AgentStarter`](super::AgentStarter) connects through the [`Connector`]. An [`SshSession`] is
+//! the [`Access`] to a host over SSH, and opens a second one when the first is over.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,13 +10,16 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::access::Access;
 use super::client_choice;
+use super::fault;
 use super::jump_hosts::JumpHosts;
 use super::key_unlocker::KeyUnlocker;
 use super::known_hosts::{AcceptedKeys, KnownHosts};
-use super::ssh::{self, Login, LoginStage, SshTimeouts, fault};
+use super::login_limits::SshTimeouts;
+use super::pipe::Pipe;
+use super::ssh::{self, BuiltInSession, Login, LoginStage};
 use super::ssh_program::{Master, NewMaster, PROGRAM_LOGIN, SocketDirectory};
-use super::ssh_session::SshSession;
 use super::target::{SshClient, Target};
 use super::watchdog::Watchdog;
 use crate::clock::Deadline;
@@ -88,7 +92,7 @@ impl Connector {
                 let watchdog = self.watchdog.clone();
                 let master = Master::borrowed(call, socket.clone(), watchdog, deadline);
                 let why = format!("an open connection exists at ControlPath {}", socket.display());
-                return Ok(SshSession::program(self, target, master, &why));
+                return Ok(self.session(target, Client::program(master, why)));
             }
         }
         let login = Login {
@@ -101,11 +105,20 @@ impl Connector {
             deadline,
             stage: LoginStage::default(),
         };
-        let opened = ssh::open(login).map(|session| SshSession::built_in(self, target, session));
-        opened.or_else(|refusal| match client_choice::after_failure(target, &refusal) {
-            Some(why) if target.call.is_some() => self.by_program(target, &why, deadline),
-            _ => Err(refusal.failure),
+        let opened = ssh::open(login).map(|opened| self.session(target, Client::BuiltIn(opened)));
+        opened.or_else(|refusal| {
+            match client_choice::after_failure(&refusal, &target.other_logins) {
+                Some(why) if target.call.is_some() => self.by_program(target, &why, deadline),
+                _ => Err(refusal.failure),
+            }
         })
+    }
+
+    fn session(&self, target: &Target, client: Client) -> SshSession {
+        // A prompt for a passphrase would disturb the output of the run.
+        let connector = self.clone().without_prompts();
+        let (host, target) = (target.host.to_string(), target.clone());
+        SshSession { client, host, connector, target }
     }
 
     /// Removes the private directory of the sockets and ends the `ssh-agent` of this run. No
@@ -143,7 +156,7 @@ impl Connector {
             .map_err(|_gone| fault::timeout(PROGRAM_LOGIN, &target.manual_command()))?;
         let master = master
             .map_err(|failure| client_choice::with_setting(failure, &target.manual_command()))?;
-        Ok(SshSession::program(self, target, master, why))
+        Ok(self.session(target, Client::program(master, why.to_owned())))
     }
 
     /// Returns the `known_hosts` files of hosts with the same files. They are read once.
@@ -168,4 +181,87 @@ fn no_program() -> HostFailure {
     let detail = "the host needs the ssh program, which is not in the PATH of this machine";
     HostFailure::new(Reason::Transport, detail)
         .fix("install OpenSSH: apt install openssh-client; dnf install openssh-clients")
+}
+
+/// One authenticated connection to a host.
+///
+/// It stays open while the `SshSession` or one of its pipes exists.
+#[derive(Debug)]
+pub struct SshSession {
+    client: Client,
+    /// Host, as the operator named it.
+    host: String,
+    /// Connector and target for another connection to the host.
+    connector: Connector,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Client {
+    BuiltIn(BuiltInSession),
+    Program { master: Arc<Master>, why: String },
+}
+
+impl Client {
+    fn program(master: Master, why: String) -> Self {
+        Self::Program { master: Arc::new(master), why }
+    }
+}
+
+impl SshSession {
+    /// Returns the reason why the `ssh` program makes the connection. `None` for the built-in
+    /// SSH.
+    #[must_use]
+    pub fn why_program(&self) -> Option<&str> {
+        match &self.client {
+            Client::BuiltIn(_) => None,
+            Client::Program { why, .. } => Some(why),
+        }
+    }
+}
+
+impl Access for SshSession {
+    fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+        match &self.client {
+            Client::BuiltIn(session) => session.exec(command, deadline),
+            Client::Program { master, .. } => master.exec(command),
+        }
+    }
+
+    fn set_deadline(&self, deadline: Option<Deadline>) {
+        match &self.client {
+            Client::BuiltIn(session) => session.set_deadline(deadline),
+            Client::Program { master, .. } => master.set_deadline(deadline),
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.connector.watchdog.is_cancelled()
+    }
+
+    fn service(&self) -> &'static str {
+        "SSH"
+    }
+
+    fn host(&self) -> &str {
+        &self.host
+    }
+
+    fn reports_signals(&self) -> bool {
+        matches!(self.client, Client::BuiltIn(_))
+    }
+
+    fn reopen(&self, deadline: Deadline) -> Option<Result<Arc<dyn Access>, HostFailure>> {
+        let session = self.connector.connect(&self.target, deadline);
+        Some(session.map(|session| Arc::new(session) as Arc<dyn Access>))
+    }
+
+    fn manual_command(&self, purpose: &str, command: &str) -> String {
+        // The local shell must not interpret text that is for the shell of the host.
+        let is_plain =
+            command.chars().all(|c| c.is_ascii_alphanumeric() || " ,.:/=_@%+-".contains(c));
+        let quoted = shlex::try_quote(command).ok().filter(|_| !is_plain);
+        let call = self.target.manual_command();
+        format!("{purpose}: {call} {}", quoted.as_deref().unwrap_or(command))
+    }
 }

@@ -1,6 +1,5 @@
 //! Reads the inventory of a host through an agent, or through the shell of a host without an
-//! agent. The commands
-//! that query many hosts use it.
+//! agent. The commands that query many hosts use it.
 
 use std::time::Duration;
 

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::ssh::{SshTimeouts, fault};
+use super::fault;
+use super::login_limits::SshTimeouts;
 use super::ssh_program::{Master, NewMaster, SocketDirectory, SshCall};
 use super::watchdog::Watchdog;
 use crate::clock::Deadline;

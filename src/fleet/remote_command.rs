@@ -6,7 +6,6 @@
 //! never text from outside the program.
 
 use super::Nonce;
-use super::upload::Uploaded;
 use crate::wire::{Process, UPLOAD_PREFIX};
 
 /// Rights that the agent runs with.
@@ -27,6 +26,35 @@ pub const STARTED: &str = "RDMACTL/run";
 
 /// Directories that can hold an uploaded agent. The index is the number that the host reports.
 pub(super) const PLACES: [&str; 5] = ["$XDG_RUNTIME_DIR", "/dev/shm", "/tmp", "/var/tmp", "$HOME"];
+
+/// Program on a host that ran once there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uploaded {
+    pub(super) nonce: Nonce,
+    /// Index of its directory in [`PLACES`].
+    pub(super) place: usize,
+    /// True if the host has no program to check the SHA-256. Only the size was compared.
+    pub is_hash_unchecked: bool,
+}
+
+impl Uploaded {
+    /// Returns the nonce in the name of the directory.
+    #[must_use]
+    pub fn nonce(&self) -> Nonce {
+        self.nonce
+    }
+
+    /// Returns the path of the directory, in which a shell of the host expands variables.
+    pub(super) fn directory(&self) -> String {
+        let place = PLACES.get(self.place).copied().unwrap_or_default();
+        format!("{place}/{UPLOAD_PREFIX}{}", self.nonce)
+    }
+
+    /// Returns the path of the program, quoted for a shell of the host.
+    fn file(&self) -> String {
+        format!("\"{}/rdmactl\"", self.directory())
+    }
+}
 
 /// Prints two lines that begin with [`STARTED`] and the nonce. The first has the process id of
 /// the shell; the second also has its process group and its start time.

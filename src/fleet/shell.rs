@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::deadline_reader::DeadlineReader;
+use super::fault;
 use super::memory_budget::MemoryShare;
 use super::quote::last_line;
 use super::remote_command::{self, Privilege};
-use super::ssh::fault;
 use super::time_limit::MORE_TIME;
 use super::{Access, Nonce, Pipe, sudo};
 use crate::clock::Deadline;

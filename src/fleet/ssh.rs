@@ -4,12 +4,13 @@
 //! thread. Other threads have a [`BuiltInSession`], open [`Pipe`]s through it, and may drop both
 //! at any time. The connector uses this module.
 
+mod attempt;
 mod auth;
 mod buffer;
 mod channel_pump;
 mod connection;
-pub(super) mod fault;
 pub(super) mod identity;
+mod libssh2_error;
 mod login;
 mod pre_banner;
 mod session_buffers;
@@ -24,13 +25,15 @@ use std::thread;
 use std::time::Duration;
 
 use super::client_choice::LoginFailure;
+use super::fault;
 use super::pipe::{Pipe, Waker};
 use super::watchdog::Guard;
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
-pub use fault::cancelled;
-pub(super) use login::{Login, LoginStage, RETRIES, jitter};
-use session_pump::{Request, SessionPump};
+pub(super) use attempt::LoginStage;
+use channel_pump::Request;
+pub(super) use login::Login;
+use session_pump::SessionPump;
 
 /// Stack of a thread, in bytes: the maximum for libssh2 and a name resolver with its modules.
 /// Only touched pages use memory.
@@ -38,21 +41,6 @@ const STACK: usize = 512 * 1024;
 /// Time after its deadline in which a step may end that no socket shutdown can end: a name
 /// lookup, or an unresponsive `ssh-agent`.
 const GRACE: Duration = Duration::from_millis(300);
-
-/// Timeouts of the steps of a new connection. The deadline of the host also limits each step.
-#[derive(Debug, Clone, Copy)]
-pub struct SshTimeouts {
-    /// Timeout of one TCP connection. `ConnectTimeout` of the configuration replaces it.
-    pub connect: Duration,
-    /// Timeout from the TCP connection to the end of authentication.
-    pub login: Duration,
-}
-
-impl Default for SshTimeouts {
-    fn default() -> Self {
-        Self { connect: Duration::from_secs(5), login: Duration::from_secs(10) }
-    }
-}
 
 /// One authenticated connection to a host.
 ///
@@ -122,7 +110,7 @@ pub(super) fn open(login: Login) -> Result<BuiltInSession, LoginFailure> {
         Ok(answer) => answer?,
         Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name(), &call).into()),
         Err(RecvTimeoutError::Disconnected) => {
-            return Err(fault::library(stage.name(), &call).into());
+            return Err(libssh2_error::library(stage.name(), &call).into());
         }
     };
     let handle = Handle { requests: Some(requests), waker, guard, call };
@@ -157,10 +145,5 @@ impl BuiltInSession {
     /// cancelling the run shuts it down.
     pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
         self.handle.guard.set(deadline);
-    }
-
-    /// True if the run was cancelled, which shuts the connection down.
-    pub(super) fn is_cancelled(&self) -> bool {
-        self.handle.guard.is_cancelled()
     }
 }

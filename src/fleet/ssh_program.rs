@@ -8,11 +8,12 @@
 mod call;
 mod failure;
 mod master;
+mod new_master;
 mod process;
 mod socket_directory;
 
 pub use call::SshCall;
 pub(super) use call::key;
 pub(super) use master::Master;
-pub(super) use process::{NewMaster, PROGRAM_LOGIN};
+pub(super) use new_master::{NewMaster, PROGRAM_LOGIN};
 pub(super) use socket_directory::SocketDirectory;

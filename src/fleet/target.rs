@@ -4,10 +4,9 @@
 //! the connector.
 
 mod config_cache;
-mod credentials;
+mod from_config;
 mod lines;
 mod route;
-mod ssh_config;
 mod tokens;
 
 use std::env;
@@ -16,15 +15,13 @@ use std::time::Duration;
 
 use super::algorithms::Algorithms;
 use super::local::query_tool;
-use super::{SshCall, Watchdog};
+use super::{SshCall, SshConfig, Watchdog};
 use crate::clock::Deadline;
 use crate::hosts::Host;
 use crate::model::{HostFailure, Reason};
 
 pub use config_cache::SshConfigCache;
-pub use credentials::Credentials;
 pub use route::SshRoute;
-pub use ssh_config::SshConfig;
 
 /// Timeout for `ssh -G`. It needs no network, so that a longer run means that it hangs.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);

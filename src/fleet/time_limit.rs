@@ -1,4 +1,4 @@
-//! Fixes that suggest a longer time limit.
+//! Times that a host gets beyond its time limit, and fixes that suggest a longer limit.
 //!
 //! A failure is created where the limit is not known. Its fix has a placeholder, which
 //! [`AgentStarter`](super::AgentStarter) replaces with twice the limit of the run. If a host with
@@ -7,23 +7,33 @@
 
 use std::time::Duration;
 
-use super::agent_starter::AFTER_DEADLINE;
 use crate::clock::flag_time;
 use crate::model::{HostFailure, Reason};
 
+/// Time after the deadline of a host in which an unresponsive agent may be killed.
+pub(super) const CLEAN_UP: Duration = Duration::from_secs(4);
+
+/// Timeout for killing an agent that sent no greeting.
+pub(super) const KILL: Duration = Duration::from_secs(2);
+
+/// Timeout for removing an uploaded program.
+pub(super) const REMOVE: Duration = Duration::from_secs(2);
+
+/// Longest time between the deadline of a host and the report of its failure.
+const AFTER_DEADLINE: Duration = CLEAN_UP.saturating_add(KILL).saturating_add(REMOVE);
+
+/// Time for an upload, in addition to the deadline of the host.
+pub(super) const UPLOAD: Duration = Duration::from_secs(60);
+
 /// Fix for a host that may only be slow. The time is a placeholder.
-pub(in crate::fleet) const MORE_TIME: &str = "raise the time limit: --timeout TIME";
+pub(super) const MORE_TIME: &str = "raise the time limit: --timeout TIME";
 
 /// Placeholder in [`MORE_TIME`].
 const PLACEHOLDER: &str = "--timeout TIME";
 
 /// Replaces the placeholder in the fix with twice the limit, or with twice the time that the host
 /// took if that was longer. A timeout without a fix gets one.
-pub(in crate::fleet) fn suggest(
-    mut failure: HostFailure,
-    limit: Duration,
-    taken: Duration,
-) -> HostFailure {
+pub(super) fn suggest(mut failure: HostFailure, limit: Duration, taken: Duration) -> HostFailure {
     let is_longer = taken > limit.saturating_add(AFTER_DEADLINE);
     let limit = if is_longer { Duration::from_secs(taken.as_secs() + 1) } else { limit };
     if failure.reason == Reason::Timeout && failure.fix.is_none() {

@@ -7,12 +7,12 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
-use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
 use super::quote::last_line;
-use super::remote_command::{self, ANSWER_LIMIT, PLACES, TEST_SHELL, UP, answer, in_sh};
+use super::remote_command::{self, ANSWER_LIMIT, PLACES, TEST_SHELL, UP, Uploaded, answer, in_sh};
+use super::time_limit::REMOVE;
 use super::{Access, CleanupFailure, Nonce, Output};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
@@ -22,23 +22,11 @@ use crate::wire::UPLOAD_PREFIX;
 /// memory of a host from a wrong path.
 const MAX_SIZE: u64 = 256 << 20;
 
-/// Timeout for removing what an upload without a result has left.
-const REMOVE: Duration = Duration::from_secs(2);
-
 /// Program to upload, read once for all hosts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Program {
     bytes: Vec<u8>,
     sha256: String,
-}
-
-/// Program on a host that ran once there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Uploaded {
-    nonce: Nonce,
-    place: usize,
-    /// True if the host has no program to check the SHA-256. Only the size was compared.
-    pub is_hash_unchecked: bool,
 }
 
 impl Program {
@@ -129,18 +117,6 @@ impl Uploaded {
         }
     }
 
-    /// Returns the nonce in the name of the directory.
-    #[must_use]
-    pub fn nonce(&self) -> Nonce {
-        self.nonce
-    }
-
-    /// Returns the directory, quoted for a shell of the host.
-    pub(super) fn directory(&self) -> String {
-        let place = PLACES.get(self.place).copied().unwrap_or_default();
-        format!("\"{place}/{UPLOAD_PREFIX}{}\"", self.nonce)
-    }
-
     /// Removes the uploaded program, unless it ran and removed itself.
     ///
     /// # Errors
@@ -148,14 +124,8 @@ impl Uploaded {
     pub fn remove(&self, access: &dyn Access, deadline: Deadline) -> Result<(), CleanupFailure> {
         match access.run(&remote_command::remove_uploaded(self.nonce), deadline) {
             Ok(exit) if exit.is_success() => Ok(()),
-            _ => Err(CleanupFailure::upload(access, self.directory().trim_matches('"'))),
+            _ => Err(CleanupFailure::upload(access, &self.directory())),
         }
-    }
-
-    /// Returns the path of the program, quoted for a shell of the host.
-    pub(super) fn file(&self) -> String {
-        let place = PLACES.get(self.place).copied().unwrap_or_default();
-        format!("\"{place}/{UPLOAD_PREFIX}{}/rdmactl\"", self.nonce)
     }
 }
 

@@ -20,6 +20,7 @@ mod error;
 mod expansion;
 mod host;
 mod lookup;
+mod part;
 mod range;
 mod special;
 mod term;

@@ -219,7 +219,9 @@ impl Agent {
 
     /// Makes sure that an unresponsive agent is gone.
     pub(super) fn ensure_ended(&self) -> Result<(), CleanupFailure> {
-        if matches!(self.link, AgentLink::Remote(..)) && self.link.is_cancelled() {
+        if let AgentLink::Remote(access, _) = &self.link
+            && access.is_cancelled()
+        {
             // The connection is cut. This ends the input of the agent, and with it the agent.
             return Ok(());
         }

@@ -77,13 +77,4 @@ impl AgentLink {
             _ => failure,
         }
     }
-
-    /// True if the run was cancelled. This ends the transport, and with it the input of the
-    /// agent.
-    pub(super) fn is_cancelled(&self) -> bool {
-        match self {
-            Self::Local(guard) => guard.is_cancelled(),
-            Self::Remote(access, _) => access.is_cancelled(),
-        }
-    }
 }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Deadline;
+use crate::fleet::fault;
 use crate::fleet::pipe::{Pipe, Shared};
-use crate::fleet::ssh::fault;
 use crate::fleet::watchdog::{Guard, Watchdog};
 use crate::model::HostFailure;
 

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::clock::Deadline;
-use crate::fleet::ssh::fault;
+use crate::fleet::fault;
 use crate::fleet::{Nonce, Pipe};
 use crate::model::HostFailure;
 use crate::sys::poll;

@@ -7,7 +7,7 @@ use super::super::pipe::Output;
 use super::super::watchdog::Watchdog;
 use super::spawn;
 use crate::clock::Deadline;
-use crate::fleet::ssh::fault;
+use crate::fleet::fault;
 use crate::model::{HostFailure, Reason};
 
 /// Limit of the output, in bytes. The output of these tools has a few kB.

@@ -8,7 +8,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::{Exit, Pipe};
 use crate::clock::Deadline;
-use crate::fleet::ssh::fault;
+use crate::fleet::fault;
 use crate::model::{HostFailure, Reason};
 use crate::sys::poll;
 

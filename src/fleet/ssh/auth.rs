@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::fault;
+use super::attempt::{self, AttemptError, LoginStage, Step};
 use super::identity::{self, Identity};
-use super::login::{AttemptError, LoginStage, Step};
+use super::libssh2_error;
 use super::session_io::SessionIo;
 use crate::fleet::Target;
 use crate::fleet::client_choice::{LoginFailure, MissingFeature};
@@ -57,9 +57,9 @@ pub(super) fn authenticate(
         match try_one(io, target, &offer, agent.as_mut()) {
             Ok(()) => return Ok(()),
             // libssh2 reports a connection that ended here as a refused key.
-            Err(error) if fault::is_closed(&error) || io.is_ended() => {
+            Err(error) if libssh2_error::is_closed(&error) || io.is_ended() => {
                 let when = format!("when {} was offered", offer.name());
-                let failure = fault::closed(Reason::Auth, &when, target);
+                let failure = attempt::closed(Reason::Auth, &when, target);
                 let refusal = LoginFailure { failure, missing };
                 return Err(match tried.as_slice() {
                     [] => AttemptError::closed_after_banner(refusal),

@@ -14,11 +14,18 @@ use rustix::net::{SendFlags, send};
 use ssh2::{Channel, Session};
 
 use super::buffer::{Buffer, Source};
-use super::fault;
+use super::libssh2_error;
 use super::session_io::SessionIo;
-use super::session_pump::Request;
 use crate::fleet::pipe::{Exit, Shared};
-use crate::model::HostFailure;
+use crate::model::{HostFailure, Reason};
+
+/// Command to start on a new channel.
+pub(super) struct Request {
+    pub(super) command: String,
+    pub(super) local: UnixStream,
+    pub(super) shared: Arc<Shared>,
+    pub(super) started: SyncSender<Result<(), HostFailure>>,
+}
 
 pub(super) struct ChannelPump {
     channel: Channel,
@@ -133,9 +140,9 @@ impl ChannelPump {
                 self.state = ChannelState::Running;
                 Ok(true)
             }
-            Err(error) if fault::is_again(&error) => Ok(false),
-            Err(error) if fault::is_channel_refused(&error) => {
-                let _ = started.send(Err(fault::exec_refused()));
+            Err(error) if libssh2_error::is_again(&error) => Ok(false),
+            Err(error) if libssh2_error::is_channel_refused(&error) => {
+                let _ = started.send(Err(exec_refused()));
                 self.state = ChannelState::Closing;
                 Ok(true)
             }
@@ -197,7 +204,7 @@ impl ChannelPump {
                 self.to_host.clear();
                 match last_error(session) {
                     // The command has ended and reads no more.
-                    error if fault::is_channel_closed(&error) => Ok(true),
+                    error if libssh2_error::is_channel_closed(&error) => Ok(true),
                     error => Err(error),
                 }
             }
@@ -206,8 +213,8 @@ impl ChannelPump {
 
     fn send_eof(&mut self) -> Result<bool, ssh2::Error> {
         match self.channel.send_eof() {
-            Err(error) if fault::is_again(&error) => return Ok(false),
-            Err(error) if !fault::is_channel_closed(&error) => return Err(error),
+            Err(error) if libssh2_error::is_again(&error) => return Ok(false),
+            Err(error) if !libssh2_error::is_channel_closed(&error) => return Err(error),
             _ => self.input = Direction::Passed,
         }
         Ok(true)
@@ -265,7 +272,7 @@ impl ChannelPump {
     fn finish(&mut self) -> Result<bool, ssh2::Error> {
         let channel = &mut self.channel;
         match channel.wait_close().and_then(|()| channel.close()) {
-            Err(error) if fault::is_again(&error) => return Ok(false),
+            Err(error) if libssh2_error::is_again(&error) => return Ok(false),
             Err(error) => return Err(error),
             Ok(()) => {}
         }
@@ -277,8 +284,8 @@ impl ChannelPump {
     /// Closes the channel without a reader, which ends the input of the command.
     fn close(&mut self) -> Result<bool, ssh2::Error> {
         match self.channel.close() {
-            Err(error) if fault::is_again(&error) => return Ok(false),
-            Err(error) if !fault::is_channel_closed(&error) => return Err(error),
+            Err(error) if libssh2_error::is_again(&error) => return Ok(false),
+            Err(error) if !libssh2_error::is_channel_closed(&error) => return Err(error),
             _ => {}
         }
         self.shared.end(Ok(self.exit()));
@@ -291,6 +298,12 @@ impl ChannelPump {
         let status = self.channel.exit_status().ok().filter(|_| signal.is_none());
         Exit { status, signal }
     }
+}
+
+/// Returns the failure of a host that opened a channel and started no command on it.
+fn exec_refused() -> HostFailure {
+    HostFailure::new(Reason::Refused, "sshd did not run the command for this user")
+        .fix("on the host, check ForceCommand and the login shell: sudo sshd -T | grep -i forcecommand; getent passwd USER")
 }
 
 fn is_wait(error: &io::Error) -> bool {

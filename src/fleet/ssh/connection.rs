@@ -8,13 +8,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{fault, tcp};
+use super::tcp;
 use crate::clock::Deadline;
 use crate::fleet::jump_hosts::JumpHosts;
 use crate::fleet::ssh_program::Master;
 use crate::fleet::target::{SshRoute, Target};
 use crate::fleet::watchdog::Watchdog;
-use crate::fleet::{Pipe, local};
+use crate::fleet::{Pipe, fault, local};
 use crate::model::{HostFailure, Reason};
 
 /// Time for a process to end and print its error, after its connection has closed.

@@ -4,62 +4,22 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
+use super::attempt::{self, AttemptError, LoginStage, Step};
 use super::connection::Helper;
 use super::pre_banner::PreBanner;
 use super::session_io::SessionIo;
-use super::{SshTimeouts, auth, connection, fault, tcp, verify};
+use super::{auth, connection, libssh2_error, tcp, verify};
 use crate::clock::Deadline;
-use crate::fleet::Target;
 use crate::fleet::client_choice::{LoginFailure, MissingFeature};
+use crate::fleet::fault;
 use crate::fleet::jump_hosts::JumpHosts;
 use crate::fleet::known_hosts::{AcceptedKeys, KnownHosts};
-use crate::fleet::target::SshRoute;
+use crate::fleet::login_limits::{RETRIES, SshTimeouts, jitter};
+use crate::fleet::target::{SshRoute, Target};
 use crate::fleet::watchdog::Watchdog;
 use crate::hosts::Host;
 use crate::model::{HostFailure, Reason};
-
-/// Number of further logins to a host that closes the connection before its SSH banner. An sshd
-/// beyond its `MaxStartups` does so.
-pub(in crate::fleet) const RETRIES: u32 = 2;
-
-/// Number of further logins to a host that closes the connection after its SSH banner, before it
-/// refuses a key. After a refused key no login follows, because some hosts block clients that
-/// fail often.
-const RETRIES_AFTER_BANNER: u32 = 1;
-
-/// Current step of a login. The waiting thread reads it after a timeout.
-#[derive(Debug, Clone, Default)]
-pub(in crate::fleet) struct LoginStage(Arc<AtomicUsize>);
-
-const LOGIN_STAGES: [&str; 5] = [
-    "name lookup",
-    "TCP connection",
-    "SSH handshake",
-    "query of the local ssh-agent",
-    "SSH authentication",
-];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    Resolve,
-    Connect,
-    Handshake,
-    Agent,
-    Authenticate,
-}
-
-impl LoginStage {
-    pub(super) fn at(&self, step: Step) {
-        self.0.store(step as usize, Ordering::Relaxed);
-    }
-
-    pub(super) fn name(&self) -> &'static str {
-        LOGIN_STAGES[self.0.load(Ordering::Relaxed).min(LOGIN_STAGES.len() - 1)]
-    }
-}
 
 pub(in crate::fleet) struct Login {
     pub(in crate::fleet) target: Target,
@@ -70,30 +30,6 @@ pub(in crate::fleet) struct Login {
     pub(in crate::fleet) limits: SshTimeouts,
     pub(in crate::fleet) deadline: Deadline,
     pub(in crate::fleet) stage: LoginStage,
-}
-
-/// Reason why one attempt ended.
-pub(super) enum AttemptError {
-    /// The host closed the connection before it refused anything. At most `retries` logins
-    /// follow.
-    Closed {
-        refusal: LoginFailure,
-        retries: u32,
-    },
-    Final(LoginFailure),
-}
-
-impl AttemptError {
-    /// Returns the end of a connection that the host closed after its SSH banner.
-    pub(super) fn closed_after_banner(refusal: LoginFailure) -> Self {
-        Self::Closed { refusal, retries: RETRIES_AFTER_BANNER }
-    }
-}
-
-impl From<HostFailure> for AttemptError {
-    fn from(failure: HostFailure) -> Self {
-        Self::Final(failure.into())
-    }
 }
 
 impl Login {
@@ -170,7 +106,7 @@ impl Login {
             if greeting.is_garbage() {
                 return Err(garbage(greeting, &self.target).into());
             }
-            if fault::is_closed(&error) && !io.is_expired() && !greeting.speaks_ssh() {
+            if libssh2_error::is_closed(&error) && !io.is_expired() && !greeting.speaks_ssh() {
                 return Err(match io.helper() {
                     // The jump host reports its own error.
                     Some(helper) if greeting.words().is_empty() => {
@@ -182,14 +118,15 @@ impl Login {
                     }
                 });
             }
-            let lack = fault::is_no_algorithm(&error).then_some(MissingFeature::Algorithm);
+            let lack = libssh2_error::is_no_algorithm(&error).then_some(MissingFeature::Algorithm);
             let missing = lack.into_iter().collect();
             if io.is_ended() && !io.is_expired() {
                 let when = "during the SSH handshake";
-                let failure = fault::closed(Reason::Transport, when, &self.target);
+                let failure = attempt::closed(Reason::Transport, when, &self.target);
                 return Err(AttemptError::closed_after_banner(LoginFailure { failure, missing }));
             }
-            let failure = self.in_time(io, fault::handshake(&error, &self.target.manual_command()));
+            let failure =
+                self.in_time(io, libssh2_error::handshake(&error, &self.target.manual_command()));
             return Err(AttemptError::Final(LoginFailure { failure, missing }));
         }
         Ok(verify::check(io, &self.target, &lookup, &record, &self.accepted)?)
@@ -208,13 +145,6 @@ impl Login {
     fn unless_cancelled(&self, failure: HostFailure) -> HostFailure {
         if self.watchdog.is_cancelled() { fault::cancelled() } else { failure }
     }
-}
-
-/// Returns a random pause of 0.2 s to 1 s, so that logins that were refused together do not
-/// repeat together.
-pub(in crate::fleet) fn jitter() -> Duration {
-    let random = getrandom::u32().unwrap_or(0);
-    Duration::from_millis(200 + u64::from(random % 800))
 }
 
 /// Returns the failure of a host that closed the connection before its SSH banner, with its

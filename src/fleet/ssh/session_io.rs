@@ -18,7 +18,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use super::buffer::Source;
 use super::connection::{Connection, Helper};
-use super::fault;
+use super::libssh2_error;
 use super::pre_banner::PreBanner;
 use super::session_buffers::SessionBuffers;
 use crate::fleet::watchdog::Guard;
@@ -161,7 +161,7 @@ impl SessionIo {
     ) -> Result<T, ssh2::Error> {
         loop {
             match call(&mut self.session) {
-                Err(error) if fault::is_again(&error) => {
+                Err(error) if libssh2_error::is_again(&error) => {
                     if !self.transfer() && !self.pass_end_on() {
                         self.hurry_acks();
                         // A failed wait repeats the call, as a ready socket does.

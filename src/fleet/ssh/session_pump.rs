@@ -5,16 +5,16 @@
 //! host stops sending, so that no buffer grows.
 
 use std::os::fd::AsFd as _;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+use std::sync::mpsc::{Receiver, TryRecvError};
 
 use rustix::event::{PollFd, PollFlags};
 
-use super::channel_pump::ChannelPump;
-use super::fault;
+use super::channel_pump::{ChannelPump, Request};
+use super::libssh2_error;
 use super::session_io::SessionIo;
-use crate::fleet::pipe::{Shared, Waker};
+use crate::fleet::fault;
+use crate::fleet::pipe::Waker;
 use crate::model::{HostFailure, Reason};
 use crate::sys::poll;
 
@@ -23,14 +23,6 @@ const ROUNDS: usize = 16;
 /// Window of a channel: bytes that the host may send before this side has read them.
 const WINDOW: u32 = 512 * 1024;
 const PACKET: u32 = 32 * 1024;
-
-/// Command to start on a new channel.
-pub(super) struct Request {
-    pub(super) command: String,
-    pub(super) local: UnixStream,
-    pub(super) shared: Arc<Shared>,
-    pub(super) started: SyncSender<Result<(), HostFailure>>,
-}
 
 pub(super) struct SessionPump {
     channels: Vec<ChannelPump>,
@@ -58,7 +50,7 @@ impl SessionPump {
         let failure = match self.serve() {
             Ok(()) => HostFailure::new(Reason::Lost, "rdmactl closed the SSH connection"),
             Err(_) if self.io.is_expired() => fault::timeout(fault::USE, &self.call),
-            Err(error) => fault::session(&error),
+            Err(error) => libssh2_error::session(&error),
         };
         for request in self.waiting.drain(..) {
             let _ = request.started.send(Err(failure.clone()));
@@ -138,8 +130,8 @@ impl SessionPump {
                 self.channels.push(ChannelPump::new(channel, request));
                 Ok(true)
             }
-            Err(error) if fault::is_again(&error) => Ok(false),
-            Err(error) if fault::is_channel_refused(&error) => {
+            Err(error) if libssh2_error::is_again(&error) => Ok(false),
+            Err(error) if libssh2_error::is_channel_refused(&error) => {
                 let request = self.waiting.remove(0);
                 let _ = request.started.send(Err(fault::channel_refused()));
                 Ok(true)

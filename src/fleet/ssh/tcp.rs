@@ -8,8 +8,8 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily as Family, SocketFlags, SocketType, sockopt};
 
-use super::fault;
 use crate::clock::Deadline;
+use crate::fleet::fault;
 use crate::fleet::target::{AddressFamily, Target};
 use crate::fleet::watchdog::Watchdog;
 use crate::model::{HostFailure, Reason};

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use ssh2::MethodType;
 
-use super::fault;
 use super::session_io::SessionIo;
 use crate::clock;
 use crate::fleet::algorithms::{Algorithms, Class};
+use crate::fleet::fault;
 use crate::fleet::known_hosts::{
     Acceptance, AcceptedKeys, HostKey, HostKeyStatus, HostLines, KnownHostsName,
 };

@@ -5,8 +5,8 @@
 //! an end that the log does not explain, and never a problem of a host key.
 
 use super::SshCall;
+use crate::fleet::fault;
 use crate::fleet::quote::{last_line, quote};
-use crate::fleet::ssh::fault;
 use crate::model::{HostFailure, Reason};
 
 /// Phrases of OpenSSH, the most specific first. With jump hosts, several `ssh` processes print

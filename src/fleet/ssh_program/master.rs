@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::SshCall;
 use super::process::{EXIT_TIMEOUT, MasterProcess};
 use crate::clock::Deadline;
+use crate::fleet::fault;
 use crate::fleet::local;
 use crate::fleet::pipe::{Exit, Pipe};
-use crate::fleet::ssh::fault;
 use crate::fleet::watchdog::{Guard, Watchdog};
 use crate::model::{HostFailure, Reason};
 
@@ -137,9 +137,5 @@ impl Master {
                 borrowed.guards.iter().for_each(|guard| guard.set(deadline));
             }
         }
-    }
-
-    pub(in crate::fleet) fn is_cancelled(&self) -> bool {
-        self.watchdog.is_cancelled()
     }
 }

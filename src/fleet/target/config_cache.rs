@@ -9,9 +9,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::lines::Lines;
-use super::{SshCall, SshConfig};
-use crate::fleet::Watchdog;
 use crate::fleet::ssh_program::key;
+use crate::fleet::{SshCall, SshConfig, Watchdog};
 use crate::model::HostFailure;
 
 /// Options whose value may contain the name of the host.
@@ -121,16 +120,4 @@ fn has_no_token(call: &SshCall) -> bool {
         let key = key(option).to_ascii_lowercase();
         !option.contains('%') && key != "hostname" && !key.starts_with("canonical")
     })
-}
-
-/// Returns the configuration files of `ssh`, each with the directory of its relative includes.
-pub(super) fn files(config: Option<&std::path::Path>) -> Vec<(PathBuf, PathBuf)> {
-    let user = super::tokens::home().join(".ssh");
-    match config {
-        Some(file) if file.as_os_str() == "none" => Vec::new(),
-        Some(file) => vec![(file.to_owned(), user)],
-        None => {
-            vec![(user.join("config"), user), ("/etc/ssh/ssh_config".into(), "/etc/ssh".into())]
-        }
-    }
 }

@@ -5,7 +5,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::config_cache::files;
 use super::tokens;
 use crate::fleet::Watchdog;
 use crate::fleet::known_hosts::pattern;
@@ -133,6 +132,18 @@ impl Lines {
         }
         self.above = above;
         Some(())
+    }
+}
+
+/// Returns the configuration files of `ssh`, each with the directory of its relative includes.
+fn files(config: Option<&Path>) -> Vec<(PathBuf, PathBuf)> {
+    let user = tokens::home().join(".ssh");
+    match config {
+        Some(file) if file.as_os_str() == "none" => Vec::new(),
+        Some(file) => vec![(file.to_owned(), user)],
+        None => {
+            vec![(user.join("config"), user), ("/etc/ssh/ssh_config".into(), "/etc/ssh".into())]
+        }
     }
 }
 

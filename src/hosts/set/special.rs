@@ -5,7 +5,7 @@ use super::cursor::Cursor;
 use super::error::HostSetFault;
 use super::expansion::Expansion;
 use super::lookup::GroupName;
-use super::term::{self, Part};
+use super::part::{self, Part};
 
 /// Reads a term of this module; `None` for any other term.
 pub(super) fn read(
@@ -85,7 +85,7 @@ fn read_names(
     let mut parts = Vec::new();
     while let Some(c) = inner.peek() {
         if c == '[' {
-            parts.push(term::read_numbers(inner)?);
+            parts.push(part::read_numbers(inner)?);
         } else {
             let at = inner.at;
             // A command for the group would take a name with `-` as an option.
@@ -97,9 +97,9 @@ fn read_names(
         }
     }
     let names = from..end;
-    term::refuse_length(&parts, &names)?;
-    expansion.take(term::count(&parts), &names)?;
-    Ok(term::combine(&parts))
+    part::refuse_length(&parts, &names)?;
+    expansion.take(part::count(&parts), &names)?;
+    Ok(part::combine(&parts))
 }
 
 /// Skips a character that is allowed in a group name. The name becomes part of a shell command,

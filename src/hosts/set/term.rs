@@ -6,17 +6,8 @@ use std::ops::Range;
 use super::cursor::Cursor;
 use super::error::HostSetFault;
 use super::expansion::Expansion;
-use super::range::{self, Numbers};
+use super::part::{Part, combine, count, read_numbers, refuse_length};
 use super::{Host, special};
-
-/// Length limit of a DNS name, in bytes.
-const MAX_NAME: usize = 253;
-
-/// Piece of a name: a text, or one of many numbers.
-pub(super) enum Part {
-    Text(String),
-    Numbers(Vec<Numbers>),
-}
 
 /// Name with brackets that is not expanded yet.
 struct Pattern {
@@ -241,54 +232,4 @@ impl Pattern {
             _ => Ok(()),
         }
     }
-}
-
-/// Reads one pair of brackets.
-pub(super) fn read_numbers(inner: &mut Cursor<'_>) -> Result<Part, HostSetFault> {
-    let open = inner.at;
-    inner.at += 1;
-    Ok(Part::Numbers(range::read_bracket(inner, open)?))
-}
-
-/// Returns the number of names. It saturates far above any limit.
-pub(super) fn count(parts: &[Part]) -> usize {
-    let count = parts.iter().fold(1_u64, |product, part| match part {
-        Part::Text(_) => product,
-        Part::Numbers(ranges) => product.saturating_mul(
-            ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.count())),
-        ),
-    });
-    usize::try_from(count).unwrap_or(usize::MAX)
-}
-
-/// Rejects names that are too long, before they are built.
-pub(super) fn refuse_length(parts: &[Part], span: &Range<usize>) -> Result<(), HostSetFault> {
-    let longest = parts.iter().fold(0, |sum: usize, part| {
-        sum.saturating_add(match part {
-            Part::Text(text) => text.len(),
-            Part::Numbers(ranges) => ranges.iter().map(Numbers::digits).max().unwrap_or(0),
-        })
-    });
-    if longest > MAX_NAME {
-        return Err(HostSetFault::new(span.clone(), "the name is longer than 253 characters"));
-    }
-    Ok(())
-}
-
-/// Returns all names. The last number varies fastest.
-pub(super) fn combine(parts: &[Part]) -> Vec<String> {
-    let mut names = vec![String::new()];
-    for part in parts {
-        names = match part {
-            Part::Text(text) => names.into_iter().map(|name| name + text).collect(),
-            Part::Numbers(ranges) => {
-                let numbers: Vec<String> = ranges.iter().flat_map(Numbers::texts).collect();
-                names
-                    .iter()
-                    .flat_map(|name| numbers.iter().map(move |n| name.clone() + n))
-                    .collect()
-            }
-        };
-    }
-    names
 }

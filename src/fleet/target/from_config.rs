@@ -1,24 +1,16 @@
-//! Output of `ssh -G`: one option per line, with its name in lower case. The resolver of `target`
-//! uses it.
+//! Makes the [`Target`] of a host from the output of `ssh -G`. The resolver of `target` uses it.
 
-use std::collections::HashMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::route::{check_for_shell, jump};
 use super::tokens::{self, Tokens, UnknownToken};
-use super::{AddressFamily, Credentials, HostKeyPolicy, SshClient, SshRoute, Target};
+use super::{AddressFamily, HostKeyPolicy, SshClient, SshRoute, Target};
 use crate::fleet::algorithms::Algorithms;
-use crate::fleet::{SshCall, client_choice};
+use crate::fleet::{Credentials, SshCall, SshConfig, client_choice};
 use crate::hosts::Host;
 use crate::model::HostFailure;
-
-/// Effective options of one host, or of every host of its class.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SshConfig {
-    options: HashMap<String, Vec<String>>,
-}
 
 /// Target whose SSH client is not chosen yet.
 struct PendingTarget {
@@ -43,17 +35,6 @@ impl PendingTarget {
 }
 
 impl SshConfig {
-    /// Parses the output. Unknown options are kept and have no effect.
-    #[must_use]
-    pub fn parse(text: &str) -> Self {
-        let mut options: HashMap<String, Vec<String>> = HashMap::new();
-        for line in text.lines() {
-            let (name, value) = line.split_once(' ').unwrap_or((line, ""));
-            options.entry(name.to_ascii_lowercase()).or_default().push(value.trim().to_owned());
-        }
-        Self { options }
-    }
-
     /// Returns the target of a host with these options.
     ///
     /// # Errors
@@ -79,7 +60,8 @@ impl SshConfig {
     ) -> Result<Target, HostFailure> {
         let pending = self.pending(host)?;
         // Paths that could not be expanded are missing in the target.
-        let credentials = Credentials::look(&pending.target);
+        let credentials =
+            Credentials::look(&pending.target.identity_files, pending.target.agent.as_deref());
         let mut target = pending.choose_client(self, credentials);
         if let SshRoute::Jump(jump) = &mut target.route {
             jump.program.clone_from(&call.program);
@@ -185,29 +167,6 @@ impl SshConfig {
         target.record_in = own.first().cloned();
         target.known_hosts = [own, lists("globalknownhostsfile")?].concat();
         Ok(())
-    }
-
-    pub(in crate::fleet) fn all(&self, option: &str) -> &[String] {
-        self.options.get(option).map_or(&[], Vec::as_slice)
-    }
-
-    /// Returns a copy with one option replaced.
-    pub(super) fn with(&self, option: &str, value: String) -> Self {
-        let mut other = self.clone();
-        other.options.insert(option.to_owned(), vec![value]);
-        other
-    }
-
-    pub(super) fn first(&self, option: &str) -> Option<&str> {
-        self.all(option).first().map(String::as_str).filter(|value| !value.is_empty())
-    }
-
-    fn set(&self, option: &str) -> Option<&str> {
-        self.first(option).filter(|value| *value != "none")
-    }
-
-    pub(in crate::fleet) fn is(&self, option: &str, values: &[&str]) -> bool {
-        self.first(option).is_some_and(|value| values.contains(&value))
     }
 
     fn host_keys(&self) -> HostKeyPolicy {

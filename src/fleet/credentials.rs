@@ -2,9 +2,7 @@
 //! them.
 
 use std::env;
-use std::path::Path;
-
-use super::Target;
+use std::path::{Path, PathBuf};
 
 /// Kinds of credentials that exist on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,10 +14,10 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Checks the key files and the agent of a target.
-    pub(super) fn look(target: &Target) -> Self {
-        let has_file = || target.identity_files.iter().any(|file| file.exists());
-        let has_agent = target.agent.as_ref().is_some_and(|socket| socket.exists());
+    /// Checks the key files and the agent of a host.
+    pub(super) fn look(identity_files: &[PathBuf], agent: Option<&Path>) -> Self {
+        let has_file = || identity_files.iter().any(|file| file.exists());
+        let has_agent = agent.is_some_and(Path::exists);
         Self { has_key: has_agent || has_file(), has_ticket: has_ticket() }
     }
 }
