@@ -54,7 +54,7 @@ pub use ports::PortsArgs;
 pub use resources::{By, ResourcesArgs};
 pub use shell::{CompletionsArgs, ManArgs, Shell};
 pub use ssh_option::parse as parse_ssh_option;
-pub use top::{ThemeName, TopArgs, ViewName};
+pub use top::{ThemeName, TopArgs};
 pub use typed::rewrite;
 
 const NAME: &str = "rdmactl";

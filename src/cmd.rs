@@ -27,7 +27,6 @@ mod launcher;
 mod link_peers;
 mod listing;
 mod listing_output;
-mod live_agents;
 mod local;
 mod man;
 mod outcome;

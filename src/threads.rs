@@ -1,4 +1,4 @@
-//! Runs work on several threads at once; `cmd` and `ping` use it.
+//! Runs work on several threads at once; `cmd`, `fleet` and `ping` use it.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;

@@ -21,7 +21,6 @@ mod matrix;
 mod measure;
 mod mode;
 mod pair;
-mod pane;
 mod past_problems;
 mod prepared;
 mod rows;

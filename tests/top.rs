@@ -778,15 +778,6 @@ proptest! {
 }
 
 #[test]
-fn the_views_of_the_command_line_are_those_of_the_screen() {
-    use clap::ValueEnum as _;
-
-    let names = rdmactl::cli::ViewName::value_variants().iter().map(|one| format!("{one:?}"));
-    let views = View::ALL.into_iter().map(|view| view.name().to_owned());
-    assert_eq!(names.collect::<Vec<_>>(), views.collect::<Vec<_>>());
-}
-
-#[test]
 fn the_keys_in_the_documentation_are_those_of_the_program() {
     let mut lines = vec![
         "# The keys of `rdmactl top`".to_owned(),

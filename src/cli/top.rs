@@ -3,6 +3,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{WordOrSet, duration};
+use crate::tui::View;
 
 /// The arguments of `top`.
 #[derive(Debug, Clone, Args)]
@@ -13,7 +14,7 @@ pub struct TopArgs {
     /// View to start with, and hosts to watch over SSH
     ///
     /// VIEW is hosts, ports, connections, matrix, problems or resources; default: hosts.
-    #[arg(value_name = "VIEW|SET", value_parser = |text: &str| WordOrSet::parse(text, "view", &ViewName::WORDS))]
+    #[arg(value_name = "VIEW|SET", value_parser = |text: &str| WordOrSet::parse(text, "view", &View::WORDS))]
     pub words: Vec<WordOrSet>,
     /// Interval between samples, like --watch; default: 1s
     #[arg(long, value_name = "TIME", value_parser = duration::parse_interval)]
@@ -35,35 +36,11 @@ pub struct TopArgs {
     pub mouse: bool,
 }
 
-/// The views.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ViewName {
-    /// One row for each host
-    Hosts,
-    /// One row for each port, with its traffic
-    Ports,
-    /// One row for each connection: RDMA or TCP
-    Connections,
-    /// A ping matrix: which hosts reach each other
-    Matrix,
-    /// Problems, the worst first
-    Problems,
-    /// Processes that hold queue pairs and memory
-    Resources,
-}
-
-impl ViewName {
-    /// The words of the command line, in the order of the views.
-    pub const WORDS: [&str; 6] =
-        ["hosts", "ports", "connections", "matrix", "problems", "resources"];
-}
-
 impl TopArgs {
     /// Returns the view to start with, if the command line names one.
     #[must_use]
-    pub fn view(&self) -> Option<ViewName> {
-        let word = self.words.iter().find_map(WordOrSet::word)?;
-        ViewName::from_str(word, false).ok()
+    pub fn view(&self) -> Option<View> {
+        View::of_word(self.words.iter().find_map(WordOrSet::word)?)
     }
 }
 
@@ -80,11 +57,4 @@ pub enum ThemeName {
     ColorBlind,
     /// No color
     Mono,
-}
-
-#[test]
-fn every_view_has_one_word() {
-    let words = ViewName::WORDS.map(|word| ViewName::from_str(word, false));
-    let views: Vec<_> = ViewName::value_variants().iter().copied().map(Ok).collect();
-    assert_eq!(words.to_vec(), views);
 }

@@ -18,11 +18,12 @@ use std::time::Duration;
 use clap::CommandFactory as _;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
-use crate::cli::{Cli, Shell, ViewName};
+use crate::cli::{Cli, Shell};
 use crate::compat::Tool;
 use crate::model::Object;
 use crate::query::{ColumnDescription, listings_of};
 use crate::term::Term;
+use crate::tui::View;
 
 use super::flags::without_useless;
 use words::Line;
@@ -118,7 +119,7 @@ fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgVal
             let words: Vec<&'static str> = match command {
                 "compat" => Tool::ALL.iter().map(|tool| tool.name()).collect(),
                 "resources" => Object::WORDS.to_vec(),
-                _ => ViewName::WORDS.to_vec(),
+                _ => View::WORDS.to_vec(),
             };
             let takes_hosts = command != "compat";
             return Some(ArgValueCompleter::new(move |current: &OsStr| {

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
+use std::time::Duration;
 
-use super::summary::place_flags;
-use crate::cli::Global;
+use crate::cli::{FANOUT, Global, Launcher, TIMEOUT};
+use crate::render::escape;
 
 /// The flags of this run, quoted for a shell; empty without flags.
 static FLAGS: OnceLock<String> = OnceLock::new();
@@ -17,6 +18,71 @@ pub(super) fn keep(typed: &Global) {
     }
     let way = Global { hosts: Vec::new(), hosts_file: None, ..typed.clone() };
     let _ = FLAGS.set(place_flags(&way));
+}
+
+/// Returns the flags that name and reach the hosts, quoted for a shell.
+pub(super) fn place_flags(global: &Global) -> String {
+    let mut words = Vec::new();
+    let mut add = |flag: &str, value: Option<&str>| {
+        words.push(flag.to_owned());
+        words.extend(value.and_then(|value| shlex::try_quote(value).ok()).map(String::from));
+    };
+    let path = |path: &std::path::Path| path.display().to_string();
+    for set in &global.hosts {
+        add("-H", Some(set));
+    }
+    for (flag, value) in [
+        ("--hosts-file", global.hosts_file.clone()),
+        ("--from", global.from.as_deref().map(path)),
+        ("--root", global.root.as_deref().map(path)),
+    ] {
+        if let Some(value) = value {
+            add(flag, Some(&value));
+        }
+    }
+    if global.from.is_some() || global.root.is_some() {
+        return escape(&words.join(" ")).into_owned();
+    }
+    for (flag, value) in [
+        ("-l", global.login.clone()),
+        ("-F", global.ssh_config.as_deref().map(path)),
+        ("--timeout", (global.timeout != TIMEOUT).then(|| seconds(global.timeout))),
+        ("--fanout", (global.fanout != FANOUT).then(|| global.fanout.to_string())),
+    ] {
+        if let Some(value) = value {
+            add(flag, Some(&value));
+        }
+    }
+    for option in &global.ssh_option {
+        add("--ssh-option", Some(option));
+    }
+    match &global.launcher {
+        Launcher::Ssh => {}
+        Launcher::Slurm => add("--launcher", Some("slurm")),
+        Launcher::Exec(template) => {
+            add("--launcher", Some("exec"));
+            words.extend(shlex::try_quote(template).ok().map(String::from));
+        }
+    }
+    for (flag, is_given) in [
+        ("--sudo", global.sudo),
+        ("--no-sudo", global.no_sudo),
+        ("--upload", global.upload),
+        ("--no-upload", global.no_upload),
+    ] {
+        if is_given {
+            words.push(flag.to_owned());
+        }
+    }
+    escape(&words.join(" ")).into_owned()
+}
+
+/// Formats a time limit for `--timeout`: `10s`, `2500ms`.
+fn seconds(time: Duration) -> String {
+    if time.subsec_millis() == 0 {
+        return format!("{}s", time.as_secs());
+    }
+    format!("{}ms", time.as_millis())
 }
 
 /// Returns a text whose fixes have the flags of this run in each rdmactl command with `-H`.

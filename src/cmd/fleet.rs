@@ -1,6 +1,6 @@
 //! Queries remote hosts once, in parallel, and returns one report per host.
 //!
-//! Listings and captures use it. `live_agents` queries hosts repeatedly.
+//! Listings and captures use it. `LiveAgents` queries hosts repeatedly.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -15,7 +15,7 @@ use crate::clock::{self, Deadline};
 use crate::collect::host_report;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    AgentStarter, CleanupFailure, Connector, HostReader, ReachedHost, Resolver, SshTimeouts,
+    AgentStarter, CleanupFailure, Connector, HostReader, LEAVE, ReachedHost, Resolver, SshTimeouts,
     StartNotice, UploadPolicy, Watchdog, allow_descriptors, fan_out,
 };
 use crate::hosts::Host;
@@ -27,9 +27,6 @@ use super::outcome::say;
 use super::upload_notes::UploadNotes;
 use super::{interrupt, launcher, terminal};
 pub(super) use crate::fleet::cancelled;
-
-/// Time limit for the exit of an agent that gave its report.
-pub(super) const LEAVE: Duration = Duration::from_secs(1);
 
 /// Returns the upload policy of listings, which can read hosts without an agent.
 pub(super) fn upload(global: &Global) -> UploadPolicy {

@@ -1,14 +1,14 @@
 //! Runs `rdmactl` without a command: prints a summary and the next commands to run.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use crate::cli::{FANOUT, Global, Launcher, TIMEOUT};
+use crate::cli::Global;
 use crate::model::{HostReport, Parts, Port, PortState};
 use crate::query::{DeviceRow, Devices, device_rows};
 use crate::render::{escape, notes};
 use crate::term::Term;
 
+use super::connection_flags::place_flags;
 use super::listing::read;
 use super::listing_output::{Hosts, ListingOutput};
 use super::outcome::say;
@@ -78,71 +78,6 @@ fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
     let width = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     let line = |(command, what): &(String, &str)| format!("  {command:width$}   {what}\n");
     format!("Next:\n{}", lines.iter().map(line).collect::<String>())
-}
-
-/// Returns the flags that name and reach the hosts, quoted for a shell.
-pub(super) fn place_flags(global: &Global) -> String {
-    let mut words = Vec::new();
-    let mut add = |flag: &str, value: Option<&str>| {
-        words.push(flag.to_owned());
-        words.extend(value.and_then(|value| shlex::try_quote(value).ok()).map(String::from));
-    };
-    let path = |path: &std::path::Path| path.display().to_string();
-    for set in &global.hosts {
-        add("-H", Some(set));
-    }
-    for (flag, value) in [
-        ("--hosts-file", global.hosts_file.clone()),
-        ("--from", global.from.as_deref().map(path)),
-        ("--root", global.root.as_deref().map(path)),
-    ] {
-        if let Some(value) = value {
-            add(flag, Some(&value));
-        }
-    }
-    if global.from.is_some() || global.root.is_some() {
-        return escape(&words.join(" ")).into_owned();
-    }
-    for (flag, value) in [
-        ("-l", global.login.clone()),
-        ("-F", global.ssh_config.as_deref().map(path)),
-        ("--timeout", (global.timeout != TIMEOUT).then(|| seconds(global.timeout))),
-        ("--fanout", (global.fanout != FANOUT).then(|| global.fanout.to_string())),
-    ] {
-        if let Some(value) = value {
-            add(flag, Some(&value));
-        }
-    }
-    for option in &global.ssh_option {
-        add("--ssh-option", Some(option));
-    }
-    match &global.launcher {
-        Launcher::Ssh => {}
-        Launcher::Slurm => add("--launcher", Some("slurm")),
-        Launcher::Exec(template) => {
-            add("--launcher", Some("exec"));
-            words.extend(shlex::try_quote(template).ok().map(String::from));
-        }
-    }
-    for (flag, is_given) in [
-        ("--sudo", global.sudo),
-        ("--no-sudo", global.no_sudo),
-        ("--upload", global.upload),
-        ("--no-upload", global.no_upload),
-    ] {
-        if is_given {
-            words.push(flag.to_owned());
-        }
-    }
-    escape(&words.join(" ")).into_owned()
-}
-
-/// Formats a time limit for `--timeout`: `10s`, `2500ms`.
-fn seconds(time: Duration) -> String {
-    if time.subsec_millis() == 0 {
-        return format!("{}s", time.as_secs());
-    }
-    format!("{}ms", time.as_millis())
 }
 
 /// Returns the kernels of several hosts: `, Linux 6.8.0`, or their number; empty if no kernel is

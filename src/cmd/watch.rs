@@ -7,11 +7,10 @@ use anyhow::Context as _;
 
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
-use crate::fleet::Watchdog;
+use crate::fleet::{DatedReport, LiveAgents, Watchdog};
 use crate::model::{HostReport, Parts};
 use crate::sys::heap;
 
-use super::live_agents::{DatedReport, LiveAgents, WORD};
 use super::local::{self, Reports};
 use super::{fleet, host_selection, interrupt};
 
@@ -63,7 +62,7 @@ impl<'global> Watch<'global> {
         }
         // With a count, the first sample waits for all hosts.
         if let Some(live) = self.hosts.as_ref().filter(|_| is_first && self.left.is_some()) {
-            live.settle()?;
+            live.settle().context("cannot start a thread")?;
         }
         self.left = self.left.map(|left| left - 1);
         // The interval starts before the sample, so that the time of reading does not lengthen
@@ -73,7 +72,8 @@ impl<'global> Watch<'global> {
             None => local::read(self.global, &self.parts)?,
             Some(live) => {
                 let taken_ns = Some(clock::wall_ns());
-                let hosts = live.read(self.every)?.into_iter().map(aged).collect();
+                let read = live.read(self.every).context("cannot start a thread")?;
+                let hosts = read.into_iter().map(aged).collect();
                 Reports { hosts, hosts_named: true, taken_ns, saved: Ok(()) }
             }
         };
@@ -90,7 +90,7 @@ impl<'global> Watch<'global> {
     fn waits_in_vain(&self) -> bool {
         let Some(due) = self.due else { return self.watchdog.is_cancelled() };
         while !due.is_over() {
-            if self.watchdog.wait_cancelled(due.remaining().min(WORD)) {
+            if self.watchdog.wait_cancelled(due.remaining().min(LiveAgents::KEEPALIVE)) {
                 return true;
             }
             // If the sample is due, its request keeps the agents alive.

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::Sample;
-use super::prepared::failure;
 use crate::clock;
 use crate::model::{PortState, Reason, Subject};
 
@@ -62,7 +61,7 @@ impl PastProblems {
         for host in 0..sample.reports.len() {
             let now = states(sample, host);
             // The states of an unresponsive host are unknown and may last.
-            let is_silent = failure(sample, host).is_some();
+            let is_silent = sample.failure(host).is_some();
             if now.is_empty() && !self.has(host) {
                 continue;
             }
@@ -131,7 +130,7 @@ impl PastProblems {
 /// tense.
 fn states(sample: &Sample, host: usize) -> Vec<(Subject, &'static str, String)> {
     let Some(report) = sample.reports.get(host) else { return Vec::new() };
-    if let Some(failure) = failure(sample, host) {
+    if let Some(failure) = sample.failure(host) {
         if failure.reason == Reason::Connecting {
             return Vec::new();
         }

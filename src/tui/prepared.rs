@@ -12,7 +12,7 @@ use crate::analyse::findings::{HostFacts, findings};
 use crate::analyse::resource_counts::ResourceCounts;
 use crate::analyse::traffic::Traffic;
 use crate::analyse::transport_counts::TransportCounts;
-use crate::model::{Finding, HostFailure, HostReport};
+use crate::model::{Finding, HostReport};
 
 /// Sample with all data that can be derived without earlier samples.
 ///
@@ -69,7 +69,7 @@ impl Prepared {
     pub fn of(sample: Arc<Sample>) -> Self {
         let facts = sample.reports.iter().enumerate().map(|(host, report)| HostFacts {
             report,
-            failure: failure(&sample, host),
+            failure: sample.failure(host),
             connections: sample.connections.get(host).map(Vec::as_slice).unwrap_or_default(),
         });
         let findings = findings(facts);
@@ -95,12 +95,6 @@ impl Prepared {
     pub fn after(self, past: EarlierSamples) -> Self {
         Self { past: Some(past), ..self }
     }
-}
-
-/// Returns the reason for which a host does not respond.
-pub(super) fn failure(sample: &Sample, host: usize) -> Option<&HostFailure> {
-    let seen = sample.seen.get(host).and_then(|seen| seen.failure.as_ref());
-    seen.or(sample.reports.get(host)?.failure.as_ref())
 }
 
 fn traffic_of(report: &HostReport) -> Vec<Traffic> {

@@ -14,7 +14,6 @@ use std::time::Instant;
 use super::detail::DetailPart;
 use super::history::Track;
 use super::snapshot::Snapshot;
-use super::table_view::StaleData;
 use super::theme::Token;
 use super::view::{HostFilter, View};
 use crate::analyse::transport_counts::TransportCounts;
@@ -64,6 +63,15 @@ pub(super) enum Graph<'snapshot> {
     Share(TransportCounts),
     /// Text about a problem.
     Words(String),
+}
+
+/// Stale data: its host does not respond.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StaleData {
+    /// Age of the data; `None` for a host that never responded.
+    pub(super) age: Option<Value>,
+    /// Reason, as one word.
+    pub(super) word: &'static str,
 }
 
 /// Page that Enter opens.

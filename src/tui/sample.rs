@@ -22,6 +22,14 @@ pub struct Sample {
     pub connections: Vec<Vec<Connection>>,
 }
 
+impl Sample {
+    /// Returns the reason for which a host does not respond.
+    pub(super) fn failure(&self, host: usize) -> Option<&HostFailure> {
+        let seen = self.seen.get(host).and_then(|seen| seen.failure.as_ref());
+        seen.or(self.reports.get(host)?.failure.as_ref())
+    }
+}
+
 /// Last response of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastResponse {

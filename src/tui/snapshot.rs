@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::changes::Changes;
 use super::errors::Errors;
 use super::history::History;
-use super::prepared::{Derived, EarlierSamples, Prepared, failure};
+use super::prepared::{Derived, EarlierSamples, Prepared};
 use super::{LastResponse, RecordingPosition, Sample};
 use crate::analyse::findings::worst_first;
 use crate::analyse::transport_counts::TransportCounts;
@@ -72,7 +72,7 @@ impl Snapshot {
 
     /// Returns the reason for which a host does not respond.
     pub(super) fn failure(&self, host: usize) -> Option<&HostFailure> {
-        failure(&self.sample, host)
+        self.sample.failure(host)
     }
 
     pub(super) fn connections(&self, host: usize) -> &[Connection] {

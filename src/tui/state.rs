@@ -2,6 +2,7 @@
 //!
 //! `update` changes it, `draw` reads it; it does no I/O.
 
+mod pane;
 mod tables;
 
 use std::sync::Arc;
@@ -13,12 +14,12 @@ use super::glyphs::Glyphs;
 use super::keys::Scope;
 use super::matrix::MatrixGrid;
 use super::mode::{Mode, Page, SavedFilters};
-use super::pane::Pane;
 use super::snapshot::Snapshot;
 use super::table_view::TableView;
 use super::theme::Theme;
 use super::timeline::Timeline;
 use super::view::{HostFilter, View};
+use pane::Pane;
 use tables::Tables;
 
 /// Time for which a notice is shown.

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use super::detail::DetailPart;
-use super::rows::{Graph, RowKey, RowText, Target};
+use super::rows::{Graph, RowKey, RowText, StaleData, Target};
 use super::snapshot::Snapshot;
 use super::view::{HostFilter, View};
 use crate::model::Subject;
@@ -18,15 +18,6 @@ pub(super) struct VisibleRow<'snapshot> {
     pub(super) stale: Option<StaleData>,
     pub(super) is_fresh: bool,
     pub(super) graph: Option<Graph<'snapshot>>,
-}
-
-/// Stale data: its host does not respond.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StaleData {
-    /// Age of the data; `None` for a host that never responded.
-    pub(super) age: Option<Value>,
-    /// Reason, as one word.
-    pub(super) word: &'static str,
 }
 
 /// Saved selection, to be restored later.

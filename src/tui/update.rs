@@ -16,6 +16,7 @@ use std::time::Instant;
 use crossterm::event::{KeyCode, KeyEvent};
 
 use super::event::{Effect, Event, Notice};
+use super::help;
 use super::keys::{Action, Press, find};
 use super::layout::Layout;
 use super::matrix::{MatrixGrid, MatrixOrigin};
@@ -139,6 +140,16 @@ impl State {
     /// Returns the layout of the screen.
     pub(super) fn layout(&self) -> Layout {
         Layout::of(self.size, &self.mode)
+    }
+
+    /// Returns the highest first line of the help or the detail pane, so that its end fills the
+    /// screen.
+    fn last_line(&self) -> usize {
+        let lines = match &self.mode {
+            Mode::Help(page) => help::lines(self, self.size.0.into(), &page.search).len(),
+            _ => self.pane.as_ref().and_then(|pane| pane.lines.as_ref()).map_or(0, Vec::len),
+        };
+        lines.saturating_sub(self.layout().body_lines())
     }
 
     /// Fills the visible table with the rows of the snapshot.

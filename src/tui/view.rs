@@ -28,6 +28,17 @@ impl View {
         Self::Resources,
     ];
 
+    /// Words of the command line, in the same order.
+    pub const WORDS: [&str; 6] =
+        ["hosts", "ports", "connections", "matrix", "problems", "resources"];
+
+    /// Returns the view of a word of the command line.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        let at = Self::WORDS.iter().position(|one| *one == word)?;
+        Some(Self::ALL[at])
+    }
+
     /// Returns the name in tabs and breadcrumbs.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -72,6 +83,14 @@ impl HostFilter {
             Self::All => true,
             Self::Hosts(hosts) => hosts.iter().any(|one| one == host),
         }
+    }
+}
+
+#[test]
+fn the_word_of_a_view_is_its_name() {
+    for (view, word) in View::ALL.into_iter().zip(View::WORDS) {
+        assert_eq!(View::of_word(word), Some(view));
+        assert_eq!(view.name().to_lowercase(), word);
     }
 }
 

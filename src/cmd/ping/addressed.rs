@@ -1,9 +1,7 @@
 //! Runs a ping from some hosts to one LID or GID. No agent runs at the target address.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
-use super::real::{ConnectResult, RealRun, end_agents, ping_host};
 use crate::analyse::root_cause::findings;
 use crate::cli::PingArgs;
 use crate::clock;
@@ -11,7 +9,7 @@ use crate::cmd::Advice;
 use crate::model::GidValue;
 use crate::model::ping::{Pair, PingHost, PingReport, Summary};
 use crate::ping::mad_address::{self, MadAddressee};
-use crate::ping::matrix::TestOptions;
+use crate::ping::matrix::{Member, TestOptions};
 use crate::threads::at_once;
 
 /// Returns the target address of the flags, if one is given.
@@ -32,43 +30,36 @@ pub(super) fn refuse_long_interval(args: &PingArgs) -> anyhow::Result<()> {
     Err(Advice::error(what, format!("set a longer time limit: --slot {needed}s")))
 }
 
-impl RealRun {
-    /// Sends MADs from each host to the address, and ends the agents.
-    pub(super) fn probe_address(
-        &self,
-        reached: Vec<ConnectResult>,
-        started: Instant,
-        test_options: &TestOptions,
-        to: MadAddressee,
-    ) -> PingReport {
-        let taken_ns = clock::wall_ns();
-        let members = self.members(&reached);
-        let mut hosts: Vec<PingHost> = members.iter().map(ping_host).collect();
-        let target = hosts.len();
-        let pairs = Mutex::new(Vec::new());
-        at_once(members.iter().enumerate().collect(), |(source, member)| {
-            let pair = mad_address::run(member, (source, target), to, test_options);
-            pairs.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
-        });
-        let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
-        pairs.sort_by_key(Pair::cell);
-        hosts.push(PingHost { name: to.to_string(), kernel: None, failure: None, leaf: None });
-        drop(members);
-        let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        PingReport {
-            hosts,
-            cells: None,
-            coverage: None,
-            summary: Summary::of(&pairs),
-            findings: findings(&pairs, None),
-            pairs,
-            outliers: Vec::new(),
-            warnings: Vec::new(),
-            simulated: None,
-            taken_ns: Some(taken_ns),
-            elapsed_ms,
-            startup_ms: 0,
-            left_behind: end_agents(reached),
-        }
+/// Sends MADs from each host to the address. The caller adds the times and the end of the agents.
+pub(super) fn run(
+    members: &[Member<'_>],
+    mut hosts: Vec<PingHost>,
+    test_options: &TestOptions,
+    to: MadAddressee,
+) -> PingReport {
+    let taken_ns = clock::wall_ns();
+    let target = hosts.len();
+    let pairs = Mutex::new(Vec::new());
+    at_once(members.iter().enumerate().collect(), |(source, member)| {
+        let pair = mad_address::run(member, (source, target), to, test_options);
+        pairs.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
+    });
+    let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
+    pairs.sort_by_key(Pair::cell);
+    hosts.push(PingHost { name: to.to_string(), kernel: None, failure: None, leaf: None });
+    PingReport {
+        hosts,
+        cells: None,
+        coverage: None,
+        summary: Summary::of(&pairs),
+        findings: findings(&pairs, None),
+        pairs,
+        outliers: Vec::new(),
+        warnings: Vec::new(),
+        simulated: None,
+        taken_ns: Some(taken_ns),
+        elapsed_ms: 0,
+        startup_ms: 0,
+        left_behind: Vec::new(),
     }
 }

@@ -41,7 +41,7 @@ const LEAVE: Duration = Duration::from_millis(2_500);
 const CLEAN_UP: Duration = Duration::from_secs(8);
 
 /// Host with a running agent.
-pub(super) struct ConnectedHost {
+struct ConnectedHost {
     agent: Agent,
     /// Time at which the agent completed its handshake.
     hello: Instant,
@@ -49,7 +49,7 @@ pub(super) struct ConnectedHost {
 }
 
 /// Result of starting the agent of a host.
-pub(super) type ConnectResult = Result<ConnectedHost, HostFailure>;
+type ConnectResult = Result<ConnectedHost, HostFailure>;
 
 /// Run that can be repeated.
 pub(super) struct RealRun {
@@ -114,7 +114,14 @@ impl RealRun {
             return Err(error);
         }
         let report = match addressed::to(&self.args) {
-            Some(to) => self.probe_address(reached, started, &test_options, to),
+            Some(to) => {
+                let members = self.members(&reached);
+                let hosts = members.iter().map(ping_host).collect();
+                let report = addressed::run(&members, hosts, &test_options, to);
+                drop(members);
+                let elapsed_ms = milliseconds(started.elapsed());
+                PingReport { elapsed_ms, left_behind: end_agents(reached), ..report }
+            }
             None => self.probe(reached, started, &test_options, listener),
         };
         Ok(PingReport { startup_ms: milliseconds(startup), ..report })
@@ -143,7 +150,7 @@ impl RealRun {
         Ok((reached.collect(), started))
     }
 
-    pub(super) fn members<'a>(&self, reached: &'a [ConnectResult]) -> Vec<Member<'a>> {
+    fn members<'a>(&self, reached: &'a [ConnectResult]) -> Vec<Member<'a>> {
         let member = |(place, reached): (&RunHost, &'a ConnectResult)| Member {
             name: place.name(),
             inventory: reached.as_ref().ok().map(|entered| &entered.inventory),
@@ -238,7 +245,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-pub(super) fn ping_host(member: &Member<'_>) -> PingHost {
+fn ping_host(member: &Member<'_>) -> PingHost {
     PingHost {
         name: member.name.clone(),
         kernel: member.inventory.and_then(|report| report.kernel.clone()),
@@ -363,7 +370,7 @@ fn overrides(args: &PingArgs) -> Overrides {
 }
 
 /// Ends all agents at once; returns the agents that could not be ended.
-pub(super) fn end_agents(reached: Vec<ConnectResult>) -> Vec<String> {
+fn end_agents(reached: Vec<ConnectResult>) -> Vec<String> {
     let deadline = Deadline::after(LEAVE);
     let agents = reached.into_iter().filter_map(|reached| Some(reached.ok()?.agent));
     let left_behind = Mutex::new(Vec::new());

@@ -118,7 +118,7 @@ impl Session<'_> {
     fn open_matrix(&self, path: PathBuf) {
         let teller = self.teller();
         self.beside("open", move || match Saved::read(&path) {
-            Ok(saved) => teller.send(Input::Opened(saved)),
+            Ok(saved) => teller.send(Input::Event(saved.event())),
             Err(error) => teller.complain(error.to_string()),
         });
     }

@@ -2,20 +2,17 @@
 //!
 //! `session` handles the inputs.
 
-use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 use std::{io, thread};
 
-use crossterm::event::Event;
+use crossterm::event::Event as TerminalEvent;
 use signal_hook::consts::{SIGCONT, SIGWINCH};
 use signal_hook::iterator::Signals;
 
-use super::matrix::Saved;
 use crate::cmd::interrupt;
-use crate::model::ping::PingReport;
 use crate::term::screen;
-use crate::tui::Notice;
+use crate::tui::{Event, Notice};
 
 /// Time limit from a signal until the loop has restored the terminal.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -23,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 /// Input of the main loop.
 pub(super) enum Input {
     /// Key press, mouse action or pasted text.
-    Terminal(Event),
+    Terminal(TerminalEvent),
     /// The size of the terminal changed.
     Resized,
     /// This process was stopped and resumed.
@@ -36,16 +33,12 @@ pub(super) enum Input {
     Panicked,
     /// A new snapshot is in [`LatestSnapshot`](super::latest_snapshot::LatestSnapshot).
     Fresh,
-    /// Matrix of a completed ping.
-    Matrix(Arc<PingReport>),
     /// A ping ended, with or without a matrix.
     PingEnded,
-    /// Matrix that was read from a file.
-    Opened(Saved),
     /// The recorder with this number ended.
     RecordingEnded(u64),
-    /// Message for the last line.
-    Notice(Notice),
+    /// Event that only the state handles: a message or a matrix.
+    Event(Event),
 }
 
 /// Sender of messages for the operator, from any thread.
@@ -64,7 +57,7 @@ impl InputSender {
     }
 
     fn tell(&self, text: String, is_bad: bool) {
-        self.send(Input::Notice(Notice { text, is_bad }));
+        self.send(Input::Event(Event::Notice(Notice { text, is_bad })));
     }
 
     /// Sends any input.

@@ -15,7 +15,7 @@ use crate::fleet::Watchdog;
 use crate::hosts::Host;
 use crate::model::ping::PingReport;
 use crate::render::Note;
-use crate::tui::{Prepared, Sample, Snapshots};
+use crate::tui::{Event, Prepared, Sample, Snapshots};
 
 /// Ping that runs in a thread.
 pub(super) struct Pinging {
@@ -65,7 +65,7 @@ fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &InputSende
         Ok(report) => {
             let left = report.left_behind.clone();
             if !watchdog.is_cancelled() {
-                teller.send(Input::Matrix(Arc::new(report)));
+                teller.send(Input::Event(Event::Matrix(Arc::new(report))));
             }
             for left in &left {
                 teller.complain(left.clone());
@@ -101,13 +101,19 @@ impl Saved {
         Ok(Self { report: Arc::new(report), name, written_ns })
     }
 
+    /// Returns the event that shows the matrix.
+    pub(super) fn event(self) -> Event {
+        let Self { report, name, written_ns } = self;
+        Event::OpenedMatrix { report, name, written_ns }
+    }
+
     /// Shows the matrix with a sample without hosts, until the orders end.
     pub(super) fn show(self, channels: &Channels) -> SourceResult {
         let (reports, seen, connections) = Default::default();
         let (at, taken_ns) = (clock::now(), self.written_ns.unwrap_or_default());
         let sample = Sample { at, taken_ns, reports, seen, connections };
         channels.latest.put(Snapshots::default().next(Prepared::of(Arc::new(sample))));
-        channels.teller.send(Input::Opened(self));
+        channels.teller.send(Input::Event(self.event()));
         while channels.orders.recv().is_ok() {}
         SourceResult::default()
     }

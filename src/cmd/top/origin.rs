@@ -13,12 +13,11 @@ use super::latest_snapshot::LatestSnapshot;
 use super::matrix::Saved;
 use super::player::Player;
 use super::sampler::{SampledHosts, Sampler};
-use super::source::{SampleSource, SourceKind, SourceState};
+use super::source::{Channels, SampleSource, SourceResult, SourceState};
 use crate::capture::{PingRun, Recording};
 use crate::cli::{Global, TopArgs};
-use crate::cmd::live_agents::LiveAgents;
 use crate::cmd::{Advice, fleet, host_selection, local};
-use crate::fleet::Watchdog;
+use crate::fleet::{LiveAgents, Watchdog};
 use crate::hosts::Host;
 use crate::model::Parts;
 use crate::query::LIVE_PARTS;
@@ -26,6 +25,9 @@ use crate::tui::Timeline;
 
 /// Default interval between two samples.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// Work of the thread that produces the samples.
+type Work = Box<dyn FnOnce(&Channels) -> SourceResult + Send>;
 
 /// Origin of the samples.
 pub(super) enum Origin {
@@ -129,10 +131,11 @@ impl Origin {
         let watchdog = Watchdog::start().context("cannot start a thread")?;
         let parts = Parts::from(LIVE_PARTS);
         let local = || SampledHosts::Local(Box::new(global.clone()), Parts::from(LIVE_PARTS));
-        let gather = |subject, every| {
-            SourceKind::Sampler(Box::new(Sampler { subject, every, source_state }))
+        let gather = |subject, every| -> Work {
+            let sampler = Sampler { subject, every, source_state };
+            Box::new(|channels| sampler.run(channels))
         };
-        let maker = match self {
+        let work: Work = match self {
             Self::Local(every) => gather(local(), Some(*every)),
             Self::Capture => gather(local(), None),
             Self::Hosts(hosts, every) => {
@@ -147,10 +150,14 @@ impl Origin {
                 gather(SampledHosts::Hosts(hosts), Some(*every))
             }
             Self::Recording(path) => {
-                SourceKind::Player(Box::new(Player::new(Recording::open(path)?)))
+                let player = Player::new(Recording::open(path)?);
+                Box::new(|channels| player.run(channels))
             }
-            Self::Matrix(saved) => SourceKind::Matrix(saved.clone()),
+            Self::Matrix(saved) => {
+                let saved = saved.clone();
+                Box::new(|channels| saved.show(channels))
+            }
         };
-        SampleSource::start(maker, watchdog, latest, inputs)
+        SampleSource::start(work, watchdog, latest, inputs)
     }
 }

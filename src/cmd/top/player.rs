@@ -10,7 +10,7 @@ use super::sample_builder::SampleBuilder;
 use super::source::{Channels, SourceCommand, SourceResult};
 use crate::capture::{CaptureError, HostSample, Recording};
 use crate::clock::{self, Deadline};
-use crate::cmd::live_agents::DatedReport;
+use crate::fleet::DatedReport;
 use crate::model::HostReport;
 use crate::tui::{EarlierSamples, Prepared, RecordingPosition, Sample, Snapshots};
 

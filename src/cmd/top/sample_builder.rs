@@ -9,7 +9,7 @@ use crate::analyse::connections::connections;
 use crate::analyse::qp_owner::name_owners;
 use crate::analyse::rate::CounterSample;
 use crate::analyse::removed_devices::RemovedDevices;
-use crate::cmd::live_agents::DatedReport;
+use crate::fleet::DatedReport;
 use crate::tui::{LastResponse, Sample};
 
 /// Maker of samples, with the state that it keeps between two samples.

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use anyhow::Context as _;
+
 use super::source::{Channels, SourceCommand, SourceResult, SourceState};
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
-use crate::cmd::live_agents::{DatedReport, LiveAgents, WORD};
 use crate::cmd::local;
+use crate::fleet::{DatedReport, LiveAgents};
 use crate::model::{HostReport, Parts};
 use crate::tui::Prepared;
 
@@ -76,7 +78,8 @@ impl Sampler {
                 Ok((reports.hosts.into_iter().map(dated).collect(), taken_ns))
             }
             SampledHosts::Hosts(hosts) => {
-                let read = hosts.read(self.every.unwrap_or_default())?;
+                let read =
+                    hosts.read(self.every.unwrap_or_default()).context("cannot start a thread")?;
                 Ok((read, clock::wall_ns()))
             }
         }
@@ -86,7 +89,8 @@ impl Sampler {
     /// orders end.
     fn rest(&mut self, due: Option<Deadline>, channels: &Channels) -> bool {
         loop {
-            let wait = due.map_or(WORD, |due| due.remaining().min(WORD));
+            let keepalive = LiveAgents::KEEPALIVE;
+            let wait = due.map_or(keepalive, Deadline::remaining).min(keepalive);
             match channels.orders.recv_timeout(wait) {
                 Ok(SourceCommand::Record(feed)) => {
                     // A recording starts with the visible sample.

@@ -13,7 +13,7 @@ use super::display::Display;
 use super::input::{Input, InputSender};
 use super::last_frame::last_frame;
 use super::latest_snapshot::LatestSnapshot;
-use super::matrix::{Pinging, Saved};
+use super::matrix::Pinging;
 use super::origin::Origin;
 use super::recorder::Recorder;
 use super::source::{SampleSource, SourceState};
@@ -225,15 +225,11 @@ impl<'global> Session<'global> {
                 Some(snapshot) => self.update(Event::Snapshot(snapshot), false, inputs),
                 None => Ok(ControlFlow::Continue(())),
             },
-            Input::Matrix(report) => self.update(Event::Matrix(report), false, inputs),
-            Input::Opened(Saved { report, name, written_ns }) => {
-                self.update(Event::OpenedMatrix { report, name, written_ns }, false, inputs)
-            }
             Input::PingEnded => {
                 self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
                 self.update(Event::PingEnded, false, inputs)
             }
-            Input::Notice(notice) => self.update(Event::Notice(notice), false, inputs),
+            Input::Event(event) => self.update(event, false, inputs),
             Input::Signal | Input::Hangup => Ok(ControlFlow::Break(GONE)),
             Input::Panicked => Err(failed()),
         }

@@ -5,7 +5,7 @@ use std::env;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::origin::Origin;
-use crate::cli::{ColorWhen, Global, ThemeName, TopArgs, ViewName};
+use crate::cli::{ColorWhen, Global, ThemeName, TopArgs};
 use crate::cmd::Advice;
 use crate::cmd::listing_output::refuse_host_set;
 use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processes};
@@ -50,7 +50,7 @@ pub(super) fn wanted(
 ) -> anyhow::Result<Vec<Event>> {
     // A saved matrix has only the matrix view.
     let only = matches!(origin, Origin::Matrix(_)).then_some(View::Matrix);
-    let view = args.view().map(named).or(only).unwrap_or(View::Hosts);
+    let view = args.view().or(only).unwrap_or(View::Hosts);
     let mut events = vec![Event::Show(view)];
     if let Some(filter) = &global.filter {
         refuse_host_set(global)?;
@@ -64,17 +64,6 @@ pub(super) fn wanted(
 /// Returns the event of a letter key.
 fn key(letter: char) -> Event {
     Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE))
-}
-
-fn named(view: ViewName) -> View {
-    match view {
-        ViewName::Hosts => View::Hosts,
-        ViewName::Ports => View::Ports,
-        ViewName::Connections => View::Connections,
-        ViewName::Matrix => View::Matrix,
-        ViewName::Problems => View::Problems,
-        ViewName::Resources => View::Resources,
-    }
 }
 
 /// Checks that a filter expression is valid for the rows of a view.

@@ -1,6 +1,7 @@
-//! Source of the samples of `top`: live hosts, a recording, or a saved matrix.
+//! Thread that produces the samples of `top`, and its channels. It takes orders between two
+//! samples.
 //!
-//! Each source runs in its own thread, which takes orders between two samples.
+//! `origin` starts it with the work of a `sampler`, a `player` or a saved `matrix`.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -10,11 +11,8 @@ use anyhow::Context as _;
 
 use super::input::{Input, InputSender};
 use super::latest_snapshot::LatestSnapshot;
-use super::matrix::Saved;
-use super::player::Player;
 use super::recorder::SampleSender;
 use super::sample_builder::SampleBuilder;
-use super::sampler::Sampler;
 use crate::fleet::Watchdog;
 use crate::tui::Snapshots;
 
@@ -68,17 +66,10 @@ pub(super) struct Channels {
     pub(super) teller: InputSender,
 }
 
-/// Source of samples.
-pub(super) enum SourceKind {
-    Sampler(Box<Sampler>),
-    Player(Box<Player>),
-    Matrix(Saved),
-}
-
 impl SampleSource {
-    /// Starts the thread.
+    /// Starts the thread, which runs `work` until the sender of the orders is dropped.
     pub(super) fn start(
-        maker: SourceKind,
+        work: impl FnOnce(&Channels) -> SourceResult + Send + 'static,
         watchdog: Watchdog,
         latest: LatestSnapshot,
         inputs: Sender<Input>,
@@ -86,16 +77,12 @@ impl SampleSource {
         let (orders, taken) = mpsc::channel();
         let (is_done, done) = mpsc::channel();
         let channels = Channels { orders: taken, latest, teller: InputSender(inputs) };
-        let make = move || {
+        let run = move || {
             // Dropped at the end of this thread, also after a panic; that signals the end.
             let _is_done: Sender<()> = is_done;
-            match maker {
-                SourceKind::Sampler(gatherer) => gatherer.run(&channels),
-                SourceKind::Player(player) => player.run(&channels),
-                SourceKind::Matrix(saved) => saved.show(&channels),
-            }
+            work(&channels)
         };
-        let thread = thread::Builder::new().name("samples".into()).spawn(make);
+        let thread = thread::Builder::new().name("samples".into()).spawn(run);
         let thread = thread.context("cannot start a thread")?;
         Ok(Self { orders, thread, done, watchdog })
     }

@@ -2,13 +2,12 @@
 
 use std::time::Instant;
 
-use super::{Listed, RowPosition, RowText, Target, beginning, tone};
+use super::{Listed, RowPosition, RowText, StaleData, Target, beginning, tone};
 use crate::model::Subject;
 use crate::names;
 use crate::query::{FindingRow, Findings, Value};
 use crate::tui::detail::DetailPart;
 use crate::tui::snapshot::Snapshot;
-use crate::tui::table_view::StaleData;
 use crate::tui::view::{HostFilter, View};
 
 impl Listed for Findings {

@@ -1,26 +1,25 @@
 //! Hosts whose agents keep running between the samples of `--watch` and `top`.
 //!
-//! `connecting` starts the agents. This module requests the samples and retries failed hosts.
+//! `connect_threads` starts the agents. This module requests the samples and retries failed hosts.
+//! It computes no rates.
 
 mod connect_threads;
 
+use std::io;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use connect_threads::{ConnectThreads, FirstReport};
 
+use super::{AgentStarter, HostReader, Watchdog, cancelled, fan_out};
 use crate::clock::{self, Deadline, flag_time};
-use crate::fleet::{AgentStarter, HostReader, Watchdog, fan_out};
 use crate::hosts::Host;
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 use crate::threads::at_once;
 
-use super::fleet::{LEAVE, cancelled};
-use connect_threads::{ConnectThreads, FirstReport};
-
-/// Interval of the keepalive message to idle agents; an agent exits after 60 s without a message.
-pub(super) const WORD: Duration = Duration::from_secs(20);
+/// Time limit for the exit of an agent that gave its report.
+pub const LEAVE: Duration = Duration::from_secs(1);
 
 /// Minimum time in which a connected host may respond, if the interval is shorter.
 const MIN_WAIT: Duration = Duration::from_secs(1);
@@ -33,7 +32,7 @@ const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 ///
 /// Starting an agent may take the whole timeout of a host. Threads of `ConnectThreads` do it, so
 /// that the samples of other hosts are not delayed. A sample waits only for connected agents.
-pub(super) struct LiveAgents {
+pub struct LiveAgents {
     all: Arc<SharedHosts>,
     /// First reports of newly connected hosts.
     arrivals: Receiver<FirstReport>,
@@ -52,11 +51,11 @@ struct SharedHosts {
 }
 
 /// Report of one host in a sample, with its age.
-pub(super) struct DatedReport {
+pub struct DatedReport {
     /// The report; it holds a failure if the host gave none.
-    pub(super) report: HostReport,
+    pub report: HostReport,
     /// Time of the last response; `None` for a host that never responded.
-    pub(super) answered: Option<Instant>,
+    pub answered: Option<Instant>,
 }
 
 /// One host and the state of its agent.
@@ -79,7 +78,15 @@ enum AgentState {
 }
 
 impl LiveAgents {
-    pub(super) fn new(
+    /// Interval of the keepalive message to idle agents; an agent exits after 60 s without a
+    /// message.
+    pub const KEEPALIVE: Duration = Duration::from_secs(20);
+
+    /// Returns the hosts without agents; the first sample starts to connect.
+    ///
+    /// `patience_flag` is the flag that gives a slow host more time.
+    #[must_use]
+    pub fn new(
         hosts: Vec<Host>,
         starter: AgentStarter,
         watchdog: Watchdog,
@@ -111,7 +118,7 @@ impl LiveAgents {
     ///
     /// # Errors
     /// The system starts no thread.
-    pub(super) fn read(&self, every: Duration) -> anyhow::Result<Vec<DatedReport>> {
+    pub fn read(&self, every: Duration) -> io::Result<Vec<DatedReport>> {
         let reading = every.max(MIN_WAIT).min(self.all.starter.timeout);
         let deadline = Deadline::after(reading);
         // Reports that arrived since the last sample are old: their hosts are queried again.
@@ -119,7 +126,7 @@ impl LiveAgents {
         let mut reports: Vec<Option<HostReport>> = vec![None; self.all.hosts.len()];
         let here: Vec<usize> =
             (0..reports.len()).filter(|&index| self.all.is_here(index)).collect();
-        self.connect().context("cannot start a thread")?;
+        self.connect()?;
         let all = &*self.all;
         for &index in &here {
             all.request_report(index, reading);
@@ -127,8 +134,7 @@ impl LiveAgents {
         let answer = |index: &usize| all.wait_report(*index, deadline, reading);
         fan_out(&here, all.fanout, &all.watchdog, answer, |place, report| {
             reports[here[place]] = Some(report);
-        })
-        .context("cannot start a thread")?;
+        })?;
         self.await_first(&mut reports, deadline);
         let reports = reports.into_iter().enumerate();
         let report = |(index, report): (usize, Option<HostReport>)| {
@@ -141,16 +147,19 @@ impl LiveAgents {
     ///
     /// # Errors
     /// The system starts no thread.
-    pub(super) fn settle(&self) -> anyhow::Result<()> {
+    pub fn settle(&self) -> io::Result<()> {
         let deadline = Deadline::after(self.all.starter.timeout);
-        self.connect().context("cannot start a thread")?;
+        self.connect()?;
         let mut reports = vec![None; self.all.hosts.len()];
         let is_coming = |index: usize| self.all.is_awaited(index);
         while (0..reports.len()).any(is_coming) && !deadline.is_over() {
             if self.all.watchdog.is_cancelled() {
                 break;
             }
-            self.await_first(&mut reports, Deadline::after(deadline.remaining().min(WORD)));
+            self.await_first(
+                &mut reports,
+                Deadline::after(deadline.remaining().min(Self::KEEPALIVE)),
+            );
             self.tend();
         }
         Ok(())
@@ -175,7 +184,7 @@ impl LiveAgents {
     }
 
     /// Starts to connect to new hosts and to failed hosts whose pause is over.
-    fn connect(&self) -> std::io::Result<()> {
+    fn connect(&self) -> io::Result<()> {
         for (index, live) in self.all.hosts.iter().enumerate() {
             let state = &mut *lock(&live.state);
             let (failure, pause) = match state {
@@ -192,7 +201,7 @@ impl LiveAgents {
     }
 
     /// Sends a keepalive message to all idle agents, and reconnects hosts whose pause is over.
-    pub(super) fn tend(&self) {
+    pub fn tend(&self) {
         for live in &self.all.hosts {
             if let AgentState::Connected(agent, ..) = &*lock(&live.state) {
                 agent.send_heartbeat();
@@ -203,7 +212,8 @@ impl LiveAgents {
     }
 
     /// Ends all agents at the same time; returns the processes that could not be ended.
-    pub(super) fn end(self) -> Vec<String> {
+    #[must_use]
+    pub fn end(self) -> Vec<String> {
         self.connecting.stop();
         let mut left = self.all.end();
         // The first report of a host that is still connecting is not needed any more.

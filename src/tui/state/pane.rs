@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use super::lines::{self, Styled};
-use super::mode::{Mode, Page};
-use super::rows::RowKey;
-use super::snapshot::CurrentFindings;
-use super::state::State;
-use super::view::View;
-use super::{detail::DetailPart, help};
+use super::State;
 use crate::model::ping::PingReport;
+use crate::tui::detail::DetailPart;
+use crate::tui::lines::{self, Styled};
+use crate::tui::mode::Page;
+use crate::tui::rows::RowKey;
+use crate::tui::snapshot::CurrentFindings;
+use crate::tui::view::View;
 
 /// Content of the detail pane.
-pub(super) struct Pane {
+pub(in crate::tui) struct Pane {
     inputs: PaneInputs,
     /// Lines; `None` if the row is gone.
-    pub(super) lines: Option<Vec<Styled>>,
+    pub(in crate::tui) lines: Option<Vec<Styled>>,
 }
 
 /// Inputs of the lines; the lines are built again if one of them changes.
@@ -44,7 +44,7 @@ impl PaneInputs {
 
 impl State {
     /// Builds the lines of the detail pane, if it is open and its inputs changed.
-    pub(super) fn refresh_pane(&mut self) {
+    pub(in crate::tui) fn refresh_pane(&mut self) {
         let Page::Detail(view, key, ..) = self.page() else {
             self.pane = None;
             return;
@@ -69,20 +69,10 @@ impl State {
     }
 
     /// Returns the content for a row or a pair; `None` if it is gone.
-    pub(super) fn parts(&self, view: View, key: &RowKey) -> Option<Vec<DetailPart>> {
+    pub(in crate::tui) fn parts(&self, view: View, key: &RowKey) -> Option<Vec<DetailPart>> {
         match view {
             View::Matrix => self.grid.as_ref()?.detail(key),
             _ => self.tables.of(view)?.detail(self.snapshot()?, key, self.moment()),
         }
-    }
-
-    /// Returns the highest first line of the help or the detail pane, so that its end fills the
-    /// screen.
-    pub(super) fn last_line(&self) -> usize {
-        let lines = match &self.mode {
-            Mode::Help(page) => help::lines(self, self.size.0.into(), &page.search).len(),
-            _ => self.pane.as_ref().and_then(|pane| pane.lines.as_ref()).map_or(0, Vec::len),
-        };
-        lines.saturating_sub(self.layout().body_lines())
     }
 }
