@@ -69,7 +69,7 @@ pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// Reports devices of the kernel that sysfs does not list: in a container, another mount may cover
+/// Reports devices of the kernel that sysfs does not list: in a container, another mount may hide
 /// the directory of the devices.
 pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &mut HostReport) {
     if !report.devices.is_empty() || report.rdma_core.is_none() {
