@@ -6,7 +6,7 @@
 //! - [`Site`] finds the groups of this machine: `ClusterShell`, dsh, Slurm.
 //! - [`named_hosts`] returns the names that shell completion offers.
 //!
-//! Nothing here connects to a host: that is `fleet`.
+//! The module connects to no host, because `fleet` does.
 
 pub mod lists;
 mod named;

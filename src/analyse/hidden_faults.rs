@@ -59,7 +59,19 @@ fn places(pairs: &[Pair], has_fault: impl Fn(&Pair) -> bool) -> Vec<Place<'_>> {
 
 fn lossy(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
     let has_loss = |pair: &Pair| pair.measured.packets.is_some_and(Packets::is_lossy);
-    places(pairs, has_loss).into_iter().map(|place| lossy_at(names, &place)).collect()
+    let places = places(pairs, has_loss).into_iter().filter(|place| lost_packets(place) != Some(1));
+    places.map(|place| lossy_at(names, &place)).collect()
+}
+
+/// Returns the number of lost packets; `None` if the ports do not count packets. One packet is no
+/// proof of loss: a busy host may receive it after its counters were read.
+fn lost_packets(place: &Place<'_>) -> Option<u64> {
+    let (Place::Host(_, pairs) | Place::Pairs(pairs)) = place;
+    let lost = |pair: &&Pair| {
+        let packets = pair.measured.packets?;
+        Some(packets.lost_to_target?.saturating_add(packets.lost_to_source?))
+    };
+    pairs.iter().try_fold(0_u64, |sum, pair| Some(sum.saturating_add(lost(pair)?)))
 }
 
 fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
@@ -419,6 +431,19 @@ mod tests {
         let target = Some((Side::Target, Some("EADDRINUSE")));
         let seen = found(&matrix(|_, b| tcp(target.filter(|_| b == 3))));
         assert_eq!((seen.len(), seen[0].hosts.as_slice()), (1, &[3][..]), "one for each host");
+    }
+
+    #[test]
+    fn one_packet_that_was_not_counted_is_no_loss() {
+        let one_pair = |lost| {
+            found(&matrix(move |a, b| match (a, b) {
+                (0, 2) => losing(lost, 0, 1),
+                _ => losing(0, 0, 0),
+            }))
+        };
+        assert_eq!(one_pair(1), []);
+        let seen = one_pair(2);
+        assert_eq!((seen.len(), seen[0].code), (1, WarningCode::Lossy));
     }
 
     #[test]

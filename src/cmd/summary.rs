@@ -114,6 +114,9 @@ fn heading(hosts: &[HostReport]) -> String {
     };
     let devices = match hosts.iter().map(|host| host.devices.len()).sum() {
         0 if there == 0 => return format!("{who}\n"),
+        0 if hosts.iter().any(|host| host.problems.has("devices")) => {
+            return format!("{who}: RDMA devices unknown{on}\n");
+        }
         0 => return format!("{who}: no RDMA device{on}\n"),
         1 => "1 RDMA device".to_owned(),
         count => format!("{count} RDMA devices"),
@@ -131,7 +134,7 @@ fn is_active(port: &Port) -> bool {
 
 #[test]
 fn the_numbers_are_those_of_the_hosts_that_gave_a_report() {
-    use crate::model::{HostFailure, Reason, Via};
+    use crate::model::{HostFailure, Problem, Reason, Via};
 
     let there = |name: &str| {
         let mut report = HostReport::empty(name, Via::Agent);
@@ -142,6 +145,11 @@ fn the_numbers_are_those_of_the_hosts_that_gave_a_report() {
     };
     let hung = |name: &str| HostReport::failed(name, HostFailure::new(Reason::Hung, "hung"));
     let bare = |name: &str| HostReport::empty(name, Via::Agent);
+    let unread = |name: &str| {
+        let problem = Problem::of_device_file("x", "/sys/class/infiniband", "EACCES", "EACCES");
+        let problems = vec![Problem { key: "devices".into(), ..problem }].into();
+        HostReport { problems, ..bare(name) }
+    };
     for (hosts, expected) in [
         (vec![there("n1"), there("n2")], "2 hosts: 2 RDMA devices, 2 of 2 ports active\n"),
         (
@@ -158,6 +166,7 @@ fn the_numbers_are_those_of_the_hosts_that_gave_a_report() {
         ),
         (vec![hung("n1"), hung("n2")], "2 hosts, 2 without data\n"),
         (vec![bare("n1")], "n1: no RDMA device\n"),
+        (vec![bare("n1"), unread("n2")], "2 hosts: RDMA devices unknown\n"),
     ] {
         assert_eq!(heading(&hosts), expected);
     }

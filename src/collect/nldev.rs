@@ -89,7 +89,7 @@ pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &mut HostR
     }
     report.rdma_core = Some(true);
     let names = crate::names::fold(&names);
-    let detail = format!("the kernel has {names} (RDMA netlink), but {CLASS} does not list it");
+    let detail = format!("the kernel has {names} (RDMA netlink), but {CLASS} lists no device");
     reader.lacking("devices", CLASS, &detail, KnownFix::UncoverDevices);
 }
 

@@ -1,7 +1,7 @@
 //! Hosts whose agents keep running between the samples of `--watch` and `top`.
 //!
-//! `connect_threads` starts the agents. This module requests the samples and retries failed hosts.
-//! It computes no rates.
+//! `connect_threads` starts the agents. This module requests the samples, and retries failed
+//! hosts. It computes no rates.
 
 mod connect_threads;
 
