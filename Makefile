@@ -32,7 +32,7 @@ build: ## target/release/rdmactl for this machine
 release: ## portable binaries (glibc 2.17 or newer) under target/portable/
 	@packaging/release
 
-lint: ## formatting, clippy, and the text and links of comments
+lint: ## formatting, clippy, the text of comments and messages, and links
 	@packaging/prose
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings

@@ -27,7 +27,7 @@ pub use error::CaptureError;
 use line::{AnswerLine, LineContent};
 use lines::Lines;
 pub use ping_run::{PingRun, PingRunError};
-pub use recording::{HostSample, HostSampleRef, Recording, RecordingWriter};
+pub use recording::{HostSample, HostSampleRef, RecordingWriter, TopRecording};
 pub use save::{check_place, replace_file};
 
 /// Schema of the file: kind and version.
@@ -261,12 +261,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn parse_returns_the_written_capture() {
         assert_eq!(parse(&written(&capture())).unwrap(), capture());
     }
 
     #[test]
-    fn what_hosts_say_alike_is_stored_once() {
+    fn equal_replies_of_hosts_are_stored_once() {
         let big = "x".repeat(10_000).into_bytes();
         let host = |index: usize| {
             let own = format!("{index}\n").into_bytes();
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_answer_of_a_host_counts_whatever_another_host_said() {
+    fn first_reply_of_a_host_is_kept_if_the_capture_has_two() {
         let answers = |texts: &[&str]| -> Vec<Entry> {
             texts.iter().map(|text| entry("/a", Ok(text.as_bytes().to_vec()))).collect()
         };
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_stands_for_too_much_is_refused_before_it_is_copied() {
+    fn capture_line_that_expands_over_the_limit_is_refused() {
         let header = written(&capture()).lines().next().unwrap().to_owned();
         let (hosts, stamps) = (vec!["0"; 1_000_000].join(","), vec!["1"; 1_000_000].join(","));
         let text = "x".repeat(8_000);

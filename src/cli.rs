@@ -48,11 +48,11 @@ pub use gids::GidsArgs;
 pub use global::{ColorWhen, Configured, FANOUT, Format, Global, TIMEOUT, WIDE};
 pub use host_sets::{HostSets, WordOrSet};
 pub use hosts::HostsArgs;
-pub use launcher::Launcher;
+pub use launcher::LauncherArg;
 pub use ping::{MadArgs, OnlyPairs, PingArgs, RailsAsked, ScheduleName};
 pub use ports::PortsArgs;
 pub use resources::{By, ResourcesArgs};
-pub use shell::{CompletionsArgs, ManArgs, Shell};
+pub use shell::{CompletionShell, CompletionsArgs, ManArgs};
 pub use ssh_option::parse as parse_ssh_option;
 pub use top::{ThemeName, TopArgs};
 pub use typed::rewrite;
@@ -185,7 +185,7 @@ impl Command {
 }
 
 #[test]
-fn a_few_commands_understand_what_all_would() {
+fn partial_command_parser_agrees_with_the_full_parser() {
     let parsed = |matches: &ArgMatches| format!("{:?}", Cli::from_arg_matches(matches).unwrap());
     for words in [
         &["rdmactl"][..],

@@ -47,7 +47,7 @@ pub struct ConfigError {
 
 /// Origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// Default of the program.
     Default,
     /// A line of a file.
@@ -63,7 +63,7 @@ pub enum Origin {
     Flag(&'static str),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -77,14 +77,14 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// One entry for each of [`SETTINGS`], in its order.
-    values: Vec<(Option<Value>, Origin)>,
+    values: Vec<(Option<Value>, SettingOrigin)>,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let default = |setting: &Setting| {
             let value = setting.default.and_then(|text| setting.kind.of_text(text).ok());
-            (value, Origin::Default)
+            (value, SettingOrigin::Default)
         };
         Self { values: SETTINGS.iter().map(default).collect() }
     }
@@ -121,7 +121,7 @@ impl Config {
     /// The text is not TOML, a key is unknown, or a value is invalid.
     pub fn add_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
         for found in reader::read(path, text)? {
-            let origin = Origin::File { path: path.to_owned(), line: found.line };
+            let origin = SettingOrigin::File { path: path.to_owned(), line: found.line };
             self.set(found.key, found.value, origin);
         }
         Ok(())
@@ -137,7 +137,11 @@ impl Config {
         const NO_COLOR: &str = "NO_COLOR";
         let set = |name: &str| variables(name).filter(|value| !value.is_empty());
         if set(NO_COLOR).is_some() {
-            self.set(SettingKey::Color, Value::Text("never".into()), Origin::Variable(NO_COLOR));
+            self.set(
+                SettingKey::Color,
+                Value::Text("never".into()),
+                SettingOrigin::Variable(NO_COLOR),
+            );
         }
         for setting in SETTINGS {
             let Some(value) = set(setting.variable) else { continue };
@@ -147,13 +151,13 @@ impl Config {
             };
             let text = value.to_str().ok_or_else(|| invalid("it is not UTF-8".into()))?;
             let value = setting.kind.of_text(text).map_err(|fault| invalid(fault.what))?;
-            self.set(setting.key, value, Origin::Variable(setting.variable));
+            self.set(setting.key, value, SettingOrigin::Variable(setting.variable));
         }
         Ok(())
     }
 
     /// Replaces a value. An empty list removes it.
-    pub fn set(&mut self, key: SettingKey, value: Value, origin: Origin) {
+    pub fn set(&mut self, key: SettingKey, value: Value, origin: SettingOrigin) {
         let is_nothing = matches!(&value, Value::List(items) if items.is_empty());
         if let Some(place) = place_of(key).and_then(|place| self.values.get_mut(place)) {
             *place = ((!is_nothing).then_some(value), origin);
@@ -162,16 +166,16 @@ impl Config {
 
     /// Returns a value that is not a default, with its origin; `None` for a default or no value.
     #[must_use]
-    pub fn configured(&self, key: SettingKey) -> Option<(&Value, &Origin)> {
+    pub fn configured(&self, key: SettingKey) -> Option<(&Value, &SettingOrigin)> {
         let (value, origin) = self.values.get(place_of(key)?)?;
-        (*origin != Origin::Default).then_some(())?;
+        (*origin != SettingOrigin::Default).then_some(())?;
         Some((value.as_ref()?, origin))
     }
 
     /// Returns all settings with their values, in the form of `rdmactl config`.
     #[must_use]
     pub fn entries(&self) -> Vec<SettingEntry> {
-        let entry = |(setting, (value, origin)): (&Setting, &(Option<Value>, Origin))| {
+        let entry = |(setting, (value, origin)): (&Setting, &(Option<Value>, SettingOrigin))| {
             let json = |value: Option<&Value>| value.map_or(serde_json::Value::Null, Value::json);
             let default = setting.default.and_then(|text| setting.kind.of_text(text).ok());
             SettingEntry {
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn each_source_weighs_more_than_the_one_before() {
+    fn later_configuration_source_overrides_the_earlier_one() {
         let mut config = Config::default();
         let timeout = |config: &Config| {
             let entry = config.entries().into_iter().find(|entry| entry.key == "timeout").unwrap();
@@ -254,7 +258,7 @@ mod tests {
         config.add_variables(&variables(&[("RDMACTL_TIMEOUT", "40s")])).unwrap();
         assert_eq!(timeout(&config), pair("40s", "RDMACTL_TIMEOUT"));
         let fanout = config.configured(SettingKey::Fanout);
-        let origin = Origin::File { path: "/etc/a".into(), line: 1 };
+        let origin = SettingOrigin::File { path: "/etc/a".into(), line: 1 };
         assert_eq!(fanout, Some((&Value::Number(8), &origin)));
     }
 

@@ -1,6 +1,6 @@
 //! Other hosts: the SSH connections to them, and the agents on them.
 //!
-//! - A [`Host`](crate::hosts::Host) is a host of the host set.
+//! - [`LiveAgents`] keeps the agents of many hosts between two samples.
 //! - [`mod@fan_out`] serves the hosts on a bounded number of threads.
 //! - A [`Resolver`] reads the SSH configuration of each host.
 //! - A [`Connector`] opens a [`SshSession`] to a host.
@@ -57,7 +57,7 @@ pub use fan_out::fan_out;
 pub use fault::cancelled;
 pub use host_reader::HostReader;
 pub use launcher::{Exec, Launcher, Slurm, TemplateError};
-pub use live_agents::{DatedReport, LEAVE, LiveAgents};
+pub use live_agents::{DatedReport, LiveAgents};
 pub use local::spawn as spawn_local;
 pub use login_limits::SshTimeouts;
 pub use nonce::Nonce;

@@ -1,7 +1,8 @@
-//! Reads input that may be endless: files that the operator names, and the output of programs.
+//! Bounds input that may be endless. [`Input`] opens a file that the operator names; a pipe without
+//! a writer ends with an error. [`Tail`] keeps the end of a text.
 //!
-//! A pipe without a writer ends with an error. [`Tail`] keeps the end of a text. This module does
-//! not know the content. Captures, host sets, pipes and the commands use it.
+//! The module does not interpret the content. Captures, `hosts`, the pipes of `fleet` and `cmd` use
+//! it.
 
 mod tail;
 

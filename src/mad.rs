@@ -18,7 +18,7 @@ mod smp;
 mod subnet;
 mod table;
 
-pub use attribute::{Attribute, FieldValue, Short};
+pub use attribute::{FieldValue, MadAttribute, Short};
 pub use bits::read as read_bits;
 pub use class_port_info::ClassPortInfo;
 pub use header::{Class, Header, HeaderError, Method, Status};

@@ -37,4 +37,5 @@ mod tcp_stream;
 mod throughput;
 pub mod worker;
 
+pub use choose::MadAddressee;
 pub use node::{Liveness, Node, Ticket};

@@ -30,7 +30,7 @@ pub fn at_once<T: Send>(items: Vec<T>, each: impl Fn(T) + Sync) {
 }
 
 #[test]
-fn all_of_it_is_done_at_the_same_time_and_once() {
+fn items_run_concurrently_and_once_each() {
     let (all_here, done) = (std::sync::Barrier::new(8), Mutex::new(Vec::new()));
     at_once((0..8).collect(), |item: u32| {
         all_here.wait();

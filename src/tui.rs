@@ -45,7 +45,7 @@ pub use prepared::{EarlierSamples, Prepared};
 pub use sample::{LastResponse, Sample};
 pub use snapshot::Snapshot;
 pub use snapshots::Snapshots;
-pub use state::{Settings, State};
+pub use state::{State, ViewSettings};
 pub use theme::{Theme, Token};
 pub use timeline::{RecordingPosition, Timeline};
 pub use view::View;

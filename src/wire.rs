@@ -10,7 +10,7 @@ pub mod limits;
 mod lines;
 mod message;
 
-pub use delta::{Misfit, TextDelta};
+pub use delta::{DeltaMismatch, TextDelta};
 pub use frame::{FrameReader, FrameWriter, WireError};
 pub use greeting::{Greeting, GreetingError, GreetingReader, Started};
 pub use lines::{

@@ -305,7 +305,7 @@ fn devices_that_only_netlink_lists_are_a_problem() {
 }
 
 #[test]
-fn nothing_becomes_lossless_by_not_being_told() {
+fn unreadable_data_never_makes_a_port_lossless() {
     let verdicts = |report: &HostReport| {
         let judge_all = |device: &Device| {
             let of = |port: &Port| judge(report, device, port).verdict;
@@ -382,7 +382,7 @@ fn is_fact(column: &str) -> bool {
 }
 
 #[test]
-fn no_connection_is_well_by_not_being_told() {
+fn unreadable_data_never_makes_a_connection_verdict_ok() {
     for_each_host(|entries| {
         let recorded = Recorded::new(entries.to_vec(), None);
         let parts = [Part::Connections, Part::Resources, Part::Gids].into();

@@ -254,7 +254,7 @@ fn a_host_that_refuses_is_a_problem_in_ping_and_a_missing_row_in_a_listing() {
 }
 
 #[test]
-fn what_is_too_wide_for_the_terminal_is_a_block_for_each_row() {
+fn table_wider_than_the_terminal_has_a_block_per_row() {
     let program = env!("CARGO_BIN_EXE_rdmactl");
     let on_terminal = |columns: u32, flags: &str| {
         let capture = "--from tests/fixtures/mlx5_roce/capture.ndjson";

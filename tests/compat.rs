@@ -503,7 +503,7 @@ fn a_link_with_the_name_of_a_tool_is_that_tool() {
 }
 
 #[test]
-fn what_is_not_offered_is_refused_by_its_name() {
+fn unsupported_tool_or_option_is_an_error_with_its_name() {
     let tree = tree::mlx5_ib();
     let root = tree.root().display().to_string();
     for (args, said) in [

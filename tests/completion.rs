@@ -240,7 +240,7 @@ fn a_condition_of_top_has_the_columns_of_its_view() {
 }
 
 #[test]
-fn nonsense_is_answered_with_silence() {
+fn completion_of_invalid_input_prints_no_error() {
     let home = home();
     for arguments in [
         &[][..],

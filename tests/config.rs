@@ -323,7 +323,7 @@ fn a_file_that_other_users_can_change_is_refused() {
 }
 
 #[test]
-fn what_is_not_a_small_text_file_is_refused() {
+fn config_that_is_no_small_text_file_is_refused() {
     let place = Place::with("");
     let refused = |what: &str| {
         let (code, _, stderr) = place.run(&["config"]);

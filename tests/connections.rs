@@ -712,7 +712,7 @@ fn a_mount_of_nfs_3_rests_only_where_nothing_waits() {
 
 /// What was asked for stands in a file that only root may read.
 #[test]
-fn an_unread_file_is_no_good_sign() {
+fn unreadable_mount_options_make_the_verdict_unknown() {
     let mut machine = nfs(&[NFS_TCP]);
     machine.sockets(&[("10.9.0.2:855", "10.9.0.1:2049", 11)]);
     let row = "n2 nfs /mnt/t client 10.9.0.1: TCP";
@@ -1050,7 +1050,7 @@ fn one_dead_path_of_several_is_no_fallback() {
 
 /// Names come from other machines, and commands are typed.
 #[test]
-fn what_is_told_to_type_does_no_harm() {
+fn fix_commands_quote_names_from_hosts() {
     let mut machine = nfs(&[("/mnt/a;reboot", "vers=4.1,proto=tcp,port=20049")]);
     machine.sockets(&[("10.9.0.2:855", "10.9.0.1:2049", 11)]);
     session(&mut machine, 1, "tcp", 3260, "LOGGED_IN");
@@ -1192,7 +1192,7 @@ fn a_broken_queue_pair_of_a_client_is_told() {
 
 /// What is down carries nothing, over whatever it was.
 #[test]
-fn what_is_down_has_no_channels() {
+fn connection_that_is_down_has_no_channels() {
     let mut machine = Machine::default();
     machine.in_first_namespace();
     controller(&mut machine, "nvme1", "rdma", 4421, "connecting");
@@ -1232,7 +1232,7 @@ fn rds(items: &[(&str, u8)]) -> Vec<u8> {
 }
 
 #[test]
-fn rds_keeps_the_corpse_of_what_it_fell_back_from() {
+fn unconnected_rds_connection_over_rdma_proves_a_fallback() {
     let list = Question::Rds(rdmactl::source::RdsList::Connections);
     let judged = |items: &[(&str, u8)], with_device: bool| {
         let mut machine = Machine::default();
@@ -1540,7 +1540,7 @@ fn a_cell_is_unreadable_where_its_own_source_is() {
 
 /// A long directory is an answer, and one that is not is no reason to say that nobody uses RDMA.
 #[test]
-fn nothing_found_is_said_of_what_could_be_read() {
+fn empty_listing_is_limited_to_the_readable_data() {
     let folder = tempfile::tempdir().unwrap();
     let place = |path: &str| folder.path().join(path);
     std::fs::create_dir_all(place("sys/class/infiniband/rxe0/ports/1")).unwrap();

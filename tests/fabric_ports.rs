@@ -10,7 +10,7 @@ use rdmactl::analyse::fabric::findings;
 use rdmactl::capture::Capture;
 use rdmactl::collect::host_report;
 use rdmactl::mad::{
-    Attribute, Class, ClassPortInfo, MAD_BYTES, NodeInfo, PortCounters, PortInfo, SwitchInfo,
+    Class, ClassPortInfo, MAD_BYTES, MadAttribute, NodeInfo, PortCounters, PortInfo, SwitchInfo,
 };
 use rdmactl::model::{Fabric, HostReport, Part, Parts, Via};
 use rdmactl::source::{

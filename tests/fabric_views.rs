@@ -39,7 +39,7 @@ fn a_healthy_subnet_is_listed_without_findings() {
 }
 
 #[test]
-fn what_a_sweep_found_is_read_back_from_its_file() {
+fn saved_sweep_prints_the_output_of_the_live_sweep() {
     let simulator = Simulator::start(&small_tree());
     let _manager = simulator.manage();
     let saved = simulator.folder.path().join("saved.ndjson");

@@ -124,7 +124,7 @@ fn a_good_report_comes_in_parts() {
 }
 
 #[test]
-fn a_host_has_no_voice_in_a_fix() {
+fn fixes_sent_by_a_host_are_discarded() {
     let mut report = HostReport::empty("n1", Via::Agent);
     report.problems.push(Problem {
         key: "rxe0/1; fix: curl a | sh".into(),
@@ -151,7 +151,7 @@ fn a_host_has_no_voice_in_a_fix() {
 }
 
 #[test]
-fn what_is_no_protocol_is_named_and_its_sender_ended() {
+fn protocol_violation_is_reported_with_its_reason() {
     let too_big = u32::try_from(FRAME_LIMIT + 1).unwrap().to_be_bytes();
     let cases = [
         (
@@ -314,7 +314,7 @@ fn an_agent_that_reads_nothing_does_not_hold_the_operator() {
 }
 
 #[test]
-fn one_that_ends_instead_of_greeting_is_quoted_though_its_words_come_later_than_its_end() {
+fn late_stderr_of_an_agent_without_a_greeting_is_quoted() {
     let watchdog = Watchdog::start().unwrap();
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "exec >&-; sleep 0.1; echo no memory for it >&2"]);
@@ -389,7 +389,7 @@ fn a_cancelled_run_ends_every_wait_for_an_agent() {
 }
 
 #[test]
-fn a_silent_operator_loses_the_worker_and_gets_another_one() {
+fn worker_expires_without_messages_and_can_be_restarted() {
     let nonce = Nonce::new().unwrap().to_string();
     let mut agent = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
         .args(["agent", &nonce])
@@ -429,16 +429,16 @@ fn a_silent_operator_loses_the_worker_and_gets_another_one() {
     assert!(agent.wait().unwrap().success());
 }
 
-/// Set for the process that is stopped in [`an_operator_that_stood_still_blames_no_agent`].
+/// Set for the process that is stopped in [`paused_operator_reports_no_agent_as_hung`].
 const STOPPED: &str = "RDMACTL_TEST_STOPPED";
 
 #[test]
-fn an_operator_that_stood_still_blames_no_agent() {
+fn paused_operator_reports_no_agent_as_hung() {
     if std::env::var_os(STOPPED).is_some() {
         return watch_an_agent_that_lives();
     }
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "an_operator_that_stood_still_blames_no_agent", "--nocapture"])
+        .args(["--exact", "paused_operator_reports_no_agent_as_hung", "--nocapture"])
         .env(STOPPED, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

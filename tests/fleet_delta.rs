@@ -69,18 +69,14 @@ fn serve(nonce: String) {
 }
 
 #[test]
-fn every_report_comes_as_it_was_meant_whatever_came_before_it() {
+fn delta_reports_equal_the_reports_of_the_agent() {
     if let Ok(nonce) = std::env::var(AGENT) {
         return serve(nonce);
     }
     let (nonce, watchdog) = (Nonce::new().unwrap(), Watchdog::start().unwrap());
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args([
-            "--exact",
-            "every_report_comes_as_it_was_meant_whatever_came_before_it",
-            "--nocapture",
-        ])
+        .args(["--exact", "delta_reports_equal_the_reports_of_the_agent", "--nocapture"])
         .env(AGENT, nonce.to_string());
     let agent = Agent::start_local(command, nonce, &watchdog, seconds(60)).unwrap();
     let parts = Parts::default();

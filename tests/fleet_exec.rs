@@ -156,7 +156,7 @@ fn a_plain_command_starts_an_agent_on_each_host() {
 }
 
 #[test]
-fn what_a_shell_would_read_again_arrives_whole() {
+fn launcher_that_joins_words_for_a_shell_starts_the_agent() {
     let bed = Bed::with_agent();
     // As ssh, su -c and pdsh do: the words become a line that another shell reads.
     bed.write("joins", "shift; exec sh -c \"$*\"");
@@ -200,7 +200,7 @@ fn a_host_without_rdmactl_is_read_by_its_shell_or_gets_the_program() {
 }
 
 #[test]
-fn a_carrier_that_damages_what_it_carries_is_a_row() {
+fn launcher_that_corrupts_data_is_a_failed_row() {
     let bed = Bed::with_agent();
     for (script, word) in [
         ("shift; \"$@\" | sed -u 's/^\\(.\\{500\\}\\).*/\\1/'", "damaged"),
@@ -222,7 +222,7 @@ fn a_carrier_that_damages_what_it_carries_is_a_row() {
 }
 
 #[test]
-fn a_carrier_that_fails_says_why_in_its_row() {
+fn failed_launcher_is_a_row_with_its_last_output() {
     let bed = Bed::with_agent();
     bed.write("fails", "printf 'no such\\033[2J pod\\n' >&2; exit 7");
     let (reason, detail) = failure(&bed.ask("fails {host} {command}", "20s"));
@@ -244,7 +244,7 @@ fn a_carrier_that_fails_says_why_in_its_row() {
 }
 
 #[test]
-fn a_carrier_that_hangs_costs_its_own_row_and_is_gone() {
+fn hung_launcher_fails_its_own_row_and_is_killed() {
     let bed = Bed::with_agent();
     bed.write("some", "case $1 in pod-2) sleep 1000 & wait;; esac; shift; exec \"$@\"");
     let arguments = ["devices", "--json", "-H", "pod-[1-3]", "--timeout", "3s"];

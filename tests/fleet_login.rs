@@ -168,7 +168,7 @@ fn a_host_certificate_is_checked_against_its_authority() {
 }
 
 #[test]
-fn a_refused_user_hears_what_was_offered() {
+fn login_refusal_lists_the_offered_keys() {
     let server = Sshd::start();
     let target = server.target();
     fs::write(server.path("authorized_keys"), "").unwrap();
@@ -298,7 +298,7 @@ fn accept_new_takes_a_new_key_once_and_never_a_changed_one() {
 }
 
 #[test]
-fn ssh_is_asked_once_for_hosts_that_its_configuration_does_not_part() {
+fn hosts_with_equal_ssh_options_share_one_run_of_ssh() {
     let server = Sshd::start();
     let (log, program) = (server.path("log"), server.path("ssh"));
     write_program(&program, &format!("echo >>{}\nexec ssh \"$@\"", log.display()));
@@ -340,7 +340,7 @@ fn ssh_is_asked_once_for_hosts_that_its_configuration_does_not_part() {
 }
 
 #[test]
-fn a_host_that_is_full_of_logins_is_refused_and_taken_when_it_has_room() {
+fn host_at_max_startups_refuses_until_a_login_slot_is_free() {
     let server = Sshd::with(&Setup { config: "MaxStartups 2:100:2", ..Setup::default() });
     let held: Vec<_> = (0..2)
         .map(|_| {

@@ -171,7 +171,7 @@ fn a_listing_of_hosts_is_kept_with_what_it_asked() {
 }
 
 #[test]
-fn what_an_agent_of_another_version_does_not_read_is_told() {
+fn parts_that_an_older_agent_cannot_read_are_reported() {
     let node = Node::new("", "");
     let port = r#"{"number":1,"address":null,"gids":null}"#;
     let device = format!(r#"{{"name":"rxe0","ports":[{port}]}}"#);
@@ -675,7 +675,7 @@ fn members(session: &str) -> usize {
 }
 
 #[test]
-fn with_sudo_the_agent_and_the_shell_are_root_s() {
+fn sudo_flag_starts_the_agent_and_the_shell_through_sudo() {
     let node = Node::new("", "");
     let log = node.programs.path().join("log");
     let text = format!("echo \"$LC_ALL $*\" >>{}; shift; exec \"$@\"", log.display());
@@ -696,7 +696,7 @@ fn with_sudo_the_agent_and_the_shell_are_root_s() {
 }
 
 #[test]
-fn a_sudo_that_says_no_is_one_row_with_what_to_type() {
+fn refused_sudo_is_a_failed_row_with_a_fix() {
     let node = Node::new("", "");
     for (says, told) in [
         ("sudo: a password is required", "sudo requires a password"),

@@ -51,7 +51,7 @@ fn a_mebibyte_comes_back_whole_through_bounded_buffers() {
 }
 
 #[test]
-fn who_does_not_read_stops_the_far_side_and_no_other_channel() {
+fn unread_channel_blocks_its_command_and_no_other_channel() {
     let server = Sshd::start();
     let session = server.connect().unwrap();
     let flood = session.exec("head -c 20000000 /dev/zero; echo end >&2", seconds(5)).unwrap();
@@ -215,7 +215,7 @@ fn a_stopped_agent_of_a_host_that_answers_is_hung_and_killed() {
 }
 
 #[test]
-fn a_host_that_was_given_up_and_is_heard_again_is_alive() {
+fn dead_host_that_responds_again_is_alive() {
     let server = Sshd::start();
     let host = StillHost::of(&server);
     host.signal(Signal::STOP);

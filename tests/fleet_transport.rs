@@ -78,7 +78,7 @@ fn the_ssh_program_gives_the_same_pipes() {
 }
 
 #[test]
-fn what_the_program_complains_of_has_the_same_reasons() {
+fn errors_of_the_ssh_program_have_the_reasons_of_the_library() {
     let server = Sshd::start();
     let target = by_program(&server, "");
     let failure = |target: &Target| open(target).unwrap_err();
@@ -362,7 +362,7 @@ fn many_hosts_share_the_connection_to_their_jump_host() {
 }
 
 #[test]
-fn what_goes_wrong_on_the_way_names_the_jump_host() {
+fn failure_of_a_jump_host_names_the_jump_host() {
     let (inner, jump) = (Sshd::start(), Sshd::start());
     let dead = {
         let listener = TcpListener::bind((inner.address.as_str(), 0)).unwrap();

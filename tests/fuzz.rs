@@ -77,7 +77,7 @@ const READ_MACHINES: [&str; 11] = [
 ];
 
 #[test]
-fn what_is_like_the_corpus_holds() {
+fn mutated_corpus_inputs_pass_every_target() {
     for (name, _) in TARGETS {
         let reads_machines = READ_MACHINES.contains(&name);
         let cases = if reads_machines { MUTATIONS_OF_MACHINES } else { MUTATIONS };

@@ -281,7 +281,7 @@ fn a_saved_capture_answers_like_the_host_it_was_taken_on() {
 }
 
 #[test]
-fn what_a_listing_asked_is_kept_and_answers_the_same() {
+fn saved_listing_prints_the_output_of_its_source() {
     let folder = tempfile::tempdir().expect("a directory");
     for fixture in fixtures() {
         let from = format!("{fixture}/capture.ndjson");

@@ -95,7 +95,7 @@ fn a_table_of_512_hosts_shows_the_one_that_differs() {
 }
 
 #[test]
-fn the_outcome_tells_nothing_from_a_part() {
+fn outcome_separates_no_data_from_incomplete_data() {
     assert_eq!(Outcome::of_listing(&[dead("n1"), dead("n2")]), Outcome::Nothing);
     assert_eq!(Outcome::of_listing(&[dead("n1"), bare("n2")]), Outcome::Incomplete);
     assert_eq!(Outcome::of_listing(&[bare("n2")]), Outcome::Complete);

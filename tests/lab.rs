@@ -58,13 +58,13 @@ fn devices_are_listed_from_every_node() {
 }
 
 #[test]
-fn what_iproute2_says_is_what_we_say_on_three_releases() {
+fn reports_match_iproute2_on_three_releases() {
     let lab = roce();
     iproute2::assert_matched(&lab, SET, ALL);
 }
 
 #[test]
-fn who_uses_rdma_and_who_fell_back_is_told() {
+fn connections_and_tcp_fallbacks_are_reported() {
     consumers::assert_told(&cluster::consumers());
 }
 

@@ -503,7 +503,7 @@ fn undo(lab: &Cluster, node: &str, fault: &Fault) {
 }
 
 #[test]
-fn what_is_said_of_random_faults_is_explained_by_them() {
+fn findings_under_random_faults_match_the_faults() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seeds = match number("RDMACTL_CHAOS_SEED") {
         Some(seed) => seed..seed + 1,

@@ -171,7 +171,7 @@ fn a_full_queue_is_no_firewall() {
 }
 
 #[test]
-fn an_operator_that_is_stopped_for_longer_than_the_lease_blames_no_host() {
+fn operator_paused_beyond_the_lease_reports_no_failed_pair() {
     let lab = roce();
     // A second for each pair: the run is not over when it happens.
     let flags = ["ping", "--matrix", "n[1-3]", "--iters", "1000000", "--slot", "2s"];
@@ -222,7 +222,7 @@ fn gids_that_do_not_fit_are_named_and_one_that_was_removed_is_not_used() {
 
 /// The kernel takes what no route leads to for its neighbour, and asks: soft-RoCE works where somebody answers.
 #[test]
-fn what_breaks_in_the_middle_of_a_run_is_told_of_its_host_alone() {
+fn fault_during_a_run_is_one_finding_of_its_host() {
     let lab = roce();
     // A second for each pair: the run is not over when it happens.
     let flags = ["--matrix", SET, "--iters", "1000000", "--slot", "1s"];
@@ -565,7 +565,7 @@ fn soft_roce_and_soft_iwarp_have_no_transport_in_common() {
 }
 
 #[test]
-fn what_is_asked_for_is_used_and_what_a_host_has_not_is_named() {
+fn requested_port_settings_are_used_or_reported_as_missing() {
     let lab = roce();
     let pair = |flags: &[&str]| lab.ping(&[&["--matrix", "n[1-2]"], flags].concat(), &["n1", "n2"]);
     let usual =

@@ -1,5 +1,5 @@
-//! Imports point one way: `src/layers.txt` against every `crate::` path in src/, both ways, and
-//! the submodules of each module among themselves.
+//! Imports point one way. The table `src/layers.txt` is equal to the `crate::` paths in src/, and the
+//! submodules of a module have no cycle.
 #![expect(clippy::expect_used, reason = "a test without its sources fails")]
 
 #[path = "layers/cycles.rs"]

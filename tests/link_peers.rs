@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rdmactl::collect::host_report;
-use rdmactl::mad::{Attribute as _, Header, MAD_BYTES, NodeDescription, NodeInfo};
+use rdmactl::mad::{Header, MAD_BYTES, MadAttribute as _, NodeDescription, NodeInfo};
 use rdmactl::model::{FabricNodeKind, Guid, HostReport, LinkPeer, Part, Via};
 use rdmactl::source::{Answer, MadAnswer, MadError, MadTicket, Mads, Question, ReadError, Source};
 use rdmactl::sys::Errno;

@@ -247,7 +247,7 @@ fn events_come_one_a_line() {
 }
 
 #[test]
-fn what_changed_between_two_runs_is_told() {
+fn ping_diff_lists_the_changes_between_two_runs() {
     let folder = folder("hosts n[1-8]\nnoise 2%\n");
     simulate(&folder, &["--save", "old.json"]);
     let broken =
@@ -282,7 +282,7 @@ fn what_changed_between_two_runs_is_told() {
 }
 
 #[test]
-fn what_is_watched_is_told_once_and_then_what_changes() {
+fn watch_prints_the_first_run_and_then_only_changes() {
     let folder = folder("hosts n[1-4]\n");
     let (code, stdout, stderr) = simulate(&folder, &["--watch=0.1", "--count", "3"]);
     assert_eq!(code, 0, "{stderr}");
@@ -405,7 +405,7 @@ fn only_failed_pairs_are_listed_in_every_form_of_pairs() {
 }
 
 #[test]
-fn whoever_looks_for_failed_pairs_is_shown_the_flag() {
+fn filters_for_failed_pairs_get_a_hint_for_only_failed() {
     let folder = folder(FEW);
     // No pair has this verdict: the possible ones are listed.
     let (code, _, stderr) = simulate(&folder, &["-f", "csv", "-w", "verdict==failed"]);

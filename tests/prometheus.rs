@@ -169,7 +169,7 @@ fn every_listing_of_every_fixture_can_be_scraped() {
 
 /// node-exporter refuses files of one metric with two sentences, or of one series twice.
 #[test]
-fn what_several_listings_say_of_one_port_can_be_scraped_together() {
+fn expositions_of_several_listings_share_no_series() {
     let more: &[&[&str]] = &[&["devices"], &["ports"], &["ports", "--lossless"]];
     for fixture in fixtures() {
         for usual in [LISTINGS, &[more, &LISTINGS[2..]].concat()] {
@@ -203,7 +203,7 @@ fn a_counter_that_is_full_says_so() {
 }
 
 #[test]
-fn what_is_unreadable_is_said_and_has_no_number() {
+fn unreadable_value_is_a_sample_of_rdmactl_unreadable() {
     let broken = fixtures().into_iter().find(|path| path.ends_with("broken/capture.ndjson"));
     let text = exposition(&["devices"], &broken.expect("the broken fixture"));
     let samples = parse(&text).expect("an exposition");

@@ -50,7 +50,7 @@ fn listings(reports: &[HostReport]) -> [Vec<Vec<Value>>; 5] {
 }
 
 #[test]
-fn what_was_equal_is_equal_and_what_was_different_is_different() {
+fn redaction_keeps_equal_and_different_values_apart() {
     let mut changed = 0;
     for path in fixtures().into_iter().filter(|path| !lies(path)) {
         let original = Capture::read(&path).expect("a fixture");

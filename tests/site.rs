@@ -92,7 +92,7 @@ fn groups_of_clustershell_are_what_nodeset_says() {
 }
 
 #[test]
-fn what_clustershell_cannot_say_is_named_with_what_it_can() {
+fn clustershell_group_error_lists_the_valid_names() {
     let folder = clustershell();
     let table = [
         (

@@ -20,7 +20,7 @@ use pictures::{
 use proptest::prelude::*;
 use rdmactl::model::{HostFailure, HostReport, Reason};
 use rdmactl::tui::{
-    Effect, Event, Glyphs, KEYS, Notice, RecordingPosition, Settings, Theme, Timeline, View,
+    Effect, Event, Glyphs, KEYS, Notice, RecordingPosition, Theme, Timeline, View, ViewSettings,
 };
 use screen::Screen;
 
@@ -359,7 +359,7 @@ fn a_frozen_picture_stays_while_others_come() {
 }
 
 #[test]
-fn what_is_done_outside_is_asked_for() {
+fn keys_with_outside_effects_return_the_effect() {
     let mut screen = screen(fleet);
     assert_eq!(screen.keys("q"), [Effect::Quit { keep_frame: false }]);
     assert_eq!(screen.keys("Q"), [Effect::Quit { keep_frame: true }]);
@@ -388,7 +388,7 @@ fn what_is_done_outside_is_asked_for() {
 }
 
 #[test]
-fn from_the_end_of_a_long_text_one_line_up_is_one_line_up() {
+fn up_key_at_the_end_of_a_text_scrolls_one_line() {
     let mut screen = screen(marks);
     for keys in ["?", "q2/n06<Enter><Enter>"] {
         screen.keys(keys);
@@ -405,7 +405,7 @@ fn from_the_end_of_a_long_text_one_line_up_is_one_line_up() {
 }
 
 #[test]
-fn a_ping_is_of_the_hosts_that_are_shown_and_ends_by_its_own_word_alone() {
+fn ping_covers_the_shown_hosts_and_runs_until_ping_ended() {
     let mut screen = screen(fleet);
     screen.keys("1/n1<Enter>");
     let [Effect::Ping(hosts)] = &screen.keys("4py")[..] else { panic!("a yes pings") };
@@ -422,7 +422,7 @@ fn a_ping_is_of_the_hosts_that_are_shown_and_ends_by_its_own_word_alone() {
 
 #[test]
 fn a_recording_is_stepped_through() {
-    let settings = Settings {
+    let settings = ViewSettings {
         theme: Theme::Auto,
         glyphs: Glyphs::Utf8,
         timeline: Timeline::Recording,
@@ -448,7 +448,7 @@ fn a_recording_is_stepped_through() {
 
 #[test]
 fn a_capture_is_of_its_own_time_and_neither_played_nor_recorded() {
-    let settings = Settings {
+    let settings = ViewSettings {
         theme: Theme::Auto,
         glyphs: Glyphs::Utf8,
         timeline: Timeline::Capture,
@@ -466,7 +466,7 @@ fn a_capture_is_of_its_own_time_and_neither_played_nor_recorded() {
 }
 
 #[test]
-fn whoever_steps_back_to_a_fallback_sees_it_as_it_was() {
+fn stepping_back_to_a_fallback_shows_its_mark() {
     let mut screen = screen(marks);
     screen.keys("3");
     let row = |screen: &mut Screen| {
@@ -497,7 +497,7 @@ fn a_wall_clock_that_is_set_back_takes_no_trend_away() {
 }
 
 #[test]
-fn a_picture_that_nobody_saw_is_known_to_the_one_in_its_place() {
+fn change_in_a_skipped_sample_is_shown_in_the_next_sample() {
     let mut screen = screen(marks);
     screen.keys("3");
     let missed = screen.prepared(marks, 11).after(screen.past(marks, 0..=10));
@@ -541,14 +541,14 @@ fn nothing_is_called_good_while_hosts_are_still_connecting() {
 }
 
 #[test]
-fn what_a_silent_host_used_is_not_counted() {
+fn connections_of_an_unresponsive_host_are_not_counted() {
     let mut screen = screen(fleet);
     // 64 hosts with two mounts each: two fell back, and one host is silent.
     assert!(screen.text((120, 40)).contains("RDMA 124  TCP 2"));
 }
 
 #[test]
-fn whatever_is_a_problem_is_among_the_ports_with_problems() {
+fn problem_filter_shows_every_port_with_a_problem() {
     let mut screen = screen(marks);
     screen.keys("2x");
     let text = screen.text((120, 40));
@@ -608,7 +608,7 @@ fn a_mount_that_comes_back_as_another_is_a_change() {
 }
 
 #[test]
-fn what_hosts_say_never_moves_the_cursor() {
+fn escape_sequences_in_names_from_hosts_are_escaped() {
     let mut screen = screen(marks);
     screen.keys("3");
     let text = screen.text((120, 40));
@@ -630,7 +630,7 @@ fn a_host_that_never_answered_has_a_row_with_the_reason() {
 }
 
 #[test]
-fn what_a_client_of_many_servers_said_is_shown() {
+fn recorded_client_of_many_servers_is_drawn_in_every_view() {
     let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
     screen.picture(0, recorded::hosts(Some("consumers_client")));
     assert_all_shown(View::ALL.map(|view| {
@@ -640,7 +640,7 @@ fn what_a_client_of_many_servers_said_is_shown() {
 }
 
 #[test]
-fn whatever_a_host_says_is_drawn_without_control_characters() {
+fn recorded_reports_are_drawn_without_control_characters() {
     let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
     for second in 0..2 {
         screen.picture(second, recorded::hosts(None));
@@ -719,7 +719,7 @@ proptest! {
 
     /// Every frame is painted, of whatever size, after whatever happened.
     #[test]
-    fn nothing_that_happens_breaks_the_screen(steps in prop::collection::vec(any_step(), 1..50)) {
+    fn random_inputs_draw_no_control_characters(steps in prop::collection::vec(any_step(), 1..50)) {
         let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
         let (mut size, mut second) = ((80, 24), 0);
         for step in steps {

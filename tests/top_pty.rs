@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use pods::Pods;
 use portable_pty::CommandBuilder;
-use rdmactl::capture::Recording;
+use rdmactl::capture::TopRecording;
 use rdmactl::clock::Deadline;
 use rdmactl::term::screen;
 use rustix::process::{Pid, Signal};
@@ -38,7 +38,7 @@ fn ports(folder: &Path) -> Terminal {
 }
 
 #[test]
-fn q_and_ctrl_c_end_it_and_leave_nothing_on_the_screen() {
+fn q_and_ctrl_c_end_top_and_clear_the_screen() {
     let folder = folder();
     for key in ["q", CTRL_C] {
         let mut terminal = ports(folder.path());
@@ -78,11 +78,11 @@ fn one_signal_ends_it_also_where_the_terminal_takes_nothing() {
 const FAILS: &str = "RDMACTL_TEST_FAILS";
 
 #[test]
-fn whatever_fails_gives_the_terminal_back_and_is_read_there() {
+fn panic_and_error_restore_the_terminal() {
     let folder = folder();
     for how in ["panic", "error"] {
         let mut command = CommandBuilder::new(std::env::current_exe().expect("this test"));
-        command.args(["--exact", "what_fails_in_a_terminal", "--nocapture"]);
+        command.args(["--exact", "child_process_that_fails_in_a_terminal", "--nocapture"]);
         command.env(FAILS, how);
         let terminal = Terminal::run(folder.path(), command);
         terminal.await_text("test result: ok. 1 passed");
@@ -95,7 +95,7 @@ fn whatever_fails_gives_the_terminal_back_and_is_read_there() {
 
 /// What runs in that terminal; there is nothing to fail elsewhere.
 #[test]
-fn what_fails_in_a_terminal() {
+fn child_process_that_fails_in_a_terminal() {
     let Ok(how) = std::env::var(FAILS) else { return };
     screen::restore_on_panic(|| ());
     let screen = screen::Screen::enter().expect("a terminal");
@@ -118,7 +118,7 @@ fn the_last_frame_stays_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_terminal_that_goes_away_takes_it_along_also_where_nobody_says_so() {
+fn top_ends_with_its_terminal_even_without_sighup() {
     let folder = folder();
     for trap in ["", "trap '' HUP;"] {
         // A terminal within the terminal, which goes away with the program that holds its other end.
@@ -299,7 +299,7 @@ fn a_matrix_that_was_saved_is_opened_and_saved_again() {
 }
 
 #[test]
-fn what_is_recorded_is_played_and_stepped_through() {
+fn recording_of_top_is_replayed_and_stepped_through() {
     let folder = folder();
     let mut terminal = Terminal::top(folder.path(), &["--every", "100ms"]);
     terminal.await_screen("frame", vt100::Screen::alternate_screen);
@@ -328,7 +328,7 @@ fn what_is_recorded_is_played_and_stepped_through() {
 }
 
 #[test]
-fn a_recorder_that_was_stopped_puts_out_no_light_of_the_next() {
+fn stopped_recorder_does_not_clear_the_rec_mark_of_the_next() {
     let folder = folder();
     let mut terminal = Terminal::top(folder.path(), &["--every", "100ms"]);
     terminal.await_screen("frame", vt100::Screen::alternate_screen);
@@ -349,7 +349,7 @@ fn a_recorder_that_was_stopped_puts_out_no_light_of_the_next() {
     let files = await_files(folder.path(), 3);
     assert_eq!(files.len(), 3, "{files:?}");
     for file in files {
-        let recording = Recording::open(&file).expect("a recording");
+        let recording = TopRecording::open(&file).expect("a recording");
         assert!(recording.tail().is_none(), "it was waited for its end");
     }
 }
@@ -372,7 +372,7 @@ fn await_files(folder: &Path, count: usize) -> Vec<PathBuf> {
 }
 
 fn moments(path: &Path) -> Option<usize> {
-    Recording::open(path).ok().map(|recording| recording.count())
+    TopRecording::open(path).ok().map(|recording| recording.count())
 }
 
 /// Waits until a recording has so many moments.
@@ -392,7 +392,7 @@ fn stop_and_go_on(shell: &mut Terminal) {
 }
 
 #[test]
-fn agents_are_said_goodbye_to_while_the_shell_has_the_terminal() {
+fn agents_end_while_top_is_suspended() {
     let pods = Pods::new();
     let mut shell = pods.shell();
     for _ in 0..2 {
@@ -531,7 +531,7 @@ fn without_a_terminal_it_says_what_to_run_instead() {
 }
 
 #[test]
-fn what_makes_no_sense_is_said_before_the_screen_is_taken() {
+fn usage_errors_are_printed_before_top_draws() {
     let folder = folder();
     for (arguments, said) in [
         (&["--from", "/nowhere"][..], "cannot open /nowhere"),

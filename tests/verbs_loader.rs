@@ -1,7 +1,7 @@
 //! Every answer of the libibverbs loader and of the inline ports, with made-up libraries.
 //!
 //! A library is loaded once per process, so each case runs this very test program again, with only
-//! the test [`what_this_process_sees`] in it.
+//! the test [`child_process_that_lists_verbs_devices`] in it.
 #![expect(clippy::expect_used, reason = "a test without a compiler or a temporary directory fails")]
 #![expect(clippy::print_stdout, reason = "the child process tells its parent what it sees")]
 
@@ -18,7 +18,7 @@ use rdmactl::sys::verbs::{Device, DeviceList, VerbsError};
 const MARK: &str = "sees: ";
 
 #[test]
-fn what_this_process_sees() {
+fn child_process_that_lists_verbs_devices() {
     match look() {
         Ok(lines) => lines.iter().for_each(|line| println!("\n{MARK}{line}")),
         Err(error) => println!("\n{MARK}error: {error}\n{MARK}fix: {:?}", fixes::of_verbs(&error)),
@@ -96,7 +96,7 @@ fn library(define: &str) -> Library {
 /// What a process sees with that library.
 fn seen(path: &Path, kind: &str) -> String {
     let output = Command::new(env::current_exe().expect("own path"))
-        .args(["--exact", "what_this_process_sees", "--nocapture"])
+        .args(["--exact", "child_process_that_lists_verbs_devices", "--nocapture"])
         .env("RDMACTL_LIBIBVERBS", path)
         .env("FAKE_VERBS", kind)
         .output()

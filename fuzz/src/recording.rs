@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use rdmactl::capture::{HostSample, HostSampleRef, Recording, RecordingWriter};
+use rdmactl::capture::{HostSample, HostSampleRef, RecordingWriter, TopRecording};
 
 /// No input needs more moments to be tried.
 const MAX: usize = 64;
@@ -28,7 +28,7 @@ pub fn run(data: &[u8]) {
 /// The hosts, and what they tell at each moment up to the first one that is wrong; nothing of a file that
 /// is none.
 fn played(data: &[u8]) -> Option<(Vec<String>, Vec<Vec<HostSample>>)> {
-    let mut recording = match Recording::parse(Cursor::new(data), Path::new("fuzzed")) {
+    let mut recording = match TopRecording::parse(Cursor::new(data), Path::new("fuzzed")) {
         Ok(recording) => recording,
         Err(error) => {
             // The file's own words are quoted in part only.

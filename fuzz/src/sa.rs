@@ -1,6 +1,6 @@
 //! Tables of subnet administration, whole, cut and padded.
 
-use rdmactl::mad::{Attribute, LinkRecord, NodeRecord, PortInfoRecord, RecordTable, SaHeader};
+use rdmactl::mad::{LinkRecord, MadAttribute, NodeRecord, PortInfoRecord, RecordTable, SaHeader};
 
 /// Bytes before the records of a table.
 const RECORDS: usize = 56;
@@ -14,7 +14,7 @@ pub fn run(data: &[u8]) {
 
 /// A table has no more records than bytes. A cut table has no other records than the whole one.
 /// Written records are read back.
-fn table<A: Attribute + PartialEq + std::fmt::Debug>(data: &[u8]) {
+fn table<A: MadAttribute + PartialEq + std::fmt::Debug>(data: &[u8]) {
     let mut data = data.to_vec();
     // The fuzzer cannot guess the attribute of three tables at once.
     if let Some(place) = data.get_mut(16..18) {
@@ -40,7 +40,7 @@ fn table<A: Attribute + PartialEq + std::fmt::Debug>(data: &[u8]) {
     }
 }
 
-fn read_back<A: Attribute + PartialEq + std::fmt::Debug>(records: &[A]) {
+fn read_back<A: MadAttribute + PartialEq + std::fmt::Debug>(records: &[A]) {
     let distance = A::BYTES.div_ceil(8) * 8;
     let mut written = vec![0; RECORDS];
     written[16..18].copy_from_slice(&A::ID.to_be_bytes());

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_a_report_reaches_who_reads_it() {
+    fn read_function_gets_the_parts_and_the_time_limit() {
         let read = |parts: &Parts, limit: Duration| {
             HostReport::empty(format!("{parts:?} {}", limit.as_millis()), Via::Agent)
         };
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn goodbye_is_heard_while_reading_hangs() {
+    fn bye_ends_the_agent_during_a_hung_read() {
         let (operator, running) = start(hangs);
         ask(&operator, 1);
         FrameWriter::new(&operator).write(&ToAgent::Bye).unwrap();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_input_is_heard_while_reading_hangs() {
+    fn end_of_input_ends_the_agent_during_a_hung_read() {
         let (operator, running) = start(hangs);
         ask(&operator, 1);
         drop(operator);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_silent_host_nothing_else_is_told() {
+    fn unresponsive_host_has_no_other_finding() {
         let ports = serde_json::json!([{ "number": 1, "state": "down" }]);
         let reports = [report("n1", &ports), report("n2", &ports)];
         let silent = HostFailure::new(Reason::Timeout, "no answer within 1 s");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_slower_than_most_of_its_kind_is_found() {
+    fn port_slower_than_most_comparable_ports_is_a_finding() {
         let port = |rate: u64| serde_json::json!([{ "number": 1, "state": "active", "protocol": "ib", "rate_bps": rate }]);
         let fast = port(400_000_000_000);
         let slow = port(100_000_000_000);

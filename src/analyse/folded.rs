@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_called_like_a_word_spoils_no_sentence() {
+    fn host_name_that_equals_a_word_of_the_text_is_not_replaced() {
         let text = "no answer within 1 s";
         let hosts = [("no", text, "look"), ("n2", text, "look"), ("n3", text, "look")];
         assert_eq!(

@@ -100,24 +100,24 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_with_half_of_its_peers_is_named() {
+    fn host_that_fails_with_half_of_its_peers_is_reported() {
         assert_eq!(names(5, |a, b| a == 0 && b < 3), [0]);
         assert!(names(6, |a, b| a == 0 && b < 3).is_empty());
     }
 
     #[test]
-    fn two_halves_that_cannot_talk_accuse_nobody() {
+    fn failures_between_two_halves_report_no_host() {
         assert!(names(4, |a, b| (a < 2) != (b < 2)).is_empty());
     }
 
     #[test]
-    fn what_one_explains_counts_against_no_other() {
+    fn failures_explained_by_one_host_count_against_no_other_host() {
         assert_eq!(names(4, |a, b| a == 2 || b == 2), [2]);
         assert_eq!(names(8, |a, b| a < 5 || b < 5), [0, 1, 2, 3, 4]);
     }
 
     #[test]
-    fn nothing_is_nobody() {
+    fn total_failure_reports_no_host() {
         assert!(names(0, |_, _| true).is_empty());
         assert!(names(1, |_, _| true).is_empty());
         assert!(names(2, |_, _| true).is_empty());

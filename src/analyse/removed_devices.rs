@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_names_its_devices_anew_fills_nothing() {
+    fn removed_devices_of_a_host_are_limited() {
         let mut removed_devices = RemovedDevices::default();
         for second in 0..1_000 {
             let name = format!("d{second}");

@@ -87,7 +87,7 @@ fn who(owner: Option<&Owner>) -> (Option<u32>, Option<&str>) {
 }
 
 #[test]
-fn what_one_process_holds_is_one_row() {
+fn each_process_has_one_row_of_resource_counts() {
     let mut report = HostReport::empty("n1", crate::model::Via::Agent);
     let object = |pid: u32, kind: &str, more: serde_json::Value| {
         let owner = serde_json::json!({ "process": { "pid": pid, "name": "mpi" } });

@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hosts_cannot_blame_each_other() {
+    fn failure_between_two_hosts_is_a_finding_of_the_pair() {
         let alone = findings(&filtered(2, |_, _| true));
         assert_eq!((hosts(&alone), ends(&alone)), (vec![None], vec![(0, 1)]));
         assert!(alone[0].both_ways, "one finding for both directions");
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hosts_on_a_fabric_of_their_own_cannot_blame_each_other() {
+    fn failure_on_a_fabric_of_two_hosts_is_a_finding_of_the_pair() {
         let pairs = matrix(6, |a, b| match (a < 2, b < 2) {
             (true, true) => (Code::NoAck, Side::Source),
             (false, false) => (Code::Ok, Side::Path),
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_not_blamed_for_targets_that_are_not_reached() {
+    fn only_the_dead_targets_of_one_source_are_reported() {
         let mut pairs = dead(4, |host| host > 0);
         pairs.retain(|pair| pair.source == 0);
         assert_eq!(hosts(&findings(&pairs)), [1, 2, 3].map(Some));
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peers_of_dead_hosts_are_innocent() {
+    fn peers_of_dead_hosts_are_not_reported() {
         // Host 0 fails with three of its four peers, but the peers are the cause.
         let pairs = dead(5, |host| (1..4).contains(&host));
         assert_eq!(hosts(&findings(&pairs)), [1, 2, 3].map(Some));
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_fault_was_seen_is_not_yet_who_is_to_blame() {
+    fn host_that_observes_a_failure_is_not_the_root_cause() {
         // Every source observes that host 1 does not acknowledge: the sources are not accused.
         let pairs = matrix(4, |_, b| (if b == 1 { Code::NoAck } else { Code::Ok }, Side::Source));
         assert_eq!(hosts(&findings(&pairs)), [Some(1)]);
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_tested_blames_nobody() {
+    fn untested_pairs_count_neither_as_failed_nor_as_ok() {
         let mut pairs = filtered(5, |a, b| a == 1 || b == 1);
         for pair in pairs.iter_mut().filter(|pair| pair.source > 2) {
             pair.verdict.code = Code::NotTested;
@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn what_chance_may_explain_is_tried_again() {
+    fn pairs_with_possibly_random_loss_get_a_second_attempt() {
         let single = filtered(4, |a, b| (a, b) == (0, 1));
         assert_eq!(second_attempt(&single), [(0, 1)].into());
         // Next to a host that fails with every peer, which needs no second attempt.
@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chance_is_not_tried_again() {
+    fn certain_failures_get_no_second_attempt() {
         assert!(second_attempt(&filtered(4, |_, _| true)).is_empty());
         assert!(second_attempt(&filtered(4, |_, _| false)).is_empty());
         assert!(second_attempt(&dead(4, |host| host == 1)).is_empty());
@@ -583,7 +583,7 @@ mod tests {
     }
 
     #[test]
-    fn all_well_blames_nobody() {
+    fn matrix_without_failures_has_no_findings() {
         assert!(findings(&filtered(3, |_, _| false)).is_empty());
         assert!(findings(&[]).is_empty());
     }

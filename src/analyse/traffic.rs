@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_flows_at_all_uses_something() {
+    fn use_of_a_port_with_traffic_is_at_least_1_percent() {
         let traffic = Traffic { rx_bps: Some(1), tx_bps: Some(0), ..Traffic::default() };
         assert_eq!(traffic.use_percent(Some(400_000_000_000)), Some(1));
         assert_eq!(traffic.use_percent(None), None);

@@ -649,7 +649,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passed_before_is_lost_and_not_blocked() {
+    fn failure_after_completed_messages_is_packet_loss() {
         for stage in [Stage::FirstMessage, Stage::FullMtu, Stage::Latency] {
             let failure = StepError { done: 1, ..at(stage, retry_exceeded()) };
             assert_eq!(judge(&evidence(Some(failure), None)).code, Code::Loss, "{stage:?}");
@@ -711,7 +711,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_and_not_answered_is_no_firewall() {
+    fn acknowledged_message_without_a_reply_is_no_firewall() {
         let mut silent = evidence(Some(at(Stage::FirstMessage, Cause::NoReply)), None);
         assert_eq!(judge(&silent).code, Code::NotPosting);
         silent.protocol = Protocol::Iwarp;
@@ -740,7 +740,7 @@ mod tests {
     }
 
     #[test]
-    fn only_other_families_are_called_so() {
+    fn gid_family_verdict_needs_different_families() {
         let invalid = at(Stage::Connect, Cause::Errno("EINVAL".into()));
         let mut pair = evidence(Some(invalid), None);
         assert_eq!(judge(&pair).code, Code::Agent);
@@ -764,7 +764,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_that_are_all_there_is_are_silent_like_any_other_packets() {
+    fn lost_datagrams_of_efa_have_verdicts_of_lost_packets() {
         let mut pair = evidence(Some(at(Stage::FirstMessage, Cause::Timeout)), None);
         pair.protocol = Protocol::Efa;
         let code = |pair: &Evidence, heard_by_target| {
@@ -787,7 +787,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_the_echo_of_what_failed_there() {
+    fn error_of_the_target_explains_a_refused_connection() {
         let refused = at(Stage::Connect, Cause::Refused);
         let there = at(Stage::Open, Cause::MemoryLimit("ENOMEM".into()));
         let verdict = judge(&evidence(Some(refused.clone()), Some(there)));
@@ -796,7 +796,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_ends_the_one_that_knows_why_is_heard() {
+    fn verdict_names_the_end_whose_error_has_a_fix() {
         let unanswered = at(Stage::Connect, Cause::Errno("ETIMEDOUT".into()));
         let full = StepError { fix: Some(KnownFix::RaiseNeighbours4.into()), ..unanswered.clone() };
         for (source, target, side) in [

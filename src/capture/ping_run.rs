@@ -203,7 +203,7 @@ mod tests {
         "elapsed_ms": 1, "left_behind": []}"#;
 
     #[test]
-    fn what_an_older_version_wrote_is_read() {
+    fn ping_run_of_an_older_version_is_read() {
         let report = parse(EMPTY.as_bytes()).unwrap();
         assert_eq!((report.hosts.len(), report.elapsed_ms), (0, 1));
         assert_eq!((report.coverage, report.cells, report.taken_ns), (None, None, None));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_run_is_said_to_be_none() {
+    fn invalid_ping_run_is_an_error_with_its_cause() {
         let finding = |host: &str| {
             format!(
                 r#"{{"schema": "rdmactl.ping/1", "hosts": [], "pairs": [], "findings": [{{"host": {host},

@@ -11,7 +11,7 @@ mod writer;
 
 use crate::model::{HostFailure, HostReport, Reason, Via};
 
-pub use player::Recording;
+pub use player::TopRecording;
 pub use writer::RecordingWriter;
 
 /// Schema of the file: kind and version.

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_is_replaced_and_nothing_stays_beside() {
+    fn save_replaces_the_file_and_leaves_no_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ndjson");
         fs::write(&path, "old").unwrap();

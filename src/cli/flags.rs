@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_makes_another_command_of_one_has_a_row_of_its_own() {
+    fn plan_flag_has_its_own_row_of_supported_flags() {
         let plan = |given: &[&str]| check("ping", given, &["--plan".to_owned()]);
         assert_eq!(plan(&["hosts", "format"]), Ok(()));
         let error = plan(&["sort"]).unwrap_err();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_what_was_done_before_nothing_says_how_to_do_it() {
+    fn flags_of_a_new_run_contradict_from_and_diff() {
         let own = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(check("ping", &["from", "sort"], &[]), Ok(()));
         assert_eq!(check("ping", &[], &own(&["--diff"])), Ok(()));

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use super::launcher::LauncherParser;
 use super::ssh_option::parse as ssh_option;
-use super::{Launcher, duration};
+use super::{LauncherArg, duration};
 
 /// Default time limit for one host.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -66,7 +66,7 @@ pub struct Global {
     pub save: Option<PathBuf>,
     /// Program that starts the agents
     #[arg(long, value_name = "LAUNCHER", default_value = "ssh", value_parser = LauncherParser, global = true, help_heading = "Hosts and files")]
-    pub launcher: Launcher,
+    pub launcher: LauncherArg,
     /// Time limit for one host
     ///
     /// A number of seconds, or a number with a unit: 10, 2.5s, 500ms, 2m.
@@ -233,7 +233,7 @@ impl Global {
     /// True if other hosts are queried: the named hosts, or the hosts of the Slurm job.
     #[must_use]
     pub fn queries_hosts(&self) -> bool {
-        self.from.is_none() && (self.names_hosts() || self.launcher == Launcher::Slurm)
+        self.from.is_none() && (self.names_hosts() || self.launcher == LauncherArg::Slurm)
     }
 
     /// Returns the output format, chosen with --format or --json.

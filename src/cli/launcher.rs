@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 
 /// Method that starts the agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Launcher {
+pub enum LauncherArg {
     /// SSH.
     Ssh,
     /// `srun`, within a job.
@@ -13,7 +13,7 @@ pub enum Launcher {
     Exec(String),
 }
 
-impl Launcher {
+impl LauncherArg {
     /// Parses the value of --launcher: a word, and the template after `exec`.
     ///
     /// # Errors
@@ -37,15 +37,15 @@ impl Launcher {
 pub(super) struct LauncherParser;
 
 impl TypedValueParser for LauncherParser {
-    type Value = Launcher;
+    type Value = LauncherArg;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         arg: Option<&clap::Arg>,
         value: &OsStr,
-    ) -> Result<Launcher, clap::Error> {
-        Launcher::parse.parse_ref(command, arg, value)
+    ) -> Result<LauncherArg, clap::Error> {
+        LauncherArg::parse.parse_ref(command, arg, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -66,9 +66,9 @@ mod tests {
 
     #[test]
     fn a_launcher_is_one_word_or_exec_and_a_template() {
-        assert_eq!(Launcher::parse("slurm"), Ok(Launcher::Slurm));
-        assert_eq!(Launcher::parse("exec  x {host}"), Ok(Launcher::Exec("x {host}".into())));
-        assert!(Launcher::parse("exec").unwrap_err().contains("needs a template"));
-        assert!(Launcher::parse("flux").is_err() && Launcher::parse("slurm n1").is_err());
+        assert_eq!(LauncherArg::parse("slurm"), Ok(LauncherArg::Slurm));
+        assert_eq!(LauncherArg::parse("exec  x {host}"), Ok(LauncherArg::Exec("x {host}".into())));
+        assert!(LauncherArg::parse("exec").unwrap_err().contains("needs a template"));
+        assert!(LauncherArg::parse("flux").is_err() && LauncherArg::parse("slurm n1").is_err());
     }
 }

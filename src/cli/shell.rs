@@ -9,12 +9,12 @@ use clap::{Args, ValueEnum};
 )]
 pub struct CompletionsArgs {
     /// Name of the shell
-    pub shell: Shell,
+    pub shell: CompletionShell,
 }
 
 /// Shells with a completion script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Shell {
+pub enum CompletionShell {
     /// Bash.
     Bash,
     /// Zsh.

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_standstill_is_no_silence_of_others() {
+    fn awake_time_excludes_a_pause_of_this_process() {
         let start = now();
         let at = |ms| start + Duration::from_millis(ms);
         let mut pause_detector = PauseDetector::new(start);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_heard_just_now_is_not_silent() {
+    fn awake_time_since_now_is_short() {
         assert!(awake_time_since(now()) < Duration::from_secs(60));
     }
 }

@@ -147,7 +147,7 @@ fn an_agent_accepts_no_flag_of_rdmactl() {
 }
 
 #[test]
-fn a_parent_is_known_from_a_stranger() {
+fn is_parent_is_true_for_the_parent_process_only() {
     let parent = getppid().map(|parent| u32::try_from(parent.as_raw_nonzero().get()).unwrap());
     assert!(is_parent(parent.unwrap()) && !is_parent(std::process::id()));
 }

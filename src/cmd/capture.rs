@@ -38,7 +38,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     }
     if let Some(path) = &global.save {
         local::save(&capture, path)?;
-        let failed = reports.iter().filter(|report| report.failure.is_some()).count();
+        let failed = capture.hosts.iter().filter(|(host, _)| host.failure.is_some()).count();
         if let Some(note) = written(path, capture.hosts.len(), failed) {
             say(term, &note);
         }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use clap::CommandFactory as _;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
-use crate::cli::{Cli, Shell};
+use crate::cli::{Cli, CompletionShell};
 use crate::compat::Tool;
 use crate::model::Object;
 use crate::query::{ColumnDescription, listings_of};
@@ -36,17 +36,17 @@ const VARIABLE: &str = "RDMACTL_COMPLETE";
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Returns the shell that requests completion, if one does.
-pub(super) fn requested_shell() -> Option<Shell> {
+pub(super) fn requested_shell() -> Option<CompletionShell> {
     match env::var(VARIABLE).ok()?.as_str() {
-        "bash" => Some(Shell::Bash),
-        "zsh" => Some(Shell::Zsh),
-        "fish" => Some(Shell::Fish),
+        "bash" => Some(CompletionShell::Bash),
+        "zsh" => Some(CompletionShell::Zsh),
+        "fish" => Some(CompletionShell::Fish),
         _ => None,
     }
 }
 
 /// Prints one candidate per line; zsh and fish also get a tab and a description.
-pub(super) fn print_candidates(shell: Shell) -> ExitCode {
+pub(super) fn print_candidates(shell: CompletionShell) -> ExitCode {
     let (tell, told) = mpsc::channel();
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let worker = thread::Builder::new().spawn(move || {
@@ -60,7 +60,7 @@ pub(super) fn print_candidates(shell: Shell) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn candidates(shell: Shell, arguments: &[OsString]) -> Option<String> {
+fn candidates(shell: CompletionShell, arguments: &[OsString]) -> Option<String> {
     let line = Line::of(shell, arguments)?;
     let current = line.words.get(line.index)?.to_str()?.to_owned();
     let place = env::current_dir().ok();
@@ -81,7 +81,8 @@ fn candidates(shell: Shell, arguments: &[OsString]) -> Option<String> {
         text.push_str(&value);
         let help = one.get_help().map(ToString::to_string);
         let help = help.as_deref().and_then(|help| help.lines().next());
-        if let Some(help) = help.filter(|help| shell != Shell::Bash && is_printable(help)) {
+        if let Some(help) = help.filter(|help| shell != CompletionShell::Bash && is_printable(help))
+        {
             text.extend(["\t", help]);
         }
         text.push('\n');

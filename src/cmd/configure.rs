@@ -6,8 +6,8 @@ use clap::ValueEnum as _;
 
 use super::Advice;
 use super::flags::GivenFlags;
-use crate::cli::{Cli, ColorWhen, Command, Global, Launcher, PortsArgs, ThemeName};
-use crate::config::{Config, Origin, SETTINGS, SettingKey, Value};
+use crate::cli::{Cli, ColorWhen, Command, Global, LauncherArg, PortsArgs, ThemeName};
+use crate::config::{Config, SETTINGS, SettingKey, SettingOrigin, Value};
 
 /// Reads the configuration and applies it to a command line.
 ///
@@ -65,7 +65,7 @@ fn apply_to(cli: &mut Cli, config: &Config, given: &GivenFlags) {
     }
     // `Term` handles NO_COLOR itself, and a theme given as a flag has priority.
     let color = config.configured(SettingKey::Color);
-    let is_plain = color.is_some_and(|(_, origin)| *origin == Origin::Variable("NO_COLOR"));
+    let is_plain = color.is_some_and(|(_, origin)| *origin == SettingOrigin::Variable("NO_COLOR"));
     if let Some((Value::Text(word), _)) = color
         && !is_plain
         && !is_given(SettingKey::Color)
@@ -73,7 +73,7 @@ fn apply_to(cli: &mut Cli, config: &Config, given: &GivenFlags) {
     {
         global.color = color;
     }
-    if global.launcher == Launcher::Ssh {
+    if global.launcher == LauncherArg::Ssh {
         apply_ssh(global, &value, &is_given);
     }
     let columns = listing.and_then(|listing| value(SettingKey::Columns(listing)));
@@ -118,7 +118,7 @@ fn queries_configured(cli: &Cli) -> bool {
         || from.is_some()
         || root.is_some()
         // Slurm provides the nodes of the job.
-        || *launcher == Launcher::Slurm
+        || *launcher == LauncherArg::Slurm
         || cli.global.names_hosts();
     !is_elsewhere
         && match &cli.command {
@@ -175,7 +175,7 @@ fn with_flags(mut config: Config, global: &Global, given: &GivenFlags) -> Config
             SettingKey::Interval | SettingKey::Theme | SettingKey::Columns(_) => None,
         };
         if let Some(value) = value {
-            config.set(setting.key, value, Origin::Flag(flag));
+            config.set(setting.key, value, SettingOrigin::Flag(flag));
         }
     }
     config

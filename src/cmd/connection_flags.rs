@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::cli::{FANOUT, Global, Launcher, TIMEOUT};
+use crate::cli::{FANOUT, Global, LauncherArg, TIMEOUT};
 use crate::render::escape;
 
 /// The flags of this run, quoted for a shell; empty without flags.
@@ -57,9 +57,9 @@ pub(super) fn place_flags(global: &Global) -> String {
         add("--ssh-option", Some(option));
     }
     match &global.launcher {
-        Launcher::Ssh => {}
-        Launcher::Slurm => add("--launcher", Some("slurm")),
-        Launcher::Exec(template) => {
+        LauncherArg::Ssh => {}
+        LauncherArg::Slurm => add("--launcher", Some("slurm")),
+        LauncherArg::Exec(template) => {
             add("--launcher", Some("exec"));
             words.extend(shlex::try_quote(template).ok().map(String::from));
         }

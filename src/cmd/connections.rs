@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_missed_a_reading_has_nothing_new() {
+    fn host_without_a_sample_reports_no_change() {
         let args = ConnectionsArgs {
             hosts: HostSets::default(),
             fabric: FabricFile::default(),

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::analyse::fabric::errors::{Thresholds, above};
-use crate::analyse::fabric::routes::{self, Route};
+use crate::analyse::fabric::routes::{self, FabricRoute};
 use crate::analyse::fabric::{find_port, findings};
 use crate::cli::{FabricArgs, FabricView, Format, Global, SweepVia};
 use crate::collect::parse_node_names;
@@ -262,7 +262,7 @@ impl Fabric<'_> {
                     match ends {
                         Ok((from, to)) => {
                             let routes = routes::routes(fabric, from, to);
-                            let is_broken = |route: &Route| route.failure.is_some();
+                            let is_broken = |route: &FabricRoute| route.failure.is_some();
                             let has_none = routes.is_empty() || routes.iter().any(is_broken);
                             failed.set(failed.get() || has_none);
                             rows.extend(hop_rows(place, &routes));

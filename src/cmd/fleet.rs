@@ -15,8 +15,8 @@ use crate::clock::{self, Deadline};
 use crate::collect::host_report;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    AgentStarter, CleanupFailure, Connector, HostReader, LEAVE, ReachedHost, Resolver, SshTimeouts,
-    StartNotice, UploadPolicy, Watchdog, allow_descriptors, fan_out,
+    AgentStarter, CleanupFailure, Connector, HostReader, ReachedHost, Resolver, SshTimeouts,
+    StartNotice, UploadPolicy, Watchdog, allow_descriptors, cancelled, fan_out,
 };
 use crate::hosts::Host;
 use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Via};
@@ -26,7 +26,6 @@ use crate::source::{Recorded, Recording};
 use super::outcome::say;
 use super::upload_notes::UploadNotes;
 use super::{interrupt, launcher, terminal};
-pub(super) use crate::fleet::cancelled;
 
 /// Returns the upload policy of listings, which can read hosts without an agent.
 pub(super) fn upload(global: &Global) -> UploadPolicy {
@@ -298,7 +297,7 @@ fn ask_host<T>(
     let ReachedHost { what: reader, via, deadline } = starter.host_reader(host)?;
     match ask(&reader, deadline) {
         Ok(what) => {
-            let left = reader.end(Deadline::after(LEAVE)).err();
+            let left = reader.end(Deadline::after(HostReader::END_TIMEOUT)).err();
             Ok(HostResult { what, via, left })
         }
         Err(failure) => Err(starter.suggest_time(reader.give_up(failure), starter.timeout)),

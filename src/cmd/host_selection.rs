@@ -23,12 +23,12 @@ pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
         return Ok(Some(hosts));
     }
     match global.launcher {
-        cli::Launcher::Ssh => Ok(None),
-        cli::Launcher::Slurm => {
+        cli::LauncherArg::Ssh => Ok(None),
+        cli::LauncherArg::Slurm => {
             launcher::in_job()?;
             of_set("@job").map(Some)
         }
-        cli::Launcher::Exec(_) => {
+        cli::LauncherArg::Exec(_) => {
             let fix = "name the hosts, for example: -H 'pod[1-4]'";
             Err(Advice::error("--launcher exec needs hosts", fix))
         }

@@ -14,8 +14,8 @@ use super::Advice;
 /// No Slurm job is active, the template is invalid, or a flag of SSH contradicts the launcher.
 pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow::Result<Launcher> {
     let launcher = match &global.launcher {
-        cli::Launcher::Ssh => return Ok(Launcher::Ssh),
-        cli::Launcher::Slurm => {
+        cli::LauncherArg::Ssh => return Ok(Launcher::Ssh),
+        cli::LauncherArg::Slurm => {
             let Job { id, nodes } = job()?;
             let slurm = Slurm::job(&id, &nodes, hosts, watchdog.clone(), global.timeout);
             Launcher::Slurm(slurm.map_err(|error| {
@@ -24,7 +24,7 @@ pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow
                 Advice::error(text, fix)
             })?)
         }
-        cli::Launcher::Exec(template) => {
+        cli::LauncherArg::Exec(template) => {
             Launcher::Exec(Exec::parse(template).map_err(|error| {
                 Advice::error(format!("invalid template of --launcher exec:\n{error}"), error.fix())
             })?)

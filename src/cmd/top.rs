@@ -36,12 +36,12 @@ use crate::term::screen::{self, Screen, ScreenError};
 use super::outcome::say;
 use super::{Advice, Outcome};
 use input::Input;
-use origin::Origin;
+use origin::SampleOrigin;
 use session::Session;
 
 /// Shows the data of the flags until the operator exits.
 pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result<Outcome> {
-    let origin = Origin::of(global, args)?;
+    let origin = SampleOrigin::of(global, args)?;
     let wanted = settings::wanted(global, args, &origin)?;
     let settings = settings::of(global, args, term, &origin);
     Screen::check().map_err(no_screen)?;

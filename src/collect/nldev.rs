@@ -37,6 +37,9 @@ const DEVICES: RdmaQuery = RdmaQuery { command: RdmaCommand::Devices, device: No
 /// Limit of devices, equal to the limit in `sysfs`.
 const MAX_DEVICES: usize = 4096;
 
+/// Limit of the devices that a problem names.
+const MAX_NAMED: usize = 64;
+
 /// Finds the interfaces of Ethernet ports that sysfs does not name: siw reports its interface
 /// only in netlink, and MANA the interfaces of its further ports.
 pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
@@ -75,21 +78,22 @@ pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &mut HostR
     if !report.devices.is_empty() || report.rdma_core.is_none() {
         return;
     }
-    let listed = |reader: &Reader<'_>, path: &str| reader.ask(&Question::Dir(path.into()));
+    let directory = |reader: &Reader<'_>, path: &str| reader.ask(&Question::Dir(path.into()));
     // Without the RDMA core, the query would load it.
-    if report.rdma_core != Some(true) && listed(reader, "/sys/module/ib_core").is_err() {
+    if report.rdma_core != Some(true) && directory(reader, "/sys/module/ib_core").is_err() {
         return;
     }
     let Ok(answer) = reader.ask(&Question::Rdma(DEVICES)) else { return };
     let names = messages(&answer).filter_map(|fields| fields.text(attr::DEV_NAME));
-    let names: Vec<String> = names.take(MAX_DEVICES).collect();
+    let names: Vec<String> = names.take(MAX_NAMED).collect();
     // A device that the second listing contains was added after the first one.
-    if names.is_empty() || listed(reader, CLASS).is_ok_and(|names| !names.is_empty()) {
+    if names.is_empty() || directory(reader, CLASS).is_ok_and(|list| !list.is_empty()) {
         return;
     }
+    let state = if report.rdma_core == Some(true) { "lists no device" } else { "does not exist" };
     report.rdma_core = Some(true);
     let names = crate::names::fold(&names);
-    let detail = format!("the kernel has {names} (RDMA netlink), but {CLASS} lists no device");
+    let detail = format!("the kernel has {names} (RDMA netlink), but {CLASS} {state}");
     reader.lacking("devices", CLASS, &detail, KnownFix::UncoverDevices);
 }
 
@@ -253,7 +257,7 @@ fn parse_status(status: &str) -> Option<(u32, String)> {
 }
 
 #[test]
-fn who_may_see_keys_is_told_by_a_bit() {
+fn effective_capability_is_read_from_proc_status() {
     assert_eq!(has_capability("Name:\tx\nCapEff:\t000001ffffffffff\n", NET_ADMIN), Some(true));
     assert_eq!(has_capability("CapEff:\t0000000000000000\n", NET_ADMIN), Some(false));
     assert_eq!(has_capability("CapPrm:\t000001ffffffffff\nCapEff:\tno\n", NET_ADMIN), None);

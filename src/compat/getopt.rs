@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_as_the_c_library_does() {
+    fn option_errors_match_those_of_glibc_getopt() {
         for (args, said) in [
             (&["-x"][..], "tool: invalid option -- 'x'\n"),
             (&["-d"], "tool: option requires an argument -- 'd'\n"),

@@ -12,7 +12,7 @@ use super::diags::{
 use super::number::parse_any;
 use super::{CompatError, Job, Transcript};
 use crate::mad::{
-    Attribute as _, ClassPortInfo, ERROR_COUNTERS, NodeInfo, PortCounters, PortCountersExtended,
+    ClassPortInfo, ERROR_COUNTERS, MadAttribute as _, NodeInfo, PortCounters, PortCountersExtended,
     PortReceiveErrorDetails, PortTransmitDiscardDetails, read_bits,
 };
 use crate::source::Question;

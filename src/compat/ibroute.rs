@@ -10,7 +10,7 @@ use super::diags::{
 };
 use super::number::{parse_any, truncate};
 use super::{CompatError, Job, Transcript};
-use crate::mad::{Attribute as _, NodeDescription, NodeInfo, SwitchInfo};
+use crate::mad::{MadAttribute as _, NodeDescription, NodeInfo, SwitchInfo};
 
 /// Node type of a switch.
 const SWITCH: u8 = 2;

@@ -10,7 +10,7 @@ use super::diags::{
     Field, PortId, Session, ToolError, dump, dump_values, ended, fail, parse, tables,
 };
 use super::{CompatError, Job, Transcript};
-use crate::mad::{Attribute as _, ClassPortInfo, PortCounters, PortCountersExtended, read_bits};
+use crate::mad::{ClassPortInfo, MadAttribute as _, PortCounters, PortCountersExtended, read_bits};
 use details::Detail;
 use options::Request;
 

@@ -5,7 +5,7 @@
 use super::diags::{OwnOption, PortId, Session, ToolError, Usage, ended, parse};
 use super::number::parse_decimal;
 use super::{CompatError, Job, Tool, Transcript};
-use crate::mad::{Attribute as _, SmInfo};
+use crate::mad::{MadAttribute as _, SmInfo};
 
 const STATES: [&str; 4] = ["SMINFO_NOTACT", "SMINFO_DISCOVER", "SMINFO_STANDBY", "SMINFO_MASTER"];
 

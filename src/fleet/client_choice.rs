@@ -170,7 +170,7 @@ mod tests {
     const KEYS: Credentials = Credentials { has_key: true, has_ticket: false };
 
     #[test]
-    fn what_the_library_lacks_is_for_the_program() {
+    fn settings_unsupported_by_libssh2_select_the_ssh_program() {
         for (line, why) in [
             ("pkcs11provider /lib/p.so", Some("PKCS11Provider /lib/p.so")),
             ("securitykeyprovider /lib/sk.so", Some("SecurityKeyProvider")),

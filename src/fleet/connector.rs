@@ -2,7 +2,7 @@
 //! program, or an open connection of the operator.
 //!
 //! [`AgentStarter`](super::AgentStarter) connects through the [`Connector`]. An [`SshSession`] is
-//! the [`Access`] to a host over SSH, and opens a second one when the first is over.
+//! the [`Access`] to a host over SSH. It can open another session to the same host.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

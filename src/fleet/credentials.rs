@@ -14,7 +14,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Checks the key files and the agent of a host.
+    /// Checks the key files, and the socket of `ssh-agent`, that the configuration of a host names.
     pub(super) fn look(identity_files: &[PathBuf], agent: Option<&Path>) -> Self {
         let has_file = || identity_files.iter().any(|file| file.exists());
         let has_agent = agent.is_some_and(Path::exists);

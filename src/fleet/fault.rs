@@ -1,6 +1,6 @@
-//! Failures that more than one transport makes: timeouts, limits, host keys, this machine.
+//! Failures that more than one transport reports: timeouts, limits, host keys, this machine.
 //!
-//! Failures that only one transport knows are in its own module.
+//! A failure of one transport only is in the module of that transport.
 
 use std::io;
 

@@ -106,6 +106,9 @@ impl HostReader {
         }
     }
 
+    /// Time limit for [`end`](Self::end) if the agent gave its report.
+    pub const END_TIMEOUT: Duration = Duration::from_secs(1);
+
     /// Ends the agent, so that no process stays on the host. A shell ends with its input.
     ///
     /// # Errors

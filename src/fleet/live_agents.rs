@@ -18,9 +18,6 @@ use crate::hosts::Host;
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 use crate::threads::at_once;
 
-/// Time limit for the exit of an agent that gave its report.
-pub const LEAVE: Duration = Duration::from_secs(1);
-
 /// Minimum time in which a connected host may respond, if the interval is shorter.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 
@@ -46,8 +43,8 @@ struct SharedHosts {
     watchdog: Watchdog,
     parts: Parts,
     fanout: usize,
-    /// Flag that gives a slow host more time.
-    patience_flag: &'static str,
+    /// Flag that sets the interval, for fixes.
+    interval_flag: &'static str,
 }
 
 /// Report of one host in a sample, with its age.
@@ -82,9 +79,10 @@ impl LiveAgents {
     /// message.
     pub const KEEPALIVE: Duration = Duration::from_secs(20);
 
-    /// Returns the hosts without agents; the first sample starts to connect.
+    /// Returns the hosts, none of them connected. [`read`](Self::read) and
+    /// [`settle`](Self::settle) connect to them.
     ///
-    /// `patience_flag` is the flag that gives a slow host more time.
+    /// `interval_flag` is the flag that sets the interval, for fixes.
     #[must_use]
     pub fn new(
         hosts: Vec<Host>,
@@ -92,7 +90,7 @@ impl LiveAgents {
         watchdog: Watchdog,
         parts: Parts,
         fanout: usize,
-        patience_flag: &'static str,
+        interval_flag: &'static str,
     ) -> Self {
         let live = |host| LiveAgent {
             host,
@@ -100,7 +98,7 @@ impl LiveAgents {
             answered: Mutex::default(),
         };
         let hosts = hosts.into_iter().map(live).collect();
-        let all = Arc::new(SharedHosts { hosts, starter, watchdog, parts, fanout, patience_flag });
+        let all = Arc::new(SharedHosts { hosts, starter, watchdog, parts, fanout, interval_flag });
         let (reports, arrivals) = mpsc::channel();
         let connecting = Arc::new(ConnectThreads::new(Arc::clone(&all), reports));
         Self { all, arrivals, connecting }
@@ -218,7 +216,7 @@ impl LiveAgents {
         let mut left = self.all.end();
         // The first report of a host that is still connecting is not needed any more.
         self.all.watchdog.cancel();
-        self.connecting.wait(Deadline::after(LEAVE));
+        self.connecting.wait(Deadline::after(HostReader::END_TIMEOUT));
         left.extend(self.all.end());
         self.all.starter.end();
         left
@@ -305,7 +303,7 @@ impl SharedHosts {
     fn longer(&self, reading: Duration) -> String {
         let longer = flag_time(reading.saturating_mul(2));
         if reading < self.starter.timeout {
-            format!("increase the interval: {}={longer}", self.patience_flag)
+            format!("increase the interval: {}={longer}", self.interval_flag)
         } else {
             format!("raise the time limit: --timeout {longer}")
         }
@@ -346,7 +344,7 @@ impl SharedHosts {
 
     /// Ends the connected agents; returns the processes that could not be ended.
     fn end(&self) -> Vec<String> {
-        let deadline = Deadline::after(LEAVE);
+        let deadline = Deadline::after(HostReader::END_TIMEOUT);
         let is_here = |live: &&LiveAgent| matches!(*lock(&live.state), AgentState::Connected(..));
         let left = Mutex::new(Vec::new());
         at_once(self.hosts.iter().filter(is_here).collect(), |live| {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_share_stays_taken() {
+    fn kept_share_is_not_returned_to_the_budget() {
         let budget = budget(100);
         let mut kept = share(budget);
         kept.resize(40).unwrap();

@@ -44,7 +44,7 @@ impl Uploaded {
         self.nonce
     }
 
-    /// Returns the path of the directory, in which a shell of the host expands variables.
+    /// Returns the path of the directory. A shell of the host must expand the variable in the path.
     pub(super) fn directory(&self) -> String {
         let place = PLACES.get(self.place).copied().unwrap_or_default();
         format!("{place}/{UPLOAD_PREFIX}{}", self.nonce)

@@ -110,7 +110,7 @@ pub(super) fn open(login: Login) -> Result<BuiltInSession, LoginFailure> {
         Ok(answer) => answer?,
         Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name(), &call).into()),
         Err(RecvTimeoutError::Disconnected) => {
-            return Err(libssh2_error::library(stage.name(), &call).into());
+            return Err(libssh2_error::thread_ended(stage.name(), &call).into());
         }
     };
     let handle = Handle { requests: Some(requests), waker, guard, call };

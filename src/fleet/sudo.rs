@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_no_of_sudo_is_one_sentence() {
+    fn refusal_by_sudo_has_a_detail_and_a_fix() {
         for (said, detail) in [
             ("motd\nsudo: a password is required\n", "sudo requires a password"),
             ("sudo: sorry, you must have a tty to run sudo\n", "sudo requires a password"),

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_host_set_may_hold_is_not_offered() {
+    fn host_names_invalid_in_a_host_set_are_not_offered() {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join(".ssh")).unwrap();
         let config = "Host good -oProxyCommand=x $(reboot) a;b \u{1b}[2J\nHost good\n";

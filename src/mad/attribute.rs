@@ -25,7 +25,7 @@ pub struct FieldValue {
 }
 
 /// An attribute of a MAD.
-pub trait Attribute: Sized {
+pub trait MadAttribute: Sized {
     /// Name in the specification.
     const NAME: &'static str;
     /// Attribute ID in the header of a MAD.
@@ -47,7 +47,7 @@ pub trait Attribute: Sized {
 }
 
 /// Returns the bytes of an attribute, from the start of `bytes`.
-pub(super) fn whole<A: Attribute>(bytes: &[u8]) -> Result<&[u8], Short> {
+pub(super) fn whole<A: MadAttribute>(bytes: &[u8]) -> Result<&[u8], Short> {
     let short = Short { name: A::NAME, needed: A::BYTES, found: bytes.len() };
     bytes.get(..A::BYTES).ok_or(short)
 }
@@ -66,7 +66,7 @@ macro_rules! attributes {
             $($(#[$field_meta])* pub $field: $type,)*
         }
 
-        impl $crate::mad::Attribute for $name {
+        impl $crate::mad::MadAttribute for $name {
             const NAME: &'static str = $title;
             const ID: u16 = $id;
             const BYTES: usize = $bytes;

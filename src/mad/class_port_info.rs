@@ -74,7 +74,7 @@ impl ClassPortInfo {
 
 #[test]
 fn capabilities_of_a_switch_are_read() {
-    use super::Attribute as _;
+    use super::MadAttribute as _;
 
     // Capability mask 0x1200 of ibsim: 64-bit counters and the wait counter.
     let mut bytes = [0; 72];

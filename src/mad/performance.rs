@@ -1,7 +1,7 @@
 //! Declares the counters of performance management (specification 16.1.3.5 and 16.1.4.11), and
 //! builds requests for them. `collect` and `compat` use it.
 
-use super::attribute::{Attribute, attributes};
+use super::attribute::{MadAttribute, attributes};
 use super::{Class, Header, MAD_BYTES, Method};
 
 /// Offset of the attribute in a performance management MAD.
@@ -26,7 +26,7 @@ pub const ERROR_COUNTERS: [&str; 12] = [
 
 /// Returns the request for an attribute of a port.
 #[must_use]
-pub fn performance_request<A: Attribute>(port: u8) -> [u8; MAD_BYTES] {
+pub fn performance_request<A: MadAttribute>(port: u8) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     Header::request(Class::PERFORMANCE, Method::GET, A::ID, 0).encode(&mut mad);
     mad[DATA + 1] = port;
@@ -36,7 +36,7 @@ pub fn performance_request<A: Attribute>(port: u8) -> [u8; MAD_BYTES] {
 /// Returns the request that sets counters of a port to zero. The attribute contains the port and
 /// the select bits. Its counters are the new values.
 #[must_use]
-pub fn performance_clear<A: Attribute>(attribute: &A) -> [u8; MAD_BYTES] {
+pub fn performance_clear<A: MadAttribute>(attribute: &A) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     Header::request(Class::PERFORMANCE, Method::SET, A::ID, 0).encode(&mut mad);
     // The attributes of this class fit into a MAD, so `encode` cannot fail.
@@ -46,7 +46,7 @@ pub fn performance_clear<A: Attribute>(attribute: &A) -> [u8; MAD_BYTES] {
 
 /// Decodes the attribute of a performance management MAD; `None` if the MAD is too short.
 #[must_use]
-pub fn performance_attribute<A: Attribute>(mad: &[u8]) -> Option<A> {
+pub fn performance_attribute<A: MadAttribute>(mad: &[u8]) -> Option<A> {
     A::decode(mad.get(DATA..MAD_BYTES)?).ok()
 }
 

@@ -2,7 +2,7 @@
 //! tables, and builds the request for a table. `table` decodes the reply.
 
 use super::MAD_BYTES;
-use super::attribute::{Attribute, Short, attributes};
+use super::attribute::{MadAttribute, Short, attributes};
 use super::header::{Class, Header, Method};
 use super::subnet::{NodeDescription, NodeInfo, PortInfo};
 
@@ -54,7 +54,7 @@ pub struct NodeRecord {
     pub description: NodeDescription,
 }
 
-impl Attribute for NodeRecord {
+impl MadAttribute for NodeRecord {
     const NAME: &'static str = "NodeRecord";
     const ID: u16 = 0x11;
     const BYTES: usize = 4 + NodeInfo::BYTES + NodeDescription::BYTES;
@@ -87,7 +87,7 @@ pub struct PortInfoRecord {
     pub info: PortInfo,
 }
 
-impl Attribute for PortInfoRecord {
+impl MadAttribute for PortInfoRecord {
     const NAME: &'static str = "PortInfoRecord";
     const ID: u16 = 0x12;
     const BYTES: usize = 4 + PortInfo::BYTES;
@@ -108,7 +108,7 @@ impl Attribute for PortInfoRecord {
 
 /// Returns the request for all records of an attribute.
 #[must_use]
-pub fn table_request<A: Attribute>() -> [u8; MAD_BYTES] {
+pub fn table_request<A: MadAttribute>() -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     let class = Class::SUBNET_ADMINISTRATION;
     Header::request(class, Method::GET_TABLE, A::ID, 0).encode(&mut mad);

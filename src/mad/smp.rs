@@ -1,6 +1,6 @@
 //! Builds requests of subnet management, by LID or along a directed route (specification 14.2.1).
 
-use super::{Attribute, Class, Header, MAD_BYTES, Method};
+use super::{Class, Header, MAD_BYTES, MadAttribute, Method};
 
 /// Maximum number of hops of a directed route.
 pub const LONGEST_PATH: usize = 63;
@@ -56,7 +56,7 @@ impl std::fmt::Display for DirectedPath {
 
 /// Returns the request for an attribute by LID.
 #[must_use]
-pub fn smp<A: Attribute>(modifier: u32) -> [u8; MAD_BYTES] {
+pub fn smp<A: MadAttribute>(modifier: u32) -> [u8; MAD_BYTES] {
     smp_by_id(A::ID, modifier)
 }
 
@@ -70,7 +70,7 @@ pub fn smp_by_id(attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
 
 /// Returns the request for an attribute along a directed route.
 #[must_use]
-pub fn directed_smp<A: Attribute>(path: &DirectedPath, modifier: u32) -> [u8; MAD_BYTES] {
+pub fn directed_smp<A: MadAttribute>(path: &DirectedPath, modifier: u32) -> [u8; MAD_BYTES] {
     directed_smp_by_id(path, A::ID, modifier)
 }
 
@@ -97,7 +97,7 @@ pub fn smp_data(mad: &[u8]) -> Option<&[u8]> {
 
 /// Decodes the attribute of a subnet management MAD; `None` if the MAD is too short.
 #[must_use]
-pub fn smp_attribute<A: Attribute>(mad: &[u8]) -> Option<A> {
+pub fn smp_attribute<A: MadAttribute>(mad: &[u8]) -> Option<A> {
     A::decode(smp_data(mad)?).ok()
 }
 

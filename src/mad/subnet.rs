@@ -1,7 +1,7 @@
 //! Declares attributes of subnet management (specification 14.2.5): nodes, ports, switches and
 //! subnet managers.
 
-use super::attribute::{Attribute, Short, attributes, whole};
+use super::attribute::{MadAttribute, Short, attributes, whole};
 
 attributes! {
     /// A node, as seen from one of its ports (14.2.5.3).
@@ -210,7 +210,7 @@ impl ForwardingBlock {
     pub const ENTRIES: usize = 64;
 }
 
-impl Attribute for ForwardingBlock {
+impl MadAttribute for ForwardingBlock {
     const NAME: &'static str = "LinearForwardingTable";
     const ID: u16 = 0x19;
     const BYTES: usize = Self::ENTRIES;
@@ -239,7 +239,7 @@ impl PartitionBlock {
     pub const KEYS: usize = 32;
 }
 
-impl Attribute for PartitionBlock {
+impl MadAttribute for PartitionBlock {
     const NAME: &'static str = "P_KeyTable";
     const ID: u16 = 0x16;
     const BYTES: usize = Self::KEYS * 2;
@@ -265,7 +265,7 @@ impl Attribute for PartitionBlock {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct NodeDescription(pub String);
 
-impl Attribute for NodeDescription {
+impl MadAttribute for NodeDescription {
     const NAME: &'static str = "NodeDescription";
     const ID: u16 = 0x10;
     const BYTES: usize = 64;
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     /// Decodes any bytes and encodes them again. Every field must keep its value.
-    fn is_read_back<A: Attribute + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
+    fn is_read_back<A: MadAttribute + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
         let decoded = A::decode(bytes).unwrap();
         let mut written = vec![0; A::BYTES];
         decoded.encode(&mut written).unwrap();

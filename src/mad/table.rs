@@ -5,7 +5,7 @@
 //! segments, and requests lost segments again (`drivers/infiniband/core/mad_rmpp.c`). So this
 //! module receives no segments. It rejects replies that cannot be a whole table.
 
-use super::attribute::Attribute;
+use super::attribute::MadAttribute;
 use super::header::Status;
 use super::records::SaHeader;
 
@@ -20,7 +20,7 @@ pub enum RecordTableError {
     Refused(Status),
     /// The records are of another attribute.
     #[error("attribute {found:#06x} arrived, and {needed:#06x} was requested")]
-    Attribute {
+    MadAttribute {
         /// Requested attribute ID.
         needed: u16,
         /// Attribute ID of the reply.
@@ -104,7 +104,7 @@ pub struct RecordTable<A> {
     pub left_bytes: usize,
 }
 
-impl<A: Attribute> RecordTable<A> {
+impl<A: MadAttribute> RecordTable<A> {
     /// Number of bytes before the header of subnet administration, and before the records.
     const HEADER: usize = 24;
     const RECORDS: usize = Self::HEADER + SaHeader::BYTES;
@@ -129,7 +129,7 @@ impl<A: Attribute> RecordTable<A> {
         }
         let found = u16::from_be_bytes([common[16], common[17]]);
         if found != A::ID {
-            return Err(RecordTableError::Attribute { needed: A::ID, found });
+            return Err(RecordTableError::MadAttribute { needed: A::ID, found });
         }
         let bytes = payload(&header, bytes)?;
         let distance = usize::from(header.record_words) * 8;

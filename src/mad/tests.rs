@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Returns the positions of the fields of an attribute, found by setting one bit at a time.
-fn places<A: Attribute>(fields: impl Fn(&A) -> Vec<FieldValue>) -> Vec<(&'static str, String)> {
+fn places<A: MadAttribute>(fields: impl Fn(&A) -> Vec<FieldValue>) -> Vec<(&'static str, String)> {
     let mut places: Vec<(&'static str, usize, usize)> = Vec::new();
     for bit in 0..A::BYTES * 8 {
         let mut bytes = vec![0; A::BYTES];
@@ -65,7 +65,7 @@ fn fields_lie_where_libibmad_reads_them() {
 const LONGEST: usize = 184;
 
 /// Decodes an attribute and encodes it over zeros, over ones and over its own bytes.
-fn is_read_back<A: Attribute + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
+fn is_read_back<A: MadAttribute + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
     let decoded = A::decode(bytes).unwrap();
     for reserved in [0, 0xff] {
         let mut written = vec![reserved; A::BYTES + 1];
@@ -79,7 +79,7 @@ fn is_read_back<A: Attribute + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
 }
 
 /// Decodes and encodes with every number of bytes up to the size of the attribute.
-fn needs_its_bytes<A: Attribute + std::fmt::Debug>() {
+fn needs_its_bytes<A: MadAttribute + std::fmt::Debug>() {
     let whole = A::decode(&[0; LONGEST]).unwrap();
     for length in 0..=A::BYTES {
         let mut bytes = vec![0; length];
@@ -162,7 +162,7 @@ proptest! {
 
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-        fn decode<A: Attribute>(bytes: &[u8]) {
+        fn decode<A: MadAttribute>(bytes: &[u8]) {
             let _ = A::decode(bytes);
             let _ = smp_attribute::<A>(bytes);
             let _ = performance_attribute::<A>(bytes);

@@ -93,8 +93,8 @@ table! {
     StartIbping = "on the host of the address, start a server: ibping -S";
     StartManager =
         "list the subnet managers: rdmactl fabric sm; if none is master: systemctl start opensm";
-    UncoverDevices = "find the mount that covers the directory: findmnt -R /sys; in a container, mount \
-                      the sysfs of its network namespace";
+    UncoverDevices = "list the mounts that may cover the directory: findmnt -R /sys; in a container, \
+                      mount the sysfs of its network namespace: mount -t sysfs sysfs /sys";
     UploadProgram = "add --upload, or install rdmactl on the host";
     UseOpa = "use opainfo and opareport (packages opa-basic-tools and opa-fastfabric)";
     UseOthers = "for RoCE use rdmactl ports, rdmactl ping --matrix and the tools of the switches";

@@ -221,7 +221,7 @@ fn a_part_has_one_word_everywhere() {
 }
 
 #[test]
-fn what_an_older_side_does_not_know_is_not_among_its_parts() {
+fn unknown_part_names_are_ignored() {
     let asked: Parts = serde_json::from_str(r#"["verbs","telepathy","gids"]"#).unwrap();
     assert_eq!(asked, Parts::from([Part::Gids, Part::Verbs]));
     let read = Parts::from([Part::Gids]);

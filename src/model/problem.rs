@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_a_key_stands_together() {
+    fn within_returns_the_problems_below_a_key() {
         let known = problems(&["a/b", "a-b/c", "a", "a.0/x", "a/b/c", "ab"]);
         let keys = |key: &str| known.within(key).iter().map(|one| one.key.clone()).collect();
         let within: Vec<String> = keys("a");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_comes_later_is_found_as_well() {
+    fn problems_stay_sorted_after_push_and_extend() {
         let mut known = problems(&["b", "d"]);
         known.push(problems(&["c/1"])[0].clone());
         known.extend(problems(&["a"]).iter().cloned());

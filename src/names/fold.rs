@@ -89,8 +89,8 @@ fn fold_pattern(texts: &[&str], members: &[Digits<'_>]) -> Vec<String> {
     products.iter().map(|product| spell(&texts, product)).collect()
 }
 
-/// Joins the numbers that are the same in all members with the texts beside them. Returns the
-/// texts, and the dimensions of the other numbers: only these cost memory for each member.
+/// Joins numbers that are equal in all members with the texts beside them. Returns the texts, and
+/// the positions of the other numbers. Only the other numbers become runs of a product.
 fn join_equal_numbers(texts: &[&str], members: &[Digits<'_>]) -> (Vec<String>, Vec<usize>) {
     let (mut joined, mut varying) = (Vec::new(), Vec::new());
     let mut text = String::new();

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_without_the_number_gets_no_reply_and_holds_nobody_up() {
+    fn client_without_the_proof_gets_no_reply_and_delays_no_client() {
         let listener = start();
         let began = crate::clock::now();
         let silent: Vec<TcpStream> = (0..MAX - 2).map(|_| connect(&listener)).collect();

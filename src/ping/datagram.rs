@@ -78,7 +78,7 @@ mod tests {
         Datagram { nonce: 0x0102_0304_0506_0708, connection: 9, sequence: 3, kind: Kind::Request };
 
     #[test]
-    fn what_was_sent_comes_back() {
+    fn decode_returns_the_encoded_datagram() {
         let answer = Datagram { kind: Kind::Reply, ..REQUEST };
         for datagram in [REQUEST, answer] {
             assert_eq!(Datagram::decode(&datagram.encode()), Some(datagram));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_changed_bit_makes_it_none() {
+    fn datagram_with_one_flipped_bit_is_rejected() {
         for bit in 0..BYTES * 8 {
             let mut bytes = REQUEST.encode();
             bytes[bit / 8] ^= 1 << (bit % 8);

@@ -43,7 +43,7 @@ mod tests {
     use crate::model::probe::Stage;
 
     #[test]
-    fn a_removed_device_is_the_cause_whatever_the_library_said() {
+    fn removed_device_replaces_the_cause_of_the_library() {
         let presence = DevicePresence { device: "rxe0".into(), identity: Some(7) };
         for cause in [Cause::Errno("EIO".into()), Cause::NoCompletion, Cause::Library] {
             let failure = StepError {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tcp_connection_of_iwarp_tells_a_neighbour_from_a_filter() {
+    fn iwarp_connect_errno_separates_missing_neighbor_from_firewall() {
         let cause = |errno| {
             let object = "10.0.0.2:5000".to_owned();
             cm_error(Stage::Connect, &CmError::Call { step: CmStep::Connect, object, errno }).cause

@@ -1,8 +1,7 @@
 //! `ping --mad` to a LID or a GID: no agent runs at that address, but a process replies, for
 //! example `ibping -S`. `choose` chooses the port and the route; `cmd` uses this module.
 
-use super::choose;
-pub use super::choose::MadAddressee;
+use super::choose::{self, MadAddressee};
 use super::matrix::Member;
 use super::pair::{self, TestOptions};
 use crate::analyse::verdict::{self, Ends};

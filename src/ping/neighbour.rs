@@ -50,7 +50,7 @@ mod tests {
     use crate::model::probe::Stage;
 
     #[test]
-    fn a_full_table_is_told_with_the_limit_and_what_to_type() {
+    fn full_neighbor_table_is_reported_with_its_limit_and_a_fix() {
         let error = StepError {
             detail: "no reply".into(),
             ..StepError::new(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_arrives_and_is_for_nobody() {
+    fn test_datagram_arrives_with_queue_pair_0() {
         let there = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = there.local_addr().unwrap();
         send("127.0.0.1".parse().unwrap(), to, Some("lo")).unwrap();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_of_roce_is_told_from_a_full_queue() {
+    fn full_send_queue_is_not_reported_as_a_firewall() {
         assert!(filters(|port, _| port == ROCE_V2));
         assert!(filters(|_, _| true), "a filter of all datagrams");
         assert!(!filters(|_, _| false));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_that_forbids_is_no_firewall() {
+    fn route_errors_are_not_reported_as_a_firewall() {
         let says = |code| says_dropped(&io::Error::from_raw_os_error(code));
         assert!(says(libc::EPERM) && says(libc::ENOBUFS));
         assert!(!says(libc::EACCES) && !says(libc::ENETUNREACH));

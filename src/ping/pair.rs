@@ -52,8 +52,8 @@ pub struct TestOptions {
 }
 
 impl TestOptions {
-    /// Returns how often and how long checked messages are retried.
-    fn retrying(&self) -> Retrying {
+    /// Returns the retry policy of checked messages.
+    fn retry_policy(&self) -> RetryPolicy {
         if self.is_second_attempt { SECOND_ATTEMPT } else { FIRST_ATTEMPT }
     }
 
@@ -75,18 +75,19 @@ impl TestOptions {
     }
 }
 
-/// How an adapter retries the checked messages of a connection.
+/// Retry policy of the checked messages of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Retrying {
-    /// Retries of a packet before the adapter gives up. Never 7, because soft-RoCE then retries
-    /// for ever (`drivers/infiniband/sw/rxe/rxe_comp.c`).
+pub(super) struct RetryPolicy {
+    /// Retries of a packet before the adapter gives up: without an acknowledgment, and if the
+    /// peer is not ready (RNR). Never 7, because soft-RoCE then retries forever
+    /// (`drivers/infiniband/sw/rxe/rxe_comp.c`).
     pub(super) retries: u8,
     /// Doublings of the acknowledge timeout beyond the timeout for the path, up to the longest
     /// timeout.
     doublings: u8,
 }
 
-impl Retrying {
+impl RetryPolicy {
     /// Returns the number of times that the adapter sends a packet before it gives up.
     pub(super) fn sends(self) -> u32 {
         1 + u32::from(self.retries)
@@ -94,12 +95,12 @@ impl Retrying {
 }
 
 /// Retries of a first attempt: few, so that a dead peer is known soon.
-pub(super) const FIRST_ATTEMPT: Retrying = Retrying { retries: 3, doublings: 0 };
+pub(super) const FIRST_ATTEMPT: RetryPolicy = RetryPolicy { retries: 3, doublings: 0 };
 
 /// Retries of a second attempt. A packet that was late once may be late again, so each wait is
-/// four times as long. A path that loses a fifth of its packets loses all of four in one message
-/// of 600, and all of seven in one of 78,000.
-pub(super) const SECOND_ATTEMPT: Retrying = Retrying { retries: 6, doublings: 2 };
+/// four times as long. If a path loses a fifth of its packets, four attempts fail for one message
+/// in 600, and seven attempts for one in 78,000.
+pub(super) const SECOND_ATTEMPT: RetryPolicy = RetryPolicy { retries: 6, doublings: 2 };
 
 /// Time limit for opening a device and creating its objects.
 const OPEN: Duration = Duration::from_secs(3);

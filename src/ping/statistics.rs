@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_published_only_when_the_samples_carry_it() {
+    fn percentile_needs_enough_samples() {
         let short = of(1..100);
         assert_eq!((short.p90_ns, short.p99_ns), (None, None));
         let longer = of(1..1_000);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_no_statistic() {
+    fn summary_without_samples_is_none() {
         assert_eq!(Samples::new().summary(), None);
     }
 

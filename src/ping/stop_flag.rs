@@ -20,7 +20,7 @@ impl StopFlag<'_> {
 }
 
 #[test]
-fn a_late_stop_ends_no_later_act() {
+fn stop_flag_is_set_only_for_requests_before_the_stop() {
     let stopped = AtomicU64::new(0);
     let stop_flag = |question| StopFlag { stopped: &stopped, question }.is_set();
     assert!(!stop_flag(1));

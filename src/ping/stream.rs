@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_end_notes_the_other_reads() {
+    fn decode_returns_the_encoded_stream_message() {
         let memory = StreamMessage::Memory(Remote { address: 0x7f00_0000_1000, key: 0xdead_beef });
         for note in [
             StreamMessage::Begin(1),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_or_foreign_memory_is_no_note() {
+    fn decode_rejects_zeroed_and_corrupted_memory() {
         assert_eq!(StreamMessage::decode(&[0; NOTE]), None);
         let mut bytes = StreamMessage::Seen(7).encode();
         bytes[8] ^= 1;

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_says_nothing_does_not_keep_others_out() {
+    fn tcp_client_that_sends_nothing_blocks_no_other_client() {
         let echo = echo();
         let _silent = TcpStream::connect(echo.address()).unwrap();
         let patient = || (0..5).find_map(|_| probe(&from(), &ask(echo.address())).ok());
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_starts_at_the_address_of_the_port() {
+    fn tcp_connection_uses_the_address_of_the_port() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let from = TcpSource { address: Some("127.0.0.77:0".parse().unwrap()), ..from() };
         let remote = listener.local_addr().unwrap();
@@ -268,14 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_not_ours_is_no_way() {
+    fn probe_from_a_foreign_address_fails() {
         let echo = echo();
         let from = TcpSource { address: Some("192.0.2.1:0".parse().unwrap()), ..from() };
         assert!(probe(&from, &ask(echo.address())).is_err());
     }
 
     #[test]
-    fn an_address_to_which_the_own_interface_does_not_lead_is_not_connected_to() {
+    fn probe_without_a_route_of_the_port_fails() {
         let own = Some("127.0.0.1:0".parse().unwrap());
         let from = TcpSource { address: own, needs_route: true, ..from() };
         let echo = echo();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_that_leave_elsewhere_are_told() {
+    fn replies_through_the_interface_of_the_port_are_no_error() {
         let own = "127.0.0.1:0".parse().unwrap();
         assert_eq!(replies(own, "127.0.0.2".parse().unwrap(), "lo"), None);
         assert_eq!(replies(own, "127.0.0.2".parse().unwrap(), "none0"), None, "unknown");
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_is_a_refusal() {
+    fn probe_of_a_closed_port_is_refused() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);

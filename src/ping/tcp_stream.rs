@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_counted_time_after_time() {
+    fn reader_counts_the_bytes_of_each_client() {
         let reader = start_reader("127.0.0.1:0".parse().unwrap(), PAIR.into()).unwrap();
         for _ in 0..2 {
             let patient = || (0..20).find_map(|_| write(&from(), &ask(reader.address())).ok());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_never_reads_is_no_bandwidth() {
+    fn peer_that_reads_no_data_is_a_timeout() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let held = std::thread::spawn(move || {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_is_a_refusal() {
+    fn stream_to_a_closed_port_is_refused() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);

@@ -110,7 +110,7 @@ mod tests {
     const PART: Duration = Duration::from_millis(100);
 
     #[test]
-    fn the_first_part_counts_for_nothing() {
+    fn throughput_excludes_the_first_part() {
         let start = clock::now();
         let mut marks = Marks::new(start, SLOT);
         let at = |part| start + PART * part;
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_late_is_told_as_a_whole() {
+    fn late_first_bytes_count_over_the_whole_time() {
         let start = clock::now();
         let mut marks = Marks::new(start, SLOT);
         for part in 1..=24 {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_comes_to_a_halt_was_slow_until_the_end() {
+    fn stalled_transfer_has_a_minimum_throughput_of_zero() {
         let start = clock::now();
         let mut marks = Marks::new(start, SLOT);
         for part in 1..=3 {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_comes_late_makes_no_empty_part() {
+    fn late_mark_creates_no_part_without_bytes() {
         let start = clock::now();
         let mut marks = Marks::new(start, SLOT);
         let at = |part| start + PART * part;

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_neither_small_nor_large() {
+    fn unknown_rate_does_not_match_a_less_than_filter() {
         assert_eq!(ports("rate<1T"), [1]);
         assert_eq!(ports("rate=-"), [2]);
         assert_eq!(ports("rate!=400G"), [2]);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn no_expression_can_bury_it() {
+    fn deeply_nested_filter_is_an_error() {
         let deep = "(".repeat(100_000);
         assert!(Filter::<Devices>::parse(&deep).err().unwrap().what.contains("too deep"));
         let long = "!".repeat(100_000);

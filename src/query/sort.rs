@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_comes_last_either_way() {
+    fn unknown_values_sort_last_in_both_directions() {
         for is_reversed in [false, true] {
             let values = vec![Value::Failed, Value::Int(1), Value::Absent, Value::Int(2)];
             assert!(sorted(values, is_reversed)[..2].iter().all(|cell| cell.parse::<u8>().is_ok()));

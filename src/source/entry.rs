@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_the_limit_is_left_out_and_counted() {
+    fn entries_over_the_limit_are_left_out_and_counted() {
         let entries = vec![
             entry("/small", Ok(b"1".to_vec())),
             entry("/big", Ok(vec![b'x'; 2_000])),

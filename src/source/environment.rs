@@ -113,7 +113,7 @@ fn of_an_environment_only_what_decides_on_transports_is_told() {
 }
 
 #[test]
-fn readings_leave_few_threads_behind() {
+fn abandoned_threads_are_limited() {
     static DEAD: Mutex<()> = Mutex::new(());
     /// Replies for process 7; hangs for all others until the test releases the lock.
     fn read(pid: u32) -> Answer {

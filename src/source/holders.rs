@@ -77,7 +77,7 @@ pub(super) fn failed(error: &std::io::Error) -> ReadError {
 }
 
 #[test]
-fn the_own_sockets_are_among_them() {
+fn list_contains_a_socket_of_this_process() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&socket));
     let target = fs::read_link(link).unwrap();
@@ -86,7 +86,7 @@ fn the_own_sockets_are_among_them() {
 }
 
 #[test]
-fn what_fits_is_told_and_that_there_is_more() {
+fn list_over_the_limit_ends_with_a_more_holders_line() {
     // Two sockets exceed the limit even if no other process is visible.
     let _sockets = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
     let told = String::from_utf8(list_up_to(30).unwrap()).unwrap();

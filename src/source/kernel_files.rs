@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_too_big_is_said() {
+    fn missing_and_oversized_files_return_errors() {
         let files = KernelFiles::default();
         let none = Err(ReadError::Errno(Errno::NO_ENTRY));
         assert_eq!(files.read("/sys/class/no/such/file", LIMIT), none);

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn no_link_leads_out_of_the_root() {
+    fn symlinks_out_of_the_root_are_refused() {
         let (folder, live) = tree();
         let root = folder.path().join("root");
         symlink("../../secret", root.join("sys/out")).unwrap();

@@ -323,7 +323,7 @@ impl Mads for MadPort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mad::{Attribute as _, LinkRecord, Method, NodeInfo, smp, table_request};
+    use crate::mad::{LinkRecord, MadAttribute as _, Method, NodeInfo, smp, table_request};
 
     /// Returns a port with one request in flight, number 7. The device receives nothing.
     fn port(mad: &[u8; MAD_BYTES]) -> MadPort {
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_no_request_is_dropped() {
+    fn mad_without_a_matching_request_is_dropped() {
         let request = smp::<NodeInfo>(0);
         let other = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut received = received(&request, MAD_BYTES);

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_never_stops_talking_is_stopped() {
+    fn verbs_child_with_endless_output_is_refused() {
         let (_folder, child) = child("exec cat /dev/zero", Duration::from_secs(30));
         assert_eq!(ask(&child), Err(ReadError::TooBig));
     }

@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_device_of_mads_is_refused() {
+    fn file_that_is_no_umad_device_cannot_register() {
         let port = UmadPort::open(Path::new("/dev/null"), HeaderSize::Negotiated).unwrap();
         assert_eq!(port.header, OLD_HEADER, "the request for another header failed");
         let wanted =

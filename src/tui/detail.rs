@@ -1,6 +1,6 @@
 //! Parts of a detail pane: headings, fields, sentences, tables and charts.
 //!
-//! `rows` builds the parts; `pane` and `lines` turn them into lines of text.
+//! `rows` builds the parts; `state::pane` and `lines` turn them into lines of text.
 
 use super::theme::Token;
 use crate::query::{Align, Column, CounterRow, Counters, Listing, Value, live_columns};

@@ -91,7 +91,7 @@ impl Glyphs {
 }
 
 #[test]
-fn what_is_not_nothing_never_looks_like_it() {
+fn nonzero_value_never_has_the_zero_glyph() {
     for glyphs in [Glyphs::Utf8, Glyphs::Ascii] {
         assert_eq!(glyphs.level(0, 100), glyphs.zero());
         assert_eq!(glyphs.level(1, u64::MAX), glyphs.levels()[0]);

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_calls_its_ports_anew_each_time_fills_nothing() {
+    fn history_of_a_host_that_renames_ports_is_limited() {
         let mut history = History::default();
         let mut say = |names: std::ops::Range<usize>| {
             let names: Vec<String> = names.map(|at| format!("d{at}")).collect();

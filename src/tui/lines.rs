@@ -1,6 +1,6 @@
 //! Formats the parts of a detail pane as styled lines.
 //!
-//! `pane` shows the lines; `text` copies and saves them.
+//! `state::pane` shows the lines; `text` copies and saves them.
 
 use super::detail::{Chart, DetailPart, RowKind};
 use super::glyphs::Glyphs;

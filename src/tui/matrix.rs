@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn heat_is_told_by_the_median() {
+    fn heat_level_is_relative_to_the_median() {
         let grid = grid(&[
             (0, 1, Some(1_000)),
             (1, 0, Some(1_000)),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_steps_out_of_the_grid() {
+    fn cursor_stays_within_the_grid() {
         let mut grid = grid(&[]);
         grid.step(-5, 99);
         assert_eq!((grid.row, grid.column), (0, 2));

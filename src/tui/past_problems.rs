@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passed_is_told_with_its_time() {
+    fn past_problem_is_listed_with_its_duration_and_end() {
         let mut troubles = PastProblems::default();
         for (second, state) in [(1, Some("active")), (2, Some("down")), (9, Some("down"))] {
             troubles.compare(&sample(second, state));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_did_not_respond_ends_nothing_but_its_silence() {
+    fn problem_continues_while_its_host_is_unresponsive() {
         let mut troubles = PastProblems::default();
         for (second, state) in [(1, Some("down")), (2, None), (5, Some("down"))] {
             troubles.compare(&sample(second, state));

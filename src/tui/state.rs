@@ -27,7 +27,7 @@ const NOTICED: Duration = Duration::from_secs(8);
 
 /// Settings that do not change while the screen is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct ViewSettings {
     /// Colors.
     pub theme: Theme,
     /// Character set of marks and graphs.
@@ -44,7 +44,7 @@ pub struct Settings {
 ///
 /// It changes only in [`State::update`](State::update).
 pub struct State {
-    pub(super) settings: Settings,
+    pub(super) settings: ViewSettings,
     /// Time of the last event.
     pub(super) at: Instant,
     /// Columns and rows of the terminal.
@@ -74,7 +74,7 @@ pub struct State {
 impl State {
     /// Returns the state before the first sample.
     #[must_use]
-    pub fn new(settings: Settings, at: Instant) -> Self {
+    pub fn new(settings: ViewSettings, at: Instant) -> Self {
         Self {
             settings,
             at,

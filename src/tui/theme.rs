@@ -106,7 +106,7 @@ impl Theme {
 }
 
 #[test]
-fn without_colour_there_is_none() {
+fn mono_theme_has_no_colors() {
     let tokens = [Token::Ok, Token::Warn, Token::Bad, Token::Unknown, Token::Accent, Token::Dim];
     for token in tokens.into_iter().chain([Token::Rx, Token::Tx, Token::Heading, Token::Selected]) {
         let style = Theme::Mono.style(token);
@@ -123,7 +123,7 @@ fn good_and_bad_never_look_the_same() {
 }
 
 #[test]
-fn what_flows_looks_like_nothing_that_is_bad() {
+fn traffic_colors_differ_from_the_error_color() {
     let levels = |colour: Option<Color>| match colour {
         // Color cube of 6 x 6 x 6.
         Some(Color::Indexed(index @ 16..232)) => {
@@ -143,7 +143,7 @@ fn what_flows_looks_like_nothing_that_is_bad() {
 }
 
 #[test]
-fn what_is_dim_has_the_colour_of_the_terminal() {
+fn dim_text_keeps_the_foreground_color_of_the_terminal() {
     let style = Theme::Auto.style(Token::Dim);
     assert_eq!((style.fg, style.add_modifier), (None, Modifier::DIM));
 }

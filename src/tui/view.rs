@@ -28,7 +28,7 @@ impl View {
         Self::Resources,
     ];
 
-    /// Words of the command line, in the same order.
+    /// Words of the command line, in the order of [`ALL`](Self::ALL).
     pub const WORDS: [&str; 6] =
         ["hosts", "ports", "connections", "matrix", "problems", "resources"];
 

@@ -19,7 +19,7 @@ struct Splice(usize, usize, String);
 /// Error: a change does not fit the text to which it is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the delta does not fit the last report")]
-pub struct Misfit;
+pub struct DeltaMismatch;
 
 /// Limit of the search after an insertion or a removal, in pieces of both texts together.
 const REACH: usize = 64;
@@ -57,14 +57,14 @@ impl TextDelta {
     ///
     /// # Errors
     /// The change does not fit `old`.
-    pub fn apply(&self, old: &str) -> Result<String, Misfit> {
+    pub fn apply(&self, old: &str) -> Result<String, DeltaMismatch> {
         let mut new = String::with_capacity(old.len());
         let mut left = old;
         for Splice(same, gone, text) in &self.0 {
-            let (stays, rest) = left.split_at_checked(*same).ok_or(Misfit)?;
+            let (stays, rest) = left.split_at_checked(*same).ok_or(DeltaMismatch)?;
             new.push_str(stays);
             new.push_str(text);
-            left = rest.get(*gone..).ok_or(Misfit)?;
+            left = rest.get(*gone..).ok_or(DeltaMismatch)?;
         }
         new.push_str(left);
         Ok(new)
@@ -145,7 +145,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(5_000))]
 
         #[test]
-        fn what_is_made_of_the_old_text_and_its_change_is_the_new_one(old in text(), new in text()) {
+        fn delta_applied_to_the_old_text_is_the_new_text(old in text(), new in text()) {
             prop_assert_eq!(sent(&TextDelta::between(&old, &new)).apply(&old).unwrap(), new);
         }
 
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn delta_that_does_not_fit_the_text_is_rejected() {
         for (old, json) in [
             ("a,b", r#"[[4,0,"x"]]"#),
             ("a,b", r#"[[1,3,"x"]]"#),
@@ -190,7 +190,7 @@ mod tests {
             ("a,b", r#"[[1,18446744073709551615,"x"]]"#),
             ("", r#"[[0,1,""]]"#),
         ] {
-            assert_eq!(change(json).apply(old), Err(Misfit), "{old} {json}");
+            assert_eq!(change(json).apply(old), Err(DeltaMismatch), "{old} {json}");
         }
         assert_eq!(change(r#"[[3,0,"x"]]"#).apply("a,b").unwrap(), "a,bx");
     }

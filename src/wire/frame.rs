@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_stream_is_not_a_shorter_answer() {
+    fn truncated_frame_is_an_error() {
         let bytes = frames(&["message"]);
         for length in 1..bytes.len() {
             let mut reader = FrameReader::new(&bytes[..length]);

@@ -155,7 +155,7 @@ fn the_ends_of_addresses_that_no_gid_has_are_joined() {
 }
 
 #[test]
-fn an_address_that_several_hosts_have_is_nobodys() {
+fn address_of_several_hosts_identifies_no_peer() {
     let host = |own: &str| {
         let mut machine = Machine::default();
         machine.rxe(own).sockets(&[("172.17.0.1:0", "0.0.0.0:0", 3)]);
@@ -169,7 +169,7 @@ fn an_address_that_several_hosts_have_is_nobodys() {
 }
 
 #[test]
-fn what_queue_pairs_prove_is_better_than_a_guess() {
+fn queue_pairs_override_the_peer_known_by_sockets() {
     let host = |pid: u32, own: &str, numbers: (u32, u32), sequence: (u32, u32)| {
         let mut machine = Machine::default();
         machine.rxe(own).sockets(&[(&format!("{own}:4000"), "10.9.0.9:5000", 7)]);
@@ -296,7 +296,7 @@ fn the_order_of_processes_decides_nothing() {
 }
 
 #[test]
-fn what_could_not_be_counted_is_not_nothing() {
+fn uncounted_bytes_are_missing_and_not_zero() {
     let mut machine = Machine::default();
     machine.rxe("10.9.0.2").sockets(&[("10.9.0.2:57251", "10.9.0.1:40152", 7)]);
     holder(&mut machine, 192, "socket:[7] /dev/infiniband/uverbs0");
@@ -306,7 +306,7 @@ fn what_could_not_be_counted_is_not_nothing() {
 }
 
 #[test]
-fn carriers_and_loops_are_no_users() {
+fn ipoib_and_loopback_sockets_are_no_connections() {
     let mut machine = Machine::default();
     machine.rxe("10.9.0.2");
     machine.queue_pair(Owner::Kernel { name: "ib_ipoib".into() }, Some(77), None, "RTS");

@@ -165,7 +165,7 @@ fn a_pair_of_the_matrix_is_gone_into_and_copied() {
 }
 
 #[test]
-fn what_is_copied_of_a_silent_host_says_how_old_it_is() {
+fn copied_row_of_an_unresponsive_host_has_its_age() {
     let mut screen = screen(marks);
     let [Effect::Copy(row)] = &screen.keys("2:n03<Enter>y")[..] else { panic!("y copies") };
     let lines: Vec<&str> = row.lines().collect();

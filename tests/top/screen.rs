@@ -11,8 +11,8 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use rdmactl::clock;
 use rdmactl::tui::{
-    EarlierSamples, Effect, Event, Glyphs, Prepared, Sample, Settings, Snapshots, State, Theme,
-    Timeline, View, draw,
+    EarlierSamples, Effect, Event, Glyphs, Prepared, Sample, Snapshots, State, Theme, Timeline,
+    View, ViewSettings, draw,
 };
 
 use crate::pictures::{Host, picture};
@@ -29,10 +29,10 @@ impl Screen {
     pub(crate) fn new(theme: Theme, glyphs: Glyphs) -> Self {
         let waiting_for = "64 hosts".to_owned();
         let timeline = Timeline::Live(Duration::from_secs(1));
-        Self::with(Settings { theme, glyphs, timeline, may_upload: true, waiting_for })
+        Self::with(ViewSettings { theme, glyphs, timeline, may_upload: true, waiting_for })
     }
 
-    pub(crate) fn with(settings: Settings) -> Self {
+    pub(crate) fn with(settings: ViewSettings) -> Self {
         // Far enough from the machine's start for ages of minutes.
         let begin = clock::now() + Duration::from_secs(10_000);
         Self { state: State::new(settings, begin), scenes: Snapshots::default(), begin, at: begin }

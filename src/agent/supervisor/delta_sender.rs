@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_operator_that_has_the_last_answer_gets_changes_of_it() {
+    fn delta_is_sent_only_to_an_operator_with_the_last_report() {
         let mut delta_sender = DeltaSender::default();
         let [first, second] = [
             r#"{"a":1,"b":"much that stays as it is"}"#,

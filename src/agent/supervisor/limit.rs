@@ -48,7 +48,7 @@ mod tests {
     use crate::model::{Object, Resource, Via};
 
     #[test]
-    fn what_is_over_the_limit_is_left_out_with_a_word() {
+    fn list_over_the_report_limit_becomes_a_problem() {
         let mut report = HostReport::empty("n1", Via::Agent);
         let object = Object::Ctx { ctxn: Some(1) };
         let one = Resource { device: "rxe0".into(), owner: None, object };

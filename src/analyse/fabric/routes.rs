@@ -22,7 +22,7 @@ pub struct Hop {
 
 /// A route to one LID of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Route {
+pub struct FabricRoute {
     /// Destination LID.
     pub lid: u16,
     /// Nodes, from the source on.
@@ -56,13 +56,13 @@ pub enum RouteFailure {
 
 /// Returns the routes between two ports, one for each LID of the target.
 #[must_use]
-pub fn routes(fabric: &Fabric, from: FabricEnd, to: FabricEnd) -> Vec<Route> {
+pub fn routes(fabric: &Fabric, from: FabricEnd, to: FabricEnd) -> Vec<FabricRoute> {
     let (Some(_), Some(target)) = (fabric.port(from), fabric.port(to)) else { return Vec::new() };
     lids_of(target).map(|lid| route(fabric, from, to, lid)).collect()
 }
 
-fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
-    let mut route = Route { lid, hops: Vec::new(), failure: None };
+fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> FabricRoute {
+    let mut route = FabricRoute { lid, hops: Vec::new(), failure: None };
     let (mut node, mut enters) = (from.node, None);
     for _ in 0..=MAX_HOPS {
         if node == to.node

@@ -144,7 +144,7 @@ fn no_type_of_service_is_made_of_a_value_that_is_no_dscp() {
 }
 
 #[test]
-fn what_could_not_be_read_is_never_a_pass() {
+fn unreadable_setting_makes_the_lossless_verdict_unknown() {
     let good = || {
         let dcb = dcb(&[3], vec![app(26, 3)]);
         host(

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_never_stands_out() {
+    fn non_finite_excess_is_no_outlier() {
         for value in [f32::NAN, f32::NEG_INFINITY] {
             let excess = Excess { log: value, z: value };
             assert!(!excess.stands_out(Floor::MANY, 5_000.0));

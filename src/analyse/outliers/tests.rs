@@ -65,7 +65,7 @@ fn one_of_four_is_slower_than_the_other_three() {
 }
 
 #[test]
-fn fewer_than_four_hosts_have_no_likes() {
+fn fewer_than_four_hosts_have_no_outliers() {
     for hosts in 0..4 {
         let found = judge(&grid(hosts, |a, b| usual(a, b, |a, _| a == 1)));
         assert!(found.outliers().is_empty() && found.retest(100, &ALL).is_empty());
@@ -74,7 +74,7 @@ fn fewer_than_four_hosts_have_no_likes() {
 }
 
 #[test]
-fn equal_and_missing_numbers_blame_nobody() {
+fn equal_and_missing_latencies_cause_no_outlier() {
     assert!(judge(&grid(9, |_, _| 2_000)).outliers().is_empty());
     assert!(judge(&grid(9, |_, _| 0)).outliers().is_empty());
     assert!(judge(&grid(9, |_, _| u64::MAX)).outliers().is_empty());
@@ -99,7 +99,7 @@ fn half_of_the_matrix_is_enough() {
 }
 
 #[test]
-fn who_is_well_at_the_second_look_is_not_named() {
+fn outlier_that_passes_the_retest_is_dropped() {
     let slow = |a: usize, b: usize| usual(a, b, |a, b| a == 5 || b == 5);
     let well = |a: usize, b: usize| usual(a, b, |_, _| false);
     let found = judge(&grid(12, slow));
@@ -113,7 +113,7 @@ fn who_is_well_at_the_second_look_is_not_named() {
 }
 
 #[test]
-fn where_all_has_become_slower_since_nobody_is_blamed_for_it() {
+fn slowdown_of_all_hosts_in_the_retest_confirms_no_outlier() {
     let found = judge(&grid(12, |a, b| usual(a, b, |a, b| a == 5 || b == 5)));
     let all_slow = |a: usize, b: usize| 2 * usual(a, b, |_, _| false);
     assert!(found.clone().confirm(&again(&found, all_slow), &ALL).is_empty());
@@ -122,7 +122,7 @@ fn where_all_has_become_slower_since_nobody_is_blamed_for_it() {
 }
 
 #[test]
-fn what_was_not_measured_again_says_so() {
+fn outlier_without_a_retest_is_not_marked_retested() {
     let found = judge(&grid(12, |a, b| usual(a, b, |a, b| a == 5 || b == 5)));
     let outliers = found.confirm(&BTreeMap::new(), &ALL);
     assert!(outliers.len() == 1 && !outliers[0].retested);

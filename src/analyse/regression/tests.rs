@@ -57,7 +57,7 @@ fn noise_is_no_change() {
 }
 
 #[test]
-fn what_broke_is_told_and_what_was_mended() {
+fn diff_lists_broken_and_repaired_pairs() {
     let ns = noisy(2);
     let bad = run(&NAMES, |a, b| if (a, b) == (1, 4) { Err(Code::Loss) } else { Ok(ns(a, b)) });
     let diff = between(&well(1), &bad);
@@ -120,7 +120,7 @@ fn a_pair_and_a_host_that_became_slower_are_told_apart() {
 }
 
 #[test]
-fn what_all_have_in_common_is_drift() {
+fn equal_slowdown_of_all_pairs_is_drift() {
     let ns = noisy(2);
     let diff = between(&well(1), &run(&NAMES, |a, b| Ok(ns(a, b) * 3 / 2)));
     assert!(diff.is_empty(), "{diff:?}");
@@ -142,7 +142,7 @@ fn hosts_that_come_and_go_are_matched_by_name() {
 }
 
 #[test]
-fn of_two_hosts_each_pair_speaks_for_itself() {
+fn runs_of_two_hosts_are_compared_pair_by_pair() {
     let names = ["n0", "n1"];
     let old = run(&names, |_, _| Ok(5_000));
     let slower = run(&names, |a, _| Ok(if a == 0 { 10_000 } else { 5_100 }));

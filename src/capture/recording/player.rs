@@ -15,7 +15,7 @@ const START: &[u8] = br#"{"schema":"rdmactl.recording/"#;
 
 /// A recording with access to any sample.
 #[derive(Debug)]
-pub struct Recording<R = BufReader<File>> {
+pub struct TopRecording<R = BufReader<File>> {
     lines: Lines<R>,
     hosts: Vec<String>,
     moments: Vec<SampleOffset>,
@@ -48,7 +48,7 @@ struct SampleOffset {
     number: u64,
 }
 
-impl Recording {
+impl TopRecording {
     /// True if the file starts like a recording; false for an unreadable file.
     #[must_use]
     pub fn is_at(path: &Path) -> bool {
@@ -70,7 +70,7 @@ impl Recording {
     }
 }
 
-impl<R: BufRead + Seek> Recording<R> {
+impl<R: BufRead + Seek> TopRecording<R> {
     /// Finds the samples of a recording; `path` appears in errors. Ignores data after the last
     /// whole sample: the writer may have been interrupted, or its disk was full.
     ///

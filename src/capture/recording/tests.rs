@@ -64,8 +64,8 @@ fn written(moments: &[[HostSample; 2]]) -> Vec<u8> {
     out
 }
 
-fn parsed(bytes: &[u8]) -> Result<Recording<Cursor<&[u8]>>, CaptureError> {
-    Recording::parse(Cursor::new(bytes), Path::new("x"))
+fn parsed(bytes: &[u8]) -> Result<TopRecording<Cursor<&[u8]>>, CaptureError> {
+    TopRecording::parse(Cursor::new(bytes), Path::new("x"))
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn rates_are_not_recorded() {
 }
 
 #[test]
-fn of_what_stays_as_it_was_nothing_is_written() {
+fn unchanged_report_is_not_written_again() {
     let still = |at: u64| [silent(&here("n1", 0), "gone"), here("n2", at)];
     let bytes = written(&[still(0), still(1), still(2)]);
     let text = String::from_utf8(bytes).unwrap();
@@ -158,7 +158,7 @@ fn a_report_on_the_way_to_a_moment_is_not_read_when_a_later_one_is_in_its_place(
 }
 
 #[test]
-fn what_is_no_recording_is_said_to_be_none() {
+fn invalid_recording_is_an_error_with_its_cause() {
     let header = r#"{"schema":"rdmactl.recording/1","tool":"rdmactl 0.1.0","hosts":["n1"]}"#;
     let late = format!("{header}\n{}\n", r#"{"moment":1,"whole":false,"lines":0}"#);
     for (text, cause) in [

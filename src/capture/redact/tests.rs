@@ -254,7 +254,7 @@ fn every_spelling_of_a_number_has_the_same_pseudonym() {
 }
 
 #[test]
-fn what_is_made_of_a_mac_address_is_made_of_its_pseudonym() {
+fn values_derived_from_a_mac_address_use_its_pseudonym() {
     let redactor = redactor(&[]);
     let mac = redactor.mac(MAC);
     let eui = |mac: u64, middle: u64| (mac >> 24) << 40 | middle << 24 | mac & 0xff_ffff;

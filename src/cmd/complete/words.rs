@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::cli::Shell;
+use crate::cli::CompletionShell;
 
 /// Command line up to the cursor.
 pub(super) struct Line {
@@ -19,8 +19,8 @@ pub(super) struct Line {
 impl Line {
     /// Reads the arguments of the completion script. Bash passes the command, the line, and the
     /// part of the last word to replace. Other shells pass the index and the words.
-    pub(super) fn of(shell: Shell, arguments: &[OsString]) -> Option<Self> {
-        if shell != Shell::Bash {
+    pub(super) fn of(shell: CompletionShell, arguments: &[OsString]) -> Option<Self> {
+        if shell != CompletionShell::Bash {
             let (index, words) = arguments.split_first()?;
             let (index, words) = (index.to_str()?.parse().ok()?, words.to_vec());
             return Some(Self { words, index, kept: String::new(), is_bare: false });
@@ -112,7 +112,7 @@ mod tests {
     fn bash_gets_back_only_what_it_replaces() {
         let ask = |line: &str, part: &str| {
             let arguments = ["rdmactl", line, part].map(OsString::from);
-            Line::of(Shell::Bash, &arguments).unwrap()
+            Line::of(CompletionShell::Bash, &arguments).unwrap()
         };
         let line = ask("X=1 rdmactl devices --format=c", "c");
         assert_eq!((line.words.len(), line.index), (3, 2));

@@ -8,8 +8,8 @@ use crate::clock;
 use crate::cmd::Advice;
 use crate::model::GidValue;
 use crate::model::ping::{Pair, PingHost, PingReport, Summary};
-use crate::ping::mad_address::{self, MadAddressee};
 use crate::ping::matrix::{Member, TestOptions};
+use crate::ping::{MadAddressee, mad_address};
 use crate::threads::at_once;
 
 /// Returns the target address of the flags, if one is given.
@@ -30,7 +30,8 @@ pub(super) fn refuse_long_interval(args: &PingArgs) -> anyhow::Result<()> {
     Err(Advice::error(what, format!("set a longer time limit: --slot {needed}s")))
 }
 
-/// Sends MADs from each host to the address. The caller adds the times and the end of the agents.
+/// Sends MADs from each host to the address. The caller sets `elapsed_ms`, `startup_ms` and
+/// `left_behind`.
 pub(super) fn run(
     members: &[Member<'_>],
     mut hosts: Vec<PingHost>,

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_told_by_what_is_done() {
+    fn remaining_time_follows_from_the_completed_share() {
         let second = Duration::from_secs(1);
         assert_eq!(left(10, 40, second, None), Some(3 * second));
         assert_eq!(left(10, 40, second, Some(2 * second)), Some(second), "the time is over before");

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::input::Input;
 use super::matrix::{Pinging, Saved};
 use super::new_file;
-use super::origin::Origin;
+use super::origin::SampleOrigin;
 use super::recorder::Recorder;
 use super::session::{Quit, Session};
 use super::source::SourceCommand;
@@ -107,7 +107,7 @@ impl Session<'_> {
 
     fn start_ping(&mut self, names: &[String]) -> Result<(), String> {
         // The state requests a ping only for live hosts.
-        let Origin::Hosts(hosts, _) = &self.origin else { return Err(NO_HOSTS.into()) };
+        let SampleOrigin::Hosts(hosts, _) = &self.origin else { return Err(NO_HOSTS.into()) };
         let is_named = |host: &&Host| names.contains(&host.to_string());
         let hosts = hosts.iter().filter(is_named).cloned().collect();
         let pinging = Pinging::start(self.global, hosts, self.teller());

@@ -128,7 +128,7 @@ mod tests {
     use crate::render::{PingDocument, to_json};
 
     #[test]
-    fn what_ping_prints_is_read_back() {
+    fn saved_ping_report_is_read_back() {
         let host = PingHost { name: "n1".into(), kernel: None, failure: None, leaf: None };
         let report = PingReport {
             hosts: vec![host],

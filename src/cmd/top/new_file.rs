@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_never_written_over_and_what_is_not_is_for_its_owner_alone() {
+    fn new_file_overwrites_no_file_and_has_mode_600() {
         let folder = tempfile::tempdir().unwrap();
         for (text, name) in [("one", "view.txt"), ("two", "view-2.txt"), ("three", "view-3.txt")] {
             let (mut file, path) = create_in(folder.path(), "view", "txt").unwrap();

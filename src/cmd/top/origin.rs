@@ -14,7 +14,7 @@ use super::matrix::Saved;
 use super::player::Player;
 use super::sampler::{SampledHosts, Sampler};
 use super::source::{Channels, SampleSource, SourceResult, SourceState};
-use crate::capture::{PingRun, Recording};
+use crate::capture::{PingRun, TopRecording};
 use crate::cli::{Global, TopArgs};
 use crate::cmd::{Advice, fleet, host_selection, local};
 use crate::fleet::{LiveAgents, Watchdog};
@@ -27,10 +27,10 @@ use crate::tui::Timeline;
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Work of the thread that produces the samples.
-type Work = Box<dyn FnOnce(&Channels) -> SourceResult + Send>;
+type SampleWork = Box<dyn FnOnce(&Channels) -> SourceResult + Send>;
 
 /// Origin of the samples.
-pub(super) enum Origin {
+pub(super) enum SampleOrigin {
     /// This host or another root, with the interval.
     Local(Duration),
     /// Other hosts, with the interval.
@@ -43,7 +43,7 @@ pub(super) enum Origin {
     Matrix(Saved),
 }
 
-impl Origin {
+impl SampleOrigin {
     /// Returns the origin that the flags name.
     ///
     /// # Errors
@@ -68,12 +68,12 @@ impl Origin {
                     "save the data in a file first: top reads it again",
                 ));
             }
-            let is_other = Recording::is_at(path) || PingRun::is_at(path);
+            let is_other = TopRecording::is_at(path) || PingRun::is_at(path);
             if is_other && global.names_hosts() {
                 let fix = "select hosts with a filter expression, for example -w 'host==n1'";
                 return Err(Advice::error("-H selects hosts of a capture only", fix));
             }
-            if Recording::is_at(path) {
+            if TopRecording::is_at(path) {
                 return Ok(Self::Recording(path.clone()));
             }
             // Read before full-screen mode, so that an error appears on the normal screen.
@@ -131,11 +131,11 @@ impl Origin {
         let watchdog = Watchdog::start().context("cannot start a thread")?;
         let parts = Parts::from(LIVE_PARTS);
         let local = || SampledHosts::Local(Box::new(global.clone()), Parts::from(LIVE_PARTS));
-        let gather = |subject, every| -> Work {
+        let gather = |subject, every| -> SampleWork {
             let sampler = Sampler { subject, every, source_state };
             Box::new(|channels| sampler.run(channels))
         };
-        let work: Work = match self {
+        let work: SampleWork = match self {
             Self::Local(every) => gather(local(), Some(*every)),
             Self::Capture => gather(local(), None),
             Self::Hosts(hosts, every) => {
@@ -150,7 +150,7 @@ impl Origin {
                 gather(SampledHosts::Hosts(hosts), Some(*every))
             }
             Self::Recording(path) => {
-                let player = Player::new(Recording::open(path)?);
+                let player = Player::new(TopRecording::open(path)?);
                 Box::new(|channels| player.run(channels))
             }
             Self::Matrix(saved) => {

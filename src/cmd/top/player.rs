@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::sample_builder::SampleBuilder;
 use super::source::{Channels, SourceCommand, SourceResult};
-use crate::capture::{CaptureError, HostSample, Recording};
+use crate::capture::{CaptureError, HostSample, TopRecording};
 use crate::clock::{self, Deadline};
 use crate::fleet::DatedReport;
 use crate::model::HostReport;
@@ -29,7 +29,7 @@ const MAX_BACK: usize = 300;
 
 /// Player of a recording.
 pub(super) struct Player {
-    recording: Recording,
+    recording: TopRecording,
     /// Time that the first sample gets; the others follow at their recorded distance.
     begin: Instant,
     place: usize,
@@ -48,7 +48,7 @@ pub(super) struct Player {
 }
 
 impl Player {
-    pub(super) fn new(recording: Recording) -> Self {
+    pub(super) fn new(recording: TopRecording) -> Self {
         Self {
             recording,
             begin: clock::now(),
@@ -237,7 +237,7 @@ mod tests {
                 HostSampleRef { report: &report, answered_ns: Some(taken_ns), failure: None };
             writer.write(taken_ns, &[told], None).unwrap();
         }
-        Player::new(Recording::open(path).unwrap())
+        Player::new(TopRecording::open(path).unwrap())
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_leaves_the_screen_where_it_is() {
+    fn unreadable_sample_keeps_the_position_and_pauses() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.rec");
         let mut player = player(&path, 3);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_steps_back_is_told_what_was_before_and_who_goes_on_is_not() {
+    fn earlier_samples_are_returned_only_after_a_jump() {
         let folder = tempfile::tempdir().unwrap();
         let mut player = player(&folder.path().join("x.rec"), 5);
         for (place, is_told) in [(0, true), (1, false), (2, false), (1, true), (4, true), (3, true)]

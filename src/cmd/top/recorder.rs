@@ -134,7 +134,7 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::Recording;
+    use crate::capture::TopRecording;
     use crate::clock;
     use crate::model::{HostReport, Via};
     use crate::tui::LastResponse;
@@ -155,7 +155,7 @@ mod tests {
         samples.send(sample(at + second, 1_000_000_000)).unwrap();
         drop(samples);
         assert_eq!(write(File::create(&path).unwrap(), &taken).unwrap(), 2);
-        let mut recording = Recording::open(&path).unwrap();
+        let mut recording = TopRecording::open(&path).unwrap();
         assert_eq!(recording.taken_ns(1), Some(6_000_000_000));
         assert_eq!(recording.at(1).unwrap()[0].answered_ns, Some(6_000_000_000));
     }

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_anew_keeps_what_was_answered_before() {
+    fn failed_host_without_a_response_time_keeps_its_last_report() {
         let (at, mut samples) = (clock::now(), SampleBuilder::default());
         let last = samples.next(vec![here(1, at)], at, 1);
         let kept = samples.next(vec![silent(None)], at, 2);

@@ -14,13 +14,13 @@ use super::input::{Input, InputSender};
 use super::last_frame::last_frame;
 use super::latest_snapshot::LatestSnapshot;
 use super::matrix::Pinging;
-use super::origin::Origin;
+use super::origin::SampleOrigin;
 use super::recorder::Recorder;
 use super::source::{SampleSource, SourceState};
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
 use crate::cmd::Outcome;
-use crate::tui::{Effect, Event, Settings, State};
+use crate::tui::{Effect, Event, State, ViewSettings};
 
 /// Interval at which ages are updated without other input.
 const TICK: Duration = Duration::from_secs(1);
@@ -34,7 +34,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// Everything that exists while the screen is shown.
 pub(super) struct Session<'global> {
     pub(super) global: &'global Global,
-    pub(super) origin: Origin,
+    pub(super) origin: SampleOrigin,
     pub(super) state: State,
     pub(super) display: Display,
     /// `None` while this process is suspended.
@@ -91,8 +91,8 @@ impl<'global> Session<'global> {
     /// The source or the screen cannot be started.
     pub(super) fn start(
         global: &'global Global,
-        origin: Origin,
-        settings: Settings,
+        origin: SampleOrigin,
+        settings: ViewSettings,
         sender: Sender<Input>,
     ) -> anyhow::Result<Self> {
         let latest = LatestSnapshot::new(sender.clone());

@@ -4,16 +4,21 @@ use std::env;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::origin::Origin;
+use super::origin::SampleOrigin;
 use crate::cli::{ColorWhen, Global, ThemeName, TopArgs};
 use crate::cmd::Advice;
 use crate::cmd::listing_output::refuse_host_set;
 use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processes};
 use crate::term::Term;
-use crate::tui::{Event, Glyphs, Settings, Theme, View};
+use crate::tui::{Event, Glyphs, Theme, View, ViewSettings};
 
 /// Returns the colors, the glyphs and the timeline for the flags.
-pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -> Settings {
+pub(super) fn of(
+    global: &Global,
+    args: &TopArgs,
+    term: Term,
+    origin: &SampleOrigin,
+) -> ViewSettings {
     let is_colored = term.colors_stdout();
     let theme = match args.theme {
         _ if global.color == ColorWhen::Never => Theme::Mono,
@@ -30,7 +35,7 @@ pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -
         crossterm::style::force_color_output(true);
     }
     let is_ascii = args.ascii || !is_utf8(|name| env::var(name).ok());
-    Settings {
+    ViewSettings {
         theme,
         glyphs: if is_ascii { Glyphs::Ascii } else { Glyphs::Utf8 },
         timeline: origin.timeline(),
@@ -46,10 +51,10 @@ pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -
 pub(super) fn wanted(
     global: &Global,
     args: &TopArgs,
-    origin: &Origin,
+    origin: &SampleOrigin,
 ) -> anyhow::Result<Vec<Event>> {
     // A saved matrix has only the matrix view.
-    let only = matches!(origin, Origin::Matrix(_)).then_some(View::Matrix);
+    let only = matches!(origin, SampleOrigin::Matrix(_)).then_some(View::Matrix);
     let view = args.view().or(only).unwrap_or(View::Hosts);
     let mut events = vec![Event::Show(view)];
     if let Some(filter) = &global.filter {

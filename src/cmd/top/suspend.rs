@@ -71,7 +71,7 @@ fn wait_to_go_on(inputs: &Receiver<Input>, kept: &mut Vec<Input>) -> Option<Inpu
 }
 
 #[test]
-fn what_is_told_while_the_shell_has_the_terminal_is_kept_but_for_keys() {
+fn inputs_other_than_keys_are_kept_while_top_is_suspended() {
     use std::sync::mpsc;
 
     use crossterm::event::Event as TerminalEvent;

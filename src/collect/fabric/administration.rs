@@ -12,7 +12,7 @@ use super::port_info;
 use super::requests::Requests;
 use super::sweep::{node_of, port_mut};
 use crate::mad::{
-    Attribute, DirectedPath, LinkRecord, NodeInfo, NodeRecord, PortInfo, PortInfoRecord,
+    DirectedPath, LinkRecord, MadAttribute, NodeInfo, NodeRecord, PortInfo, PortInfoRecord,
     RecordTable, SmInfo, directed_smp, smp, smp_attribute, table_request,
 };
 use crate::model::{Fabric, FabricEnd, FabricNode, Guid, SweepMethod};
@@ -92,7 +92,7 @@ pub(super) fn read(
 }
 
 /// Requests a table, which must be whole and not empty.
-fn next_table<A: Attribute>(
+fn next_table<A: MadAttribute>(
     requests: &mut Requests<'_, &'static str>,
     lid: Option<u16>,
 ) -> Result<Result<Vec<A>, Rejected>, ReadError> {
@@ -184,7 +184,7 @@ impl NodeTable {
 }
 
 /// Decodes a table, which must be whole and not empty.
-fn table<A: Attribute>(answer: MadAnswer) -> Result<Vec<A>, Rejected> {
+fn table<A: MadAttribute>(answer: MadAnswer) -> Result<Vec<A>, Rejected> {
     let why = |why: String| Rejected::NoTable { table: A::NAME, why };
     let bytes = answer.map_err(|error| why(error.to_string()))?;
     let table = RecordTable::<A>::decode(&bytes).map_err(|error| why(error.to_string()))?;
@@ -227,7 +227,7 @@ mod tests {
         last: u32,
     }
 
-    fn records<A: Attribute>(records: &[A]) -> Vec<u8> {
+    fn records<A: MadAttribute>(records: &[A]) -> Vec<u8> {
         let distance = A::BYTES.div_ceil(8) * 8;
         let mut bytes = vec![0; 56];
         let words = u16::try_from(distance / 8).unwrap();

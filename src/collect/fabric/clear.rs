@@ -150,7 +150,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::mad::{Attribute, Class, Header, Method, performance_attribute};
+    use crate::mad::{Class, Header, MadAttribute, Method, performance_attribute};
     use crate::source::{MadAnswer, MadError, MadTicket};
 
     /// Port that replies to every request of LID 3; no other LID replies.

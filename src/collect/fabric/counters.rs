@@ -9,7 +9,7 @@ use super::requests::{Requests, unanswered_by};
 use super::sweep::port_mut;
 use crate::clock;
 use crate::mad::{
-    Attribute, ClassPortInfo, FieldValue, PortCounters, PortCountersExtended,
+    ClassPortInfo, FieldValue, MadAttribute, PortCounters, PortCountersExtended,
     PortReceiveErrorDetails, PortTransmitDiscardDetails, performance_attribute,
     performance_request,
 };
@@ -110,7 +110,7 @@ struct CounterRequests<'mads> {
 
 impl CounterRequests<'_> {
     /// Requests an attribute of a port.
-    fn ask<A: Attribute>(
+    fn ask<A: MadAttribute>(
         &mut self,
         lid: u16,
         port: u8,

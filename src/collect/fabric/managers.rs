@@ -4,7 +4,7 @@
 use super::ends;
 use super::requests::{Requests, to_port, unanswered_by};
 use super::sweep::port_mut;
-use crate::mad::{Attribute as _, SmInfo, smp_attribute};
+use crate::mad::{MadAttribute as _, SmInfo, smp_attribute};
 use crate::model::{Fabric, FabricEnd, FabricPort, Guid, SubnetManager};
 use crate::source::{Mads, ReadError};
 

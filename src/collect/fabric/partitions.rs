@@ -4,7 +4,7 @@
 use super::ends;
 use super::requests::{Requests, to_port, unanswered_by};
 use super::sweep::port_mut;
-use crate::mad::{Attribute as _, PartitionBlock, smp_data};
+use crate::mad::{MadAttribute as _, PartitionBlock, smp_data};
 use crate::model::{Fabric, FabricEnd};
 use crate::source::{Mads, ReadError};
 

@@ -5,7 +5,7 @@
 
 use super::requests::Requests;
 use crate::mad::{
-    Attribute as _, DirectedPath, NodeDescription, NodeInfo, directed_smp, smp_attribute,
+    DirectedPath, MadAttribute as _, NodeDescription, NodeInfo, directed_smp, smp_attribute,
 };
 use crate::model::{
     Device, FabricNodeKind, FabricPort, Guid, HostReport, KnownFix, LinkPeer, Protocol, key,

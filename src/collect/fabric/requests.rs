@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 
-use crate::mad::{Attribute, DirectedPath, MAD_BYTES, PathError, directed_smp, smp};
+use crate::mad::{DirectedPath, MAD_BYTES, MadAttribute, PathError, directed_smp, smp};
 use crate::model::{Fabric, FabricNode, UnansweredRequest};
 use crate::source::{MadAnswer, MadError, MadTicket, Mads, ReadError};
 
@@ -63,7 +63,7 @@ impl<'mads, T> Requests<'mads, T> {
 
 /// Returns a request of subnet management to a port of a node: along the directed route of the
 /// node, or by LID. `None` if neither is known.
-pub(super) fn to_port<A: Attribute>(
+pub(super) fn to_port<A: MadAttribute>(
     node: &FabricNode,
     port: u8,
     modifier: u32,

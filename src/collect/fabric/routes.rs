@@ -1,7 +1,7 @@
 //! Reads the linear forwarding tables of the switches, in blocks of 64 LIDs. `fabric` calls it.
 
 use super::requests::{Requests, to_port, unanswered_by};
-use crate::mad::{Attribute as _, ForwardingBlock, SwitchInfo, smp_attribute, smp_data};
+use crate::mad::{ForwardingBlock, MadAttribute as _, SwitchInfo, smp_attribute, smp_data};
 use crate::model::{Fabric, FabricPort, ForwardingTable};
 use crate::source::{Mads, ReadError};
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use super::port_info;
 use super::requests::Requests;
 use crate::mad::{
-    Attribute, DirectedPath, NodeDescription, NodeInfo, PortInfo, SwitchInfo, directed_smp,
+    DirectedPath, MadAttribute, NodeDescription, NodeInfo, PortInfo, SwitchInfo, directed_smp,
     smp_attribute,
 };
 use crate::model::{
@@ -89,7 +89,7 @@ impl Sweep<'_> {
         self.ask::<NodeInfo>(path, 0, NodeRequest::Node(from))
     }
 
-    fn ask<A: Attribute>(
+    fn ask<A: MadAttribute>(
         &mut self,
         path: &DirectedPath,
         modifier: u32,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::session::smp_to;
 use super::{PortId, Session, value};
 use crate::compat::diags::ValueFormat;
-use crate::mad::{Attribute as _, NodeInfo, PortInfo, smp_data};
+use crate::mad::{MadAttribute as _, NodeInfo, PortInfo, smp_data};
 use crate::source::{MadError, MadTicket};
 
 const NODE_DESCRIPTION: u16 = 0x10;

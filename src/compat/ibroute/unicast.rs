@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Range, Switch};
 use crate::compat::diags::{PortId, ValueFormat, value};
-use crate::mad::{Attribute as _, ForwardingBlock, NodeDescription, NodeInfo, PortInfo};
+use crate::mad::{ForwardingBlock, MadAttribute as _, NodeDescription, NodeInfo, PortInfo};
 
 /// Number of LIDs in a block of the table.
 const BLOCK: u32 = 64;

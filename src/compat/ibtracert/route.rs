@@ -5,7 +5,8 @@
 
 use crate::compat::diags::{NodeNames, PortId, Session, clean};
 use crate::mad::{
-    Attribute as _, ForwardingBlock, LONGEST_PATH, NodeDescription, NodeInfo, PortInfo, SwitchInfo,
+    ForwardingBlock, LONGEST_PATH, MadAttribute as _, NodeDescription, NodeInfo, PortInfo,
+    SwitchInfo,
 };
 
 /// Maximum number of steps.

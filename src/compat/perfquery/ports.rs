@@ -6,7 +6,7 @@ use super::details::SAMPLES_CONTROL;
 use super::options::{ALL_PORTS, Request};
 use super::{Query, low};
 use crate::compat::diags::{Field, ToolError, dump, tables};
-use crate::mad::{Attribute as _, ClassPortInfo, NodeInfo, SwitchInfo};
+use crate::mad::{ClassPortInfo, MadAttribute as _, NodeInfo, SwitchInfo};
 
 /// Node type of a switch.
 const SWITCH: u8 = 2;

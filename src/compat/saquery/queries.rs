@@ -9,7 +9,7 @@ use super::{PathQuery, SaRequest};
 use crate::compat::diags::{ToolError, dump_port_info};
 use crate::compat::number::parse_any;
 use crate::mad::{
-    Attribute as _, LinkRecord, Method, NodeRecord, PortInfo, PortInfoRecord, read_bits,
+    LinkRecord, MadAttribute as _, Method, NodeRecord, PortInfo, PortInfoRecord, read_bits,
 };
 
 /// Attributes without a codec.

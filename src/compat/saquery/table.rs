@@ -106,11 +106,11 @@ fn refusal(status: u16) -> String {
         "MAD No invalid fields",
         "MAD Bad version",
         "MAD Method specified is not supported",
-        "MAD Method/Attribute combination is not supported",
+        "MAD Method/MadAttribute combination is not supported",
         "MAD Reserved",
         "MAD Reserved",
         "MAD Reserved",
-        "MAD Invalid value in Attribute field(s) or Attribute Modifier",
+        "MAD Invalid value in MadAttribute field(s) or MadAttribute Modifier",
         "MAD UNKNOWN ERROR",
     ];
     const CLASS: [&str; 10] = [
@@ -160,7 +160,7 @@ fn a_refusal_is_in_the_words_of_the_original() {
     assert_eq!(refusal(0x0300), "ERROR: Query result returned 0x0300,  SA(SA_ERR_NO_RECORDS)\n");
     assert_eq!(
         refusal(0x000d),
-        "ERROR: Query result returned 0x000d,  (BUSY; ; MAD Method/Attribute combination is not \
+        "ERROR: Query result returned 0x000d,  (BUSY; ; MAD Method/MadAttribute combination is not \
          supported)\n"
     );
     assert_eq!(refusal(0xffff).matches("UNKNOWN").count(), 2);

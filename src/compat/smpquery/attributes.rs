@@ -4,7 +4,7 @@
 
 use super::Query;
 use crate::compat::diags::{ToolError, dump, dump_port_info, tables};
-use crate::mad::{Attribute as _, NodeDescription, NodeInfo, PortInfo, SwitchInfo};
+use crate::mad::{MadAttribute as _, NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
 /// Attributes without a codec.
 const PORT_INFO_EXTENDED: u16 = 0x33;

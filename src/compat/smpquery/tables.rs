@@ -4,7 +4,7 @@
 
 use super::Query;
 use crate::compat::diags::ToolError;
-use crate::mad::{Attribute as _, NodeInfo, PartitionBlock, PortInfo, SwitchInfo, read_bits};
+use crate::mad::{MadAttribute as _, NodeInfo, PartitionBlock, PortInfo, SwitchInfo, read_bits};
 
 /// Attributes without a codec.
 const GUID_INFO: u16 = 0x14;

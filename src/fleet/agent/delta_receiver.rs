@@ -3,7 +3,7 @@
 use super::super::memory_budget::{MemoryShare, OverBudget};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::wire::limits::{OverLimit, REPORT};
-use crate::wire::{BASE_LIMIT, Misfit, TextDelta};
+use crate::wire::{BASE_LIMIT, DeltaMismatch, TextDelta};
 
 /// Last report of an agent that is queried repeatedly, to which its deltas are applied.
 ///
@@ -25,7 +25,7 @@ pub(super) enum DeltaError {
     #[error("the agent sent a delta of report {0}, but the last report is {1}")]
     OtherBase(u64, u64),
     #[error(transparent)]
-    Misfit(#[from] Misfit),
+    DeltaMismatch(#[from] DeltaMismatch),
     #[error(transparent)]
     OverLimit(#[from] OverLimit),
     #[error(transparent)]
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grew_by_its_changes_is_asked_for_anew() {
+    fn report_over_the_base_limit_is_requested_in_full() {
         let mut delta_receiver = DeltaReceiver::default();
         delta_receiver.take_whole(text("n1"), &mut MemoryShare::default()).unwrap();
         let long = format!(r#"[[9,2,"{}"]]"#, "x".repeat(BASE_LIMIT));

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_noted_meanwhile_counts() {
+    fn key_recorded_by_another_program_is_not_recorded_again() {
         let directory = tempfile::TempDir::new().unwrap();
         let file = directory.path().join("known_hosts");
         let lookup = KnownHostsName::host("n1", 22);

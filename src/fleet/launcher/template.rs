@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_pointed_at() {
+    fn template_errors_point_to_the_column() {
         let wrong = |text: &str| Template::parse(text).unwrap_err().to_string();
         assert_eq!(wrong("x 'y"), "  x 'y\n    ^ this quote is not closed");
         assert_eq!(wrong("x \\"), "  x \\\n     ^ no character follows the backslash");

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_says_and_how_it_ends_is_told() {
+    fn query_tool_returns_stdout_and_exit_status() {
         let watchdog = Watchdog::start().unwrap();
         let said = query_tool(shell("cat; echo it; exit 3"), seconds(20), &watchdog).unwrap();
         assert_eq!((&said.stdout[..], said.exit.status), (&b"it\n"[..], Some(3)));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_says_too_much_is_refused() {
+    fn query_tool_output_over_the_limit_is_an_error() {
         let watchdog = Watchdog::start().unwrap();
         let failure = query_tool(shell("yes"), seconds(20), &watchdog).unwrap_err();
         assert_eq!(failure.reason, Reason::TooBig);

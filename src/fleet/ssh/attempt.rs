@@ -69,7 +69,7 @@ impl From<HostFailure> for AttemptError {
 }
 
 /// Returns the failure of a login during which sshd closed the connection after its SSH banner.
-pub(super) fn closed(reason: Reason, when: &str, target: &Target) -> HostFailure {
+pub(super) fn closed_during_login(reason: Reason, when: &str, target: &Target) -> HostFailure {
     let detail = format!("sshd closed the connection {when}");
     HostFailure::new(reason, detail).fix(format!(
         "test the login: {}; on {}, check the log of sshd: journalctl -u ssh -u sshd",

@@ -59,7 +59,7 @@ pub(super) fn authenticate(
             // libssh2 reports a connection that ended here as a refused key.
             Err(error) if libssh2_error::is_closed(&error) || io.is_ended() => {
                 let when = format!("when {} was offered", offer.name());
-                let failure = attempt::closed(Reason::Auth, &when, target);
+                let failure = attempt::closed_during_login(Reason::Auth, &when, target);
                 let refusal = LoginFailure { failure, missing };
                 return Err(match tried.as_slice() {
                     [] => AttemptError::closed_after_banner(refusal),

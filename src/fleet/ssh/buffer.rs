@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_popped_keeps_its_order() {
+    fn bytes_leave_the_buffer_in_order() {
         let mut buffer = Buffer::default();
         let put = |bytes: &'static [u8]| {
             move |room: &mut [u8]| {

@@ -1,5 +1,5 @@
-//! Errors of libssh2: their kinds, and their conversion to a [`HostFailure`]. All files of the
-//! built-in SSH use it.
+//! Errors of libssh2: their kinds, and their conversion to a [`HostFailure`]. `login`, `auth`, the
+//! pumps and `session_io` use this module.
 
 use ssh2::ErrorCode;
 
@@ -48,7 +48,7 @@ pub(super) fn is_channel_refused(error: &ssh2::Error) -> bool {
 }
 
 /// Returns the failure of a step in which the thread of the built-in SSH ended.
-pub(super) fn library(step: &str, call: &str) -> HostFailure {
+pub(super) fn thread_ended(step: &str, call: &str) -> HostFailure {
     let detail = format!("the SSH library failed during the {step}");
     HostFailure::new(Reason::Garbage, detail).fix(format!(
         "test the login: {call}; if it succeeds, use the ssh program: repeat the command with \
@@ -82,7 +82,7 @@ pub(super) fn session(error: &ssh2::Error) -> HostFailure {
 
 #[test]
 fn a_failure_of_the_library_leads_to_the_ssh_program() {
-    let failure = library("key exchange", "ssh -p 7 n1");
+    let failure = thread_ended("key exchange", "ssh -p 7 n1");
     assert_eq!(failure.detail, "the SSH library failed during the key exchange");
     let fix = "test the login: ssh -p 7 n1; if it succeeds, use the ssh program: repeat the \
                command with --ssh-option Compression=no";

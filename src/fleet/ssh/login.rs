@@ -122,7 +122,7 @@ impl Login {
             let missing = lack.into_iter().collect();
             if io.is_ended() && !io.is_expired() {
                 let when = "during the SSH handshake";
-                let failure = attempt::closed(Reason::Transport, when, &self.target);
+                let failure = attempt::closed_during_login(Reason::Transport, when, &self.target);
                 return Err(AttemptError::closed_after_banner(LoginFailure { failure, missing }));
             }
             let failure =

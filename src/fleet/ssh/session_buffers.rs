@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_box_gives_what_came_before_and_takes_nothing() {
+    fn closed_session_buffers_return_pending_bytes_and_accept_none() {
         let mut buffers = SessionBuffers::default();
         let mut room = [0; 8];
         assert_eq!(buffers.receive(&mut room), TransferResult::NotNow);

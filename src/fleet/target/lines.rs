@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_ssh_can_read_makes_no_classes() {
+    fn configuration_that_only_ssh_can_parse_has_no_host_classes() {
         for text in [
             "Match host n1\n Port 7",
             "Match exec true",

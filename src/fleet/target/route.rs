@@ -63,7 +63,7 @@ mod tests {
     use crate::hosts::Host;
 
     #[test]
-    fn a_way_over_others_is_read_as_ssh_reads_it() {
+    fn proxy_jump_and_proxy_command_are_parsed_as_ssh_does() {
         let route = |line: &str| {
             let text = format!("hostname 10.0.0.7\nport 2222\nuser root\n{line}\n");
             SshConfig::parse(&text)

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn invalid_inventory_is_an_error_with_its_line() {
         let table = [
             ("h1\nh[01:3]", 2, "different widths"),
             ("h[5:1]", 1, "is descending"),

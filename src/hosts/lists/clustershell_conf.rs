@@ -93,7 +93,7 @@ fn settings_belong_to_sections_and_go_on_when_indented() {
 }
 
 #[test]
-fn what_is_no_setting_is_named_with_its_line() {
+fn line_without_a_setting_is_an_error_with_its_line() {
     let error = ClusterShellConf::parse("[Main]\nnonsense\n").unwrap_err();
     assert_eq!(
         (error.line, error.message.as_str()),

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_kind_is_refused_with_its_line() {
+    fn host_file_of_another_launcher_is_an_error_with_its_line() {
         let error = open_mpi("n1\nn2:4\n").unwrap_err();
         assert_eq!(error.line, 2);
         assert_eq!(error.fix.unwrap(), "write `n2 slots=4`, or read the file as mpich:FILE");

@@ -1,5 +1,5 @@
 //! Parts of a name with brackets: number of names, length limit, and all names. The parsers of
-//! hosts and of groups use it.
+//! hosts and of groups use this module.
 
 use std::ops::Range;
 

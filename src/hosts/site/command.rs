@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_prints_and_says_last_is_kept() {
+    fn command_result_has_stdout_and_the_last_line() {
         let long = Duration::from_secs(30);
         let ended = run("echo n1; echo why >&2; exit 3", long).unwrap();
         assert_eq!((ended.text.as_str(), ended.is_success), ("n1\n", false));

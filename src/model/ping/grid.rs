@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_noted_of_a_pair_is_found_again() {
+    fn grid_returns_the_values_that_were_set() {
         let mut grid = Grid::new(3, 2, None);
         let cell = Cell { rail: 1, source: 2, target: 0 };
         assert_eq!((grid.code(cell), grid.half_rtt_ns(cell)), (None, None));

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_tried_is_not_called_down() {
+    fn transport_without_a_tcp_result_is_unknown_and_not_down() {
         assert_eq!(PairTransport::of(false, None), None);
         assert_eq!(PairTransport::of(false, Some(false)), Some(PairTransport::Down));
         assert_eq!(PairTransport::of(true, None), Some(PairTransport::Rdma));

@@ -138,7 +138,7 @@ impl Schedule {
 }
 
 #[test]
-fn only_all_of_them_are_the_whole() {
+fn only_a_complete_count_is_1000_permille() {
     assert_eq!(permille(999_999, 1_000_000), 999);
     assert_eq!(permille(0, 0), 1_000);
     assert_eq!(permille(u64::MAX, u64::MAX), 1_000);

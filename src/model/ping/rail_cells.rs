@@ -55,7 +55,7 @@ impl RailCells {
 }
 
 #[test]
-fn a_grid_is_what_it_was() {
+fn rail_cells_restore_the_grid() {
     let mut grid = Grid::new(3, 2, None);
     grid.set(Cell { rail: 1, source: 2, target: 0 }, Code::Ok, Some(1_700));
     grid.set(Cell { rail: 0, source: 0, target: 1 }, Code::NoAck, None);

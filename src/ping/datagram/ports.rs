@@ -116,7 +116,7 @@ fn create(opening: &Opening, qkey: u32) -> Result<Box<dyn DatagramEndpoint>, Ste
 }
 
 #[test]
-fn efa_is_looked_for_by_name_and_its_absence_is_an_answer() {
+fn missing_efa_device_is_an_open_error() {
     // The machine that runs this test has no EFA device, nor any other device with this name.
     let opening = serde_json::json!({
         "device": "no_such_device", "port": 1, "gid_index": 0, "gid": "fe80::1", "pkey_index": 0,

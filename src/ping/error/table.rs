@@ -102,7 +102,7 @@ fn without_a_limit_no_error_is_one_of_locked_memory() {
 }
 
 #[test]
-fn an_error_that_no_table_has_is_not_a_cause_of_its_own() {
+fn unlisted_errno_has_a_generic_verdict() {
     for (word, ..) in OPERATIONS {
         let seen = code(failure(word, Errno::from_code(200), true));
         assert!(matches!(seen, Code::Resources | Code::RailDown), "{word}: {seen:?}");

@@ -71,7 +71,7 @@ impl Failure {
 }
 
 #[test]
-fn what_passed_counts_for_its_kind_only() {
+fn message_count_restarts_for_another_message_kind() {
     let start = Position { kind: Kind::First, size: 64, done: 4 };
     let full = Position { done: 3, ..start.with(Kind::Full, 4096) };
     assert_eq!((start.with(Kind::Full, 4096).done, full.with(Kind::Full, 16_384).done), (0, 3));

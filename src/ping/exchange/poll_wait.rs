@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_when_the_time_is_over_is_found() {
+    fn last_poll_at_the_deadline_returns_its_result() {
         let found = PollWait::new(Duration::from_millis(8)).until(|waited| {
             let is_over = waited >= Duration::from_millis(8);
             Ok(is_over.then_some(waited))

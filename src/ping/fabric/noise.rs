@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chance_is_normal_and_the_same_each_time() {
+    fn noise_is_normally_distributed_and_reproducible() {
         let draw = |target| NoiseSource::of(7, 0, Cell { rail: 1, source: 2, target }).normal();
         let all: Vec<f64> = (0..10_000).map(draw).collect();
         let mean = all.iter().sum::<f64>() / 10_000.0;

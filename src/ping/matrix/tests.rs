@@ -63,13 +63,13 @@ fn asked(pairs: Pairs) -> Vec<(usize, usize)> {
 }
 
 #[test]
-fn a_host_whose_turn_never_came_is_not_accused() {
+fn pair_of_a_cancelled_host_is_not_tested() {
     let results = run_unreachable(Pairs::all(2), Reason::Cancelled, || false);
     assert!(results.iter().all(|pair| pair.verdict.code == Code::NotTested));
 }
 
 #[test]
-fn what_is_done_after_the_end_of_the_run_is_not_tested() {
+fn pair_not_completed_before_the_run_ended_is_not_tested() {
     // The run calls `is_over` twice for each pair. The second call ends the run in its middle.
     let looks = AtomicU32::new(0);
     let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 3;
@@ -242,7 +242,7 @@ fn ack_timeouts(host: &Lossy) -> Vec<u8> {
 }
 
 #[test]
-fn no_pair_pays_for_the_beginning_of_a_worker() {
+fn worker_starts_before_the_first_pair() {
     let hosts = [Lossy::losing(0), Lossy::losing(0)];
     let results = run_lossy(&hosts);
     assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
@@ -250,7 +250,7 @@ fn no_pair_pays_for_the_beginning_of_a_worker() {
 }
 
 #[test]
-fn a_loss_by_chance_is_tried_again_and_told() {
+fn random_loss_gets_a_second_attempt_and_is_reported() {
     let hosts = [Lossy::losing(1), Lossy::losing(0), Lossy::losing(0)];
     let results = run_lossy(&hosts);
     assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
@@ -263,7 +263,7 @@ fn a_loss_by_chance_is_tried_again_and_told() {
 }
 
 #[test]
-fn a_loss_that_stays_is_no_chance() {
+fn loss_in_both_attempts_is_a_failure() {
     let hosts = [Lossy::losing(u32::MAX), Lossy::losing(0), Lossy::losing(0)];
     let results = run_lossy(&hosts);
     let codes: Vec<_> = results.iter().map(|pair| pair.verdict.code).collect();
@@ -294,7 +294,7 @@ fn a_host_that_never_answered_is_unreached_and_not_dead() {
 }
 
 #[test]
-fn a_host_that_stood_still_has_a_second_attempt_and_a_dead_one_has_none() {
+fn paused_host_gets_a_second_attempt_and_a_dead_host_gets_none() {
     let hosts = [Lossy::still_for(2), Lossy::losing(0), Lossy::losing(0)];
     let results = run_lossy(&hosts);
     assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
@@ -319,7 +319,7 @@ fn from_one_host_only_its_own_pairs_are_run() {
 }
 
 #[test]
-fn what_the_time_did_not_suffice_for_is_left_out() {
+fn no_round_starts_after_the_time_limit() {
     struct Short(AtomicU32);
     impl RunObserver for Short {
         fn is_over(&self) -> bool {
@@ -548,7 +548,7 @@ fn a_slow_leaf_switch_is_named_with_a_topology_only() {
 }
 
 #[test]
-fn who_has_less_bandwidth_than_its_likes_is_named_by_that() {
+fn host_with_less_bandwidth_than_its_peers_is_an_outlier() {
     let slow = |cell: Cell| if cell.source == 3 || cell.target == 3 { 25_000 } else { 100_000 };
     let results = run_streams(slow);
     assert!(results.pairs.iter().all(|pair| pair.verdict.code == Code::Ok));
@@ -573,7 +573,7 @@ fn is_third(cell: Cell) -> bool {
 const EVER: usize = usize::MAX;
 
 #[test]
-fn what_is_asked_of_a_silent_host_waits_until_all_others_are_done() {
+fn pairs_of_an_unresponsive_host_are_tested_last() {
     let (pairs, log) = run_selective(is_third, EVER, EVER);
     assert_eq!(pairs.len(), 112);
     for pair in &pairs {
@@ -588,7 +588,7 @@ fn what_is_asked_of_a_silent_host_waits_until_all_others_are_done() {
 }
 
 #[test]
-fn who_met_silent_hosts_only_is_measured_with_the_others_in_the_end() {
+fn postponed_host_is_measured_with_responsive_peers_at_the_end() {
     // The first three peers of host 0 are 7, 1 and 2.
     let (_, log) = run_selective(|_| false, EVER, EVER);
     let met = log.iter().filter(|cell| cell.rail == 1 && cell.source == 0);
@@ -683,7 +683,7 @@ fn expiring(restarts_workers: bool) -> Vec<Expiring> {
 }
 
 #[test]
-fn a_worker_that_ended_because_the_operator_was_silent_is_started_again() {
+fn expired_worker_is_restarted_once() {
     let hosts = expiring(true);
     let results = run_on(&hosts, &test_options()).pairs;
     assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
@@ -692,7 +692,7 @@ fn a_worker_that_ended_because_the_operator_was_silent_is_started_again() {
 }
 
 #[test]
-fn a_silent_operator_blames_no_host() {
+fn pair_of_an_expired_worker_is_not_tested() {
     let results = run_on(&expiring(false), &test_options()).pairs;
     for pair in &results {
         let has_first = pair.source == 0 || pair.target == 0;

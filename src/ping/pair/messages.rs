@@ -152,14 +152,14 @@ impl PairRun<'_> {
         }
         let datagram_ns = self.results.datagrams.and_then(|one| one.latency);
         let tcp_ns = self.results.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
-        let retrying = self.test_options.retrying();
+        let policy = self.test_options.retry_policy();
         let ack_timeout = ack_timeout::exponent(
             datagram_ns.map(|latency| latency.rtt_ns.p50),
             tcp_ns.map(|trips| trips.p50_ns),
-            retrying.doublings,
+            policy.doublings,
         );
         let mtu = self.mtu(&here, &there);
-        self.connect(here, there, ack_timeout, retrying.retries)?;
+        self.connect(here, there, ack_timeout, policy.retries)?;
         self.probe(mtu, ack_timeout)
     }
 
@@ -314,7 +314,7 @@ impl PairRun<'_> {
     /// result.
     pub(super) fn probing(&self, mtu: u32, ack_timeout: u8, rounds: u32) -> (Probing, Duration) {
         // A reply is late only after both adapters have given up.
-        let attempts = self.test_options.retrying().sends() * ack_timeout::time(ack_timeout);
+        let attempts = self.test_options.retry_policy().sends() * ack_timeout::time(ack_timeout);
         let reply = self.test_options.reply.max(2 * attempts);
         // An adapter may take four times the timeout for each attempt (IBA 9.7.6.1.3).
         let status = LATE_STATUS + (4 * attempts).saturating_sub(reply).min(SLOW_STATUS);

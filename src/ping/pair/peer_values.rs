@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_cannot_send_another_one_elsewhere() {
+    fn peer_address_that_is_not_of_the_port_is_dropped() {
         let port = port("::ffff:10.1.0.1");
         let honest = checked_values(opened(1024, "10.1.0.1:4000"), &port).unwrap();
         assert!(honest.tcp_address.is_some() && honest.tcp_stream_address.is_some());

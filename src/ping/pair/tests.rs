@@ -159,7 +159,7 @@ fn only_what_is_asked_for_is_measured() {
 }
 
 #[test]
-fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
+fn rdma_failure_is_compared_with_tcp_without_the_tcp_test() {
     let fail = |act: &Act| match act {
         Act::Probe(_) => Some(failed(Stage::FirstMessage, Cause::NoCompletion)),
         Act::ExchangeDatagrams(_) => Some(Ok(StepResult::DatagramsExchanged(DatagramCounts {
@@ -174,7 +174,7 @@ fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
 }
 
 #[test]
-fn an_adapter_has_the_time_to_say_that_it_gave_up() {
+fn status_timeout_exceeds_the_retry_time_of_the_adapter() {
     for (is_second_attempt, reply_ms, status_ms) in [(false, 537, 837), (true, 3_759, 4_059)] {
         let (source, target) = (Scripted::new(|_| None), Scripted::new(|_| None));
         let test_options = TestOptions { is_second_attempt, ..test_options(&[Test::Latency]) };
@@ -190,7 +190,7 @@ fn an_adapter_has_the_time_to_say_that_it_gave_up() {
 }
 
 #[test]
-fn what_is_larger_than_a_port_s_mtu_is_not_sent() {
+fn requested_mtu_above_the_port_mtu_is_mtu_mismatch() {
     let wide = |act: &Act| match well(act) {
         StepResult::Opened(opened) => Some(Ok(StepResult::Opened(Opened { mtu: 4_096, ..opened }))),
         _ => None,
@@ -348,7 +348,7 @@ fn the_key_of_datagrams_needs_no_privilege() {
 }
 
 #[test]
-fn no_time_is_rounded_to_none() {
+fn milliseconds_are_rounded_up_to_at_least_1() {
     let ms = |us| super::ms(Duration::from_micros(us));
     assert_eq!([0, 500, 1_000, 1_001].map(ms), [1, 1, 1, 2]);
 }
@@ -474,7 +474,7 @@ fn a_port_without_a_device_file_for_mads_and_one_that_may_not_be_opened_are_told
 }
 
 #[test]
-fn a_host_that_answers_something_else_is_not_believed() {
+fn unexpected_reply_of_an_agent_is_an_agent_failure() {
     let wrong = |act: &Act| matches!(act, Act::PingMad(_)).then_some(Ok(StepResult::Done));
     let (_, _, outcome) = run_mads(&[Test::Mad], &Ok(mads(1)), wrong, |_| None);
     assert_eq!(code(&outcome), Code::Agent);

@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_takes_its_time() {
+    fn estimated_time_depends_on_the_requested_tests() {
         let plan = Plan::new(Pairs::all(2), PlanOptions::default(), None).unwrap();
         let time = |tests: &[Test]| plan.estimate(load(1, tests)).time.as_millis();
         assert_eq!(time(&[Test::Connection]), 2 * 18);
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_rounds_are_begun_as_there_is_time_for() {
+    fn rounds_within_a_time_limit_are_counted() {
         let plan = Plan::new(Pairs::all(16), PlanOptions::default(), None).unwrap();
         let within = |ms| plan.rounds_within(Duration::from_millis(ms), load(1, Test::USUAL));
         // A round takes 2 x 28 ms.

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_counted_as_there_are() {
+    fn count_equals_the_number_of_wanted_pairs() {
         let all = [
             Pairs::all(0),
             Pairs::all(1),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_ask_first() {
+    fn client_is_the_source_of_the_first_direction() {
         let pairs = sets("sc", true);
         assert_eq!(pairs.turn(0, 1), Some(Turn { source: 1, target: 0, back: true }));
         let pairs = sets("sc", false);

@@ -33,7 +33,7 @@ impl Random {
 }
 
 #[test]
-fn the_same_beginning_is_the_same_order() {
+fn equal_seeds_give_equal_orders() {
     let shuffled = |seed| {
         let mut values: Vec<u32> = (0..100).collect();
         Random::new(seed).shuffle(&mut values);

@@ -150,7 +150,7 @@ fn every_two_leaves_are_tried() {
 }
 
 #[test]
-fn what_is_wanted_again_is_packed_into_rounds() {
+fn listed_pairs_are_scheduled_in_few_rounds() {
     let wanted = [(0, 1), (1, 0), (0, 2), (3, 4)].into();
     let plan = Plan::of(5, &wanted);
     assert_eq!(ordered(&plan), wanted);
@@ -159,7 +159,7 @@ fn what_is_wanted_again_is_packed_into_rounds() {
 }
 
 #[test]
-fn what_all_come_to_is_what_they_add_up_to() {
+fn tally_of_a_full_plan_equals_the_sum_of_its_turns() {
     let leaf = |number: usize| Leaf { name: format!("l{number}"), pod: 0 };
     let topology =
         Topology { leaf_of: vec![0, 0, 1, 2, 2, 2, 3], leaves: (0..4).map(leaf).collect() };

@@ -201,7 +201,7 @@ fn without_leaves_hosts_and_pairs_are_named() {
 }
 
 #[test]
-fn noise_alone_blames_nobody() {
+fn noise_alone_causes_no_outlier() {
     for percent in [0, 1, 3, 10, 20] {
         for seed in 0..50 {
             let text = format!("{}noise {percent}%\nseed {seed}\n", leaves(16, 4));
@@ -213,7 +213,7 @@ fn noise_alone_blames_nobody() {
 
 /// Nine to sixty hosts on one leaf switch and eight on another; the grid has no topology.
 #[test]
-fn who_stands_farther_away_is_not_blamed() {
+fn hosts_on_a_distant_leaf_switch_are_no_outliers() {
     for near in [9, 20, 40, 60] {
         let all = near + 8;
         let far = format!("leaf near n[1-{near}]\nleaf far n[{}-{all}]\n", near + 1);
@@ -243,7 +243,7 @@ fn failures(faults: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_fails_is_judged_by_its_evidence() {
+fn each_simulated_fault_has_the_expected_finding() {
     let cases: [(&str, &[&str]); 13] = [
         ("", &[]),
         ("fault host n3 dead", &["peer.dead n3"]),
@@ -318,7 +318,7 @@ fn a_loss_by_chance_is_tried_again() {
 }
 
 #[test]
-fn dead_hosts_do_not_hide_who_is_slow() {
+fn slow_host_is_found_beside_dead_hosts() {
     let text = format!(
         "{}noise 3%\nfault host n[4-5] dead\nfault host n9 slow 1.3\nfault host n13 blocked",
         leaves(16, 4)
@@ -329,7 +329,7 @@ fn dead_hosts_do_not_hide_who_is_slow() {
 }
 
 #[test]
-fn absurd_fabrics_are_run_and_blame_nobody_for_nothing() {
+fn extreme_fabrics_cause_no_false_outliers() {
     for hosts in ["n1", "n[1-2]", "n[1-3]"] {
         let report = report(&format!("hosts {hosts}\nnoise 50%\nfault host n1 slow 100"));
         assert!(report.outliers.is_empty() && report.findings.is_empty(), "{hosts}");

@@ -5,7 +5,7 @@ use super::super::{Column, Listing, MetricLabel, Value};
 use super::{
     FabricPlace, HasFabric, HasNode, fabric_host, node_guid, node_kind, node_name, subnet,
 };
-use crate::analyse::fabric::routes::{Hop, Route, RouteFailure};
+use crate::analyse::fabric::routes::{FabricRoute, Hop, RouteFailure};
 use crate::model::{FabricEnd, FabricPort};
 
 /// Listing of `rdmactl fabric routes A B`, one row for each node on each route.
@@ -83,8 +83,11 @@ impl Listing for FabricRoutes {
 
 /// Returns a row for each node on each route.
 #[must_use]
-pub fn hop_rows<'report>(place: FabricPlace<'report>, routes: &[Route]) -> Vec<HopRow<'report>> {
-    let of_route = |route: &Route| -> Vec<HopRow<'report>> {
+pub fn hop_rows<'report>(
+    place: FabricPlace<'report>,
+    routes: &[FabricRoute],
+) -> Vec<HopRow<'report>> {
+    let of_route = |route: &FabricRoute| -> Vec<HopRow<'report>> {
         let last = route.hops.len().saturating_sub(1);
         let row = |(at, hop): (usize, &Hop)| HopRow {
             place,

@@ -61,7 +61,7 @@ fn device_files_that_cannot_be_opened_are_one_note_for_each_host() {
 }
 
 #[test]
-fn what_a_capture_does_not_hold_is_one_note_behind_the_problems() {
+fn missing_data_of_a_capture_is_one_note_after_the_problems() {
     let missing = |key: &str| Problem { not_recorded: true, errno: None, ..denied(key) };
     let mut report = HostReport::empty("n1", crate::model::Via::Local);
     let keys = ["consumers/a", "consumers/b/1", "consumers/b/2", "consumers/c", "resources"];
@@ -83,7 +83,7 @@ fn what_a_capture_does_not_hold_is_one_note_behind_the_problems() {
 }
 
 #[test]
-fn what_needs_rdmactl_on_the_host_is_one_note_for_all_hosts() {
+fn data_that_needs_rdmactl_on_hosts_is_one_note() {
     let needed = |source: &str, key: &str| Problem {
         source: source.into(),
         errno: None,

@@ -20,8 +20,8 @@ const MANAGEMENT: [Option<u64>; 2] = [Some(0), Some(1)];
 /// for management datagrams. Returns `None` if the kernel does not list queue pairs (before
 /// Linux 4.17), or does not have the device.
 #[must_use]
-pub fn has_other_queue_pairs(device: &str, patience: Duration) -> Option<bool> {
-    let query = |command, device| ask(RdmaQuery { command, device, port: None }, patience).ok();
+pub fn has_other_queue_pairs(device: &str, timeout: Duration) -> Option<bool> {
+    let query = |command, device| ask(RdmaQuery { command, device, port: None }, timeout).ok();
     let devices = query(RdmaCommand::Devices, None)?;
     let named = |fields: &Attributes<'_>| fields.get(DEV_NAME)?.text().map(|name| name == device);
     let fields = fields(&devices).find(|fields| named(fields) == Some(true))?;

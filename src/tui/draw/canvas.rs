@@ -7,7 +7,7 @@ use crate::render::escape;
 use crate::tui::glyphs::Glyphs;
 use crate::tui::measure::{ascii, wrap};
 pub(super) use crate::tui::measure::{fit, width};
-use crate::tui::state::Settings;
+use crate::tui::state::ViewSettings;
 use crate::tui::theme::{Theme, Token};
 
 /// Frame with the theme and the glyphs.
@@ -18,7 +18,7 @@ pub(super) struct Canvas<'frame> {
 }
 
 impl<'frame> Canvas<'frame> {
-    pub(super) fn new(buffer: &'frame mut Buffer, settings: &Settings) -> Self {
+    pub(super) fn new(buffer: &'frame mut Buffer, settings: &ViewSettings) -> Self {
         Self { buffer, theme: settings.theme, glyphs: settings.glyphs }
     }
 
