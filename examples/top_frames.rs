@@ -25,7 +25,7 @@ use rdmactl::analyse::rate::CounterSample;
 use rdmactl::clock;
 use rdmactl::model::{Counter, HostReport};
 use rdmactl::tui::{
-    Event, Glyphs, LastResponse, Prepared, Sample, Settings, Snapshots, State, Theme, Timeline,
+    Event, Glyphs, LastResponse, Prepared, Sample, Snapshots, State, Theme, Timeline, ViewSettings,
     draw,
 };
 
@@ -40,7 +40,7 @@ fn main() -> Result<()> {
     let json: serde_json::Value = serde_json::from_slice(&fs::read(reports)?)?;
     let first = serde_json::from_value(json["hosts"][0].clone()).context("its first host")?;
     let hosts = hosts_like(&with_ports(first, ports.parse()?), hosts.parse()?);
-    let settings = Settings {
+    let settings = ViewSettings {
         theme: Theme::Dark,
         glyphs: Glyphs::Utf8,
         timeline: Timeline::Live(Duration::from_secs(1)),

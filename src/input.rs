@@ -1,8 +1,8 @@
-//! Bounds input that may be endless. [`Input`] opens a file that the operator names; a pipe without
-//! a writer ends with an error. [`Tail`] keeps the end of a text.
+//! Bounds input that may be endless. [`Input`] opens a file that the operator names; a pipe
+//! without a writer ends with an error. [`Tail`] keeps the end of a text.
 //!
-//! The module does not interpret the content. Captures, `hosts`, the pipes of `fleet` and `cmd` use
-//! it.
+//! The module does not interpret the content. Captures, `hosts`, the pipes of `fleet` and `cmd`
+//! use it.
 
 mod tail;
 

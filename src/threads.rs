@@ -1,7 +1,8 @@
 //! Runs work on several threads at once; `cmd`, `fleet` and `ping` use it.
 
-use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+use parking_lot::Mutex;
 
 /// Calls `each` with every item, on one thread per item, and returns after the last call has
 /// ended.
@@ -14,7 +15,7 @@ pub fn at_once<T: Send>(items: Vec<T>, each: impl Fn(T) + Sync) {
     let count = items.len();
     let left = Mutex::new(items.into_iter());
     let next = || {
-        let item = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let item = left.lock().next();
         if let Some(item) = item {
             each(item);
         }
@@ -34,9 +35,9 @@ fn items_run_concurrently_and_once_each() {
     let (all_here, done) = (std::sync::Barrier::new(8), Mutex::new(Vec::new()));
     at_once((0..8).collect(), |item: u32| {
         all_here.wait();
-        done.lock().unwrap().push(item);
+        done.lock().push(item);
     });
-    let mut done: Vec<u32> = done.into_inner().unwrap();
+    let mut done: Vec<u32> = done.into_inner();
     done.sort_unstable();
     assert!(done.into_iter().eq(0..8));
 }

@@ -50,7 +50,7 @@ fn answers(port: &mut MadPort) -> HashMap<MadTicket, MadAnswer> {
     answers
 }
 
-fn attribute<A: rdmactl::mad::Attribute>(answer: &MadAnswer) -> A {
+fn attribute<A: rdmactl::mad::MadAttribute>(answer: &MadAnswer) -> A {
     smp_attribute(answer.as_ref().expect("an answer")).expect("an attribute")
 }
 

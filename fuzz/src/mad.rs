@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use rdmactl::collect::sweep;
 use rdmactl::mad::{
-    Attribute, ClassPortInfo, Header, LinkRecord, MAD_BYTES, NodeDescription, NodeInfo, NodeRecord,
-    PortCounters, PortCountersExtended, PortInfo, PortInfoRecord, RecordTable, SaHeader, SmInfo,
-    SwitchInfo, ping_replied, ping_reply,
+    ClassPortInfo, Header, LinkRecord, MAD_BYTES, MadAttribute, NodeDescription, NodeInfo,
+    NodeRecord, PortCounters, PortCountersExtended, PortInfo, PortInfoRecord, RecordTable,
+    SaHeader, SmInfo, SwitchInfo, ping_replied, ping_reply,
 };
 use rdmactl::source::{MadAnswer, MadError, MadTicket, Mads, ReadError};
 
@@ -60,7 +60,7 @@ fn ping(data: &[u8]) {
 }
 
 /// Encoding what was decoded changes no byte.
-fn is_read_back<A: Attribute>(data: &[u8]) {
+fn is_read_back<A: MadAttribute>(data: &[u8]) {
     let Ok(decoded) = A::decode(data) else {
         assert!(data.len() < A::BYTES);
         return;
@@ -71,7 +71,7 @@ fn is_read_back<A: Attribute>(data: &[u8]) {
 }
 
 /// A table has no more records than its bytes.
-fn table<A: Attribute>(data: &[u8]) {
+fn table<A: MadAttribute>(data: &[u8]) {
     if let Ok(table) = RecordTable::<A>::decode(data) {
         assert!(table.records.len() * A::BYTES + table.left_bytes <= data.len());
     }

@@ -78,7 +78,7 @@ fn drawn(fabric: &Fabric) {
 }
 
 /// Returns the routes between the first two nodes, found by their names.
-fn routes_of_first_nodes(fabric: &Fabric) -> Vec<routes::Route> {
+fn routes_of_first_nodes(fabric: &Fabric) -> Vec<routes::FabricRoute> {
     let [first, second, ..] = &fabric.nodes[..] else { return Vec::new() };
     let port = |name: &str| -> Option<FabricEnd> {
         match find_port(fabric, name) {

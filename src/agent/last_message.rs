@@ -1,7 +1,9 @@
 //! Time of the last message of a peer, shared between threads.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::clock;
 
@@ -15,10 +17,10 @@ impl LastMessage {
     }
 
     pub(super) fn stamp(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = clock::now();
+        *self.0.lock() = clock::now();
     }
 
     pub(super) fn idle_time(&self) -> Duration {
-        clock::awake_time_since(*self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        clock::awake_time_since(*self.0.lock())
     }
 }

@@ -63,8 +63,8 @@ fn lossy(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
     places.map(|place| lossy_at(names, &place)).collect()
 }
 
-/// Returns the number of lost packets; `None` if the ports do not count packets. One missing packet
-/// proves no loss: a busy host may receive the packet after its counters were read.
+/// Returns the number of lost packets; `None` if the ports do not count packets. One missing
+/// packet proves no loss: a busy host may receive the packet after its counters were read.
 fn lost_packets(place: &Place<'_>) -> Option<u64> {
     let (Place::Host(_, pairs) | Place::Pairs(pairs)) = place;
     let lost = |pair: &&Pair| {

@@ -4,9 +4,11 @@
 //! After such a pause no peer has been heard for long, although its data can wait unread in a
 //! socket.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::now;
 
@@ -22,7 +24,7 @@ const LATE: Duration = Duration::from_millis(500);
 pub fn awake_time_since(heard: Instant) -> Duration {
     let silence = now().saturating_duration_since(heard);
     match pause_detector() {
-        Some(pause_detector) => silence.min(lock(pause_detector).awake_time(now())),
+        Some(pause_detector) => silence.min(pause_detector.lock().awake_time(now())),
         // Without the thread pauses are not detected; everything else works.
         None => silence,
     }
@@ -33,7 +35,7 @@ pub fn awake_time_since(heard: Instant) -> Duration {
 /// The first call of this module starts the observation. Pauses before it are not detected.
 #[must_use]
 pub fn paused_since(start: Instant) -> bool {
-    pause_detector().is_some_and(|pause_detector| lock(pause_detector).paused_since(start, now()))
+    pause_detector().is_some_and(|pause_detector| pause_detector.lock().paused_since(start, now()))
 }
 
 /// Returns the detector of this process; `None` if the system cannot start its thread.
@@ -49,15 +51,11 @@ fn start() -> Option<&'static Mutex<PauseDetector>> {
     let beat = move || {
         loop {
             thread::park_timeout(BEAT);
-            lock(pause_detector).beat(now());
+            pause_detector.lock().beat(now());
         }
     };
     thread::Builder::new().name("pause detector".into()).stack_size(64 * 1024).spawn(beat).ok()?;
     Some(pause_detector)
-}
-
-fn lock(pause_detector: &Mutex<PauseDetector>) -> std::sync::MutexGuard<'_, PauseDetector> {
-    pause_detector.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[derive(Debug)]

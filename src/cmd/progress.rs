@@ -3,9 +3,10 @@
 //! The line appears only on a terminal, 300 ms after the start, and is erased at the end. `ping`
 //! and `fabric` use it.
 
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 use crate::term::Term;
 
@@ -73,9 +74,9 @@ struct End {
 impl End {
     /// Waits for the end; returns false after the timeout.
     fn comes_within(&self, wait: Duration) -> bool {
-        let ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.changed.wait_timeout_while(ended, wait, |ended| !*ended);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        let mut ended = self.has_ended.lock();
+        self.changed.wait_while_for(&mut ended, |ended| !*ended, wait);
+        *ended
     }
 }
 
@@ -84,7 +85,7 @@ struct EndOnDrop<'a>(&'a End);
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        *self.0.has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.0.has_ended.lock() = true;
         self.0.changed.notify_all();
     }
 }

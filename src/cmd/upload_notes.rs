@@ -4,10 +4,12 @@
 //! lines instead of 500.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::hosts::Host;
 use crate::names;
@@ -40,7 +42,7 @@ impl UploadNotes {
 
     /// Adds an upload of `bytes` bytes.
     pub(super) fn add(&self, host: &Host, bytes: usize, why: &str) {
-        let mut pending = self.0.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.0.pending.lock();
         pending.hosts.entry((bytes, why.to_owned())).or_default().push(host.to_string());
         if pending.end.is_some() {
             return;
@@ -78,7 +80,7 @@ impl Shared {
     /// Announces all pending uploads.
     fn write(&self) {
         let pending = {
-            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pending = self.pending.lock();
             std::mem::take(&mut *pending)
         };
         for ((bytes, why), hosts) in pending.hosts {
@@ -99,7 +101,7 @@ mod tests {
     fn uploads_with_one_reason_are_one_line() {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let written = Arc::clone(&lines);
-        let tell = move |note: Note| written.lock().unwrap().push(note.text);
+        let tell = move |note: Note| written.lock().push(note.text);
         let notes = UploadNotes::new(Box::new(tell));
         for number in 1..=3 {
             let host = Host::named(format!("n{number}"));
@@ -107,7 +109,7 @@ mod tests {
         }
         notes.add(&Host::named("m1"), 8_123_456, "its rdmactl is older");
         drop(notes);
-        let lines = lines.lock().unwrap();
+        let lines = lines.lock();
         let expected = [
             "uploading rdmactl (8.1 MB) to m1: its rdmactl is older",
             "uploading rdmactl (8.1 MB) to n[1-3]: no rdmactl in the PATH",

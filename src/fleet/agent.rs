@@ -12,13 +12,14 @@ mod reader;
 use std::io::{self, BufReader};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use diagnosis::Diagnosis;
 use link::AgentLink;
 use outbox::Outbox;
+use parking_lot::Mutex;
 use reader::Inbox;
 
 use super::deadline_reader::DeadlineReader;
@@ -389,7 +390,7 @@ impl Node for Agent {
 
     fn life(&self) -> Life {
         let since = clock::now();
-        let mut known = self.diagnosis.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.diagnosis.lock();
         if let Some(diagnosis) = &*known
             && !self.is_back(diagnosis)
         {
@@ -402,7 +403,7 @@ impl Node for Agent {
     }
 
     fn restart_worker(&self) -> bool {
-        let mut known = self.diagnosis.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.diagnosis.lock();
         if self.inbox.forget_expired_worker() {
             *known = None;
             self.outbox.send(&ToAgent::StartWorker);

@@ -6,9 +6,11 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::access::Access;
 use super::client_choice;
@@ -161,7 +163,7 @@ impl Connector {
 
     /// Returns the `known_hosts` files of hosts with the same files. They are read once.
     fn known_hosts(&self, files: &[PathBuf]) -> Result<Arc<KnownHosts>, HostFailure> {
-        let mut read = self.known_hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = self.known_hosts.lock();
         if let Some(known) = read.get(files) {
             return Ok(Arc::clone(known));
         }

@@ -2,8 +2,10 @@
 //! connections to all hosts behind it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 use super::fault;
 use super::login_limits::SshTimeouts;
@@ -42,7 +44,7 @@ enum State {
 
 impl JumpHost {
     fn set(&self, state: State) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        *self.state.lock() = state;
         self.changed.notify_all();
     }
 }
@@ -65,10 +67,10 @@ impl JumpHosts {
         deadline: Deadline,
     ) -> Result<Arc<Master>, HostFailure> {
         let host = {
-            let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut hosts = self.hosts.lock();
             Arc::clone(hosts.entry(call.clone()).or_default())
         };
-        let mut state = host.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = host.state.lock();
         loop {
             match &*state {
                 State::Open(master) if master.failure(Duration::ZERO).is_none() => {
@@ -83,8 +85,7 @@ impl JumpHosts {
                             &call.manual_command(),
                         ));
                     }
-                    let woken = host.changed.wait_timeout(state, wait);
-                    state = woken.unwrap_or_else(PoisonError::into_inner).0;
+                    host.changed.wait_for(&mut state, wait);
                 }
                 _ => {
                     *state = State::Opening;

@@ -8,9 +8,10 @@ use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::Pipe;
@@ -60,7 +61,7 @@ impl KeyUnlocker {
 
     /// Ends the agent, which removes all keys.
     pub(super) fn end(&self) {
-        drop(self.state.lock().unwrap_or_else(PoisonError::into_inner).agent.take());
+        drop(self.state.lock().agent.take());
     }
 
     /// Asks for a passphrase on the terminal if the host has only encrypted keys. The target then
@@ -70,7 +71,7 @@ impl KeyUnlocker {
         if matches!(target.client, SshClient::Borrowed(_)) || !target.other_logins.is_empty() {
             return Duration::ZERO;
         }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let case = (target.agent.clone(), target.identity_files.clone());
         let socket = if let Some(socket) = state.decided.get(&case) {
             socket.clone()

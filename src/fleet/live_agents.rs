@@ -6,11 +6,12 @@
 mod connect_threads;
 
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use connect_threads::{ConnectThreads, FirstReport};
+use parking_lot::Mutex;
 
 use super::{AgentStarter, HostReader, Watchdog, cancelled, fan_out};
 use crate::clock::{self, Deadline, flag_time};
@@ -184,7 +185,7 @@ impl LiveAgents {
     /// Starts to connect to new hosts and to failed hosts whose pause is over.
     fn connect(&self) -> io::Result<()> {
         for (index, live) in self.all.hosts.iter().enumerate() {
-            let state = &mut *lock(&live.state);
+            let state = &mut *live.state.lock();
             let (failure, pause) = match state {
                 AgentState::New => (None, PAUSES[0]),
                 AgentState::Failed(failure, at, pause) if at.is_over() => {
@@ -201,7 +202,7 @@ impl LiveAgents {
     /// Sends a keepalive message to all idle agents, and reconnects hosts whose pause is over.
     pub fn tend(&self) {
         for live in &self.all.hosts {
-            if let AgentState::Connected(agent, ..) = &*lock(&live.state) {
+            if let AgentState::Connected(agent, ..) = &*live.state.lock() {
                 agent.send_heartbeat();
             }
         }
@@ -225,18 +226,18 @@ impl LiveAgents {
 
 impl SharedHosts {
     fn is_here(&self, index: usize) -> bool {
-        matches!(*lock(&self.hosts[index].state), AgentState::Connected(..))
+        matches!(*self.hosts[index].state.lock(), AgentState::Connected(..))
     }
 
     /// Returns true if a host gave neither a report nor a failure so far.
     fn is_awaited(&self, index: usize) -> bool {
-        matches!(*lock(&self.hosts[index].state), AgentState::New | AgentState::Connecting(None, _))
+        matches!(*self.hosts[index].state.lock(), AgentState::New | AgentState::Connecting(None, _))
     }
 
     /// Returns the report of a host that did not respond for this sample.
     fn lack(&self, index: usize) -> HostReport {
         let live = &self.hosts[index];
-        let failure = match &*lock(&live.state) {
+        let failure = match &*live.state.lock() {
             _ if self.watchdog.is_cancelled() => cancelled(),
             AgentState::Failed(failure, ..) | AgentState::Connecting(Some(failure), _) => {
                 failure.clone()
@@ -250,7 +251,7 @@ impl SharedHosts {
 
     /// Adds the time of the last response to a report.
     fn dated(&self, index: usize, report: HostReport) -> DatedReport {
-        let answered = &mut *lock(&self.hosts[index].answered);
+        let answered = &mut *self.hosts[index].answered.lock();
         if report.failure.is_none() {
             *answered = Some(clock::now());
         }
@@ -259,7 +260,7 @@ impl SharedHosts {
 
     /// Requests a sample from a connected agent, unless an earlier request is open.
     fn request_report(&self, index: usize, reading: Duration) {
-        if let AgentState::Connected(agent, _, due @ None) = &mut *lock(&self.hosts[index].state) {
+        if let AgentState::Connected(agent, _, due @ None) = &mut *self.hosts[index].state.lock() {
             let by = Deadline::after(self.starter.timeout.max(reading));
             agent.request_report(&self.parts, reading, by);
             *due = Some(by);
@@ -270,7 +271,7 @@ impl SharedHosts {
     fn wait_report(&self, index: usize, deadline: Deadline, reading: Duration) -> HostReport {
         let live = &self.hosts[index];
         let host = live.host.to_string();
-        let state = &mut *lock(&live.state);
+        let state = &mut *live.state.lock();
         let AgentState::Connected(agent, via, asked) = state else {
             return HostReport::failed(host, cancelled());
         };
@@ -345,20 +346,16 @@ impl SharedHosts {
     /// Ends the connected agents; returns the processes that could not be ended.
     fn end(&self) -> Vec<String> {
         let deadline = Deadline::after(HostReader::END_TIMEOUT);
-        let is_here = |live: &&LiveAgent| matches!(*lock(&live.state), AgentState::Connected(..));
+        let is_here = |live: &&LiveAgent| matches!(*live.state.lock(), AgentState::Connected(..));
         let left = Mutex::new(Vec::new());
         at_once(self.hosts.iter().filter(is_here).collect(), |live| {
             if let AgentState::Connected(agent, ..) =
-                std::mem::replace(&mut *lock(&live.state), AgentState::New)
+                std::mem::replace(&mut *live.state.lock(), AgentState::New)
                 && let Err(process) = agent.end(deadline)
             {
-                lock(&left).push(process.to_string());
+                left.lock().push(process.to_string());
             }
         });
-        left.into_inner().unwrap_or_else(PoisonError::into_inner)
+        left.into_inner()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

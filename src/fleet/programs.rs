@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::quote::{last_line, quote};
 use super::remote_command::{ANSWER_LIMIT, MACHINE, TEST_SHELL, answer, machine};
@@ -44,7 +46,7 @@ impl Programs {
             let fix = "build rdmactl on the host and install it in the PATH: cargo build --release";
             return Err(HostFailure::new(Reason::NoAgent, detail).fix(fix));
         };
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = self.read.lock();
         read.entry(machine).or_insert_with(|| find(machine).map(Arc::new)).clone()
     }
 }

@@ -11,8 +11,10 @@ mod batch;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::deadline_reader::DeadlineReader;
 use super::fault;
@@ -141,7 +143,7 @@ impl Shell {
 
     /// Returns all answers, and the report made from them.
     fn read(&self, parts: &Parts, deadline: Deadline) -> Result<(Known, HostReport), HostFailure> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let unknown: BTreeSet<Question> = std::mem::take(&mut state.asked).into_iter().collect();
         let (_, taken_ns) = state.answer("", deadline)?;
         let mut known = Known { answers: HashMap::new(), unknown: RefCell::new(unknown), taken_ns };

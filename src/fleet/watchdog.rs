@@ -8,11 +8,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustix::net::{Shutdown, shutdown};
 
 use crate::clock::{self, Deadline};
@@ -155,14 +156,10 @@ impl Watchdog {
     /// Waits for `wait`, or until the run is cancelled. Returns true if the run is cancelled.
     #[must_use]
     pub fn wait_cancelled(&self, wait: Duration) -> bool {
-        let state = self.handle.0.lock();
-        self.handle
-            .0
-            .changed
-            .wait_timeout_while(state, wait, |state| !state.cancelled)
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
-            .cancelled
+        let inner = &self.handle.0;
+        let mut state = inner.lock();
+        inner.changed.wait_while_for(&mut state, |state| !state.cancelled, wait);
+        state.cancelled
     }
 }
 
@@ -217,7 +214,7 @@ impl Drop for CancelCallback {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Wakes the thread if the deadline of `id` is now the next one. For a later deadline the
@@ -238,13 +235,10 @@ impl Inner {
             {
                 state.expire(id);
             }
-            state = match state.deadlines.first() {
-                Some((at, _)) => {
-                    let wait = at.saturating_duration_since(now);
-                    self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+            match state.deadlines.first().map(|(at, _)| at.saturating_duration_since(now)) {
+                Some(wait) => _ = self.changed.wait_for(&mut state, wait),
+                None => self.changed.wait(&mut state),
+            }
         }
     }
 }

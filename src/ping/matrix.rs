@@ -6,9 +6,9 @@ mod retest;
 #[cfg(test)]
 mod tests;
 
+use parking_lot::Mutex;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -257,7 +257,7 @@ impl Rounds<'_> {
                         postponed.record(pair);
                     }
                 }
-                results.lock().unwrap_or_else(PoisonError::into_inner).extend(pairs);
+                results.lock().extend(pairs);
             }
         };
         for round in 0..plan.rounds() {
@@ -271,7 +271,7 @@ impl Rounds<'_> {
                 at_once(plan.round(round), in_turn);
             }
         }
-        results.into_inner().unwrap_or_else(PoisonError::into_inner)
+        results.into_inner()
     }
 
     /// Runs an ordered pair on every rail that both hosts have, one rail after the other.

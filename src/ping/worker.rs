@@ -8,11 +8,12 @@ mod mad;
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use connection::Handle;
+use parking_lot::Mutex;
 
 use super::datagram::DatagramPorts;
 use crate::model::probe::{Act, Cause, Stage, StepError, StepResult};
@@ -34,7 +35,7 @@ pub(super) struct ReplyWriter<W>(Mutex<FrameWriter<W>>);
 impl<W: Write> ReplyWriter<W> {
     /// Returns false if the reader has closed the output.
     fn send(&self, message: &FromWorker) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(message).is_ok()
+        self.0.lock().write(message).is_ok()
     }
 
     fn reply(&self, id: u64, result: Result<StepResult, StepError>) {

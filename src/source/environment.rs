@@ -8,9 +8,10 @@
 use std::fs;
 use std::io::Read as _;
 use std::sync::mpsc;
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::holders::failed;
 use super::{Answer, ReadError};
@@ -53,7 +54,7 @@ impl AbandonedThreads {
     fn ask(&self, pid: u32, timeout: Duration, read: fn(u32) -> Answer) -> Answer {
         let hangs = || Err(ReadError::Process("the read of the process does not return".into()));
         {
-            let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut left = self.0.lock();
             left.retain(|(_, thread)| !thread.is_finished());
             if left.len() >= MAX_ABANDONED || left.iter().any(|(known, _)| *known == pid) {
                 return hangs();
@@ -66,7 +67,7 @@ impl AbandonedThreads {
             .spawn(move || drop(tell.send(read(pid))))
             .map_err(|error| failed(&error))?;
         told.recv_timeout(timeout).unwrap_or_else(|_| {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push((pid, thread));
+            self.0.lock().push((pid, thread));
             hangs()
         })
     }
@@ -125,8 +126,8 @@ fn abandoned_threads_are_limited() {
     }
     let left = AbandonedThreads(Mutex::new(Vec::new()));
     let (long, timeout) = (Duration::from_secs(60), Duration::from_millis(1));
-    let threads = || left.0.lock().unwrap().len();
-    let dead = DEAD.lock().unwrap();
+    let threads = || left.0.lock().len();
+    let dead = DEAD.lock();
     for _ in 0..3 {
         assert!(matches!(left.ask(1, timeout, read), Err(ReadError::Process(_))));
     }

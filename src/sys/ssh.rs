@@ -8,10 +8,11 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::slice;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use libc::{c_int, c_void, size_t, ssize_t};
 use libssh2_sys::{LIBSSH2_SESSION, libssh2_session_abstract};
+use parking_lot::{Mutex, MutexGuard};
 
 const LIBSSH2_CALLBACK_SEND: c_int = 5;
 const LIBSSH2_CALLBACK_RECV: c_int = 6;
@@ -59,7 +60,7 @@ impl<C> AsRawFd for TransportStream<C> {
 
 impl<C> TransportStream<C> {
     fn transport(&self) -> MutexGuard<'_, C> {
-        self.transport.lock().unwrap_or_else(PoisonError::into_inner)
+        self.transport.lock()
     }
 }
 

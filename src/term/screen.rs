@@ -6,9 +6,9 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
@@ -152,8 +152,9 @@ pub fn restore() {
 /// Waits until the terminal is restored; returns false after the timeout.
 #[must_use]
 pub fn await_restored(timeout: Duration) -> bool {
-    let waited = RESTORED.wait_timeout_while(saved(), timeout, |saved| saved.is_some());
-    waited.unwrap_or_else(PoisonError::into_inner).0.is_none()
+    let mut saved = saved();
+    RESTORED.wait_while_for(&mut saved, |saved| saved.is_some(), timeout);
+    saved.is_none()
 }
 
 /// Installs a panic hook, which restores the terminal, calls `tell` and then prints the panic
@@ -183,7 +184,7 @@ pub fn await_hangup() {
 }
 
 fn saved() -> MutexGuard<'static, Option<SavedTerminal>> {
-    SAVED.lock().unwrap_or_else(PoisonError::into_inner)
+    SAVED.lock()
 }
 
 /// True if the terminal accepts output within 200 ms. After Ctrl-S it does not.

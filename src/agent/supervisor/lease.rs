@@ -1,9 +1,10 @@
 //! Lease of the operator: limits how long worker and agent live without a message from it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::process::{Signal, getpid, kill_process};
 
 use super::worker::SharedChild;
@@ -44,7 +45,7 @@ impl Lease {
         let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.state));
         spawn("lease", move || {
             while let Some(state) = held.upgrade() {
-                let limit = lock(&state).enforce(operator.idle_time());
+                let limit = state.lock().enforce(operator.idle_time());
                 drop(state);
                 if let Some(limit) = limit {
                     report_expiry(limit);
@@ -61,19 +62,19 @@ impl Lease {
     /// waits for the reply. Returns `answer_ms` as a duration.
     pub(super) fn wait_for_ms(&self, answer_ms: u32) -> Duration {
         let answer = Duration::from_millis(answer_ms.into());
-        lock(&self.state).agent = AGENT.saturating_add(answer);
+        self.state.lock().agent = AGENT.saturating_add(answer);
         answer
     }
 
     /// Sets the worker that is killed if the operator sends nothing. With a worker, the operator
     /// sends heartbeats.
     pub(super) fn hold(&self, worker: SharedChild) {
-        *lock(&self.state) = LeaseState { agent: AGENT, worker: Some(worker), has_expired: false };
+        *self.state.lock() = LeaseState { agent: AGENT, worker: Some(worker), has_expired: false };
     }
 
     /// True if the worker was killed because the operator sent nothing.
     pub(super) fn has_expired(&self) -> bool {
-        lock(&self.state).has_expired
+        self.state.lock().has_expired
     }
 }
 
@@ -104,10 +105,6 @@ fn report_expiry(limit: Duration) {
     }
 }
 
-fn lock(state: &Mutex<LeaseState>) -> MutexGuard<'_, LeaseState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,7 +113,7 @@ mod tests {
     fn an_operator_that_waits_longer_than_the_lease_is_not_gone() {
         let lease = Lease::start().unwrap();
         lease.wait_for_ms(120_000);
-        let mut state = lock(&lease.state);
+        let mut state = lease.state.lock();
         assert_eq!(state.enforce(Duration::from_secs(179)), None);
         assert_eq!(state.enforce(Duration::from_secs(181)), Some(Duration::from_secs(180)));
         assert!(!state.has_expired, "there was no worker");

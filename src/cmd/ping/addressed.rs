@@ -1,6 +1,6 @@
 //! Runs a ping from some hosts to one LID or GID. No agent runs at the target address.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use crate::analyse::root_cause::findings;
 use crate::cli::PingArgs;
@@ -43,9 +43,9 @@ pub(super) fn run(
     let pairs = Mutex::new(Vec::new());
     at_once(members.iter().enumerate().collect(), |(source, member)| {
         let pair = mad_address::run(member, (source, target), to, test_options);
-        pairs.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
+        pairs.lock().push(pair);
     });
-    let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut pairs = pairs.into_inner();
     pairs.sort_by_key(Pair::cell);
     hosts.push(PingHost { name: to.to_string(), kernel: None, failure: None, leaf: None });
     PingReport {

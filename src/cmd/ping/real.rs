@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use parking_lot::Mutex;
 
 use super::addressed;
 use super::leaves;
@@ -376,11 +376,11 @@ fn end_agents(reached: Vec<ConnectResult>) -> Vec<String> {
     let left_behind = Mutex::new(Vec::new());
     at_once(agents.collect(), |agent| {
         if let Err(left) = agent.end(deadline) {
-            let mut left_behind = left_behind.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut left_behind = left_behind.lock();
             left_behind.push(left.to_string());
         }
     });
-    left_behind.into_inner().unwrap_or_else(PoisonError::into_inner)
+    left_behind.into_inner()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Prints the events of a ping run as they happen, one JSON document per line.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::cli::OnlyPairs;
 use crate::fleet::Watchdog;
@@ -88,6 +88,6 @@ impl Stream {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

@@ -1,7 +1,9 @@
 //! Passes the newest snapshot from the source of samples to the main loop.
 
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::input::Input;
 use crate::tui::Snapshot;
@@ -20,7 +22,7 @@ impl LatestSnapshot {
 
     /// Replaces the snapshot; sends [`Input::Fresh`] if the main loop took the previous one.
     pub(super) fn put(&self, snapshot: Snapshot) {
-        let missed = self.newest.lock().unwrap_or_else(PoisonError::into_inner).replace(snapshot);
+        let missed = self.newest.lock().replace(snapshot);
         if missed.is_none() {
             // At the end of the run, the receiver is gone.
             let _ = self.inputs.send(Input::Fresh);
@@ -29,6 +31,6 @@ impl LatestSnapshot {
 
     /// Takes the newest snapshot.
     pub(super) fn take(&self) -> Option<Snapshot> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.newest.lock().take()
     }
 }

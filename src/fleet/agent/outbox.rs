@@ -2,8 +2,10 @@
 
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::reader::Inbox;
 use crate::wire::{FrameWriter, ToAgent, WireError};
@@ -27,7 +29,7 @@ impl Outbox {
     /// Sends a message. Returns false if nothing can be sent any more; the reading end then has
     /// the reason.
     pub(super) fn send(&self, message: &ToAgent) -> bool {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = self.writer.lock();
         let Some(open) = writer.as_mut() else { return false };
         let Err(error) = open.write(message) else { return true };
         *writer = None;

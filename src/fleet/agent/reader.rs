@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufReader};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::super::memory_budget::MemoryShare;
 use super::delta_receiver::{DeltaError, DeltaReceiver, report_of};
@@ -116,7 +118,7 @@ impl Inbox {
     }
 
     fn reader(&self) -> MutexGuard<'_, Option<Reader>> {
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reader.lock()
     }
 
     /// Handles a message. Returns true if more messages may follow.
@@ -139,7 +141,7 @@ impl Inbox {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Waits until `check` returns a value. Returns `None` at the deadline, or if no more data
@@ -160,14 +162,11 @@ impl Inbox {
             if left.is_zero() || state.is_over() {
                 return None;
             }
-            state = if state.listens {
-                let waited = self.changed.wait_timeout(state, left.min(CHECK_INTERVAL));
-                waited.unwrap_or_else(PoisonError::into_inner).0
+            if state.listens {
+                self.changed.wait_for(&mut state, left.min(CHECK_INTERVAL));
             } else {
-                drop(state);
-                self.read_by(deadline);
-                self.lock()
-            };
+                MutexGuard::unlocked(&mut state, || self.read_by(deadline));
+            }
         }
     }
 
@@ -185,7 +184,7 @@ impl Inbox {
     pub(super) fn report(&self, deadline: Deadline) -> Option<HostReport> {
         let text = self.wait(deadline, |state| state.report.take())?;
         let delta_receiver = &mut *self.delta_receiver();
-        let share = &mut *self.share.lock().unwrap_or_else(PoisonError::into_inner);
+        let share = &mut *self.share.lock();
         let made = match (text, delta_receiver) {
             (ReportText::Whole(text), Some(delta_receiver)) => {
                 delta_receiver.take_whole(text, share)
@@ -211,12 +210,12 @@ impl Inbox {
     }
 
     fn delta_receiver(&self) -> MutexGuard<'_, Option<DeltaReceiver>> {
-        self.delta_receiver.lock().unwrap_or_else(PoisonError::into_inner)
+        self.delta_receiver.lock()
     }
 
     pub(super) fn recording(&self, deadline: Deadline) -> Option<Recording> {
         let text = self.wait(deadline, |state| state.recording.take())?;
-        let share = &mut *self.share.lock().unwrap_or_else(PoisonError::into_inner);
+        let share = &mut *self.share.lock();
         // The recording outlives the agent.
         let made = recording_of(&text, share).inspect(|_| share.keep());
         let _ = self.lock().text_share.resize(0);

@@ -5,13 +5,13 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac as _};
+use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use sha1::Sha1;
@@ -53,7 +53,7 @@ impl AcceptedKeys {
         key: &HostKey,
         is_hashed: bool,
     ) -> io::Result<Acceptance> {
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.keys.lock();
         let slot = (file.to_owned(), lookup.spelled().to_owned());
         match keys.get(&slot) {
             Some(taken) if taken == key.plain() => return Ok(Acceptance::Recorded),

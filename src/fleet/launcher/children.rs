@@ -1,7 +1,9 @@
 //! Local processes of a launcher, which end with their owner.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::clock::Deadline;
 use crate::fleet::fault;
@@ -62,7 +64,7 @@ impl Children {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -9,8 +9,10 @@ mod srun;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::children::Children;
 use super::line_mux;
@@ -148,7 +150,7 @@ impl NodeGroup {
                 return Some(Arc::new(step));
             }
             step.close_agents();
-            self.ended_steps.lock().unwrap_or_else(PoisonError::into_inner).push(step);
+            self.ended_steps.lock().push(step);
             nodes = arrived;
             if nodes.is_empty() || job.watchdog.is_cancelled() {
                 return None;

@@ -3,11 +3,13 @@
 //! `live_agents` adds hosts to the queue and receives the first reports.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::{io, thread};
 
-use super::{AgentState, LiveAgent, SharedHosts, lock};
+use parking_lot::{Condvar, Mutex};
+
+use super::{AgentState, LiveAgent, SharedHosts};
 use crate::clock::Deadline;
 use crate::model::HostReport;
 
@@ -42,7 +44,7 @@ impl ConnectThreads {
     /// # Errors
     /// The system creates no thread, and none is running.
     pub(super) fn add(self: &Arc<Self>, index: usize) -> io::Result<()> {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         queue.waiting.push_back(index);
         if queue.threads >= self.all.fanout {
             return Ok(());
@@ -63,19 +65,15 @@ impl ConnectThreads {
 
     /// Removes all waiting hosts from the queue.
     pub(super) fn stop(&self) {
-        lock(&self.queue).waiting.clear();
+        self.queue.lock().waiting.clear();
     }
 
     /// Waits until all threads have ended.
     pub(super) fn wait(&self, deadline: Deadline) {
-        let queue = lock(&self.queue);
         let is_busy = |queue: &mut Queue| queue.threads > 0;
         // After the deadline, the end of this process closes the connections, which ends their
         // agents.
-        let _ = self
-            .changed
-            .wait_timeout_while(queue, deadline.remaining(), is_busy)
-            .unwrap_or_else(PoisonError::into_inner);
+        self.changed.wait_while_for(&mut self.queue.lock(), is_busy, deadline.remaining());
     }
 
     fn serve(&self) {
@@ -87,7 +85,7 @@ impl ConnectThreads {
     }
 
     fn next(&self) -> Option<usize> {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         let next = queue.waiting.pop_front();
         if next.is_none() {
             queue.threads -= 1;
@@ -98,7 +96,7 @@ impl ConnectThreads {
 
     fn connect(&self, index: usize) -> HostReport {
         let LiveAgent { host, state, .. } = &self.all.hosts[index];
-        let pause = match &*lock(state) {
+        let pause = match &*state.lock() {
             AgentState::Connecting(_, pause) => *pause,
             _ => super::PAUSES[0],
         };
@@ -107,7 +105,7 @@ impl ConnectThreads {
             Ok(found) => self.all.first(name, found.what, found.via, found.deadline, pause),
             Err(failure) => self.all.gone(name, failure, pause),
         };
-        *lock(state) = next;
+        *state.lock() = next;
         report
     }
 }

@@ -1,6 +1,8 @@
 //! State that the holder of a pipe shares with the thread that serves the pipe.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{Exit, Waker};
 use crate::clock::Deadline;
@@ -28,7 +30,7 @@ impl Shared {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(in crate::fleet) fn stderr(&self) -> Vec<u8> {
@@ -56,8 +58,7 @@ impl Shared {
             if wait.is_zero() {
                 return Err(HostFailure::new(Reason::Timeout, "the command did not end in time"));
             }
-            state =
-                self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut state, wait);
         }
     }
 

@@ -1,5 +1,5 @@
-//! Errors of libssh2: their kinds, and their conversion to a [`HostFailure`]. `login`, `auth`, the
-//! pumps and `session_io` use this module.
+//! Errors of libssh2: their kinds, and their conversion to a [`HostFailure`]. `login`, `auth`,
+//! `session_io` and the pumps use this module.
 
 use ssh2::ErrorCode;
 

@@ -10,8 +10,9 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
@@ -93,7 +94,7 @@ impl SessionIo {
     }
 
     fn receive(&mut self) -> bool {
-        let mut buffers = lock(&self.buffers);
+        let mut buffers = self.buffers.lock();
         // A host that reads no replies gets no further requests read.
         if !buffers.inbound.is_empty() || !buffers.has_room() {
             return false;
@@ -125,7 +126,7 @@ impl SessionIo {
     }
 
     fn send(&mut self) -> bool {
-        let mut buffers = lock(&self.buffers);
+        let mut buffers = self.buffers.lock();
         if buffers.outbound().is_empty() {
             return false;
         }
@@ -143,7 +144,7 @@ impl SessionIo {
     /// Passes the end of the connection on to libssh2, after libssh2 has read all bytes. Returns
     /// true if the end was passed on.
     pub(super) fn pass_end_on(&mut self) -> bool {
-        let mut buffers = lock(&self.buffers);
+        let mut buffers = self.buffers.lock();
         let all_taken = self.ended && buffers.inbound.is_empty();
         if all_taken {
             buffers.close();
@@ -177,12 +178,12 @@ impl SessionIo {
 
     /// True if little output waits for the host.
     pub(super) fn has_room(&self) -> bool {
-        lock(&self.buffers).has_room()
+        self.buffers.lock().has_room()
     }
 
     /// Returns the events of the socket to wait for.
     pub(super) fn interest(&self) -> PollFlags {
-        let buffers = lock(&self.buffers);
+        let buffers = self.buffers.lock();
         let mut interest = PollFlags::empty();
         if buffers.inbound.is_empty() && buffers.has_room() && !self.ended {
             interest |= PollFlags::IN;
@@ -195,7 +196,7 @@ impl SessionIo {
 
     /// Frees the memory of empty buffers.
     pub(super) fn free_memory(&mut self) {
-        lock(&self.buffers).free_memory();
+        self.buffers.lock().free_memory();
     }
 
     /// Acknowledges small packets at once, because sshd waits for the acknowledgement. The option
@@ -217,12 +218,8 @@ impl Drop for SessionIo {
         self.send();
         let _ = shutdown(&self.socket, Shutdown::Both);
         // The cleanup of libssh2 would otherwise wait for replies of the host.
-        lock(&self.buffers).close();
+        self.buffers.lock().close();
     }
-}
-
-fn lock(buffers: &Mutex<SessionBuffers>) -> MutexGuard<'_, SessionBuffers> {
-    buffers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_wait(error: &io::Error) -> bool {

@@ -2,8 +2,10 @@
 //! Sessions and jump hosts use it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::SshCall;
 use super::process::{EXIT_TIMEOUT, MasterProcess};
@@ -78,7 +80,7 @@ impl Master {
         };
         let pipe = local::spawn_judged(client, Box::new(judge))?;
         if let Owner::Operator(borrowed) = &self.owner {
-            let mut borrowed = borrowed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut borrowed = borrowed.lock();
             let guard = self.watchdog.guard(pipe.stream(), Deadline::after(SOON));
             let guard = guard.map_err(|error| fault::local(&error))?;
             guard.set(borrowed.until);
@@ -132,7 +134,7 @@ impl Master {
         match &self.owner {
             Owner::Own(process) => process.set_deadline(deadline),
             Owner::Operator(borrowed) => {
-                let mut borrowed = borrowed.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut borrowed = borrowed.lock();
                 borrowed.until = deadline;
                 borrowed.guards.iter().for_each(|guard| guard.set(deadline));
             }

@@ -5,10 +5,12 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::net::Shutdown;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 use super::failure::{agreed, unreached};
 use crate::clock::Deadline;
@@ -44,7 +46,7 @@ pub(super) struct End {
 impl End {
     /// Stores the reason, and wakes the threads that wait for it.
     pub(super) fn set(&self, failure: HostFailure) {
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        *self.failure.lock() = Some(failure);
         self.changed.notify_all();
     }
 }
@@ -61,12 +63,8 @@ impl MasterProcess {
 
     /// Returns the reason why the process ended. Waits for the end for at most `wait`.
     pub(super) fn failure(&self, wait: Duration) -> Option<HostFailure> {
-        let failure = self.end.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        let (failure, _) = self
-            .end
-            .changed
-            .wait_timeout_while(failure, wait, |failure| failure.is_none())
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut failure = self.end.failure.lock();
+        self.end.changed.wait_while_for(&mut failure, |failure| failure.is_none(), wait);
         failure.clone()
     }
 

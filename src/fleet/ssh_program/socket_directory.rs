@@ -6,7 +6,8 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::fleet::Nonce;
 
@@ -32,7 +33,7 @@ enum Directory {
 impl SocketDirectory {
     /// Returns a new, unused path in the directory.
     pub(in crate::fleet) fn new_path(&self) -> io::Result<PathBuf> {
-        let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut directory = self.directory.lock();
         let made = match &*directory {
             Directory::Created(made) => made.clone(),
             Directory::NotCreated => make()?,
@@ -46,7 +47,7 @@ impl SocketDirectory {
     /// Removes the directory when the run is over. Dropping it is not enough, because threads
     /// that have not noticed the end of the run own it, too.
     pub(in crate::fleet) fn remove(&self) {
-        let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut directory = self.directory.lock();
         if let Directory::Created(made) = std::mem::replace(&mut *directory, Directory::Removed) {
             // The remaining files belong to processes that end with this program.
             let _ = fs::remove_dir_all(made);

@@ -6,7 +6,9 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use super::lines::Lines;
 use crate::fleet::ssh_program::key;
@@ -84,7 +86,7 @@ impl SshConfigCache {
             lines: lines.about(&call.host),
         };
         let slot = {
-            let mut answers = self.shared.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut answers = self.shared.answers.lock();
             Arc::clone(answers.entry(class).or_default())
         };
         let mut first = false;

@@ -2,13 +2,13 @@
 //! and sends nothing.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::endpoint::{CAPACITY, Endpoint, GRH, parts};
 use super::exchange::DatagramEndpoint;
-use crate::clock::Deadline;
 use crate::model::probe::{Cause, Method, Opening, Stage, StepError};
 use crate::ping::error::verbs_error;
 use crate::sys::verbs::{Datagram, Device, QueuePair, VerbsError};
@@ -39,9 +39,6 @@ const MAX: usize = 256;
 /// Longest wait for the exchange of another connection. Pairs on one port take turns.
 const TURN: Duration = Duration::from_millis(500);
 
-/// Pause between two attempts to lock an endpoint.
-const LOOK: Duration = Duration::from_millis(1);
-
 impl DatagramPorts {
     /// Returns the slot of the endpoint for a port, and the number of its queue pair.
     pub(in crate::ping) fn open(
@@ -54,7 +51,7 @@ impl DatagramPorts {
         let slot = {
             // The lock is held for the lookup only: creating an endpoint takes time in the
             // kernel.
-            let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slots = self.0.lock();
             if slots.len() >= MAX && !slots.contains_key(&key) {
                 return Err(StepError {
                     detail: format!(
@@ -79,20 +76,10 @@ impl DatagramPorts {
 impl EndpointSlot {
     /// Locks the endpoint for one connection.
     pub(in crate::ping) fn lock(&self) -> Result<MutexGuard<'_, Place>, StepError> {
-        let deadline = Deadline::after(TURN);
-        loop {
-            match self.0.try_lock() {
-                Ok(guard) => return Ok(guard),
-                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) if deadline.is_over() => {
-                    return Err(StepError {
-                        detail: "the datagram test of another pair still uses the port".into(),
-                        ..StepError::new(Stage::Open, Cause::Timeout)
-                    });
-                }
-                Err(TryLockError::WouldBlock) => thread::park_timeout(LOOK),
-            }
-        }
+        self.0.try_lock_for(TURN).ok_or_else(|| StepError {
+            detail: "the datagram test of another pair still uses the port".into(),
+            ..StepError::new(Stage::Open, Cause::Timeout)
+        })
     }
 }
 

@@ -5,7 +5,8 @@
 //! thousand hosts last for hours.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::{Rounds, unrouted};
 use crate::analyse::verdict;
@@ -45,7 +46,7 @@ struct Rail {
 impl PostponedPairs {
     /// Records the result of one pair.
     pub(super) fn record(&self, pair: &Pair) {
-        let mut rails = self.rails.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rails = self.rails.lock();
         let rail = rails.entry(pair.rail).or_default();
         for (host, other) in [(pair.source, pair.target), (pair.target, pair.source)] {
             if pair.verdict.code == Code::Ok {
@@ -64,21 +65,21 @@ impl PostponedPairs {
 
     /// Returns true if a pair is to wait, and records it as waiting.
     pub(super) fn postpones(&self, cell: Cell) -> bool {
-        let rails = self.rails.lock().unwrap_or_else(PoisonError::into_inner);
+        let rails = self.rails.lock();
         let unresponsive = rails.get(&cell.rail).map(|rail| &rail.unresponsive);
         let waits = unresponsive.is_some_and(|unresponsive| {
             unresponsive.len() <= MAX
                 && (unresponsive.contains(&cell.source) || unresponsive.contains(&cell.target))
         });
         if waits {
-            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(cell);
+            self.waiting.lock().insert(cell);
         }
         waits
     }
 
     /// Returns the waiting pairs and forgets them.
     pub(super) fn take(&self) -> BTreeSet<Cell> {
-        std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.waiting.lock())
     }
 }
 
@@ -110,9 +111,9 @@ impl Rounds<'_> {
             let pairs = Mutex::new(Vec::new());
             at_once(batch.to_vec(), |ends| {
                 let of_rails = glance.run_pair(ends);
-                pairs.lock().unwrap_or_else(PoisonError::into_inner).extend(of_rails);
+                pairs.lock().extend(of_rails);
             });
-            for pair in pairs.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            for pair in pairs.into_inner() {
                 if pair.verdict.code.is_no_response() {
                     self.watch.pair_done(&pair);
                 }

@@ -133,7 +133,7 @@ const FIRST: Ticket = Ticket(5);
 
 impl Node for Lossy {
     fn start(&self, step: Step) -> Ticket {
-        self.steps.lock().unwrap().push(step.clone());
+        self.steps.lock().push(step.clone());
         match step.act {
             Act::Open(_) => OPEN,
             Act::Serve => SERVE,
@@ -233,7 +233,7 @@ fn probes(hosts: &[Lossy]) -> Vec<u32> {
 }
 
 fn ack_timeouts(host: &Lossy) -> Vec<u8> {
-    let steps = host.steps.lock().unwrap();
+    let steps = host.steps.lock();
     let timeouts = steps.iter().filter_map(|step| match &step.act {
         Act::Connect(to) => Some(to.ack_timeout),
         _ => None,
@@ -356,7 +356,7 @@ const STREAM: u64 = 1_000;
 
 impl Node for Selective<'_> {
     fn start(&self, step: Step) -> Ticket {
-        let mut peers = self.peers.lock().unwrap();
+        let mut peers = self.peers.lock();
         match step.act {
             Act::Open(opening) => {
                 peers.insert(step.connection, (0, usize::from(opening.device == "rxe1")));
@@ -370,13 +370,13 @@ impl Node for Selective<'_> {
                 let back = Cell { source: cell.target, target: cell.source, ..cell };
                 if (self.is_unresponsive)(cell) || (self.is_unresponsive)(back) {
                     // The source gets its step last.
-                    self.log.lock().unwrap().push(cell);
+                    self.log.lock().push(cell);
                     return SILENT;
                 }
                 OTHER
             }
             Act::Probe(_) => {
-                self.log.lock().unwrap().push(self.cell(peers[&step.connection]));
+                self.log.lock().push(self.cell(peers[&step.connection]));
                 PROBE
             }
             Act::Stream(_) => Ticket(STREAM + (self.mbps)(self.cell(peers[&step.connection]))),
@@ -438,11 +438,11 @@ fn run_selective(
     struct Until<'a>(&'a Mutex<Vec<Cell>>, usize, usize);
     impl RunObserver for Until<'_> {
         fn is_over(&self) -> bool {
-            self.0.lock().unwrap().len() >= self.1
+            self.0.lock().len() >= self.1
         }
 
         fn is_out_of_time(&self) -> bool {
-            self.0.lock().unwrap().len() >= self.2
+            self.0.lock().len() >= self.2
         }
     }
     let log = Mutex::new(Vec::new());
@@ -471,7 +471,7 @@ fn run_selective(
     let members: Vec<Member<'_>> = hosts.iter().zip(&inventories).map(member).collect();
     let watch = Until(&log, ends_after, time_for);
     let pairs = run(&members, &plan(Pairs::all(8)), &test_options(), None, &watch).pairs;
-    (pairs, log.into_inner().unwrap())
+    (pairs, log.into_inner())
 }
 
 /// Runs all pairs of eight hosts on one rail, with a throughput in megabits per second.

@@ -3,7 +3,8 @@
 
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::calls::Calls;
 use super::error::{CmError, CmStep};
@@ -74,7 +75,7 @@ impl Channel {
             if !readable::until(self.fd(), deadline)? {
                 return Ok(None);
             }
-            let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            let guard = lock.lock();
             let taken = self.take()?;
             drop(guard);
             if let Some(taken) = taken {

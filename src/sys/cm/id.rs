@@ -3,7 +3,9 @@
 
 use std::net::SocketAddr;
 use std::ptr::{self, NonNull};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::address::CAddress;
 use super::calls::Calls;
@@ -191,7 +193,7 @@ impl Id {
     }
 
     fn qp_guard(&self) -> MutexGuard<'_, ()> {
-        self.qp_in_use.lock().unwrap_or_else(PoisonError::into_inner)
+        self.qp_in_use.lock()
     }
 
     fn calls(&self) -> &'static Calls {

@@ -2,8 +2,10 @@
 //! agents.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{Job, srun};
 use crate::clock::Deadline;
@@ -103,7 +105,7 @@ impl Step {
 
     /// True if the agent of a node can still be taken.
     pub(super) fn offers(&self, node: &str) -> bool {
-        let pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        let pipes = self.pipes.lock();
         pipes.contains_key(node) && !self.is_over()
     }
 
@@ -123,14 +125,8 @@ impl Step {
             }
             let timeout = if count == 0 { limit.remaining() } else { quiet };
             let wait = limit.remaining().min(timeout);
-            let (next, _) = self
-                .tasks
-                .changed
-                .wait_timeout_while(state, wait, |state| {
-                    state.numbers.len() == count && !state.is_over
-                })
-                .unwrap_or_else(PoisonError::into_inner);
-            state = next;
+            let is_awaited = |state: &mut State| state.numbers.len() == count && !state.is_over;
+            self.tasks.changed.wait_while_for(&mut state, is_awaited, wait);
             if state.numbers.len() == count {
                 break;
             }
@@ -142,17 +138,12 @@ impl Step {
 
     /// Waits for the agent of a node.
     pub(super) fn await_node(&self, node: &str, deadline: Deadline) -> NodeAgent {
-        let state = self.tasks.lock();
-        let (state, _) = self
-            .tasks
-            .changed
-            .wait_timeout_while(state, deadline.remaining(), |state| {
-                !state.numbers.contains_key(node) && !state.is_over
-            })
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.tasks.lock();
+        let is_awaited = |state: &mut State| !state.numbers.contains_key(node) && !state.is_over;
+        self.tasks.changed.wait_while_for(&mut state, is_awaited, deadline.remaining());
         let Some(&number) = state.numbers.get(node) else { return NodeAgent::Missing };
         drop(state);
-        let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pipes = self.pipes.lock();
         match pipes.remove(node) {
             Some(pipe) => NodeAgent::Ready(pipe, self.nonce.numbered(number)),
             None => NodeAgent::Taken,
@@ -175,7 +166,7 @@ impl Step {
     /// An `srun` that still waits for a node ignores signals. An `srun` that is killed leaves its
     /// tasks.
     pub(super) fn close_agents(&self) {
-        self.pipes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.pipes.lock().clear();
     }
 
     /// Sends the signal that makes `srun` end all its tasks, and does not wait.
@@ -195,7 +186,7 @@ impl Drop for Step {
 
 impl Tasks {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
