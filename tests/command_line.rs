@@ -403,6 +403,9 @@ fn a_capture_says_what_it_wrote() {
     let arguments = ["capture", "n1", "n2", "--launcher", launcher, "--save", &file];
     let (code, _, stderr) = rdmactl(&arguments);
     assert!(code == 2 && stderr.contains(&format!("wrote {file}: 0 of 2 hosts, ")), "{stderr}");
+    let copy = folder.path().join("second.ndjson").display().to_string();
+    let (_, _, stderr) = rdmactl(&["capture", "--from", &file, "--save", &copy]);
+    assert!(stderr.contains(&format!("wrote {copy}: 0 of 2 hosts, ")), "{stderr}");
 }
 
 #[test]
