@@ -1,5 +1,5 @@
-//! Imports point one way. The table `src/layers.txt` is equal to the `crate::` paths in src/, and the
-//! submodules of a module have no cycle.
+//! Imports point one way. The table `src/layers.txt` is equal to the `crate::` paths in src/, and
+//! the submodules of a module have no cycle.
 #![expect(clippy::expect_used, reason = "a test without its sources fails")]
 
 #[path = "layers/cycles.rs"]
