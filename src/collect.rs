@@ -44,7 +44,7 @@ pub fn host_report(
     let mut reader = Reader::new(source);
     report.parts = parts.clone();
     sysfs::read_host(&mut reader, &mut report);
-    nldev::report_covered_devices(&mut reader, &mut report);
+    nldev::report_covered_devices(&mut reader, &report);
     nldev::read_netdevs(&mut reader, &mut report);
     sysfs::read_rates(&mut reader, &mut report);
     sysfs::compare_links(&mut report.devices);

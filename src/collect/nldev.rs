@@ -74,26 +74,21 @@ pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
 
 /// Reports devices of the kernel that sysfs does not list: in a container, another mount may hide
 /// the directory of the devices.
-pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &mut HostReport) {
-    if !report.devices.is_empty() || report.rdma_core.is_none() {
-        return;
-    }
-    let directory = |reader: &Reader<'_>, path: &str| reader.ask(&Question::Dir(path.into()));
+pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &HostReport) {
     // Without the RDMA core, the query would load it.
-    if report.rdma_core != Some(true) && directory(reader, "/sys/module/ib_core").is_err() {
+    if !report.devices.is_empty() || report.rdma_core != Some(true) {
         return;
     }
     let Ok(answer) = reader.ask(&Question::Rdma(DEVICES)) else { return };
     let names = messages(&answer).filter_map(|fields| fields.text(attr::DEV_NAME));
     let names: Vec<String> = names.take(MAX_NAMED).collect();
     // A device that the second listing contains was added after the first one.
-    if names.is_empty() || directory(reader, CLASS).is_ok_and(|list| !list.is_empty()) {
+    let listed = reader.ask(&Question::Dir(CLASS.into()));
+    if names.is_empty() || listed.is_ok_and(|list| !list.is_empty()) {
         return;
     }
-    let state = if report.rdma_core == Some(true) { "lists no device" } else { "does not exist" };
-    report.rdma_core = Some(true);
     let names = crate::names::fold(&names);
-    let detail = format!("the kernel has {names} (RDMA netlink), but {CLASS} {state}");
+    let detail = format!("the kernel has {names} (RDMA netlink), but {CLASS} lists no device");
     reader.lacking("devices", CLASS, &detail, KnownFix::UncoverDevices);
 }
 
