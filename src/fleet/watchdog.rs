@@ -79,7 +79,7 @@ struct Handle(Arc<Inner>);
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.0.lock().over = true;
+        self.0.state.lock().over = true;
         self.0.changed.notify_all();
     }
 }
@@ -108,7 +108,7 @@ impl Watchdog {
         // used again.
         let socket = socket.as_fd().try_clone_to_owned()?;
         let expired = Arc::new(AtomicBool::new(false));
-        let mut state = self.handle.0.lock();
+        let mut state = self.handle.0.state.lock();
         let id = state.new_id();
         let at = if state.cancelled { clock::now() } else { deadline.instant() };
         state.watched.insert(id, Watched { socket, at: Some(at), expired: Arc::clone(&expired) });
@@ -119,7 +119,7 @@ impl Watchdog {
 
     /// Cancels the run: shuts down all current and future sockets and calls the callbacks.
     pub fn cancel(&self) {
-        let mut state = self.handle.0.lock();
+        let mut state = self.handle.0.state.lock();
         state.cancelled = true;
         let ids: Vec<u64> = state.watched.keys().copied().collect();
         for id in ids {
@@ -136,7 +136,7 @@ impl Watchdog {
     /// Calls `call` once when the run is cancelled. Calls it immediately if the run is already
     /// cancelled.
     pub fn when_cancelled(&self, call: impl FnOnce() + Send + 'static) -> CancelCallback {
-        let mut state = self.handle.0.lock();
+        let mut state = self.handle.0.state.lock();
         let id = state.new_id();
         if state.cancelled {
             drop(state);
@@ -150,14 +150,14 @@ impl Watchdog {
     /// True if the run was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.handle.0.lock().cancelled
+        self.handle.0.state.lock().cancelled
     }
 
     /// Waits for `wait`, or until the run is cancelled. Returns true if the run is cancelled.
     #[must_use]
     pub fn wait_cancelled(&self, wait: Duration) -> bool {
         let inner = &self.handle.0;
-        let mut state = inner.lock();
+        let mut state = inner.state.lock();
         inner.changed.wait_while_for(&mut state, |state| !state.cancelled, wait);
         state.cancelled
     }
@@ -167,7 +167,7 @@ impl Guard {
     /// Moves or removes the deadline. This has no effect on a socket that is already shut down.
     pub fn set(&self, deadline: impl Into<Option<Deadline>>) {
         let at = deadline.into().map(Deadline::instant);
-        let mut state = self.handle.0.lock();
+        let mut state = self.handle.0.state.lock();
         if state.cancelled {
             return;
         }
@@ -191,13 +191,13 @@ impl Guard {
     /// True if the run was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.handle.0.lock().cancelled
+        self.handle.0.state.lock().cancelled
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let mut state = self.handle.0.lock();
+        let mut state = self.handle.0.state.lock();
         if let Some(at) = state.watched.remove(&self.id).and_then(|watched| watched.at) {
             state.deadlines.remove(&(at, self.id));
         }
@@ -206,17 +206,13 @@ impl Drop for Guard {
 
 impl Drop for CancelCallback {
     fn drop(&mut self) {
-        let call = self.handle.0.lock().callbacks.remove(&self.id);
+        let call = self.handle.0.state.lock().callbacks.remove(&self.id);
         // The callback may own an object that locks the watchdog when it is dropped.
         drop(call);
     }
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Wakes the thread if the deadline of `id` is now the next one. For a later deadline the
     /// thread need not wake, and the wakeup is the most expensive part of this function.
     fn wake_for(&self, state: MutexGuard<'_, State>, id: u64) {
@@ -228,7 +224,7 @@ impl Inner {
     }
 
     fn watch(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !state.over {
             let now = clock::now();
             while let Some((_, id)) = state.deadlines.first().copied().filter(|(at, _)| *at <= now)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use libc::{c_int, c_void, size_t, ssize_t};
 use libssh2_sys::{LIBSSH2_SESSION, libssh2_session_abstract};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 const LIBSSH2_CALLBACK_SEND: c_int = 5;
 const LIBSSH2_CALLBACK_RECV: c_int = 6;
@@ -55,12 +55,6 @@ struct TransportStream<C> {
 impl<C> AsRawFd for TransportStream<C> {
     fn as_raw_fd(&self) -> RawFd {
         self.socket.as_raw_fd()
-    }
-}
-
-impl<C> TransportStream<C> {
-    fn transport(&self) -> MutexGuard<'_, C> {
-        self.transport.lock()
     }
 }
 
@@ -132,7 +126,7 @@ unsafe extern "C" fn send<C: SessionTransport>(
     }
     // SAFETY: libssh2 keeps `length` bytes during this call.
     let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), length) };
-    callback_result(stream.transport().send(bytes), below_zero(libc::EPIPE))
+    callback_result(stream.transport.lock().send(bytes), below_zero(libc::EPIPE))
 }
 
 /// Implements `LIBSSH2_RECV_FUNC`: returns the number of bytes given, 0 at the end of the stream,
@@ -153,7 +147,7 @@ unsafe extern "C" fn receive<C: SessionTransport>(
     // SAFETY: libssh2 lends `length` bytes during this call. It has initialized them, or accepts
     // bytes of any value.
     let room = unsafe { slice::from_raw_parts_mut(room.cast::<u8>(), length) };
-    callback_result(stream.transport().receive(room), 0)
+    callback_result(stream.transport.lock().receive(room), 0)
 }
 
 /// Returns the result of a transfer in the form of a libssh2 callback.

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
@@ -79,7 +79,7 @@ impl Screen {
         let mut modes = tcgetattr(&keys).map_err(io::Error::from)?;
         // The modes are saved before the first change, so that every later exit can restore them.
         let before = modes.clone();
-        saved().get_or_insert(SavedTerminal { keys: Keyboard::open()?, before });
+        SAVED.lock().get_or_insert(SavedTerminal { keys: Keyboard::open()?, before });
         modes.make_raw();
         tcsetattr(&keys, OptionalActions::Now, &modes).map_err(io::Error::from)?;
         Ok(self.write(ENTER)?)
@@ -113,7 +113,7 @@ impl Screen {
     /// # Errors
     /// The terminal was closed, or it was restored. Output would then overwrite the shell's text.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        if saved().is_none() {
+        if SAVED.lock().is_none() {
             return Err(io::Error::other("the screen is closed"));
         }
         write_all(bytes)
@@ -140,7 +140,7 @@ impl Drop for Screen {
 /// Waits at most 200 ms for the terminal to accept output. After this time the terminal keeps its
 /// content.
 pub fn restore() {
-    let Some(SavedTerminal { keys, before }) = saved().take() else { return };
+    let Some(SavedTerminal { keys, before }) = SAVED.lock().take() else { return };
     RESTORED.notify_all();
     if takes_output() {
         // An error means that the terminal was closed.
@@ -152,7 +152,7 @@ pub fn restore() {
 /// Waits until the terminal is restored; returns false after the timeout.
 #[must_use]
 pub fn await_restored(timeout: Duration) -> bool {
-    let mut saved = saved();
+    let mut saved = SAVED.lock();
     RESTORED.wait_while_for(&mut saved, |saved| saved.is_some(), timeout);
     saved.is_none()
 }
@@ -181,10 +181,6 @@ pub fn await_hangup() {
             Ok(_) => {}
         }
     }
-}
-
-fn saved() -> MutexGuard<'static, Option<SavedTerminal>> {
-    SAVED.lock()
 }
 
 /// True if the terminal accepts output within 200 ms. After Ctrl-S it does not.

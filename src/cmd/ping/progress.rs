@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::clock;
 use crate::model::ping::Code;
@@ -48,7 +48,7 @@ impl Progress {
 
     /// Counts one more host, whether it was reached or failed.
     pub(super) fn reached(&self) {
-        self.state().done += 1;
+        self.state.lock().done += 1;
     }
 
     /// Starts the phase in which the workers start.
@@ -58,7 +58,7 @@ impl Progress {
 
     /// Starts a pass over `pairs` pairs, with a time limit.
     pub(super) fn pass_started(&self, pass: Pass, pairs: u64, budget: Option<Duration>) {
-        let failed = if pass == Pass::First { 0 } else { self.state().failed };
+        let failed = if pass == Pass::First { 0 } else { self.state.lock().failed };
         self.enter(State {
             phase: Phase::Pass(pass),
             of: pairs,
@@ -70,27 +70,23 @@ impl Progress {
 
     /// Counts one more tested pair.
     pub(super) fn pair_done(&self, code: Code) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.done += 1;
         state.failed += u64::from(state.phase == Phase::Pass(Pass::First) && code.is_failure());
     }
 
     /// Returns true during the first pass.
     pub(super) fn is_first_pass(&self) -> bool {
-        self.state().phase == Phase::Pass(Pass::First)
+        self.state.lock().phase == Phase::Pass(Pass::First)
     }
 
     /// Runs `work`, and shows the progress meanwhile.
     pub(super) fn show<R>(&self, term: Term, work: impl FnOnce() -> R) -> R {
-        progress::show(term, || line(&self.state()), work)
+        progress::show(term, || line(&self.state.lock()), work)
     }
 
     fn enter(&self, state: State) {
-        *self.state() = State { since: Some(clock::now()), ..state };
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
+        *self.state.lock() = State { since: Some(clock::now()), ..state };
     }
 }
 
@@ -141,7 +137,7 @@ mod tests {
     #[test]
     fn a_line_tells_the_phase() {
         let progress = Progress::default();
-        let shown = || line(&progress.state());
+        let shown = || line(&progress.state.lock());
         assert_eq!(shown(), None);
         progress.reaches(3);
         progress.reached();

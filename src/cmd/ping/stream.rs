@@ -1,6 +1,6 @@
 //! Prints the events of a ping run as they happen, one JSON document per line.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::cli::OnlyPairs;
 use crate::fleet::Watchdog;
@@ -32,7 +32,7 @@ impl Stream {
 
     /// Prints the hosts of a run, before all other events.
     pub(super) fn hosts(&self, hosts: &[PingHost]) {
-        self.state().has_pairs = true;
+        self.state.lock().has_pairs = true;
         for (id, host) in hosts.iter().enumerate() {
             self.tell(&PingEvent::host(id, host));
         }
@@ -50,7 +50,7 @@ impl Stream {
     /// # Errors
     /// The reader closed the pipe, or stdout accepts no more bytes.
     pub(super) fn end(&self, report: &PingReport) -> Result<(), OutputError> {
-        if !self.state().has_pairs {
+        if !self.state.lock().has_pairs {
             self.hosts(&report.hosts);
             for pair in &report.pairs {
                 self.pair(&report.hosts, pair);
@@ -66,14 +66,14 @@ impl Stream {
             self.tell(&PingEvent::warning(warning));
         }
         self.tell(&PingEvent::summary(report));
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.has_pairs = false;
         state.failed.take().map_or(Ok(()), Err)
     }
 
     fn tell(&self, event: &PingEvent<'_>) {
         // The lock keeps lines whole, because pairs may end at the same time.
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.failed.is_some() {
             return;
         }
@@ -85,9 +85,5 @@ impl Stream {
                 watchdog.cancel();
             }
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }

@@ -108,17 +108,13 @@ impl Inbox {
     /// # Errors
     /// The system refuses a thread.
     pub(super) fn listen(self: &Arc<Self>) -> io::Result<()> {
-        let Some(mut reader) = self.reader().take() else { return Ok(()) };
+        let Some(mut reader) = self.reader.lock().take() else { return Ok(()) };
         self.lock().listens = true;
         reader.stream_mut().get_mut().without_deadline()?;
         let inbox = Arc::clone(self);
         let listen = move || while inbox.take(reader.read()) {};
         let thread = thread::Builder::new().name("agent reader".into()).stack_size(256 * 1024);
         thread.spawn(listen).map(drop)
-    }
-
-    fn reader(&self) -> MutexGuard<'_, Option<Reader>> {
-        self.reader.lock()
     }
 
     /// Handles a message. Returns true if more messages may follow.
@@ -172,7 +168,7 @@ impl Inbox {
 
     /// Reads and handles one message, if it arrives by the deadline.
     fn read_by(&self, deadline: Deadline) {
-        let mut reader = self.reader();
+        let mut reader = self.reader.lock();
         let Some(reader) = reader.as_mut() else { return };
         reader.stream_mut().get_mut().set_deadline(deadline);
         match reader.read() {
@@ -183,7 +179,7 @@ impl Inbox {
 
     pub(super) fn report(&self, deadline: Deadline) -> Option<HostReport> {
         let text = self.wait(deadline, |state| state.report.take())?;
-        let delta_receiver = &mut *self.delta_receiver();
+        let delta_receiver = &mut *self.delta_receiver.lock();
         let share = &mut *self.share.lock();
         let made = match (text, delta_receiver) {
             (ReportText::Whole(text), Some(delta_receiver)) => {
@@ -206,11 +202,7 @@ impl Inbox {
     /// Keeps the reports from now on, so that the agent may send deltas. Returns the number of
     /// the kept report.
     pub(super) fn enable_deltas(&self) -> u64 {
-        self.delta_receiver().get_or_insert_default().base()
-    }
-
-    fn delta_receiver(&self) -> MutexGuard<'_, Option<DeltaReceiver>> {
-        self.delta_receiver.lock()
+        self.delta_receiver.lock().get_or_insert_default().base()
     }
 
     pub(super) fn recording(&self, deadline: Deadline) -> Option<Recording> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::clock::Deadline;
 use crate::fleet::fault;
@@ -38,13 +38,13 @@ impl Children {
     /// set.
     pub(super) fn adopt(&self, pipe: &Pipe, deadline: Deadline) -> Result<(), HostFailure> {
         self.watch(pipe, deadline)?;
-        self.lock().processes.push(Arc::clone(pipe.shared()));
+        self.state.lock().processes.push(Arc::clone(pipe.shared()));
         Ok(())
     }
 
     /// Cuts off a pipe at the common deadline. The pipe has no process of its own.
     pub(super) fn watch(&self, pipe: &Pipe, deadline: Deadline) -> Result<(), HostFailure> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let at = state.deadline.unwrap_or(deadline);
         let guard = self.watchdog.guard(pipe.stream(), at).map_err(|error| fault::local(&error))?;
         state.cut.push(guard);
@@ -52,7 +52,7 @@ impl Children {
     }
 
     pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.deadline = deadline;
         for guard in &state.cut {
             guard.set(deadline);
@@ -62,16 +62,12 @@ impl Children {
     pub(super) fn is_cancelled(&self) -> bool {
         self.watchdog.is_cancelled()
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
 }
 
 impl Drop for Children {
     fn drop(&mut self) {
         let is_cancelled = self.is_cancelled();
-        let processes = std::mem::take(&mut self.lock().processes);
+        let processes = std::mem::take(&mut self.state.lock().processes);
         end(processes.iter().map(|shared| &**shared), is_cancelled);
     }
 }

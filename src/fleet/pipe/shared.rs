@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use super::{Exit, Waker};
 use crate::clock::Deadline;
@@ -29,27 +29,23 @@ impl Shared {
         Self { state: Mutex::default(), changed: Condvar::new(), waker }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     pub(in crate::fleet) fn stderr(&self) -> Vec<u8> {
-        self.state().stderr.bytes()
+        self.state.lock().stderr.bytes()
     }
 
     pub(in crate::fleet) fn push_stderr(&self, bytes: &[u8]) {
-        self.state().stderr.push(bytes);
+        self.state.lock().stderr.push(bytes);
         self.changed.notify_all();
     }
 
     /// Stores the result of the command. Only the first call has an effect.
     pub(in crate::fleet) fn end(&self, outcome: Result<Exit, HostFailure>) {
-        self.state().outcome.get_or_insert(outcome);
+        self.state.lock().outcome.get_or_insert(outcome);
         self.changed.notify_all();
     }
 
     pub(in crate::fleet) fn wait(&self, deadline: Deadline) -> Result<Exit, HostFailure> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             if let Some(outcome) = &state.outcome {
                 return outcome.clone();
@@ -64,26 +60,26 @@ impl Shared {
 
     /// Returns the failure that ended the command, if one is known.
     pub(super) fn failure(&self) -> Option<HostFailure> {
-        self.state().outcome.as_ref()?.as_ref().err().cloned()
+        self.state.lock().outcome.as_ref()?.as_ref().err().cloned()
     }
 
     /// Marks the pipe as dropped and wakes the thread.
     pub(super) fn abandon(&self) {
-        self.state().abandoned = true;
+        self.state.lock().abandoned = true;
         self.waker.wake();
     }
 
     /// Requests that the command is killed, and wakes the thread.
     pub(in crate::fleet) fn request_kill(&self) {
-        self.state().kill_requested = true;
+        self.state.lock().kill_requested = true;
         self.waker.wake();
     }
 
     pub(in crate::fleet) fn is_kill_requested(&self) -> bool {
-        self.state().kill_requested
+        self.state.lock().kill_requested
     }
 
     pub(in crate::fleet) fn is_abandoned(&self) -> bool {
-        self.state().abandoned
+        self.state.lock().abandoned
     }
 }

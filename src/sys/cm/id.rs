@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use super::address::CAddress;
 use super::calls::Calls;
@@ -136,7 +136,7 @@ impl Id {
 
     /// Requests the connection; does not wait for the reply.
     pub(super) fn connect(&self, options: &ConnectOptions) -> Result<(), CmError> {
-        let _guard = self.qp_guard();
+        let _guard = self.qp_in_use.lock();
         let mut parameters = parameters(options);
         // SAFETY: the id is alive, and the private data outlives the call, which copies them.
         let answer = unsafe { (self.calls().rdma_connect)(self.raw(), &raw mut parameters) };
@@ -145,7 +145,7 @@ impl Id {
 
     /// Accepts the request of the peer; does not wait for the connection.
     pub(super) fn accept(&self, options: &ConnectOptions) -> Result<(), CmError> {
-        let _guard = self.qp_guard();
+        let _guard = self.qp_in_use.lock();
         let mut parameters = parameters(options);
         // SAFETY: the id is alive, and the private data outlives the call, which copies them.
         let answer = unsafe { (self.calls().rdma_accept)(self.raw(), &raw mut parameters) };
@@ -154,7 +154,7 @@ impl Id {
 
     /// Requests the end of the connection; does not wait for it.
     pub(super) fn disconnect(&self) -> Result<(), CmError> {
-        let _guard = self.qp_guard();
+        let _guard = self.qp_in_use.lock();
         // SAFETY: the id is alive.
         let answer = unsafe { (self.calls().rdma_disconnect)(self.raw()) };
         Errno::check(answer).map_err(|errno| self.error(CmStep::Disconnect, errno))
@@ -192,10 +192,6 @@ impl Id {
         CmError::Call { step, object: self.object.clone(), errno }
     }
 
-    fn qp_guard(&self) -> MutexGuard<'_, ()> {
-        self.qp_in_use.lock()
-    }
-
     fn calls(&self) -> &'static Calls {
         self.channel.calls()
     }
@@ -224,7 +220,7 @@ unsafe impl CmMaker for QueuePairOf {
         domain: &Domain,
         init: &mut ffi::ibv_qp_init_attr,
     ) -> Result<NonNull<ffi::ibv_qp>, Errno> {
-        let _guard = self.0.qp_guard();
+        let _guard = self.0.qp_in_use.lock();
         let id = self.0.raw();
         // SAFETY: id and domain are alive; librdmacm compares their devices.
         let answer = unsafe { (self.0.calls().rdma_create_qp)(id, domain.raw(), init) };
@@ -235,7 +231,7 @@ unsafe impl CmMaker for QueuePairOf {
     }
 
     fn destroy(&self) {
-        let _guard = self.0.qp_guard();
+        let _guard = self.0.qp_in_use.lock();
         // SAFETY: the id has the queue pair that `create` made.
         unsafe { (self.0.calls().rdma_destroy_qp)(self.0.raw()) }
     }

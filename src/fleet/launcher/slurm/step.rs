@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use super::{Job, srun};
 use crate::clock::Deadline;
@@ -111,13 +111,13 @@ impl Step {
 
     /// True if the output of `srun` is over.
     pub(super) fn is_over(&self) -> bool {
-        self.tasks.lock().is_over
+        self.tasks.state.lock().is_over
     }
 
     /// Waits until every node has reported its task, or no further node has reported for `quiet`.
     /// Returns the nodes that reported.
     pub(super) fn await_all(&self, quiet: Duration, limit: Deadline) -> Vec<String> {
-        let mut state = self.tasks.lock();
+        let mut state = self.tasks.state.lock();
         loop {
             let count = state.numbers.len();
             if count == self.nodes.len() || state.is_over || limit.is_over() {
@@ -138,7 +138,7 @@ impl Step {
 
     /// Waits for the agent of a node.
     pub(super) fn await_node(&self, node: &str, deadline: Deadline) -> NodeAgent {
-        let mut state = self.tasks.lock();
+        let mut state = self.tasks.state.lock();
         let is_awaited = |state: &mut State| !state.numbers.contains_key(node) && !state.is_over;
         self.tasks.changed.wait_while_for(&mut state, is_awaited, deadline.remaining());
         let Some(&number) = state.numbers.get(node) else { return NodeAgent::Missing };
@@ -184,12 +184,6 @@ impl Drop for Step {
     }
 }
 
-impl Tasks {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-}
-
 /// Assigns lines to tasks by the label that `srun` puts before each line, so that a node cannot
 /// imitate another node.
 struct LabelRouter {
@@ -227,13 +221,13 @@ impl LineRouter for LabelRouter {
         let index = self.unreported.remove(node)?;
         streams.get_mut(index)?.set_codec(LineCodec::new(self.nonce.numbered(task)));
         self.indices.insert(task, index);
-        self.tasks.lock().numbers.insert(node.to_owned(), task);
+        self.tasks.state.lock().numbers.insert(node.to_owned(), task);
         self.tasks.changed.notify_all();
         None
     }
 
     fn over(&mut self, streams: &mut [LineStream]) {
-        self.tasks.lock().is_over = true;
+        self.tasks.state.lock().is_over = true;
         self.tasks.changed.notify_all();
         let outcome = self.shared.wait(Deadline::after(STDERR_TIMEOUT));
         let said = self.shared.stderr();
