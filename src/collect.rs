@@ -7,6 +7,8 @@
 
 mod caps;
 mod consumers;
+#[cfg(test)]
+mod covered_sysfs;
 mod dcb;
 mod ethtool;
 mod fabric;

@@ -257,6 +257,12 @@ fn a_machine_without_rdma_is_told_what_is_missing() {
     let path = root.path().to_str().expect("UTF-8");
     let output = rdmactl(&["devices", "--root", path]);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("/sys/module does not exist: sysfs is not mounted"), "{stderr}");
+
+    fs::create_dir_all(root.path().join("sys/module")).expect("a directory");
+    let output = rdmactl(&["devices", "--root", path]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     assert!(output.stdout.is_empty());
     assert!(stderr.contains("no RDMA device: the RDMA core of the kernel"), "{stderr}");

@@ -10,12 +10,16 @@ use crate::model::Protocol;
 use crate::model::ping::{Code, FIX_BETWEEN, Pair, Side};
 
 /// Changes detail and fix of the pairs with [`Code::RailDown`] whose ports pass other pairs of
-/// their rail; `names` has the names of all hosts.
-pub fn correct(names: &[&str], pairs: &mut [Pair]) {
+/// their rail; `names` has the names of all hosts. Returns the positions of the changed pairs.
+pub fn correct(names: &[&str], pairs: &mut [Pair]) -> Vec<usize> {
     let passed = pairs.iter().filter(|pair| pair.verdict.code == Code::Ok);
     let works: BTreeSet<(usize, usize)> =
         passed.flat_map(|pair| [(pair.rail, pair.source), (pair.rail, pair.target)]).collect();
-    for pair in pairs.iter_mut().filter(|pair| pair.verdict.code == Code::RailDown) {
+    let mut changed = Vec::new();
+    for (at, pair) in pairs.iter_mut().enumerate() {
+        if pair.verdict.code != Code::RailDown {
+            continue;
+        }
         let is_ip = |protocol| matches!(protocol, Protocol::Roce | Protocol::Iwarp);
         let has_addresses = pair.route.as_ref().is_some_and(|route| is_ip(route.protocol));
         let both_work = [pair.source, pair.target].map(|host| works.contains(&(pair.rail, host)));
@@ -24,7 +28,9 @@ pub fn correct(names: &[&str], pairs: &mut [Pair]) {
         }
         pair.verdict.hint = Some(Ends::of(pair, names).fill(FIX_BETWEEN, Side::Source));
         pair.verdict.detail.push_str("; both ports pass messages to other hosts");
+        changed.push(at);
     }
+    changed
 }
 
 #[cfg(test)]
@@ -64,7 +70,8 @@ mod tests {
             pair(0, 2, Code::Ok, protocol),
             pair(1, 2, others, protocol),
         ];
-        correct(&["n1", "n2", "n3"], &mut pairs);
+        let changed = correct(&["n1", "n2", "n3"], &mut pairs);
+        assert_eq!(!changed.is_empty(), pairs[0].verdict.detail.contains("both ports"));
         pairs[0].verdict.hint.clone().unwrap()
     }
 
@@ -82,6 +89,6 @@ mod tests {
     fn a_port_that_passes_nothing_keeps_the_fix_of_the_link() {
         assert_eq!(hint(Code::RailDown, Protocol::Roce), "check the link");
         assert_eq!(hint(Code::Ok, Protocol::Ib), "check the link", "no IP address");
-        correct(&[], &mut []);
+        assert_eq!(correct(&[], &mut []), [0; 0]);
     }
 }

@@ -24,7 +24,7 @@ impl Source for Machine {
     }
 }
 
-fn report(part: Part, answers: Vec<(Question, Vec<u8>)>) -> HostReport {
+pub(super) fn report(part: Part, answers: Vec<(Question, Vec<u8>)>) -> HostReport {
     host_report(&Machine(answers), &[part].into_iter().collect(), "n1", Via::Agent)
 }
 
@@ -36,7 +36,7 @@ fn lines(count: usize, line: impl Fn(usize) -> String) -> Vec<u8> {
     all.into_bytes()
 }
 
-fn dir(path: &str) -> Question {
+pub(super) fn dir(path: &str) -> Question {
     Question::Dir(path.into())
 }
 
@@ -119,7 +119,7 @@ fn message(all: &[(u16, Vec<u8>)]) -> Vec<u8> {
     whole
 }
 
-fn netlink_devices(count: u32) -> Vec<u8> {
+pub(super) fn netlink_devices(count: u32) -> Vec<u8> {
     let device = |index: u32| {
         message(&[(1, index.to_ne_bytes().to_vec()), (2, format!("rxe{index}\0").into_bytes())])
     };
@@ -176,6 +176,7 @@ fn older_lines_of_a_log_are_reported() {
             Part::Connections,
             vec![
                 (Question::File("/proc/self/mounts".into()), Vec::new()),
+                (dir("/sys/module"), Vec::new()),
                 (dir("/proc/fs"), b"beegfs\n".to_vec()),
                 (dir("/proc/fs/beegfs"), b"1-2-n1\n".to_vec()),
                 (Question::KernelLog("beegfs: ".into()), lines(count, |_| "beegfs: x".into())),

@@ -21,11 +21,13 @@ pub(super) use interface::{read_all as read_netdevs, read_rates};
 pub(super) use pci_link::compare as compare_links;
 
 use super::Reader;
-use crate::model::{Device, HostReport, Part, key};
-use crate::source::Question;
+use crate::model::{Device, HostReport, KnownFix, Part, key};
+use crate::source::{CORE_MODULE, Question, ReadError};
 
 /// Directory in which the kernel lists RDMA devices.
 pub(super) const CLASS: &str = "/sys/class/infiniband";
+/// Directory of all loaded and built-in modules with parameters.
+const MODULES: &str = "/sys/module";
 /// Limit of devices of one host; hosts with 512 virtual functions exist.
 const MAX_DEVICES: usize = 4096;
 
@@ -35,7 +37,7 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
     let listed = reader.ask(&Question::Dir(CLASS.into()));
     report.rdma_core = match &listed {
         Ok(_) => Some(true),
-        Err(error) if error.is_absent() => Some(false),
+        Err(error) if error.is_absent() => is_core_loaded(reader),
         Err(_) => None,
     };
     let Some(mut names) = reader.names_of("devices", CLASS, listed) else { return };
@@ -47,6 +49,30 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
         let has_details = report.parts.has(Part::Details);
         chardev::read(reader, &mut report.devices, has_details);
     }
+}
+
+/// Returns whether the RDMA core is loaded, for a host without [`CLASS`]: another mount may cover
+/// the directory or all of sysfs. `None` if that is unknown.
+fn is_core_loaded(reader: &mut Reader<'_>) -> Option<bool> {
+    let is_there = |answer: Result<Vec<u8>, ReadError>| match answer {
+        Ok(_) => Some(true),
+        Err(error) if error.is_absent() => Some(false),
+        Err(_) => None,
+    };
+    match is_there(reader.ask(&Question::Dir(CORE_MODULE.into()))) {
+        Some(true) => return Some(true),
+        // Captures of older versions have no record of the module.
+        None => return Some(false),
+        Some(false) => {}
+    }
+    // Each kernel lists modules or parts of its own in this directory.
+    if is_there(reader.ask(&Question::Dir(MODULES.into()))) == Some(false) {
+        let detail =
+            format!("{MODULES} does not exist: sysfs is not mounted, or another mount covers it");
+        reader.lacking("devices", MODULES, &detail, KnownFix::UncoverDevices);
+        return None;
+    }
+    Some(false)
 }
 
 /// Reads the counters of all devices and ports in the report.

@@ -68,6 +68,9 @@ pub trait RunObserver: Sync {
     /// counts.
     fn pair_done(&self, _pair: &Pair) {}
 
+    /// Receives a pair whose fix the results of other pairs changed.
+    fn pair_changed(&self, _pair: &Pair) {}
+
     /// Announces a pass and its number of ordered pairs.
     fn pass_started(&self, _pass: Pass, _pairs: u64) {}
 }
@@ -160,7 +163,9 @@ pub fn run(
             watch.pair_done(&results[at]);
         }
     }
-    between::correct(&names, &mut results);
+    for changed in between::correct(&names, &mut results) {
+        watch.pair_changed(&results[changed]);
+    }
     let outliers = retest::outliers(&rounds, plan, &results);
     let mut warnings = duplicates.warnings.clone();
     warnings.extend(choose::missing_rails(&names, &inventories, rails, &test_options.overrides));

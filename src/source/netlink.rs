@@ -19,7 +19,7 @@ pub use ethtool::{EthtoolCommand, EthtoolQuery};
 pub use lookup::{Leaves, has_route, leaves_through};
 pub use message::{Message, Messages};
 pub use queue_pairs::has_other_queue_pairs;
-pub use rdma::{RdmaCommand, RdmaQuery};
+pub use rdma::{CORE_MODULE, RdmaCommand, RdmaQuery};
 pub use route::{RouteCommand, RouteQuery};
 pub use sockets::SocketQuery;
 

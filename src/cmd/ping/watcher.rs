@@ -57,6 +57,10 @@ impl RunObserver for Watcher<'_> {
 
     fn pair_done(&self, pair: &Pair) {
         self.listener.progress.pair_done(pair.verdict.code);
+        self.pair_changed(pair);
+    }
+
+    fn pair_changed(&self, pair: &Pair) {
         if let Some(stream) = self.listener.stream {
             stream.pair(self.hosts, pair);
         }

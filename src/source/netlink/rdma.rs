@@ -107,12 +107,16 @@ impl fmt::Display for RdmaQuery {
     }
 }
 
+/// Directory that exists while the RDMA core is loaded, also if it is built into the kernel: the
+/// module has a parameter (`force_mr` in `drivers/infiniband/core/rw.c`).
+pub const CORE_MODULE: &str = "/sys/module/ib_core";
+
 /// Sends a query to this machine's kernel. `timeout` limits the time of one datagram, which is
 /// at most 2 s.
 pub(in crate::source) fn ask(query: RdmaQuery, timeout: Duration) -> Answer {
     // Opening the socket would load ib_core (MODULE_ALIAS_NET_PF_PROTO); reading must load
     // nothing.
-    if !Path::new("/sys/class/infiniband").is_dir() {
+    if !Path::new(CORE_MODULE).is_dir() && !Path::new("/sys/class/infiniband").is_dir() {
         return Err(ReadError::Errno(Errno::NO_ENTRY));
     }
     exchange(query).run(timeout)
