@@ -11,30 +11,31 @@ use super::message::next_word;
 /// Size of a datagram, in bytes: the size of the smallest message.
 const BYTES: usize = 64;
 
-/// Bytes before the pattern.
+/// Size of the header before the pattern, in bytes: nonce, connection, sequence number, kind.
 const HEADER: usize = 16;
 
-/// Contents of one datagram. Any host may send any bytes: only bytes with the exact form of a
-/// datagram are accepted.
+/// Contents of one datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Datagram {
     /// Nonce of the run.
     nonce: u64,
-    /// Number of the connection.
+    /// Number of the connection within the run.
     connection: u32,
     sequence: u16,
     kind: Kind,
 }
 
+/// Kind of a datagram. Its number is in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Request for a reply.
     Request = 1,
     /// Reply to the request with the same sequence number.
     Reply = 2,
 }
 
 impl Datagram {
+    /// Returns the bytes of the datagram: the header, then a pattern that depends on the header.
+    /// The pattern of a reply is the complement of the pattern of its request.
     fn encode(self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         bytes[..8].copy_from_slice(&self.nonce.to_le_bytes());
@@ -50,6 +51,8 @@ impl Datagram {
         bytes
     }
 
+    /// Parses a datagram. Any host may send any bytes, so the result is `None` unless every byte
+    /// is as [`Self::encode`] makes it.
     fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
         let (nonce, rest) = bytes.split_first_chunk()?;
         let (connection, rest) = rest.split_first_chunk()?;
@@ -79,11 +82,11 @@ mod tests {
 
     #[test]
     fn decode_returns_the_encoded_datagram() {
-        let answer = Datagram { kind: Kind::Reply, ..REQUEST };
-        for datagram in [REQUEST, answer] {
+        let reply = Datagram { kind: Kind::Reply, ..REQUEST };
+        for datagram in [REQUEST, reply] {
             assert_eq!(Datagram::decode(&datagram.encode()), Some(datagram));
         }
-        assert_ne!(REQUEST.encode()[HEADER..], answer.encode()[HEADER..]);
+        assert_ne!(REQUEST.encode()[HEADER..], reply.encode()[HEADER..]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Simulated fabric: hosts, rails, leaf switches, latencies with noise, and faults.
 //!
-//! It yields the results of probes and makes no verdicts: `analyse` judges them like the results
-//! of real adapters. [`super::simulation`] runs a plan over it.
+//! [`SimulatedFabric::probe`] returns the result of one probe. This module makes no verdicts:
+//! `analyse` judges the results like the results of real adapters. [`super::simulation`] runs a
+//! plan over the fabric.
 
 mod noise;
 mod scenario;
@@ -15,7 +16,7 @@ pub use symptom::Symptom;
 use super::pair;
 use crate::model::ping::{Cell, Side, Topology};
 
-/// Measurement of a pair. Each pass has its own noise.
+/// Pass in which a pair is measured. Each pass of a pair has its own noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeasurementPass {
     /// First attempt.
@@ -27,9 +28,9 @@ pub enum MeasurementPass {
 }
 
 impl MeasurementPass {
-    /// Returns the factor of the noise. The median of five times the samples varies less, by the
-    /// square root of five.
-    fn share_of_noise(self) -> f64 {
+    /// Returns the factor by which the noise is multiplied. The median of a retest has five times
+    /// as many samples, so it varies less, by a factor of the square root of five.
+    fn noise_factor(self) -> f64 {
         if self == Self::Retest { 0.2_f64.sqrt() } else { 1.0 }
     }
 
@@ -40,25 +41,25 @@ impl MeasurementPass {
     }
 }
 
-/// Simulated fabric, which a file describes.
+/// Simulated fabric. The text of a scenario describes it.
 #[derive(Debug, Clone)]
 pub struct SimulatedFabric {
-    /// Names of the hosts.
     hosts: Vec<String>,
     rails: usize,
     topology: Option<Topology>,
     latencies: Latencies,
     /// Median of half a TCP round trip, in nanoseconds.
     tcp_ns: u64,
-    /// Standard deviation of the logarithms of latencies, which is about a fraction of the
-    /// latency.
+    /// Standard deviation of the natural logarithm of a latency. A value of 0.01 is a deviation
+    /// of about 1 % of the latency.
     noise: f64,
     seed: u64,
-    /// Faults by host, then rail.
+    /// Faults of each host on each rail, at index `host * rails + rail`.
     at_host: Vec<AtHost>,
-    /// Effects on packets that cross a leaf switch, by leaf switch, then rail.
+    /// Effects of each leaf switch on packets to and from other leaf switches, at index
+    /// `leaf * rails + rail`.
     at_leaf: Vec<Effect>,
-    /// Effects by two leaf switches, the lower index first, and rail.
+    /// Effects of the path between two leaf switches: lower index, higher index, rail.
     on_path: BTreeMap<(usize, usize, usize), Effect>,
     on_pair: BTreeMap<Cell, Effect>,
 }
@@ -68,6 +69,7 @@ pub struct SimulatedFabric {
 struct Latencies {
     same_leaf: f64,
     same_pod: f64,
+    /// Between hosts of different pods.
     cross: f64,
 }
 
@@ -79,14 +81,14 @@ struct AtHost {
     /// Effect on pairs with this host as the target.
     target: Effect,
     host_fault: Option<HostFault>,
-    /// MTU of its network interface, in bytes, if it is not [`NETDEV_MTU`].
+    /// MTU of the network interface, in bytes; `None` for [`NETDEV_MTU`].
     netdev_mtu: Option<u32>,
 }
 
-/// MTU of network interfaces, in bytes.
+/// MTU of a network interface without a fault, in bytes.
 const NETDEV_MTU: u32 = 9_000;
 
-/// Fault of a host itself.
+/// Fault of a host that fails all its pairs on a rail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HostFault {
     Dead,
@@ -94,16 +96,16 @@ enum HostFault {
     LinkDown,
 }
 
-/// Effect of a component of the path on messages.
+/// Effect of a component of the path on packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Effect {
-    /// Factor of the latency.
+    /// Factor by which the latency is multiplied.
     slow: f64,
     /// Fraction of the packets that pass.
     passing: f64,
     /// True if packets to UDP port 4791 are dropped.
     blocks_roce: bool,
-    /// True if full packets are dropped.
+    /// True if packets of the full size are dropped.
     drops_full: bool,
 }
 
@@ -114,6 +116,7 @@ impl Default for Effect {
 }
 
 impl Effect {
+    /// Returns the effect of two components that a packet crosses one after the other.
     fn and(self, other: Self) -> Self {
         Self {
             slow: self.slow * other.slow,
@@ -124,11 +127,11 @@ impl Effect {
     }
 }
 
-/// Messages of one probe: four checks for each of three sizes, and a thousand to measure.
+/// Number of messages of one probe: four checks for each of three sizes, and 1,000 to measure.
 const MESSAGES: f64 = 1_012.0;
 
 impl SimulatedFabric {
-    /// Largest number of hosts; the pairs of more hosts take gigabytes.
+    /// Largest number of hosts. The pairs of more hosts would take gigabytes of memory.
     pub const MAX_HOSTS: usize = 4_096;
 
     /// Largest number of rails.
@@ -166,7 +169,7 @@ impl SimulatedFabric {
     }
 
     /// Returns the result of a probe of a pair: the median of half a round trip, in nanoseconds.
-    /// Each pass of a pair always has the same result.
+    /// The same pair and pass always have the same result.
     ///
     /// # Errors
     /// The first failure that the probe finds.
@@ -174,14 +177,15 @@ impl SimulatedFabric {
         let Cell { rail, source, target } = cell;
         let (from, to) =
             (&self.at_host[source * self.rails + rail], &self.at_host[target * self.rails + rail]);
+        // A dead host hides a hung host, and a hung host hides a link that is down.
         let ends = [(to.host_fault, Side::Target), (from.host_fault, Side::Source)];
         for (host_fault, symptom) in [
             (HostFault::Dead, Symptom::Dead as fn(Side) -> Symptom),
             (HostFault::Hung, Symptom::Hung),
             (HostFault::LinkDown, Symptom::LinkDown),
         ] {
-            let side = ends.iter().find(|(found, _)| *found == Some(host_fault));
-            if let Some(&(_, side)) = side {
+            let end = ends.iter().find(|(found, _)| *found == Some(host_fault));
+            if let Some(&(_, side)) = end {
                 return Err(symptom(side));
             }
         }
@@ -193,12 +197,13 @@ impl SimulatedFabric {
             return Err(Symptom::DropsFull);
         }
         let draw = noise::NoiseSource::of(self.seed, pass as u64, cell);
-        // A message is lost if each attempt loses the message or its acknowledgement.
+        // A message is lost if each attempt loses the message or its acknowledgement. The probe
+        // passes only if no message is lost.
         let lost = (1.0 - effect.passing.powi(2)).powf(pass.sends().into());
         if effect.passing < 1.0 && draw.uniform() > (1.0 - lost).powf(MESSAGES) {
             return Err(Symptom::Lossy);
         }
-        let noise = self.noise * pass.share_of_noise();
+        let noise = self.noise * pass.noise_factor();
         let ns = self.usual_ns(source, target) * effect.slow * (noise * draw.normal()).exp();
         #[expect(
             clippy::cast_possible_truncation,
@@ -216,27 +221,29 @@ impl SimulatedFabric {
             effect = self.on_pair.get(&cell).copied().unwrap_or_default();
         }
         let Some(topology) = &self.topology else { return effect };
-        let (from, to) = (topology.leaf_of[source], topology.leaf_of[target]);
-        if from == to {
+        let (from_leaf, to_leaf) = (topology.leaf_of[source], topology.leaf_of[target]);
+        if from_leaf == to_leaf {
             return effect;
         }
-        for leaf in [from, to] {
+        for leaf in [from_leaf, to_leaf] {
             effect = effect.and(self.at_leaf[leaf * self.rails + rail]);
         }
         if !self.on_path.is_empty() {
-            let path = self.on_path.get(&(from.min(to), from.max(to), rail));
+            let key = (from_leaf.min(to_leaf), from_leaf.max(to_leaf), rail);
+            let path = self.on_path.get(&key);
             effect = effect.and(path.copied().unwrap_or_default());
         }
         effect
     }
 
+    /// Returns the median of half a round trip without faults, in nanoseconds.
     fn usual_ns(&self, source: usize, target: usize) -> f64 {
         let Some(topology) = &self.topology else { return self.latencies.same_leaf };
-        let (from, to) = (topology.leaf_of[source], topology.leaf_of[target]);
+        let (from_leaf, to_leaf) = (topology.leaf_of[source], topology.leaf_of[target]);
         let pod = |leaf: usize| topology.leaves[leaf].pod;
         match () {
-            () if from == to => self.latencies.same_leaf,
-            () if pod(from) == pod(to) => self.latencies.same_pod,
+            () if from_leaf == to_leaf => self.latencies.same_leaf,
+            () if pod(from_leaf) == pod(to_leaf) => self.latencies.same_pod,
             () => self.latencies.cross,
         }
     }

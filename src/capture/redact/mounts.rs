@@ -1,18 +1,19 @@
-//! Redacts mounts of network file systems, which show if NFS fell back to TCP.
+//! Redacts mounts of network file systems. The redacted mounts still show if NFS fell back to
+//! TCP.
 //!
-//! Lines of other file systems and options without a rule are removed. A server keeps one
-//! pseudonym for its name and one for its address in all files: the option `addr` joins the two.
-//! `redact::file` calls this module.
+//! Lines of other file systems and options without a rule are removed. A server has one pseudonym
+//! for its name and one for its address in all files. The option `addr` shows that both
+//! belong to one server. `redact::file` calls this module.
 
 use std::net::IpAddr;
 
 use super::Redactor;
 
 /// Network file systems that `connections` reports.
-const NETWORK: [&str; 6] = ["nfs", "nfs4", "9p", "beegfs", "lustre", "cifs"];
+const NETWORK_FILE_SYSTEMS: [&str; 6] = ["nfs", "nfs4", "9p", "beegfs", "lustre", "cifs"];
 
 /// Options without a value that do not identify an owner.
-const WORDS: [&str; 15] = [
+const FLAGS: [&str; 15] = [
     "rw",
     "ro",
     "hard",
@@ -30,8 +31,8 @@ const WORDS: [&str; 15] = [
     "defaults",
 ];
 
-/// Options whose value is a number or a word of the kernel.
-const VALUES: [&str; 14] = [
+/// Options whose value is kept if it is a number or one of [`KERNEL_WORDS`].
+const VALUE_OPTIONS: [&str; 14] = [
     "vers",
     "nfsvers",
     "minorversion",
@@ -48,18 +49,18 @@ const VALUES: [&str; 14] = [
     "trans",
 ];
 
-/// Words of the kernel among the values of these options.
-const KERNEL: [&str; 13] = [
+/// Values of [`VALUE_OPTIONS`] that the kernel defines.
+const KERNEL_WORDS: [&str; 13] = [
     "tcp", "tcp6", "udp", "udp6", "rdma", "rdma6", "sys", "none", "krb5", "krb5i", "krb5p",
     "virtio", "fd",
 ];
 
 /// Options whose value is an address.
-const ADDRESSES: [&str; 3] = ["addr", "clientaddr", "mountaddr"];
+const ADDRESS_OPTIONS: [&str; 3] = ["addr", "clientaddr", "mountaddr"];
 
 impl Redactor {
     /// Redacts `/proc/self/mounts` and `/etc/fstab`. A removed line becomes a comment, so that
-    /// the other lines keep their numbers.
+    /// the other lines keep their line numbers.
     pub(super) fn mounts(&self, text: &str) -> String {
         text.lines().map(|line| self.mount(line).unwrap_or_else(|| "#".into()) + "\n").collect()
     }
@@ -84,32 +85,35 @@ impl Redactor {
         redacted
     }
 
+    /// Redacts a line of the mount table; `None` if its file system is not a network file system.
     fn mount(&self, line: &str) -> Option<String> {
         let mut words = line.split_whitespace();
-        let (device, place) = (words.next()?, words.next()?);
+        let (device, mount_point) = (words.next()?, words.next()?);
         let (kind, options) = (words.next()?, words.next().unwrap_or("defaults"));
-        if device.starts_with('#') || !NETWORK.contains(&kind) {
+        if device.starts_with('#') || !NETWORK_FILE_SYSTEMS.contains(&kind) {
             return None;
         }
         let kept: Vec<String> = options.split(',').filter_map(|one| self.option(one)).collect();
         // An empty column would change the number of columns.
         let kept = if kept.is_empty() { "defaults".into() } else { kept.join(",") };
-        Some(format!("{} {} {kind} {kept} 0 0", self.device(device), self.place(place)))
+        let (device, mount_point) = (self.device(device), self.path_of_mount(mount_point));
+        Some(format!("{device} {mount_point} {kind} {kept} 0 0"))
     }
 
+    /// Redacts a `device` line of `mountstats`; `None` if it does not describe an NFS mount.
     fn device_of_statistics(&self, line: &str) -> Option<String> {
         let (device, rest) = line.strip_prefix("device ")?.split_once(" mounted on ")?;
-        let (place, kind) = rest.split_once(" with fstype ")?;
+        let (mount_point, kind) = rest.split_once(" with fstype ")?;
         let kind = kind.split(' ').next().filter(|kind| matches!(*kind, "nfs" | "nfs4"))?;
-        let (device, place) = (self.device(device), self.place(place));
-        Some(format!("device {device} mounted on {place} with fstype {kind}\n"))
+        let (device, mount_point) = (self.device(device), self.path_of_mount(mount_point));
+        Some(format!("device {device} mounted on {mount_point} with fstype {kind}\n"))
     }
 
-    /// Redacts `server:/export`, and any other mounted device.
+    /// Redacts the device of a mount: `server:/export`, or any other text.
     fn device(&self, device: &str) -> String {
         match device.rsplit_once(":/") {
             Some((server, export)) => {
-                format!("{}:{}", self.server(server), self.place(&format!("/{export}")))
+                format!("{}:{}", self.server(server), self.path_of_mount(&format!("/{export}")))
             }
             None => self.label(device),
         }
@@ -117,13 +121,14 @@ impl Redactor {
 
     fn server(&self, server: &str) -> String {
         match server.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            Some(address) => format!("[{}]", self.end_of_mount(address)),
-            None => self.end_of_mount(server),
+            Some(address) => format!("[{}]", self.host_of_mount(address)),
+            None => self.host_of_mount(server),
         }
     }
 
-    /// Redacts an address (IPv6 may have an interface after a `%`) or a name.
-    fn end_of_mount(&self, text: &str) -> String {
+    /// Redacts the address or the name of a client or server. An IPv6 address may have an
+    /// interface after a `%`.
+    fn host_of_mount(&self, text: &str) -> String {
         let (address, zone) =
             text.split_once('%').map_or((text, None), |(address, zone)| (address, Some(zone)));
         if address.parse::<IpAddr>().is_err() {
@@ -135,8 +140,9 @@ impl Redactor {
         }
     }
 
-    /// Redacts each part of a path, also below `/usr`: an administrator chose the mount point.
-    fn place(&self, path: &str) -> String {
+    /// Redacts each part of a mount point or of an exported path, also below `/usr`: an
+    /// administrator chose the path.
+    fn path_of_mount(&self, path: &str) -> String {
         let parts = path.split('/').map(|part| match part {
             "" | "mnt" | "home" | "scratch" | "tmp" => part.to_owned(),
             part => self.label(part),
@@ -146,13 +152,13 @@ impl Redactor {
 
     fn option(&self, option: &str) -> Option<String> {
         let Some((key, value)) = option.split_once('=') else {
-            return WORDS.contains(&option).then(|| option.to_owned());
+            return FLAGS.contains(&option).then(|| option.to_owned());
         };
-        if ADDRESSES.contains(&key) {
-            return Some(format!("{key}={}", self.end_of_mount(value)));
+        if ADDRESS_OPTIONS.contains(&key) {
+            return Some(format!("{key}={}", self.host_of_mount(value)));
         }
         let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let is_plain = is_number || KERNEL.contains(&value);
-        (VALUES.contains(&key) && is_plain).then(|| option.to_owned())
+        let is_plain = is_number || KERNEL_WORDS.contains(&value);
+        (VALUE_OPTIONS.contains(&key) && is_plain).then(|| option.to_owned())
     }
 }

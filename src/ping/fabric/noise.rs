@@ -1,5 +1,5 @@
-//! Random numbers without state: each number is a hash of its purpose, so that every run repeats
-//! it.
+//! Random numbers without state: each number is a hash of the seed, the pass and the pair, so
+//! that every run has the same noise. The simulated fabric uses them.
 
 use crate::model::ping::Cell;
 
@@ -14,20 +14,21 @@ impl NoiseSource {
         Self(words.into_iter().fold(mix(seed), |state, word| mix(state ^ word)))
     }
 
-    /// Returns a number from 0, included, to 1, excluded; all are equally likely.
+    /// Returns a uniformly distributed number, at least 0 and less than 1. Every call returns the
+    /// same number.
     pub(super) fn uniform(self) -> f64 {
         fraction(mix(self.0 ^ 1))
     }
 
     /// Returns a normally distributed number with mean 0 and standard deviation 1 (Box and
-    /// Muller).
+    /// Muller). Every call returns the same number.
     pub(super) fn normal(self) -> f64 {
         let radius = (-2.0 * (1.0 - fraction(mix(self.0 ^ 2))).ln()).sqrt();
         radius * (std::f64::consts::TAU * fraction(mix(self.0 ^ 3))).cos()
     }
 }
 
-/// Returns a fraction of 1 from 53 bits, which a mantissa can hold.
+/// Returns a number of at least 0 and less than 1. It has 53 bits, like the mantissa of an `f64`.
 fn fraction(bits: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
     let (number, all) = ((bits >> 11) as f64, (1_u64 << 53) as f64);
@@ -58,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pass_has_noise_of_its_own() {
+    fn every_seed_and_pass_has_its_own_noise() {
         let cell = Cell { rail: 0, source: 0, target: 1 };
         let draws =
             [(1, 0), (1, 1), (2, 0)].map(|(seed, pass)| NoiseSource::of(seed, pass, cell).0);
