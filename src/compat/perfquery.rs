@@ -29,7 +29,8 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
                 return Err(session.fail(&format!("can't resolve destination port {address}")));
             }
         },
-        // The local port replaces the ports of `-a`.
+        // Without an address, the number of the local port replaces the port of the request, even
+        // the 255 of `-a`.
         None => match session.own() {
             Some(own) => (PortId::lid(own.lid), own.number.into()),
             None => return Err(session.fail("can't resolve self port (null)")),
@@ -48,16 +49,18 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     ports::run(query, &request, port)
 }
 
-/// Returns the port number for a MAD.
+/// Returns the low 8 bits of a port number, which a MAD holds.
 fn low(port: i32) -> u8 {
     u8::try_from(port & 0xff).unwrap_or(0)
 }
 
-/// A node whose counters are requested.
+/// Queries to one node, and the capabilities of its performance management.
 struct Query<'job> {
     session: Session<'job>,
     to: PortId,
+    /// `CapabilityMask` of the node's `ClassPortInfo`.
     capabilities: u16,
+    /// `CapabilityMask2` of the node's `ClassPortInfo`.
     capabilities_2: u32,
     is_extended: bool,
 }
@@ -79,7 +82,7 @@ impl Query<'_> {
         [tables::EXTENDED, casts, errors].concat()
     }
 
-    /// Reads the counters of a port.
+    /// Reads the counters of a port. Warns about extended counters that the node does not support.
     fn read(&mut self, port: i32) -> Result<[u8; 192], ToolError> {
         let (attribute, failure) = if self.is_extended {
             if !self.has(ClassPortInfo::EXTENDED_WIDTH)
@@ -124,7 +127,7 @@ impl Query<'_> {
         self.session.out.print(head + &dump_values(fields, number));
     }
 
-    /// Prints a detail attribute of a counter.
+    /// Reads and prints a detail attribute of a port.
     fn detail(&mut self, detail: &Detail, port: i32) -> Result<(), ToolError> {
         let name = detail.name;
         let answer = self.session.performance(&self.to, detail.attribute, low(port));

@@ -20,10 +20,10 @@ pub(super) use poll_wait::PollWait;
 /// Number of posted receives. The peer never has more than one message in flight.
 const RECEIVES: usize = 2;
 
-/// Completion id of sends. The id of a receive is the number of its slot.
-const SEND: u64 = 100;
+/// Work request id of every send. The id of a receive is the index of its slot.
+const SEND_ID: u64 = 100;
 
-/// Size of the buffer of an exchange, in bytes: one slot to send from, and one for each receive.
+/// Size of the buffer of an exchange, in bytes: one slot for sends, and one for each receive.
 pub(super) const BUFFER: usize = LARGEST * (RECEIVES + 1);
 
 /// Number of receives, and of sends, that a queue pair must hold at the same time.
@@ -33,7 +33,9 @@ pub(super) const DEPTH: u32 = 4;
 pub(super) struct Exchange<'a, T: Connected> {
     qp: &'a mut QueuePair<T>,
     batch: Batch,
+    /// True if no send is in flight.
     sent: bool,
+    /// Slot and length of a received message that was not processed yet.
     received: Option<(usize, usize)>,
     scratch: Vec<u8>,
     /// Current message, to which a failure is attributed.
@@ -41,7 +43,7 @@ pub(super) struct Exchange<'a, T: Connected> {
 }
 
 impl<'a, T: Connected> Exchange<'a, T> {
-    /// Posts the receives. This must happen before the peer may send.
+    /// Posts the receives. Must be called before the peer may send.
     pub(super) fn prepare(qp: &mut QueuePair<T>) -> Result<(), VerbsError> {
         for slot in 0..RECEIVES {
             post_receive(qp, slot)?;
@@ -61,23 +63,24 @@ impl<'a, T: Connected> Exchange<'a, T> {
         }
     }
 
-    /// Sends requests: first checked messages of every size, then those of the measurement.
+    /// Sends requests: first checked messages of every size, then the messages of a measurement.
+    /// Returns `None` if no measurement was requested.
     pub(super) fn probe(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, StepError> {
         let asked = ask.sizes.iter().chain([&ask.latency_bytes]);
         if let Some(size) = asked.copied().find(|&size| !fits(size)) {
-            return Err(not_a_size(size));
+            return Err(invalid_size(size));
         }
-        self.converse(ask).map_err(|why| why.at(self.at))
+        self.run_probe(ask).map_err(|why| why.at(self.at))
     }
 
-    fn converse(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, Failure> {
+    fn run_probe(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, Failure> {
         let mut sequence = 0;
         for (index, &size) in ask.sizes.iter().enumerate() {
             self.at = self.at.with(if index == 0 { Kind::First } else { Kind::Full }, size);
-            // On a slow path, one exchange of each size is enough.
-            let enough = Deadline::after(milliseconds(ask.slot_ms));
+            // On a slow path, the slot ends after the first message: one message is enough.
+            let slot_end = Deadline::after(milliseconds(ask.slot_ms));
             let mut checked = 0;
-            while checked == 0 || (checked < ask.checks && !enough.is_over()) {
+            while checked == 0 || (checked < ask.checks && !slot_end.is_over()) {
                 sequence += 1;
                 self.check(ask, bytes(size), sequence)?;
                 checked += 1;
@@ -91,12 +94,13 @@ impl<'a, T: Connected> Exchange<'a, T> {
         self.measure(ask, sequence).map(Some)
     }
 
+    /// Sends one request and compares every byte of the reply.
     fn check(&mut self, ask: &Probing, size: usize, sequence: u32) -> Result<(), Failure> {
         let kind = self.at.kind;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, false);
         self.qp.write(0, &self.scratch)?;
-        self.send(size, self.poll_wait(longest(ask)))?;
-        let (slot, length) = self.answer(ask)?;
+        self.send(size, self.poll_wait(status_limit(ask)))?;
+        let (slot, length) = self.await_reply(ask)?;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, true);
         let mut got = vec![0; length];
         self.qp.buffer().read(slot_offset(slot), &mut got)?;
@@ -110,7 +114,8 @@ impl<'a, T: Connected> Exchange<'a, T> {
     }
 
     /// Measures round trips one after the other, like `ib_send_lat`: polling, one message in
-    /// flight, inline data where it fits.
+    /// flight, inline data where it fits. Ends after `ask.rounds` round trips, or when the slot is
+    /// over. The warm-up is not part of the slot.
     fn measure(&mut self, ask: &Probing, mut sequence: u32) -> Result<RoundTrips, Failure> {
         let size = bytes(ask.latency_bytes);
         let mut samples = Samples::new();
@@ -126,8 +131,8 @@ impl<'a, T: Connected> Exchange<'a, T> {
             sequence = sequence.wrapping_add(1);
             header[8..12].copy_from_slice(&sequence.to_le_bytes());
             self.qp.write(0, &header)?;
-            self.send(size, self.poll_wait(longest(ask)))?;
-            let (slot, length) = self.answer(ask)?;
+            self.send(size, self.poll_wait(status_limit(ask)))?;
+            let (slot, length) = self.await_reply(ask)?;
             let mut got = [0; HEADER];
             self.qp.buffer().read(slot_offset(slot), &mut got)?;
             post_receive(self.qp, slot)?;
@@ -152,17 +157,18 @@ impl<'a, T: Connected> Exchange<'a, T> {
 
     /// Replies until a stop; returns the number of replies.
     pub(super) fn serve(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, StepError> {
-        let mut answered = 0;
+        let mut replies = 0;
         // A peer that never stops sending must not keep this end in the loop.
         while !stop_flag.is_set() {
             let message = self.next_message(stop_flag).map_err(|why| why.at(self.at))?;
             let Some((slot, length)) = message else { break };
             self.reply(slot, length, stop_flag).map_err(|why| why.at(self.at))?;
-            answered += 1;
+            replies += 1;
         }
-        Ok(answered)
+        Ok(replies)
     }
 
+    /// Waits for a message; returns its slot and length, or `None` after a stop.
     fn next_message(
         &mut self,
         stop_flag: &StopFlag<'_>,
@@ -173,7 +179,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         })
     }
 
-    /// Returns the wait for a message: without pauses at both ends of a measurement.
+    /// Returns the wait for a message. In a measurement, both ends poll longer before they pause.
     fn poll_wait<'h>(&self, limit: Duration) -> PollWait<'h> {
         match self.at.kind {
             Kind::Measure => PollWait::exact(limit),
@@ -181,6 +187,8 @@ impl<'a, T: Connected> Exchange<'a, T> {
         }
     }
 
+    /// Replies to the request in a slot. Checks the whole request, except in a measurement: the
+    /// reply then repeats only the header.
     fn reply(
         &mut self,
         slot: usize,
@@ -219,32 +227,35 @@ impl<'a, T: Connected> Exchange<'a, T> {
         self.send(length, self.poll_wait(Duration::MAX).unless(stop_flag))
     }
 
-    /// Posts the message at the start of the buffer after the message before it has left.
+    /// Waits until the previous send is complete, then posts the message at the start of the
+    /// buffer.
     fn send(&mut self, length: usize, poll_wait: PollWait<'_>) -> Result<(), Failure> {
         if !self.sent {
-            let has_left = poll_wait.until(|_| {
+            let completed = poll_wait.until(|_| {
                 self.poll()?;
                 Ok(self.sent.then_some(()))
             })?;
-            has_left.ok_or(Failure::NoCompletion)?;
+            completed.ok_or(Failure::NoCompletion)?;
         }
         self.sent = false;
-        Ok(self.qp.post_send(WorkRequest { id: SEND, offset: 0, length }, Signal::Always)?)
+        Ok(self.qp.post_send(WorkRequest { id: SEND_ID, offset: 0, length }, Signal::Always)?)
     }
 
-    /// Waits for the reply of the peer. If none arrives, waits for the status of the request.
-    fn answer(&mut self, ask: &Probing) -> Result<(usize, usize), Failure> {
-        let reply = milliseconds(ask.reply_ms);
-        let answer = self.poll_wait(longest(ask)).until(|waited| {
+    /// Waits for the reply of the peer; returns its slot and length. If no reply arrives in time,
+    /// waits for the status of the request.
+    fn await_reply(&mut self, ask: &Probing) -> Result<(usize, usize), Failure> {
+        let reply_limit = milliseconds(ask.reply_ms);
+        let reply = self.poll_wait(status_limit(ask)).until(|waited| {
             self.poll()?;
             match self.received.take() {
-                None if self.sent && waited >= reply => Err(Failure::NoReply),
+                None if self.sent && waited >= reply_limit => Err(Failure::NoReply),
                 message => Ok(message),
             }
         })?;
-        answer.ok_or(Failure::NoCompletion)
+        reply.ok_or(Failure::NoCompletion)
     }
 
+    /// Records the completions that the queue holds.
     fn poll(&mut self) -> Result<(), Failure> {
         if self.qp.send_queue().poll(&mut self.batch)? == 0 {
             return Ok(());
@@ -253,7 +264,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
             if completion.status != CompletionStatus::Success {
                 return Err(Failure::Completion(completion.status));
             }
-            if completion.id == SEND {
+            if completion.id == SEND_ID {
                 self.sent = true;
             } else {
                 let slot = usize::try_from(completion.id).unwrap_or(0).min(RECEIVES - 1);
@@ -278,7 +289,7 @@ fn bytes(size: u32) -> usize {
 }
 
 /// Returns the longest time until the adapter reports the status of a request.
-fn longest(ask: &Probing) -> Duration {
+fn status_limit(ask: &Probing) -> Duration {
     milliseconds(ask.reply_ms) + milliseconds(ask.status_ms)
 }
 
@@ -290,7 +301,7 @@ fn fits(size: u32) -> bool {
     (HEADER..=LARGEST).contains(&bytes(size))
 }
 
-fn not_a_size(size: u32) -> StepError {
+fn invalid_size(size: u32) -> StepError {
     StepError {
         detail: format!("message size {size} is not between {HEADER} and {LARGEST} bytes"),
         size: Some(size),

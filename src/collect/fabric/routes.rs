@@ -5,7 +5,7 @@ use crate::mad::{ForwardingBlock, MadAttribute as _, SwitchInfo, smp_attribute, 
 use crate::model::{Fabric, FabricPort, ForwardingTable};
 use crate::source::{Mads, ReadError};
 
-/// Number of entries of a block.
+/// Number of LIDs in one block.
 const BLOCK: usize = ForwardingBlock::ENTRIES;
 
 /// Attribute of a request to a switch.
@@ -31,7 +31,7 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
             (TableRequest::Top, Ok(mad)) => {
                 let Some(info) = smp_attribute::<SwitchInfo>(&mad) else { continue };
                 switch.enhanced_port_0 = Some(info.enhanced_port_0 == 1);
-                // A larger top is invalid: it would cost memory, and requests for LIDs that no
+                // A larger top is invalid. It would cost memory, and requests for LIDs that no
                 // port can have.
                 let entries = usize::from(info.linear_top.min(FabricPort::LARGEST_LID)) + 1;
                 switch.forwarding = Some(ForwardingTable(vec![ForwardingTable::NO_PORT; entries]));
@@ -49,8 +49,8 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 }
             }
             (what, Err(error)) => {
-                let request = unanswered_by(switch, name(what), &error);
-                // A table with a gap would look like missing routes.
+                let request = unanswered_by(switch, attribute_name(what), &error);
+                // A gap in the table would look like missing routes.
                 switch.forwarding = None;
                 fabric.unanswered.push(request);
             }
@@ -60,7 +60,7 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
     Ok(())
 }
 
-fn name(what: TableRequest) -> String {
+fn attribute_name(what: TableRequest) -> String {
     match what {
         TableRequest::Top => SwitchInfo::NAME.to_owned(),
         TableRequest::Block(first) => format!("{} from LID {first}", ForwardingBlock::NAME),
@@ -81,7 +81,7 @@ mod tests {
             let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
             let info = NodeInfo { node_type: 2, ..NodeInfo::default() };
             fabric.nodes.push(node_of(&info, Some(Vec::new())));
-            // Switch with a highest LID, and one port for every LID.
+            // Switch with this highest LID. Its table leads every LID to port 1.
             let mut switch = FakeMads::new(|mad| {
                 if u16::from_be_bytes([mad[16], mad[17]]) == SwitchInfo::ID {
                     let info = SwitchInfo { linear_top: top, ..SwitchInfo::default() };

@@ -10,13 +10,13 @@ use crate::sys::verbs::{CompletionStatus, VerbsError};
 pub(in crate::ping) struct Position {
     pub(in crate::ping) kind: Kind,
     pub(in crate::ping) size: u32,
-    /// Number of messages of this kind that passed before.
+    /// Number of messages of this kind that passed before this message.
     pub(in crate::ping) done: u32,
 }
 
 impl Position {
-    /// Returns the position of the next message. A long message consists of packets that are as
-    /// large as a message of one packet, so passed messages of one kind count for every size.
+    /// Returns the position of the next message. `done` restarts only with another kind: a message
+    /// of several packets consists of the full packets that a message of one packet has.
     pub(in crate::ping) fn with(self, kind: Kind, size: u32) -> Self {
         let done = if self.kind == kind { self.done } else { 0 };
         Self { kind, size, done }
@@ -26,9 +26,13 @@ impl Position {
 /// Reason why an exchange ended early.
 pub(in crate::ping) enum Failure {
     Verbs(VerbsError),
+    /// The request completed with an error.
     Completion(CompletionStatus),
+    /// The adapter did not report the status of the request in time.
     NoCompletion,
+    /// The request was acknowledged, but no reply arrived in time.
     NoReply,
+    /// The bytes of a message differ from the expected bytes; the text describes the difference.
     WrongBytes(String),
 }
 
@@ -39,11 +43,11 @@ impl From<VerbsError> for Failure {
 }
 
 impl Failure {
-    /// Returns the failure as the result of a step, at a position.
+    /// Returns the failure as the error of a step, with the position of the message.
     pub(in crate::ping) fn at(self, at: Position) -> StepError {
         let Position { kind, size, done } = at;
         let stage = kind.stage();
-        // A server that has received nothing yet has no size.
+        // An end that replies knows no size before the first message.
         let of = if size == 0 { String::new() } else { format!(" of {size} bytes") };
         let after = if done == 0 { String::new() } else { format!(", after {done} that passed") };
         let (cause, detail) = match self {

@@ -30,6 +30,7 @@ impl Handle {
     }
 }
 
+/// Opens the port, then runs the acts of the connection one after the other until it is closed.
 fn attend<W: Write>(
     opening: &MadOpening,
     id: u64,
@@ -54,6 +55,7 @@ fn attend<W: Write>(
     }
 }
 
+/// Runs one act. Fails if the port could not be opened.
 fn perform(
     end: Option<&MadEnd>,
     act: Act,

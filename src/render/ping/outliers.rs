@@ -1,16 +1,16 @@
-//! Formats what is slow, one line for each outlier.
+//! Formats the outliers of a report, one line for each outlier. `render::ping` uses it.
 
 use std::fmt::Write as _;
 
 use super::{MAX_PAIRS, name, name_leaves, name_rails};
 use crate::model::ping::{Metric, Outlier, OutlierKind, PingReport};
 
-/// Writes all leaf switches and hosts, and the slowest pairs.
+/// Writes all outliers except pairs, then the slowest pairs.
 pub(super) fn write(text: &mut String, report: &PingReport) {
     let (pairs, others): (Vec<&Outlier>, Vec<_>) =
         report.outliers.iter().partition(|outlier| outlier.kind == OutlierKind::Pair);
-    let (told, counted) = pairs.split_at(pairs.len().min(MAX_PAIRS));
-    for outlier in others.iter().chain(told) {
+    let (shown, counted) = pairs.split_at(pairs.len().min(MAX_PAIRS));
+    for outlier in others.iter().chain(shown) {
         let _ = writeln!(text, "~ {}", line(report, outlier));
     }
     if !counted.is_empty() {
@@ -19,7 +19,7 @@ pub(super) fn write(text: &mut String, report: &PingReport) {
 }
 
 /// Formats the difference: `+25.0% (0.40 us)`, `bandwidth -45.3%`.
-fn by_how_much(outlier: &Outlier) -> String {
+fn difference(outlier: &Outlier) -> String {
     let Outlier { slower_permille, slower_ns, .. } = *outlier;
     match outlier.metric {
         Metric::Latency => {
@@ -29,8 +29,8 @@ fn by_how_much(outlier: &Outlier) -> String {
         }
         // A transfer that takes twice as long has half of the bandwidth.
         Metric::Bandwidth => {
-            let left = 1_000_000 / slower_permille.saturating_add(1_000);
-            let (percent, tenth) = ((1_000 - left) / 10, (1_000 - left) % 10);
+            let left_permille = 1_000_000 / slower_permille.saturating_add(1_000);
+            let (percent, tenth) = ((1_000 - left_permille) / 10, (1_000 - left_permille) % 10);
             format!("bandwidth -{percent}.{tenth}%")
         }
     }
@@ -59,7 +59,7 @@ fn line(report: &PingReport, outlier: &Outlier) -> String {
     let mut line = format!(
         "{who}{}: {what}, {}, z {}.{}",
         name_rails(&outlier.rails),
-        by_how_much(outlier),
+        difference(outlier),
         outlier.z_tenths / 10,
         outlier.z_tenths % 10,
     );

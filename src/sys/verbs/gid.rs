@@ -1,11 +1,11 @@
-//! Copies entries of the GID table.
+//! Copies entries of a GID table from the structs of libibverbs. `sys::verbs` uses it.
 #![expect(unsafe_code, reason = "a GID is a C union")]
 
 use serde::{Deserialize, Serialize};
 
 use crate::sys::ffi;
 
-/// A used entry of a port's GID table.
+/// Used entry of a port's GID table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GidEntry {
     /// Port, from 1.
@@ -16,7 +16,7 @@ pub struct GidEntry {
     pub gid: [u8; 16],
     /// Protocol of packets with this GID.
     pub kind: GidKind,
-    /// Index of the network device; `None` on InfiniBand and iWARP.
+    /// Interface index of the network device; `None` on InfiniBand and iWARP.
     pub ndev_ifindex: Option<u32>,
 }
 
@@ -25,11 +25,11 @@ pub struct GidEntry {
 pub enum GidKind {
     /// InfiniBand, and also iWARP, which has no GID type.
     InfiniBand,
-    /// `RoCE` version 1: its own Ethertype, not routable.
+    /// `RoCE` version 1: Ethertype 0x8915, not routable.
     RoceV1,
     /// `RoCE` version 2: UDP port 4791.
     RoceV2,
-    /// GID type that has no name here, by its number.
+    /// Any other GID type, with its number.
     Other(u32),
 }
 
