@@ -1,5 +1,5 @@
-//! Estimates the cost of a plan: its duration, and the bytes that pass through the operator.
-//! `ping --plan` reports it.
+//! Estimates the cost of a plan: duration of the run, traffic between the operator and the
+//! agents, and memory of the operator. `ping --plan` reports it.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV6};
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct Estimate {
     pub time: Duration,
     /// Bytes of messages between the operator and the agents, before SSH encrypts them.
     pub relay_bytes: u64,
-    /// Number of these messages.
+    /// Number of messages between the operator and the agents.
     pub relay_messages: u64,
     /// Memory of the operator at the end of the run.
     pub memory_bytes: u64,
@@ -34,34 +34,35 @@ pub struct Load<'a> {
     pub rails: usize,
     /// Tests that run.
     pub tests: &'a [Test],
-    /// Number of round trips of a measurement.
+    /// Number of round trips of a latency measurement.
     pub round_trips: u32,
-    /// Longest duration of these round trips.
+    /// Time limit of a latency measurement.
     pub slot: Duration,
     /// Duration of a bandwidth measurement.
     pub stream_slot: Duration,
 }
 
-/// Number of replies that follow each other in a pair: open, TCP, connect, probe, stop, close.
-const ANSWERS: u32 = 6;
+/// Number of sequential replies in the test of a pair: open, TCP, connect, probe, stop, close.
+const REPLIES: u32 = 6;
 
-/// Number of these replies for each further connection: open, connect, probe, close.
-const ANSWERS_MORE: u32 = 4;
+/// Number of sequential replies for each further connection: open, connect, probe, close.
+const REPLIES_MORE: u32 = 4;
 
 /// Duration of one request and its reply in a data center: both ways through SSH, two processes
 /// that wake up, and their work. Opening a device and TCP take longer.
-const ANSWER: Duration = Duration::from_millis(3);
+const REPLY_TIME: Duration = Duration::from_millis(3);
 
-/// Longest round trip between two hosts with hardware RDMA. Longer round trips end with the slot.
+/// Longest round trip between two hosts with hardware RDMA. A measurement with longer round trips
+/// ends with its slot.
 const ROUND_TRIP: Duration = Duration::from_micros(10);
 
 /// CPU time of the operator for an ordered pair: twenty-four frames, each encrypted.
-const PROCESSOR: Duration = Duration::from_micros(500);
+const CPU_TIME: Duration = Duration::from_micros(500);
 
-/// Memory of the operator without hosts, for each host, and for each ordered pair.
+/// Memory of the operator, in bytes: without hosts, for each host, and for each ordered pair.
 ///
-/// Measured: `devices -H` has 34 MB with 512 agents (BENCHMARKS.md). A simulation of 1,000
-/// hosts with 999,000 pairs has 45 MiB, a simulation of 100 hosts 12.5 MiB.
+/// Measured: `devices -H` uses 34 MB with 512 agents (BENCHMARKS.md). A simulation of 1,000 hosts
+/// with 999,000 pairs uses 45 MiB; a simulation of 100 hosts uses 12.5 MiB.
 const MEMORY: [u64; 3] = [12 << 20, 48 << 10, 36];
 
 impl Plan {
@@ -71,12 +72,13 @@ impl Plan {
         let rails = load.rails as u64;
         let in_turn = self.in_turn();
         let pairs = self.count() * rails;
-        let measuring = load.ordered_pair().saturating_mul(saturate(in_turn as u64 * rails));
-        let talking = PROCESSOR.saturating_mul(saturate(pairs));
+        let test_time = load.ordered_pair().saturating_mul(saturate(in_turn as u64 * rails));
+        let cpu_time = CPU_TIME.saturating_mul(saturate(pairs));
         let hosts = self.pairs().hosts() as u64;
         let [base, of_host, of_pair] = MEMORY;
         Estimate {
-            time: measuring.max(talking),
+            // The operator works while pairs are tested, so the slower of the two counts.
+            time: test_time.max(cpu_time),
             relay_bytes: pairs.saturating_mul(relayed(load.tests)),
             relay_messages: pairs.saturating_mul(messages(load.tests)),
             memory_bytes: base
@@ -85,7 +87,8 @@ impl Plan {
         }
     }
 
-    /// Returns the number of rounds that may start within a time, by the same estimate.
+    /// Returns the number of rounds that start within a time, by the durations of
+    /// [`Plan::estimate`].
     #[must_use]
     pub fn rounds_within(&self, time: Duration, load: Load<'_>) -> usize {
         let pair = load.ordered_pair();
@@ -97,9 +100,9 @@ impl Plan {
             let turns = self.round(round);
             let in_turn = turns.iter().map(|turn| turn.ordered().count()).max().unwrap_or(0);
             let pairs = turns.iter().map(|turn| turn.ordered().count()).sum::<usize>();
-            let measuring = pair.saturating_mul(saturate((in_turn * load.rails) as u64));
-            let talking = PROCESSOR.saturating_mul(saturate((pairs * load.rails) as u64));
-            left = left.saturating_sub(measuring.max(talking));
+            let test_time = pair.saturating_mul(saturate((in_turn * load.rails) as u64));
+            let cpu_time = CPU_TIME.saturating_mul(saturate((pairs * load.rails) as u64));
+            left = left.saturating_sub(test_time.max(cpu_time));
         }
         self.rounds()
     }
@@ -112,12 +115,12 @@ impl Load<'_> {
         let more = self.tests.iter().map(|test| match test {
             Test::Connection | Test::TcpLatency => Duration::ZERO,
             Test::Latency | Test::Datagrams => trips,
-            Test::Unreliable | Test::Mad => ANSWER * ANSWERS_MORE + trips,
-            Test::Bandwidth => ANSWER * ANSWERS_MORE + self.stream_slot,
-            Test::TcpBandwidth => ANSWER + self.stream_slot,
+            Test::Unreliable | Test::Mad => REPLY_TIME * REPLIES_MORE + trips,
+            Test::Bandwidth => REPLY_TIME * REPLIES_MORE + self.stream_slot,
+            Test::TcpBandwidth => REPLY_TIME + self.stream_slot,
         });
-        let first = if Test::is_mad_alone(self.tests) { 0 } else { ANSWERS };
-        ANSWER * first + more.sum::<Duration>()
+        let first = if Test::is_mad_alone(self.tests) { 0 } else { REPLIES };
+        REPLY_TIME * first + more.sum::<Duration>()
     }
 }
 
@@ -125,29 +128,29 @@ fn saturate(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Returns the bytes of all messages of one ordered pair, with typical names and numbers,
-/// including the prefix of each frame.
+/// Returns the size of all messages of one ordered pair, in bytes. Names and numbers are typical,
+/// and the length field before each frame is included.
 fn relayed(tests: &[Test]) -> u64 {
     /// Size of the length field before each frame, in bytes.
     const PREFIX: usize = 4;
     let (id, connection) = (1_000_000, 1_000_000);
     let length = |frame: serde_json::Result<Vec<u8>>| frame.map_or(0, |text| text.len() + PREFIX);
-    let message = |(act, answer): Message| {
-        let ask = ToAgent::Worker(Box::new(ToWorker { id, step: Step { connection, act } }));
-        let answer = answer.map(|result| FromAgent::Worker(WorkerReply { id, result: Ok(result) }));
-        length(serde_json::to_vec(&ask)) + answer.map_or(0, |it| length(serde_json::to_vec(&it)))
+    let size = |(act, reply): RequestReply| {
+        let request = ToAgent::Worker(Box::new(ToWorker { id, step: Step { connection, act } }));
+        let reply = reply.map(|result| FromAgent::Worker(WorkerReply { id, result: Ok(result) }));
+        length(serde_json::to_vec(&request)) + reply.map_or(0, |it| length(serde_json::to_vec(&it)))
     };
-    all_messages(connection, tests).into_iter().map(message).sum::<usize>() as u64
+    all_messages(connection, tests).into_iter().map(size).sum::<usize>() as u64
 }
 
 /// Returns the number of messages of one ordered pair.
 fn messages(tests: &[Test]) -> u64 {
-    let count = |(_, answer): Message| 1 + u64::from(answer.is_some());
+    let count = |(_, reply): RequestReply| 1 + u64::from(reply.is_some());
     all_messages(1, tests).into_iter().map(count).sum()
 }
 
-/// Request to an end, and its reply.
-type Message = (Act, Option<StepResult>);
+/// Request to one end of a pair, and its reply; `None` for a stop.
+type RequestReply = (Act, Option<StepResult>);
 
 /// Typical result of a thousand round trips.
 const TRIPS: RoundTrips = RoundTrips {
@@ -163,7 +166,8 @@ const TRIPS: RoundTrips = RoundTrips {
     stddev_ns: 1_000,
 };
 
-fn meet(connection: u32, gid: GidValue) -> Act {
+/// Returns a typical request for an exchange of datagrams.
+fn exchange_datagrams(connection: u32, gid: GidValue) -> Act {
     Act::ExchangeDatagrams(DatagramExchange {
         nonce: u64::MAX / 2,
         connection,
@@ -181,16 +185,16 @@ const ADDRESS: SocketAddr = SocketAddr::V6(SocketAddrV6::new(GID.0, 40_000, 0, 0
 const MTU: u32 = 4_096;
 
 /// Returns the messages of one ordered pair.
-fn all_messages(connection: u32, tests: &[Test]) -> Vec<Message> {
+fn all_messages(connection: u32, tests: &[Test]) -> Vec<RequestReply> {
     let seen = DatagramCounts { sent: 17, answered: 17, heard: 17, trips: Some(TRIPS) };
-    let met_answer = || Some(StepResult::DatagramsExchanged(seen));
+    let exchanged = || Some(StepResult::DatagramsExchanged(seen));
     let between = vec![
         (
             Act::Tcp(TcpProbing { remote: ADDRESS, rounds: 100, slot_ms: 100 }),
             Some(StepResult::Tcp(TRIPS)),
         ),
-        (meet(connection, GID), met_answer()),
-        (meet(connection, GID), met_answer()),
+        (exchange_datagrams(connection, GID), exchanged()),
+        (exchange_datagrams(connection, GID), exchanged()),
         (Act::Stop, None),
     ];
     let probe = || {
@@ -211,7 +215,7 @@ fn all_messages(connection: u32, tests: &[Test]) -> Vec<Message> {
         let (bytes, median_bps, min_bps, stddev_bps) = (part, part, part, part / 10);
         Some(StepResult::Streamed(Throughput { bytes, median_bps, min_bps, stddev_bps }))
     };
-    let mut said = if Test::is_mad_alone(tests) {
+    let mut all = if Test::is_mad_alone(tests) {
         Vec::new()
     } else {
         over_connection(Purpose::Messages, between, probe())
@@ -220,25 +224,25 @@ fn all_messages(connection: u32, tests: &[Test]) -> Vec<Message> {
         match test {
             Test::Connection | Test::Latency | Test::TcpLatency | Test::Datagrams => {}
             Test::Unreliable => {
-                said.extend(over_connection(Purpose::UnreliableMessages, Vec::new(), probe()));
+                all.extend(over_connection(Purpose::UnreliableMessages, Vec::new(), probe()));
             }
             Test::Bandwidth => {
                 let stream = Streaming { nonce: u64::MAX / 2, slot_ms: 250, reply_ms: 1_000 };
                 let stream = (Act::Stream(stream), streamed());
-                said.extend(over_connection(Purpose::Stream, Vec::new(), stream));
+                all.extend(over_connection(Purpose::Stream, Vec::new(), stream));
             }
             Test::TcpBandwidth => {
                 let stream = TcpStreaming { remote: ADDRESS, slot_ms: 250 };
-                said.push((Act::TcpStream(stream), streamed()));
+                all.push((Act::TcpStream(stream), streamed()));
             }
-            Test::Mad => said.extend(over_mads()),
+            Test::Mad => all.extend(over_mads()),
         }
     }
-    said
+    all
 }
 
 /// Returns the messages of one exchange of management datagrams (MADs).
-fn over_mads() -> Vec<Message> {
+fn over_mads() -> Vec<RequestReply> {
     let open = |role| {
         (Act::OpenMad(MadOpening { umad: "umad10".into(), role }), Some(StepResult::MadOpened))
     };
@@ -268,8 +272,13 @@ fn over_mads() -> Vec<Message> {
     ]
 }
 
-/// Returns the messages of one connection; `between` is sent after opening and before connecting.
-fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec<Message> {
+/// Returns the messages of one connection. `between` stands after the open requests, and `ask`
+/// after the connect requests.
+fn over_connection(
+    purpose: Purpose,
+    between: Vec<RequestReply>,
+    ask: RequestReply,
+) -> Vec<RequestReply> {
     let open = |role| {
         Act::Open(Opening {
             device: "mlx5_10".into(),
@@ -311,9 +320,9 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
     let done = || Some(StepResult::Connected);
     let traffic = Traffic { sent: Some(10_000), received: Some(10_000), retransmissions: 0 };
     let closed = || Some(StepResult::Closed(Some(traffic)));
-    let mut said = vec![(open(Role::Source), opened()), (open(Role::Target), opened())];
-    said.extend(between);
-    said.extend([
+    let mut all = vec![(open(Role::Source), opened()), (open(Role::Target), opened())];
+    all.extend(between);
+    all.extend([
         (connect(), done()),
         (connect(), done()),
         (Act::Serve, Some(StepResult::Served { messages: 1_000 })),
@@ -322,7 +331,7 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
         (Act::Close, closed()),
         (Act::Close, closed()),
     ]);
-    said
+    all
 }
 
 #[cfg(test)]
@@ -353,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_hosts_have_a_plan_and_its_price() {
+    fn ten_thousand_hosts_have_a_plan_and_an_estimate() {
         let choice = PlanOptions { peers: Some(16), seed: 1, ..PlanOptions::default() };
         let plan = Plan::new(Pairs::all(10_000), choice, None).unwrap();
         let estimate = plan.estimate(load(8, Test::USUAL));
