@@ -24,7 +24,8 @@ pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::
     }
     let recipe = Recipe::<Resources> {
         parts: [Part::Resources].into(),
-        // In a document, a hidden key would look like a missing key.
+        // Without this part, a document could not distinguish a memory key that the kernel hides
+        // from a memory key that does not exist.
         document: [Part::Keys].into(),
         nothing: NOTHING,
         rows: &|reports, _| {
@@ -56,7 +57,7 @@ fn by_process(global: &Global, kinds: &[&str], term: Term) -> anyhow::Result<Out
         let fix = "print rows: -f csv; JSON of each object: rdmactl resources --json";
         return Err(Advice::error("--by process works on rows, and JSON has no rows", fix));
     }
-    // The configured columns belong to the listing of objects.
+    // The configured columns are columns of objects, not of processes.
     let mut global = global.clone();
     global.configured.columns.clear();
     let recipe = Recipe::<Processes> {
@@ -71,7 +72,7 @@ fn is_requested(kinds: &[&str], word: &str) -> bool {
     kinds.is_empty() || kinds.contains(&word)
 }
 
-/// Returns the reports with only the objects of some kinds.
+/// Returns the reports with only the objects of the requested kinds.
 fn of_kinds<'report>(hosts: &'report [HostReport], kinds: &[&str]) -> Cow<'report, [HostReport]> {
     if kinds.is_empty() {
         return Cow::Borrowed(hosts);

@@ -1,9 +1,11 @@
 //! Measures TCP round trips for comparison, over the interface that the RDMA messages use. The
 //! target runs an echo server; the source connects to it.
 //!
-//! A failure has one of three causes. [`Cause::Errno`]: this host refused a call by itself, so no
-//! packet was sent. [`Cause::Refused`]: an answer from the network (RST or ICMP) ended the
-//! connection. [`Cause::Timeout`]: no reply.
+//! Causes of a failure:
+//! - [`Cause::Errno`]: the kernel of this host refused a call, so no packet was sent.
+//! - [`Cause::NoRoute`]: no route of the interface leads to the peer.
+//! - [`Cause::Refused`]: an RST or an ICMP error from the network ended the connection.
+//! - [`Cause::Timeout`]: no reply, or an error of an established connection.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -24,26 +26,28 @@ use crate::sys::{Errno, poll};
 /// Size of one TCP message, in bytes: the size of the smallest RDMA message.
 const MESSAGE: usize = 64;
 
-/// Time limit for a connection. A lost first packet is sent again after one second.
+/// Time limit of a connection attempt. The kernel sends a lost first packet again after one
+/// second.
 const CONNECT: Duration = Duration::from_millis(1_500);
 
 /// Time limit for a route lookup in the kernel.
 const LOOKUP: Duration = Duration::from_millis(500);
 
-/// Longest time of one echo.
-const ANSWER: Duration = Duration::from_secs(1);
+/// Time limit of one echo.
+const ECHO_LIMIT: Duration = Duration::from_secs(1);
 
 /// Starts an echo server at `address`, on a port that the kernel chooses. It runs until it is
 /// dropped.
 pub(super) fn start_echo(address: SocketAddr, proof: Proof) -> io::Result<Acceptor> {
-    Acceptor::start(address, proof, answer)
+    Acceptor::start(address, proof, serve_echo)
 }
 
-fn answer(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
+/// Sends each message of a client back. Ends if no whole message arrives within [`ECHO_LIMIT`].
+fn serve_echo(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
     let mut message = [0; MESSAGE];
     let mut filled = 0;
-    let mut idle = Deadline::after(ANSWER);
+    let mut idle = Deadline::after(ECHO_LIMIT);
     while !stop.load(Ordering::Relaxed) && !idle.is_over() {
         match stream.read(&mut message[filled..]) {
             Ok(0) => break,
@@ -54,28 +58,28 @@ fn answer(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
         if filled == MESSAGE {
             stream.write_all(&message)?;
             filled = 0;
-            idle = Deadline::after(ANSWER);
+            idle = Deadline::after(ECHO_LIMIT);
         }
     }
     Ok(())
 }
 
-/// Start of a TCP connection: the address and the interface of the RDMA port.
+/// Local end of a TCP connection: the address and the interface of the RDMA port.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TcpSource {
-    /// Address of the port.
     pub(super) address: Option<SocketAddr>,
     /// Interface of the port; `None` if the kernel names none (siw).
     pub(super) netdev: Option<String>,
     /// Numbers by which both ends of a pair identify each other.
     pub(super) proof: Option<Proof>,
-    /// True if the operator knows no address of either port, so that the source connects only to
-    /// an address to which its own interface leads.
+    /// True if the operator does not know the addresses of the ports. The worker of the peer then
+    /// reports the address of the peer, and the source connects to this address only if its own
+    /// interface leads there.
     pub(super) needs_route: bool,
 }
 
 impl TcpSource {
-    /// Fails if the interface of the port does not lead to the address.
+    /// Fails if a route is needed and the interface of the port does not lead to `remote`.
     pub(super) fn check(&self, remote: SocketAddr) -> io::Result<()> {
         let is_refused = self.needs_route
             && !self.address.is_some_and(|own| address::leads_to(own.ip(), remote.ip()));
@@ -100,11 +104,12 @@ pub(super) fn no_reply(error: &io::Error, remote: SocketAddr) -> StepError {
     failed(Cause::Timeout, remote, error)
 }
 
-/// Returns the failure of a server whose replies to a peer do not leave through the interface of
-/// the port; `None` if they do.
+/// Checks that the replies of a server to `peer` leave through the interface of the port. Returns
+/// the failure; `None` if they do, or if the kernel does not report the route.
 ///
 /// The kernel ignores routes for a socket that is bound to an interface, and for soft-RoCE
-/// (`ip_route_output_key_hash_rcu`, net/ipv4/route.c). A server is not bound.
+/// (`ip_route_output_key_hash_rcu`, net/ipv4/route.c). The socket of a server is not bound, so
+/// routes apply to it.
 pub(super) fn replies(own: SocketAddr, peer: IpAddr, netdev: &str) -> Option<StepError> {
     let (cause, why) = match leaves_through(netdev, own.ip(), peer, LOOKUP)? {
         Leaves::Here => return None,
@@ -123,7 +128,7 @@ pub(super) fn replies(own: SocketAddr, peer: IpAddr, netdev: &str) -> Option<Ste
     Some(StepError { detail, ..StepError::new(Stage::Tcp, cause) })
 }
 
-/// Returns the failure of a call that this host refused by itself.
+/// Returns the failure of a call that the kernel of this host refused.
 pub(super) fn local_error(error: &io::Error, address: SocketAddr) -> StepError {
     let name = error.raw_os_error().map(|code| Errno::from_code(code).name().into_owned());
     failed(name.map_or(Cause::Timeout, Cause::Errno), address, error)
@@ -141,8 +146,8 @@ pub(super) fn connect(from: &TcpSource, remote: SocketAddr) -> Result<TcpStream,
     let no_route = |error| failed(Cause::NoRoute, remote, &error);
     from.check(remote).map_err(no_route)?;
     let socket = start(from, remote).map_err(|error| local_error(&error, remote))?;
-    let answer = await_answer(&socket).and_then(|()| socket.set_nonblocking(false));
-    answer.map_err(|error| match error.kind() {
+    let connected = await_connection(&socket).and_then(|()| socket.set_nonblocking(false));
+    connected.map_err(|error| match error.kind() {
         io::ErrorKind::TimedOut => no_reply(&error, remote),
         // An RST, or an ICMP error of a packet filter or a router.
         _ => failed(Cause::Refused, remote, &error),
@@ -153,13 +158,12 @@ pub(super) fn connect(from: &TcpSource, remote: SocketAddr) -> Result<TcpStream,
 }
 
 /// Starts a connection. The kernel looks up the route and a local port here, and returns the
-/// errors of this host at once; see `tcp_v4_connect`
-/// (`net/ipv4/tcp_ipv4.c`).
+/// errors of this host at once; see `tcp_v4_connect` (`net/ipv4/tcp_ipv4.c`).
 fn start(from: &TcpSource, remote: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(remote), Type::STREAM, Some(Protocol::TCP))?;
     if let Some(netdev) = &from.netdev {
-        // Before Linux 5.7 only root may bind to an interface (net/core/sock.c). Then the address
-        // selects it.
+        // Before Linux 5.7 only root may bind to an interface (net/core/sock.c). If this fails,
+        // the source address selects the interface.
         let _ = socket.bind_device(Some(netdev.as_bytes()));
     }
     if let Some(address) = from.address.filter(|from| from.is_ipv4() == remote.is_ipv4()) {
@@ -173,7 +177,7 @@ fn start(from: &TcpSource, remote: SocketAddr) -> io::Result<Socket> {
 }
 
 /// Waits for the end of a connection attempt.
-fn await_answer(socket: &Socket) -> io::Result<()> {
+fn await_connection(socket: &Socket) -> io::Result<()> {
     let deadline = Deadline::after(CONNECT);
     let mut ready = [PollFd::new(socket, PollFlags::OUT)];
     while ready[0].revents().is_empty() {
@@ -185,10 +189,11 @@ fn await_answer(socket: &Socket) -> io::Result<()> {
     socket.take_error()?.map_or(Ok(()), Err)
 }
 
+/// Measures `ask.rounds` round trips, or fewer if the slot ends before.
 fn measure(mut stream: TcpStream, ask: &TcpProbing) -> io::Result<RoundTrips> {
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(ANSWER))?;
-    stream.set_write_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(ECHO_LIMIT))?;
+    stream.set_write_timeout(Some(ECHO_LIMIT))?;
     let slot_end = Deadline::after(Duration::from_millis(u64::from(ask.slot_ms)));
     let mut samples = Samples::new();
     let mut warm_up = WarmUp::from(clock::now());
@@ -239,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_answers_until_it_is_dropped() {
+    fn an_echo_server_replies_until_it_is_dropped() {
         let echo = echo();
         assert!(probe(&from(), &ask(echo.address())).unwrap().count > 0);
         assert!(probe(&from(), &ask(echo.address())).unwrap().count > 0);
@@ -248,9 +253,9 @@ mod tests {
     #[test]
     fn tcp_client_that_sends_nothing_blocks_no_other_client() {
         let echo = echo();
-        let _silent = TcpStream::connect(echo.address()).unwrap();
-        let patient = || (0..5).find_map(|_| probe(&from(), &ask(echo.address())).ok());
-        assert!(patient().is_some());
+        let _idle = TcpStream::connect(echo.address()).unwrap();
+        let probe_with_retries = || (0..5).find_map(|_| probe(&from(), &ask(echo.address())).ok());
+        assert!(probe_with_retries().is_some());
     }
 
     #[test]
@@ -287,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn another_pair_is_not_answered() {
+    fn a_client_of_another_pair_gets_no_reply() {
         let echo = echo();
         for pair in [Some([3, 5].into()), Some([5, 4].into()), None] {
             let from = TcpSource { proof: pair, ..from() };

@@ -21,7 +21,7 @@ pub struct Note {
 const MAX: usize = 100;
 
 /// Longest set of hosts before a note or in its text, in bytes. For a longer set, the note names
-/// the first host.
+/// only the first host and the number of the others.
 pub(super) const LONGEST_SET: usize = 60;
 
 /// Returns the names of hosts as a set: `n[1-4]`.
@@ -33,23 +33,24 @@ fn folded(hosts: &[&str]) -> String {
 struct Fact {
     text: String,
     fix: Option<String>,
-    /// Key: facts with an equal key become one note.
-    alike: String,
+    /// Facts with an equal key become one note.
+    group_key: String,
     /// True if the note names every host, as one folded set.
     names_all: bool,
 }
 
 impl Fact {
     fn new(text: String, fix: Option<String>) -> Self {
-        let alike = format!("{text}\n{}", fix.as_deref().unwrap_or_default());
-        Self { text, fix, alike, names_all: false }
+        let group_key = format!("{text}\n{}", fix.as_deref().unwrap_or_default());
+        Self { text, fix, group_key, names_all: false }
     }
 
-    /// Returns the fact of a host without a report. Failures that differ only in name and address
-    /// are equal.
+    /// Returns the fact of a host without a report. Failures that differ only in the host name and
+    /// in addresses have an equal key.
     fn failure(host: &str, failure: &HostFailure) -> Self {
         let fact = Self::new(failure.detail.clone(), failure.fix.clone());
-        Self { alike: without_addresses(&names::replace(&fact.alike, host, "#")), ..fact }
+        let group_key = without_addresses(&names::replace(&fact.group_key, host, "#"));
+        Self { group_key, ..fact }
     }
 }
 
@@ -67,14 +68,17 @@ pub(super) fn without_addresses(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the notes of reports, in the order of their first occurrence. `is_verbose` lists each
-/// missing part of a capture, but not the data that rdmactl on the host would add. Hosts are
-/// named if the operator named them. Equal notes appear once: `n[17-80]: ...`.
+/// Returns the notes of reports, in the order of their first occurrence. Equal notes of several
+/// hosts become one note: `n[17-80]: ...`.
+///
+/// `hosts_named` is true if the operator named hosts; a note then starts with its hosts. With
+/// `is_verbose`, each missing part of a capture has its own note. The data that only rdmactl on
+/// the host can read always shares one note.
 #[must_use]
 pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec<Note> {
     let facts = reports.iter().flat_map(|report| {
         let facts = facts(report, hosts_named, is_verbose).into_iter();
-        facts.map(|fact| (Some(fact.alike.clone()), (fact, report.host.as_str())))
+        facts.map(|fact| (Some(fact.group_key.clone()), (fact, report.host.as_str())))
     });
     let note = |alike: Vec<(Fact, &str)>| {
         let (mut facts, hosts): (Vec<Fact>, Vec<&str>) = alike.into_iter().unzip();
@@ -83,7 +87,7 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
             (true, [_, _, ..]) if fact.names_all => {
                 format!("{}: {}", folded(&hosts), fact.text.replace(THIS_HOST, "these hosts"))
             }
-            // A host whose address is its name would be named twice.
+            // The text already starts with the host if the name of the host is its address.
             (true, [host]) if fact.text.starts_with(&format!("{host}: ")) => fact.text,
             (true, [host]) => format!("{host}: {}", fact.text),
             (true, [first, rest @ ..]) => {
@@ -114,9 +118,10 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
     notes
 }
 
-/// Words of a note about hosts without rdmactl that become `these hosts` for several hosts.
+/// Words in the note about a host without rdmactl. For several hosts they become `these hosts`.
 const THIS_HOST: &str = "this host";
 
+/// Returns the facts of one host.
 fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> {
     if let Some(failure) = &report.failure {
         return vec![Fact::failure(&report.host, failure)];
@@ -125,12 +130,12 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
         .no_device()
         .map(|(what, fix)| {
             let is_own = !hosts_named && report.via == Via::Local;
-            let others = if is_own { "other hosts: -H SET; this host: " } else { "" };
-            Fact::new(what.into(), Some(format!("{others}{fix}")))
+            let prefix = if is_own { "other hosts: -H SET; this host: " } else { "" };
+            Fact::new(what.into(), Some(format!("{prefix}{fix}")))
         })
         .into_iter()
         .collect();
-    // A recording of a shell holds no data from the program.
+    // A recording over a plain shell lacks the data that only rdmactl on the host can read.
     let needs_program = |problem: &&Problem| {
         let is_of_shell = report.via == Via::Shell && problem.not_recorded;
         problem.needs_program() || is_of_shell
@@ -148,7 +153,7 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
         facts.extend(not_recorded(&missing));
         facts.extend(removed(&redacted));
     }
-    facts.extend(not_asked(&for_program));
+    facts.extend(without_program(&for_program));
     // Without a device, verbs have nothing to report.
     if let VerbsState::Unavailable { detail, fix } = &report.verbs
         && !report.devices.is_empty()
@@ -158,8 +163,9 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
     facts
 }
 
-/// Combines the data that only rdmactl on the host can read in one note; `None` if there is none.
-fn not_asked(problems: &[&Problem]) -> Option<Fact> {
+/// Returns one fact for all data that only rdmactl on the host can read; `None` if no problem
+/// needs rdmactl there.
+fn without_program(problems: &[&Problem]) -> Option<Fact> {
     let text = format!("{} are not read: rdmactl is not on {THIS_HOST}", kinds(problems)?);
     let fact = Fact::new(text, Some("add --upload, or install rdmactl on the host".into()));
     Some(Fact { names_all: true, ..fact })
@@ -197,7 +203,7 @@ fn kinds(problems: &[&Problem]) -> Option<String> {
     })
 }
 
-/// Combines the data that a capture does not hold in one note; `None` if there is none.
+/// Returns one fact for all data that a capture does not hold; `None` without a problem.
 fn not_recorded(missing: &[&Problem]) -> Option<Fact> {
     let fix = "record all data again: rdmactl capture --save FILE";
     let parts = parts(missing)?;
@@ -205,7 +211,7 @@ fn not_recorded(missing: &[&Problem]) -> Option<Fact> {
     Some(Fact::new(text, Some(fix.into())))
 }
 
-/// Combines the data that `capture --redact` removed in one note; `None` if there is none.
+/// Returns one fact for all data that `capture --redact` removed; `None` without a problem.
 fn removed(redacted: &[&Problem]) -> Option<Fact> {
     Some(Fact::new(format!("capture --redact removed {}", kinds(redacted)?), None))
 }
@@ -214,6 +220,7 @@ fn removed(redacted: &[&Problem]) -> Option<Fact> {
 fn parts(missing: &[&Problem]) -> Option<String> {
     const NAMED: usize = 3;
     let part = |problem: &&Problem| {
+        // `consumers/nfsd`, but `mlx5_0/1/gids`: a device has parts for each port.
         let depth = if problem.key.starts_with("consumers/") { 2 } else { 3 };
         problem.key.split('/').take(depth).collect::<Vec<_>>().join("/")
     };
@@ -222,16 +229,16 @@ fn parts(missing: &[&Problem]) -> Option<String> {
     (!parts.is_empty()).then(|| names::listed(parts.into_iter(), NAMED, "more"))
 }
 
-/// Returns the problems as facts. Problems with one error in one table are one fact with their
-/// number, for example if all entries of a table are refused.
+/// Returns the problems as facts. Problems of one table with one error become one fact that
+/// counts them, for example if the kernel refuses all entries of a table.
 fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<Fact> {
-    let table = |problem: &'a Problem| {
+    let group_key = |problem: &'a Problem| {
         problem.errno.as_ref()?;
         let table = if problem.is_of_device_file() { DEVICE_FILES } else { table(&problem.key)? };
         // The text contains the path of the file, which differs for each entry.
         Some((table, problem.detail.replace(&problem.source, ""), problem.fix.as_ref()))
     };
-    let alike = groups(problems.into_iter().map(|problem| (table(problem), problem)));
+    let alike = groups(problems.into_iter().map(|problem| (group_key(problem), problem)));
     let fact = |alike: Vec<&Problem>| {
         let (problem, more) = (alike[0], alike.len() - 1);
         let Problem { key, detail, fix, .. } = problem;
@@ -246,7 +253,7 @@ fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<Fact> {
     alike.into_iter().map(fact).collect()
 }
 
-/// Name of a table that holds all verbs device files of a host.
+/// Table of all verbs device files of a host.
 const DEVICE_FILES: &str = "device files";
 
 /// Returns the table whose entry a key names: `mlx5_0/1/gids` for `mlx5_0/1/gids/3`.

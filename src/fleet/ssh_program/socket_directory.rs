@@ -11,14 +11,16 @@ use parking_lot::Mutex;
 
 use crate::fleet::Nonce;
 
-/// Limit of the directory's path, in bytes. The path of a socket has at most 107 bytes. `ssh`
-/// adds 17 bytes, and this program adds 30.
-const LONGEST: usize = 107 - 17 - 30;
+/// Longest `XDG_RUNTIME_DIR` in which the directory is created, in bytes. The path of a socket
+/// has at most 107 bytes. `ssh` adds 17 bytes while it creates a socket. This program adds 30
+/// bytes: the names of the directory and of the socket.
+const LONGEST_RUNTIME_DIR: usize = 107 - 17 - 30;
 
 /// Directory that is created for the first socket and removed when the run is over.
 #[derive(Debug, Default)]
 pub(in crate::fleet) struct SocketDirectory {
     directory: Mutex<Directory>,
+    /// Name of the next socket.
     next: AtomicUsize,
 }
 
@@ -34,23 +36,23 @@ impl SocketDirectory {
     /// Returns a new, unused path in the directory.
     pub(in crate::fleet) fn new_path(&self) -> io::Result<PathBuf> {
         let mut directory = self.directory.lock();
-        let made = match &*directory {
-            Directory::Created(made) => made.clone(),
-            Directory::NotCreated => make()?,
+        let path = match &*directory {
+            Directory::Created(path) => path.clone(),
+            Directory::NotCreated => create()?,
             Directory::Removed => return Err(io::Error::other("the run is over")),
         };
-        let socket = made.join(self.next.fetch_add(1, Ordering::Relaxed).to_string());
-        *directory = Directory::Created(made);
+        let socket = path.join(self.next.fetch_add(1, Ordering::Relaxed).to_string());
+        *directory = Directory::Created(path);
         Ok(socket)
     }
 
-    /// Removes the directory when the run is over. Dropping it is not enough, because threads
-    /// that have not noticed the end of the run own it, too.
+    /// Removes the directory when the run is over. A drop is not enough: threads that have not
+    /// noticed the end of the run own the directory, too.
     pub(in crate::fleet) fn remove(&self) {
         let mut directory = self.directory.lock();
-        if let Directory::Created(made) = std::mem::replace(&mut *directory, Directory::Removed) {
+        if let Directory::Created(path) = std::mem::replace(&mut *directory, Directory::Removed) {
             // The remaining files belong to processes that end with this program.
-            let _ = fs::remove_dir_all(made);
+            let _ = fs::remove_dir_all(path);
         }
     }
 }
@@ -61,20 +63,21 @@ impl Drop for SocketDirectory {
     }
 }
 
-fn make() -> io::Result<PathBuf> {
+/// Creates the directory: in `XDG_RUNTIME_DIR`, or in `/tmp` if the first fails.
+fn create() -> io::Result<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let fits = |path: &PathBuf| path.is_absolute() && path.as_os_str().len() <= LONGEST;
+    let fits = |path: &PathBuf| path.is_absolute() && path.as_os_str().len() <= LONGEST_RUNTIME_DIR;
     let runtime = runtime.filter(fits);
     // Twelve digits are enough, because `create` fails if the directory exists.
     let name = Nonce::new().map_err(io::Error::other)?.to_string();
     let name = format!(".rdmactl-ssh-{}", &name[..12]);
-    let made = |base: &Path| {
+    let create_in = |base: &Path| {
         let path = base.join(&name);
         DirBuilder::new().mode(0o700).create(&path).map(|()| path)
     };
-    match runtime.map(|runtime| made(&runtime)) {
+    match runtime.map(|runtime| create_in(&runtime)) {
         Some(Ok(path)) => Ok(path),
-        _ => made(Path::new("/tmp")),
+        _ => create_in(Path::new("/tmp")),
     }
 }
 
@@ -85,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_directory_is_private_and_goes_with_the_run() {
+    fn the_directory_is_private_and_removed_after_the_run() {
         let sockets = SocketDirectory::default();
         let (one, two) = (sockets.new_path().unwrap(), sockets.new_path().unwrap());
         assert_ne!(one, two);
