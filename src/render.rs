@@ -1,7 +1,7 @@
 //! Formats all output apart from the TUI: tables, plain lines, JSON, notes.
 //!
-//! It returns strings and writes to no stream: `cmd` passes the strings to `term`. Text from other
-//! machines is escaped here, in every cell and every note; JSON has its own escapes.
+//! It returns strings and writes to no stream; `cmd` passes the strings to `term`. Text from
+//! other machines is escaped here, in every cell and every note; JSON has its own escapes.
 
 mod connections;
 mod csv;

@@ -75,16 +75,17 @@ impl<'source> Reader<'source> {
         self.text_up_to(MAX_TEXT, key, path, answer)
     }
 
+    /// Returns the text of a reply; `None`, with a problem, if it is longer than `max_bytes`.
     fn text_up_to(
         &mut self,
-        most: usize,
+        max_bytes: usize,
         key: &str,
         path: &str,
         answer: Result<Vec<u8>, ReadError>,
     ) -> Option<String> {
         let bytes = self.present(key, path, answer)?;
         match std::str::from_utf8(&bytes) {
-            Ok(text) if text.trim().len() <= most => Some(text.trim().to_owned()),
+            Ok(text) if text.trim().len() <= max_bytes => Some(text.trim().to_owned()),
             _ => {
                 self.malformed(key, path, &String::from_utf8_lossy(&bytes));
                 None
@@ -140,14 +141,16 @@ impl<'source> Reader<'source> {
         if listed.next().is_some() {
             self.too_long(key, path, MAX_NAMES);
         }
-        // No kernel lists such a name: the rest of the listing may be wrong, too.
+        // No kernel lists a name that cannot be part of a path. The rest of the listing may be
+        // wrong, too.
         if let Some(name) = bad.first() {
             self.malformed(key, path, name);
         }
         Some(good.into_iter().map(str::to_owned).collect())
     }
 
-    /// Returns the names of a directory's entries as numbers, in ascending order.
+    /// Returns the names of a directory's entries as numbers, in ascending order. Omits names that
+    /// are no numbers, and reports the first of them.
     pub(super) fn indices(&mut self, key: &str, path: &str) -> Option<Vec<u32>> {
         let names = self.names(key, path)?;
         let number = |name: &String| {
@@ -170,6 +173,7 @@ impl<'source> Reader<'source> {
         self.text_up_to(MAX_LINK, key, path, answer)
     }
 
+    /// Returns the reply. Reports an error, unless it means that the item does not exist.
     pub(super) fn present(
         &mut self,
         key: &str,
@@ -179,7 +183,8 @@ impl<'source> Reader<'source> {
         answer.map_err(|error| self.unreadable(key, path, &error, None)).ok()
     }
 
-    /// Reports an error, unless it means that the item does not exist.
+    /// Reports an error, unless it means that the item does not exist. `fix` replaces the default
+    /// fix of a denied permission.
     pub(super) fn unreadable(
         &mut self,
         key: &str,
@@ -258,7 +263,7 @@ impl<'source> Reader<'source> {
         self.note(key, path, detail, None);
     }
 
-    /// Reports a log with more than `limit` lines, and that only the latest lines are used.
+    /// Reports that a log has more than `limit` lines, of which only the latest are used.
     pub(super) fn older_lines(&mut self, key: &str, path: &str, limit: usize) {
         let detail = format!("{path} has more than {limit} lines; older lines are not used");
         self.note(key, path, detail, None);

@@ -8,14 +8,14 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Maximum length of a name in a fix.
+/// Maximum length of a name in a fix, in bytes.
 const LONGEST_NAME: usize = 255;
 
 /// Replacement of a name that is not plain.
 const NO_NAME: &str = "NAME";
 
-/// Placeholder of a name in a text.
-const PLACE: &str = "{}";
+/// Placeholder of a name in a text of the table.
+const PLACEHOLDER: &str = "{}";
 
 /// Command or setting that repairs something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
@@ -23,8 +23,8 @@ pub struct Fix(String);
 
 macro_rules! table {
     ($($name:ident = $text:expr;)*) => {
-        /// Fixes that a host may send. Programs of other versions do not recognize a changed
-        /// text, and show no fix.
+        /// Fixes that a host may send. A program of another version does not recognize a changed
+        /// text, and shows no fix.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[expect(missing_docs, reason = "each text of the table documents its variant")]
         pub enum KnownFix { $($name),* }
@@ -33,7 +33,8 @@ macro_rules! table {
             /// Every fix of the table.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Returns the text; each `{}` is the placeholder of a name.
+            /// Returns the text. [`KnownFix::with`] replaces each `{}` with a name. Other
+            /// placeholders, such as `{host}`, are part of the text: the operator replaces them.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
@@ -107,7 +108,7 @@ impl KnownFix {
     pub fn with(self, names: &[&str]) -> Fix {
         let mut names = names.iter();
         let mut text = String::new();
-        for (index, piece) in self.text().split(PLACE).enumerate() {
+        for (index, piece) in self.text().split(PLACEHOLDER).enumerate() {
             if index > 0 {
                 text.push_str(names.next().filter(|name| is_plain(name)).unwrap_or(&NO_NAME));
             }
@@ -116,14 +117,14 @@ impl KnownFix {
         Fix(text)
     }
 
-    /// Returns true if the text is this fix with plain names.
+    /// Returns true if the text is this fix with a plain name for each placeholder.
     fn is(self, text: &str) -> bool {
-        let mut pieces = self.text().split(PLACE);
+        let mut pieces = self.text().split(PLACEHOLDER);
         let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else {
             return false;
         };
         for piece in pieces {
-            let end = rest.find(|letter| !is_of_name(letter)).unwrap_or(rest.len());
+            let end = rest.find(|letter| !is_name_character(letter)).unwrap_or(rest.len());
             if !is_plain(&rest[..end]) {
                 return false;
             }
@@ -147,7 +148,7 @@ impl Fix {
         Self(text.into())
     }
 
-    /// Returns the text of a host as a fix; `None` if it is no text of the table.
+    /// Returns the text of a host as a fix; `None` if the table does not have the text.
     #[must_use]
     pub fn of_host(text: &str) -> Option<Self> {
         KnownFix::ALL.iter().any(|known| known.is(text)).then(|| Self(text.to_owned()))
@@ -187,10 +188,10 @@ pub fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST_NAME
         && !name.starts_with('-')
-        && name.chars().all(is_of_name)
+        && name.chars().all(is_name_character)
 }
 
-fn is_of_name(letter: char) -> bool {
+fn is_name_character(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "._:@%-".contains(letter)
 }
 
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_plain_is_left_out() {
+    fn a_name_that_is_not_plain_is_replaced() {
         let fix = KnownFix::MakePlane.with(&["x; reboot"]);
         assert_eq!(fix.as_str(), "rdma dev add smi1 type SMI parent NAME");
     }

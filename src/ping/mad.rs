@@ -1,7 +1,8 @@
 //! Round trips of management datagrams (MADs), by the protocol of `ibping`.
 //!
-//! [`MadEnd`] is a port that sends requests or replies to them. This module has no hosts, pairs
-//! or verdicts. The worker uses it for `ping --mad`, and so do the tests in a simulated fabric.
+//! [`MadEnd`] is a port that sends requests or replies to them. This module does not know hosts,
+//! pairs or verdicts. The worker uses it for `ping --mad`, and so do the tests in a simulated
+//! fabric.
 
 mod pinger;
 mod responder;
@@ -20,12 +21,13 @@ use crate::sys::umad::{
     HeaderSize, MadAddress, MadGrh, Received, Registration, Sending, UmadError, UmadPort, Vendor,
 };
 
-/// Methods of the MADs that [`Role::Target`] receives: Get.
-const REQUESTS: u128 = 1 << 1;
-/// Methods of the MADs that [`Role::Source`] receives besides responses: Send.
-const REPLIES: u128 = 1 << 3;
+/// Mask of the methods that [`Role::Target`] registers: Get, the method of a request.
+const REQUEST_METHODS: u128 = 1 << 1;
+/// Mask of the methods that [`Role::Source`] registers: Send. Without a registration, the kernel
+/// delivers replies only with the method `GetResp`.
+const REPLY_METHODS: u128 = 1 << 3;
 
-/// Q_Key of queue pair 1 (specification 3.5.3).
+/// Q_Key of queue pair 1 (InfiniBand specification 3.5.3).
 const Q_KEY: u32 = 0x8001_0000;
 /// Hop limit of requests and replies.
 const HOP_LIMIT: u8 = 64;
@@ -59,7 +61,8 @@ impl MadWire for UmadPort {
 #[derive(Debug)]
 pub struct MadEnd<W = UmadPort> {
     wire: W,
-    /// `None` if another process already replies to requests of this port.
+    /// Number of the registered agent; `None` if another process already replies to requests of
+    /// this port.
     agent: Option<u32>,
 }
 
@@ -73,7 +76,7 @@ impl MadEnd {
     /// The device file does not exist or cannot be opened, or the port does not support the class.
     pub fn open(path: &Path, header: HeaderSize, role: Role) -> Result<Self, StepError> {
         let wire = UmadPort::open(path, header).map_err(|error| at_open(&error))?;
-        let methods = if role == Role::Target { REQUESTS } else { REPLIES };
+        let methods = if role == Role::Target { REQUEST_METHODS } else { REPLY_METHODS };
         let registered = wire.register(Registration {
             class: Class::PING.0,
             version: Class::PING.version(),
@@ -103,6 +106,7 @@ pub(super) fn device_file(name: &str) -> Result<PathBuf, StepError> {
     Err(StepError { detail, ..StepError::new(Stage::Open, Cause::Order) })
 }
 
+/// Returns the failure of a port that cannot be opened or registered.
 fn at_open(error: &UmadError) -> StepError {
     let cause = match error {
         UmadError::Open { errno: Errno::NO_ENTRY, .. } => Cause::NoUmad,
@@ -114,8 +118,7 @@ fn at_open(error: &UmadError) -> StepError {
         | UmadError::Send { errno, .. }
         | UmadError::Receive { errno, .. } => Cause::Errno(errno.name().into_owned()),
     };
-    // The table of verdicts has the fix for a module that is not loaded. That fix contains the
-    // host.
+    // If the module is not loaded, the table of verdicts has a fix that names the host.
     let fix = if cause == Cause::NoUmad { None } else { fixes::of_umad(error) };
     StepError { detail: error.to_string(), fix, ..StepError::new(Stage::Open, cause) }
 }
@@ -124,7 +127,8 @@ fn at_open(error: &UmadError) -> StepError {
 fn at_exchange(error: &UmadError) -> StepError {
     match error {
         UmadError::Send { errno, .. } => {
-            // The kernel refuses a GID that is no longer at its index.
+            // The kernel reports EINVAL if the GID is no longer at its index. Other steps report
+            // this case as ENODATA.
             let errno = if *errno == Errno::INVALID { Errno::NO_DATA } else { *errno };
             let cause = Cause::Errno(errno.name().into_owned());
             StepError { detail: error.to_string(), ..StepError::new(Stage::Connect, cause) }

@@ -13,18 +13,19 @@ pub(super) struct Samples {
     histogram: Histogram<u64>,
     min_ns: u64,
     max_ns: u64,
-    /// Mean by Welford's method. With sums of squares of large numbers, small deviations would be
-    /// lost.
+    /// Mean by Welford's method. A sum of the squares of large numbers would lose small
+    /// deviations.
     mean_ns: f64,
-    squares: f64,
+    /// Sum of the squared deviations from the mean.
+    squared_deviations: f64,
     warm_up: u64,
 }
 
 /// Longest round trip that percentiles distinguish from longer ones.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-/// Number of samples beyond a percentile that are required to report it.
-const BEYOND: u64 = 10;
+/// Smallest number of samples beyond a percentile with which the percentile is reported.
+const MIN_BEYOND: u64 = 10;
 
 impl Samples {
     #[expect(clippy::expect_used, reason = "the bounds are constants")]
@@ -35,7 +36,7 @@ impl Samples {
             min_ns: u64::MAX,
             max_ns: 0,
             mean_ns: 0.0,
-            squares: 0.0,
+            squared_deviations: 0.0,
             warm_up: 0,
         }
     }
@@ -48,7 +49,7 @@ impl Samples {
         self.max_ns = self.max_ns.max(ns);
         let deviation = ns as f64 - self.mean_ns;
         self.mean_ns += deviation / self.histogram.len() as f64;
-        self.squares += deviation * (ns as f64 - self.mean_ns);
+        self.squared_deviations += deviation * (ns as f64 - self.mean_ns);
     }
 
     /// Counts a round trip of the warm-up.
@@ -66,21 +67,22 @@ impl Samples {
     pub(super) fn summary(&self) -> Option<RoundTrips> {
         let count = self.histogram.len();
         // A bucket of the histogram may end beyond its largest sample.
-        let at =
+        let percentile =
             |quantile| self.histogram.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns);
         // One of `one_in` samples lies beyond the percentile.
-        let beyond = |one_in: u64, quantile| (count >= BEYOND * one_in).then(|| at(quantile));
+        let beyond =
+            |one_in: u64, quantile| (count >= MIN_BEYOND * one_in).then(|| percentile(quantile));
         (count > 0).then(|| RoundTrips {
             count,
             warm_up: self.warm_up,
             min_ns: self.min_ns,
-            p50_ns: at(0.5),
+            p50_ns: percentile(0.5),
             p90_ns: beyond(10, 0.9),
             p99_ns: beyond(100, 0.99),
             p99_9_ns: beyond(1_000, 0.999),
             max_ns: self.max_ns,
             mean_ns: self.mean_ns.round() as u64,
-            stddev_ns: (self.squares / count as f64).sqrt().round() as u64,
+            stddev_ns: (self.squared_deviations / count as f64).sqrt().round() as u64,
         })
     }
 }
@@ -89,6 +91,7 @@ impl Samples {
 #[derive(Debug)]
 pub(super) struct WarmUp {
     since: Instant,
+    /// Number of round trips that remain.
     left: u32,
 }
 
@@ -101,7 +104,8 @@ impl WarmUp {
         Self { since: now, left: WARM_UP_ROUNDS }
     }
 
-    /// Returns true if a round trip that began at `start` belongs to the warm-up.
+    /// Returns true if a round trip that began at `start` belongs to the warm-up. Must be called
+    /// once for each round trip, because each call counts.
     pub(super) fn has(&mut self, start: Instant) -> bool {
         if self.left == 0 || start.saturating_duration_since(self.since) >= WARM_UP_TIME {
             self.left = 0;
@@ -117,44 +121,44 @@ mod tests {
     use super::*;
     use crate::clock;
 
-    fn of(samples: impl IntoIterator<Item = u64>) -> RoundTrips {
+    fn summary_of(samples: impl IntoIterator<Item = u64>) -> RoundTrips {
         let mut all = Samples::new();
         samples.into_iter().for_each(|ns| all.add(ns));
         all.summary().unwrap()
     }
 
     #[test]
-    fn no_percentile_is_beyond_the_longest() {
-        let equal = of(std::iter::repeat_n(1_000_003, 10_000));
-        let told = [equal.p90_ns, equal.p99_ns, equal.p99_9_ns];
-        assert_eq!(told, [Some(1_000_003); 3]);
+    fn no_percentile_exceeds_the_longest_round_trip() {
+        let equal = summary_of(std::iter::repeat_n(1_000_003, 10_000));
+        let percentiles = [equal.p90_ns, equal.p99_ns, equal.p99_9_ns];
+        assert_eq!(percentiles, [Some(1_000_003); 3]);
     }
 
     #[test]
     fn percentile_needs_enough_samples() {
-        let short = of(1..100);
+        let short = summary_of(1..100);
         assert_eq!((short.p90_ns, short.p99_ns), (None, None));
-        let longer = of(1..1_000);
+        let longer = summary_of(1..1_000);
         assert!((899..=901).contains(&longer.p90_ns.unwrap()), "{longer:?}");
         assert_eq!(longer.p99_ns, None);
-        let summary = of(1..=1_000);
+        let summary = summary_of(1..=1_000);
         assert_eq!((summary.count, summary.min_ns, summary.max_ns), (1_000, 1, 1_000));
         assert!((499..=501).contains(&summary.p50_ns), "{summary:?}");
         assert!((989..=991).contains(&summary.p99_ns.unwrap()), "{summary:?}");
         assert_eq!(summary.p99_9_ns, None);
-        assert!(of(1..=10_000).p99_9_ns.is_some());
+        assert!(summary_of(1..=10_000).p99_9_ns.is_some());
     }
 
     #[test]
     fn the_largest_value_is_kept_exactly() {
-        assert_eq!(of([5, 33_333_333_333]).max_ns, 33_333_333_333);
-        assert_eq!(of([7_777_777_777_777]).max_ns, 7_777_777_777_777);
+        assert_eq!(summary_of([5, 33_333_333_333]).max_ns, 33_333_333_333);
+        assert_eq!(summary_of([7_777_777_777_777]).max_ns, 7_777_777_777_777);
     }
 
     #[test]
-    fn a_spread_far_below_a_microsecond_is_told() {
+    fn a_deviation_of_one_nanosecond_is_measured() {
         // 1 ms and 1 ms + 2 ns: the histogram alone could not distinguish them.
-        let spread = of([1_000_000, 1_000_002].repeat(500));
+        let spread = summary_of([1_000_000, 1_000_002].repeat(500));
         assert_eq!((spread.mean_ns, spread.stddev_ns), (1_000_001, 1));
         assert!(spread.p50_ns <= spread.max_ns);
     }
@@ -165,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn warming_up_ends_by_number_or_by_time() {
+    fn the_warm_up_ends_by_number_or_by_time() {
         let start = clock::now();
         let mut warm_up = WarmUp::from(start);
         assert_eq!((0..100).filter(|_| warm_up.has(start)).count(), 64);

@@ -1,4 +1,5 @@
-//! Copies completions of posted requests.
+//! Copies completions of work requests from the structs of libibverbs. The queues of `sys::verbs`
+//! use it.
 
 use std::fmt;
 
@@ -8,11 +9,11 @@ use crate::sys::plain::Plain;
 /// Declares the statuses with their C names and the texts of `ibv_wc_status_str`.
 macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident = $code:ident, $text:literal;)*) => {
-        /// Status of a completed request.
+        /// Status of a completed work request (`ibv_wc_status`).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum CompletionStatus {
             $($(#[$doc])* $name,)*
-            /// Status that has no name here, by its number.
+            /// Any other status, with its number.
             Other(u32),
         }
 
@@ -46,7 +47,7 @@ macro_rules! statuses {
 }
 
 statuses! {
-    /// Success.
+    /// The request succeeded.
     Success = IBV_WC_SUCCESS, "success";
     /// A length does not match: on RC, often the path MTUs of the two ends differ.
     LocalLength = IBV_WC_LOC_LEN_ERR, "local length error";
@@ -105,18 +106,18 @@ impl fmt::Display for CompletionStatus {
     }
 }
 
-/// Kind of a completed request.
+/// Kind of a completed work request (`ibv_wc_opcode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Opcode {
     /// A send.
     Send,
     /// A receive.
     Receive,
-    /// Any other request, by the number of its opcode.
+    /// Any other request, with the number of its opcode.
     Other(u32),
 }
 
-/// Completion of one request.
+/// Completion of one work request (`ibv_wc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// Id with which the request was posted.
@@ -143,20 +144,20 @@ impl Completion {
     fn copy(raw: &ffi::ibv_wc) -> Self {
         let status = CompletionStatus::from_code(raw.status);
         // If a request failed, only id, status, queue pair and vendor code are set.
-        let good = status == CompletionStatus::Success;
+        let succeeded = status == CompletionStatus::Success;
         Self {
             id: raw.wr_id,
             status,
-            opcode: good.then_some(match raw.opcode {
+            opcode: succeeded.then_some(match raw.opcode {
                 ffi::IBV_WC_SEND => Opcode::Send,
                 ffi::IBV_WC_RECV => Opcode::Receive,
                 other => Opcode::Other(other),
             }),
-            length: if good { raw.byte_len } else { 0 },
+            length: if succeeded { raw.byte_len } else { 0 },
             vendor_err: raw.vendor_err,
             qp_num: raw.qp_num,
-            source_qp: if good { raw.src_qp } else { 0 },
-            has_grh: good && raw.wc_flags & ffi::IBV_WC_GRH != 0,
+            source_qp: if succeeded { raw.src_qp } else { 0 },
+            has_grh: succeeded && raw.wc_flags & ffi::IBV_WC_GRH != 0,
         }
     }
 }
@@ -208,7 +209,7 @@ impl fmt::Debug for Batch {
 }
 
 #[test]
-fn a_failed_completion_claims_no_length() {
+fn a_failed_completion_has_no_length() {
     let mut raw = ffi::ibv_wc::zeroed();
     raw.status = ffi::IBV_WC_RETRY_EXC_ERR;
     raw.byte_len = 77;
