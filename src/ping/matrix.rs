@@ -35,9 +35,9 @@ use crate::model::probe::{Act, Method, Stage, Step};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::threads::at_once;
 
-/// Time limit for the first replies of workers. It is longer than the time that a supervisor
-/// gives a worker to start, so that the supervisor has reported a worker that does not start.
-const FIRST_ANSWER: Duration = START_TIMEOUT.saturating_add(Duration::from_secs(1));
+/// Time limit for the first replies of workers. A supervisor reports a worker that does not start
+/// after [`START_TIMEOUT`]. This limit is longer, so that the report arrives in time.
+const FIRST_REPLY: Duration = START_TIMEOUT.saturating_add(Duration::from_secs(1));
 
 /// Number that no connection has. The connections of a run have higher numbers.
 const NO_CONNECTION: u32 = 0;
@@ -101,10 +101,10 @@ pub struct Results {
 
 /// Runs all pairs of a plan and judges each pair.
 ///
-/// Pairs that may have failed at random are tried again before a host is judged. Slow pairs are
-/// measured again. Pairs of one round share no host, so that no pair disturbs the latency of
-/// another pair. With a topology of these hosts, the outliers can also be leaf switches and the
-/// paths between them.
+/// Pairs that may have failed at random have a second attempt before a host is judged. Slow pairs
+/// are measured again. Pairs of one round share no host, except in a shift, so that no pair
+/// disturbs the latency of another pair. With a topology of the hosts, leaf switches and the
+/// paths between them can be outliers, too.
 pub fn run(
     members: &[Member<'_>],
     plan: &Plan,
@@ -137,23 +137,24 @@ pub fn run(
     let mut results = first.run(plan);
     results.extend(rounds.run_postponed(&postponed.take()));
     results.sort_by_key(Pair::cell);
-    let back = if watch.is_over() { BTreeSet::new() } else { came_back(members, &results) };
-    // Failures of a suspended machine are left out here: they are no evidence of a fault.
-    let others = |pair: &&Pair| !back.contains(&(pair.source, pair.target));
+    let resumed =
+        if watch.is_over() { BTreeSet::new() } else { pairs_of_resumed(members, &results) };
+    // Failures of a suspended host are no evidence of a fault.
+    let is_evidence = |pair: &&Pair| !resumed.contains(&(pair.source, pair.target));
     let doubtful: BTreeSet<(usize, usize)> = results
         .chunk_by(|a, b| a.rail == b.rail)
-        .flat_map(|rail| second_attempt(rail.iter().filter(others), topology))
-        .chain(back.iter().copied())
+        .flat_map(|rail| second_attempt(rail.iter().filter(is_evidence), topology))
+        .chain(resumed.iter().copied())
         .collect();
     let doubtful = doubtful.union(&interrupted(&results)).copied().collect();
-    let again = Plan::of(members.len(), &doubtful);
-    if again.count() > 0 {
-        watch.pass_started(Pass::SecondAttempt, again.count());
+    let second_plan = Plan::of(members.len(), &doubtful);
+    if second_plan.count() > 0 {
+        watch.pass_started(Pass::SecondAttempt, second_plan.count());
     }
     let test_options = TestOptions { is_second_attempt: true, ..test_options.clone() };
-    for again in (Rounds { test_options: &test_options, ..rounds }).run(&again) {
-        // A second attempt runs on all rails, and the end of the run may cut it off. It replaces
-        // only the results that caused it.
+    for again in (Rounds { test_options: &test_options, ..rounds }).run(&second_plan) {
+        // A second attempt runs on all rails, and the end of the run may stop it. It replaces only
+        // the results that caused it.
         if again.verdict.code != Code::NotTested
             && let Ok(at) = results.binary_search_by_key(&again.cell(), Pair::cell)
             && deserves_second_attempt(&results[at].verdict)
@@ -182,10 +183,10 @@ pub fn count_rails<'a>(
     Rails::of(inventories, overrides).count()
 }
 
-/// Waits until workers reply, so that no pair includes the startup of a worker. If a worker does
-/// not start, [`Node::life`] returns the reason.
+/// Waits until workers reply, so that no test of a pair includes the startup of a worker. If a
+/// worker does not start, [`Node::life`] returns the reason.
 fn await_workers<'a>(nodes: impl IntoIterator<Item = &'a dyn Node>) {
-    let deadline = Deadline::after(FIRST_ANSWER);
+    let deadline = Deadline::after(FIRST_REPLY);
     // A worker replies to this step although no connection is open.
     let ask = |node: &dyn Node| node.start(Step { connection: NO_CONNECTION, act: Act::Close });
     let asked: Vec<_> = nodes.into_iter().map(|node| (node, ask(node))).collect();
@@ -194,27 +195,26 @@ fn await_workers<'a>(nodes: impl IntoIterator<Item = &'a dyn Node>) {
     }
 }
 
-/// Returns the pairs that failed because a host was dead, if the host responds again: its machine
+/// Returns the pairs that failed because a host was dead, if the host responds again: the host
 /// was suspended.
 ///
-/// These are at most the pairs whose turn came during the suspension. Each costs as much as any
-/// other pair.
-fn came_back(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
-    let mut is_there = BTreeMap::new();
-    let mut is_back = |pair: &&Pair| {
+/// A second attempt costs at most as much as the pairs whose turn came during the suspension.
+fn pairs_of_resumed(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
+    let mut responds = BTreeMap::new();
+    let mut has_resumed = |pair: &&Pair| {
         let host = match pair.verdict.side {
             Side::Source => pair.source,
             Side::Target => pair.target,
             Side::Path => return false,
         };
-        // The liveness of the host is known by now, so this call does not wait.
-        *is_there.entry(host).or_insert_with(|| {
+        // The liveness of the host is already known, so this call does not wait.
+        *responds.entry(host).or_insert_with(|| {
             members[host].node.is_some_and(|node| node.known_life() == Liveness::Alive)
         })
     };
     pairs
         .iter()
-        .filter(|pair| pair.verdict.code == Code::PeerDead && is_back(pair))
+        .filter(|pair| pair.verdict.code == Code::PeerDead && has_resumed(pair))
         .map(|pair| (pair.source, pair.target))
         .collect()
 }
@@ -225,6 +225,7 @@ fn interrupted(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
     interrupted.map(|pair| (pair.source, pair.target)).collect()
 }
 
+/// True if the result of a second attempt replaces this verdict.
 fn deserves_second_attempt(verdict: &Verdict) -> bool {
     verdict.code.may_be_random() || verdict.code == Code::PeerDead || verdict.was_interrupted()
 }
@@ -242,18 +243,18 @@ struct Rounds<'a> {
     connections: &'a AtomicU32,
     /// True if each host is a source and a target at the same time.
     crosses: bool,
-    /// The only pairs that run; `None` for all pairs.
+    /// Pairs that run, on their rails; `None` for all pairs.
     only: Option<&'a BTreeSet<Cell>>,
-    /// Unresponsive hosts, in the first pass only. Their pairs are postponed, and
-    /// [`RunObserver::pair_done`] receives each pair.
+    /// Records unresponsive hosts, whose pairs are postponed. Set only in the rounds of the first
+    /// pass: only these rounds report each pair to [`RunObserver::pair_done`].
     postponed: Option<&'a PostponedPairs>,
 }
 
 impl Rounds<'_> {
-    /// Runs the rounds of a plan.
+    /// Runs the rounds of a plan; returns the pairs in any order.
     fn run(&self, plan: &Plan) -> Vec<Pair> {
         let results = Mutex::new(Vec::new());
-        let in_turn = |turn: Turn| {
+        let run_turn = |turn: Turn| {
             for ends in turn.ordered() {
                 let pairs = self.run_pair(ends);
                 for pair in &pairs {
@@ -271,9 +272,9 @@ impl Rounds<'_> {
             }
             if self.watch.is_over() {
                 // After the end of the run no pair is tested, so no threads are needed.
-                plan.round(round).into_iter().for_each(in_turn);
+                plan.round(round).into_iter().for_each(run_turn);
             } else {
-                at_once(plan.round(round), in_turn);
+                at_once(plan.round(round), run_turn);
             }
         }
         results.into_inner()
@@ -282,8 +283,9 @@ impl Rounds<'_> {
     /// Runs an ordered pair on every rail that both hosts have, one rail after the other.
     fn run_pair(&self, (source, target): (usize, usize)) -> Vec<Pair> {
         let is_over = || self.watch.is_over();
-        let same = |verdict: Verdict| -> Vec<Pair> {
-            // The end of a run itself causes failures: a failure after it is not reported.
+        // Returns one verdict for every rail.
+        let on_all_rails = |verdict: Verdict| -> Vec<Pair> {
+            // The end of a run causes failures. A failure after the end is not reported.
             let verdict = if is_over() { verdict::not_tested() } else { verdict };
             let on = |rail| unrouted(rail, source, target, verdict.clone());
             self.rails
@@ -293,7 +295,7 @@ impl Rounds<'_> {
                 .collect()
         };
         if is_over() {
-            return same(verdict::not_tested());
+            return on_all_rails(verdict::not_tested());
         }
         let names = self.ends(source, target, None);
         let both = (
@@ -302,10 +304,10 @@ impl Rounds<'_> {
         );
         let (from, to) = match both {
             (Ok(from), Ok(to)) => (from, to),
-            (_, Err(verdict)) | (Err(verdict), _) => return same(verdict),
+            (_, Err(verdict)) | (Err(verdict), _) => return on_all_rails(verdict),
         };
         if self.duplicates.are_one_machine(source, target) {
-            return same(verdict::one_machine(&names));
+            return on_all_rails(verdict::one_machine(&names));
         }
         let duplicates = self.duplicates.gids();
         match choose::choose(from.0, to.0, self.rails, duplicates, &self.test_options.overrides) {
@@ -321,15 +323,17 @@ impl Rounds<'_> {
                     Err(why) => Some(unrouted(cell.rail, source, target, why.verdict(&names))),
                 })
                 .collect(),
-            Err(why) => same(why.verdict(&names)),
+            Err(why) => on_all_rails(why.verdict(&names)),
         }
     }
 
+    /// Returns the names of both hosts and the route, for the text of a verdict.
     fn ends<'b>(&'b self, source: usize, target: usize, route: Option<&'b Route>) -> Ends<'b> {
         let name = |host: usize| self.members[host].name.as_str();
         Ends { source: name(source), target: name(target), route }
     }
 
+    /// True if the pair is to run on this rail.
     fn runs(&self, cell: Cell) -> bool {
         self.only.is_none_or(|only| only.contains(&cell))
     }
@@ -342,6 +346,7 @@ impl Rounds<'_> {
         is_wanted.then(|| choose::mad_plan(source, target, route, &self.test_options.overrides))
     }
 
+    /// Tests a pair over a route and judges the result.
     fn run_route(&self, cell: Cell, ends: (&dyn Node, &dyn Node), mut route: Route) -> Pair {
         let Cell { rail, source, target } = cell;
         let not_tested = || unrouted(rail, source, target, verdict::not_tested());
@@ -356,7 +361,7 @@ impl Rounds<'_> {
         let began = clock::now();
         let mut outcome =
             pair::run(ends.0, ends.1, number, &route, self.test_options, mads.as_ref());
-        // The end of a run itself causes failures: a failure after it is not reported.
+        // The end of a run causes failures. A failure after the end is not reported.
         if self.watch.is_over() {
             return not_tested();
         }
