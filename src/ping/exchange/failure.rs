@@ -26,9 +26,9 @@ impl Position {
 /// Reason why an exchange ended early.
 pub(in crate::ping) enum Failure {
     Verbs(VerbsError),
-    /// The request completed with an error.
+    /// A send or a receive completed with an error.
     Completion(CompletionStatus),
-    /// The adapter did not report the status of the request in time.
+    /// The adapter did not report the status of a send in time.
     NoCompletion,
     /// The request was acknowledged, but no reply arrived in time.
     NoReply,
