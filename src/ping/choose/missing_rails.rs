@@ -1,6 +1,8 @@
-//! Finds hosts without a port on a rail that most other hosts have, and ports in a network of no
-//! other host. It does not judge pairs: a pair is tested on the rails that both hosts have.
-//! `ping::matrix` uses this module.
+//! Finds hosts that lack a rail of most other hosts, and ports in a network that no other host
+//! has.
+//!
+//! Does not judge pairs: a pair is tested on the rails that both hosts have. `ping::matrix` uses
+//! this module.
 
 use std::collections::BTreeMap;
 
@@ -15,34 +17,35 @@ use crate::names;
 /// Maximum number of ports in a warning.
 const MAX_PORTS: usize = 4;
 
-/// Host with a port on a rail.
-struct OnRails<'a> {
+/// Ports of one host by rail.
+struct HostPorts<'a> {
     /// Index of the host in the run.
     number: usize,
     name: &'a str,
-    /// Ports by rail. A port that is down is on its rail, too.
+    /// One port for each rail. A port that is down is on its rail, too.
     ports: BTreeMap<RailKey, Candidate<'a>>,
 }
 
-/// Returns the warnings of a run.
+/// Returns the warnings of a run: one for each rail that hosts lack, and one for all ports
+/// without a peer.
 ///
-/// `names` has the names of all hosts. An entry of `inventories` is `None` if the host was not
-/// reached.
+/// `names` and `inventories` have one entry for each host. An inventory is `None` if the host was
+/// not reached.
 pub(in crate::ping) fn missing_rails(
     names: &[&str],
     inventories: &[Option<&HostReport>],
     rails: &Rails,
     wanted: &Overrides,
 ) -> Vec<Warning> {
-    let hosts: Vec<OnRails<'_>> = names
+    let hosts: Vec<HostPorts<'_>> = names
         .iter()
         .zip(inventories)
         .enumerate()
         .filter_map(|(number, (name, inventory))| {
             let ports = by_rail((*inventory)?, rails, wanted);
-            Some(OnRails { number, name: plain_or(name, "HOST"), ports })
+            Some(HostPorts { number, name: plain_or(name, "HOST"), ports })
         })
-        // The pairs of a host without a rail are tested on its best port, and report its faults.
+        // A host without any rail needs no warning: its pairs are tested on its best port.
         .filter(|host| {
             !rails.takes_best() || rails.keys().any(|(_, key)| host.ports.contains_key(&key))
         })
@@ -52,6 +55,7 @@ pub(in crate::ping) fn missing_rails(
     without_port.chain(without_peer(&hosts, rails)).collect()
 }
 
+/// Returns one port of a host for each rail key: of several GIDs, the first.
 fn by_rail<'a>(
     host: &'a HostReport,
     rails: &Rails,
@@ -59,22 +63,24 @@ fn by_rail<'a>(
 ) -> BTreeMap<RailKey, Candidate<'a>> {
     let ports = candidates(host, wanted);
     let keys = rails.of_each(&ports);
-    // A port on an IP network is shown with its first address, not with a link-local GID.
+    // A warning shows the first address of a port on an IP network, not a link-local GID.
     let is_shown = |(key, port): &(RailKey, Candidate<'_>)| {
         !key.is_network() || !port.gid.value.is_link_local()
     };
     keys.into_iter().zip(ports).rev().filter(is_shown).collect()
 }
 
-/// Returns the warning about hosts without a port on a rail. A rail of a minority may have a
-/// purpose of its own, unless `--rails` selects it.
+/// Returns the warning about hosts without a port on a rail.
+///
+/// A rail of at most half of the hosts may be intended. It gives no warning, unless `--rails`
+/// selects rails.
 fn without_port(
-    hosts: &[OnRails<'_>],
+    hosts: &[HostPorts<'_>],
     rails: &Rails,
     rail: usize,
     key: RailKey,
 ) -> Option<Warning> {
-    let (have, lack): (Vec<&OnRails<'_>>, Vec<_>) =
+    let (have, lack): (Vec<&HostPorts<'_>>, Vec<_>) =
         hosts.iter().partition(|host| host.ports.contains_key(&key));
     let (example, _) = (have.first()?, lack.first()?);
     if rails.takes_best() && have.len() <= lack.len() {
@@ -96,9 +102,9 @@ fn without_port(
     })
 }
 
-/// Returns the warning about active ports in a network of no other host.
-fn without_peer(hosts: &[OnRails<'_>], rails: &Rails) -> Option<Warning> {
-    let alone: Vec<(&OnRails<'_>, &Candidate<'_>)> = hosts
+/// Returns the warning about active ports in a network that no other host has.
+fn without_peer(hosts: &[HostPorts<'_>], rails: &Rails) -> Option<Warning> {
+    let alone: Vec<(&HostPorts<'_>, &Candidate<'_>)> = hosts
         .iter()
         .flat_map(|host| host.ports.iter().map(move |(key, port)| (host, key, port)))
         .filter(|(_, key, port)| key.is_network() && port.is_active() && !rails.has(**key))
@@ -112,21 +118,21 @@ fn without_peer(hosts: &[OnRails<'_>], rails: &Rails) -> Option<Warning> {
         "no pair tests these ports, because no other host has a port in their network: {}",
         names::listed(ports, MAX_PORTS, "more")
     );
-    let mut hosts: Vec<&OnRails<'_>> = alone.iter().map(|(host, _)| *host).collect();
+    let mut hosts: Vec<&HostPorts<'_>> = alone.iter().map(|(host, _)| *host).collect();
     hosts.dedup_by_key(|host| host.number);
     let set = names::fold(hosts.iter().map(|host| host.name));
     Some(warning(&hosts, detail, &set))
 }
 
-/// Returns the warning about hosts. `set` is the folded form of their names.
-fn warning(hosts: &[&OnRails<'_>], detail: String, set: &str) -> Warning {
+/// Returns a warning with `detail` about hosts. `set` is the folded form of their names.
+fn warning(hosts: &[&HostPorts<'_>], detail: String, set: &str) -> Warning {
     let set = names::in_shell(set);
     let hint =
         format!("compare the addresses and GIDs with those of another host: rdmactl gids -H {set}");
     Warning::new(WarningCode::RailMissing, hosts.iter().map(|host| host.number), detail, hint)
 }
 
-/// Formats `rxe0/1 on eth1 (10.10.1.2)`.
+/// Formats a port with its interface and address: `rxe0/1 on eth1 (10.10.1.2)`.
 fn place(port: &Candidate<'_>) -> String {
     let route = port.route_port();
     format!("{} ({})", route.place(), route.gid.ip())

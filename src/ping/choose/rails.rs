@@ -1,4 +1,6 @@
 //! Assigns the ports of all hosts to rails.
+//!
+//! Does not choose the ports of a pair. `choose`, `missing_rails` and the matrix use the rails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -10,8 +12,9 @@ use crate::model::{GidKind, HostReport, Protocol};
 /// Rails of all hosts of a run. A rail has one number for all pairs of hosts.
 #[derive(Debug, Default)]
 pub(in crate::ping) struct Rails {
+    /// Key of each rail, by the number of the rail.
     keys: Vec<RailKey>,
-    division: Division,
+    prefix_lengths: PrefixLengths,
     /// Numbers of the tested rails; empty for all.
     only: Vec<usize>,
 }
@@ -23,42 +26,48 @@ pub(super) enum RailKey {
     V4(u128),
     /// `RoCE`: the prefix of the IPv6 addresses.
     V6(u128),
-    /// InfiniBand: the subnet prefix, and the position of the port among those of the host in the
-    /// subnet.
+    /// InfiniBand and OPA: the subnet prefix, and the position of the port among the ports of the
+    /// host in the subnet.
     Subnet(u128, usize),
-    /// All other protocols: the name of the protocol, and the position of the port on the host.
+    /// All other ports, and `RoCE` ports with link-local addresses only: the name of the
+    /// protocol, and the position of the port among the ports of the host with this protocol.
     Order(&'static str, usize),
 }
 
-/// Number of hosts that have a port with one key.
+/// Number of hosts that have a port with one rail key.
 #[derive(Debug, Default)]
-struct Ports {
+struct HostCounts {
+    /// Hosts with an active port.
     up: usize,
+    /// Hosts whose ports with the key are all inactive.
     down: usize,
 }
 
-impl Ports {
-    /// True if these ports are a rail. Cards have ports without a cable: a port that is down was
-    /// meant to be up if it has an address, or if most other hosts have it up.
-    fn are_rail(&self, key: RailKey) -> bool {
+impl HostCounts {
+    /// True if the ports with the key are a rail: two or more hosts have one, and one is up.
+    ///
+    /// A card may have a port without a cable, which is down. A port without an IP address must
+    /// therefore be up on two hosts, and on more hosts than it is down.
+    fn is_rail(&self, key: RailKey) -> bool {
         self.up > 0
             && if key.is_network() { self.up + self.down > 1 } else { self.up > 1.max(self.down) }
     }
 }
 
-/// Number of leading bits of an address that identify its rail.
+/// Prefix lengths, in bits, that divide IPv4 and IPv6 addresses into rails.
 ///
 /// A GID does not contain the prefix length of its subnet. The shortest prefix that separates the
-/// ports of each host is used: hosts with equal cabling are then on the same rails.
+/// ports of each host is used. Hosts with equal cabling then have the same rails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Division {
+struct PrefixLengths {
     v4: u32,
     v6: u32,
 }
 
-/// Longest prefixes. By custom, ports of one host with this prefix in common are in one subnet.
-const FINEST_V4: u32 = 24;
-const FINEST_V6: u32 = 64;
+/// Longest prefixes, in bits. Two ports of a host that share such a prefix are usually in one
+/// subnet.
+const LONGEST_V4: u32 = 24;
+const LONGEST_V6: u32 = 64;
 
 impl RailKey {
     /// True if the rail is an IP network.
@@ -68,6 +77,8 @@ impl RailKey {
 }
 
 impl Rails {
+    /// Finds the rails of all hosts. With `--rails first`, it finds none, and each pair uses its
+    /// best ports.
     pub(in crate::ping) fn of<'a>(
         hosts: impl Iterator<Item = &'a HostReport>,
         wanted: &Overrides,
@@ -76,26 +87,27 @@ impl Rails {
             return Self::default();
         }
         let hosts: Vec<Vec<Candidate<'_>>> = hosts.map(|host| candidates(host, wanted)).collect();
-        let coarsest = |width, finest| {
+        let shortest = |width, longest| {
             let of_hosts: Vec<Vec<u128>> =
                 hosts.iter().map(|host| addresses(host, width)).collect();
-            let divides = |&bits: &u32| of_hosts.iter().all(|of| is_divided(of, bits, width));
-            (0..finest).find(divides).unwrap_or(finest)
+            let separates = |&bits: &u32| of_hosts.iter().all(|of| are_separate(of, bits, width));
+            (0..longest).find(separates).unwrap_or(longest)
         };
-        let division = Division { v4: coarsest(32, FINEST_V4), v6: coarsest(128, FINEST_V6) };
-        let mut rails = Self { division, only: wanted.rails.clone(), ..Self::default() };
-        let mut ports: BTreeMap<RailKey, Ports> = BTreeMap::new();
+        let prefix_lengths =
+            PrefixLengths { v4: shortest(32, LONGEST_V4), v6: shortest(128, LONGEST_V6) };
+        let mut rails = Self { prefix_lengths, only: wanted.rails.clone(), ..Self::default() };
+        let mut counts: BTreeMap<RailKey, HostCounts> = BTreeMap::new();
         for host in &hosts {
-            let mut mine: BTreeMap<RailKey, bool> = BTreeMap::new();
+            let mut is_up: BTreeMap<RailKey, bool> = BTreeMap::new();
             for (one, key) in host.iter().zip(rails.of_each(host)) {
-                *mine.entry(key).or_default() |= one.is_active();
+                *is_up.entry(key).or_default() |= one.is_active();
             }
-            for (key, is_active) in mine {
-                let ports = ports.entry(key).or_default();
-                if is_active { ports.up += 1 } else { ports.down += 1 }
+            for (key, is_active) in is_up {
+                let counts = counts.entry(key).or_default();
+                if is_active { counts.up += 1 } else { counts.down += 1 }
             }
         }
-        let keys = ports.into_iter().filter(|(key, ports)| ports.are_rail(*key));
+        let keys = counts.into_iter().filter(|(key, counts)| counts.is_rail(*key));
         rails.keys = keys.map(|(key, _)| key).collect();
         rails
     }
@@ -115,12 +127,12 @@ impl Rails {
         self.keys.iter().copied().enumerate().filter(|(rail, _)| self.is_tested(*rail))
     }
 
-    /// True if the key is one of a rail, tested or not.
+    /// True if a rail has this key. The rail may be excluded from the test.
     pub(super) fn has(&self, key: RailKey) -> bool {
         self.keys.contains(&key)
     }
 
-    /// True if a pair that shares no rail is tested with its best ports.
+    /// True if a pair without a common rail is tested on its best ports.
     pub(super) fn takes_best(&self) -> bool {
         self.keys.is_empty() || self.only.is_empty()
     }
@@ -129,34 +141,36 @@ impl Rails {
         self.only.is_empty() || self.only.contains(&rail)
     }
 
-    /// Returns the rail of each candidate of a host.
+    /// Returns the rail key of each candidate of a host.
     pub(super) fn of_each(&self, host: &[Candidate<'_>]) -> Vec<RailKey> {
         host.iter().map(|one| self.key(host, one)).collect()
     }
 
-    /// Returns the rail of a port; all its GIDs are on this rail.
+    /// Returns the rail key of a port. All GIDs of the port have the same key.
     fn key(&self, host: &[Candidate<'_>], one: &Candidate<'_>) -> RailKey {
         if one.protocol.has_subnet() {
             let prefix = subnet_prefix(one.gid);
             let in_subnet = host.iter().filter(|other| subnet_prefix(other.gid) == prefix);
-            return RailKey::Subnet(prefix, place(in_subnet, one));
+            return RailKey::Subnet(prefix, position(in_subnet, one));
         }
         match first_address(host, one) {
             Some(IpAddr::V4(ip)) => {
-                RailKey::V4(beginning(ip.to_bits().into(), self.division.v4, 32))
+                RailKey::V4(prefix(ip.to_bits().into(), self.prefix_lengths.v4, 32))
             }
-            Some(IpAddr::V6(ip)) => RailKey::V6(beginning(ip.to_bits(), self.division.v6, 128)),
+            Some(IpAddr::V6(ip)) => RailKey::V6(prefix(ip.to_bits(), self.prefix_lengths.v6, 128)),
             None => {
-                let alike = host.iter().filter(|other| other.protocol == one.protocol);
-                RailKey::Order(one.protocol.word(), place(alike, one))
+                let of_protocol = host.iter().filter(|other| other.protocol == one.protocol);
+                RailKey::Order(one.protocol.word(), position(of_protocol, one))
             }
         }
     }
 }
 
-/// Returns the address of a `RoCE` port that identifies its rail: version 2 before version 1, an
-/// address of the port before that of a VLAN, IPv4 before IPv6. `None` if all addresses are
+/// Returns the address that identifies the rail of a `RoCE` port; `None` if all addresses are
 /// link-local.
+///
+/// The order is: `RoCE` v2 before v1, the address of the port before the address of a VLAN, IPv4
+/// before IPv6, then the GID index.
 fn first_address(host: &[Candidate<'_>], one: &Candidate<'_>) -> Option<IpAddr> {
     let rank = |it: &&Candidate<'_>| {
         let is_old = it.gid.kind != Some(GidKind::RoceV2);
@@ -169,30 +183,34 @@ fn first_address(host: &[Candidate<'_>], one: &Candidate<'_>) -> Option<IpAddr> 
         .map(|first| first.gid.value.ip())
 }
 
-/// Returns the position of a port among others, in the order of their PCI addresses.
-fn place<'a>(ports: impl Iterator<Item = &'a Candidate<'a>>, one: &Candidate<'_>) -> usize {
-    let before: BTreeSet<_> = ports.map(rank).filter(|other| *other < rank(one)).collect();
+/// Returns the position of a port among the given ports, in the order of their PCI addresses. The
+/// position counts from 0.
+fn position<'a>(ports: impl Iterator<Item = &'a Candidate<'a>>, one: &Candidate<'_>) -> usize {
+    let before: BTreeSet<_> =
+        ports.map(pci_order).filter(|other| *other < pci_order(one)).collect();
     before.len()
 }
 
-fn rank<'a>(one: &'a Candidate<'_>) -> (Option<&'a str>, &'a str, u8) {
+/// Returns the sort key of a port: PCI address, device name, port number.
+fn pci_order<'a>(one: &'a Candidate<'_>) -> (Option<&'a str>, &'a str, u8) {
     (one.device.pci.as_deref(), &one.device.name, one.number)
 }
 
-/// Returns the first bits of an address.
-fn beginning(address: u128, bits: u32, width: u32) -> u128 {
-    // A shift by the whole width is not defined.
+/// Returns the first `bits` bits of an address of `width` bits.
+fn prefix(address: u128, bits: u32, width: u32) -> u128 {
+    // Rust defines no shift by the whole width, which is needed for 0 bits.
     address.checked_shr(width - bits).filter(|_| bits > 0).unwrap_or(0)
 }
 
-/// True if the addresses of the ports of a host differ in their first bits.
-fn is_divided(addresses: &[u128], bits: u32, width: u32) -> bool {
-    let beginnings: BTreeSet<u128> =
-        addresses.iter().map(|&address| beginning(address, bits, width)).collect();
-    beginnings.len() == addresses.len()
+/// True if no two addresses have the same first `bits` bits.
+fn are_separate(addresses: &[u128], bits: u32, width: u32) -> bool {
+    let prefixes: BTreeSet<u128> =
+        addresses.iter().map(|&address| prefix(address, bits, width)).collect();
+    prefixes.len() == addresses.len()
 }
 
-/// Returns the addresses of the given width that identify the rails of the ports of a host.
+/// Returns the addresses that identify the rails of a host's ports, for one address family.
+/// `width` is 32 for IPv4 and 128 for IPv6.
 fn addresses(host: &[Candidate<'_>], width: u32) -> Vec<u128> {
     let ports: BTreeMap<_, _> =
         host.iter().map(|one| (one.place(), first_address(host, one))).collect();

@@ -1,14 +1,18 @@
-//! Selects a sample of all pairs: a number of peers for each host, and every two leaf switches.
-//! It also arranges any list of pairs in rounds.
+//! Selects a sample of all pairs: a number of peers for each host, and a pair for every two leaf
+//! switches. Arranges a list of pairs in rounds.
+//!
+//! Sends nothing. `plan` uses this module.
 
 use std::collections::BTreeSet;
 
 use super::{Plan, circle, seats};
 use crate::model::ping::Topology;
 
-/// Selects pairs by the rounds of the circle method until each host has the requested number of
-/// peers, or all that it may have. Then adds a pair for every two leaf switches, and for every
-/// single leaf switch, that have no pair yet.
+/// Selects pairs and returns them in rounds, as indices of hosts.
+///
+/// Takes pairs from the rounds of the circle method until each host has the requested number of
+/// peers, or all its possible peers. With a topology, every two leaf switches then get a pair if
+/// they have none. A pair inside each leaf switch is added in the same way.
 pub(super) fn choose(
     plan: &Plan,
     peers: usize,
@@ -17,10 +21,10 @@ pub(super) fn choose(
     let hosts = plan.pairs.hosts();
     let needs: Vec<usize> = (0..hosts).map(|host| plan.pairs.peers(host).min(peers)).collect();
     let mut degrees = vec![0_usize; hosts];
-    let mut open = needs.iter().filter(|&&need| need > 0).count();
+    let mut unfinished_hosts = needs.iter().filter(|&&need| need > 0).count();
     let mut edges = Vec::new();
     for round in 0..seats(hosts).saturating_sub(1) {
-        if open == 0 {
+        if unfinished_hosts == 0 {
             break;
         }
         for (a, b) in circle(hosts, round) {
@@ -32,7 +36,7 @@ pub(super) fn choose(
             edges.push((a, b));
             for host in [a, b] {
                 degrees[host] += 1;
-                open -= usize::from(degrees[host] == needs[host]);
+                unfinished_hosts -= usize::from(degrees[host] == needs[host]);
             }
         }
     }
@@ -42,7 +46,8 @@ pub(super) fn choose(
     pack(hosts, edges.into_iter())
 }
 
-/// Adds a pair for every two leaf switches without one, between the hosts with the fewest peers.
+/// Adds a pair for every two leaf switches that no pair connects, and for every leaf switch
+/// without a pair of its own hosts. Takes the two hosts that have the fewest peers.
 fn join_leaves(
     plan: &Plan,
     topology: &Topology,
@@ -56,20 +61,20 @@ fn join_leaves(
             members.push(host);
         }
     }
-    let joined = |&(a, b): &(usize, usize)| {
+    let leaves_of = |&(a, b): &(usize, usize)| {
         let (one, other) = (topology.leaf_of[a], topology.leaf_of[b]);
         (one.min(other), one.max(other))
     };
-    let known: BTreeSet<(usize, usize)> = edges.iter().map(joined).collect();
+    let connected: BTreeSet<(usize, usize)> = edges.iter().map(leaves_of).collect();
     for one in 0..leaves {
         for other in one..leaves {
-            if known.contains(&(one, other)) {
+            if connected.contains(&(one, other)) {
                 continue;
             }
             let all =
                 members[one].iter().flat_map(|&a| members[other].iter().map(move |&b| (a, b)));
-            let wanted = all.filter(|&(a, b)| plan.pairs.turn(a, b).is_some());
-            if let Some((a, b)) = wanted.min_by_key(|&(a, b)| degrees[a] + degrees[b]) {
+            let allowed = all.filter(|&(a, b)| plan.pairs.turn(a, b).is_some());
+            if let Some((a, b)) = allowed.min_by_key(|&(a, b)| degrees[a] + degrees[b]) {
                 edges.push((a, b));
                 degrees[a] += 1;
                 degrees[b] += 1;
@@ -78,7 +83,7 @@ fn join_leaves(
     }
 }
 
-/// Puts each pair into the first round in which both of its hosts are free.
+/// Puts each pair into the first round in which both hosts are free. Returns the rounds.
 pub(super) fn pack(
     hosts: usize,
     edges: impl Iterator<Item = (usize, usize)>,
