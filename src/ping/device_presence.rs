@@ -7,24 +7,27 @@
 use crate::model::probe::{Cause, StepError};
 use crate::sys::device_file::device_identity;
 
-/// Device as it was when a connection was opened on it.
+/// Device and its identity from the time before a connection opened the device.
 #[derive(Debug)]
 pub(super) struct DevicePresence {
     device: String,
+    /// `None` if the device did not exist.
     identity: Option<u64>,
 }
 
 impl DevicePresence {
-    /// Reads the present identity of a device.
+    /// Reads the current identity of a device.
     pub(super) fn of(device: &str) -> Self {
         Self { device: device.to_owned(), identity: device_identity(device) }
     }
 
-    /// Returns the failure. If the device was removed or replaced, the removal becomes its cause.
+    /// Returns the failure. If the device was removed or replaced since [`Self::of`], the removal
+    /// becomes the cause.
     pub(super) fn explain(&self, failure: StepError) -> StepError {
         self.explain_by(device_identity(&self.device), failure)
     }
 
+    /// Explains a failure; `now` is the identity of the device after the failure.
     fn explain_by(&self, now: Option<u64>, failure: StepError) -> StepError {
         let Some(before) = self.identity else { return failure };
         let what = match now {
@@ -43,7 +46,7 @@ mod tests {
     use crate::model::probe::Stage;
 
     #[test]
-    fn removed_device_replaces_the_cause_of_the_library() {
+    fn removal_of_the_device_replaces_the_cause_of_the_failure() {
         let presence = DevicePresence { device: "rxe0".into(), identity: Some(7) };
         for cause in [Cause::Errno("EIO".into()), Cause::NoCompletion, Cause::Library] {
             let failure = StepError {
@@ -52,10 +55,10 @@ mod tests {
                 ..StepError::new(Stage::Latency, cause)
             };
             assert_eq!(presence.explain_by(Some(7), failure.clone()), failure);
-            let gone = presence.explain_by(None, failure.clone());
-            assert_eq!((&gone.cause, gone.stage), (&Cause::DeviceGone, Stage::Latency));
-            assert!(gone.detail.starts_with("rxe0 was removed during the test; cannot post"));
-            assert_eq!(gone.fix, None);
+            let removed = presence.explain_by(None, failure.clone());
+            assert_eq!((&removed.cause, removed.stage), (&Cause::DeviceGone, Stage::Latency));
+            assert!(removed.detail.starts_with("rxe0 was removed during the test; cannot post"));
+            assert_eq!(removed.fix, None);
             let again = presence.explain_by(Some(8), failure.clone());
             assert!(again.detail.contains("removed and added again"), "{}", again.detail);
             let unknown = DevicePresence { device: "rxe0".into(), identity: None };

@@ -1,5 +1,7 @@
-//! Finds the reason why the kernel did not resolve a neighbor. It changes no verdict itself: the
-//! ends of a pair add the reason to their failures.
+//! Finds the reason why the kernel did not resolve a neighbor: no route leads to the remote
+//! address, or the neighbor table is full.
+//!
+//! Does not judge pairs. `end` and `worker` pass their failures through [`explained`].
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -8,32 +10,33 @@ use crate::model::probe::{Cause, Opening, StepError};
 use crate::model::{GidValue, KnownFix};
 use crate::source::{NeighbourTable, has_route};
 
-/// Time limit for a route lookup in the kernel.
-const LOOKUP: Duration = Duration::from_millis(500);
+const LOOKUP_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Returns the failure with a more exact cause, if this host finds one.
+/// Returns the failure, with a more exact cause if this host finds one.
 ///
-/// For IPv4, the kernel looks on the link for every address to which no route leads. For IPv6,
-/// the kernel fails at once, with the same errno as for an interface that is down. A full
-/// neighbor table has no room for a new entry, which looks like a neighbor that does not respond.
+/// Without a route to an IPv4 address, the kernel searches for the address on the link until it
+/// fails with ETIMEDOUT. Without a route to an IPv6 address, the kernel fails at once with
+/// ENETUNREACH, which it also returns if the interface is down. A full neighbor table accepts no
+/// new entry, and the kernel reports ETIMEDOUT as for a neighbor that does not respond.
 pub(super) fn explained(error: StepError, opening: &Opening, remote: GidValue) -> StepError {
     let to = remote.ip();
-    let is_unanswered = matches!(&error.cause, Cause::Errno(name) if name == "ETIMEDOUT");
+    let is_timeout = matches!(&error.cause, Cause::Errno(name) if name == "ETIMEDOUT");
     let is_unreachable =
         to.is_ipv6() && matches!(&error.cause, Cause::Errno(name) if name == "ENETUNREACH");
-    let Some(netdev) = opening.netdev.as_ref().filter(|_| is_unanswered || is_unreachable) else {
+    let Some(netdev) = opening.netdev.as_ref().filter(|_| is_timeout || is_unreachable) else {
         return error;
     };
-    if has_route(netdev, opening.gid.ip(), to, LOOKUP) == Some(false) {
+    if has_route(netdev, opening.gid.ip(), to, LOOKUP_TIMEOUT) == Some(false) {
         let detail = format!("no route leads from {netdev} to {to}");
         return StepError { detail, cause: Cause::NoRoute, ..error };
     }
-    match NeighbourTable::of(to).filter(|table| is_unanswered && table.is_full()) {
+    match NeighbourTable::of(to).filter(|table| is_timeout && table.is_full()) {
         Some(table) => with_full_table(error, table, to),
         None => error,
     }
 }
 
+/// Adds the number of entries in the neighbor table and the fix to a failure.
 fn with_full_table(error: StepError, table: NeighbourTable, to: IpAddr) -> StepError {
     let NeighbourTable { entries, limit } = table;
     let detail = format!(
@@ -56,14 +59,14 @@ mod tests {
             ..StepError::new(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))
         };
         let table = NeighbourTable { entries: 1_024, limit: 1_024 };
-        let told = with_full_table(error.clone(), table, "10.0.0.1".parse().unwrap());
+        let explained = with_full_table(error.clone(), table, "10.0.0.1".parse().unwrap());
         assert_eq!(
-            told.detail,
+            explained.detail,
             "no reply; the neighbor table of the kernel is full: 1024 of 1024 entries"
         );
-        assert!(told.fix.unwrap().contains("net.ipv4.neigh.default.gc_thresh3="));
-        assert_eq!(told.cause, error.cause);
-        let told = with_full_table(error, table, "fd00::1".parse().unwrap());
-        assert!(told.fix.unwrap().contains("net.ipv6.neigh.default.gc_thresh3="));
+        assert!(explained.fix.unwrap().contains("net.ipv4.neigh.default.gc_thresh3="));
+        assert_eq!(explained.cause, error.cause);
+        let explained = with_full_table(error, table, "fd00::1".parse().unwrap());
+        assert!(explained.fix.unwrap().contains("net.ipv6.neigh.default.gc_thresh3="));
     }
 }

@@ -1,4 +1,4 @@
-//! Interface between the matrix and the workers on the hosts.
+//! Interface between the matrix and the workers on the hosts. `fleet` implements it.
 
 use std::time::Duration;
 
@@ -6,29 +6,31 @@ use crate::clock::Deadline;
 use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
 
-/// Worker on a host, as the matrix uses it. Implementations reach the worker over SSH, as a local
-/// process or in a simulated fabric.
+/// Worker on a host, as the matrix uses it. An implementation reaches the worker over SSH, runs
+/// it as a local process, or simulates it.
 pub trait Node: Sync {
-    /// Sends a step; [`Node::finish`] returns its result.
+    /// Sends a step without waiting. [`Node::finish`] returns the result of the step.
     fn start(&self, step: Step) -> Ticket;
 
     /// Sends a step whose result is not needed.
     fn tell(&self, step: Step);
 
-    /// Waits for the result of a step; `None` if no result arrived by the deadline, or if the
-    /// worker is gone. [`Node::life`] then returns the reason.
+    /// Waits for the result of a step. The inner error is the failure that the worker reports.
+    ///
+    /// Returns `None` if no result arrived by the deadline, or if the worker is gone.
+    /// [`Node::life`] then returns the reason.
     fn finish(&self, ticket: Ticket, deadline: Deadline) -> Option<Result<StepResult, StepError>>;
 
-    /// Returns the known liveness of the host. This call waits, as [`Node::life`] does, only if
-    /// the host has become unresponsive and no earlier call has checked it.
+    /// Returns the known liveness of the host, usually at once. If the host became unresponsive
+    /// after the last check, this call checks it with [`Node::life`], which waits.
     fn known_life(&self) -> Liveness;
 
-    /// Waits until the host shows that it is alive, or is known to be gone or hung. Signs of life
+    /// Waits until the host sends a sign of life, or is known to be gone or hung. Signs of life
     /// from before this call do not count.
     fn life(&self) -> Life;
 
-    /// Starts the worker again if the host ended it because the operator was unresponsive
-    /// ([`Life::Expired`]). Returns true if a worker accepts steps.
+    /// Restarts the worker if the host ended it because the operator was unresponsive
+    /// ([`Life::Expired`]). Returns true if the worker accepts steps.
     fn restart_worker(&self) -> bool {
         false
     }
@@ -47,8 +49,8 @@ pub struct Ticket(pub u64);
 /// Known state of a node before another step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Liveness {
-    /// The node is alive, as far as is known.
+    /// No failure of the node is known.
     Alive,
-    /// The node is gone, as [`Node::life`] reported.
+    /// The node is gone. Contains the reason from [`Node::life`].
     Gone(Life),
 }

@@ -1,5 +1,6 @@
-//! Datagram endpoints of a worker, which its connections share. Opens the device of an endpoint,
-//! and sends nothing.
+//! Datagram endpoints of a worker. All connections of the worker share them.
+//!
+//! Opens the device of an endpoint, and sends nothing. The connections of a worker use it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,14 +18,15 @@ use crate::sys::verbs::{Datagram, Device, QueuePair, VerbsError};
 #[derive(Default)]
 pub(in crate::ping) struct DatagramPorts(Mutex<HashMap<Key, Arc<EndpointSlot>>>);
 
-/// Slot of one endpoint. The endpoint is created on first use, then used by one connection at a
-/// time.
+/// Slot of one endpoint. The first connection creates the endpoint. Only one connection at a time
+/// uses it.
 #[derive(Default)]
-pub(in crate::ping) struct EndpointSlot(Mutex<Place>);
+pub(in crate::ping) struct EndpointSlot(Mutex<SlotContent>);
 
-/// Endpoint of a slot; `None` before the first use, and after a request of the endpoint failed.
-type Place = Option<Box<dyn DatagramEndpoint>>;
+/// Endpoint of a slot. `None` before the first use, and after a request of the endpoint failed.
+type SlotContent = Option<Box<dyn DatagramEndpoint>>;
 
+/// Properties that identify an endpoint.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     device: String,
@@ -33,14 +35,19 @@ struct Key {
     qkey: u32,
 }
 
-/// Largest number of endpoints, more than any host has ports.
-const MAX: usize = 256;
+/// Maximum number of endpoints of a worker. No host has more ports.
+const MAX_ENDPOINTS: usize = 256;
 
 /// Longest wait for the exchange of another connection. Pairs on one port take turns.
-const TURN: Duration = Duration::from_millis(500);
+const TURN_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl DatagramPorts {
-    /// Returns the slot of the endpoint for a port, and the number of its queue pair.
+    /// Returns the slot of the endpoint for a port, and the queue pair number. Creates the
+    /// endpoint if the slot is empty.
+    ///
+    /// # Errors
+    /// The worker has too many endpoints, another connection uses the endpoint for too long, or
+    /// the endpoint cannot be created.
     pub(in crate::ping) fn open(
         &self,
         opening: &Opening,
@@ -52,10 +59,11 @@ impl DatagramPorts {
             // The lock is held for the lookup only: creating an endpoint takes time in the
             // kernel.
             let mut slots = self.0.lock();
-            if slots.len() >= MAX && !slots.contains_key(&key) {
+            if slots.len() >= MAX_ENDPOINTS && !slots.contains_key(&key) {
                 return Err(StepError {
                     detail: format!(
-                        "the worker already has datagram queue pairs on {MAX} ports, the limit"
+                        "the worker already has datagram queue pairs on {MAX_ENDPOINTS} ports, \
+                         the limit"
                     ),
                     ..StepError::new(Stage::Open, Cause::Order)
                 });
@@ -74,20 +82,23 @@ impl DatagramPorts {
 }
 
 impl EndpointSlot {
-    /// Locks the endpoint for one connection.
-    pub(in crate::ping) fn lock(&self) -> Result<MutexGuard<'_, Place>, StepError> {
-        self.0.try_lock_for(TURN).ok_or_else(|| StepError {
+    /// Locks the endpoint for one connection; fails if another connection still uses it after
+    /// [`TURN_TIMEOUT`].
+    pub(in crate::ping) fn lock(&self) -> Result<MutexGuard<'_, SlotContent>, StepError> {
+        self.0.try_lock_for(TURN_TIMEOUT).ok_or_else(|| StepError {
             detail: "the datagram test of another pair still uses the port".into(),
             ..StepError::new(Stage::Open, Cause::Timeout)
         })
     }
 }
 
-/// Creates the endpoint of a port, ready to send and to receive. EFA uses reliable datagrams if
-/// its library is installed; all other ports use unreliable datagrams.
+/// Creates the endpoint of a port, ready to send and to receive.
 ///
-/// The error is [`Cause::Unsupported`](crate::model::probe::Cause::Unsupported) if the driver has
-/// no datagrams, which is no fault.
+/// On EFA, it uses reliable datagrams if the EFA library is installed. All other endpoints use
+/// unreliable datagrams.
+///
+/// # Errors
+/// [`Cause::Unsupported`] if the driver has no datagrams, which is no fault of the port.
 fn create(opening: &Opening, qkey: u32) -> Result<Box<dyn DatagramEndpoint>, StepError> {
     let fail = |error| verbs_error(Stage::Open, &error);
     let device = Device::open(&opening.device).map_err(fail)?;
@@ -104,7 +115,7 @@ fn create(opening: &Opening, qkey: u32) -> Result<Box<dyn DatagramEndpoint>, Ste
 
 #[test]
 fn missing_efa_device_is_an_open_error() {
-    // The machine that runs this test has no EFA device, nor any other device with this name.
+    // No machine has a device with this name.
     let opening = serde_json::json!({
         "device": "no_such_device", "port": 1, "gid_index": 0, "gid": "fe80::1", "pkey_index": 0,
         "service_level": 0, "traffic_class": 0, "tcp_address": null, "netdev": null,

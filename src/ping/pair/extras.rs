@@ -1,34 +1,37 @@
-//! Tests that run after the messages have passed, each over its own connection.
+//! Runs the tests that follow the checked messages of a pair: messages over an unreliable
+//! connection, and throughput. Each test opens its own connection. `pair` calls it.
 
 use super::super::throughput::LATEST;
 use super::{CONNECT, OPEN, PairRun, SPARE, confused, ms};
 use crate::model::ping::{Bandwidth, Unreliable};
 use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepResult, Streaming};
 
-/// Acknowledge timeout of a stream, 4.096 us x 2^17 = 0.54 s, and its retries. Both are high,
-/// because a congested path is not a dead one.
+/// Acknowledge timeout of a stream, as an exponent: 4.096 us x 2^17 = 0.54 s. The timeout and the
+/// retries are high, because a congested path delays acknowledgements.
 const STREAM_ACK_TIMEOUT: u8 = 17;
+/// Number of retries of a stream after an acknowledge timeout.
 const STREAM_RETRIES: u8 = 6;
 
 impl PairRun<'_> {
     /// Sends checked messages over an unreliable connection, if the route supports one.
     pub(super) fn run_unreliable(&mut self) {
-        let has = self.route.method == Method::Relay && self.route.unreliable;
-        let tried = has.then(|| self.try_unreliable());
-        let came = match tried {
-            Some(Ok(outcome)) => (outcome, None),
-            // Lost messages are not sent again here, and the pair works otherwise: this is no
-            // failure.
+        let is_supported = self.route.method == Method::Relay && self.route.unreliable;
+        let attempt = is_supported.then(|| self.try_unreliable());
+        let outcome = match attempt {
+            Some(Ok(result)) => (result, None),
+            // An unreliable connection does not retransmit. Some messages passed, so a lost message
+            // is no failure of the pair.
             Some(Err(error)) if error.done > 0 => (Unreliable::Failed(error.detail), None),
             Some(Err(error)) if error.cause != Cause::Unsupported => {
                 (Unreliable::Failed(error.detail.clone()), Some(error))
             }
             Some(Err(_)) | None => (Unreliable::NotApplicable, None),
         };
-        self.results.unreliable = Some(came);
+        self.results.unreliable = Some(outcome);
         let _ = self.close();
     }
 
+    /// Opens and connects both hosts, then sends the checked messages.
     fn try_unreliable(&self) -> Result<Unreliable, StepError> {
         let (source, target) = self.opening(Purpose::UnreliableMessages);
         let (here, there) = match self.ask_both(source, target, Stage::Open, OPEN) {
@@ -36,9 +39,9 @@ impl PairRun<'_> {
             (Err(error), _) | (_, Err(error)) => return Err(error),
             _ => return Err(confused(Stage::Open)),
         };
-        let believed = super::peer_values::checked_values(here, &self.route.source)
+        let checked = super::peer_values::checked_values(here, &self.route.source)
             .zip(super::peer_values::checked_values(there, &self.route.target));
-        let (here, there) = believed.ok_or_else(|| confused(Stage::Open))?;
+        let (here, there) = checked.ok_or_else(|| confused(Stage::Open))?;
         let mtu = self.mtu(&here, &there);
         // Unreliable connections have no acknowledgements: timeout and retries have no effect.
         let (source, target) = self.connecting(here, there, 0, 0);
@@ -49,7 +52,8 @@ impl PairRun<'_> {
         let (ask, wait) = self.probing(mtu, 0, self.test_options.rounds);
         match self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage) {
             (Ok(StepResult::Probed(trips)), _) => Ok(Unreliable::Passed(trips.map(Into::into))),
-            // The source has no reason for a missing reply; the target reports the reason.
+            // The source does not know why a reply is missing. The error of the target is the
+            // reason.
             (Err(mine), Err(theirs)) if mine.cause == Cause::NoReply => Err(theirs),
             (Err(error), _) => Err(error),
             (Ok(_), _) => Err(confused(Stage::FirstMessage)),

@@ -1,4 +1,7 @@
-//! Management datagrams (MADs) between the ports of a pair, by the protocol of `ibping`.
+//! Exchanges management datagrams (MADs) between the ports of a pair, by the protocol of
+//! `ibping`.
+//!
+//! Makes no verdict. `pair` calls it, and the matrix calls it for a port without an agent.
 
 use std::time::Duration;
 
@@ -12,12 +15,12 @@ use crate::model::probe::{
     Act, Cause, MadOpening, MadPinging, MadRoute, Stage, Step, StepError, StepResult,
 };
 
-/// Longest wait for one reply. MADs pass through the kernel of both ends, so that a busy host
-/// replies later than its adapter would.
+/// Longest wait for one reply. The kernels of both hosts handle each MAD, so a busy host replies
+/// later than its adapter does.
 const MAD_REPLY: Duration = Duration::from_millis(500);
 
 impl PairRun<'_> {
-    /// Sends MADs by each route of the plan until requests are answered.
+    /// Sends MADs by each route of the plan until a route gets a reply.
     pub(super) fn run_mads(&mut self, plan: &Result<MadPlan, NoMads>) {
         let is_alone = self.test_options.is_mad_alone();
         if !is_alone && !has_mads(self.route.protocol) {
@@ -25,9 +28,9 @@ impl PairRun<'_> {
         }
         let (evidence, pings) = match plan {
             Ok(plan) => {
-                let came = self.exchange_mads(plan);
+                let outcome = self.exchange_mads(plan);
                 self.close_mads();
-                came
+                outcome
             }
             Err((side, error)) => {
                 let mut evidence = MadEvidence::default();
@@ -41,6 +44,8 @@ impl PairRun<'_> {
         self.results.mads = Some((MadEvidence { is_alone, ..evidence }, pings));
     }
 
+    /// Opens both ports and returns the result of the first route with a reply, else of the last
+    /// route.
     fn exchange_mads(&self, plan: &MadPlan) -> (MadEvidence, Option<MadPings>) {
         let opening = (Act::OpenMad(plan.source.clone()), Act::OpenMad(plan.target.clone()));
         let (here, there) = self.ask_both(opening.0, opening.1, Stage::Open, OPEN);
@@ -58,7 +63,7 @@ impl PairRun<'_> {
         last
     }
 
-    /// Sends MADs by one route.
+    /// Sends MADs by one route, from the source and back from the target.
     fn exchange_by(&self, from: &MadRoute, to: &MadRoute) -> (MadEvidence, Option<MadPings>) {
         let (ask, wait) = requests(self.test_options, from);
         let (serve, ask) = (Act::ServeMad(to.clone()), Act::PingMad(ask));
@@ -86,14 +91,14 @@ impl PairRun<'_> {
             };
             evidence.source = Some(no_reply(pings.sent, arrived, refused));
         } else {
-            // An error of the target after a successful exchange is no failure: the source leaves
-            // first.
+            // The source stops first. After a successful exchange, an error of the target is
+            // therefore no failure.
             evidence.target = None;
         }
         (evidence, Some(pings))
     }
 
-    /// Closes the ports at both ends, so that the next pair can open them.
+    /// Closes the ports of both hosts, so that the next pair can open them.
     fn close_mads(&self) {
         let close = || self.step(Act::Close);
         let closing = (self.source.start(close()), self.target.start(close()));
@@ -140,7 +145,7 @@ pub(in crate::ping) fn run_alone(
     (evidence, Some(pings))
 }
 
-/// Returns the requests of a route, and the longest time until their result.
+/// Returns the act that sends the requests of a route, and the longest wait for its result.
 fn requests(test_options: &TestOptions, route: &MadRoute) -> (MadPinging, Duration) {
     let ask = MadPinging {
         route: route.clone(),
@@ -149,16 +154,20 @@ fn requests(test_options: &TestOptions, route: &MadRoute) -> (MadPinging, Durati
         slot_ms: ms(test_options.slot),
         reply_ms: ms(MAD_REPLY),
     };
-    // The first request may wait for the neighbor, and the last three requests for a reply.
+    // The first request may wait until the kernel resolves the neighbor. Each of the last three
+    // requests may wait for a reply.
     (ask, test_options.slot + CONNECT + MAD_REPLY * 4 + SPARE)
 }
 
+/// Returns the failure of `sent` requests without a reply. The target replied to `arrived`
+/// requests. `refused` is the status with which the port rejected a request.
 fn no_reply(sent: u32, arrived: u64, refused: Option<String>) -> StepError {
     if let Some(status) = refused {
-        // Another host chooses this text. A valid status is shorter.
+        // Another host sends this text. A valid status has fewer than 40 characters.
         let status: String = status.chars().take(40).collect();
         let detail = format!(
-            "the port replied to MADs with the status \"{status}\": no process serves the class of ibping there"
+            "the port replied to MADs with the status \"{status}\": no process serves the class of \
+             ibping there"
         );
         return StepError { detail, ..StepError::new(Stage::Mad, Cause::Refused) };
     }
