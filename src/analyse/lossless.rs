@@ -1,8 +1,11 @@
-//! Judges if the `RoCE` traffic of a port travels in a lossless traffic class.
+//! Judges whether the `RoCE` traffic of a port travels in a lossless traffic class.
 //!
-//! The type of service of a connection gives the DSCP, the DSCP gives the priority, and the
-//! priority has flow control or not. Unreadable data never gives "lossless". Lossy `RoCE` with
-//! only ECN is a valid design, so the verdict is no error.
+//! The type of service (`ToS`) of a connection contains the DSCP. The interface maps the DSCP to
+//! a priority. The traffic is lossless if flow control is on for this priority. Unreadable data
+//! never leads to the verdict "lossless". Lossy `RoCE` with ECN is a valid design, so "lossy" is
+//! no error.
+//!
+//! Reads no files and reports no finding. `query` shows the verdicts.
 
 use crate::model::{
     Dcb, DcbApp, DcbSelector, Device, Ethernet, GidKind, HostReport, Netdev, Pause, Pfc, Port,
@@ -42,9 +45,9 @@ pub struct LosslessVerdict {
     pub verdict: Losslessness,
     /// Reason in one sentence.
     pub why: String,
-    /// Command that makes the traffic lossless.
+    /// Command that makes the traffic lossless; `None` unless the verdict is lossy.
     pub fix: Option<String>,
-    /// Default type of service of the traffic; `None` if it does not matter.
+    /// Default type of service of the traffic; `None` if the verdict does not depend on it.
     pub tos: Option<u32>,
     /// DSCP in the type of service.
     pub dscp: Option<u32>,
@@ -75,7 +78,7 @@ pub fn judge(report: &HostReport, device: &Device, port: &Port) -> LosslessVerdi
     judge_port(report, device, port).unwrap_or_else(LosslessVerdict::unknown)
 }
 
-/// Judges a port; the error is the reason why the verdict is unknown.
+/// Judges a port. The error is the reason why the verdict is unknown.
 fn judge_port(
     report: &HostReport,
     device: &Device,
@@ -98,7 +101,8 @@ fn judge_port(
     let traffic = Traffic::of(report, device, port)?;
     let links = links(report, port)?;
     let judged = links.into_iter().map(|link| judge_link(report, link, &traffic));
-    // The verdict of a bond is the worst verdict of its members; the first of equal ones.
+    // The verdict of a bond is the worst verdict of its members. Of equal verdicts, the first
+    // member's verdict is taken.
     judged
         .reduce(|worst, next| if next.verdict > worst.verdict { next } else { worst })
         .ok_or_else(|| "the bond has no member".into())
@@ -107,8 +111,8 @@ fn judge_port(
 /// Traffic of connections that set no type of service.
 struct Traffic {
     tos: u32,
-    /// Command that sets another type of service.
-    knob: String,
+    /// Command that sets another type of service. The word `TOS` stands for the value.
+    set_tos: String,
 }
 
 impl Traffic {
@@ -123,11 +127,11 @@ impl Traffic {
                 "rdma_cm uses RoCE v1 on this port, and RoCE v1 packets have no DSCP".into()
             );
         }
-        // The default of the kernel. The configfs directory does not exist without configuration.
+        // Without configuration, the configfs directory does not exist and the kernel uses 0.
         let tos = port.default_roce_tos.unwrap_or(0);
         let folder = format!("/sys/kernel/config/rdma_cm/{}", device.name);
-        let knob = format!("{folder}/ports/{}/default_roce_tos", port.number);
-        Ok(Self { tos, knob: format!("mkdir -p {folder} && echo TOS > {knob}") })
+        let file = format!("{folder}/ports/{}/default_roce_tos", port.number);
+        Ok(Self { tos, set_tos: format!("mkdir -p {folder} && echo TOS > {file}") })
     }
 
     fn dscp(&self) -> u32 {
@@ -135,7 +139,7 @@ impl Traffic {
     }
 }
 
-/// Returns the physical interfaces of a port: its interface or the members of its bond.
+/// Returns the interface of a port, or the members if the interface is a bond.
 fn links<'report>(
     report: &'report HostReport,
     port: &Port,
@@ -154,11 +158,12 @@ fn links<'report>(
     }
 }
 
+/// Judges the traffic on one interface: by PFC if PFC is on for any priority, else by pause.
 fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> LosslessVerdict {
     let name = &link.name;
     let of_link = |part: &str| key::netdev(name, &format!("ethernet/{part}"));
-    let is_hidden = |part: &str| report.problems.touch(&of_link(part));
-    if is_hidden("dcb") || is_hidden("pause") {
+    let is_unreadable = |part: &str| report.problems.touch(&of_link(part));
+    if is_unreadable("dcb") || is_unreadable("pause") {
         return LosslessVerdict::unknown(format!("flow control of {name} could not be read"));
     }
     let Some(ethernet) = &link.ethernet else {
@@ -171,6 +176,7 @@ fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> Lossless
     }
 }
 
+/// Judges whether PFC is on for the priority of the traffic.
 fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> LosslessVerdict {
     let (tos, dscp) = (traffic.tos, traffic.dscp());
     let priority = match priority_of(dcb, dscp) {
@@ -181,36 +187,30 @@ fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> Lossle
         }
     };
     let class = dcb.ets.as_ref().and_then(|ets| ets.priority_class.get(usize::from(priority)));
-    let way = format!("ToS {tos} (DSCP {dscp}) has priority {priority} on {name}");
-    let judgement = if pfc.enabled.contains(&priority) {
+    let mapping = format!("ToS {tos} (DSCP {dscp}) has priority {priority} on {name}");
+    let verdict = if pfc.enabled.contains(&priority) {
         LosslessVerdict::new(
             Losslessness::Lossless,
-            format!("{way}, and PFC is on for this priority"),
+            format!("{mapping}, and PFC is on for this priority"),
         )
     } else {
         let on: Vec<String> = pfc.enabled.iter().map(u8::to_string).collect();
-        let why = format!("{way}, but PFC is on for priority {} only", on.join(" and "));
+        let why = format!("{mapping}, but PFC is on for priority {} only", on.join(" and "));
         LosslessVerdict::new(Losslessness::Lossy, why).fix(move_traffic(name, dcb, pfc, traffic))
     };
     let class = class.copied();
-    LosslessVerdict {
-        tos: Some(tos),
-        dscp: Some(dscp),
-        priority: Some(priority),
-        class,
-        ..judgement
-    }
+    LosslessVerdict { tos: Some(tos), dscp: Some(dscp), priority: Some(priority), class, ..verdict }
 }
 
 /// Returns a command that moves the traffic to a priority with flow control.
 fn move_traffic(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> String {
     // A DSCP has six bits, so a rule for a larger value matches no packet.
-    let leads = dcb.apps.iter().find(|app| {
+    let lossless_rule = dcb.apps.iter().find(|app| {
         let is_dscp = app.selector == DcbSelector::Dscp && app.protocol < 64;
         is_dscp && pfc.enabled.contains(&app.priority)
     });
-    match (leads, pfc.enabled.first()) {
-        (Some(app), _) => traffic.knob.replace("TOS", &(app.protocol << 2).to_string()),
+    match (lossless_rule, pfc.enabled.first()) {
+        (Some(app), _) => traffic.set_tos.replace("TOS", &(app.protocol << 2).to_string()),
         (None, Some(priority)) => {
             format!("dcb app add dev {name} dscp-prio {}:{priority}", traffic.dscp())
         }
@@ -218,20 +218,21 @@ fn move_traffic(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> String {
     }
 }
 
-/// Returns the priority of untagged traffic with this DSCP.
+/// Returns the priority of untagged traffic with this DSCP. The error is the reason why the
+/// priority is unknown.
 fn priority_of(dcb: &Dcb, dscp: u32) -> Result<u8, String> {
     let by = |selector: DcbSelector, protocol: u32| {
         let matches =
             |app: &&DcbApp| app.selector == selector && u32::from(app.protocol) == protocol;
-        // The highest priority of several rules for one value applies (net/dcb/dcbnl.c).
+        // If several rules match, the rule with the highest priority applies (net/dcb/dcbnl.c).
         dcb.apps.iter().filter(matches).map(|app| app.priority).max()
     };
     let default = by(DcbSelector::Ethertype, 0).unwrap_or(0);
-    let has_map = dcb.apps.iter().any(|app| app.selector == DcbSelector::Dscp);
+    let has_dscp_rule = dcb.apps.iter().any(|app| app.selector == DcbSelector::Dscp);
     let trusts_dscp = match &dcb.trust {
         Some(trust) => trust.iter().any(|word| word == DcbSelector::Dscp.word()),
-        // Before Linux 6.3 no attribute reported trust; drivers trust the DSCP once a map exists.
-        None => has_map,
+        // Linux before 6.3 does not report trust. Drivers trust the DSCP once a DSCP rule exists.
+        None => has_dscp_rule,
     };
     let priority = if trusts_dscp { by(DcbSelector::Dscp, dscp) } else { None };
     match priority.unwrap_or(default) {
@@ -240,10 +241,10 @@ fn priority_of(dcb: &Dcb, dscp: u32) -> Result<u8, String> {
     }
 }
 
-/// Judges pause, which stops all traffic independent of its priority.
+/// Judges global pause (IEEE 802.3x), which stops the traffic of all priorities.
 fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> LosslessVerdict {
-    // DSCP 26 in the upper six bits of the type of service.
-    let tos = traffic.knob.replace("TOS", "104");
+    // Type of service 104 is DSCP 26: the DSCP is in the upper six bits.
+    let tos = traffic.set_tos.replace("TOS", "104");
     let fix = format!(
         "dcb pfc set dev {name} prio-pfc 3:on && dcb app add dev {name} dscp-prio 26:3 && {tos}; \
          configure the switch port in the same way"

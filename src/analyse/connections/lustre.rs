@@ -1,4 +1,7 @@
-//! Lustre: the identifier (NID) of a target contains the network type, which is RDMA or TCP.
+//! Judges the Lustre targets and peers of a host by their network identifiers (NIDs).
+//!
+//! A NID contains the type of the network, which is RDMA or TCP: `10.0.0.1@o2ib`, `10.0.0.1@tcp`.
+//! Reads no files. `connections` calls it with the report of the host.
 
 use std::net::IpAddr;
 
@@ -11,7 +14,7 @@ use crate::model::{
     Transport,
 };
 
-/// Judges the targets of the client, then the peers of the local server.
+/// Judges the targets of the local client, then the peers of the local server.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     let is_remote = |import: &&LustreImport| !import.current.as_deref().is_some_and(is_local_nid);
     let imports = index.consumers.lustre.iter().flatten().filter(is_remote);
@@ -20,6 +23,7 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     all.extend(peers.filter(|peer| !is_local_nid(&peer.nid)).map(judge_peer));
 }
 
+/// Judges a peer of the local server; its NID is the only evidence.
 fn judge_peer(peer: &LustrePeer) -> Connection {
     let (used, verdict) = if is_rdma_nid(&peer.nid) {
         (Transport::Rdma, ConnectionVerdict::Ok)
@@ -37,19 +41,22 @@ fn is_local_nid(nid: &str) -> bool {
     nid.ends_with("@lo")
 }
 
-/// True if the network of the NID is RDMA, for example `10.0.0.1@o2ib1`.
+/// True if the network of the NID uses RDMA, for example `10.0.0.1@o2ib1`.
 fn is_rdma_nid(nid: &str) -> bool {
     let network = nid.rsplit_once('@').map_or("", |(_, network)| network);
     let name = network.trim_end_matches(|digit: char| digit.is_ascii_digit());
-    // The 2 in o2ib and the 3 in bxi3f are parts of the names, not network numbers.
+    // A network number follows the name: o2ib1. Digits inside a name (o2ib, bxi3f) stay.
     ["o2ib", "kfi", "efa", "gni", "bxi3f", "ptlf", "bxi"].contains(&name)
         || network.starts_with("o2ib")
 }
 
+/// Returns the IP address of a NID; `None` if the network has other addresses, for example
+/// `1@gni`.
 fn nid_address(nid: &str) -> Option<IpAddr> {
     nid.split('@').next()?.parse().ok()
 }
 
+/// Judges the connection to one target of the local client.
 fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
     let target = import.target.as_deref().map(|target| target.trim_end_matches("_UUID"));
     let row = unknown(ConsumerKind::Lustre, target.unwrap_or(&import.name), Role::Client);
@@ -106,7 +113,7 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
     }
 }
 
-/// Judges a target by its state.
+/// Judges a target by the state of its connection.
 fn by_state(
     import: &LustreImport,
     used: Transport,
@@ -133,7 +140,7 @@ fn by_state(
 }
 
 #[test]
-fn networks_of_lustre_are_told_by_their_names() {
+fn the_network_name_of_a_nid_decides_if_it_uses_rdma() {
     for (nid, expected) in [
         ("10.0.0.1@o2ib", true),
         ("10.0.0.1@o2ib12", true),

@@ -1,4 +1,6 @@
-//! NFS mounts: the transport of each mount and its verdict.
+//! Judges the NFS mounts of a host: the transport of each mount, and whether RDMA works.
+//!
+//! Reads no files. `connections` calls it with the report of the host.
 
 mod intents;
 mod tcp;
@@ -18,10 +20,11 @@ use crate::model::{
     Transport,
 };
 
-/// Kernel module of NFS over RDMA, client and server.
+/// Kernel module of NFS over RDMA, for clients and servers.
 pub(super) const MODULE: &str = "rpcrdma";
-/// Default ports of NFS servers over TCP and over RDMA.
+/// Default port of NFS servers over TCP.
 const TCP_PORT: u16 = 2049;
+/// Default port of NFS servers over RDMA.
 const RDMA_PORT: u16 = 20049;
 const STATISTICS: &str = "/proc/self/mountstats";
 const MOUNTS: &str = "/proc/self/mounts";
@@ -33,21 +36,24 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
     all.extend(mounts.map(|mount| client.judge(mount)));
 }
 
-/// Lookup tables for the mounts of a host, which may be thousands.
+/// Lookup tables for the mounts of a host. A host may have thousands of mounts.
 struct Client<'index> {
     index: &'index Index<'index>,
     fleet: &'index Fleet<'index>,
-    /// A mount over RDMA for each server address.
+    /// First mount over RDMA of each server address.
     over_rdma: HashMap<IpAddr, &'index NfsMount>,
-    /// RPC transports by server address and kind.
+    /// RPC transports by server address and kind (`rdma`, `tcp`).
     transports: BTreeMap<(IpAddr, &'index str), Vec<&'index SunrpcTransport>>,
     intents: Intents<'index>,
 }
 
+/// True if the mount uses RDMA (`proto=rdma` or `rdma6`). `None` if the mount options have no
+/// `proto=`.
 fn is_rdma(mount: &NfsMount) -> Option<bool> {
     Some(mount.proto.as_deref()?.starts_with("rdma"))
 }
 
+/// Returns the server of `server:/export`, and of `[fd00::1]:/export` without the brackets.
 fn server(device: &str) -> Option<&str> {
     let (server, _) = device.rsplit_once(":/")?;
     Some(server.trim_matches(['[', ']']))
@@ -104,7 +110,7 @@ impl<'index> Client<'index> {
         let is_listed = !transports.iter().all(|one| one.is_connected.is_none());
         let is_connected = transports.iter().any(|one| one.is_connected == Some(true));
         let hidden = self.index.hidden_channels.as_ref();
-        // A count of zero means nothing while queue pairs are hidden.
+        // While queue pairs are hidden, a count of 0 does not prove that no connection exists.
         let counted = Some(connected).filter(|count| *count > 0 || hidden.is_none());
         let connection = connection.over_rdma(&channels).counted(counted, Some(0));
         if is_connected || connected > 0 {
@@ -137,11 +143,13 @@ impl<'index> Client<'index> {
             ),
             None => connection,
         };
-        // NFS 4 sends requests to its server continuously; NFS 3 closes an idle connection.
-        let may_rest = mount.version.as_deref().is_some_and(|version| version.starts_with('3'));
-        if may_rest && self.index.has_active_port() {
+        // An NFS 4 client renews its lease even without I/O. An NFS 3 client closes an idle
+        // connection.
+        let may_be_idle = mount.version.as_deref().is_some_and(|version| version.starts_with('3'));
+        if may_be_idle && self.index.has_active_port() {
             let waiting = transports.iter().map(|one| one.waiting);
             let none = Transport::None;
+            // An unknown count ranks above all known counts.
             match waiting.max_by_key(|waiting| waiting.map_or(u32::MAX, |count| count)) {
                 Some(Some(0)) => {
                     return connection.is(none, ConnectionState::Idle, ConnectionVerdict::Idle);
@@ -173,12 +181,13 @@ impl<'index> Client<'index> {
     }
 }
 
-/// Formats connects and errors of the RDMA transports of a mount; `None` without reconnects and
-/// errors.
+/// Formats the numbers of connects and errors of a mount's RDMA transports. `None` if no
+/// transport reconnected and none had an error.
 fn statistics(mount: &NfsMount) -> Option<String> {
     let over_rdma = || mount.transports.iter().filter(|one| one.kind == "rdma");
     let connects: u64 = over_rdma().filter_map(|one| one.connects).fold(0, u64::saturating_add);
     let errors: u64 = over_rdma().filter_map(|one| one.errors).fold(0, u64::saturating_add);
+    // Each transport connects once. All further connects are reconnects.
     let expected = u64::try_from(over_rdma().count()).unwrap_or(u64::MAX);
     (connects > expected || errors > 0)
         .then(|| format!("connected {connects} times, {errors} invalid requests or replies"))
