@@ -1,6 +1,6 @@
 //! Applies the flags of a listing: filter, order, columns and output format.
 //!
-//! All listings of `cmd` print their rows through a [`ListingOutput`]; it reads no hosts itself.
+//! All listings of `cmd` format their rows with a [`ListingOutput`]. It queries no hosts itself.
 
 use std::cell::Cell;
 
@@ -21,7 +21,7 @@ use super::{Advice, connection_flags};
 /// Hosts that the rows come from.
 #[derive(Clone, Copy)]
 pub(super) enum Hosts<'reports> {
-    /// Hosts were not queried yet.
+    /// No host was queried yet.
     Unknown,
     /// One host, without a name on the command line.
     One(&'reports [HostReport]),
@@ -37,7 +37,7 @@ impl<'reports> Hosts<'reports> {
         if reports.hosts_named { Self::Named(&reports.hosts) } else { Self::One(&reports.hosts) }
     }
 
-    /// Returns the number of hosts that gave no report; their rows show only the reason.
+    /// Returns the number of hosts without a report. Their rows show only the reason.
     fn without_report(self) -> usize {
         match self {
             Self::Unknown | Self::Pinged(_) => 0,
@@ -47,8 +47,8 @@ impl<'reports> Hosts<'reports> {
         }
     }
 
-    /// Returns the name of each host, with the reason if it gave no report.
-    fn asked(self) -> Vec<(&'reports str, Option<&'static str>)> {
+    /// Returns the name of each host, and the reason word if the host returned no report.
+    fn names_and_failures(self) -> Vec<(&'reports str, Option<&'static str>)> {
         let word = |failure: &Option<HostFailure>| failure.as_ref().map(|one| one.reason.word());
         match self {
             Self::Unknown => Vec::new(),
@@ -72,17 +72,21 @@ pub(super) struct ListingOutput<'global, L: Listing> {
     /// Column names from the command line.
     columns: Vec<String>,
     term: Term,
-    /// Number of rows so far: rows that match the filter, and all rows.
+    /// Number of rows of this sample that match the filter, and number of compared rows.
     matched: Cell<(usize, usize)>,
 }
 
 impl<'global, L: Listing> ListingOutput<'global, L> {
+    /// Parses the filter, the order and the columns.
+    ///
+    /// # Errors
+    /// A flag is invalid for the rows of the listing, or the format has no rows.
     pub(super) fn new(global: &'global Global, term: Term) -> anyhow::Result<Self> {
         refuse_host_set(global)?;
         refuse_late_plus(global)?;
         let filter = global.filter.as_deref().map(Filter::parse).transpose().map_err(|error| {
-            let is_no_column = error.what.starts_with("no column ");
-            let some = if is_no_column { among_them::<L>() } else { String::new() };
+            let is_unknown_column = error.what.starts_with("no column ");
+            let some = if is_unknown_column { among_them::<L>() } else { String::new() };
             let fix =
                 format!("write for example -w '{}'; -o help lists the columns{some}", L::EXAMPLE);
             Advice::error(format!("invalid filter expression:\n{error}"), fix)
@@ -98,39 +102,41 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
         })?;
         let columns = global.column_words();
         let header = !global.no_header;
-        let view = Self { filter, order, header, global, columns, term, matched: Cell::default() };
+        let output =
+            Self { filter, order, header, global, columns, term, matched: Cell::default() };
         // Reports wrong column names before any host is queried.
-        view.columns(Hosts::Unknown)?;
-        if view.is_document() && (view.filter.is_some() || view.order.is_some()) {
+        output.columns(Hosts::Unknown)?;
+        if output.is_document() && (output.filter.is_some() || output.order.is_some()) {
             let fix = "filter JSON with jq, or use --format csv";
             return Err(Advice::error(
                 "--where and --sort work on rows, and JSON has no rows",
                 fix,
             ));
         }
-        Ok(view)
+        Ok(output)
     }
 
+    /// True if the output format shows whole reports, not rows.
     fn is_document(&self) -> bool {
         use Format::{Dot, Html, Json, Ndjson, Svg, Tree};
         matches!(self.global.output(), Json | Ndjson | Html | Svg | Tree | Dot)
     }
 
-    /// Prepares the next sample: its rows are counted from 0, and formats for programs repeat no
-    /// heading.
+    /// Prepares the next sample: resets the row counts. Only a table repeats its heading for each
+    /// sample.
     pub(super) fn prepare_next(&mut self) {
         self.matched.set((0, 0));
         self.header &= self.global.output() == Format::Table;
     }
 
-    /// Returns true for a table on a terminal in host order: printing can begin before all hosts
-    /// respond.
+    /// Returns true if printing can begin before all hosts respond: for a table on a terminal in
+    /// the order of the hosts.
     pub(super) fn can_be_in_batches(&self) -> bool {
         let is_table = self.global.output() == Format::Table && self.global.save.is_none();
         is_table && self.order.is_none() && self.term.is_stdout_terminal()
     }
 
-    /// Returns true if a flag selects rows or columns, which a summary does not have.
+    /// Returns true if a flag selects or sorts rows or selects columns. A summary has no rows.
     pub(super) fn is_of_rows(&self) -> bool {
         self.global.verbose > 0
             || !self.global.columns.is_empty()
@@ -138,8 +144,8 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
             || self.order.is_some()
     }
 
-    /// Returns the parts to read: `least` and the parts of all columns that are shown or
-    /// compared. A document or a recording also needs `document`.
+    /// Returns the parts to read: `least`, and the parts of all columns that are shown, filtered
+    /// or sorted. A document or a recording also needs the parts in `document`.
     pub(super) fn parts(&self, least: &Parts, document: &Parts) -> anyhow::Result<Parts> {
         let columns = self.columns(Hosts::Unknown)?;
         let mut parts = least.clone();
@@ -152,13 +158,16 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
         Ok(parts)
     }
 
-    /// Returns the rows as text; not for documents.
+    /// Returns the rows as text without a footer. Not for documents.
     pub(super) fn print(&self, rows: Vec<L::Row<'_>>, hosts: Hosts<'_>) -> anyhow::Result<String> {
         self.print_with(rows, hosts, &|_| String::new())
     }
 
-    /// Returns the rows as text. `footer` gets the rows that are shown; its text stands below a
-    /// table, and is omitted in other formats.
+    /// Returns the rows as text. `footer` gets the shown rows and returns the text below a table;
+    /// other formats have no footer.
+    ///
+    /// # Errors
+    /// The filter is one word that no row of this host contains: probably a host was meant.
     pub(super) fn print_with<'row>(
         &self,
         mut rows: Vec<L::Row<'row>>,
@@ -198,7 +207,7 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
         Ok(match self.global.output() {
             Format::Csv => csv(&columns, &rows, header)?,
             Format::Plain => plain(&columns, &rows, header),
-            Format::Prom => prom(&columns, &rows, &hosts.asked(), header),
+            Format::Prom => prom(&columns, &rows, &hosts.names_and_failures(), header),
             Format::Table
             | Format::Json
             | Format::Ndjson
@@ -215,7 +224,8 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
         })
     }
 
-    /// Returns the note for a filter that removed all rows.
+    /// Returns the note for a filter that removed all rows; `None` if rows matched or none
+    /// existed.
     pub(super) fn no_match(&self) -> Option<Note> {
         let (matched, all) = self.matched.get();
         let text = format!("0 of {all} rows match the filter");
@@ -226,7 +236,8 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
         (all > 0 && matched == 0).then_some(Note { text, fix })
     }
 
-    /// Returns true if `--verbose` without `-o` gives lines wider than the terminal.
+    /// Returns true if the table of `--verbose` is wider than the terminal. Returns false with
+    /// `-o`, because the user chose the columns.
     fn is_too_wide(&self, text: &str) -> bool {
         let width = || text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
         let is_long = self.global.verbose > 0 && self.global.columns.is_empty();
@@ -236,9 +247,10 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
     /// Returns true if equal hosts share one row: only in tables, and only for two or more hosts.
     fn folds(&self, hosts: Hosts<'_>) -> bool {
         let is_table = self.global.output() == Format::Table;
-        is_table && L::FOLDS && !self.global.no_fold && hosts.asked().len() > 1
+        is_table && L::FOLDS && !self.global.no_fold && hosts.names_and_failures().len() > 1
     }
 
+    /// Returns the columns to show; fails if a word of `-o` is no column.
     fn columns(&self, hosts: Hosts<'_>) -> anyhow::Result<Vec<&'static Column<L>>> {
         let hosts_named = !matches!(hosts, Hosts::One(_));
         let folded = self.folds(hosts);
@@ -249,7 +261,8 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
     }
 }
 
-/// Returns a filter that compares a column with a value, if the word names a column.
+/// Returns an example of `-w` that compares the column with a value; `None` if the word is no
+/// column.
 fn comparison<L: Listing>(word: &str) -> Option<String> {
     let column = describe::<L>().find(|column| column.is_called(word))?;
     let value = match words_of(column.id) {
@@ -260,7 +273,7 @@ fn comparison<L: Listing>(word: &str) -> Option<String> {
     Some(format!("-w '{word}=={value}'"))
 }
 
-/// Refuses a list of -o that both replaces and adds columns.
+/// Refuses a list of -o in which a word with + comes after a word without +.
 fn refuse_late_plus(global: &Global) -> anyhow::Result<()> {
     let Some(late) = global.late_plus() else { return Ok(()) };
     let plain = |word: &String| word.trim_start_matches('+').to_owned();
@@ -271,7 +284,7 @@ fn refuse_late_plus(global: &Global) -> anyhow::Result<()> {
     ))
 }
 
-/// Refuses a host set after -w, because -w takes hosts only in pdsh and clush.
+/// Refuses a host set after -w, because -w names hosts in pdsh and clush, but filters rows here.
 pub(super) fn refuse_host_set(global: &Global) -> anyhow::Result<()> {
     let Some(set) = global.filter.as_deref().filter(|text| is_host_set(text)) else {
         return Ok(());
@@ -280,7 +293,7 @@ pub(super) fn refuse_host_set(global: &Global) -> anyhow::Result<()> {
     Err(Advice::error(format!("-w filters rows, and {set} looks like a host set"), fix))
 }
 
-/// Returns true for a host set that pdsh and clush accept after -w: `n[1-4]`, `n1,n2`.
+/// Returns true if a filter looks like a host set of pdsh or clush: `n[1-4]`, `n1,n2`.
 fn is_host_set(filter: &str) -> bool {
     filter.len() < 100
         && filter.chars().all(|letter| letter.is_ascii_graphic())
@@ -314,10 +327,10 @@ fn no_column<L: Listing>(flag: &str, error: &str) -> anyhow::Error {
     Advice::error(error, fix)
 }
 
-/// Names the columns that every table of the listing has.
+/// Formats the end of a hint with the usual columns: `, among them host, device`.
 fn among_them<L: Listing>() -> String {
     let mut words: Vec<String> = usual_columns::<L>().collect();
-    // The column of the example may be one that not every table has.
+    // The example may compare a column that is not shown in every table.
     let example = L::EXAMPLE.split(['=', '!', '~', '<', '>', ' ']).next().unwrap_or_default();
     if !example.is_empty() && !words.iter().any(|word| word == example) {
         words.push(example.to_owned());
@@ -325,6 +338,7 @@ fn among_them<L: Listing>() -> String {
     format!(", among them {}", words.join(", "))
 }
 
+/// Returns the names of the columns that every table of the listing shows.
 fn usual_columns<L: Listing>() -> impl Iterator<Item = String> {
     let shown = L::COLUMNS.iter().filter(|column| column.shown == ShowCondition::Always);
     shown.map(|column| column.title.to_lowercase())

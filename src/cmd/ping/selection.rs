@@ -1,7 +1,7 @@
 //! Selects the hosts and the pairs of a ping run, and plans the rounds.
 //!
-//! Also reads the text files that users write for ping. It contacts no host; `real` and
-//! `simulated` run the plan.
+//! Also reads the text files that users write for ping. Contacts no host: `real` and `simulated`
+//! run the plan.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
@@ -21,11 +21,12 @@ use crate::ping::plan::{Load, Pairs, Plan, PlanOptions};
 use crate::query::Value;
 use crate::render::escape;
 
-/// Maximum of message bytes that one run relays; beyond it, the run would measure this host.
+/// Maximum number of message bytes that a run may relay through this host. Beyond it, the run
+/// would measure this host instead of the network.
 const MAX_RELAYED: u64 = 8 << 30;
 
-/// Maximum of hosts whose links are filled at once without a time limit: others may use the
-/// fabric.
+/// Maximum number of hosts whose links a run without a time limit may fill at once, because other
+/// users may need the fabric.
 const MAX_FILLED: usize = 64;
 
 /// Duration of one bandwidth measurement.
@@ -69,8 +70,9 @@ pub(super) fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Ru
     Ok(found)
 }
 
+/// Returns the hosts and the pairs, without a check of the hosts that --gid-index names.
 fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<RunHost>, Pairs)> {
-    let there = |set: &str| -> anyhow::Result<Vec<RunHost>> {
+    let remote = |set: &str| -> anyhow::Result<Vec<RunHost>> {
         Ok(host_selection::of_set(set)?.into_iter().map(RunHost::Remote).collect())
     };
     let named = host_selection::named(global)?;
@@ -80,7 +82,7 @@ fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<RunHost>,
     }
     if let Some((clients, servers)) = args.clients.as_ref().zip(args.servers.as_ref()) {
         refuse_hosts(global)?;
-        return join(there(clients)?, there(servers)?, true);
+        return join(remote(clients)?, remote(servers)?, true);
     }
     if args.targets.is_empty() {
         let fix = match named {
@@ -93,7 +95,7 @@ fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<RunHost>,
     }
     let mut targets = Vec::new();
     for set in &args.targets {
-        targets.extend(there(set)?);
+        targets.extend(remote(set)?);
     }
     let sources = match named {
         Some(hosts) => hosts.into_iter().map(RunHost::Remote).collect(),
@@ -110,7 +112,8 @@ pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<RunHost>> {
     })
 }
 
-/// Returns the hosts that send, as a host set; `None` unless one SET is tested in one direction.
+/// Returns the hosts that send, as a host set; `None` unless the flags name one target set, which
+/// is tested in one direction.
 pub(super) fn single_set_source(
     global: &Global,
     args: &PingArgs,
@@ -167,7 +170,8 @@ fn refuse_hosts(global: &Global) -> anyhow::Result<()> {
     Err(Advice::error(format!("--clients contradicts {flag}"), fix))
 }
 
-/// Returns all sources, then the targets that are not sources, and the pairs between them.
+/// Returns all sources, then the targets that are not sources, and the pairs from sources to
+/// targets. With `both_ways`, the opposite pairs are added.
 fn join(
     sources: Vec<RunHost>,
     targets: Vec<RunHost>,
@@ -189,6 +193,11 @@ fn join(
     pairs_of(&roles, both_ways).map(|pairs| (places, pairs))
 }
 
+/// Returns the pairs by the roles of the hosts. Each host has two flags: true if it is a source,
+/// and true if it is a target.
+///
+/// # Errors
+/// The roles give no pair.
 fn pairs_of(roles: &[(bool, bool)], both_ways: bool) -> anyhow::Result<Pairs> {
     let pairs = Pairs::between(roles, both_ways);
     if pairs.count() == 0 {
@@ -225,12 +234,12 @@ pub(super) fn pairs_among(args: &PingArgs, hosts: &[String]) -> anyhow::Result<P
     pairs_of(&roles, true)
 }
 
-/// Returns the plan of the flags. Without `--seed`, `usual_seed` is the random seed.
+/// Returns the plan that the flags request. `default_seed` is the random seed without `--seed`.
 pub(super) fn plan(
     args: &PingArgs,
     pairs: Pairs,
     topology: Option<&Topology>,
-    usual_seed: u32,
+    default_seed: u32,
 ) -> anyhow::Result<Plan> {
     let choice = PlanOptions {
         schedule: args.schedule.map(|name| match name {
@@ -241,12 +250,12 @@ pub(super) fn plan(
         }),
         peers: args.peers.map(|peers| peers as usize),
         budget_ms: args.budget.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-        seed: args.seed.unwrap_or(usual_seed).into(),
+        seed: args.seed.unwrap_or(default_seed).into(),
     };
     Plan::new(pairs, choice, topology).map_err(|error| Advice::error(error.what, error.fix))
 }
 
-/// Returns a random seed that is short enough to type.
+/// Returns a random seed of 16 bits, which is short enough to type.
 pub(super) fn any_seed() -> anyhow::Result<u32> {
     let mut seed = [0; 2];
     getrandom::fill(&mut seed).context("cannot read random numbers")?;
@@ -259,14 +268,14 @@ pub(super) fn load(args: &PingArgs, rails: usize) -> Load<'_> {
     Load { rails, tests: &args.test, round_trips, slot, stream_slot: STREAM }
 }
 
-/// Refuses a plan that would send too much through this host or the network. A plan with a time
-/// limit is never refused.
+/// Refuses a plan that relays too many bytes through this host, or fills the links of too many
+/// hosts. A plan with a time limit is never refused.
 pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()> {
     if args.budget.is_some() {
         return Ok(());
     }
-    // All rounds have about as many hosts as the first one. In a shift schedule, each host is in
-    // two pairs.
+    // All rounds have about as many hosts as the first round. In a shift schedule, each host is
+    // in two pairs of a round.
     let turns = if plan.rounds() > 0 { plan.round(0).len() } else { 0 };
     let hosts = (2 * turns).min(plan.pairs().hosts());
     if let Some(test) =
@@ -294,31 +303,32 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
     Err(Advice::error(what, fix))
 }
 
-/// Reads a text file that users write; `fix` is the hint for a file of more than `most` bytes.
-pub(super) fn text_of(file: &Path, most: u64, fix: &str) -> anyhow::Result<String> {
+/// Reads a text file that users write. `fix` is the hint for a file of more than `max_bytes`.
+pub(super) fn text_of(file: &Path, max_bytes: u64, fix: &str) -> anyhow::Result<String> {
     let name = file_name(file);
     let mut text = String::new();
-    let read = Input::open(file).and_then(|open| open.take(most + 1).read_to_string(&mut text));
+    let read =
+        Input::open(file).and_then(|open| open.take(max_bytes + 1).read_to_string(&mut text));
     read.with_context(|| format!("cannot read {name}"))?;
-    if text.len() as u64 > most {
-        return Err(Advice::error(format!("{name} is larger than {most} bytes"), fix));
+    if text.len() as u64 > max_bytes {
+        return Err(Advice::error(format!("{name} is larger than {max_bytes} bytes"), fix));
     }
     Ok(text)
 }
 
-/// Expands a host set of a fabric file, which refers to no groups and to no other files.
+/// Expands a host set of a text file for ping. Groups and other files are not looked up.
 pub(super) fn expand(set: &str) -> Result<Vec<String>, String> {
     let hosts = HostSet::parse(set).map_err(|error| error.to_string())?;
     Ok(hosts.iter().map(ToString::to_string).collect())
 }
 
-/// Returns an error that names a line of a file.
+/// Returns an error in a file; the error names the file and the line.
 pub(super) fn error_at(file: &Path, line: Option<usize>, what: &str, fix: String) -> anyhow::Error {
     let line = line.map_or(String::new(), |line| format!(":{line}"));
     Advice::error(format!("{}{line}: {what}", file_name(file)), fix)
 }
 
-/// Returns the name of a file for an error.
+/// Returns the name of a file for an error, escaped for the terminal.
 pub(super) fn file_name(file: &Path) -> String {
     escape(&file.display().to_string()).into_owned()
 }

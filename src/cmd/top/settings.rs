@@ -1,4 +1,6 @@
 //! Turns the flags of `top` into the settings and the first events of the screen.
+//!
+//! Draws nothing. `top` passes the result to `tui`.
 
 use std::env;
 
@@ -12,7 +14,7 @@ use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processe
 use crate::term::Term;
 use crate::tui::{Event, Glyphs, Theme, View, ViewSettings};
 
-/// Returns the colors, the glyphs and the timeline for the flags.
+/// Returns the settings of the screen for the flags and the terminal.
 pub(super) fn of(
     global: &Global,
     args: &TopArgs,
@@ -30,8 +32,8 @@ pub(super) fn of(
         ThemeName::Mono => Theme::Mono,
     };
     if theme != Theme::Mono {
-        // The theme is already decided. By itself, crossterm would check NO_COLOR and write
-        // resets for colors.
+        // The theme already respects NO_COLOR. Otherwise crossterm would check NO_COLOR itself
+        // and write resets instead of colors.
         crossterm::style::force_color_output(true);
     }
     let is_ascii = args.ascii || !is_utf8(|name| env::var(name).ok());
@@ -44,16 +46,16 @@ pub(super) fn of(
     }
 }
 
-/// Returns the events that select the view, the filter and the mouse of the flags.
+/// Returns the events that select the view, set the filter and turn on the mouse.
 ///
 /// # Errors
-/// The filter expression is invalid for the rows of the view.
+/// The filter expression is a host set, or is invalid for the rows of the view.
 pub(super) fn wanted(
     global: &Global,
     args: &TopArgs,
     origin: &SampleOrigin,
 ) -> anyhow::Result<Vec<Event>> {
-    // A saved matrix has only the matrix view.
+    // A saved matrix can only be shown in the matrix view.
     let only = matches!(origin, SampleOrigin::Matrix(_)).then_some(View::Matrix);
     let view = args.view().or(only).unwrap_or(View::Hosts);
     let mut events = vec![Event::Show(view)];
@@ -95,8 +97,8 @@ fn check(filter: &str, view: View) -> anyhow::Result<()> {
     }
 }
 
-/// Returns true for a UTF-8 locale. The first set variable of `LC_ALL`, `LC_CTYPE` and `LANG`
-/// decides.
+/// Returns true for a UTF-8 locale. Of `LC_ALL`, `LC_CTYPE` and `LANG`, the first variable that
+/// is set and not empty decides.
 fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();
@@ -105,7 +107,7 @@ fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
 }
 
 #[test]
-fn the_first_variable_of_the_locale_that_is_set_decides() {
+fn the_first_locale_variable_that_is_set_decides() {
     let locale = |set: &[(&str, &str)]| {
         let set: Vec<(String, String)> =
             set.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
