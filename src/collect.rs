@@ -1,5 +1,4 @@
-//! Turns the replies of a [`Source`] into a [`HostReport`], each part with its values and
-//! problems.
+//! Turns the replies of a [`Source`] into a [`HostReport`] with values and problems.
 //!
 //! The module knows files and formats, but not their origin: this host, a remote host or a
 //! capture. A missing value is `None`. An unreadable value is `None` and a problem. The report
@@ -37,8 +36,8 @@ pub fn host_report(
     via: Via,
 ) -> HostReport {
     if parts.has(Part::Verbs) {
-        // The verbs child runs while the files are read. The earlier it starts, the less memory
-        // of this process it copies.
+        // The child process for verbs runs while this process reads the files. An early
+        // fork copies less memory of this process.
         source.expect(&Question::Verbs);
     }
     let mut report = HostReport::empty(host, via);

@@ -1,18 +1,19 @@
 //! Reads the counters of a port (`counters/`, `hw_counters/`, `cm_*`) or of a whole device
 //! (`hw_counters/`). `sysfs` calls it.
 //!
-//! `counters/` exists only if the driver replies to performance management MADs. Each of its
-//! files costs one firmware command (`drivers/infiniband/core/sysfs.c`, `show_pma_counter`).
+//! `counters/` exists only if the driver replies to performance management MADs. Reading one of
+//! its files costs one firmware command (`drivers/infiniband/core/sysfs.c`, `show_pma_counter`).
 
 use super::super::Reader;
 use crate::model::{Counter, CounterGroup, CounterUnit};
 use crate::source::{Question, ReadError};
 
-/// Limit of counters of a group; hfi1 has some hundreds.
-const MAX: usize = 4096;
+/// Maximum number of counters in a group. hfi1 has a few hundred.
+const MAX_COUNTERS: usize = 4096;
 
 /// Largest values of the counters that stop instead of wrapping (IBA 16.1.3.5), by their names in
-/// `core/sysfs.c`. Traffic counters have 32 bits on old cards (qib, mthca), 64 on all others.
+/// `core/sysfs.c`. The counters of data and packets have 32 bits on old cards (qib, mthca), 64
+/// bits on all other cards.
 const LIMITS: [(&str, u64); 17] = [
     ("local_link_integrity_errors", 0xf),
     ("excessive_buffer_overrun_errors", 0xf),
@@ -33,7 +34,8 @@ const LIMITS: [(&str, u64); 17] = [
     ("port_rcv_packets", 0xffff_ffff),
 ];
 
-/// Reads the counters of a port below `path`; problems carry `key`.
+/// Reads the counters of a port from the directories below `path`. Keys of problems begin with
+/// `key`.
 pub(super) fn read_port(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<Counter> {
     let groups = [
         CounterGroup::Pma,
@@ -46,7 +48,7 @@ pub(super) fn read_port(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<C
     groups.into_iter().flat_map(|group| read_group(reader, key, path, group)).collect()
 }
 
-/// Reads the counters of a whole device.
+/// Reads the counters of a whole device from `hw_counters` below `path`.
 pub(super) fn read_device(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<Counter> {
     read_group(reader, key, path, CounterGroup::Hardware)
 }
@@ -55,28 +57,28 @@ fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGrou
     let folder = match group {
         CounterGroup::Pma => format!("{path}/counters"),
         CounterGroup::Hardware => format!("{path}/hw_counters"),
-        // The other groups have the names of their directories, which exist while ib_cm is
-        // loaded.
+        // The words of the other groups are the names of their directories, which exist while
+        // ib_cm is loaded.
         messages => format!("{path}/{}", messages.word()),
     };
     let key = format!("{key}/counters");
     let mut names = reader.names(&key, &folder).unwrap_or_default();
-    // lifespan is the time for which values are cached, not a counter.
+    // lifespan is not a counter, but the time for which the kernel caches counters.
     names.retain(|name| name != "lifespan");
-    reader.cut(&key, &folder, MAX, &mut names);
+    reader.cut(&key, &folder, MAX_COUNTERS, &mut names);
     let read = |name: String| {
         let key = format!("{key}/{name}");
         let path = format!("{folder}/{name}");
         let question = Question::File(path.clone());
         let answer = reader.ask(&question);
         let read_ns = reader.answered_ns(&question);
-        // The driver has the file, but its firmware has no such counter: qedr reports EINVAL for
-        // each.
-        let has_none = answer.as_ref().is_err_and(ReadError::is_invalid);
+        // The driver creates a file, but its firmware has no counter for the file: qedr returns
+        // EINVAL for each file.
+        let is_unsupported = answer.as_ref().is_err_and(ReadError::is_invalid);
         let is_gone = answer.as_ref().is_err_and(ReadError::is_absent);
-        let text = if has_none { None } else { reader.text_of(&key, &path, answer) };
-        // Kernels before 4.x wrote this text instead of an error.
-        if has_none || is_gone || text.as_deref() == Some("N/A (no PMA)") {
+        let text = if is_unsupported { None } else { reader.text_of(&key, &path, answer) };
+        // Kernels of the 3.x and 4.x series return this text instead of an error.
+        if is_unsupported || is_gone || text.as_deref() == Some("N/A (no PMA)") {
             return None;
         }
         let value = text.and_then(|text| {
@@ -91,8 +93,11 @@ fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGrou
     names.into_iter().filter_map(read).collect()
 }
 
+/// Returns a counter with its unit, and its value in this unit. A PMA counter at its limit is
+/// saturated.
 fn counter(name: String, group: CounterGroup, value: Option<u64>) -> Counter {
     let is_pma = group == CounterGroup::Pma;
+    // port_xmit_data and port_rcv_data count 4-byte words (IBA 16.1.3.5); the report has bytes.
     let is_words = is_pma && name.ends_with("_data");
     let limit = LIMITS.iter().find(|(known, _)| *known == name).map(|(_, limit)| *limit);
     let is_full = |value| value == u64::MAX || Some(value) == limit;
@@ -112,8 +117,8 @@ fn counter(name: String, group: CounterGroup, value: Option<u64>) -> Counter {
     }
 }
 
-/// Derives the unit of a driver's own counter from its name: `tx_bytes`, erdma's `tx_bytes_cnt`,
-/// irdma's `ip4InOctets`, `bnxt_re`'s `active_qps`.
+/// Derives the unit of a driver-specific counter from its name: `tx_bytes`, erdma's
+/// `tx_bytes_cnt`, irdma's `ip4InOctets`, `bnxt_re`'s `active_qps`.
 fn unit_of_driver(name: &str) -> CounterUnit {
     let is_bytes = ["_bytes", "_bytes_cnt", "Octets"].iter().any(|end| name.ends_with(end));
     let is_level = ["active_", "watermark_"].iter().any(|start| name.starts_with(start))
@@ -130,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drivers_spell_bytes_and_levels_in_their_own_ways() {
+    fn unit_of_a_driver_counter_follows_from_its_name() {
         let unit = |name: &str| counter(name.into(), CounterGroup::Hardware, Some(1)).unit;
         for name in ["tx_bytes", "tx_bytes_cnt", "ip4InOctets", "rx_roce_only_bytes"] {
             assert_eq!(unit(name), CounterUnit::Bytes, "{name}");
@@ -144,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_counter_of_either_width_is_marked() {
+    fn a_full_counter_of_32_or_64_bits_is_saturated() {
         let full =
             |name: &str, value| counter(name.into(), CounterGroup::Pma, Some(value)).saturated;
         // qib reported all four counters with 32 bits.
@@ -156,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn words_become_bytes_and_full_counters_are_marked() {
+    fn words_become_bytes_and_full_counters_are_saturated() {
         let pma = |name: &str, value| counter(name.into(), CounterGroup::Pma, Some(value));
         let data = pma("port_xmit_data", 1_000);
         assert_eq!(
