@@ -1,8 +1,9 @@
-//! Finds the leaf switch of each host: in a file of Slurm, in a list, or in a sweep of an
+//! Finds the leaf switch of each host: in a Slurm topology file, in a list, or in a sweep of an
 //! InfiniBand subnet.
 //!
-//! This module opens no file and does not parse host sets; the caller passes both. `cmd::ping`
-//! makes a [`Topology`] of the result, and `ping` plans and judges a run by it.
+//! Opens no file and parses no host set: the caller passes the text and a function that expands
+//! host sets. `cmd::ping` makes a [`Topology`] from the result. `ping` plans and judges a run
+//! with it.
 
 mod builder;
 mod error;
@@ -21,7 +22,7 @@ pub use error::TopologyError;
 
 use crate::model::ping::{Leaf, Topology};
 
-/// Expands a host set. Returns the place of the mistake if the set is invalid.
+/// Function that expands a host set to names of hosts. The error says what is invalid, and where.
 pub type ExpandHosts<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
 
 /// Name of the leaf switch of hosts that are not in the file.
@@ -38,7 +39,7 @@ pub struct LeafSwitches {
 /// Leaf switches of the hosts of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunTopology {
-    /// Leaf switch of each host. Leaf switches without a host of the run are omitted.
+    /// Leaf switch of each host. Contains no leaf switch without a host of the run.
     pub topology: Topology,
     /// Indices of the hosts without a known leaf switch. Their leaf switch is [`UNKNOWN`].
     pub unknown: Vec<usize>,
@@ -79,14 +80,14 @@ impl LeafSwitches {
             is_used[leaf] = true;
         }
         let mut leaves = Vec::new();
-        let mut place = vec![0; self.leaves.len()];
+        let mut new_index = vec![0; self.leaves.len()];
         for (at, leaf) in self.leaves.iter().enumerate().filter(|(at, _)| is_used[*at]) {
-            place[at] = leaves.len();
+            new_index[at] = leaves.len();
             leaves.push(leaf.clone());
         }
-        let nowhere = leaves.len();
+        let unknown_leaf = leaves.len();
         let leaf_of: Vec<usize> =
-            found.iter().map(|leaf| leaf.map_or(nowhere, |leaf| place[leaf])).collect();
+            found.iter().map(|leaf| leaf.map_or(unknown_leaf, |leaf| new_index[leaf])).collect();
         let unknown: Vec<usize> = (0..found.len()).filter(|&host| found[host].is_none()).collect();
         if !unknown.is_empty() {
             leaves.push(Leaf { name: UNKNOWN.to_owned(), pod: 0 });
@@ -94,12 +95,13 @@ impl LeafSwitches {
         RunTopology { topology: Topology { leaf_of, leaves }, unknown }
     }
 
+    /// Returns the index of the leaf switch of a host. An IP address has no domain.
     fn leaf_of(&self, host: &str) -> Option<usize> {
-        let whole = self.leaf_of.get(host);
+        let full = self.leaf_of.get(host);
         let short = || {
             let is_name = host.parse::<IpAddr>().is_err();
             host.split_once('.').filter(|_| is_name).and_then(|(name, _)| self.leaf_of.get(name))
         };
-        whole.or_else(short).copied()
+        full.or_else(short).copied()
     }
 }

@@ -1,24 +1,28 @@
-//! Parses options like `getopt_long` of the C library: in any order, joined or abbreviated.
+//! Parses a command line like `getopt_long` of the C library.
+//!
+//! Options may stand between operands. Short options may be joined (`-vdx`), and long options may
+//! be abbreviated (`--verb`). The tools of `compat` use it.
 
-/// One option.
+/// Option that a tool accepts.
 pub(super) struct Opt {
     pub(super) short: char,
     pub(super) long: &'static str,
     pub(super) takes_value: bool,
 }
 
-/// An element of a command line.
+/// Element of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// An option, with its value if it takes one.
+    /// Letter of an option and its value; the value is empty if the option takes none.
     Option(char, String),
-    /// An unknown or invalid option; the message of the C library.
+    /// Message of the C library for an unknown or invalid option, with a line feed.
     Bad(String),
-    /// Any other word.
+    /// Word that is not an option.
     Operand(String),
 }
 
-/// Parses a command line; stops after an invalid option.
+/// Parses a command line. Stops at the first invalid option, which is then the last element.
+/// `program` is the name in the messages.
 pub(super) fn parse(program: &str, opts: &[Opt], args: &[String]) -> Vec<Word> {
     let mut words = Vec::new();
     let mut args = args.iter();
@@ -39,6 +43,7 @@ pub(super) fn parse(program: &str, opts: &[Opt], args: &[String]) -> Vec<Word> {
     words
 }
 
+/// Parses the letters of one argument, for example `vdx` of `-vdx`.
 fn parse_short<'args>(
     program: &str,
     opts: &[Opt],
@@ -65,6 +70,7 @@ fn parse_short<'args>(
     }
 }
 
+/// Parses a long option without its `--`, for example `ib-dev=x`.
 fn parse_long<'args>(
     program: &str,
     opts: &[Opt],
@@ -76,8 +82,8 @@ fn parse_long<'args>(
         None => (text, None),
     };
     let exact = opts.iter().find(|opt| opt.long == name);
-    let similar: Vec<&Opt> = opts.iter().filter(|opt| opt.long.starts_with(name)).collect();
-    let opt = match (exact, &similar[..]) {
+    let abbreviated: Vec<&Opt> = opts.iter().filter(|opt| opt.long.starts_with(name)).collect();
+    let opt = match (exact, &abbreviated[..]) {
         (Some(opt), _) => opt,
         (None, [opt]) => *opt,
         (None, []) => {
@@ -122,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stand_anywhere_joined_or_not() {
+    fn options_may_be_joined_abbreviated_or_behind_operands() {
         let option = |letter, value: &str| Word::Option(letter, value.into());
         let expected = [option('v', ""), option('d', "x")];
         for args in [

@@ -1,12 +1,14 @@
-//! `sminfo`: the subnet manager of a subnet, or the subnet manager behind a port.
+//! Implements `sminfo`: queries the subnet manager of a subnet, or the subnet manager at a port.
 //!
-//! Changes no subnet manager; the original can set the state with a modifier. Used by `compat`.
+//! Changes no subnet manager. The original `sminfo` sets the state if it gets a modifier.
+//! `compat` uses this module.
 
 use super::diags::{OwnOption, PortId, Session, ToolError, Usage, ended, parse};
 use super::number::parse_decimal;
 use super::{CompatError, Job, Tool, Transcript};
 use crate::mad::{MadAttribute as _, SmInfo};
 
+/// Names of the states of a subnet manager, by their numbers.
 const STATES: [&str; 4] = ["SMINFO_NOTACT", "SMINFO_DISCOVER", "SMINFO_STANDBY", "SMINFO_MASTER"];
 
 const OPTIONS: [OwnOption; 3] = [
@@ -28,7 +30,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
 
 fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
-    // Without a modifier the values of `-s`, `-p` and `-a` change nothing.
+    // Without a modifier, the values of -s, -p and -a have no effect.
     let modifier = parsed.operands.get(1).map_or(0, |word| parse_decimal(word));
     if modifier != 0 {
         let option = format!("modifier {modifier}");

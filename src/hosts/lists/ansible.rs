@@ -1,23 +1,25 @@
-//! Ansible inventories in INI format: `www[01:05:2] ansible_host=10.0.0.5` below `[group]` (user
-//! guide, "How to build your inventory"; ranges as in ansible-core 2.19).
+//! Parses Ansible inventories in INI format: `www[01:05:2] ansible_host=10.0.0.5` below `[group]`
+//! (user guide, "How to build your inventory"; ranges as in ansible-core 2.19).
 //!
-//! All hosts of the file are returned. Sections with groups of groups and with variables have no
-//! hosts. A host with an address is returned as its address, because connections need it.
+//! Returns all hosts of the file. `[group:children]` and `[group:vars]` sections name no hosts. A
+//! host with an address is returned as the address, because connections need the address.
 
 use std::collections::HashMap;
 
 use super::{Entry, FormatError, quoted};
 
-/// Limit of the names in one file. It is checked before the names are built. A numeric range
+/// Maximum number of names in one file, checked before the names are built. A numeric range
 /// counts as one name.
 const MAX_NAMES: usize = 65_536;
-/// Limit of a pattern, in bytes. A name has at most 253 characters.
-const LONGEST: usize = 1_000;
+/// Maximum length of a pattern, in bytes. A name has at most 253 characters.
+const MAX_PATTERN: usize = 1_000;
 
-/// Host with the properties from all its lines.
+/// Pattern of the inventory, with the variables from all its lines.
 #[derive(Default)]
-struct Described {
+struct HostPattern {
+    /// Number of the first line, from 1.
     line: usize,
+    /// Names of the expanded pattern.
     names: Vec<String>,
     address: Option<String>,
     port: Option<String>,
@@ -35,8 +37,9 @@ pub(super) fn is_section(line: &str) -> bool {
 
 /// Returns the hosts of an inventory.
 pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
-    let (mut described, mut places) = (Vec::<Described>::new(), HashMap::<String, usize>::new());
-    let (mut names_hosts, mut left) = (true, MAX_NAMES);
+    let (mut patterns, mut positions) =
+        (Vec::<HostPattern>::new(), HashMap::<String, usize>::new());
+    let (mut names_hosts, mut names_left) = (true, MAX_NAMES);
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());
         if line.is_empty() || line.starts_with(['#', ';']) {
@@ -57,16 +60,16 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
             return Err(FormatError::new(number, "unclosed quote"));
         };
         let Some((name, variables)) = words.split_first() else { continue };
-        let place = *places.entry(name.clone()).or_insert(described.len());
-        if place == described.len() {
-            let names = spell_out(number, name, &mut left)?;
-            described.push(Described { line: number, names, ..Described::default() });
+        let position = *positions.entry(name.clone()).or_insert(patterns.len());
+        if position == patterns.len() {
+            let names = expand(number, name, &mut names_left)?;
+            patterns.push(HostPattern { line: number, names, ..HostPattern::default() });
         }
-        if let Some(host) = described.get_mut(place) {
-            describe(number, host, variables)?;
+        if let Some(host) = patterns.get_mut(position) {
+            read_variables(number, host, variables)?;
         }
     }
-    Ok(described.into_iter().map(Described::entry).collect())
+    Ok(patterns.into_iter().map(HostPattern::entry).collect())
 }
 
 /// True if the lines below a section header name hosts.
@@ -81,13 +84,18 @@ fn section_names_hosts(line: usize, head: &str) -> Result<bool, FormatError> {
     }
 }
 
-fn describe(line: usize, host: &mut Described, variables: &[String]) -> Result<(), FormatError> {
+/// Stores the address, the port and the user of a host; ignores all other variables.
+fn read_variables(
+    line: usize,
+    host: &mut HostPattern,
+    variables: &[String],
+) -> Result<(), FormatError> {
     for variable in variables {
         let Some((key, value)) = variable.split_once('=') else {
             return Err(FormatError::new(line, format!("{} is not a variable", quoted(variable)))
                 .fix("write one host per line, with NAME=VALUE after it"));
         };
-        let kept = match key {
+        let field = match key {
             "ansible_host" | "ansible_ssh_host" => &mut host.address,
             "ansible_port" | "ansible_ssh_port" => &mut host.port,
             "ansible_user" | "ansible_ssh_user" => &mut host.user,
@@ -97,12 +105,13 @@ fn describe(line: usize, host: &mut Described, variables: &[String]) -> Result<(
             return Err(FormatError::new(line, format!("the value of {key} is a template"))
                 .fix("write the value, or list the hosts: ansible all --list-hosts"));
         }
-        *kept = Some(value.to_owned()).filter(|value| !value.is_empty());
+        *field = Some(value.to_owned()).filter(|value| !value.is_empty());
     }
     Ok(())
 }
 
-impl Described {
+impl HostPattern {
+    /// Returns the host set `USER@HOST:PORT,…` of the pattern.
     fn entry(self) -> Entry {
         let Self { line, names, address, port, user } = self;
         let names = address.map_or(names, |address| vec![address]);
@@ -124,10 +133,10 @@ impl Described {
     }
 }
 
-/// Expands a pattern of Ansible to names. A numeric range stays one name, in the syntax of this
-/// program.
-fn spell_out(line: usize, pattern: &str, left: &mut usize) -> Result<Vec<String>, FormatError> {
-    if pattern.len() > LONGEST {
+/// Expands a pattern to names. A numeric range stays one name, in the syntax of this program.
+/// `names_left` is the number of names that the file may still have.
+fn expand(line: usize, pattern: &str, names_left: &mut usize) -> Result<Vec<String>, FormatError> {
+    if pattern.len() > MAX_PATTERN {
         return Err(FormatError::new(line, "the pattern is longer than 1,000 characters"));
     }
     let mut names = vec![String::new()];
@@ -142,7 +151,7 @@ fn spell_out(line: usize, pattern: &str, left: &mut usize) -> Result<Vec<String>
         } else {
             read_range(line, range)?
         };
-        if names.len() * choices.len() > *left {
+        if names.len() * choices.len() > *names_left {
             return Err(FormatError::new(line, "more than 65,536 names"));
         }
         names = names
@@ -151,11 +160,11 @@ fn spell_out(line: usize, pattern: &str, left: &mut usize) -> Result<Vec<String>
             .collect();
         rest = after;
     }
-    *left = left.saturating_sub(names.len());
+    *names_left = names_left.saturating_sub(names.len());
     Ok(names.into_iter().map(|name| name + rest).collect())
 }
 
-/// Returns the choices of a range: `01:05:2` is one numeric range, `a:c` is three letters.
+/// Returns the names of a range: `[01-05/2]` for `01:05:2`, and three letters for `a:c`.
 fn read_range(line: usize, range: &str) -> Result<Vec<String>, FormatError> {
     let wrong = |message: &str, fix: &str| {
         Err(FormatError::new(line, format!("[{range}] {message}")).fix(fix))
@@ -198,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_host_of_an_inventory_is_taken_once() {
+    fn every_host_of_an_inventory_is_returned_once() {
         let text = "; mine\nmail.example.com\n\n[web]\nwww[01:05:2].example.com\n\
                     mail.example.com ansible_user=bob\n[db] # behind\ndb-[a:c].example.com # three\n\
                     [dc:children]\nweb\ndb\n[dc:vars]\nntp=ntp.example.com\nansible_user=root\n";
@@ -211,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_where_it_can_be_connected_to() {
+    fn an_entry_has_the_address_port_and_user_to_connect_to() {
         let table = [
             ("h1 ansible_host=10.0.0.5 ansible_port=2222", "10.0.0.5:2222"),
             ("h1:2222", "h1:2222"),

@@ -1,10 +1,10 @@
-//! Converts internet addresses to C structures.
+//! Converts socket addresses to C structures for librdmacm. `cm` uses it.
 
 use std::net::SocketAddr;
 
 use rustix::net::AddressFamily;
 
-/// Socket address in a form that librdmacm can take a pointer to.
+/// Socket address as a C structure. librdmacm gets a pointer to it.
 pub(super) enum CAddress {
     V4(libc::sockaddr_in),
     V6(libc::sockaddr_in6),
@@ -31,8 +31,8 @@ impl From<SocketAddr> for CAddress {
 }
 
 impl CAddress {
-    /// Returns a pointer to the address, valid while it is borrowed. The family field identifies
-    /// the structure.
+    /// Returns a pointer to the address. The pointer is valid while `self` exists and does not
+    /// move. librdmacm finds the type of the structure by its family field.
     pub(super) fn as_mut_ptr(&mut self) -> *mut libc::sockaddr {
         match self {
             Self::V4(v4) => (&raw mut *v4).cast(),

@@ -1,4 +1,4 @@
-//! Defines the errors of verbs, with operation and object.
+//! Errors of verbs, with the failed operation and its object.
 
 use std::fmt;
 
@@ -60,13 +60,14 @@ pub enum VerbsError {
 }
 
 impl VerbsError {
-    /// Makes the error of a failed call.
+    /// Returns the error of a failed call.
     #[cold]
     pub(super) fn call(operation: VerbsOperation, object: impl fmt::Display, errno: Errno) -> Self {
         Self::Call { operation, object: object.to_string(), errno }
     }
 
-    /// Returns the code of a failed call, ENOENT for a missing device file, else `None`.
+    /// Returns the errno of a failed call, and ENOENT for a missing device file. `None` for all
+    /// other errors.
     #[must_use]
     pub fn errno(&self) -> Option<Errno> {
         match self {
@@ -93,7 +94,7 @@ impl VerbsError {
     }
 }
 
-/// Operation of an error.
+/// Verbs operation that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VerbsOperation {
     /// Listing the devices.
@@ -104,21 +105,21 @@ pub enum VerbsOperation {
     QueryDevice,
     /// Reading a port's attributes.
     QueryPort,
-    /// Reading an entry of the GID table, or all of it.
+    /// Reading one entry of the GID table or the whole table.
     QueryGid,
     /// Reading an entry of the `P_Key` table.
     QueryPkey,
-    /// Making a protection domain.
+    /// Creating a protection domain.
     AllocateDomain,
     /// Registering memory.
     RegisterMemory,
-    /// Making a completion channel.
+    /// Creating a completion channel.
     CreateChannel,
-    /// Making a completion queue.
+    /// Creating a completion queue.
     CreateCompletionQueue,
-    /// Making a queue pair.
+    /// Creating a queue pair.
     CreateQueuePair,
-    /// Making an address handle; on `RoCE` the kernel resolves the neighbor here.
+    /// Creating an address handle; on `RoCE` the kernel resolves the neighbor here.
     CreateAddress,
     /// Moving a queue pair to RESET.
     ToReset,
@@ -148,7 +149,8 @@ impl VerbsOperation {
         matches!(self, Self::RegisterMemory | Self::CreateCompletionQueue | Self::CreateQueuePair)
     }
 
-    /// Returns the text of the operation, with its object at the right place.
+    /// Formats the operation with its object: `open rxe0`, `move the queue pair of rxe0/1 to
+    /// RTR`.
     fn on(self, object: &str) -> String {
         let (before, after) = match self {
             Self::List => ("list the RDMA devices", ""),
@@ -178,7 +180,7 @@ impl VerbsOperation {
 }
 
 #[test]
-fn an_error_tells_what_where_and_why() {
+fn a_failed_call_names_operation_object_and_errno() {
     let error = VerbsError::call(VerbsOperation::ToReceive, "rxe0/1", Errno::TIMED_OUT);
     assert_eq!(
         error.to_string(),
