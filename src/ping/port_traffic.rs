@@ -1,4 +1,4 @@
-//! Counts the RDMA packets of a port during a connection, by the counters of its driver.
+//! Counts the RDMA packets of a port during a connection, from the counters of its driver.
 //!
 //! The connections of a worker use this module. `analyse::hidden_faults` compares the counts of
 //! both ends.
@@ -10,14 +10,14 @@ use crate::model::probe::Traffic;
 use crate::source::has_other_queue_pairs;
 use crate::sys::port_counters::hardware_counters;
 
-/// Counters of soft-RoCE (`drivers/infiniband/sw/rxe/rxe_hw_counters.c`). Packets with a wrong
-/// checksum are not counted as received. The packet counters of hardware are not read: hardware
-/// usually carries the packets of other programs as well.
+/// Packet counters of soft-RoCE (`drivers/infiniband/sw/rxe/rxe_hw_counters.c`), which does not
+/// count a packet with a wrong checksum as received. The packet counters of hardware are not
+/// read, because hardware usually carries packets of other programs as well.
 const SENT: &str = "sent_pkts";
 const RECEIVED: &str = "rcvd_pkts";
 
-/// Time limit of the list of queue pairs.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Time limit for reading the list of queue pairs.
+const LIST_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Counters of a port when a connection was opened.
 #[derive(Debug)]
@@ -33,23 +33,24 @@ impl TrafficBaseline {
         Self { device: device.to_owned(), port, before: counted(device, port) }
     }
 
-    /// Returns the packets that were counted since then; `None` if they may be the packets of
-    /// other programs.
+    /// Returns the packets that the port counted since the baseline; `None` if the port may have
+    /// counted packets of other programs.
     pub(super) fn since(&self) -> Option<Traffic> {
         Some(difference(self.before?, counted(&self.device, self.port)?))
     }
 }
 
-/// Returns the counters of a port. Returns `None` for a port that counts packets if other
-/// programs have queue pairs on the device, for example an NFS mount: its packets would count as
-/// lost at the other end.
+/// Returns the counters of a port. Returns `None` if the port counts packets and other programs
+/// have queue pairs on the device, for example an NFS mount. The packets of an NFS mount would
+/// count as lost at the other end.
 fn counted(device: &str, port: u8) -> Option<Traffic> {
     let traffic = traffic(&hardware_counters(device, port));
     let is_comparable = traffic.sent.is_none()
-        || has_other_queue_pairs(device, PATIENCE).is_some_and(|has_others| !has_others);
+        || has_other_queue_pairs(device, LIST_TIMEOUT).is_some_and(|has_others| !has_others);
     is_comparable.then_some(traffic)
 }
 
+/// Selects the packet counters and sums the counters of lost packets.
 fn traffic(counters: &[(String, u64)]) -> Traffic {
     let value = |wanted: &str| counters.iter().find(|(name, _)| name == wanted).map(|one| one.1);
     let losses = counters.iter().filter(|(name, _)| ErrorKind::of(name) == Some(ErrorKind::Loss));
@@ -62,10 +63,10 @@ fn traffic(counters: &[(String, u64)]) -> Traffic {
 
 /// Returns the increase of the counters. A counter that decreased was reset: its increase is 0.
 fn difference(before: Traffic, after: Traffic) -> Traffic {
-    let less = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
+    let increase = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
     Traffic {
-        sent: less(before.sent, after.sent),
-        received: less(before.received, after.received),
+        sent: increase(before.sent, after.sent),
+        received: increase(before.received, after.received),
         retransmissions: after.retransmissions.saturating_sub(before.retransmissions),
     }
 }

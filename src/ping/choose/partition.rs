@@ -4,19 +4,21 @@ use super::candidate::Candidate;
 use super::{NoMatch, Overrides};
 use crate::model::PKey;
 
-/// Index and key of a partition on one host.
+/// Index and `P_Key` of a partition in the table of one port. The `P_Key` is `None` if its index
+/// does not fit in 16 bits.
 pub(super) type Partition = (u16, Option<u16>);
 
-/// Returns the partition at both ends; `None` if a table is unknown.
+/// Returns the partition at both ends, the source first; `None` if a table is unknown.
 ///
-/// The requested partition comes first, then the partition at index 0, then the first one in
-/// which both ends may communicate. At least one of two members must be a full member (IBA
-/// 10.9.1.1).
+/// Takes the requested partition. Without a request, takes the partition at index 0 if both ends
+/// may communicate in it, otherwise the first partition in which both ends may communicate. At
+/// least one of two members must be a full member (IBA 10.9.1.1).
 pub(super) fn common_partition<'a>(
     a: &Candidate<'a>,
     b: &Candidate<'a>,
     wanted: &Overrides,
 ) -> Result<Option<(Partition, Partition)>, NoMatch> {
+    // The highest bit marks a full member; the other bits are the partition.
     const BASE: u16 = 0x7fff;
     let find = |one: &Candidate<'_>, end: &str| -> Result<Option<PKey>, NoMatch> {
         let Some(table) = one.port.pkeys.as_ref().filter(|table| !table.is_empty()) else {
@@ -46,12 +48,12 @@ pub(super) fn common_partition<'a>(
     let (Some(mut mine), Some(mut theirs)) = (find(a, "source")?, find(b, "target")?) else {
         return Ok(None);
     };
-    let may_talk = |x: u16, y: u16| x & BASE == y & BASE && (x | y) & !BASE != 0;
-    if wanted.pkey.is_none() && !may_talk(mine.value, theirs.value) {
+    let may_communicate = |x: u16, y: u16| x & BASE == y & BASE && (x | y) & !BASE != 0;
+    if wanted.pkey.is_none() && !may_communicate(mine.value, theirs.value) {
         let keys = |one: &Candidate<'a>| one.port.pkeys.iter().flatten().copied();
         let common = keys(a)
             .flat_map(|mine| keys(b).map(move |theirs| (mine, theirs)))
-            .filter(|(mine, theirs)| may_talk(mine.value, theirs.value))
+            .filter(|(mine, theirs)| may_communicate(mine.value, theirs.value))
             .min_by_key(|(mine, theirs)| (mine.index, theirs.index));
         (mine, theirs) = common.unwrap_or((mine, theirs));
     }

@@ -16,7 +16,7 @@ pub enum Symptom {
     LinkDown(Side),
     /// No packet is acknowledged, although TCP passes.
     Blocked,
-    /// No packet of the full size is acknowledged.
+    /// No packet of the largest size is acknowledged; small packets pass.
     DropsFull,
     /// One packet among many is not acknowledged.
     Lossy,
@@ -27,7 +27,8 @@ const SMALL: u32 = 64;
 const FULL: u32 = 4_096;
 
 impl Symptom {
-    /// Returns the evidence of a pair before any failure: both hosts are alive, and TCP passes.
+    /// Returns the evidence of a pair without a failure: both hosts are alive, and TCP passes.
+    /// `tcp_ns` is the median half round trip of TCP, in nanoseconds.
     #[must_use]
     pub fn none(tcp_ns: u64) -> Evidence {
         let p50_ns = 2 * tcp_ns;
@@ -54,11 +55,12 @@ impl Symptom {
         }
     }
 
-    /// Returns the evidence of a pair with this failure.
+    /// Returns the evidence of a pair with this failure. `tcp_ns` is the median half round trip of
+    /// TCP without the failure, in nanoseconds.
     #[must_use]
     pub fn evidence(self, tcp_ns: u64) -> Evidence {
         let mut evidence = Self::none(tcp_ns);
-        let silent = || {
+        let tcp_timeout = || {
             let detail = "TCP: connection timed out".into();
             StepError { detail, ..StepError::new(Stage::Tcp, Cause::Timeout) }
         };
@@ -75,13 +77,13 @@ impl Symptom {
         };
         match self {
             Self::Dead(side) => {
-                evidence.tcp = Some(Err(silent()));
+                evidence.tcp = Some(Err(tcp_timeout()));
                 evidence.source.failure = unacknowledged(Stage::FirstMessage, SMALL, 0);
                 end(&mut evidence, side).life =
                     Life::Dead("neither the agent nor SSH responds".into());
             }
             Self::Hung(side) => {
-                evidence.tcp = Some(Err(silent()));
+                evidence.tcp = Some(Err(tcp_timeout()));
                 let cause = Cause::NoReply;
                 let detail = format!(
                     "the peer's adapter acknowledged a message of {SMALL} bytes, but the peer did not reply"
@@ -92,7 +94,7 @@ impl Symptom {
                     Life::Hung("the agent was unresponsive for 2 s; SSH responds".into());
             }
             Self::LinkDown(side) => {
-                evidence.tcp = Some(Err(silent()));
+                evidence.tcp = Some(Err(tcp_timeout()));
                 let cause = Cause::Errno("ENETUNREACH".into());
                 let detail = "ibv_modify_qp to RTR: network is unreachable (ENETUNREACH)".into();
                 end(&mut evidence, side).failure =
@@ -112,6 +114,7 @@ impl Symptom {
     }
 }
 
+/// Returns the evidence of one end; for a failure of the path, of the source.
 fn end(evidence: &mut Evidence, side: Side) -> &mut EndEvidence {
     match side {
         Side::Target => &mut evidence.target,
