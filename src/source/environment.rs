@@ -1,9 +1,9 @@
-//! Reads the settings that decide on transports from the environments of processes. `live` calls
-//! it.
+//! Reads the settings that select transports from the environments of processes. `live` calls
+//! this module.
 //!
-//! Reading an environment takes a lock of the process's memory. A process that hangs on a mount
-//! may hold this lock forever. Therefore a thread does the reading; if it does not return in
-//! time, it is abandoned.
+//! A read of an environment takes a lock of the process's memory. A process that hangs on a mount
+//! may hold this lock forever. Therefore each read has its own thread; a thread that does not
+//! return in time is abandoned.
 
 use std::fs;
 use std::io::Read as _;
@@ -19,18 +19,18 @@ use super::{Answer, ReadError};
 /// Time limit of reading one process.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Limit of the bytes of an environment: Linux starts a process with at most 6 MiB of arguments
+/// Largest accepted environment, in bytes. Linux starts a process with at most 6 MiB of arguments
 /// and environment.
-const LIMIT: u64 = 6 << 20;
+const MAX_BYTES: u64 = 6 << 20;
 
-/// Limit of abandoned threads. When it is reached, no further process is read.
+/// Maximum number of abandoned threads. At this number, no further process is read.
 const MAX_ABANDONED: usize = 3;
 
-/// Abandoned threads of this program, by process ID. All readings share them: a watch makes
-/// thousands of readings while the mount hangs.
+/// Abandoned threads of this program, by process ID. All samples share the list, because
+/// `--watch` takes thousands of samples while a mount hangs.
 static ABANDONED: AbandonedThreads = AbandonedThreads(Mutex::new(Vec::new()));
 
-/// Start of the settings that decide on transports, with the equals sign.
+/// Names of the settings that select a transport, with the equals sign.
 const SETTINGS: [&[u8]; 8] = [
     b"UCX_TLS=",
     b"UCX_NET_DEVICES=",
@@ -42,7 +42,7 @@ const SETTINGS: [&[u8]; 8] = [
     b"OMPI_MCA_btl=",
 ];
 
-/// Returns the transport settings of a process, one a line.
+/// Returns the transport settings of a process, one per line.
 pub(super) fn ask(pid: u32, timeout: Duration) -> Answer {
     ABANDONED.ask(pid, TIMEOUT.min(timeout), read)
 }
@@ -51,44 +51,50 @@ pub(super) fn ask(pid: u32, timeout: Duration) -> Answer {
 struct AbandonedThreads(Mutex<Vec<(u32, JoinHandle<()>)>>);
 
 impl AbandonedThreads {
+    /// Calls `read` on its own thread and returns the result; an error if the thread does not return
+    /// in time. Starts no thread for a process for which a thread still waits, or at the maximum
+    /// number of abandoned threads.
     fn ask(&self, pid: u32, timeout: Duration, read: fn(u32) -> Answer) -> Answer {
         let hangs = || Err(ReadError::Process("the read of the process does not return".into()));
         {
-            let mut left = self.0.lock();
-            left.retain(|(_, thread)| !thread.is_finished());
-            if left.len() >= MAX_ABANDONED || left.iter().any(|(known, _)| *known == pid) {
+            let mut abandoned = self.0.lock();
+            abandoned.retain(|(_, thread)| !thread.is_finished());
+            if abandoned.len() >= MAX_ABANDONED || abandoned.iter().any(|(known, _)| *known == pid)
+            {
                 return hangs();
             }
         }
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("environ".into())
             // The receiver of an abandoned thread is gone; send fails.
-            .spawn(move || drop(tell.send(read(pid))))
+            .spawn(move || drop(sender.send(read(pid))))
             .map_err(|error| failed(&error))?;
-        told.recv_timeout(timeout).unwrap_or_else(|_| {
+        receiver.recv_timeout(timeout).unwrap_or_else(|_| {
             self.0.lock().push((pid, thread));
             hangs()
         })
     }
 }
 
+/// Reads the environment of a process and selects its transport settings.
 fn read(pid: u32) -> Answer {
     let mut content = Vec::new();
     let file = fs::File::open(format!("/proc/{pid}/environ")).map_err(|error| failed(&error))?;
-    file.take(LIMIT + 1).read_to_end(&mut content).map_err(|error| failed(&error))?;
-    if content.len() as u64 > LIMIT {
+    file.take(MAX_BYTES + 1).read_to_end(&mut content).map_err(|error| failed(&error))?;
+    if content.len() as u64 > MAX_BYTES {
         return Err(ReadError::TooBig);
     }
     let settings = content.split(|byte| *byte == 0);
-    let told = settings.filter(|setting| {
+    // A value with a line feed would look like two settings.
+    let selected = settings.filter(|setting| {
         SETTINGS.iter().any(|name| setting.starts_with(name)) && !setting.contains(&b'\n')
     });
-    Ok(told.flat_map(|setting| setting.iter().copied().chain([b'\n'])).collect())
+    Ok(selected.flat_map(|setting| setting.iter().copied().chain([b'\n'])).collect())
 }
 
 #[test]
-fn of_an_environment_only_what_decides_on_transports_is_told() {
+fn only_the_transport_settings_of_an_environment_are_returned() {
     // The child ends when its input ends, even if this test fails.
     let mut child = std::process::Command::new("cat")
         .stdin(std::process::Stdio::piped())
@@ -101,45 +107,45 @@ fn of_an_environment_only_what_decides_on_transports_is_told() {
         .unwrap();
     // Before exec the child is a copy of this process, which may take long on a busy machine.
     let deadline = crate::clock::Deadline::after(Duration::from_secs(20));
-    let told = loop {
+    let settings = loop {
         match ask(child.id(), TIMEOUT) {
-            Ok(told) if told == b"UCX_TLS=tcp\n" => break told,
-            Ok(told) => assert!(!told.windows(6).any(|word| word == b"SECRET")),
+            Ok(settings) if settings == b"UCX_TLS=tcp\n" => break settings,
+            Ok(settings) => assert!(!settings.windows(6).any(|word| word == b"SECRET")),
             Err(error) => assert!(!deadline.is_over(), "{error}"),
         }
     };
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(told, b"UCX_TLS=tcp\n");
+    assert_eq!(settings, b"UCX_TLS=tcp\n");
 }
 
 #[test]
 fn abandoned_threads_are_limited() {
-    static DEAD: Mutex<()> = Mutex::new(());
+    static HUNG: Mutex<()> = Mutex::new(());
     /// Replies for process 7; hangs for all others until the test releases the lock.
     fn read(pid: u32) -> Answer {
         if pid == 7 {
             return Ok(Vec::new());
         }
-        drop(DEAD.lock());
+        drop(HUNG.lock());
         Err(ReadError::NotRecorded)
     }
-    let left = AbandonedThreads(Mutex::new(Vec::new()));
+    let abandoned = AbandonedThreads(Mutex::new(Vec::new()));
     let (long, timeout) = (Duration::from_secs(60), Duration::from_millis(1));
-    let threads = || left.0.lock().len();
-    let dead = DEAD.lock();
+    let threads = || abandoned.0.lock().len();
+    let hung = HUNG.lock();
     for _ in 0..3 {
-        assert!(matches!(left.ask(1, timeout, read), Err(ReadError::Process(_))));
+        assert!(matches!(abandoned.ask(1, timeout, read), Err(ReadError::Process(_))));
     }
-    assert_eq!(threads(), 1, "it still waits");
-    assert_eq!(left.ask(7, long, read), Ok(Vec::new()), "others are looked at");
+    assert_eq!(threads(), 1, "one thread still waits for process 1");
+    assert_eq!(abandoned.ask(7, long, read), Ok(Vec::new()), "another process is read");
     for pid in 2..20 {
-        assert!(left.ask(pid, timeout, read).is_err());
+        assert!(abandoned.ask(pid, timeout, read).is_err());
     }
     assert_eq!(threads(), MAX_ABANDONED);
-    drop(dead);
-    // The threads end, and none is left.
-    while left.ask(1, long, read) != Err(ReadError::NotRecorded) || threads() > 0 {
+    drop(hung);
+    // Each thread ends, and the next call removes it.
+    while abandoned.ask(1, long, read) != Err(ReadError::NotRecorded) || threads() > 0 {
         thread::yield_now();
     }
 }

@@ -18,6 +18,7 @@ const ENTER: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[?25l\x1b[?2004h";
 /// Resets every mode that this program sets, in any combination.
 const LEAVE: &[u8] =
     b"\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
+/// Turns on reports of clicks and drags, in the SGR encoding.
 const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
@@ -29,11 +30,12 @@ pub const MAX: u16 = 1_000;
 /// It is global to the process, because a signal or a panic in any thread restores the terminal.
 static SAVED: Mutex<Option<SavedTerminal>> = Mutex::new(None);
 
-/// Signals that the terminal was restored.
+/// Condition variable that [`restore`] notifies.
 static RESTORED: Condvar = Condvar::new();
 
 struct SavedTerminal {
     keys: Keyboard,
+    /// Modes of the terminal before full-screen mode.
     before: Termios,
 }
 
@@ -111,7 +113,8 @@ impl Screen {
     /// Writes to the screen.
     ///
     /// # Errors
-    /// The terminal was closed, or it was restored. Output would then overwrite the shell's text.
+    /// The terminal was closed or restored. After a restore, output would overwrite the text of
+    /// the shell.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         if SAVED.lock().is_none() {
             return Err(io::Error::other("the screen is closed"));
@@ -123,8 +126,8 @@ impl Screen {
     ///
     /// # Errors
     /// The terminal was closed.
-    pub fn report_mouse(&self, follows: bool) -> io::Result<()> {
-        self.write(if follows { MOUSE_ON } else { MOUSE_OFF })
+    pub fn report_mouse(&self, is_on: bool) -> io::Result<()> {
+        self.write(if is_on { MOUSE_ON } else { MOUSE_OFF })
     }
 }
 
@@ -137,8 +140,8 @@ impl Drop for Screen {
 /// Restores the terminal to its state before [`Screen::enter`]. Does nothing without a
 /// [`Screen`].
 ///
-/// Waits at most 200 ms for the terminal to accept output. After this time the terminal keeps its
-/// content.
+/// Waits at most 200 ms for the terminal to accept output. A terminal that accepts no output
+/// keeps its content; only its input modes are restored.
 pub fn restore() {
     let Some(SavedTerminal { keys, before }) = SAVED.lock().take() else { return };
     RESTORED.notify_all();
@@ -157,18 +160,18 @@ pub fn await_restored(timeout: Duration) -> bool {
     saved.is_none()
 }
 
-/// Installs a panic hook, which restores the terminal, calls `tell` and then prints the panic
+/// Installs a panic hook that restores the terminal, calls `notify` and then prints the panic
 /// message.
-pub fn restore_on_panic(tell: impl Fn() + Send + Sync + 'static) {
-    let say = panic::take_hook();
+pub fn restore_on_panic(notify: impl Fn() + Send + Sync + 'static) {
+    let previous = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         restore();
-        tell();
-        say(panic);
+        notify();
+        previous(panic);
     }));
 }
 
-/// Waits until the terminal of the keyboard is closed.
+/// Waits until the terminal of the keyboard is closed. Returns at once without a keyboard.
 pub fn await_hangup() {
     let Ok(keys) = Keyboard::open() else { return };
     loop {
@@ -183,15 +186,15 @@ pub fn await_hangup() {
     }
 }
 
-/// True if the terminal accepts output within 200 ms. After Ctrl-S it does not.
+/// True if the terminal accepts output within 200 ms. False for a terminal that Ctrl-S stopped.
 fn takes_output() -> bool {
     let stdout = rustix::stdio::stdout();
-    let moment = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
-    poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&moment)) == Ok(1)
+    let timeout = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+    poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&timeout)) == Ok(1)
 }
 
-/// Writes to stdout without the lock of `std`, because a thread that waits for the terminal can
-/// hold it.
+/// Writes to stdout without the lock of `std`, because a thread that waits for the terminal may
+/// hold this lock.
 fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::write(rustix::stdio::stdout(), bytes) {

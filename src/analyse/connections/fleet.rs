@@ -8,7 +8,7 @@ use super::index::Index;
 use super::remote_queue_pairs::RemoteQueuePairs;
 use crate::model::{Consumers, HostReport};
 
-/// Remote end: one of the hosts, independent of its address, or an address of another host.
+/// Remote end: the index of a host of the run, or an address that identifies no host of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Peer {
     Host(usize),
@@ -18,6 +18,7 @@ pub(super) enum Peer {
 /// All hosts of a run.
 pub(super) struct Fleet<'reports> {
     reports: &'reports [HostReport],
+    /// Hosts by IP address.
     pub(super) hosts: Hosts,
     /// Remote ends of queue pairs.
     pub(super) remote_queue_pairs: RemoteQueuePairs<'reports>,
@@ -38,12 +39,12 @@ impl<'reports> Fleet<'reports> {
         Self { reports, hosts, remote_queue_pairs, beegfs_clients }
     }
 
-    /// Returns the name of a host.
+    /// Returns the name of a host; an empty string for an unknown index.
     pub(super) fn name(&self, host: usize) -> &'reports str {
         self.reports.get(host).map_or("", |report| &report.host)
     }
 
-    /// Returns the host with an address, or the address.
+    /// Returns the host with an address; the address itself if it identifies no host.
     pub(super) fn peer(&self, address: IpAddr) -> Peer {
         self.hosts.at(address).map_or(Peer::Address(address), Peer::Host)
     }
@@ -66,7 +67,7 @@ impl<'reports> Fleet<'reports> {
     }
 
     /// Returns the host with this address and its portal, if the NVMe target offers the subsystem
-    /// over RDMA.
+    /// over RDMA. The portal is empty if its address or port is unknown.
     pub(super) fn nvme_over_rdma(
         &self,
         address: IpAddr,
@@ -76,7 +77,7 @@ impl<'reports> Fleet<'reports> {
         let port = consumers.nvmet.as_ref()?.iter().find(|port| {
             port.transport == "rdma" && port.subsystems.iter().any(|known| known == subsystem)
         })?;
-        let end = port.address.zip(port.port);
-        Some((host, end.map_or_else(String::new, |(ip, port)| format!("{ip} port {port}"))))
+        let portal = port.address.zip(port.port);
+        Some((host, portal.map_or_else(String::new, |(ip, port)| format!("{ip} port {port}"))))
     }
 }
