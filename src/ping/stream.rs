@@ -1,10 +1,10 @@
 //! Measures the throughput of a connected queue pair with RDMA writes. Enough writes are
 //! outstanding to keep a link busy.
 //!
-//! Both ends exchange notes before and after the writes. The source sends the first note, because
-//! on iWARP the end that connects must send first (RFC 5044, 7.1). The target replies with the
-//! address of its memory. After the writes, the source requests that the target checks the bytes:
-//! an adapter acknowledges bytes that no process has seen.
+//! Both ends exchange messages before and after the writes. The source sends the first message,
+//! because on iWARP the end that connects must send first (RFC 5044, 7.1). The target replies
+//! with the address of its memory. After the writes, the source requests that the target checks
+//! the bytes, because an adapter acknowledges a write before any process has read the bytes.
 
 use std::time::{Duration, Instant};
 
@@ -25,33 +25,35 @@ const BLOCK: usize = 64 << 10;
 /// Largest number of outstanding writes.
 const WINDOW: u32 = 64;
 
-/// Number of outstanding writes at first. Each write that ends in the first part of the time adds
-/// one.
+/// Number of outstanding writes at first. Each write that completes in the first part of the
+/// measurement adds one.
 const FIRST_WINDOW: u32 = 4;
 
-/// Size of a note, in bytes.
-const NOTE: usize = 40;
+/// Size of a message, in bytes.
+const MESSAGE: usize = 40;
 
-/// Parts of the buffer behind the data: one note to send, and the received notes.
-const SENT: usize = BLOCK;
-const RECEIVED: usize = SENT + NOTE;
+/// Offsets in the buffer, behind the data: the message to send, and the received messages.
+const SEND_OFFSET: usize = BLOCK;
+const RECEIVE_OFFSET: usize = SEND_OFFSET + MESSAGE;
+
+/// Number of posted receives.
 const RECEIVES: usize = 2;
 
 /// Size of the buffer that a stream needs, in bytes.
-pub(super) const BUFFER: usize = RECEIVED + RECEIVES * NOTE;
+pub(super) const BUFFER: usize = RECEIVE_OFFSET + RECEIVES * MESSAGE;
 
 /// Number of requests that a queue pair must hold at the same time.
 pub(super) const SENDS: u32 = WINDOW + 2;
 
-/// Completion ids of sends. The id of a receive is the number of its slot.
+/// Ids of work requests on the send queue. The id of a receive is the number of its slot.
 const WRITE: u64 = 100;
-const SENT_NOTE: u64 = 101;
+const SEND_MESSAGE: u64 = 101;
 
-/// Time without a completed write after which a path counts as broken.
-const HALT: Duration = Duration::from_secs(1);
+/// Longest time without a completed write before a path counts as broken.
+const MAX_STALL: Duration = Duration::from_secs(1);
 
-/// Longest time until a note has left.
-const LEAVE: Duration = Duration::from_secs(2);
+/// Longest time until a sent message completes.
+const SEND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Message between the two ends of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,28 +69,31 @@ enum StreamMessage {
 }
 
 impl StreamMessage {
-    fn encode(self) -> [u8; NOTE] {
+    /// Encodes five little-endian words: kind, two values, checksum, size of a write.
+    fn encode(self) -> [u8; MESSAGE] {
         let words = match self {
             Self::Memory(Remote { address, key }) => [1, address, key.into()],
             Self::Written(nonce) => [2, nonce, 0],
             Self::Seen(nonce) => [3, nonce, 0],
             Self::Begin(nonce) => [4, nonce, 0],
         };
-        let mut bytes = [0; NOTE];
-        let all = words.into_iter().chain([seal(words), BLOCK as u64]);
+        let mut bytes = [0; MESSAGE];
+        let all = words.into_iter().chain([checksum(words), BLOCK as u64]);
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(all) {
             chunk.copy_from_slice(&word.to_le_bytes());
         }
         bytes
     }
 
-    fn decode(bytes: &[u8; NOTE]) -> Option<Self> {
-        let mut words = [0; NOTE / 8];
+    /// Decodes a message. `None` if the checksum or the kind is invalid, or if the peer uses
+    /// writes of another size.
+    fn decode(bytes: &[u8; MESSAGE]) -> Option<Self> {
+        let mut words = [0; MESSAGE / 8];
         for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             *word = u64::from_le_bytes(chunk.try_into().ok()?);
         }
-        let [kind, first, second, sealed, block] = words;
-        if sealed != seal([kind, first, second]) || block != BLOCK as u64 {
+        let [kind, first, second, sum, block] = words;
+        if sum != checksum([kind, first, second]) || block != BLOCK as u64 {
             return None;
         }
         match kind {
@@ -101,9 +106,9 @@ impl StreamMessage {
     }
 }
 
-/// Returns the checksum of a note, which stale memory does not have.
-fn seal(words: [u64; 3]) -> u64 {
-    words.into_iter().fold(0x7264_6d61, |seal, word| next_word(seal ^ word))
+/// Returns the checksum of a message. Stale memory has no valid checksum.
+fn checksum(words: [u64; 3]) -> u64 {
+    words.into_iter().fold(0x7264_6d61, |checksum, word| next_word(checksum ^ word))
 }
 
 /// Posts the receives. This must happen before the peer may send.
@@ -112,38 +117,53 @@ pub(super) fn prepare<T: Connected>(qp: &mut QueuePair<T>) -> Result<(), VerbsEr
 }
 
 fn post_receive<T: Connected>(qp: &mut QueuePair<T>, slot: usize) -> Result<(), VerbsError> {
-    qp.post_receive(WorkRequest { id: slot as u64, offset: RECEIVED + slot * NOTE, length: NOTE })
+    qp.post_receive(WorkRequest {
+        id: slot as u64,
+        offset: RECEIVE_OFFSET + slot * MESSAGE,
+        length: MESSAGE,
+    })
 }
 
 /// One end of a stream.
 pub(super) struct Stream<'a, T: Connected> {
     qp: &'a mut QueuePair<T>,
     batch: Batch,
-    /// Writes and notes that have not completed.
+    /// Numbers of writes and of messages that have not completed.
     writes: u32,
-    notes: u32,
+    messages: u32,
+    /// Bytes of the completed writes.
     written: u64,
     /// Time at which a write completed last.
-    moved: Option<Instant>,
+    last_completed: Option<Instant>,
+    /// Slot of a received message that was not read.
     received: Option<usize>,
 }
 
 impl<'a, T: Connected> Stream<'a, T> {
     /// Takes over a connected queue pair that was [prepared](prepare).
     pub(super) fn new(qp: &'a mut QueuePair<T>) -> Self {
-        let (batch, moved, received) = (Batch::new(), None, None);
-        Self { qp, batch, writes: 0, notes: 0, written: 0, moved, received }
+        Self {
+            qp,
+            batch: Batch::new(),
+            writes: 0,
+            messages: 0,
+            written: 0,
+            last_completed: None,
+            received: None,
+        }
     }
 
     /// Writes for the requested time, then lets the target check the received bytes.
     pub(super) fn write(&mut self, ask: &Streaming) -> Result<Throughput, StepError> {
-        self.measure(ask).map_err(|failure| self.told(failure))
+        self.measure(ask).map_err(|failure| self.step_error(failure))
     }
 
     fn measure(&mut self, ask: &Streaming) -> Result<Throughput, Failure> {
         let reply = Duration::from_millis(u64::from(ask.reply_ms));
         self.send(StreamMessage::Begin(ask.nonce))?;
-        let StreamMessage::Memory(remote) = self.note(reply)? else { return Err(unexpected()) };
+        let StreamMessage::Memory(remote) = self.next_message(reply)? else {
+            return Err(unexpected());
+        };
         let mut bytes = Vec::new();
         fill(&mut bytes, ask.nonce, 0, Kind::Full, BLOCK, false);
         self.qp.write(0, &bytes)?;
@@ -170,11 +190,11 @@ impl<'a, T: Connected> Stream<'a, T> {
         let seen = marks.throughput(self.written, clock::now());
         if drained.is_none() {
             // A slow path on which writes still complete is not broken.
-            let goes_on = self.moved.is_some_and(|moved| moved.elapsed() < HALT);
+            let goes_on = self.last_completed.is_some_and(|time| time.elapsed() < MAX_STALL);
             return if goes_on { Ok(seen) } else { Err(Failure::NoCompletion) };
         }
         self.send(StreamMessage::Written(ask.nonce))?;
-        match self.note(reply)? {
+        match self.next_message(reply)? {
             StreamMessage::Seen(nonce) if nonce == ask.nonce => Ok(seen),
             _ => Err(unexpected()),
         }
@@ -182,15 +202,15 @@ impl<'a, T: Connected> Stream<'a, T> {
 
     /// Lets the peer write until a stop; returns the number of checks that the peer requested.
     pub(super) fn serve(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, StepError> {
-        self.attend(stop_flag).map_err(|failure| self.told(failure))
+        self.serve_until(stop_flag).map_err(|failure| self.step_error(failure))
     }
 
-    fn attend(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, Failure> {
-        let mut answered = 0;
+    fn serve_until(&mut self, stop_flag: &StopFlag<'_>) -> Result<u64, Failure> {
+        let mut checks = 0;
         // A peer that never stops sending must not keep this end in the loop.
         while !stop_flag.is_set() {
             let waits = PollWait::new(Duration::MAX).unless(stop_flag);
-            let Some(slot) = self.await_note(waits)? else { break };
+            let Some(slot) = self.await_message(waits)? else { break };
             let nonce = match self.read(slot)? {
                 StreamMessage::Begin(_) => {
                     self.send(StreamMessage::Memory(self.qp.buffer().remote()))?;
@@ -208,18 +228,19 @@ impl<'a, T: Connected> Stream<'a, T> {
                 )));
             }
             self.send(StreamMessage::Seen(nonce))?;
-            answered += 1;
+            checks += 1;
         }
-        Ok(answered)
+        Ok(checks)
     }
 
-    /// Waits for a note from the peer.
-    fn note(&mut self, limit: Duration) -> Result<StreamMessage, Failure> {
-        let slot = self.await_note(PollWait::new(limit))?.ok_or(Failure::NoReply)?;
+    /// Waits for a message from the peer; an error without a message within the limit.
+    fn next_message(&mut self, limit: Duration) -> Result<StreamMessage, Failure> {
+        let slot = self.await_message(PollWait::new(limit))?.ok_or(Failure::NoReply)?;
         self.read(slot)
     }
 
-    fn await_note(&mut self, poll_wait: PollWait<'_>) -> Result<Option<usize>, Failure> {
+    /// Waits for a message; returns its slot, or `None` if the wait ends before.
+    fn await_message(&mut self, poll_wait: PollWait<'_>) -> Result<Option<usize>, Failure> {
         poll_wait.until(|_| {
             if self.received.is_none() {
                 self.poll()?;
@@ -228,28 +249,31 @@ impl<'a, T: Connected> Stream<'a, T> {
         })
     }
 
+    /// Reads the message in a slot and posts the receive of the slot again.
     fn read(&mut self, slot: usize) -> Result<StreamMessage, Failure> {
-        let mut bytes = [0; NOTE];
-        self.qp.buffer().read(RECEIVED + slot * NOTE, &mut bytes)?;
+        let mut bytes = [0; MESSAGE];
+        self.qp.buffer().read(RECEIVE_OFFSET + slot * MESSAGE, &mut bytes)?;
         post_receive(self.qp, slot)?;
         StreamMessage::decode(&bytes).ok_or_else(unexpected)
     }
 
-    fn send(&mut self, note: StreamMessage) -> Result<(), Failure> {
-        if self.notes > 0 {
-            let has_left = PollWait::new(LEAVE).until(|_| {
+    /// Sends a message. Waits first until the message before it has left the buffer.
+    fn send(&mut self, message: StreamMessage) -> Result<(), Failure> {
+        if self.messages > 0 {
+            let has_completed = PollWait::new(SEND_TIMEOUT).until(|_| {
                 self.poll()?;
-                Ok((self.notes == 0).then_some(()))
+                Ok((self.messages == 0).then_some(()))
             })?;
-            has_left.ok_or(Failure::NoCompletion)?;
+            has_completed.ok_or(Failure::NoCompletion)?;
         }
-        self.qp.write(SENT, &note.encode())?;
-        let request = WorkRequest { id: SENT_NOTE, offset: SENT, length: NOTE };
+        self.qp.write(SEND_OFFSET, &message.encode())?;
+        let request = WorkRequest { id: SEND_MESSAGE, offset: SEND_OFFSET, length: MESSAGE };
         self.qp.post_send(request, Signal::Always)?;
-        self.notes += 1;
+        self.messages += 1;
         Ok(())
     }
 
+    /// Handles the completions of one poll.
     fn poll(&mut self) -> Result<(), Failure> {
         if self.qp.send_queue().poll(&mut self.batch)? == 0 {
             return Ok(());
@@ -264,7 +288,7 @@ impl<'a, T: Connected> Stream<'a, T> {
                     self.writes = self.writes.saturating_sub(1);
                     self.written += BLOCK as u64;
                 }
-                SENT_NOTE => self.notes = self.notes.saturating_sub(1),
+                SEND_MESSAGE => self.messages = self.messages.saturating_sub(1),
                 slot => {
                     let slot = usize::try_from(slot).unwrap_or(0).min(RECEIVES - 1);
                     self.received = Some(slot);
@@ -272,12 +296,12 @@ impl<'a, T: Connected> Stream<'a, T> {
             }
         }
         if self.written > before {
-            self.moved = Some(clock::now());
+            self.last_completed = Some(clock::now());
         }
         Ok(())
     }
 
-    fn told(&self, failure: Failure) -> StepError {
+    fn step_error(&self, failure: Failure) -> StepError {
         let done = u32::try_from(self.written / BLOCK as u64).unwrap_or(u32::MAX);
         let after = format!("after {done} RDMA writes of {BLOCK} bytes");
         let (cause, detail) = match failure {
@@ -308,29 +332,28 @@ mod tests {
     #[test]
     fn decode_returns_the_encoded_stream_message() {
         let memory = StreamMessage::Memory(Remote { address: 0x7f00_0000_1000, key: 0xdead_beef });
-        for note in [
+        for message in [
             StreamMessage::Begin(1),
             memory,
             StreamMessage::Written(7),
             StreamMessage::Seen(u64::MAX),
         ] {
-            assert_eq!(StreamMessage::decode(&note.encode()), Some(note));
+            assert_eq!(StreamMessage::decode(&message.encode()), Some(message));
         }
     }
 
     #[test]
     fn decode_rejects_zeroed_and_corrupted_memory() {
-        assert_eq!(StreamMessage::decode(&[0; NOTE]), None);
+        assert_eq!(StreamMessage::decode(&[0; MESSAGE]), None);
         let mut bytes = StreamMessage::Seen(7).encode();
         bytes[8] ^= 1;
         assert_eq!(StreamMessage::decode(&bytes), None);
-        let mut wide = [1, 2, u64::MAX];
-        wide[0] = 1;
-        let mut text = StreamMessage::Seen(0).encode();
-        let all = wide.into_iter().chain([seal(wide), BLOCK as u64]);
-        for (chunk, word) in text.chunks_exact_mut(8).zip(all) {
+        let wide = [1, 2, u64::MAX];
+        let mut bytes = StreamMessage::Seen(0).encode();
+        let all = wide.into_iter().chain([checksum(wide), BLOCK as u64]);
+        for (chunk, word) in bytes.chunks_exact_mut(8).zip(all) {
             chunk.copy_from_slice(&word.to_le_bytes());
         }
-        assert_eq!(StreamMessage::decode(&text), None, "a key of more than 32 bits");
+        assert_eq!(StreamMessage::decode(&bytes), None, "a key of more than 32 bits");
     }
 }
