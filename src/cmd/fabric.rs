@@ -61,7 +61,7 @@ pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Res
     }
 }
 
-/// Refuses arguments that the view does not use.
+/// Refuses arguments that do not apply to the view or to the source of the reports.
 fn check(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
     if args.view == FabricView::Routes {
         if args.ends.len() != 2 {
@@ -101,6 +101,7 @@ fn check(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
     if args.clear { refuse_clear(global, args) } else { Ok(()) }
 }
 
+/// Arguments of one run of the command.
 struct Fabric<'args> {
     global: &'args Global,
     args: &'args FabricArgs,
@@ -110,6 +111,7 @@ struct Fabric<'args> {
 }
 
 impl Fabric<'_> {
+    /// Returns the parts of a report that the view needs; with `--save`, the parts of every view.
     fn parts(&self) -> Parts {
         let of_view: &[Part] = match self.args.view {
             FabricView::Subnets | FabricView::Routes | FabricView::Problems => {
@@ -136,8 +138,8 @@ impl Fabric<'_> {
         parts
     }
 
-    /// Sets the node names of the name map; with -v, reports why tables of subnet administration
-    /// were not used.
+    /// Sets the node names from the name map. With `-v`, prints why the sweep did not use the
+    /// tables of subnet administration.
     fn rename(&self, report: &mut HostReport) {
         for fabric in report.fabrics.iter().flatten().filter(|fabric| !fabric.nodes.is_empty()) {
             for why in fabric.rejected_tables.iter().filter(|_| self.global.verbose > 0) {
@@ -165,6 +167,7 @@ impl Fabric<'_> {
         listing::run(self.global, self.term, recipe, |report| self.rename(report))
     }
 
+    /// Returns a recipe whose documents are fabric documents.
     fn recipe<'rows, L: Listing>(&self, rows: &'rows Rows<'rows, L>) -> Recipe<'rows, L> {
         Recipe {
             parts: self.parts(),
@@ -179,7 +182,7 @@ impl Fabric<'_> {
         }
     }
 
-    /// Lists one row per subnet, with its findings below the table.
+    /// Lists one row per subnet. The text below the table lists the findings of all subnets.
     fn subnets(&self) -> anyhow::Result<Outcome> {
         self.list_with(&Recipe::<FabricSubnets> {
             footer: &|rows, _| {
@@ -194,26 +197,26 @@ impl Fabric<'_> {
         })
     }
 
-    /// Lists error counters above their thresholds; each one is a problem.
+    /// Lists error counters above their thresholds. Each listed counter is a problem.
     fn errors(&self) -> anyhow::Result<Outcome> {
         let thresholds = match &self.args.thresholds {
             None => Thresholds::default(),
             Some(path) => {
                 let place = || format!("cannot read the thresholds in {}", path.display());
-                let text = read_text(path, MAX_OF_TEXT).with_context(place)?;
+                let text = read_text(path, MAX_TEXT_BYTES).with_context(place)?;
                 Thresholds::parse(&text).map_err(|error| {
                     let what = format!("{}: {error}", path.display());
                     Advice::error(what, "write lines such as SymbolErrorCounter=10")
                 })?
             }
         };
-        // A capture holds the requests for all counters. Requests for error counters alone
-        // differ.
+        // A capture contains the replies to requests for all counters. It has no replies to the
+        // different requests for error counters alone.
         let needs_all = thresholds.name_traffic() || self.global.from.is_some();
         let mut parts = self.parts();
         parts.extend([if needs_all { Part::FabricCounters } else { Part::FabricErrors }]);
         let is_document = matches!(self.global.output(), Format::Json | Format::Ndjson);
-        let found = Cell::new(false);
+        let has_errors = Cell::new(false);
         let listed = RefCell::new(ListedCounters::default());
         let outcome = listing::run(
             self.global,
@@ -222,7 +225,7 @@ impl Fabric<'_> {
                 parts,
                 nothing: "no error counter is above its threshold",
                 footer: &|rows, _| {
-                    found.set(rows.iter().any(|row| row.counter.is_some()));
+                    has_errors.set(rows.iter().any(|row| row.counter.is_some()));
                     listed.replace(ListedCounters::of(rows));
                     String::new()
                 },
@@ -230,14 +233,14 @@ impl Fabric<'_> {
             },
             |report| {
                 self.rename(report);
-                // JSON output has no rows and no filter, so the check happens here.
+                // JSON output has no rows and no filter. Therefore the reports are checked here.
                 let mut fabrics = report.fabrics.iter().flatten().filter(|_| is_document);
                 if fabrics.any(|fabric| above(fabric, &thresholds).next().is_some()) {
-                    found.set(true);
+                    has_errors.set(true);
                 }
             },
         )?;
-        let outcome = if found.get() { Outcome::Problem } else { outcome };
+        let outcome = if has_errors.get() { Outcome::Problem } else { outcome };
         Ok(if self.args.clear {
             listed.into_inner().clear(self.global, self.term)?.unwrap_or(outcome)
         } else {
@@ -306,11 +309,11 @@ impl Fabric<'_> {
 
 /// Maximum size of a file of node names or thresholds, in bytes; enough for 100,000 names of 64
 /// characters.
-const MAX_OF_TEXT: u64 = 16 << 20;
+const MAX_TEXT_BYTES: u64 = 16 << 20;
 
 /// Reads a file of node names: lines with a GUID and a quoted name.
 fn read_names(path: &Path) -> anyhow::Result<HashMap<u64, String>> {
-    let text = read_text(path, MAX_OF_TEXT)
+    let text = read_text(path, MAX_TEXT_BYTES)
         .with_context(|| format!("cannot read the node names in {}", path.display()))?;
     parse_node_names(&text).map_err(|error| {
         let what = format!("{}: {error}", path.display());

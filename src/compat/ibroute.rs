@@ -70,13 +70,15 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// LIDs to print.
+/// Entries to print.
 struct Range {
+    /// First LID.
     first: u32,
-    /// 0 for the last LID of the table.
+    /// Last LID; 0 for the last LID of the table.
     last: u32,
     /// True if entries without a route are printed.
     is_all: bool,
+    /// True if destinations are not printed.
     is_brief: bool,
 }
 
@@ -85,6 +87,7 @@ struct Switch<'job> {
     session: Session<'job>,
     names: NodeNames,
     to: PortId,
+    /// Number of ports, without port 0.
     ports: u8,
     guid: u64,
     name: String,
@@ -95,7 +98,7 @@ impl<'job> Switch<'job> {
     /// Requests the attributes of the node.
     fn read(mut session: Session<'job>, names: NodeNames, to: PortId) -> Result<Self, ToolError> {
         let Some(node) = session.smp(&to, NodeInfo::ID, 0) else {
-            // The original dumps its empty reply.
+            // Without a reply, the original prints an empty reply: 64 zero bytes.
             let line = ["0000"; 8].join(" ") + "\n";
             session.out.warn(format!("nodeinfo\n{}", line.repeat(4)));
             return Err(session.fail("dump tables: node info failed: valid addr?"));
