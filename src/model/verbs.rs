@@ -43,8 +43,8 @@ pub enum VerbsAnswer {
         /// Command or setting that repairs it.
         #[serde(default, deserialize_with = "super::fix::read")]
         fix: Option<Fix>,
-        /// Name of the error number with which the library refused the list of devices; `None`
-        /// without a library, and if the number was not recorded.
+        /// Name of the errno with which the library refused the list of devices; `None` without a
+        /// library, or if the errno was not recorded.
         #[serde(default)]
         errno: Option<String>,
     },
@@ -53,7 +53,7 @@ pub enum VerbsAnswer {
 /// Device of a [`VerbsAnswer`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerbsEntry {
-    /// Kernel name.
+    /// Kernel name of the device.
     pub name: String,
     /// Node GUID in the list of devices, even if it is zero.
     #[serde(default)]
@@ -96,7 +96,7 @@ pub struct VerbsAttributes {
 pub struct VerbsRefusal {
     /// Port number, from 1.
     pub number: u32,
-    /// Error number, as a code of the host.
+    /// Error number (errno) on the host; the numbers depend on the architecture.
     pub code: i32,
     /// Reason, in one sentence.
     #[serde(deserialize_with = "super::words::read")]
@@ -336,9 +336,9 @@ impl VerbsPort {
     /// Returns the nominal rate of one lane in bits per second; `None` for an unknown code.
     #[must_use]
     pub fn lane_bps(&self) -> Option<u64> {
-        let narrow = self.active_speed_code?;
-        let code = self.active_speed_ex_code.filter(|code| *code != 0).unwrap_or(narrow);
-        let tenths = match code {
+        let code_of_8_bits = self.active_speed_code?;
+        let code = self.active_speed_ex_code.filter(|code| *code != 0).unwrap_or(code_of_8_bits);
+        let tenths_of_gbps = match code {
             1 => 25,
             2 => 50,
             4 | 8 => 100,
@@ -349,7 +349,7 @@ impl VerbsPort {
             256 => 2000,
             _ => return None,
         };
-        Some(tenths * 100_000_000)
+        Some(tenths_of_gbps * 100_000_000)
     }
 
     /// Returns the number of virtual lanes; `None` for an unknown code.

@@ -104,7 +104,7 @@ pub struct PairChange {
 }
 
 impl PingDiff {
-    /// Returns true if nothing has changed that is worth reporting.
+    /// Returns true if no host and no pair is listed as changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let none = [&self.broken, &self.mended, &self.still_failing, &self.slower, &self.faster];

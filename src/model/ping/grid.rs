@@ -73,7 +73,7 @@ impl Grid {
         Self { hosts, rails, medians: vec![0; cells], codes: vec![0; cells], topology }
     }
 
-    /// Returns the grid of pairs of that number of hosts, with the medians of one metric.
+    /// Returns the grid of the pairs of `hosts` hosts, with the medians of one metric.
     #[must_use]
     pub fn of_pairs(
         hosts: usize,
@@ -146,6 +146,7 @@ impl Grid {
         })
     }
 
+    /// Returns the index of a cell in the columns; `None` for a cell outside the grid.
     fn at(&self, cell: Cell) -> Option<usize> {
         let Cell { rail, source, target } = cell;
         (rail < self.rails && source < self.hosts && target < self.hosts)
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_numbers_have_a_place_or_none() {
+    fn extreme_medians_are_clamped_and_cells_outside_the_grid_are_ignored() {
         let mut grid = Grid::new(2, 1, None);
         let cell = Cell { rail: 0, source: 0, target: 1 };
         grid.set(cell, Code::Ok, Some(u64::MAX));
@@ -178,16 +179,16 @@ mod tests {
         grid.set(cell, Code::Ok, Some(0));
         assert_eq!(grid.half_rtt_ns(cell), Some(1));
         for rail in [1, usize::MAX] {
-            let nowhere = Cell { rail, source: 9, target: 0 };
-            grid.set(nowhere, Code::Ok, Some(1));
-            assert_eq!(grid.code(nowhere), None);
+            let outside = Cell { rail, source: 9, target: 0 };
+            grid.set(outside, Code::Ok, Some(1));
+            assert_eq!(grid.code(outside), None);
         }
         let nothing = Grid::new(0, 0, None);
         assert!(nothing.medians(0).is_empty() && nothing.told(0).next().is_none());
     }
 
     #[test]
-    fn a_topology_that_lacks_a_host_is_none() {
+    fn a_topology_that_does_not_fit_the_hosts_is_ignored() {
         let leaves = vec![Leaf { name: "leaf1".into(), pod: 0 }];
         let topology = |leaf_of| Some(Topology { leaf_of, leaves: leaves.clone() });
         assert!(Grid::new(2, 1, topology(vec![0, 0])).topology().is_some());

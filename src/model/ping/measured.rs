@@ -64,8 +64,8 @@ impl Packets {
         }
     }
 
-    /// Returns true if packets were lost. A late packet is retransmitted as well, but it arrives
-    /// twice.
+    /// Returns true if packets were lost. Retransmissions alone do not prove a loss: a late packet
+    /// is also sent twice, but both copies arrive.
     #[must_use]
     pub fn is_lossy(self) -> bool {
         let is_none_lost = |lost: Option<u64>| lost == Some(0);
@@ -107,8 +107,9 @@ impl TcpFailure {
         self.error.as_deref().is_none_or(|name| routes.contains(&name))
     }
 
-    /// Returns true if no TCP connection passes between the two ports. A host without a free port
-    /// number, for example, does not show this.
+    /// Returns true if no TCP connection passes between the two ports: the path fails, or a route of
+    /// a host is the cause. False for another failure of a host, for example if it has no free port
+    /// number.
     #[must_use]
     pub fn is_of_path(&self) -> bool {
         self.side == Side::Path || self.is_of_route()
@@ -307,25 +308,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_of_datagrams_is_told_from_both_ends() {
-        let met = |answered, heard| DatagramCounts { sent: 3, answered, heard, trips: None };
+    fn passage_is_derived_from_the_counts_of_both_ends() {
+        let counts = |answered, heard| DatagramCounts { sent: 3, answered, heard, trips: None };
         let passage = |source, target| Datagrams::of(source, target).passage();
-        assert_eq!(passage(met(1, 0), met(0, 1)), Passage::Both);
-        assert_eq!(passage(met(0, 0), met(0, 3)), Passage::There);
-        assert_eq!(passage(met(0, 3), met(0, 0)), Passage::Back);
-        assert_eq!(passage(met(0, 0), met(0, 0)), Passage::Neither);
+        assert_eq!(passage(counts(1, 0), counts(0, 1)), Passage::Both);
+        assert_eq!(passage(counts(0, 0), counts(0, 3)), Passage::There);
+        assert_eq!(passage(counts(0, 3), counts(0, 0)), Passage::Back);
+        assert_eq!(passage(counts(0, 0), counts(0, 0)), Passage::Neither);
         // Replies are lost, but each end receives requests of the other end: loss, not a one-way
         // path.
-        assert_eq!(passage(met(0, 1), met(0, 1)), Passage::Both);
+        assert_eq!(passage(counts(0, 1), counts(0, 1)), Passage::Both);
     }
 
     #[test]
-    fn there_are_no_more_answers_than_requests() {
+    fn replies_are_limited_to_the_number_of_requests() {
         let seen = MadPinged { sent: 3, answered: 9, ..MadPinged::default() };
         let route =
             MadRoute { lid: 7, gids: None, pkey_index: 0, service_level: 0, traffic_class: 0 };
-        let told = MadPings::of(seen, &route);
-        assert_eq!((told.sent, told.answered, told.lid), (3, 3, Some(7)));
+        let pings = MadPings::of(seen, &route);
+        assert_eq!((pings.sent, pings.answered, pings.lid), (3, 3, Some(7)));
     }
 
     #[test]
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_an_unknown_rate_is_unknown() {
+    fn throughput_relative_to_an_unknown_rate_is_unknown() {
         let seen = Throughput { median_bps: 90, ..Throughput::default() };
         assert_eq!(Bandwidth::of(seen, Some(100)).rate_permille, Some(900));
         assert_eq!(Bandwidth::of(seen, Some(0)).rate_permille, None);

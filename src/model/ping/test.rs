@@ -63,7 +63,7 @@ impl Test {
         !tests.is_empty() && tests.iter().all(|test| *test == Self::Mad)
     }
 
-    /// Returns the test with a word.
+    /// Parses the word of a test.
     ///
     /// # Errors
     /// The word names no test. The error lists all words.
