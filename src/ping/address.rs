@@ -1,4 +1,5 @@
-//! Addresses of the network interfaces of this host, for ports whose GID holds no IP address.
+//! Addresses of the network interfaces of this host, for ports whose GID contains no IP address.
+//! The connections of a worker use this module.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -7,12 +8,13 @@ use crate::model::GidValue;
 use crate::source::has_route;
 use crate::sys::interfaces::{Address, InterfaceAddress, interface_addresses};
 
-/// Returns an IP address of the interface of a port whose GID holds none: of an `IPoIB`
-/// interface, or of the interface whose hardware address is in the only GID of an iWARP port.
+/// Returns an IP address for a port whose GID contains no IP address, with port number 0.
 ///
-/// siw and other iWARP drivers fill this GID with the MAC address and zeros
-/// (drivers/infiniband/sw/siw/ `siw_verbs.c`, `siw_query_gid`); the kernel names no interface for
-/// it.
+/// The interface of the address is the `IPoIB` interface of the port, or the interface whose
+/// hardware address is in the only GID of an iWARP port.
+///
+/// siw and other iWARP drivers fill this GID with the MAC address and zeros (`siw_query_gid`,
+/// `drivers/infiniband/sw/siw/siw_verbs.c`). The kernel names no interface for this GID.
 pub(super) fn of_interface(gid: GidValue, netdev: Option<&str>) -> Option<SocketAddr> {
     let all = interface_addresses().ok()?;
     let ip = pick(&all, owner(&all, gid).or(netdev)?)?;
@@ -22,8 +24,8 @@ pub(super) fn of_interface(gid: GidValue, netdev: Option<&str>) -> Option<Socket
 /// Time limit for a route lookup in the kernel.
 const LOOKUP: Duration = Duration::from_millis(500);
 
-/// True if the address is in the subnet of an own address, or if a route of the interface of the
-/// own address leads to it.
+/// True if the network interface of the address `own` leads to `remote`: `remote` is in the
+/// subnet of `own`, or a route of the interface leads to `remote`.
 pub(super) fn leads_to(own: IpAddr, remote: IpAddr) -> bool {
     let all = interface_addresses().unwrap_or_default();
     let mut mine = all.iter().filter(|one| one.address == Address::Ip(own));
@@ -50,7 +52,8 @@ fn is_in_subnet(own: &InterfaceAddress, remote: IpAddr) -> bool {
     }
 }
 
-/// Returns the interface of an iWARP port.
+/// Returns the interface whose hardware address is in the GID of an iWARP port; `None` for a GID
+/// of another form.
 fn owner(all: &[InterfaceAddress], gid: GidValue) -> Option<&str> {
     let octets = gid.0.octets();
     let (mac, rest) = octets.split_at(6);
@@ -98,14 +101,17 @@ mod tests {
                 "{own} {bits:?} {remote}"
             );
         }
-        let loopback = |text: &str| text.parse().unwrap();
-        assert!(leads_to(loopback("127.0.0.1"), loopback("127.9.9.9")));
-        assert!(!leads_to(loopback("127.0.0.1"), loopback("fd00::1")));
-        assert!(!leads_to(loopback("192.0.2.77"), loopback("192.0.2.78")), "no address of ours");
+        let ip = |text: &str| text.parse().unwrap();
+        assert!(leads_to(ip("127.0.0.1"), ip("127.9.9.9")));
+        assert!(!leads_to(ip("127.0.0.1"), ip("fd00::1")));
+        assert!(
+            !leads_to(ip("192.0.2.77"), ip("192.0.2.78")),
+            "192.0.2.77 is no address of this host"
+        );
     }
 
     #[test]
-    fn the_address_of_the_same_interface_is_taken() {
+    fn owner_finds_an_interface_by_mac_and_pick_prefers_its_ipv4_address() {
         let one = |interface: &str, address| InterfaceAddress {
             interface: interface.into(),
             address,

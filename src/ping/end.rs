@@ -31,10 +31,12 @@ pub(super) struct OpenEnd {
     opening: Opening,
     port: PortAttr,
     mtu: Mtu,
+    /// Packet sequence number of the first packet that this end sends.
     psn: u32,
-    stage: Unconnected,
+    objects: Unconnected,
 }
 
+/// Objects of an end that is not connected, by method and role.
 enum Unconnected {
     Relay(Box<QueuePair<Reliable>>),
     Unreliable(Box<QueuePair<Unreliable>>),
@@ -71,16 +73,16 @@ impl OpenEnd {
             }
         }
         let mut random = [0; 4];
-        // Without random numbers any number works: it only separates late packets of earlier
-        // runs.
+        // Without random numbers, the number is 0. A random number only separates late packets of
+        // earlier runs.
         let _ = getrandom::fill(&mut random);
         let psn = u32::from_le_bytes(random) & 0xff_ffff;
-        let stage = match (opening.method, opening.role) {
+        let objects = match (opening.method, opening.role) {
             (Method::Relay, _) if opening.purpose == Purpose::UnreliableMessages => {
-                Unconnected::Unreliable(Box::new(initialised(&device, &opening).map_err(fail)?))
+                Unconnected::Unreliable(Box::new(initialized(&device, &opening).map_err(fail)?))
             }
             (Method::Relay, _) => {
-                Unconnected::Relay(Box::new(initialised(&device, &opening).map_err(fail)?))
+                Unconnected::Relay(Box::new(initialized(&device, &opening).map_err(fail)?))
             }
             (Method::Datagrams, _) => Unconnected::Datagrams,
             (Method::Cm, Role::Source) => Unconnected::CmSource,
@@ -92,20 +94,20 @@ impl OpenEnd {
                 )
             }
         };
-        Ok(Self { opening, port, mtu, psn, stage })
+        Ok(Self { opening, port, mtu, psn, objects })
     }
 
-    /// Returns the values that the peer needs to connect. Its fields for TCP and datagrams are
-    /// `None`.
+    /// Returns the values that the peer needs to connect. The fields for TCP and datagrams are
+    /// `None`; the connection of the worker sets them.
     pub(super) fn opened(&self) -> Opened {
-        let cm_address = match &self.stage {
+        let cm_address = match &self.objects {
             Unconnected::CmTarget(listener) => self
                 .opening
                 .tcp_address
                 .map(|address| SocketAddr::new(address.ip(), listener.port())),
             _ => None,
         };
-        let queue_pair = match &self.stage {
+        let queue_pair = match &self.objects {
             Unconnected::Relay(qp) => qp.number(),
             Unconnected::Unreliable(qp) => qp.number(),
             Unconnected::CmSource | Unconnected::CmTarget(_) | Unconnected::Datagrams => 0,
@@ -145,7 +147,7 @@ impl OpenEnd {
         let mtu = Mtu::from_bytes(to.mtu).ok_or_else(|| bad_mtu(to.mtu));
         let opening = &self.opening;
         let fail = |error| explained(verbs_error(Stage::Connect, &error), opening, to.remote_gid);
-        let queue_pair = match self.stage {
+        let queue_pair = match self.objects {
             Unconnected::Unreliable(mut qp) => {
                 let (remote_qp, receive_psn) = (to.remote.queue_pair, to.remote.psn);
                 qp.to_receive(&UnreliableReady { path, mtu: mtu?, remote_qp, receive_psn })
@@ -201,7 +203,7 @@ impl OpenEnd {
 }
 
 impl ConnectedEnd {
-    /// Sends checked messages to the peer, which serves, and measures round trips.
+    /// Sends checked messages to the serving peer and measures round trips.
     pub(super) fn probe(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, StepError> {
         match &mut self.queue_pair {
             QueuePairKind::Relay(qp) => Exchange::new(qp).probe(ask),
@@ -210,7 +212,7 @@ impl ConnectedEnd {
         }
     }
 
-    /// Writes to the peer, which serves, and measures the throughput.
+    /// Writes to the memory of the serving peer and measures the throughput.
     pub(super) fn stream(&mut self, ask: &Streaming) -> Result<Throughput, StepError> {
         match &mut self.queue_pair {
             QueuePairKind::Relay(qp) => Stream::new(qp).write(ask),
@@ -246,6 +248,7 @@ fn serve<T: Connected>(
     }
 }
 
+/// Creates the queue pair of an `rdma_cm` connection, posts its receives and connects.
 fn establish(
     mut end: CmEndpoint,
     opening: &Opening,
@@ -274,7 +277,7 @@ fn options(retries: u8, proof: ConnectionProof, proof_of_peer: ConnectionProof) 
 }
 
 /// Returns a queue pair in INIT whose receives are posted.
-fn initialised<T: Connected>(
+fn initialized<T: Connected>(
     device: &Device,
     opening: &Opening,
 ) -> Result<QueuePair<T>, VerbsError> {
@@ -308,6 +311,7 @@ fn capacity(purpose: Purpose) -> Capacity {
     Capacity { sends, receives: exchange::DEPTH, inline_bytes: 64 }
 }
 
+/// Creates the completion queue, the protection domain and the buffer of a queue pair.
 fn parts(device: &Device, opening: &Opening) -> Result<Parts, VerbsError> {
     let Capacity { sends, receives, .. } = capacity(opening.purpose);
     let queue = CompletionQueue::new(device, 2 * (sends + receives), Notify::Never)?;
@@ -351,8 +355,8 @@ fn gid_moved(opening: &Opening) -> StepError {
     }
 }
 
-/// Returns the failure of a port without a path MTU. Drivers report none if the MTU of the
-/// network interface is less than 352 bytes, which a path MTU of 256 bytes needs on RoCE
+/// Returns the failure of a port without a path MTU. On RoCE, a path MTU of 256 bytes needs a
+/// network interface with an MTU of 352 bytes. With a smaller MTU, drivers report no path MTU
 /// (`iboe_get_mtu`, `include/rdma/ib_addr.h`).
 fn no_mtu(opening: &Opening) -> StepError {
     let (device, port) = (&opening.device, opening.port);
@@ -374,6 +378,7 @@ fn no_address(opening: &Opening) -> StepError {
     }
 }
 
+/// Returns the network interface of the port for a hint; a placeholder if it is unknown.
 fn netdev(opening: &Opening) -> &str {
     opening.netdev.as_deref().unwrap_or("NETDEV")
 }

@@ -1,4 +1,5 @@
-//! Reads whether the kernel limits the memory that this process may lock.
+//! Reads whether the kernel limits the memory that this process may lock. `error` uses
+//! this module to explain a failed call of verbs.
 
 use std::fs;
 
@@ -14,13 +15,15 @@ const IPC_LOCK: u32 = 14;
 const WHOLE_MAP: [&str; 3] = ["0", "0", "4294967295"];
 
 /// Returns true if a limit applies: the limit is finite, and the process lacks `CAP_IPC_LOCK`
-/// (`ib_umem_get`, drivers/infiniband/core/umem.c). An unreadable file counts as a limit.
+/// (`ib_umem_get`, drivers/infiniband/core/umem.c). Without a readable `/proc/self/status`, a
+/// finite limit applies.
 pub(super) fn applies() -> bool {
     getrlimit(Resource::Memlock).current.is_some()
         && !fs::read_to_string("/proc/self/status")
             .is_ok_and(|status| may_lock_all(&status) && !is_in_namespace())
 }
 
+/// True if the process has `CAP_IPC_LOCK`, by the text of `/proc/self/status`.
 fn may_lock_all(status: &str) -> bool {
     has_capability(status, IPC_LOCK) == Some(true)
 }

@@ -13,12 +13,12 @@ use crate::sys::umad::{MadAddress, MadGrh, Received, Sending};
 const MAX_REPLIES: u32 = 10_000;
 /// Duration of the window in which replies are counted.
 const WINDOW: Duration = Duration::from_millis(100);
-/// Longest wait before the next check of the stop flag.
-const LOOK: Duration = Duration::from_millis(50);
+/// Longest wait for a request before the next call of `is_over`.
+const RECEIVE_TIMEOUT: Duration = Duration::from_millis(50);
 
 impl<W: MadWire> MadEnd<W> {
-    /// Replies to requests with the name of the host until `is_over`; returns the number of
-    /// replies.
+    /// Replies to requests with the name of the host until `is_over` returns true. Returns the
+    /// number of replies.
     ///
     /// Any host of the fabric may send requests. On soft-RoCE only the peer of the route gets
     /// replies, because the firewall of this host was checked for the peer only.
@@ -34,12 +34,13 @@ impl<W: MadWire> MadEnd<W> {
     ) -> Result<u64, StepError> {
         let_pass(route)?;
         let (mut replies, mut refused) = (0, None);
-        let mut rate = Rate::from(clock::now());
+        let mut rate_limit = RateLimit::from(clock::now());
         while !is_over() {
-            let received = self.wire.receive(LOOK).map_err(|error| at_exchange(&error))?;
+            let received =
+                self.wire.receive(RECEIVE_TIMEOUT).map_err(|error| at_exchange(&error))?;
             let (Some(received), Some(agent)) = (received, self.agent) else { continue };
             let is_for_us = received.failure.is_none() && may_answer(route, &received.address);
-            if !is_for_us || !rate.allows(clock::now()) {
+            if !is_for_us || !rate_limit.allows(clock::now()) {
                 continue;
             }
             let Some(mad) = ping_reply(&received.mad, host) else { continue };
@@ -68,17 +69,19 @@ fn may_answer(route: &MadRoute, from: &MadAddress) -> bool {
 fn reply_address(received: &Received) -> MadAddress {
     let from = received.address;
     // Routers decremented the hop limit of the request.
-    let back = |grh: MadGrh| MadGrh { hop_limit: HOP_LIMIT, ..grh };
-    MadAddress { q_key: Q_KEY, grh: from.grh.map(back), ..from }
+    let reply_grh = |grh: MadGrh| MadGrh { hop_limit: HOP_LIMIT, ..grh };
+    MadAddress { q_key: Q_KEY, grh: from.grh.map(reply_grh), ..from }
 }
 
-/// Limit of the rate of replies.
-struct Rate {
+/// Limit of [`MAX_REPLIES`] replies per [`WINDOW`].
+struct RateLimit {
+    /// Start of the window.
     since: Instant,
+    /// Number of requests in the window.
     count: u32,
 }
 
-impl Rate {
+impl RateLimit {
     fn from(since: Instant) -> Self {
         Self { since, count: 0 }
     }
@@ -127,9 +130,9 @@ mod tests {
     #[test]
     fn a_flood_gets_no_more_replies_than_the_limit() {
         let start = clock::now();
-        let mut rate = Rate::from(start);
-        let allowed = (0..3 * MAX_REPLIES).filter(|_| rate.allows(start)).count();
+        let mut rate_limit = RateLimit::from(start);
+        let allowed = (0..3 * MAX_REPLIES).filter(|_| rate_limit.allows(start)).count();
         assert_eq!(allowed, MAX_REPLIES as usize);
-        assert!(rate.allows(start + WINDOW), "a new window begins");
+        assert!(rate_limit.allows(start + WINDOW), "a new window begins");
     }
 }
