@@ -9,15 +9,15 @@ use super::watchdog::Watchdog;
 /// Stack for the work of one host, in bytes. Only touched pages use memory.
 const STACK: usize = 1024 * 1024;
 
-/// Runs `work` for each item on at most `fanout` threads. Calls `each` on this thread with the
-/// index and the result of an item, as results arrive.
+/// Runs `work` for each item on at most `fanout` threads. When a result arrives, calls `each` on
+/// this thread with the index of the item and the result.
 ///
 /// After the watchdog is cancelled, no item starts. Running items end, because their sockets are
 /// shut down. Items that did not start have no result. The function returns when the last thread
 /// has ended.
 ///
 /// # Errors
-/// This machine has no thread left.
+/// The first thread cannot be started.
 ///
 /// # Panics
 /// Panics if `work` panics.
@@ -54,8 +54,8 @@ where
                 .spawn_scoped(scope, serve)
             {
                 Ok(worker) => workers.push(worker),
-                // Fewer threads do the same work in more time.
                 Err(error) if workers.is_empty() => return Err(error),
+                // Fewer threads do all the work in more time.
                 Err(_) => break,
             }
         }

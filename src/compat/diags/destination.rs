@@ -12,11 +12,11 @@ use crate::mad::{DirectedPath, LONGEST_PATH};
 pub(in crate::compat) struct PortId {
     /// LID; 0 for a directed route.
     pub(in crate::compat) lid: u16,
-    /// First number of a written route, which has no meaning.
+    /// First number of a parsed route. It has no meaning, but the originals print it.
     first: u8,
-    /// Outgoing ports.
+    /// Outgoing port of each hop.
     pub(in crate::compat) hops: Vec<u8>,
-    /// Printed LIDs of the ends of the route.
+    /// Number that the originals print as the LID of both ends of a route.
     ends: u16,
 }
 

@@ -1,7 +1,7 @@
 //! Interface to the hosts that a host set refers to: groups, files, stdin.
 //!
 //! The parser does no I/O itself; the caller passes a [`Lookup`]. The program uses
-//! [`Site`](crate::hosts::Site), tests and fuzzers use constant lines.
+//! [`Site`](crate::hosts::Site); tests and fuzzers use constant lines.
 
 use std::fmt;
 
@@ -51,10 +51,10 @@ impl fmt::Display for GroupName {
     }
 }
 
-/// Lines that together are the hosts. A known empty group has no lines.
+/// Hosts of a group, a file or stdin, as lines. A group that exists without hosts has no lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedLines {
-    /// Lines. Each is a separate host set.
+    /// Lines. Each line is a separate host set.
     pub lines: Vec<ResolvedLine>,
     /// Terms that the lines may contain.
     pub within: AllowedTerms,
@@ -69,7 +69,7 @@ pub struct ResolvedLine {
     pub place: String,
 }
 
-/// Terms that the found lines may contain.
+/// Terms that the lines of a [`Lookup`] may contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AllowedTerms {
     /// Hosts only.
@@ -110,16 +110,16 @@ impl fmt::Display for LookupError {
 
 impl std::error::Error for LookupError {}
 
-/// Error in a line that was found.
+/// Error in a line that a [`Lookup`] returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedLineError {
     /// Place of the line.
     pub place: String,
-    /// Error in its host set.
+    /// Error in the host set of the line.
     pub error: HostSetError,
 }
 
-/// Rejects all groups and files: for text that must not refer to other data.
+/// Rejects all groups, files and stdin, for text that must not refer to other data.
 pub(super) struct NoLookup;
 
 impl Lookup for NoLookup {
