@@ -26,7 +26,7 @@ const TCP_ROUNDS: u32 = 100;
 const TCP_SLOT: Duration = Duration::from_millis(100);
 
 /// Shortest wait for the reply to a datagram. The last of three datagrams is sent after 150 ms.
-/// An adapter gives a connection up after about the same time.
+/// An adapter gives up a connection after about the same time as this wait (0.27 s).
 const DATAGRAM_REPLY: Duration = Duration::from_millis(300);
 
 /// Longest wait for the reply to a datagram, on a path on which TCP is slow.
@@ -36,20 +36,21 @@ const LONGEST_DATAGRAM_REPLY: Duration = Duration::from_secs(3);
 const DATAGRAM_ROUNDS: u32 = 4;
 const DATAGRAM_SLOT: Duration = Duration::from_millis(20);
 
-/// Time from the moment when an adapter gives up to its report that the request failed.
+/// Longest time from the end of the retries of an adapter to the completion that reports the
+/// failure.
 const LATE_STATUS: Duration = Duration::from_millis(300);
 
-/// Longest wait for an adapter that gives up later than its timeout. It is too short for the two
-/// longest acknowledge timeouts, because no user should wait for half a minute.
+/// Longest additional wait for an adapter that gives up later than its timeout. The two longest
+/// acknowledge timeouts would need half a minute, which is too long for a user.
 const SLOW_STATUS: Duration = Duration::from_secs(5);
 
-/// Limits of the wait for the last packets. Below the lower limit there is no wait: the next
-/// message to a host takes longer, so that these packets have arrived.
+/// Limits of the wait for packets in flight. A wait below the lower limit is omitted: the next
+/// message to a host takes longer than this limit, so the packets arrive before the message.
 const SHORTEST_ARRIVAL: Duration = Duration::from_millis(1);
 const LONGEST_ARRIVAL: Duration = Duration::from_millis(600);
 
-/// Returns the failure of a soft-iWARP pair without TCP. The kernel is not asked to connect,
-/// because the call would take two minutes.
+/// Returns the failure of a soft-iWARP pair without TCP. No connection is requested from the
+/// kernel, because the call would take two minutes.
 fn without_tcp() -> StepError {
     StepError {
         detail: "soft-iWARP connects over TCP, which does not pass".into(),
@@ -58,12 +59,12 @@ fn without_tcp() -> StepError {
 }
 
 impl PairRun<'_> {
-    /// Runs step after step until one fails. The results up to then are the evidence.
+    /// Runs the steps in order until a step fails. The results of all steps are the evidence.
     pub(super) fn run_messages(&mut self) {
-        let (mut addresses, mut of_target) = ((None, None), None);
+        let (mut addresses, mut target_tcp_failure) = ((None, None), None);
         if let Some((here, there)) = self.open(Purpose::Messages) {
             addresses = (there.tcp_address, there.tcp_stream_address);
-            of_target.clone_from(&there.tcp_failure);
+            target_tcp_failure.clone_from(&there.tcp_failure);
             self.results.port_mtus = Some((here.mtu, there.mtu));
             self.results.source = self.too_large(&here);
             self.results.target = self.too_large(&there);
@@ -77,8 +78,8 @@ impl PairRun<'_> {
             }
         }
         if !self.is_well() && self.results.tcp.is_none() {
-            // The user requested no TCP test, but its result separates one cause of failure from
-            // another.
+            // The user requested no TCP test, but the result of TCP separates one cause of failure
+            // from another.
             self.compare_tcp(addresses.0);
         }
         if self.results.tcp.as_ref().is_none_or(Result::is_ok)
@@ -86,27 +87,27 @@ impl PairRun<'_> {
         {
             self.stream_tcp(addresses.1);
         }
-        self.explain_tcp(of_target, addresses.0.is_some());
+        self.explain_tcp(target_tcp_failure, addresses.0.is_some());
         self.let_arrive();
         let counted = self.close();
         self.results.packets = counted.map(|(source, target)| Packets::of(source, target));
     }
 
-    /// Replaces a missing reply of TCP by the reason that the target knows.
-    fn explain_tcp(&mut self, of_target: Option<Box<StepError>>, has_server: bool) {
+    /// Replaces a missing TCP reply with the reason that the target reported.
+    fn explain_tcp(&mut self, target_tcp_failure: Option<Box<StepError>>, has_server: bool) {
         let is_unexplained = match &self.results.tcp {
             Some(Ok(_)) => false,
-            // A pair without RDMA has a cause that explains both.
+            // If RDMA fails as well, one cause explains both failures.
             Some(Err(error)) => self.results.passed && error.cause == Cause::Timeout,
             None => !has_server,
         };
-        if let Some(error) = of_target.filter(|_| is_unexplained) {
+        if let Some(error) = target_tcp_failure.filter(|_| is_unexplained) {
             self.results.tcp = Some(Err(*error));
             self.results.tcp_failed_at_target = true;
         }
     }
 
-    /// Waits until the last packets have arrived. Packets on the way would be counted as lost.
+    /// Waits until the last packets have arrived. Packets in flight would be counted as lost.
     fn let_arrive(&self) {
         let Some(trips) = self.results.rdma.filter(|_| self.is_well()) else { return };
         let wait = Duration::from_nanos(trips.p50_ns.saturating_mul(2)).min(LONGEST_ARRIVAL);
@@ -115,16 +116,19 @@ impl PairRun<'_> {
         }
     }
 
-    /// Returns the failure of an end whose port does not support the requested path MTU. Only
-    /// some connections get a path MTU. Soft-RoCE accepts one that is too large: Linux 6.1 then
-    /// tries to send without a pause, and 5.10 truncates the message.
+    /// Returns the failure of an end whose port does not support the requested path MTU. Only a
+    /// connection with [`Method::Relay`] gets a path MTU. Soft-RoCE accepts a path MTU that is too
+    /// large: Linux 6.1 then tries to send without a pause, and 5.10 truncates the message.
     fn too_large(&self, end: &Opened) -> Option<StepError> {
         let is_set = self.route.method == Method::Relay;
-        let asked = self.test_options.overrides.mtu.filter(|&asked| is_set && asked > end.mtu)?;
+        let requested = self.test_options.overrides.mtu.filter(|&mtu| is_set && mtu > end.mtu)?;
         Some(StepError {
-            detail: format!("--mtu {asked} is larger than the active MTU of the port, {}", end.mtu),
+            detail: format!(
+                "--mtu {requested} is larger than the active MTU of the port, {}",
+                end.mtu
+            ),
             fix: Some(if self.route.protocol == Protocol::Roce {
-                let needed = asked.saturating_add(ROCE_HEADERS);
+                let needed = requested.saturating_add(ROCE_HEADERS);
                 KnownFix::OmitMtuOrRaise.with(&[&needed.to_string()])
             } else {
                 KnownFix::OmitMtuOrShow.into()
@@ -140,6 +144,7 @@ impl PairRun<'_> {
         self.route.source.driver.as_deref() == Some(SOFT_IWARP)
     }
 
+    /// Exchanges datagrams, connects both ends and sends checked messages. `None` after a failure.
     fn converse(&mut self, here: Opened, there: Opened) -> Option<()> {
         if self.is_soft_iwarp() && matches!(self.results.tcp, Some(Err(_))) {
             self.results.source = Some(without_tcp());
@@ -150,12 +155,12 @@ impl PairRun<'_> {
             self.judge_datagrams();
             return Some(());
         }
-        let datagram_ns = self.results.datagrams.and_then(|one| one.latency);
-        let tcp_ns = self.results.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+        let datagram_latency = self.results.datagrams.and_then(|one| one.latency);
+        let tcp_trips = self.results.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
         let policy = self.test_options.retry_policy();
         let ack_timeout = ack_timeout::exponent(
-            datagram_ns.map(|latency| latency.rtt_ns.p50),
-            tcp_ns.map(|trips| trips.p50_ns),
+            datagram_latency.map(|latency| latency.rtt_ns.p50),
+            tcp_trips.map(|trips| trips.p50_ns),
             policy.doublings,
         );
         let mtu = self.mtu(&here, &there);
@@ -175,6 +180,7 @@ impl PairRun<'_> {
         };
     }
 
+    /// Measures TCP throughput. Records a failure only if the pair has no TCP result.
     fn stream_tcp(&mut self, remote: Option<SocketAddr>) {
         let Some(remote) = remote else { return };
         let slot = self.test_options.stream_slot;
@@ -191,8 +197,8 @@ impl PairRun<'_> {
 
     /// Exchanges datagrams in both directions. Datagrams that do not pass are evidence.
     ///
-    /// `None` if an end failed: it found no route to its peer, as a connection would not, either,
-    /// it is stuck, or it lacks datagrams that the test requires.
+    /// `None` if an end failed: the end found no route to its peer, is stuck, or lacks datagrams
+    /// that the test requires. Without a route, a connection would fail as well.
     fn meet(&mut self, here: &Opened, there: &Opened) -> Option<()> {
         let (Some(mine), Some(theirs)) = (&here.datagrams, &there.datagrams) else {
             return Some(());
@@ -202,16 +208,16 @@ impl PairRun<'_> {
             (Err(error), _) => return self.lacks_datagrams(error, true),
             (_, Err(error)) => return self.lacks_datagrams(error, false),
         };
-        let is_all_there_is = self.route.method == Method::Datagrams;
-        let (rounds, slot) = if is_all_there_is || self.test_options.wants(Test::Datagrams) {
+        let has_no_connection = self.route.method == Method::Datagrams;
+        let (rounds, slot) = if has_no_connection || self.test_options.wants(Test::Datagrams) {
             (self.test_options.rounds.max(1), self.test_options.slot)
         } else {
             (DATAGRAM_ROUNDS, DATAGRAM_SLOT)
         };
         let tcp = self.results.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
-        let usual = Duration::from_nanos(tcp.map_or(0, |trips| trips.p50_ns));
-        let reply = (usual * 4).clamp(DATAGRAM_REPLY, LONGEST_DATAGRAM_REPLY);
-        let meeting = |queue_pair, lid, gid, rounds| {
+        let tcp_rtt = Duration::from_nanos(tcp.map_or(0, |trips| trips.p50_ns));
+        let reply = (tcp_rtt * 4).clamp(DATAGRAM_REPLY, LONGEST_DATAGRAM_REPLY);
+        let exchange = |queue_pair, lid, gid, rounds| {
             Act::ExchangeDatagrams(DatagramExchange {
                 nonce: self.test_options.nonce,
                 connection: self.connection,
@@ -223,15 +229,15 @@ impl PairRun<'_> {
                 reply_ms: ms(reply),
             })
         };
-        let staying =
-            self.target.start(self.step(meeting(mine, here.lid, self.route.source.gid, 0)));
-        let ask = meeting(theirs, there.lid, self.route.target.gid, rounds);
-        let asked = self.source.ask(self.step(ask), CONNECT + reply + slot * 2 + SPARE);
+        let pending =
+            self.target.start(self.step(exchange(mine, here.lid, self.route.source.gid, 0)));
+        let ask = exchange(theirs, there.lid, self.route.target.gid, rounds);
+        let source_reply = self.source.ask(self.step(ask), CONNECT + reply + slot * 2 + SPARE);
         self.target.tell(self.step(Act::Stop));
         // The target may still be resolving the neighbor.
-        let stayed = self.target.finish(staying, Deadline::after(CONNECT));
-        let mut met = |answer, is_source| match answer {
-            Some(Ok(StepResult::DatagramsExchanged(met))) => Some(met),
+        let target_reply = self.target.finish(pending, Deadline::after(CONNECT));
+        let mut counts = |answer, is_source| match answer {
+            Some(Ok(StepResult::DatagramsExchanged(counts))) => Some(counts),
             Some(Err(error)) => {
                 self.failed_to_meet(error, is_source);
                 None
@@ -246,10 +252,10 @@ impl PairRun<'_> {
             }
         };
         let (source, target): (Option<DatagramCounts>, Option<DatagramCounts>) =
-            (met(asked, true), met(stayed, false));
+            (counts(source_reply, true), counts(target_reply, false));
         if let Some((source, target)) = source.zip(target) {
             self.results.datagrams = Some(Datagrams::of(source, target));
-            if is_all_there_is {
+            if has_no_connection {
                 self.results.rdma = source.trips;
             }
         }
@@ -276,36 +282,38 @@ impl PairRun<'_> {
         }
     }
 
-    /// Handles an end without datagrams, which is no failure if the driver does not support them.
+    /// Handles an end that opened no datagram queue pair. `None` if this is a failure: the driver
+    /// supports datagrams, and the test requires them.
     fn lacks_datagrams(&mut self, error: &StepError, is_source: bool) -> Option<()> {
-        let must =
+        let is_required =
             self.test_options.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
-        if error.cause == Cause::Unsupported || !must {
+        if error.cause == Cause::Unsupported || !is_required {
             return Some(());
         }
-        self.note(error.clone(), is_source);
+        self.record_failure(error.clone(), is_source);
         None
     }
 
     /// Handles an end that could not send datagrams. The kernel resolves the address of a peer in
-    /// the same way as for a connection (drivers/infiniband/core/addr.c). So after a failed
-    /// resolution no connection is tried, which would take another second.
+    /// the same way as for a connection (drivers/infiniband/core/addr.c). A failed resolution
+    /// therefore fails the end: an attempt to connect would only take another second.
     fn failed_to_meet(&mut self, error: StepError, is_source: bool) {
-        let is_way = match &error.cause {
+        let has_no_route = match &error.cause {
             Cause::NoRoute => true,
             Cause::Errno(name) => {
                 matches!(name.as_str(), "ETIMEDOUT" | "ENETUNREACH" | "EHOSTUNREACH")
             }
             _ => false,
         };
-        let must =
+        let is_required =
             self.test_options.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
-        if is_way || error.cause == Cause::Stuck || must {
-            self.note(error, is_source);
+        if has_no_route || error.cause == Cause::Stuck || is_required {
+            self.record_failure(error, is_source);
         }
     }
 
-    fn note(&mut self, error: StepError, is_source: bool) {
+    /// Records the failure of one end.
+    fn record_failure(&mut self, error: StepError, is_source: bool) {
         let seen = if is_source { &mut self.results.source } else { &mut self.results.target };
         *seen = Some(error);
     }
@@ -334,6 +342,7 @@ impl PairRun<'_> {
         (ask, wait)
     }
 
+    /// Sends checked messages over the connection and measures round trips.
     fn probe(&mut self, mtu: u32, ack_timeout: u8) -> Option<()> {
         let rounds =
             if self.test_options.wants(Test::Latency) { self.test_options.rounds } else { 0 };
@@ -349,7 +358,7 @@ impl PairRun<'_> {
         }
         match served {
             Ok(StepResult::Served { .. }) => {}
-            // The source leaves first: an error of the target after a successful exchange is no
+            // The source ends first: an error of the target after a successful exchange is no
             // failure.
             Err(_) if self.results.passed => {}
             Err(error) => self.results.target = Some(error),

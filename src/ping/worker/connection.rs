@@ -23,10 +23,11 @@ use crate::ping::stop_flag::StopFlag;
 use crate::ping::tcp::{self, TcpSource};
 use crate::ping::tcp_stream;
 
-/// Handle of the control loop to the thread of a connection.
+/// Handle with which the control loop of the worker passes acts to the thread of a connection.
 pub(super) struct Handle {
+    /// Acts with their request numbers.
     pub(super) acts: Sender<(u64, Act)>,
-    /// Number of the newest stop.
+    /// Request number of the newest stop; [`u64::MAX`] after a close.
     pub(super) stopped: Arc<AtomicU64>,
 }
 
@@ -34,7 +35,7 @@ pub(super) struct Handle {
 enum State {
     Open(Box<OpenEnd>),
     Connected(Box<ConnectedEnd>),
-    /// State after a failed step, which cannot go on.
+    /// A step failed. No further RDMA step is possible.
     Broken,
 }
 
@@ -51,11 +52,11 @@ impl Handle {
         let watched = Arc::clone(&stopped);
         thread::Builder::new()
             .name("connection".into())
-            .spawn(move || attend(opening, id, &ports, &todo, &watched, &answers))?;
+            .spawn(move || run(opening, id, &ports, &todo, &watched, &answers))?;
         Ok(Self { acts, stopped })
     }
 
-    /// Passes an act to the thread. [`Act::Stop`] takes effect during an act.
+    /// Passes an act to the thread. [`Act::Stop`] takes effect at once, even during another act.
     pub(super) fn ask<W: Write>(&self, id: u64, act: Act, answers: &ReplyWriter<W>) {
         if let Act::Stop = act {
             self.stopped.fetch_max(id, Ordering::Relaxed);
@@ -73,7 +74,8 @@ impl Handle {
     }
 }
 
-/// Starts a TCP server, if it has an address; else returns the reason why it does not start.
+/// Starts a TCP server if it has an address. Returns the server, or the reason why it did not
+/// start.
 fn listener(
     at: Option<(SocketAddr, Proof)>,
     start: fn(SocketAddr, Proof) -> io::Result<Acceptor>,
@@ -85,7 +87,8 @@ fn listener(
     }
 }
 
-fn attend<W: Write>(
+/// Opens the local end, replies to request `id`, then performs acts until [`Act::Close`].
+fn run<W: Write>(
     mut opening: Opening,
     id: u64,
     ports: &DatagramPorts,
@@ -93,23 +96,23 @@ fn attend<W: Write>(
     stopped: &AtomicU64,
     answers: &ReplyWriter<W>,
 ) {
-    // The worker of the other end names its address, and the operator has no address to compare
-    // with it.
+    // The operator has no address of either port. The worker of the other end sends its address,
+    // and nothing confirms it. The source connects only if its own interface leads there.
     let needs_route = opening.tcp_address.is_none();
     opening.tcp_address = opening
         .tcp_address
         .or_else(|| address::of_interface(opening.gid, opening.netdev.as_deref()));
-    // TCP is only a comparison: without it, the RDMA probe goes on.
-    let is_for_messages = opening.role == Role::Target && opening.purpose == Purpose::Messages;
-    let listens_at = opening.tcp_address.filter(|_| is_for_messages);
+    // TCP is only a comparison: without TCP, the RDMA probe continues.
+    let serves_tcp = opening.role == Role::Target && opening.purpose == Purpose::Messages;
+    let listens_at = opening.tcp_address.filter(|_| serves_tcp);
     let proof = opening.proof.map(Proof::from);
     let listens_at = listens_at.zip(proof);
     let (echo, no_echo) = listener(listens_at, tcp::start_echo);
-    let reads = listens_at.filter(|_| opening.tcp_stream);
-    let (reader, no_reader) = listener(reads, tcp_stream::start_reader);
-    let no_replies = listens_at.zip(opening.tcp_peer).zip(opening.netdev.as_deref());
+    let reads_at = listens_at.filter(|_| opening.tcp_stream);
+    let (reader, no_reader) = listener(reads_at, tcp_stream::start_reader);
+    let reply_path = listens_at.zip(opening.tcp_peer).zip(opening.netdev.as_deref());
     let no_replies =
-        no_replies.and_then(|(((own, _), peer), netdev)| tcp::replies(own, peer, netdev));
+        reply_path.and_then(|(((own, _), peer), netdev)| tcp::replies(own, peer, netdev));
     let presence = DevicePresence::of(&opening.device);
     // Only the counts of checked messages are compared.
     let traffic = (opening.purpose == Purpose::Messages)
@@ -160,6 +163,7 @@ fn attend<W: Write>(
     }
 }
 
+/// Exchanges datagrams over the datagram queue pair of the port.
 fn exchange_datagrams(
     state: &State,
     slot: Option<&EndpointSlot>,
@@ -177,7 +181,7 @@ fn exchange_datagrams(
     })?;
     let counts = endpoint.exchange_datagrams(&path, ask, stop_flag);
     if endpoint.is_broken() {
-        // The next pair gets a new queue pair.
+        // The empty slot gives the next pair a new queue pair.
         *place = None;
     }
     counts
@@ -185,6 +189,7 @@ fn exchange_datagrams(
         .map_err(|error| explained(error, end.opening(), ask.gid))
 }
 
+/// Performs an act. Returns the next state and the result of the act.
 fn perform(
     state: State,
     act: Act,
@@ -196,6 +201,7 @@ fn perform(
         (state, Act::TcpStream(ask)) => {
             (state, tcp_stream::write(from, &ask).map(StepResult::Streamed))
         }
+        // The source sends nothing to an address to which its own interface does not lead.
         (
             State::Open(_),
             Act::Connect(Connecting { remote: Opened { cm_address: Some(at), .. }, .. }),
