@@ -51,9 +51,9 @@ pub(super) fn ask(pid: u32, timeout: Duration) -> Answer {
 struct AbandonedThreads(Mutex<Vec<(u32, JoinHandle<()>)>>);
 
 impl AbandonedThreads {
-    /// Calls `read` on its own thread and returns the result; an error if the thread does not return
-    /// in time. Starts no thread for a process for which a thread still waits, or at the maximum
-    /// number of abandoned threads.
+    /// Calls `read` on its own thread and returns the result; an error if the thread does not
+    /// return in time. Starts no thread if an earlier thread still waits for this process, or at
+    /// the maximum number of abandoned threads.
     fn ask(&self, pid: u32, timeout: Duration, read: fn(u32) -> Answer) -> Answer {
         let hangs = || Err(ReadError::Process("the read of the process does not return".into()));
         {

@@ -107,9 +107,9 @@ impl TcpFailure {
         self.error.as_deref().is_none_or(|name| routes.contains(&name))
     }
 
-    /// Returns true if no TCP connection passes between the two ports: the path fails, or a route of
-    /// a host is the cause. False for another failure of a host, for example if it has no free port
-    /// number.
+    /// Returns true if no TCP connection passes between the two ports: the path fails, or a route
+    /// of a host is the cause. False for another failure of a host, for example if it has no free
+    /// port number.
     #[must_use]
     pub fn is_of_path(&self) -> bool {
         self.side == Side::Path || self.is_of_route()

@@ -31,7 +31,8 @@ pub(in crate::ping) enum NoMatch {
     /// No port of one end has a GID at the requested index. The text lists the GID indices of its
     /// ports.
     NoGid(Side, String),
-    /// An InfiniBand port of one end waits for a subnet manager. The text is the port and its state.
+    /// An InfiniBand port of one end waits for a subnet manager. The text is the port and its
+    /// state.
     NoSubnetManager(Side, String),
     /// The hosts have no common protocol.
     Disjoint(String),
