@@ -276,12 +276,6 @@ impl Plan {
         self.least_peers(tally) >= MIN_PEERS
     }
 
-    /// Returns the tally of a plan whose rounds are all done.
-    #[must_use]
-    pub fn tally(&self, rails: usize, topology: Option<&Topology>) -> Tally {
-        self.tally_of(self.rounds(), rails, topology)
-    }
-
     /// Returns the tally of the first rounds.
     #[must_use]
     pub fn tally_of(&self, rounds: usize, rails: usize, topology: Option<&Topology>) -> Tally {

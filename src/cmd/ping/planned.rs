@@ -50,8 +50,7 @@ fn told(
 ) -> PlannedRun {
     let load = selection::load(args, rails);
     let estimate = plan.estimate(load);
-    let begun = args.budget.map(|time| plan.rounds_within(time, load));
-    let tally = plan.tally_of(begun.unwrap_or(plan.rounds()), rails, topology);
+    let tally = plan.tally_of(plan.rounds_within(args.budget, load), rails, topology);
     let coverage = plan.coverage(rails, &tally);
     let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     // With a time limit, only the rounds within the limit cost traffic.

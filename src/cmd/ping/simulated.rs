@@ -20,10 +20,7 @@ const SEED: u32 = 1;
 pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Result<PingReport> {
     let fabric = read(global, args, file)?;
     let plan = plan(args, &fabric)?;
-    let rounds = match args.budget {
-        None => plan.rounds(),
-        Some(time) => plan.rounds_within(time, selection::load(args, fabric.rails())),
-    };
+    let rounds = plan.rounds_within(args.budget, selection::load(args, fabric.rails()));
     let is_whole = matches!(global.output(), Format::Json | Format::Html | Format::Svg);
     let with_cells = is_whole || global.save.is_some() || global.watch.is_some();
     let (fabric, plan, file) = (&fabric, &plan, &*file.display().to_string());

@@ -87,12 +87,12 @@ impl Plan {
         }
     }
 
-    /// Returns the number of rounds that start within a time, by the durations of
+    /// Returns the number of rounds that start within a time limit, by the durations of
     /// [`Plan::estimate`].
     #[must_use]
-    pub fn rounds_within(&self, time: Duration, load: Load<'_>) -> usize {
+    pub fn rounds_within(&self, limit: Option<Duration>, load: Load<'_>) -> usize {
+        let Some(mut left) = limit else { return self.rounds() };
         let pair = load.ordered_pair();
-        let mut left = time;
         for round in 0..self.rounds() {
             if left.is_zero() {
                 return round;
@@ -377,7 +377,8 @@ mod tests {
     #[test]
     fn rounds_within_a_time_limit_are_counted() {
         let plan = Plan::new(Pairs::all(16), PlanOptions::default(), None).unwrap();
-        let within = |ms| plan.rounds_within(Duration::from_millis(ms), load(1, Test::USUAL));
+        let limit = |ms| Some(Duration::from_millis(ms));
+        let within = |ms| plan.rounds_within(limit(ms), load(1, Test::USUAL));
         // A round takes 2 x 28 ms.
         assert_eq!(
             [within(0), within(1), within(56), within(57), within(999_999)],

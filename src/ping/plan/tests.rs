@@ -32,7 +32,7 @@ fn ordered(plan: &Plan) -> BTreeSet<(usize, usize)> {
 }
 
 fn least_peers(plan: &Plan) -> u64 {
-    plan.least_peers(&plan.tally(1, None))
+    plan.least_peers(&plan.tally_of(usize::MAX, 1, None))
 }
 
 fn with(schedule: Schedule) -> PlanOptions {
@@ -141,10 +141,11 @@ fn every_two_leaves_are_tried() {
         leaves: (0..16).map(leaf).collect(),
     };
     let choice = PlanOptions { peers: Some(2), seed: 1, ..PlanOptions::default() };
-    let without = plan(Pairs::all(64), choice).tally(1, Some(&topology)).leaf_pairs().unwrap();
+    let without =
+        plan(Pairs::all(64), choice).tally_of(usize::MAX, 1, Some(&topology)).leaf_pairs().unwrap();
     assert!(without.tested < without.possible);
     let plan = Plan::new(Pairs::all(64), choice, Some(&topology)).unwrap();
-    let leaves = plan.tally(1, Some(&topology)).leaf_pairs().unwrap();
+    let leaves = plan.tally_of(usize::MAX, 1, Some(&topology)).leaf_pairs().unwrap();
     assert_eq!((leaves.tested, leaves.possible), (136, 136));
     ordered(&plan);
 }
@@ -164,12 +165,12 @@ fn tally_of_a_full_plan_equals_the_sum_of_its_turns() {
     let topology =
         Topology { leaf_of: vec![0, 0, 1, 2, 2, 2, 3], leaves: (0..4).map(leaf).collect() };
     let all = Plan::all(7);
-    let known = all.coverage(2, &all.tally(2, Some(&topology)));
+    let known = all.coverage(2, &all.tally_of(usize::MAX, 2, Some(&topology)));
     let mut tally = Tally::new(7, Some(&topology));
     for turn in (0..all.rounds()).flat_map(|round| all.round(round)) {
         tally.add(turn.source, turn.target, 4);
     }
     assert_eq!(all.coverage(2, &tally), known);
     assert_eq!(known.leaf_pairs.unwrap().possible, 6 + 2);
-    assert_eq!(Plan::all(0).tally(1, None).tested(), 0);
+    assert_eq!(Plan::all(0).tally_of(usize::MAX, 1, None).tested(), 0);
 }
