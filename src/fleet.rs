@@ -44,6 +44,7 @@ mod target;
 mod time_limit;
 mod upload;
 mod watchdog;
+mod worker_host;
 
 pub use access::Access;
 pub use agent::{Agent, NoGreeting};
@@ -71,3 +72,4 @@ pub use target::{
 };
 pub use upload::Program;
 pub use watchdog::{Guard, Watchdog};
+pub use worker_host::WorkerHost;

@@ -3,6 +3,7 @@
 //! This module resolves the host, opens the access, starts the installed agent, and uploads the
 //! program if it is missing. The commands that query many hosts use [`AgentStarter`].
 
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,14 +102,21 @@ impl AgentStarter {
         self
     }
 
-    /// Starts an agent on the host and waits for its greeting, until the deadline of this host.
+    /// Starts an agent on the host, or on this machine if `host` is `None`. Waits for its greeting
+    /// until the deadline of this host.
     ///
     /// # Errors
     /// The failure has the reason why no agent started, and a fix.
-    pub fn agent(&self, host: &Host) -> Result<ReachedHost<Agent>, HostFailure> {
-        let began = clock::now();
-        let found = self.enter(host, |_, _, missing| Err(missing));
-        found.map_err(|failure| self.suggest_time(failure, began.elapsed()))
+    pub(super) fn agent(&self, host: Option<&Host>) -> Result<ReachedHost<Agent>, HostFailure> {
+        if let Some(host) = host {
+            return self.enter(host, |_, _, missing| Err(missing));
+        }
+        let nonce = fresh_nonce()?;
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["agent", &nonce.to_string()]);
+        let deadline = Deadline::after(self.timeout);
+        let what = Agent::start_local(command, nonce, self.connector.watchdog(), deadline)?;
+        Ok(ReachedHost { what, via: Via::Local, deadline })
     }
 
     /// Returns an agent on the host, or the shell of a host without an agent.

@@ -3,11 +3,14 @@
 
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
 use super::shell::Shell;
 use super::{Agent, CleanupFailure};
 use crate::clock::Deadline;
 use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Reason};
 use crate::source::Recording;
+use crate::threads::at_once;
 
 /// Reader of a host: an agent, or the shell of a host without an agent.
 pub enum HostReader {
@@ -118,6 +121,19 @@ impl HostReader {
             Self::Agent(agent) => agent.end(deadline),
             Self::Shell(..) => Ok(()),
         }
+    }
+
+    /// Ends the agents and shells of many hosts at the same time; returns the processes that could
+    /// not be ended.
+    #[must_use]
+    pub fn end_all(readers: Vec<Self>, deadline: Deadline) -> Vec<String> {
+        let left = Mutex::new(Vec::new());
+        at_once(readers, |reader| {
+            if let Err(process) = reader.end(deadline) {
+                left.lock().push(process.to_string());
+            }
+        });
+        left.into_inner()
     }
 
     /// Ends the agent or shell of a failed host. The failure also reports what stays on the host.

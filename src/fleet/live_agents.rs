@@ -17,7 +17,6 @@ use super::{AgentStarter, HostReader, Watchdog, cancelled, fan_out};
 use crate::clock::{self, Deadline, flag_time};
 use crate::hosts::Host;
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
-use crate::threads::at_once;
 
 /// Minimum time in which a connected host may respond, if the interval is shorter.
 const MIN_WAIT: Duration = Duration::from_secs(1);
@@ -345,17 +344,13 @@ impl SharedHosts {
 
     /// Ends the connected agents; returns the processes that could not be ended.
     fn end(&self) -> Vec<String> {
-        let deadline = Deadline::after(HostReader::END_TIMEOUT);
-        let is_here = |live: &&LiveAgent| matches!(*live.state.lock(), AgentState::Connected(..));
-        let left = Mutex::new(Vec::new());
-        at_once(self.hosts.iter().filter(is_here).collect(), |live| {
-            if let AgentState::Connected(agent, ..) =
-                std::mem::replace(&mut *live.state.lock(), AgentState::New)
-                && let Err(process) = agent.end(deadline)
-            {
-                left.lock().push(process.to_string());
+        let here = (0..self.hosts.len()).filter(|&index| self.is_here(index));
+        let agents = here.filter_map(|index| {
+            match std::mem::replace(&mut *self.hosts[index].state.lock(), AgentState::New) {
+                AgentState::Connected(agent, ..) => Some(agent),
+                _ => None,
             }
         });
-        left.into_inner()
+        HostReader::end_all(agents.collect(), Deadline::after(HostReader::END_TIMEOUT))
     }
 }

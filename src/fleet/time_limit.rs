@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::clock::flag_time;
+use crate::clock::{flag_time, time_text};
 use crate::model::{HostFailure, Reason};
 
 /// Time after the deadline of a host in which an unresponsive agent may be killed.
@@ -44,6 +44,23 @@ pub(super) fn suggest(mut failure: HostFailure, limit: Duration, taken: Duration
     failure
 }
 
+/// Names the time limit in the error if the start of the agent used it up. An upload has more
+/// time.
+pub(super) fn not_started(
+    failure: HostFailure,
+    host: &str,
+    limit: Duration,
+    taken: Duration,
+) -> HostFailure {
+    if failure.reason != Reason::Timeout || taken < limit {
+        return failure;
+    }
+    let is_longer = taken >= limit.saturating_add(AFTER_DEADLINE);
+    let time = time_text(if is_longer { Duration::from_secs(taken.as_secs()) } else { limit });
+    let detail = format!("{host} did not start the agent within {time}: {}", failure.detail);
+    HostFailure { detail, ..failure }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +90,23 @@ mod tests {
         };
         assert_eq!(suggested(12_000), "20s", "the end of the agent takes time as well");
         assert_eq!(suggested(75_300), "152s");
+    }
+
+    #[test]
+    fn a_start_that_used_up_its_time_names_the_limit() {
+        let second = Duration::from_secs(1);
+        let detail = |reason, taken: u32| {
+            let failure = HostFailure::new(reason, "SSH authentication timed out");
+            not_started(failure, "n2", 10 * second, taken * second).detail
+        };
+        let end = "SSH authentication timed out";
+        let told = format!("n2 did not start the agent within 10 s: {end}");
+        assert_eq!(detail(Reason::Timeout, 10), told);
+        assert_eq!(detail(Reason::Timeout, 12), told, "the end of the agent takes time as well");
+        let upload = format!("n2 did not start the agent within 70 s: {end}");
+        assert_eq!(detail(Reason::Timeout, 70), upload);
+        assert_eq!(detail(Reason::Timeout, 5), end, "another limit expired");
+        assert_eq!(detail(Reason::Auth, 11), end);
     }
 
     #[test]

@@ -3,11 +3,9 @@
 //! `simulated` is the counterpart without hosts; `ping::matrix` tests the pairs.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use parking_lot::Mutex;
 
 use super::addressed;
 use super::leaves;
@@ -16,40 +14,25 @@ use super::selection::{self, RunHost};
 use super::watcher::{Listener, Watcher};
 use crate::analyse::root_cause::findings;
 use crate::cli::{Global, PingArgs, RailsAsked};
-use crate::clock::{self, Deadline, time_text};
+use crate::clock;
 use crate::cmd::Advice;
 use crate::cmd::fleet::{agent_starter, agent_starter_beside_screen};
 use crate::cmd::outcome::say;
-use crate::fleet::{Agent, AgentStarter, Nonce, UploadPolicy, Watchdog, cancelled, fan_out};
+use crate::fleet::{AgentStarter, UploadPolicy, Watchdog, WorkerHost, cancelled, fan_out};
 use crate::hosts::Host;
 use crate::model::ping::{Coverage, Pair, PingHost, PingReport, Summary, Test, Topology};
-use crate::model::{HostFailure, HostReport, Part, Parts, Reason};
+use crate::model::{HostFailure, Part, Parts};
 use crate::ping::Node;
 use crate::ping::matrix::{self, Member, Overrides, TestOptions};
 use crate::ping::plan::{Pairs, Plan, Tally};
 use crate::render::Note;
 use crate::term::Term;
-use crate::threads::at_once;
 
 /// Timeout of a reply to one message.
 const REPLY: Duration = Duration::from_secs(1);
 
-/// Time limit for the exit of all agents at the end.
-const LEAVE: Duration = Duration::from_millis(2_500);
-
-/// Time limit for ending an agent that did not start in time.
-const CLEAN_UP: Duration = Duration::from_secs(8);
-
-/// Host with a running agent.
-struct ConnectedHost {
-    agent: Agent,
-    /// Time at which the agent completed its handshake.
-    hello: Instant,
-    inventory: HostReport,
-}
-
 /// Result of starting the agent of a host.
-type ConnectResult = Result<ConnectedHost, HostFailure>;
+type ConnectResult = Result<WorkerHost, HostFailure>;
 
 /// Run that can be repeated.
 pub(super) struct RealRun {
@@ -110,7 +93,7 @@ impl RealRun {
         let (reached, started) = self.gather(listener)?;
         let startup = started.saturating_duration_since(began);
         if let Some(error) = Self::unknown_rail(&reached, &test_options.overrides) {
-            end_agents(reached);
+            let _ = WorkerHost::end_all(reached.into_iter().flatten());
             return Err(error);
         }
         let report = match addressed::to(&self.args) {
@@ -120,7 +103,8 @@ impl RealRun {
                 let report = addressed::run(&members, hosts, &test_options, to);
                 drop(members);
                 let elapsed_ms = milliseconds(started.elapsed());
-                PingReport { elapsed_ms, left_behind: end_agents(reached), ..report }
+                let left_behind = WorkerHost::end_all(reached.into_iter().flatten());
+                PingReport { elapsed_ms, left_behind, ..report }
             }
             None => self.probe(reached, started, &test_options, listener),
         };
@@ -135,10 +119,13 @@ impl RealRun {
         listener.progress.reaches(places.len());
         let mut reached: Vec<Option<ConnectResult>> = places.iter().map(|_| None).collect();
         let parts = parts(&self.args);
-        let connect = |place: &RunHost| match connect(place, &self.starter, &parts) {
-            // In a canceled run, rdmactl closed the connections itself.
-            Err(_) if watchdog.is_cancelled() => Err(cancelled()),
-            result => result,
+        let connect = |place: &RunHost| {
+            let host = place.host();
+            match WorkerHost::connect(&self.starter, host.as_ref(), place.name(), &parts) {
+                // In a canceled run, rdmactl closed the connections itself.
+                Err(_) if watchdog.is_cancelled() => Err(cancelled()),
+                result => result,
+            }
         };
         fan_out(places, self.fanout, watchdog, connect, |index, result| {
             listener.progress.reached();
@@ -204,7 +191,7 @@ impl RealRun {
         let results = matrix::run(&members, &self.plan, test_options, topology, &watcher);
         drop(members);
         let elapsed_ms = milliseconds(started.elapsed());
-        let left_behind = end_agents(reached);
+        let left_behind = WorkerHost::end_all(reached.into_iter().flatten());
         let mut tally = Tally::new(hosts.len(), topology);
         for pair in results.pairs.iter().filter(|pair| pair.verdict.code.was_tested()) {
             tally.add(pair.source, pair.target, 1);
@@ -278,62 +265,10 @@ fn upload(global: &Global) -> UploadPolicy {
     if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing }
 }
 
-/// Connects to the agent of one host, reads its inventory, and starts its worker.
-fn connect(place: &RunHost, starter: &AgentStarter, parts: &Parts) -> ConnectResult {
-    let began = clock::now();
-    let agent = match place {
-        RunHost::Local => start_local(starter),
-        RunHost::Remote(host) => starter.agent(host).map(|found| (found.what, found.deadline)),
-    };
-    let (agent, deadline) = agent.map_err(|failure| {
-        let failure = starter.suggest_time(failure, began.elapsed());
-        not_started(failure, &place.name(), began.elapsed(), starter.timeout)
-    })?;
-    let hello = clock::now();
-    let entered = agent.report(parts, deadline).and_then(|report| {
-        agent.start_worker()?;
-        Ok(report)
-    });
-    match entered {
-        // The report has the name from the command line, not the hostname of the host.
-        Ok(report) => Ok(ConnectedHost {
-            agent,
-            hello,
-            inventory: HostReport { host: place.name(), ..report },
-        }),
-        Err(failure) => Err(starter.suggest_time(agent.give_up(failure), began.elapsed())),
-    }
-}
-
 /// Returns the parts to read from each host. Device files of MADs belong to the details.
 fn parts(args: &PingArgs) -> Parts {
     let details = args.test.contains(&Test::Mad).then_some(Part::Details);
     [Part::Gids, Part::Netdevs, Part::Pkeys].into_iter().chain(details).collect()
-}
-
-/// Names the time limit in the error if the start of the agent used it up. An upload has more
-/// time.
-fn not_started(failure: HostFailure, host: &str, taken: Duration, limit: Duration) -> HostFailure {
-    if failure.reason != Reason::Timeout || taken < limit {
-        return failure;
-    }
-    let time = if taken < limit + CLEAN_UP { limit } else { Duration::from_secs(taken.as_secs()) };
-    let time = time_text(time);
-    let detail = format!("{host} did not start the agent within {time}: {}", failure.detail);
-    HostFailure { detail, ..failure }
-}
-
-fn start_local(starter: &AgentStarter) -> Result<(Agent, Deadline), HostFailure> {
-    let nonce = Nonce::new().map_err(|error| {
-        HostFailure::new(
-            Reason::Transport,
-            format!("cannot read random numbers on this machine: {error}"),
-        )
-    })?;
-    let mut command = Command::new("/proc/self/exe");
-    command.args(["agent", &nonce.to_string()]);
-    let deadline = Deadline::after(starter.timeout);
-    Ok((Agent::start_local(command, nonce, starter.connector.watchdog(), deadline)?, deadline))
 }
 
 fn test_options(args: &PingArgs) -> anyhow::Result<TestOptions> {
@@ -367,35 +302,4 @@ fn overrides(args: &PingArgs) -> Overrides {
         first_rail: args.rails == RailsAsked::First,
         rails: args.rails.numbers().to_vec(),
     }
-}
-
-/// Ends all agents at once; returns the agents that could not be ended.
-fn end_agents(reached: Vec<ConnectResult>) -> Vec<String> {
-    let deadline = Deadline::after(LEAVE);
-    let agents = reached.into_iter().filter_map(|reached| Some(reached.ok()?.agent));
-    let left_behind = Mutex::new(Vec::new());
-    at_once(agents.collect(), |agent| {
-        if let Err(left) = agent.end(deadline) {
-            let mut left_behind = left_behind.lock();
-            left_behind.push(left.to_string());
-        }
-    });
-    left_behind.into_inner()
-}
-
-#[test]
-fn a_start_that_used_up_its_time_names_the_limit() {
-    let second = Duration::from_secs(1);
-    let detail = |reason, taken: u32| {
-        let failure = HostFailure::new(reason, "SSH authentication timed out");
-        not_started(failure, "n2", taken * second, 10 * second).detail
-    };
-    let end = "SSH authentication timed out";
-    let told = format!("n2 did not start the agent within 10 s: {end}");
-    assert_eq!(detail(Reason::Timeout, 10), told);
-    assert_eq!(detail(Reason::Timeout, 12), told, "the end of the agent takes time as well");
-    let upload = format!("n2 did not start the agent within 70 s: {end}");
-    assert_eq!(detail(Reason::Timeout, 70), upload);
-    assert_eq!(detail(Reason::Timeout, 5), end, "another limit expired");
-    assert_eq!(detail(Reason::Auth, 11), end);
 }
