@@ -36,7 +36,7 @@ pub fn correct(names: &[&str], pairs: &mut [Pair]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ping::{Route, RoutePort, Verdict};
+    use crate::model::ping::{Cell, Route, RoutePort, Verdict};
     use crate::model::probe::Method;
 
     fn pair(source: usize, target: usize, code: Code, protocol: Protocol) -> Pair {
@@ -60,8 +60,8 @@ mod tests {
             detail: "seen".into(),
             hint: Some("check the link".into()),
         };
-        let (rail, rdma, tcp, measured, first) = Default::default();
-        Pair { rail, source, target, verdict, route: Some(route), rdma, tcp, measured, first }
+        let pair = Pair::of_verdict(Cell { rail: 0, source, target }, verdict);
+        Pair { route: Some(route), ..pair }
     }
 
     fn hint(others: Code, protocol: Protocol) -> String {

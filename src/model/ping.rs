@@ -38,7 +38,7 @@ use super::probe::{Method, RoundTrips, Stage, StepError};
 use super::{GidKind, GidValue, HostFailure, Protocol, SOFT_IWARP, SOFT_ROCE};
 
 /// Report of one run over all requested pairs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PingReport {
     /// Hosts, in the order in which they were requested.
     pub hosts: Vec<PingHost>,
@@ -119,6 +119,15 @@ pub struct PingHost {
     pub leaf: Option<String>,
 }
 
+impl PingHost {
+    /// Returns the host with this index, with its leaf switch.
+    #[must_use]
+    pub fn of(name: &str, at: usize, topology: Option<&Topology>) -> Self {
+        let leaf = topology.and_then(|topology| topology.name_of(at)).map(str::to_owned);
+        Self { name: name.to_owned(), kernel: None, failure: None, leaf }
+    }
+}
+
 /// Result of one ordered pair: the source sends requests, the target replies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
@@ -146,6 +155,13 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// Returns a pair that exchanged no message.
+    #[must_use]
+    pub fn of_verdict(Cell { rail, source, target }: Cell, verdict: Verdict) -> Self {
+        let (route, rdma, tcp, measured, first) = Default::default();
+        Self { rail, source, target, verdict, route, rdma, tcp, measured, first }
+    }
+
     /// Returns the position of the pair in a matrix.
     #[must_use]
     pub fn cell(&self) -> Cell {

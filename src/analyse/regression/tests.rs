@@ -13,22 +13,12 @@ fn run(names: &[&str], seen: impl Fn(usize, usize) -> Result<u64, Code>) -> Ping
             summary.add(code, false, false);
         }
     }
-    let host =
-        |name: &&str| PingHost { name: (*name).into(), kernel: None, failure: None, leaf: None };
     PingReport {
-        hosts: names.iter().map(host).collect(),
-        pairs: Vec::new(),
+        hosts: names.iter().map(|name| PingHost::of(name, 0, None)).collect(),
         cells: Some(RailCells::of(&grid)),
-        coverage: None,
         summary,
-        findings: Vec::new(),
-        outliers: Vec::new(),
-        warnings: Vec::new(),
-        simulated: None,
-        taken_ns: None,
         elapsed_ms: 1,
-        startup_ms: 0,
-        left_behind: Vec::new(),
+        ..PingReport::default()
     }
 }
 

@@ -124,26 +124,16 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::model::ping::{PingHost, Summary};
+    use crate::model::ping::PingHost;
     use crate::render::{PingDocument, to_json};
 
     #[test]
     fn saved_ping_report_is_read_back() {
-        let host = PingHost { name: "n1".into(), kernel: None, failure: None, leaf: None };
         let report = PingReport {
-            hosts: vec![host],
-            pairs: Vec::new(),
-            cells: None,
-            coverage: None,
-            summary: Summary::default(),
-            findings: Vec::new(),
-            outliers: Vec::new(),
-            warnings: Vec::new(),
-            simulated: None,
+            hosts: vec![PingHost::of("n1", 0, None)],
             taken_ns: Some(7),
             elapsed_ms: 1,
-            startup_ms: 0,
-            left_behind: Vec::new(),
+            ..PingReport::default()
         };
         let text = to_json(&PingDocument::new(&report)).unwrap();
         let folder = tempfile::tempdir().unwrap();
