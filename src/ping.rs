@@ -13,6 +13,7 @@ mod address;
 mod choose;
 mod datagram;
 mod device_presence;
+mod driver;
 mod end;
 mod error;
 mod exchange;

@@ -1,8 +1,8 @@
 //! Ports whose MTU differs from that of the other ports on their rail.
 //!
 //! A pair with such a port works with the smaller path MTU of both ends, so no verdict reports
-//! the difference. Only ports of tested pairs are compared. `cmd::ping` and `ping::simulation`
-//! call this module.
+//! the difference. Only ports of tested pairs are compared. `ping::matrix` and
+//! `ping::simulation` call this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 

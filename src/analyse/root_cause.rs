@@ -23,7 +23,9 @@ pub struct TestedPair<'a> {
 }
 
 impl<'a> TestedPair<'a> {
-    fn of(pair: &'a Pair) -> Self {
+    /// Returns the result of a pair of a report.
+    #[must_use]
+    pub fn of(pair: &'a Pair) -> Self {
         let Pair { source, target, ref verdict, .. } = *pair;
         Self { source, target, verdict, was_tried: pair.route.is_some() }
     }
@@ -216,24 +218,14 @@ fn singles<'t, 'a: 't>(pairs: impl Iterator<Item = &'t TestedPair<'a>>) -> Vec<F
     findings
 }
 
-/// Returns the ordered pairs (source, target) that need a second attempt, because random packet
-/// loss may explain the failure.
-#[must_use]
-pub fn second_attempt<'a>(
-    pairs: impl IntoIterator<Item = &'a Pair>,
-    topology: Option<&Topology>,
-) -> BTreeSet<(usize, usize)> {
-    let pairs: Vec<TestedPair<'_>> = pairs.into_iter().map(TestedPair::of).collect();
-    second_attempt_of(&pairs, &findings_of_rail(&pairs, topology), topology)
-}
-
-/// Returns the pairs that need a second attempt for the trials and findings of one rail.
+/// Returns the ordered pairs (source, target) of one rail that need a second attempt, because
+/// random packet loss may explain the failure. `findings` are the findings of these pairs.
 ///
 /// A host or leaf switch with only failed pairs does not fail randomly. The set is empty if it
 /// had more than two pairs per host: random loss does not cause so many, and the retry would take
 /// long.
 #[must_use]
-pub fn second_attempt_of(
+pub fn second_attempt(
     pairs: &[TestedPair<'_>],
     findings: &[Finding],
     topology: Option<&Topology>,
@@ -326,14 +318,15 @@ fn example<'t, 'a: 't>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ping::Verdict;
+    use crate::model::ping::{Cell, Verdict};
 
     fn findings(pairs: &[Pair]) -> Vec<Finding> {
         super::findings(pairs, None)
     }
 
     fn second_attempt(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
-        super::second_attempt(pairs, None)
+        let pairs: Vec<TestedPair<'_>> = pairs.iter().map(TestedPair::of).collect();
+        super::second_attempt(&pairs, &findings_of_rail(&pairs, None), None)
     }
 
     /// Returns every ordered pair. `judge` returns code and side of a pair.
@@ -343,8 +336,7 @@ mod tests {
             let (code, side) = judge(source, target);
             let (stage, error, detail, hint) = Default::default();
             let verdict = Verdict { code, stage, side, error, detail, hint };
-            let (rail, route, rdma, tcp, measured, first) = Default::default();
-            Pair { rail, source, target, verdict, route, rdma, tcp, measured, first }
+            Pair::of_verdict(Cell { rail: 0, source, target }, verdict)
         };
         ordered.filter(|(a, b)| a != b).map(pair).collect()
     }

@@ -1,36 +1,48 @@
 //! `ping --mad` to a LID or a GID: no agent runs at that address, but a process replies, for
 //! example `ibping -S`. `choose` chooses the port and the route; `cmd` uses this module.
 
+use parking_lot::Mutex;
+
 use super::choose::{self, MadAddressee};
-use super::matrix::Member;
+use super::matrix::{self, Member};
 use super::pair::{self, TestOptions};
+use crate::analyse::root_cause::findings;
 use crate::analyse::verdict::{self, Ends};
 use crate::model::Protocol;
 use crate::model::ping::{
-    EndEvidence, Evidence, GidMatch, Life, MadEvidence, Measured, Pair, Verdict,
+    Cell, EndEvidence, Evidence, GidMatch, Life, MadEvidence, Measured, Pair, PingHost, PingReport,
+    Summary,
 };
+use crate::threads::at_once;
 
 /// Number of the only connection of the host.
 const CONNECTION: u32 = 1;
 
+/// Sends MADs from each host to the address, which is the last host of the report. The caller sets
+/// the times of the report and `left_behind`.
+#[must_use]
+pub fn run(members: &[Member<'_>], test_options: &TestOptions, to: MadAddressee) -> PingReport {
+    let (mut hosts, pairs) = (matrix::hosts(members, None), Mutex::new(Vec::new()));
+    let target = hosts.len();
+    at_once(members.iter().enumerate().collect(), |(source, member)| {
+        let pair = test(member, Cell { rail: 0, source, target }, to, test_options);
+        pairs.lock().push(pair);
+    });
+    let mut pairs = pairs.into_inner();
+    pairs.sort_by_key(Pair::cell);
+    hosts.push(PingHost::of(&to.to_string(), target, None));
+    let (summary, findings) = (Summary::of(&pairs), findings(&pairs, None));
+    PingReport { hosts, pairs, summary, findings, ..PingReport::default() }
+}
+
 /// Sends MADs from a host to an address; returns the result as a pair of a report.
 ///
 /// If the host was not reached, the result is the verdict for an unreached source.
-#[must_use]
-pub fn run(
-    member: &Member<'_>,
-    (source, target): (usize, usize),
-    to: MadAddressee,
-    test_options: &TestOptions,
-) -> Pair {
+fn test(member: &Member<'_>, cell: Cell, to: MadAddressee, test_options: &TestOptions) -> Pair {
     let name = to.to_string();
     let ends = Ends { source: &member.name, target: &name, route: None };
-    let pair = |verdict: Verdict, measured| {
-        let (rail, route, rdma, tcp, first) = Default::default();
-        Pair { rail, source, target, verdict, route, rdma, tcp, measured, first }
-    };
     let (Some(inventory), Some(node)) = (member.inventory, member.node) else {
-        return pair(super::matrix::unreached_source(member, &ends), Measured::default());
+        return Pair::of_verdict(cell, matrix::unreached_source(member, &ends));
     };
     let (evidence, mad) = match choose::mad_route_to(inventory, to, &test_options.overrides) {
         Ok((opening, route)) => pair::run_alone(node, CONNECTION, opening, &route, test_options),
@@ -41,7 +53,8 @@ pub fn run(
     };
     let life = if evidence.answered == 0 { node.life() } else { Life::Alive };
     let measured = Measured { mad, ..Measured::default() };
-    pair(verdict::judge(&as_pair(evidence, life, to), &ends), measured)
+    let verdict = verdict::judge(&as_pair(evidence, life, to), &ends);
+    Pair { measured, ..Pair::of_verdict(cell, verdict) }
 }
 
 /// Returns the evidence of a pair with the results of MADs to an address.

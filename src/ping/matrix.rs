@@ -2,34 +2,34 @@
 //! `ping/pair.rs` runs each pair.
 
 mod postponed;
-mod retest;
+mod results;
 #[cfg(test)]
 mod tests;
 
 use parking_lot::Mutex;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use self::postponed::PostponedPairs;
+use self::results::{Results, is_software};
 pub use super::choose::Overrides;
 use super::choose::{self, MadPlan, NoMads, Rails};
+use super::driver::Driver;
 use super::node::{Liveness, Node};
 use super::pair;
 pub use super::pair::TestOptions;
 use super::plan::{Plan, Turn};
 use super::worker::START_TIMEOUT;
-use crate::analyse::between;
 use crate::analyse::duplicates::Duplicates;
 use crate::analyse::hidden_faults;
 use crate::analyse::link_fault::{self, End};
 use crate::analyse::mtu;
-use crate::analyse::root_cause::second_attempt;
 use crate::analyse::verdict::{self, Ends};
 use crate::clock::{self, Deadline};
 use crate::model::ping::{
-    Cell, Code, Life, Outlier, Pair, Route, Schedule, Side, Test, Topology, Verdict, Warning,
+    Cell, Code, Life, Pair, PingHost, PingReport, Route, Schedule, Side, Test, Topology, Verdict,
 };
 use crate::model::probe::{Act, Method, Stage, Step};
 use crate::model::{HostFailure, HostReport, Reason};
@@ -38,6 +38,10 @@ use crate::threads::at_once;
 /// Time limit for the first replies of workers. A supervisor reports a worker that does not start
 /// after [`START_TIMEOUT`]. This limit is longer, so that the report arrives in time.
 const FIRST_REPLY: Duration = START_TIMEOUT.saturating_add(Duration::from_secs(1));
+
+/// Largest number of pairs that are measured again per host, so that a retest takes no longer
+/// than the run.
+const RETESTED_PER_HOST: usize = 8;
 
 /// Number that no connection has. The connections of a run have higher numbers.
 const NO_CONNECTION: u32 = 0;
@@ -86,32 +90,18 @@ pub enum Pass {
     Retest,
 }
 
-/// Results of a run.
-#[derive(Debug, Clone, Default)]
-pub struct Results {
-    /// Every pair whose turn came, sorted by rail, source and target.
-    pub pairs: Vec<Pair>,
-    /// Hosts, pairs, leaf switches and paths that are slower than comparable ones.
-    pub outliers: Vec<Outlier>,
-    /// Differences and defects that fail no pair.
-    pub warnings: Vec<Warning>,
-    /// Number of tested rails.
-    pub rails: usize,
-}
-
 /// Runs all pairs of a plan and judges each pair.
 ///
-/// Pairs that may have failed at random have a second attempt before a host is judged. Slow pairs
-/// are measured again. Pairs of one round share no host, except in a shift, so that no pair
-/// disturbs the latency of another pair. With a topology of the hosts, leaf switches and the
-/// paths between them can be outliers, too.
+/// Pairs of one round share no host, except in a shift, so that no pair disturbs the latency of
+/// another pair. With a topology of the hosts, leaf switches and the paths between them can be
+/// outliers, too. The caller sets the times of the report and `left_behind`.
 pub fn run(
     members: &[Member<'_>],
     plan: &Plan,
     test_options: &TestOptions,
     topology: Option<&Topology>,
     watch: &dyn RunObserver,
-) -> Results {
+) -> PingReport {
     let (connections, postponed) = (&AtomicU32::new(NO_CONNECTION + 1), PostponedPairs::default());
     let rails =
         &Rails::of(members.iter().filter_map(|member| member.inventory), &test_options.overrides);
@@ -133,46 +123,33 @@ pub fn run(
         postponed: None,
     };
     watch.pass_started(Pass::First, plan.count() * rails.tested().count() as u64);
-    let first = Rounds { postponed: Some(&postponed), ..rounds };
-    let mut results = first.run(plan);
-    results.extend(rounds.run_postponed(&postponed.take()));
-    results.sort_by_key(Pair::cell);
-    let resumed =
-        if watch.is_over() { BTreeSet::new() } else { pairs_of_resumed(members, &results) };
-    // Failures of a suspended host are no evidence of a fault.
-    let is_evidence = |pair: &&Pair| !resumed.contains(&(pair.source, pair.target));
-    let doubtful: BTreeSet<(usize, usize)> = results
-        .chunk_by(|a, b| a.rail == b.rail)
-        .flat_map(|rail| second_attempt(rail.iter().filter(is_evidence), topology))
-        .chain(resumed.iter().copied())
-        .collect();
-    let doubtful = doubtful.union(&interrupted(&results)).copied().collect();
-    let second_plan = Plan::of(members.len(), &doubtful);
-    if second_plan.count() > 0 {
-        watch.pass_started(Pass::SecondAttempt, second_plan.count());
+    let mut pairs = Rounds { postponed: Some(&postponed), ..rounds }.run(plan);
+    pairs.extend(rounds.run_postponed(&postponed.take()));
+    pairs.sort_by_key(Pair::cell);
+    let mut results = Results::of(rounds, pairs);
+    let max_retested = members.len() * RETESTED_PER_HOST;
+    let driver = Driver { plan, topology, rails: rails.tested().count(), max_retested };
+    let mut report = driver.run(&mut results, hosts(members, topology));
+    let pairs = results.pairs;
+    for outlier in &mut report.outliers {
+        outlier.software = is_software(outlier, &pairs);
     }
-    let test_options = TestOptions { is_second_attempt: true, ..test_options.clone() };
-    for again in (Rounds { test_options: &test_options, ..rounds }).run(&second_plan) {
-        // A second attempt runs on all rails, and the end of the run may stop it. It replaces only
-        // the results that caused it.
-        if again.verdict.code != Code::NotTested
-            && let Ok(at) = results.binary_search_by_key(&again.cell(), Pair::cell)
-            && deserves_second_attempt(&results[at].verdict)
-        {
-            let first = std::mem::replace(&mut results[at], again);
-            results[at].first = Some(first.verdict);
-            watch.pair_done(&results[at]);
-        }
-    }
-    for changed in between::correct(&names, &mut results) {
-        watch.pair_changed(&results[changed]);
-    }
-    let outliers = retest::outliers(&rounds, plan, &results);
     let mut warnings = duplicates.warnings.clone();
     warnings.extend(choose::missing_rails(&names, &inventories, rails, &test_options.overrides));
-    warnings.extend(hidden_faults::find(&names, &results, duplicates));
-    warnings.extend(mtu::differences(&names, mtu::used_ports(&results)));
-    Results { pairs: results, outliers, warnings, rails: rails.tested().count() }
+    warnings.extend(hidden_faults::find(&names, &pairs, duplicates));
+    warnings.extend(mtu::differences(&names, mtu::used_ports(&pairs)));
+    PingReport { pairs, warnings, ..report }
+}
+
+/// Returns the hosts of a run as its report lists them.
+#[must_use]
+pub fn hosts(members: &[Member<'_>], topology: Option<&Topology>) -> Vec<PingHost> {
+    let host = |(at, member): (usize, &Member<'_>)| PingHost {
+        kernel: member.inventory.and_then(|report| report.kernel.clone()),
+        failure: member.failure.cloned(),
+        ..PingHost::of(&member.name, at, topology)
+    };
+    members.iter().enumerate().map(host).collect()
 }
 
 /// Returns the number of rails that hosts with these inventories have together, at least one.
@@ -193,41 +170,6 @@ fn await_workers<'a>(nodes: impl IntoIterator<Item = &'a dyn Node>) {
     for (node, ticket) in asked {
         let _ = node.finish(ticket, deadline);
     }
-}
-
-/// Returns the pairs that failed because a host was dead, if the host responds again: the host
-/// was suspended.
-///
-/// A second attempt costs at most as much as the pairs whose turn came during the suspension.
-fn pairs_of_resumed(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
-    let mut responds = BTreeMap::new();
-    let mut has_resumed = |pair: &&Pair| {
-        let host = match pair.verdict.side {
-            Side::Source => pair.source,
-            Side::Target => pair.target,
-            Side::Path => return false,
-        };
-        // The liveness of the host is already known, so this call does not wait.
-        *responds.entry(host).or_insert_with(|| {
-            members[host].node.is_some_and(|node| node.known_life() == Liveness::Alive)
-        })
-    };
-    pairs
-        .iter()
-        .filter(|pair| pair.verdict.code == Code::PeerDead && has_resumed(pair))
-        .map(|pair| (pair.source, pair.target))
-        .collect()
-}
-
-/// Returns the pairs during whose test this process was suspended.
-fn interrupted(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
-    let interrupted = pairs.iter().filter(|pair| pair.verdict.was_interrupted());
-    interrupted.map(|pair| (pair.source, pair.target)).collect()
-}
-
-/// True if the result of a second attempt replaces this verdict.
-fn deserves_second_attempt(verdict: &Verdict) -> bool {
-    verdict.code.may_be_random() || verdict.code == Code::PeerDead || verdict.was_interrupted()
 }
 
 /// Inputs that all rounds of a run share.
@@ -287,12 +229,9 @@ impl Rounds<'_> {
         let on_all_rails = |verdict: Verdict| -> Vec<Pair> {
             // The end of a run causes failures. A failure after the end is not reported.
             let verdict = if is_over() { verdict::not_tested() } else { verdict };
-            let on = |rail| unrouted(rail, source, target, verdict.clone());
-            self.rails
-                .tested()
-                .filter(|&rail| self.runs(Cell { rail, source, target }))
-                .map(on)
-                .collect()
+            let cells = self.rails.tested().map(|rail| Cell { rail, source, target });
+            let on = |cell| Pair::of_verdict(cell, verdict.clone());
+            cells.filter(|&cell| self.runs(cell)).map(on).collect()
         };
         if is_over() {
             return on_all_rails(verdict::not_tested());
@@ -320,7 +259,7 @@ impl Rounds<'_> {
                         None
                     }
                     Ok(route) => Some(self.run_route(cell, (from.1, to.1), route)),
-                    Err(why) => Some(unrouted(cell.rail, source, target, why.verdict(&names))),
+                    Err(why) => Some(Pair::of_verdict(cell, why.verdict(&names))),
                 })
                 .collect(),
             Err(why) => on_all_rails(why.verdict(&names)),
@@ -348,8 +287,8 @@ impl Rounds<'_> {
 
     /// Tests a pair over a route and judges the result.
     fn run_route(&self, cell: Cell, ends: (&dyn Node, &dyn Node), mut route: Route) -> Pair {
-        let Cell { rail, source, target } = cell;
-        let not_tested = || unrouted(rail, source, target, verdict::not_tested());
+        let Cell { source, target, .. } = cell;
+        let not_tested = || Pair::of_verdict(cell, verdict::not_tested());
         if self.watch.is_over() {
             return not_tested();
         }
@@ -382,23 +321,13 @@ impl Rounds<'_> {
             verdict = verdict::interrupted(&verdict);
         }
         Pair {
-            rail,
-            source,
-            target,
-            verdict,
             tcp: tcp.map(|&trips| trips.into()),
             rdma: outcome.evidence.rdma.map(Into::into),
             measured: outcome.measured,
             route: Some(route),
-            first: None,
+            ..Pair::of_verdict(cell, verdict)
         }
     }
-}
-
-/// Returns a pair that exchanged no message.
-fn unrouted(rail: usize, source: usize, target: usize, verdict: Verdict) -> Pair {
-    let (route, rdma, tcp, measured, first) = Default::default();
-    Pair { rail, source, target, verdict, route, rdma, tcp, measured, first }
 }
 
 /// Returns the verdict of a source that was not reached.

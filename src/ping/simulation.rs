@@ -1,18 +1,19 @@
-//! Simulates a run over a simulated fabric. Plan, second attempts, second measurements and
-//! verdicts are those of a real run; only the messages are simulated.
+//! Runs a ping over a simulated fabric. Plan and verdicts are those of a real run, and `driver`
+//! judges both; only the messages are simulated.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
+use super::driver::{Driver, Prober};
 use super::fabric::{MeasurementPass, SimulatedFabric, Symptom};
 use super::plan::{Plan, Tally};
 use crate::analyse::mtu::{self, UsedPort};
-use crate::analyse::outliers;
-use crate::analyse::root_cause::{TestedPair, findings_of_rail, findings_over, second_attempt_of};
+use crate::analyse::root_cause::TestedPair;
 use crate::analyse::verdict::{self, Ends};
 use crate::model::ping::{
-    Cell, Code, Finding, Grid, Measured, Outlier, Pair, PairTransport, PingHost, PingReport,
-    RailCells, Route, RoutePort, Summary, Verdict,
+    Cell, Code, Finding, Grid, Measured, Metric, Pair, PairTransport, PingHost, PingReport,
+    RailCells, Route, RoutePort, Summary, Verdict, Warning,
 };
 use crate::model::probe::{Method, RoundTrips};
 use crate::model::{GidKind, GidValue, Protocol};
@@ -45,7 +46,41 @@ impl Simulation<'_> {
     /// Runs the plan on every rail.
     #[must_use]
     pub fn run(&self) -> PingReport {
-        Run::new(self.fabric).report(self)
+        let Self { fabric, plan, rounds, .. } = *self;
+        let (count, rails, topology) = (fabric.hosts().len(), fabric.rails(), fabric.topology());
+        let mut run = Run {
+            fabric,
+            grid: Grid::new(count, rails, topology.cloned()),
+            tally: plan.tally_of(rounds, rails, topology),
+            tried_again: BTreeSet::new(),
+            verdicts: BTreeMap::new(),
+            well: verdict::judge(&fabric.evidence(Ok(1)), &UNNAMED),
+        };
+        for turn in (0..rounds).flat_map(|round| plan.round(round)) {
+            for (source, target) in turn.ordered() {
+                for rail in 0..rails {
+                    run.probe(Cell { rail, source, target }, MeasurementPass::First);
+                }
+            }
+        }
+        let hosts = fabric.hosts().iter().enumerate();
+        let hosts = hosts.map(|(at, name)| PingHost::of(name, at, topology)).collect();
+        let driver = Driver { plan, topology, rails, max_retested: MAX_RETESTED };
+        let mut report = driver.run(&mut run, hosts);
+        // All pairs with one symptom share a verdict without host names.
+        for finding in &mut report.findings {
+            let Verdict { detail, hint, .. } = run.pair(cell_of(finding)).verdict;
+            (finding.detail, finding.hint) = (detail, hint);
+        }
+        let has_cells =
+            self.with_cells && (MAX_HOSTS_TOLD + 1..=MAX_HOSTS_IN_CELLS).contains(&count);
+        PingReport {
+            pairs: run.listed(&report.findings),
+            cells: has_cells.then(|| RailCells::of(&run.grid)),
+            warnings: run.warnings(),
+            simulated: Some(self.file.to_owned()),
+            ..report
+        }
     }
 }
 
@@ -61,6 +96,7 @@ pub fn run(fabric: &SimulatedFabric, file: &str) -> PingReport {
 struct Run<'a> {
     fabric: &'a SimulatedFabric,
     grid: Grid,
+    tally: Tally,
     /// Pairs whose second attempt counts.
     tried_again: BTreeSet<Cell>,
     /// Verdict for each symptom, and then for a pair that works.
@@ -68,96 +104,37 @@ struct Run<'a> {
     well: Verdict,
 }
 
-impl<'a> Run<'a> {
-    fn new(fabric: &'a SimulatedFabric) -> Self {
-        let grid = Grid::new(fabric.hosts().len(), fabric.rails(), fabric.topology().cloned());
-        let (tried_again, verdicts) = (BTreeSet::new(), BTreeMap::new());
-        let well = verdict::judge(&fabric.evidence(Ok(1)), &UNNAMED);
-        Self { fabric, grid, tried_again, verdicts, well }
-    }
-
-    fn report(mut self, run: &Simulation<'_>) -> PingReport {
-        let (hosts, rails) = (self.fabric.hosts().len(), self.fabric.rails());
-        let topology = self.fabric.topology();
-        let mut tally = Tally::new(hosts, topology);
-        for turn in (0..run.rounds).flat_map(|round| run.plan.round(round)) {
-            for (source, target) in turn.ordered() {
-                for rail in 0..rails {
-                    self.probe(Cell { rail, source, target }, MeasurementPass::First);
-                }
-                tally.add(source, target, rails as u64);
-            }
-        }
-        let mut findings = findings_over(self.explain());
-        for finding in &mut findings {
-            self.name_hosts(finding);
-        }
-        let outliers = self.outliers(run.plan, &tally);
-        let told: BTreeSet<Cell> = if hosts <= MAX_HOSTS_TOLD {
-            (0..rails).flat_map(|rail| self.grid.told(rail)).map(|told| told.0).collect()
+impl Run<'_> {
+    /// Returns the objects of the pairs that the report lists: all pairs of few hosts, otherwise
+    /// the pairs of the findings.
+    fn listed(&self, findings: &[Finding]) -> Vec<Pair> {
+        let cells: BTreeSet<Cell> = if self.fabric.hosts().len() <= MAX_HOSTS_TOLD {
+            self.results().map(|(cell, _)| cell).collect()
         } else {
-            let cell = |rail: &[usize], source, target| Cell {
-                rail: rail.first().copied().unwrap_or(0),
-                source,
-                target,
-            };
             let both = |one: &Finding| {
-                let there = cell(&one.rails, one.source, one.target);
-                let back = one.both_ways.then(|| cell(&one.rails, one.target, one.source));
-                [Some(there), back]
+                let there = cell_of(one);
+                let back = Cell { source: there.target, target: there.source, ..there };
+                [Some(there), one.both_ways.then_some(back)]
             };
             findings.iter().flat_map(both).flatten().collect()
         };
-        let has_cells =
-            run.with_cells && (MAX_HOSTS_TOLD + 1..=MAX_HOSTS_IN_CELLS).contains(&hosts);
-        let host = |(at, name): (usize, &String)| {
-            let leaf = topology.and_then(|topology| topology.name_of(at)).map(str::to_owned);
-            PingHost { name: name.clone(), kernel: None, failure: None, leaf }
-        };
+        cells.into_iter().map(|cell| self.pair(cell)).collect()
+    }
+
+    /// Returns the warnings about the ports of all hosts.
+    fn warnings(&self) -> Vec<Warning> {
+        let (hosts, rails) = (self.fabric.hosts().len(), self.fabric.rails());
         let names: Vec<&str> = self.fabric.hosts().iter().map(String::as_str).collect();
         let all = || (0..rails).flat_map(|rail| (0..hosts).map(move |host| (rail, host)));
         let ports: Vec<RoutePort> = all().map(|(rail, host)| self.port(rail, host)).collect();
-        let used = all().zip(&ports).map(|((rail, host), port)| UsedPort {
-            rail,
-            host,
-            protocol: Protocol::Roce,
-            port,
-        });
-        let warnings = mtu::differences(&names, used);
-        let coverage = run.plan.coverage(rails, &tally);
-        let mut summary = self.summary();
-        summary.leave_out(coverage.planned - coverage.tested);
-        PingReport {
-            hosts: self.fabric.hosts().iter().enumerate().map(host).collect(),
-            pairs: told.into_iter().map(|cell| self.pair(cell)).collect(),
-            cells: has_cells.then(|| RailCells::of(&self.grid)),
-            coverage: Some(coverage),
-            summary,
-            findings,
-            outliers,
-            warnings,
-            simulated: Some(run.file.to_owned()),
-            taken_ns: None,
-            elapsed_ms: 0,
-            startup_ms: 0,
-            left_behind: Vec::new(),
-        }
+        let protocol = Protocol::Roce;
+        let used = |((rail, host), port)| UsedPort { rail, host, protocol, port };
+        mtu::differences(&names, all().zip(&ports).map(used))
     }
 
-    /// Returns the outliers that are slow in a second measurement as well.
-    fn outliers(&self, plan: &Plan, tally: &Tally) -> Vec<Outlier> {
-        if !plan.tells_hosts_apart(tally) {
-            return Vec::new();
-        }
-        let judgement = outliers::judge(&self.grid);
-        let wants = |source, target| plan.pairs().wants(source, target);
-        let wanted = judgement.retest(MAX_RETESTED, &wants).into_iter();
-        let again = wanted.filter_map(|cell| {
-            let ns = self.fabric.probe(cell, MeasurementPass::Retest).ok()?;
-            Some((cell, u32::try_from(ns).unwrap_or(u32::MAX)))
-        });
-        let again = again.collect();
-        judgement.confirm(&again, &wants)
+    /// Returns the results of all pairs.
+    fn results(&self) -> impl Iterator<Item = (Cell, Code)> {
+        (0..self.fabric.rails()).flat_map(|rail| self.grid.told(rail))
     }
 
     fn probe(&mut self, cell: Cell, pass: MeasurementPass) {
@@ -170,46 +147,6 @@ impl<'a> Run<'a> {
             }
         };
         self.grid.set(cell, code, seen.ok());
-    }
-
-    /// Returns the findings of each rail. As in a real run, pairs that may have failed at random
-    /// are tried a second time first.
-    fn explain(&mut self) -> Vec<Vec<Finding>> {
-        let topology = self.fabric.topology();
-        let on_rail = |rail| {
-            let trials = self.trials(rail);
-            let findings = findings_of_rail(&trials, topology);
-            let again = second_attempt_of(&trials, &findings, topology).into_iter();
-            let again = again.map(|(source, target)| Cell { rail, source, target });
-            (findings, again.collect::<Vec<_>>())
-        };
-        let first: Vec<_> = (0..self.fabric.rails()).map(on_rail).collect();
-        let mut findings = Vec::with_capacity(first.len());
-        for (rail, (before, again)) in first.into_iter().enumerate() {
-            if again.is_empty() {
-                findings.push(before);
-                continue;
-            }
-            self.tried_again.extend(&again);
-            for cell in again {
-                self.probe(cell, MeasurementPass::SecondAttempt);
-            }
-            findings.push(findings_of_rail(&self.trials(rail), topology));
-        }
-        findings
-    }
-
-    /// Returns the results of the pairs of a rail; none if no pair failed, because then there is
-    /// nothing to explain.
-    fn trials(&self, rail: usize) -> Vec<TestedPair<'_>> {
-        if !self.grid.told(rail).any(|(_, code)| code.is_failure()) {
-            return Vec::new();
-        }
-        let trial = |(cell, code): (Cell, Code)| {
-            let verdict = if code == self.well.code { &self.well } else { self.verdict(cell) };
-            TestedPair { source: cell.source, target: cell.target, verdict, was_tried: true }
-        };
-        self.grid.told(rail).map(trial).collect()
     }
 
     /// Returns the verdict of the attempt that counts.
@@ -228,29 +165,22 @@ impl<'a> Run<'a> {
     }
 
     fn pair(&self, cell: Cell) -> Pair {
-        let Cell { rail, source, target } = cell;
         let evidence = self.fabric.evidence(self.seen(cell));
         let route = self.route(cell);
         let first = self.tried_again.contains(&cell).then(|| {
             let evidence = self.fabric.evidence(self.fabric.probe(cell, MeasurementPass::First));
             verdict::judge(&evidence, &self.ends(cell, &route))
         });
+        let verdict = verdict::judge(&evidence, &self.ends(cell, &route));
+        let passes_tcp = evidence.tcp.as_ref().map(Result::is_ok);
+        let transport = PairTransport::of(evidence.passed, passes_tcp);
         Pair {
-            rail,
-            source,
-            target,
-            verdict: verdict::judge(&evidence, &self.ends(cell, &route)),
             route: Some(route),
             rdma: evidence.rdma.map(Into::into),
-            measured: Measured {
-                transport: PairTransport::of(
-                    evidence.passed,
-                    evidence.tcp.as_ref().map(Result::is_ok),
-                ),
-                ..Measured::default()
-            },
+            measured: Measured { transport, ..Measured::default() },
             tcp: evidence.tcp.and_then(Result::ok).map(Into::into),
             first,
+            ..Pair::of_verdict(cell, verdict)
         }
     }
 
@@ -292,14 +222,45 @@ impl<'a> Run<'a> {
         let name = |host: usize| self.fabric.hosts()[host].as_str();
         Ends { source: name(cell.source), target: name(cell.target), route: Some(route) }
     }
+}
 
-    /// Replaces the texts of a finding by those of its pair. All pairs with one symptom share a
-    /// verdict without host names.
-    fn name_hosts(&self, finding: &mut Finding) {
-        let rail = finding.rails.first().copied().unwrap_or(0);
-        let pair = self.pair(Cell { rail, source: finding.source, target: finding.target });
-        finding.detail = pair.verdict.detail;
-        finding.hint = pair.verdict.hint;
+impl Prober for Run<'_> {
+    fn tested(&self, rail: usize) -> Option<Vec<TestedPair<'_>>> {
+        let is_explained = !self.grid.told(rail).any(|(_, code)| code.is_failure());
+        let told = self.grid.told(rail).filter(|_| !is_explained);
+        let trial = |(cell, code): (Cell, Code)| {
+            let verdict = if code == self.well.code { &self.well } else { self.verdict(cell) };
+            TestedPair { source: cell.source, target: cell.target, verdict, was_tried: true }
+        };
+        (rail < self.fabric.rails()).then(|| told.map(trial).collect())
+    }
+
+    fn test_again(&mut self, cells: BTreeSet<Cell>) -> bool {
+        for &cell in &cells {
+            self.probe(cell, MeasurementPass::SecondAttempt);
+        }
+        self.tried_again = cells;
+        !self.tried_again.is_empty()
+    }
+
+    fn grid(&self, metric: Metric) -> Option<Cow<'_, Grid>> {
+        (metric == Metric::Latency).then_some(Cow::Borrowed(&self.grid))
+    }
+
+    fn measure_again(&self, _: Metric, cells: &BTreeSet<Cell>) -> BTreeMap<Cell, u32> {
+        let median = |&cell: &Cell| {
+            let ns = self.fabric.probe(cell, MeasurementPass::Retest).ok()?;
+            Some((cell, u32::try_from(ns).unwrap_or(u32::MAX)))
+        };
+        cells.iter().filter_map(median).collect()
+    }
+
+    fn tally(&self, _: fn(Code) -> bool) -> Tally {
+        self.tally.clone()
+    }
+
+    fn turns(&self) -> u64 {
+        self.tally.tested() / self.fabric.rails() as u64
     }
 
     fn summary(&self) -> Summary {
@@ -312,11 +273,9 @@ impl<'a> Run<'a> {
                 (verdict.code, matches!(evidence.tcp, Some(Ok(_))))
             })
             .collect();
-        for (cell, code) in (0..self.fabric.rails()).flat_map(|rail| self.grid.told(rail)) {
+        for (cell, code) in self.results() {
             let falls_back = tcp_passes.get(&code).copied().unwrap_or(false);
-            let at_second_attempt =
-                !self.tried_again.is_empty() && self.tried_again.contains(&cell);
-            summary.add(code, falls_back, at_second_attempt);
+            summary.add(code, falls_back, self.tried_again.contains(&cell));
         }
         summary
     }
@@ -343,6 +302,12 @@ impl SimulatedFabric {
             }
         }
     }
+}
+
+/// Returns the representative pair of a finding, on its first rail.
+fn cell_of(finding: &Finding) -> Cell {
+    let &Finding { source, target, .. } = finding;
+    Cell { rail: finding.rails.first().copied().unwrap_or(0), source, target }
 }
 
 /// Placeholders for the ends in the verdicts that all pairs with one symptom share.

@@ -2,7 +2,6 @@
 //!
 //! `simulated` is the counterpart without hosts; `ping::matrix` tests the pairs.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -12,7 +11,6 @@ use super::leaves;
 use super::notes;
 use super::selection::{self, RunHost};
 use super::watcher::{Listener, Watcher};
-use crate::analyse::root_cause::findings;
 use crate::cli::{Global, PingArgs, RailsAsked};
 use crate::clock;
 use crate::cmd::Advice;
@@ -20,11 +18,11 @@ use crate::cmd::fleet::{agent_starter, agent_starter_beside_screen};
 use crate::cmd::outcome::say;
 use crate::fleet::{AgentStarter, UploadPolicy, Watchdog, WorkerHost, cancelled, fan_out};
 use crate::hosts::Host;
-use crate::model::ping::{Coverage, Pair, PingHost, PingReport, Summary, Test, Topology};
+use crate::model::ping::{PingReport, Test, Topology};
 use crate::model::{HostFailure, Part, Parts};
-use crate::ping::Node;
 use crate::ping::matrix::{self, Member, Overrides, TestOptions};
-use crate::ping::plan::{Pairs, Plan, Tally};
+use crate::ping::plan::{Pairs, Plan};
+use crate::ping::{Node, mad_address};
 use crate::render::Note;
 use crate::term::Term;
 
@@ -49,30 +47,23 @@ pub(super) struct RealRun {
 impl RealRun {
     /// Prepares the run of the flags; a signal cancels it.
     pub(super) fn new(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
-        if addressed::to(args).is_some() {
-            return Self::to_address(global, args);
-        }
-        let (places, pairs) = selection::places(global, args)?;
-        if let Some(note) = notes::two_sets(args, places.len()) {
-            say(term, &note);
-        }
-        let topology = leaves::topology(args, &places, term)?;
-        let plan = selection::plan(args, pairs, topology.as_ref(), selection::any_seed()?)?;
-        selection::refuse_too_much(args, &plan)?;
+        let (places, plan, topology) = if addressed::to(args).is_some() {
+            let places = selection::sources(global)?;
+            let plan = Plan::all(places.len());
+            (places, plan, None)
+        } else {
+            let (places, pairs) = selection::places(global, args)?;
+            if let Some(note) = notes::two_sets(args, places.len()) {
+                say(term, &note);
+            }
+            let topology = leaves::topology(args, &places, term)?;
+            let plan = selection::plan(args, pairs, topology.as_ref(), selection::any_seed()?)?;
+            selection::refuse_too_much(args, &plan)?;
+            (places, plan, topology)
+        };
         let hosts: Vec<Host> = places.iter().filter_map(RunHost::host).collect();
         let (starter, watchdog) = agent_starter(global, upload(global), &hosts)?;
         let fanout = usize::from(global.fanout);
-        Ok(Self { places, plan, topology, args: args.clone(), starter, watchdog, fanout })
-    }
-
-    /// Prepares a run from each source to one address.
-    fn to_address(global: &Global, args: &PingArgs) -> anyhow::Result<Self> {
-        let places = selection::sources(global)?;
-        let plan = Plan::all(places.len());
-        let hosts: Vec<Host> = places.iter().filter_map(RunHost::host).collect();
-        let (starter, watchdog) = agent_starter(global, upload(global), &hosts)?;
-        let fanout = usize::from(global.fanout);
-        let topology = None;
         Ok(Self { places, plan, topology, args: args.clone(), starter, watchdog, fanout })
     }
 
@@ -96,19 +87,23 @@ impl RealRun {
             let _ = WorkerHost::end_all(reached.into_iter().flatten());
             return Err(error);
         }
-        let report = match addressed::to(&self.args) {
-            Some(to) => {
-                let members = self.members(&reached);
-                let hosts = members.iter().map(ping_host).collect();
-                let report = addressed::run(&members, hosts, &test_options, to);
-                drop(members);
-                let elapsed_ms = milliseconds(started.elapsed());
-                let left_behind = WorkerHost::end_all(reached.into_iter().flatten());
-                PingReport { elapsed_ms, left_behind, ..report }
-            }
-            None => self.probe(reached, started, &test_options, listener),
+        let (taken_ns, members) = (clock::wall_ns(), self.members(&reached));
+        let report = if let Some(to) = addressed::to(&self.args) {
+            mad_address::run(&members, &test_options, to)
+        } else {
+            let (topology, is_over) = (self.topology.as_ref(), || self.watchdog.is_cancelled());
+            let hosts = matrix::hosts(&members, topology);
+            let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
+            matrix::run(&members, &self.plan, &test_options, topology, &watcher)
         };
-        Ok(PingReport { startup_ms: milliseconds(startup), ..report })
+        drop(members);
+        Ok(PingReport {
+            taken_ns: Some(taken_ns),
+            elapsed_ms: milliseconds(started.elapsed()),
+            startup_ms: milliseconds(startup),
+            left_behind: WorkerHost::end_all(reached.into_iter().flatten()),
+            ..report
+        })
     }
 
     /// Starts the agent of each host; returns the results and the time of the last handshake or
@@ -169,76 +164,10 @@ impl RealRun {
         };
         Some(Advice::error(what, "use the numbers that the matrix shows, or write --rails all"))
     }
-
-    fn probe(
-        &self,
-        reached: Vec<ConnectResult>,
-        started: Instant,
-        test_options: &TestOptions,
-        listener: &Listener<'_>,
-    ) -> PingReport {
-        let taken_ns = clock::wall_ns();
-        let topology = self.topology.as_ref();
-        let members = self.members(&reached);
-        let leaf = |host| topology.and_then(|topology| topology.name_of(host)).map(str::to_owned);
-        let hosts: Vec<PingHost> = members
-            .iter()
-            .enumerate()
-            .map(|(at, member)| PingHost { leaf: leaf(at), ..ping_host(member) })
-            .collect();
-        let is_over = || self.watchdog.is_cancelled();
-        let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
-        let results = matrix::run(&members, &self.plan, test_options, topology, &watcher);
-        drop(members);
-        let elapsed_ms = milliseconds(started.elapsed());
-        let left_behind = WorkerHost::end_all(reached.into_iter().flatten());
-        let mut tally = Tally::new(hosts.len(), topology);
-        for pair in results.pairs.iter().filter(|pair| pair.verdict.code.was_tested()) {
-            tally.add(pair.source, pair.target, 1);
-        }
-        let coverage = self.cover(&tally, &results.pairs, results.rails as u64);
-        let mut summary = Summary::of(&results.pairs);
-        summary.leave_out(coverage.planned.saturating_sub(results.pairs.len() as u64));
-        PingReport {
-            hosts,
-            warnings: results.warnings,
-            cells: None,
-            coverage: Some(coverage),
-            summary,
-            findings: findings(&results.pairs, topology),
-            pairs: results.pairs,
-            outliers: results.outliers,
-            simulated: None,
-            taken_ns: Some(taken_ns),
-            elapsed_ms,
-            startup_ms: 0,
-            left_behind,
-        }
-    }
-
-    /// Returns the coverage of a run, in pairs of all tested rails as the summary counts them.
-    fn cover(&self, tally: &Tally, pairs: &[Pair], rails: u64) -> Coverage {
-        // Hosts may have different rails. A pair without a turn is assumed to have all rails.
-        let ends: BTreeSet<_> = pairs.iter().map(|pair| (pair.source, pair.target)).collect();
-        let had_no_turn = self.plan.count().saturating_sub(ends.len() as u64);
-        let planned = pairs.len() as u64 + had_no_turn * rails;
-        let left_out = self.plan.pairs().count().saturating_sub(self.plan.count());
-        let possible = planned + left_out * rails;
-        Coverage { possible, planned, ..self.plan.coverage(1, tally) }
-    }
 }
 
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn ping_host(member: &Member<'_>) -> PingHost {
-    PingHost {
-        name: member.name.clone(),
-        kernel: member.inventory.and_then(|report| report.kernel.clone()),
-        failure: member.failure.cloned(),
-        leaf: None,
-    }
 }
 
 /// Tests every ordered pair of hosts like `ping --matrix`, until the watchdog is canceled.

@@ -1,5 +1,5 @@
 //! Summary of a ping run.
-//! `ping` and `cmd` count the pairs; `render` shows the counts.
+//! `ping` counts the pairs; `render` shows the counts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parking_lot::Mutex;
 
-use super::{Rounds, unrouted};
+use super::Rounds;
+use super::results::ends;
 use crate::analyse::verdict;
 use crate::model::ping::{Cell, Code, Pair, Test};
 use crate::ping::pair::TestOptions;
@@ -83,11 +84,6 @@ impl PostponedPairs {
     }
 }
 
-/// Returns the ordered pairs of hosts in a list of cells, each once.
-fn ends<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> BTreeSet<(usize, usize)> {
-    cells.into_iter().map(|cell| (cell.source, cell.target)).collect()
-}
-
 impl Rounds<'_> {
     /// Tests the postponed pairs, many at the same time and without measurements.
     ///
@@ -128,8 +124,7 @@ impl Rounds<'_> {
         // here; other failures are judged by the round that follows.
         for (cell, pair) in seen.iter_mut().filter(|(_, pair)| pair.verdict.code != Code::Ok) {
             if in_turn.contains(cell) {
-                let Cell { rail, source, target } = *cell;
-                *pair = unrouted(rail, source, target, verdict::not_tested());
+                *pair = Pair::of_verdict(*cell, verdict::not_tested());
             }
         }
         // If the end of the run cuts a pair off, the earlier result of the pair stays.
@@ -138,9 +133,9 @@ impl Rounds<'_> {
         }
         // Pairs that were not reached in time belong to the plan: they are reported as
         // `not_tested`.
-        for &Cell { rail, source, target } in waiting {
-            let not_tested = || unrouted(rail, source, target, verdict::not_tested());
-            seen.entry(Cell { rail, source, target }).or_insert_with(not_tested);
+        for &cell in waiting {
+            let not_tested = || Pair::of_verdict(cell, verdict::not_tested());
+            seen.entry(cell).or_insert_with(not_tested);
         }
         for pair in seen.values().filter(|pair| !pair.verdict.code.is_no_response()) {
             self.watch.pair_done(pair);

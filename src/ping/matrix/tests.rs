@@ -213,7 +213,7 @@ fn members<'a, N: Node>(hosts: &'a [N], inventories: &'a [HostReport]) -> Vec<Me
 }
 
 /// Runs all pairs of these hosts on one rail.
-fn run_on<N: Node>(hosts: &[N], test_options: &TestOptions) -> Results {
+fn run_on<N: Node>(hosts: &[N], test_options: &TestOptions) -> PingReport {
     let inventories: Vec<HostReport> = (0..hosts.len()).map(reachable).collect();
     run(
         &members(hosts, &inventories),
@@ -475,7 +475,7 @@ fn run_selective(
 }
 
 /// Runs all pairs of eight hosts on one rail, with a throughput in megabits per second.
-fn run_streams(mbps: fn(Cell) -> u64) -> Results {
+fn run_streams(mbps: fn(Cell) -> u64) -> PingReport {
     run_eight(|_| false, mbps, None)
 }
 
@@ -483,7 +483,7 @@ fn run_eight(
     is_unresponsive: fn(Cell) -> bool,
     mbps: fn(Cell) -> u64,
     topology: Option<&Topology>,
-) -> Results {
+) -> PingReport {
     let log = Mutex::new(Vec::new());
     let host =
         |number| Selective { number, peers: Mutex::default(), is_unresponsive, mbps, log: &log };

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::*;
-use crate::model::ping::{Finding, Outlier, OutlierKind};
+use crate::analyse::outliers;
+use crate::model::ping::{Outlier, OutlierKind};
 
 /// Expands the forms that these tests use: `n[1-64]`, or one name.
 #[expect(clippy::unnecessary_wraps, reason = "as host sets are read")]
