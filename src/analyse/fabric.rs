@@ -51,7 +51,6 @@ pub(super) fn title(fabric: &Fabric, end: FabricEnd) -> String {
     format!("{} port {}", node.map(FabricNode::title).unwrap_or_default(), end.port)
 }
 
-/// Returns every port with its place.
 pub(super) fn ports(fabric: &Fabric) -> impl Iterator<Item = (FabricEnd, &FabricPort)> {
     fabric.nodes.iter().enumerate().flat_map(|(node, found)| {
         found.ports.iter().map(move |port| (FabricEnd { node, port: port.number }, port))
@@ -99,7 +98,6 @@ fn managers(fabric: &Fabric, found: &mut Vec<Finding>) {
     }
 }
 
-/// Joins the titles of ports.
 fn titles(fabric: &Fabric, ends: &[FabricEnd]) -> String {
     ends.iter().map(|end| title(fabric, *end)).collect::<Vec<_>>().join(", ")
 }

@@ -23,7 +23,6 @@ struct Same {
 }
 
 impl Folded {
-    /// Adds a finding of a host.
     pub(super) fn add(&mut self, host: &str, finding: Finding) {
         let same = Same {
             code: finding.code,

@@ -6,7 +6,6 @@
 use std::cmp::Reverse;
 use std::mem;
 
-/// Nodes, their tested links and their state.
 pub(super) struct GreedyCover {
     nodes: Vec<Node>,
 }
@@ -44,7 +43,6 @@ impl GreedyCover {
         greedy_cover
     }
 
-    /// True if the node is named.
     pub(super) fn is_named(&self, node: usize) -> bool {
         self.nodes[node].is_named
     }

@@ -28,7 +28,6 @@ pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warn
     warnings
 }
 
-/// Place of a fault.
 enum Place<'a> {
     /// A host, and its pairs with the fault.
     Host(usize, Vec<&'a Pair>),

@@ -111,7 +111,6 @@ pub fn path_mtu(netdev_mtu: u32) -> Option<u32> {
     [4_096, 2_048, 1_024, 512, 256].into_iter().find(|mtu| *mtu <= room)
 }
 
-/// Ports of one rail.
 struct Rail<'a> {
     names: &'a [&'a str],
     /// Number of the rail; `None` if the run has only one.
@@ -181,7 +180,6 @@ impl Rail<'_> {
         groups.max_by_key(|(_, hosts)| hosts.len()).map(|(group, _)| group)
     }
 
-    /// Returns the fix that gives the ports of a group the normal MTU.
     fn fix(
         &self,
         group: &Group<'_>,
@@ -221,7 +219,6 @@ mod tests {
         }
     }
 
-    /// Compares the ports of four hosts on one rail.
     fn compare(protocol: Protocol, mtus: [u32; 4], active: Option<[u32; 4]>) -> Vec<Warning> {
         let ports: Vec<RoutePort> = (0..4)
             .map(|host| port("eth1", Some(mtus[host]), active.map(|active| active[host])))

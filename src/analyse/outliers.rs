@@ -34,7 +34,6 @@ pub struct SlowParts {
     outliers: Vec<Outlier>,
     /// One fit per rail.
     fits: Vec<Fit>,
-    /// Names of the leaf switches.
     leaves: Vec<String>,
 }
 

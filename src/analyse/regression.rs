@@ -72,7 +72,6 @@ fn facts(report: &PingReport) -> RunFacts {
     }
 }
 
-/// Both runs as grids.
 struct RunPair<'a> {
     old: &'a PingReport,
     before: Grid,
@@ -84,7 +83,6 @@ struct RunPair<'a> {
 }
 
 impl RunPair<'_> {
-    /// Returns the pair in the later run.
     fn later(&self, cell: Cell) -> Option<Cell> {
         let place = |host: usize| self.places.get(host).copied().flatten();
         let (source, target) = (place(cell.source)?, place(cell.target)?);

@@ -14,8 +14,7 @@ use crate::names;
 
 use super::folded::Folded;
 
-/// Maximum number of removed devices of one host.
-const MAX: usize = 256;
+const MAX_PER_HOST: usize = 256;
 
 /// Devices of a fixed list of hosts, by index of the host.
 #[derive(Debug, Default)]
@@ -81,7 +80,7 @@ impl RemovedDevices {
         if !gone.is_empty() {
             // Keeps the last removals of a host that renames its devices in each report.
             gone.sort_by_key(|device| std::cmp::Reverse(device.gone_since_ns));
-            for left_out in gone.drain(MAX.min(gone.len())..) {
+            for left_out in gone.drain(MAX_PER_HOST.min(gone.len())..) {
                 known.remove(&left_out.name);
             }
             report.devices.extend(gone);
@@ -219,9 +218,9 @@ mod tests {
         for second in 0..1_000 {
             let name = format!("d{second}");
             let (devices, _) = noted(&mut removed_devices, report(&[&name]), second);
-            assert!(devices.len() <= MAX + 1, "{}", devices.len());
+            assert!(devices.len() <= MAX_PER_HOST + 1, "{}", devices.len());
         }
-        assert!(removed_devices.0[0].len() <= MAX + 1);
+        assert!(removed_devices.0[0].len() <= MAX_PER_HOST + 1);
     }
 
     #[test]

@@ -76,7 +76,6 @@ impl<'a> TestedPair<'a> {
         self.verdict.code == Code::Udp4791Blocked && self.verdict.stage == Some(Stage::Connect)
     }
 
-    /// Returns the finding of this pair alone.
     fn finding(&self) -> Finding {
         Finding::of_verdict(self.source, self.target, self.verdict)
     }
@@ -252,14 +251,11 @@ fn hosts(pairs: &[TestedPair<'_>]) -> usize {
     pairs.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0)
 }
 
-/// Pairs of one host.
 #[derive(Default)]
 struct HostPairs<'a> {
     /// Number of pairs that are evidence.
     pairs: usize,
-    /// Number of pairs with the host as source.
     as_source: usize,
-    /// Failed pairs.
     failed: Vec<TestedPair<'a>>,
 }
 

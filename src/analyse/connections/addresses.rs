@@ -5,7 +5,6 @@ use std::net::IpAddr;
 
 use crate::model::{HostReport, Object};
 
-/// Hosts by IP address.
 pub(super) struct Hosts {
     /// Index of the host; `None` if several hosts have the address, for example on a container
     /// bridge.
@@ -41,7 +40,6 @@ fn addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
     rdma_addresses(report).chain(sockets).map(|ip| ip.to_canonical()).filter(is_own)
 }
 
-/// Returns the addresses of the RDMA ports of a host.
 pub(super) fn rdma_addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
     let ports = report.devices.iter().flat_map(|device| &device.ports);
     let gids = ports.flat_map(|port| port.gids.iter().flatten());

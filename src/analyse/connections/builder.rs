@@ -47,7 +47,6 @@ impl Connection {
         self
     }
 
-    /// Sets transport, state and verdict.
     pub(super) fn is(
         mut self,
         transport: Transport,
@@ -58,7 +57,6 @@ impl Connection {
         self
     }
 
-    /// Sets transport and verdict of a connection that is up.
     pub(super) fn works(self, transport: Transport, verdict: ConnectionVerdict) -> Self {
         self.is(transport, ConnectionState::Up, verdict)
     }
@@ -82,19 +80,16 @@ impl Connection {
         self
     }
 
-    /// Sets the number of channels.
     pub(super) fn counted(mut self, rdma: Option<u32>, tcp: Option<u32>) -> Self {
         self.channels = Channels { rdma, tcp, ..self.channels };
         self
     }
 
-    /// Sets the requested transport and the source of the request.
     pub(super) fn requests(mut self, transport: Transport, source: impl Into<String>) -> Self {
         self.requested = Requested { transport: Some(transport), source: Some(source.into()) };
         self
     }
 
-    /// Sets the cause of the verdict.
     pub(super) fn because(mut self, code: &str, text: impl Into<String>) -> Self {
         self.cause = Some(Cause { code: code.to_owned(), text: text.into(), fix: None });
         self
@@ -120,12 +115,10 @@ impl Connection {
         self
     }
 
-    /// Adds evidence that was observed directly.
     pub(super) fn observed(self, source: impl Into<String>, text: impl Into<String>) -> Self {
         self.seen(source, text, Strength::Direct)
     }
 
-    /// Adds evidence from a configuration.
     pub(super) fn configured(self, source: impl Into<String>, text: impl Into<String>) -> Self {
         self.seen(source, text, Strength::Config)
     }
@@ -140,7 +133,6 @@ impl Connection {
         self.lacks_all([what.into()])
     }
 
-    /// Adds facts that could not be read.
     pub(super) fn lacks_all(mut self, what: impl IntoIterator<Item = String>) -> Self {
         self.missing.extend(what);
         self

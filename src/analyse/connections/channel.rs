@@ -23,7 +23,6 @@ pub(super) struct Channel<'report> {
 }
 
 impl<'report> Channel<'report> {
-    /// Returns a channel with the owner of a resource.
     fn new(resource: &'report Resource) -> Self {
         let (module, pid) = match &resource.owner {
             Some(Owner::Kernel { name }) => (Some(name.as_str()), None),
@@ -34,7 +33,6 @@ impl<'report> Channel<'report> {
         Self { device, module, pid, local: None, remote: None, qp: None, cm_id: None }
     }
 
-    /// True if one of the kernel modules owns the channel.
     pub(super) fn is_of(&self, modules: &[&str]) -> bool {
         self.module.is_some_and(|module| modules.contains(&module))
     }
@@ -103,7 +101,6 @@ fn ip_end(address: Option<CmAddress>) -> Option<SocketAddr> {
     }
 }
 
-/// Returns the number of channels or sockets.
 pub(super) fn count<T>(items: &[T]) -> u32 {
     u32::try_from(items.len()).unwrap_or(u32::MAX)
 }
@@ -149,7 +146,6 @@ pub(super) fn channels(resources: &[Resource]) -> (Vec<Channel<'_>>, HashSet<u16
     (all, listeners)
 }
 
-/// Converts a socket to a channel of a connection.
 pub(super) fn tcp_channel(socket: &TcpSocket, is_control: bool) -> TcpChannel {
     let end = |end: SocketAddr| End { address: Some(end.ip()), port: Some(end.port()) };
     TcpChannel {

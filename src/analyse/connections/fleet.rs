@@ -15,19 +15,15 @@ pub(super) enum Peer {
     Address(IpAddr),
 }
 
-/// All hosts of a run.
 pub(super) struct Fleet<'reports> {
     reports: &'reports [HostReport],
-    /// Hosts by IP address.
     pub(super) hosts: Hosts,
-    /// Remote ends of queue pairs.
     pub(super) remote_queue_pairs: RemoteQueuePairs<'reports>,
     /// Number of `BeeGFS` clients on all hosts.
     pub(super) beegfs_clients: usize,
 }
 
 impl<'reports> Fleet<'reports> {
-    /// Builds the lookup tables from the reports and the indices of the hosts.
     pub(super) fn new(
         reports: &'reports [HostReport],
         indices: &[Option<Index<'reports>>],
@@ -49,7 +45,6 @@ impl<'reports> Fleet<'reports> {
         self.hosts.at(address).map_or(Peer::Address(address), Peer::Host)
     }
 
-    /// Returns the report of the host with this address.
     pub(super) fn report(&self, address: IpAddr) -> Option<&'reports HostReport> {
         self.reports.get(self.hosts.at(address)?)
     }

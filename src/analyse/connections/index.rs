@@ -13,13 +13,11 @@ use crate::model::{
 
 /// Facts of one host.
 pub(super) struct Index<'report> {
-    /// Index of the host.
     pub(super) host: usize,
     pub(super) report: &'report HostReport,
     pub(super) consumers: &'report Consumers,
     pub(super) channels: Vec<Channel<'report>>,
     pub(super) sockets: &'report [TcpSocket],
-    /// RDMA channels by remote address.
     channels_to: BTreeMap<IpAddr, Vec<usize>>,
     /// RDMA channels by local port.
     channels_from: BTreeMap<u16, Vec<usize>>,
@@ -130,7 +128,6 @@ impl<'report> Index<'report> {
         claim(&self.channels, &self.claimed_channels, candidates, is_wanted)
     }
 
-    /// Returns the channels that no consumer has claimed.
     pub(super) fn unclaimed_channels(&self) -> Vec<&Channel<'report>> {
         let claimed = self.claimed_channels.borrow();
         let left = (0..self.channels.len()).filter(|at| !claimed.contains(at));
@@ -180,7 +177,6 @@ impl<'report> Index<'report> {
         self.report.problems.within(key).first().map(|problem| problem.detail.clone())
     }
 
-    /// True if the address belongs to this host.
     pub(super) fn is_own_address(&self, address: IpAddr) -> bool {
         address.is_loopback() || self.addresses.contains(&address)
     }
@@ -195,14 +191,12 @@ impl<'report> Index<'report> {
         self.unread("devices").or_else(|| self.report.devices.iter().find_map(of_device))
     }
 
-    /// True if an RDMA port is active.
     pub(super) fn has_active_port(&self) -> bool {
         let mut ports = self.report.devices.iter().flat_map(|device| &device.ports);
         ports.any(|port| port.state.is_some_and(PortState::is_active))
     }
 }
 
-/// Claims and returns the wanted items among the candidates.
 fn claim<'all, T>(
     all: &'all [T],
     claimed: &RefCell<HashSet<usize>>,

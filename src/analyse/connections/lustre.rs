@@ -113,7 +113,6 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
     }
 }
 
-/// Judges a target by the state of its connection.
 fn by_state(
     import: &LustreImport,
     used: Transport,

@@ -22,14 +22,11 @@ use crate::model::{
 
 /// Kernel module of NFS over RDMA, for clients and servers.
 pub(super) const MODULE: &str = "rpcrdma";
-/// Default port of NFS servers over TCP.
 const TCP_PORT: u16 = 2049;
-/// Default port of NFS servers over RDMA.
 const RDMA_PORT: u16 = 20049;
 const STATISTICS: &str = "/proc/self/mountstats";
 const MOUNTS: &str = "/proc/self/mounts";
 
-/// Judges all mounts.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let client = Client::new(index, fleet);
     let mounts = index.consumers.nfs_mounts.iter().flatten();
@@ -128,7 +125,6 @@ impl<'index> Client<'index> {
         self.not_connected(mount, transports, connection)
     }
 
-    /// Judges a mount over RDMA whose transport is not connected.
     fn not_connected(
         &self,
         mount: &NfsMount,

@@ -17,8 +17,7 @@ use crate::model::{
     Transport,
 };
 
-/// Fix for a path that is not live.
-const FIX: &str =
+const DEAD_PATH_FIX: &str =
     "read the kernel log, then test RDMA to the target: dmesg | grep nvme; rdmactl ping {server}";
 /// NQN of every discovery subsystem. Two discovery controllers are not two paths to one target
 /// (NVM Express Base Specification, "Discovery Controllers").
@@ -87,7 +86,7 @@ fn judge_state(
                     state(controller)
                 ),
             )
-            .fix(FIX),
+            .fix(DEAD_PATH_FIX),
     }
 }
 
@@ -220,7 +219,7 @@ impl<'index> Host<'index> {
                         "nvmeof.multipath_on_tcp",
                         format!("the RDMA path {} of the subsystem is {}", path.name, state(path)),
                     )
-                    .fix(FIX)
+                    .fix(DEAD_PATH_FIX)
                     .observed(format!("/sys/class/nvme/{}/state", path.name), state(path)),
                 None => self.offered(controller, connection.works(tcp, ConnectionVerdict::Tcp)),
             }

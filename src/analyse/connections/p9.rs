@@ -5,7 +5,6 @@ use super::builder::unknown;
 use super::index::Index;
 use crate::model::{Connection, ConnectionVerdict, ConsumerKind, P9Mount, Role, Transport};
 
-/// Judges the mounts.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     all.extend(index.consumers.p9.iter().flatten().filter_map(judge_mount));
 }

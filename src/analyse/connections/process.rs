@@ -62,7 +62,6 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
     }
 }
 
-/// Channels and sockets of an owner.
 #[derive(Default)]
 struct HeldChannels<'index> {
     channels: BTreeMap<Peer, Vec<&'index Channel<'index>>>,
@@ -117,7 +116,6 @@ struct Owner<'index> {
     holder: Option<&'index Holder>,
 }
 
-/// Returns the consumer of a kernel module.
 fn kind(module: &str) -> ConsumerKind {
     match module {
         "rpcrdma" => ConsumerKind::Nfs,

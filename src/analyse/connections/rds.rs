@@ -10,7 +10,6 @@ use super::index::Index;
 use super::portal::Portal;
 use crate::model::{Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Transport};
 
-/// TCP port of RDS.
 const TCP_PORT: u16 = 16385;
 
 /// Key of a connection: local address, remote address and type of service.
@@ -19,7 +18,6 @@ type RdsEnds = (IpAddr, IpAddr, u8);
 /// True if connected, over RDMA and over TCP; `None` without a connection over that transport.
 type RdsStates = (Option<bool>, Option<bool>);
 
-/// Judges RDS connections.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     let mut groups: BTreeMap<RdsEnds, RdsStates> = BTreeMap::new();
     for one in index.consumers.rds.iter().flatten() {

@@ -12,7 +12,6 @@ use crate::model::{
 const SET_PNET_ID: &str = "check the devices, then set a PNET ID for the network interface: \
                            rdmactl devices; smc_pnet";
 
-/// Judges SMC sockets.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     let sockets = index.consumers.smc.iter().flatten();
     all.extend(sockets.filter_map(|socket| judge_socket(index, socket)));

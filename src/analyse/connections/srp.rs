@@ -6,7 +6,6 @@ use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, GidValue, Role, Transport,
 };
 
-/// Judges the SCSI hosts of the initiator.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     for host in index.consumers.srp.iter().flatten() {
         let row = unknown(ConsumerKind::Srp, &host.name, Role::Client);

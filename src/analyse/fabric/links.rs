@@ -7,8 +7,7 @@ use super::{fail, grouped, ports, title, warn};
 use crate::model::{Fabric, FabricEnd, FabricPort, Finding, speed_word, width_word};
 use crate::names;
 
-/// Minimum number of slow links for a finding of the node.
-const MANY: usize = 3;
+const MIN_SLOW_LINKS: usize = 3;
 
 /// A link below the capabilities of both ends.
 struct Slow {
@@ -19,7 +18,6 @@ struct Slow {
     could_be: String,
 }
 
-/// Adds the findings of all links.
 pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
     not_configured(fabric, found);
     let slow: Vec<Slow> = fabric.links().flat_map(|(near, far)| slow(fabric, near, far)).collect();
@@ -35,7 +33,7 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
         let (name, guid) = (fabric.nodes[*node].title(), fabric.nodes[*node].guid);
         let what = format!(
             "{} of {} links{} are {} although both ends support {}",
-            cause.bad,
+            cause.slow_links,
             cause.links,
             if cause.only_switches { " to switches" } else { "" },
             first.is,
@@ -67,9 +65,7 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
 struct Cause {
     /// True if only the links to switches are mostly slow: the uplinks of a leaf switch.
     only_switches: bool,
-    /// Number of slow links.
-    bad: usize,
-    /// Number of links.
+    slow_links: usize,
     links: usize,
 }
 
@@ -82,9 +78,9 @@ impl Cause {
             let peers = fabric.nodes[node].ports.iter().filter_map(|port| port.peer);
             let links = peers.filter(|peer| counts(*peer)).count();
             let far = |link: &&&Slow| if link.near.node == node { link.far } else { link.near };
-            let bad = bad.iter().filter(|link| counts(far(link))).count();
-            let is_cause = bad >= MANY && bad * 2 > links;
-            is_cause.then_some(Self { only_switches, bad, links })
+            let slow_links = bad.iter().filter(|link| counts(far(link))).count();
+            let is_cause = slow_links >= MIN_SLOW_LINKS && slow_links * 2 > links;
+            is_cause.then_some(Self { only_switches, slow_links, links })
         })
     }
 }

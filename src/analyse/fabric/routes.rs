@@ -101,7 +101,6 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> FabricRou
     route
 }
 
-/// Returns the remote end of the link of a port.
 fn peer_of(fabric: &Fabric, end: FabricEnd) -> Result<FabricEnd, RouteFailure> {
     let found = fabric.port(end);
     let is_node = |peer: &FabricEnd| peer.node < fabric.nodes.len();

@@ -4,7 +4,6 @@ use super::Rates;
 use crate::model::ping::FIX_SET_UP;
 use crate::model::{Device, Finding, HostReport, Port, PortState, Protocol, Severity, Subject};
 
-/// A port, its device and its host.
 #[derive(Clone, Copy)]
 pub(super) struct PortRef<'report> {
     pub(super) report: &'report HostReport,

@@ -17,7 +17,6 @@ pub(in crate::analyse) struct Floor(f32);
 impl Floor {
     /// Floor for a host, a leaf switch or a path, each measured in many pairs.
     pub(in crate::analyse) const MANY: Self = Self(0.05);
-    /// Floor for a single pair.
     pub(in crate::analyse) const SINGLE: Self = Self(0.20);
 
     /// True if the excess (a logarithm) exceeds the floor at this usual latency.
@@ -27,7 +26,6 @@ impl Floor {
     }
 }
 
-/// Center and spread of comparable parts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::analyse) struct Baseline {
     pub(in crate::analyse) center: f32,
@@ -57,7 +55,6 @@ impl Baseline {
     }
 }
 
-/// Excess of a part over comparable parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::analyse) struct Excess {
     /// Difference of logarithms.
@@ -72,7 +69,6 @@ impl Excess {
         Self { log: -self.log, z: -self.z }
     }
 
-    /// True if the part is an outlier.
     pub(in crate::analyse) fn stands_out(self, floor: Floor, usual_ns: f32) -> bool {
         self.z > MIN_Z && floor.is_passed(self.log, usual_ns)
     }

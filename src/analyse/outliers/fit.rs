@@ -52,7 +52,6 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    /// Returns the logarithms of a rail of the grid.
     pub(super) fn of(grid: &Grid, rail: usize) -> Self {
         let hosts = grid.hosts();
         let log = |&ns: &u32| if ns == 0 { f32::NAN } else { as_ns(ns).ln() };
@@ -127,7 +126,6 @@ impl Fit {
         error_of_median(self.noise, pairs)
     }
 
-    /// Returns the uncertainty of a single pair.
     pub(super) fn error_of_one(&self) -> f32 {
         self.noise.max(FINEST)
     }

@@ -13,20 +13,16 @@ use crate::model::ping::{Outlier, OutlierKind};
 pub(super) struct SlowHosts {
     /// Excess of each host as source and as target; `None` with too few measured peers.
     directions: Vec<(Option<Excess>, Option<Excess>)>,
-    /// Outliers by host.
     slow: BTreeMap<usize, Slowness>,
 }
 
-/// Slowness of a host on a rail.
 #[derive(Clone, Copy)]
 struct Slowness {
     way: Direction,
-    /// Number of pairs of the host that are slow.
-    slow: usize,
+    slow_pairs: usize,
     of: usize,
 }
 
-/// Direction in which a host is slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Direction {
     Both,
@@ -35,7 +31,6 @@ enum Direction {
 }
 
 impl SlowHosts {
-    /// Finds the slow hosts of a rail.
     pub(super) fn on_rail(fit: &Fit, logs: &Logs) -> Self {
         let sources = excesses(fit, &fit.sources);
         let targets = excesses(fit, &fit.targets);
@@ -53,8 +48,8 @@ impl SlowHosts {
                 return None;
             }
             let all: Vec<f32> = own_parts(fit, logs, host, way, 0..directions.len()).collect();
-            let slow = all.iter().filter(|&&part| part > log / 2.0).count();
-            Some((host, Slowness { way, slow, of: all.len() }))
+            let slow_pairs = all.iter().filter(|&&part| part > log / 2.0).count();
+            Some((host, Slowness { way, slow_pairs, of: all.len() }))
         });
         Self { slow: slow.collect(), directions }
     }
@@ -77,7 +72,6 @@ fn way(directions: (Option<Excess>, Option<Excess>)) -> Direction {
     }
 }
 
-/// Returns the excess of a host in a direction.
 fn along(directions: (Option<Excess>, Option<Excess>), way: Direction) -> Excess {
     match (way, directions) {
         (Direction::Both, (Some(out), Some(back))) => {
@@ -155,7 +149,7 @@ pub(super) fn name(rails: &[SlowHosts], fits: &[Fit]) -> Vec<Outlier> {
         };
         Some(Outlier {
             host: Some(host),
-            slow: first.map_or(0, |slowness| slowness.slow),
+            slow: first.map_or(0, |slowness| slowness.slow_pairs),
             of: first.map_or(0, |slowness| slowness.of),
             ..slow.told(kind, typical_ns)
         })

@@ -21,7 +21,6 @@ pub(super) struct SlowLeaves {
     paths: BTreeMap<(usize, usize), LeafOutlier>,
 }
 
-/// An outlier.
 struct LeafOutlier {
     excess: Excess,
     typical_ns: f32,
@@ -31,7 +30,6 @@ struct LeafOutlier {
 }
 
 impl SlowLeaves {
-    /// Finds the slow leaf switches and paths of a rail.
     pub(super) fn on_rail(fit: &Fit, topology: &Topology) -> Self {
         let ways = ways(fit, topology);
         let leaves = slow_leaves(fit, &ways);

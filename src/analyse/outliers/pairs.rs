@@ -6,7 +6,6 @@ use super::fit::{Fit, Logs};
 use crate::analyse::grouped;
 use crate::model::ping::{Outlier, OutlierKind};
 
-/// A slow pair on one rail.
 pub(super) struct SlowPair {
     pub(super) ends: (usize, usize),
     excess: Excess,
@@ -18,7 +17,6 @@ pub(super) struct SlowPair {
 const MAX_PER_HOST: usize = 4;
 
 impl SlowPair {
-    /// Finds the slow pairs of a rail.
     pub(super) fn on_rail(fit: &Fit, logs: &Logs, hosts: usize) -> Vec<Self> {
         let uncertain = fit.error_of_one();
         let baseline = Baseline::exactly(0.0);

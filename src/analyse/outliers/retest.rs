@@ -219,7 +219,6 @@ impl SlowParts {
         if outside.len() > 1 { outside } else { free }
     }
 
-    /// Returns the indices of the leaf switches of an outlier.
     fn leaves_of<'a>(&'a self, outlier: &'a Outlier) -> impl Iterator<Item = usize> + 'a {
         let number = |name: &String| self.leaves.iter().position(|leaf| leaf == name);
         outlier.leaves.iter().filter_map(number)

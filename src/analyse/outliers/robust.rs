@@ -39,14 +39,12 @@ const MEDIAN_ERROR: f32 = 1.2533;
 /// Minimum standard error, 0.2 %: a fabric with equal latencies has no spread.
 pub(in crate::analyse) const FINEST: f32 = 0.002;
 
-/// Returns the standard error of a median of this number of values with this spread.
 pub(in crate::analyse) fn error_of_median(spread: f32, values: usize) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "a root needs no more digits")]
     let root = (values.max(1) as f32).sqrt();
     (MEDIAN_ERROR * spread / root).max(FINEST)
 }
 
-/// Converts a time for calculations.
 #[expect(clippy::cast_precision_loss, reason = "seven digits are more than a clock has")]
 pub(in crate::analyse) fn as_ns(ns: u32) -> f32 {
     ns as f32

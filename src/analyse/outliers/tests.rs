@@ -8,7 +8,6 @@ fn grid(hosts: usize, ns: impl Fn(usize, usize) -> u64) -> Grid {
     grid_of(hosts, ALL, ns)
 }
 
-/// Returns a grid of the selected pairs only.
 fn grid_of(
     hosts: usize,
     wants: impl Fn(usize, usize) -> bool,
@@ -35,7 +34,6 @@ fn named(judgement: &SlowParts) -> Vec<(OutlierKind, Option<usize>, Option<usize
     judgement.outliers().iter().map(|one| (one.kind, one.host, one.target)).collect()
 }
 
-/// Selects every pair.
 const ALL: fn(usize, usize) -> bool = |source, target| source != target;
 
 /// Returns a second measurement with the latencies from a function.

@@ -78,7 +78,6 @@ pub(super) fn explain(open: &mut Vec<TestedPair<'_>>, topology: &Topology) -> Ve
     findings
 }
 
-/// Returns the finding of these leaf switches from the trials that they explain.
 fn finding(topology: &Topology, leaves: &[usize], pairs: &[TestedPair<'_>]) -> Option<Finding> {
     let failed = || pairs.iter().filter(|pair| pair.failed());
     let example = example(failed(), None)?.finding();
@@ -123,7 +122,6 @@ impl<'a> TotalFailures<'a> {
         Self { topology, leaves: leaves.collect() }
     }
 
-    /// True if one of them explains the trial.
     pub(super) fn explains(&self, pair: &TestedPair<'_>) -> bool {
         let Some((a, b)) = ends(self.topology, pair).filter(|(a, b)| a != b) else { return false };
         let is_end = |name: &String| {

@@ -39,7 +39,6 @@ impl<'a> Ends<'a> {
         Some(if side == Side::Target { &route.target } else { &route.source })
     }
 
-    /// Returns the network interface of the port at a side.
     pub(super) fn netdev(&self, side: Side) -> Option<&'a str> {
         self.port(side)?.netdev.as_deref()
     }

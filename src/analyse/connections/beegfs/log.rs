@@ -9,7 +9,6 @@ use crate::model::{BeegfsLogLine, BeegfsNodeKind};
 pub(super) struct Log<'lines> {
     /// `None` if the kernel log could not be read.
     lines: Option<&'lines [BeegfsLogLine]>,
-    /// Last line about each server.
     last: HashMap<(BeegfsNodeKind, SocketAddr), &'lines BeegfsLogLine>,
     /// Last line about a successful connection to each server. The kernel module writes the line
     /// only if it differs from the previous one.
@@ -46,7 +45,6 @@ impl<'lines> Log<'lines> {
             .filter(move |line| kind(line) == Some(requested))
     }
 
-    /// Returns the last line about a server.
     pub(super) fn last(
         &self,
         kind: BeegfsNodeKind,

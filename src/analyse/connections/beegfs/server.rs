@@ -8,7 +8,6 @@ use super::super::index::Index;
 use super::log::Log;
 use crate::model::{BeegfsClient, BeegfsNode, BeegfsNodeKind, BeegfsPool};
 
-/// A server, its client and the RDMA channels to the server.
 pub(super) struct Server<'report> {
     pub(super) client: &'report BeegfsClient,
     pub(super) node: &'report BeegfsNode,

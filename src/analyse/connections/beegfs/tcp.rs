@@ -14,7 +14,6 @@ use crate::model::{
     HostReport, Object, Strength, TcpState, Transport,
 };
 
-/// Facts that show if RDMA reaches a server.
 pub(super) struct RdmaReachability<'report, 'fleet> {
     pub(super) fleet: &'fleet Fleet<'report>,
     pub(super) log: &'fleet Log<'report>,
@@ -89,9 +88,7 @@ fn offers_rdma(report: &HostReport, port: u16) -> Option<bool> {
 
 /// Proof that an RDMA connection to a server was tried and failed.
 pub(super) enum Fallback<'log> {
-    /// Fallback mark of the client.
     Mark,
-    /// Line of the kernel log.
     Log(&'log BeegfsLogLine),
 }
 
@@ -116,7 +113,6 @@ impl<'log> Fallback<'log> {
         last.map(Self::Log)
     }
 
-    /// Returns the row with the verdict and cause of the fallback.
     pub(super) fn judge(&self, server: &Server<'_>, mut row: Connection) -> Connection {
         row.verdict = ConnectionVerdict::FallbackConfirmed;
         let code = "beegfs.rdma_connect_failed";
@@ -144,7 +140,6 @@ impl<'log> Fallback<'log> {
     }
 }
 
-/// Judges a server that is reached over TCP only.
 pub(super) fn judge(
     server: &Server<'_>,
     reachability: &RdmaReachability<'_, '_>,
@@ -206,8 +201,7 @@ pub(super) fn judge(
     }
 }
 
-/// Returns the fix for busy connections.
-fn when_quiet() -> String {
+fn fix_of_busy_connections() -> String {
     format!(
         "repeat the command when the mount is idle; read the kernel log: dmesg | \
          grep beegfs; {PING}"
@@ -232,7 +226,7 @@ fn by_reach(
                 "the connection uses TCP although RDMA reaches the server; the client \
                  reports no reason while all connections are busy",
             )
-            .fix(when_quiet())
+            .fix(fix_of_busy_connections())
         } else {
             row.because(
                 "beegfs.rdma_offered",
@@ -257,7 +251,7 @@ fn by_reach(
                     "the connection uses TCP; the client reports no reason while all \
                      connections are busy",
                 )
-                .fix(when_quiet())
+                .fix(fix_of_busy_connections())
                 .lacks(format!("{}: fallback marks of busy connections", server.file()));
             return if reachability.log.could_be_read() {
                 row

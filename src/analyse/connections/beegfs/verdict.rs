@@ -11,7 +11,6 @@ use crate::model::{
     Transport,
 };
 
-/// Returns the row of a server.
 pub(super) fn judge(
     server: &Server<'_>,
     index: &Index<'_>,
