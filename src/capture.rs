@@ -30,11 +30,9 @@ pub use ping_run::{PingRun, PingRunError};
 pub use recording::{HostSample, HostSampleRef, RecordingWriter, TopRecording};
 pub use save::{check_place, replace_file};
 
-/// Schema of the file: kind and version.
 const SCHEMA: &str = "rdmactl.capture/2";
 /// Previous schema, with one host per line.
 const FIRST_SCHEMA: &str = "rdmactl.capture/1";
-/// Maximum number of hosts in one file.
 const MAX_HOSTS: usize = 65_536;
 /// Maximum size in bytes of the answers of all hosts: one line may belong to many hosts.
 const MAX_ANSWERS: usize = 4 << 30;

@@ -26,7 +26,6 @@ struct FirstLine {
     answer: WrittenAnswer,
 }
 
-/// Content of a line.
 pub(super) struct LineContent {
     /// Hosts that gave the answer, each with the time.
     pub(super) hosts: Vec<(usize, Option<u64>)>,
@@ -39,7 +38,6 @@ impl AnswerLine {
         Self { hosts: Vec::new(), at_ns: Vec::new(), ask: question, answer }
     }
 
-    /// Adds a host that gave this answer.
     pub(super) fn push(&mut self, host: usize, at_ns: Option<u64>) {
         self.hosts.push(host);
         self.at_ns.push(at_ns);
@@ -47,7 +45,6 @@ impl AnswerLine {
 }
 
 impl LineContent {
-    /// Parses a line of the current version.
     pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
         let line: AnswerLine = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if line.hosts.len() != line.at_ns.len() {
@@ -57,7 +54,6 @@ impl LineContent {
         Ok(Self { hosts, question: line.ask, answer: line.answer.into_answer()? })
     }
 
-    /// Parses a line of the first version.
     pub(super) fn parse_first(text: &[u8]) -> Result<Self, String> {
         let line: FirstLine = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         let hosts = vec![(line.host, line.at_ns)];

@@ -8,23 +8,19 @@ use std::time::UNIX_EPOCH;
 
 use crate::model::ping::{PingReport, Summary};
 
-/// Schema of the file: kind and version.
 const SCHEMA: &str = "rdmactl.ping/1";
 
-/// Kind, without the version.
 const KIND: &str = "rdmactl.ping/";
 
 /// Maximum size in bytes: a thousand hosts have a million pairs per rail, of about 1,500 bytes
 /// each.
 const MAX: u64 = 16 << 30;
 
-/// Maximum length of a schema name in bytes.
-const LONGEST: usize = 100;
+const MAX_SCHEMA_BYTES: usize = 100;
 
 /// Maximum number of hosts: with more, one column of pairs takes gigabytes.
 const MAX_HOSTS: usize = 16_384;
 
-/// Maximum number of rails of a host.
 const MAX_RAILS: usize = 256;
 
 /// Maximum number of pairs over all hosts and rails: 1.6 GB as columns.
@@ -48,7 +44,6 @@ pub struct PingRunError {
     cause: Cause,
 }
 
-/// Fault of the file.
 #[derive(Debug, thiserror::Error)]
 enum Cause {
     #[error("{0}")]
@@ -191,7 +186,7 @@ fn schema(start: &[u8]) -> Option<&str> {
     let rest = start.trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
     let rest = rest.strip_prefix(br#""schema""#)?.trim_ascii_start().strip_prefix(b":")?;
     let name = rest.trim_ascii_start().strip_prefix(b"\"")?;
-    let end = name.iter().take(LONGEST).position(|letter| *letter == b'"')?;
+    let end = name.iter().take(MAX_SCHEMA_BYTES).position(|letter| *letter == b'"')?;
     str::from_utf8(&name[..end]).ok()
 }
 

@@ -14,7 +14,6 @@ use crate::model::{HostFailure, HostReport, Reason, Via};
 pub use player::TopRecording;
 pub use writer::RecordingWriter;
 
-/// Schema of the file: kind and version.
 pub(super) const SCHEMA: &str = "rdmactl.recording/1";
 
 /// One host in one sample.

@@ -40,7 +40,6 @@ impl Capture {
     }
 }
 
-/// Rules, key and names of one capture.
 struct Redactor {
     secret: Secret,
     names: Names,

@@ -28,7 +28,6 @@ pub struct TopRecording<R = BufReader<File>> {
     texts: Vec<ReportText>,
 }
 
-/// A report as JSON.
 #[derive(Debug, Clone, Default)]
 struct ReportText {
     json: String,
@@ -36,7 +35,6 @@ struct ReportText {
     unread: Option<u64>,
 }
 
-/// Position of a sample in the file.
 #[derive(Debug)]
 struct SampleOffset {
     taken_ns: u64,

@@ -55,7 +55,6 @@ const KERNEL_WORDS: [&str; 13] = [
     "virtio", "fd",
 ];
 
-/// Options whose value is an address.
 const ADDRESS_OPTIONS: [&str; 3] = ["addr", "clientaddr", "mountaddr"];
 
 impl Redactor {

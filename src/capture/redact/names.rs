@@ -87,7 +87,6 @@ const DESCRIPTION: [&str; 37] = [
 /// `0x1760`.
 const PARTS: [&str; 5] = ["QL", "OCe", "InfiniPath_QLE", "VMW_PVRDMA-", "0x"];
 
-/// Names of common programs.
 const PROGRAMS: [&str; 62] = [
     "rdmactl",
     "rping",
@@ -191,7 +190,6 @@ const SYSTEM: [&str; 10] =
 const TOPS: [&str; 12] =
     ["home", "root", "mnt", "media", "scratch", "tmp", "var", "opt", "srv", "run", "data", "work"];
 
-/// Known names and numbers of a capture.
 pub(super) struct Names {
     /// Labels of host names, in lower case.
     hosts: HashSet<String>,
@@ -215,12 +213,10 @@ impl Names {
         Self { hosts: labels, numbers: RefCell::default() }
     }
 
-    /// Stores a MAC address or a GUID.
     pub(super) fn learn(&self, number: u64) {
         self.numbers.borrow_mut().insert(number);
     }
 
-    /// True if the number is a known MAC address or GUID.
     pub(super) fn know(&self, number: u64) -> bool {
         self.numbers.borrow().contains(&number)
     }
@@ -294,7 +290,6 @@ impl Redactor {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Redacts a serial number.
     pub(super) fn serial(&self, text: &str) -> String {
         if text.trim().is_empty() {
             return text.to_owned();
@@ -312,7 +307,6 @@ impl Redactor {
         format!("prog-{:010x}", self.secret.number("program", name.as_bytes()) >> 24)
     }
 
-    /// Redacts the name of a kernel module.
     pub(super) fn module(&self, name: &str) -> String {
         if MODULES.contains(&name) {
             return name.to_owned();

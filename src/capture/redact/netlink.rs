@@ -11,9 +11,7 @@ use crate::source::{Attribute, Attributes, EthtoolCommand, Messages};
 const MESSAGE: usize = 16;
 const ATTRIBUTE: usize = 4;
 
-/// Content of an attribute.
 enum AttributeContent {
-    /// Nested attributes.
     Nest,
     /// A number or a word that does not identify an owner.
     Plain,
@@ -26,7 +24,6 @@ enum AttributeContent {
     SubnetPrefix,
     /// A `struct sockaddr_storage`.
     Address,
-    /// Any other content.
     Unknown,
 }
 
@@ -225,7 +222,6 @@ fn rebuilt(bytes: &[u8], change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Ve
     Some(redacted)
 }
 
-/// Appends an attribute.
 fn push(redacted: &mut Vec<u8>, kind: u16, payload: &[u8]) -> Option<()> {
     let length = u16::try_from(ATTRIBUTE + payload.len()).ok()?;
     redacted.extend_from_slice(&length.to_ne_bytes());

@@ -9,7 +9,6 @@ use super::Redactor;
 const QUALIFIED: [&str; 4] = ["iqn", "eui", "naa", "nqn"];
 
 impl Redactor {
-    /// Redacts a text.
     pub(super) fn text(&self, text: &str) -> String {
         let is_between =
             |letter: char| letter.is_whitespace() || "\"'()[]{}<>,;=|`".contains(letter);
