@@ -103,12 +103,10 @@ const DEVICE: [&str; 41] = [
     "ATOMIC_WRITE",
 ];
 
-/// Returns the names of a device's bits that are set.
 pub(super) fn device_words(flags: u64) -> Vec<String> {
     words(flags, |bit| DEVICE.get(bit).copied())
 }
 
-/// Returns the names of a port's bits that are set.
 pub(super) fn port_words(flags: u64, layer: LinkLayer) -> Vec<String> {
     words(flags, |bit| match (bit, layer) {
         // On Ethernet, which has no subnet managers, the kernel gives the bit another meaning.

@@ -21,7 +21,6 @@ use super::Reader;
 use crate::model::{Consumers, HostReport};
 use crate::source::Question;
 
-/// Reads the state of all consumers.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     let mut found = Consumers { memory_bytes: read_memory(reader), ..Consumers::default() };
     let mounts = mounts::read(reader, &mut found);

@@ -40,7 +40,6 @@ const NO_IB_UMAD: &str = "the kernel module ib_umad is not loaded";
 /// Key of problems with the fabric.
 const KEY: &str = "fabric";
 
-/// Reads the subnets of a machine into the report.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     let question = Question::MadPorts;
     let ports = match reader.ask(&question) {

@@ -109,7 +109,6 @@ fn attributes(all: &[(u16, Vec<u8>)]) -> Vec<u8> {
     body
 }
 
-/// Returns a netlink message with attributes.
 fn message(all: &[(u16, Vec<u8>)]) -> Vec<u8> {
     let body = attributes(all);
     let mut whole = u32::try_from(16 + body.len()).unwrap().to_ne_bytes().to_vec();

@@ -31,7 +31,6 @@ const OBJECTS: [RdmaCommand; 7] = [
     RdmaCommand::SharedReceiveQueues,
 ];
 
-/// Query for all devices.
 const DEVICES: RdmaQuery = RdmaQuery { command: RdmaCommand::Devices, device: None, port: None };
 
 /// Limit of devices, equal to the limit in `sysfs`.
@@ -94,7 +93,6 @@ pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &HostRepor
 
 pub(super) use inventory::{read_counters, read_inventory};
 
-/// Reads the objects of every device.
 pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
     match report.rdma_core {
         // Without the RDMA core, the query would load it.

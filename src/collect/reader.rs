@@ -15,7 +15,6 @@ const MAX_LINK: usize = 4096;
 /// Number of characters that a problem quotes from an unexpected text.
 const QUOTE: usize = 40;
 
-/// Source, and the problems found so far.
 pub(super) struct Reader<'source> {
     source: &'source dyn Source,
     problems: Vec<Problem>,
@@ -216,7 +215,6 @@ impl<'source> Reader<'source> {
         }
     }
 
-    /// Reports a text of an unknown form.
     pub(super) fn malformed(&mut self, key: &str, path: &str, text: &str) {
         let mut quote: String = text.trim().chars().take(QUOTE).collect();
         if quote.len() < text.trim().len() {
@@ -225,7 +223,6 @@ impl<'source> Reader<'source> {
         self.note(key, path, format!("{path} has an unknown format: \"{quote}\""), None);
     }
 
-    /// Reports a reply that may be incomplete.
     pub(super) fn incomplete(&mut self, key: &str, path: &str, why: &str) {
         self.note(
             key,
@@ -252,12 +249,10 @@ impl<'source> Reader<'source> {
         self.note(key, source, detail.to_owned(), Some(fix.into()));
     }
 
-    /// Reports a request without a reply.
     pub(super) fn unanswered(&mut self, key: &str, source: &str, detail: String) {
         self.note(key, source, detail, None);
     }
 
-    /// Reports a table with more than `limit` entries.
     pub(super) fn too_long(&mut self, key: &str, path: &str, limit: usize) {
         let detail = format!("{path} has more than {limit} entries; the rest is not read");
         self.note(key, path, detail, None);

@@ -75,7 +75,6 @@ fn is_core_loaded(reader: &mut Reader<'_>) -> Option<bool> {
     Some(false)
 }
 
-/// Reads the counters of all devices and ports in the report.
 pub(super) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
     for device in &mut report.devices {
         let (name, path) = (&device.name, format!("{CLASS}/{}", device.name));
@@ -99,7 +98,6 @@ pub(super) fn read_gpus(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// Reads the `P_Key` tables of all ports in the report.
 pub(super) fn read_pkeys(reader: &mut Reader<'_>, report: &mut HostReport) {
     for Device { name, ports, .. } in &mut report.devices {
         for port in ports {

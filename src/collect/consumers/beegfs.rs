@@ -27,7 +27,6 @@ const MAX_NODES: usize = 16_384;
 /// Limit of log lines; a problem reports that older lines exist.
 const MAX_LINES: usize = 4096;
 
-/// Reads all clients.
 pub(super) fn read(reader: &mut Reader<'_>, mounts: &[Mount], found: &mut Consumers) {
     let mut all = Vec::new();
     for module in list(reader, "consumers/beegfs", FILES) {

@@ -71,7 +71,6 @@ fn unescape(word: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Returns the value of a mount option.
 fn option<'options>(options: &'options str, name: &str) -> Option<&'options str> {
     options.split(',').find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
 }

@@ -19,16 +19,13 @@ use crate::source::{MadError, Mads, ReadError};
 /// Port number that stands for the sum of all ports of a node.
 const ALL_PORTS: u8 = 255;
 
-/// Selection of the counters to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CounterSelection {
-    /// All counters of all ports.
     All,
     /// 32-bit counters and details of ports that have errors.
     Errors,
 }
 
-/// Attribute of a request.
 #[derive(Debug, Clone, Copy)]
 enum CounterRequest {
     Capabilities,
@@ -102,14 +99,12 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Requests for counters, each with its port.
 struct CounterRequests<'mads> {
     requests: Requests<'mads, (FabricEnd, CounterRequest)>,
     wanted: CounterSelection,
 }
 
 impl CounterRequests<'_> {
-    /// Requests an attribute of a port.
     fn ask<A: MadAttribute>(
         &mut self,
         lid: u16,
@@ -240,7 +235,6 @@ impl CounterRequests<'_> {
     }
 }
 
-/// Adds the details of an error counter to a port.
 fn add_details(node: &mut FabricNode, end: FabricEnd, fields: Option<Vec<FieldValue>>) {
     add(port_mut(node, end.port), fields.unwrap_or_default(), true);
 }

@@ -16,12 +16,10 @@ pub(super) struct FakeMads<F> {
 }
 
 impl<F: FnMut(&mut [u8; MAD_BYTES])> FakeMads<F> {
-    /// Creates a port that changes each request to its reply by a function.
     pub(super) fn new(reply: F) -> Self {
         Self::stopped_after(u32::MAX, reply)
     }
 
-    /// Creates a port that is stopped after a number of replies.
     pub(super) fn stopped_after(remaining: u32, reply: F) -> Self {
         Self { reply, waiting: VecDeque::new(), asked: 0, remaining }
     }

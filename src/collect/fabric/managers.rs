@@ -8,7 +8,6 @@ use crate::mad::{MadAttribute as _, SmInfo, smp_attribute};
 use crate::model::{Fabric, FabricEnd, FabricPort, Guid, SubnetManager};
 use crate::source::{Mads, ReadError};
 
-/// Converts an `SMInfo` into a subnet manager of the model.
 pub(super) fn manager_of(info: &SmInfo) -> SubnetManager {
     SubnetManager {
         guid: Guid(info.guid),

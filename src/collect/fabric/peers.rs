@@ -18,7 +18,6 @@ use super::NO_IB_UMAD;
 /// Key of problems with all ports.
 const KEY: &str = "fabric_peers";
 
-/// Reads the other ends into the report.
 pub(in crate::collect) fn read_peers(reader: &mut Reader<'_>, report: &mut HostReport) {
     let question = Question::MadPorts;
     let path = question.to_string();

@@ -18,7 +18,6 @@ const MAX_PORTS: usize = 64;
 
 /// Port from which a sweep can begin.
 pub(super) struct SweepPort<'source> {
-    /// Names and states of the port.
     pub(super) facts: MadPortFacts,
     /// Node of this machine in the reply of this port; `None` if the port did not reply.
     pub(super) own: Option<NodeInfo>,
@@ -132,7 +131,6 @@ impl<'source> Opened<'source> {
     }
 }
 
-/// Outcome of the request for the own node.
 enum OwnNodeReply {
     Node(NodeInfo),
     /// The port did not reply.
@@ -173,7 +171,6 @@ fn has_link(port: &MadPortFacts) -> bool {
     matches!(port.physical_state, 0 | FabricPort::LINK_UP)
 }
 
-/// Returns the port in the report.
 fn port_of<'report>(
     report: &'report HostReport,
     facts: &MadPortFacts,

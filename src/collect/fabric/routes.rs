@@ -5,10 +5,8 @@ use crate::mad::{ForwardingBlock, MadAttribute as _, SwitchInfo, smp_attribute, 
 use crate::model::{Fabric, FabricPort, ForwardingTable};
 use crate::source::{Mads, ReadError};
 
-/// Number of LIDs in one block.
 const BLOCK: usize = ForwardingBlock::ENTRIES;
 
-/// Attribute of a request to a switch.
 #[derive(Debug, Clone, Copy)]
 enum TableRequest {
     /// Highest LID of the table.

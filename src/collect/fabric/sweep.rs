@@ -46,14 +46,12 @@ pub fn sweep(mads: &mut dyn Mads) -> Result<Fabric, ReadError> {
     Ok(fabric)
 }
 
-/// Request in flight.
 #[derive(Debug)]
 struct PendingRequest {
     path: DirectedPath,
     what: NodeRequest,
 }
 
-/// Attribute of a request, and its target.
 #[derive(Debug, Clone, Copy)]
 enum NodeRequest {
     /// Node at the end of the route, and the port that leads to it.
@@ -62,7 +60,6 @@ enum NodeRequest {
     Name(usize),
     /// Forwarding of a switch.
     Switch(usize),
-    /// Port of a node.
     Port(FabricEnd),
 }
 

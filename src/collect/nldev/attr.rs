@@ -67,13 +67,11 @@ pub(super) const RES_SUMMARY_ENTRY_MAX: u16 = 118;
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'bytes>(pub(super) Attributes<'bytes>);
 
-/// Returns the messages of a reply.
 pub(super) fn messages(answer: &[u8]) -> impl Iterator<Item = Fields<'_>> {
     Messages::new(answer).map(|message| Fields::of(&message))
 }
 
 impl<'bytes> Fields<'bytes> {
-    /// Returns the attributes of a message.
     pub(super) fn of(message: &Message<'bytes>) -> Self {
         Self(Attributes::new(message.payload))
     }

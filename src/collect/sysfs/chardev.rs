@@ -9,7 +9,6 @@ use crate::source::{Question, ReadError};
 /// `IB_UMAD_MAX_PORTS`).
 const MAX: usize = 4096;
 
-/// Class of the character devices of verbs.
 const VERBS: &str = "/sys/class/infiniband_verbs";
 
 /// Reports the devices whose verbs device file cannot be opened. If `has_details`, reads which

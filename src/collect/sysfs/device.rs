@@ -8,7 +8,6 @@ use crate::model::{Device, Guid, NodeType, Part, Parts, SOFT_IWARP, SOFT_ROCE, k
 /// Limit of ports; the widest switch chips have 144.
 const MAX_PORTS: usize = 256;
 
-/// Reads the device `name`.
 pub(super) fn read(reader: &mut Reader<'_>, name: &str, wanted: &Parts) -> Device {
     let key = |field: &str| key::device(name, field);
     let path = |file: &str| format!("{CLASS}/{name}/{file}");

@@ -13,7 +13,6 @@ const MAX_ENTRIES: usize = 4096;
 /// Limit of unreadable entries. After so many, the rest of the table is not read.
 const MAX_FAILURES: usize = 32;
 
-/// Text of an empty entry.
 const EMPTY: &[u8] = b"0000:0000:0000:0000:0000:0000:0000:0000\n";
 
 /// Part of a table to read.

@@ -4,7 +4,6 @@ use super::super::Reader;
 use super::CLASS;
 use crate::model::key;
 
-/// PCI address, driver and NUMA node of a device.
 #[derive(Debug, Default)]
 pub(super) struct PciLocation {
     pub(super) address: Option<String>,
@@ -16,7 +15,6 @@ pub(super) struct PciLocation {
     pub(super) is_virtual: bool,
 }
 
-/// Reads address, driver and NUMA node of a device.
 pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> PciLocation {
     let class = format!("{CLASS}/{name}");
     let device = format!("{class}/device");

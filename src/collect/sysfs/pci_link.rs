@@ -6,7 +6,6 @@ use super::pci::is_pci_address;
 use super::port_path::parse_index;
 use crate::model::{Device, PciLink, PciSpeed, VirtualFunctions, key};
 
-/// Reads the link of the function in `folder`.
 pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Option<PciLink> {
     let key = key::device(device, "pci_link");
     // The registers of a virtual function read as zero: the link of its physical function is
@@ -44,7 +43,6 @@ pub(in crate::collect) fn compare(devices: &mut [Device]) {
     }
 }
 
-/// Reads how many virtual functions a card has and can have.
 pub(super) fn read_virtual_functions(
     reader: &mut Reader<'_>,
     device: &str,

@@ -9,7 +9,6 @@ use super::{CLASS, gid, netdev};
 use crate::model::{Gid, GidKind, KnownFix, LinkLayer, NodeType, Part, Port, PortState, Protocol};
 use crate::source::Question;
 
-/// Reads the port `number`.
 pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u32) -> Port {
     let name = parent.name;
     let (key, path) = (format!("{name}/{number}"), format!("{CLASS}/{name}/ports/{number}"));
@@ -115,7 +114,6 @@ fn is_rate_of_link(
     has_native && parent.node_type == Some(NodeType::Ca)
 }
 
-/// Reads the MTU of a network interface.
 fn read_mtu(reader: &mut Reader<'_>, port: &PortPath, netdev: &str) -> Option<u32> {
     reader.value(&port.key("netdev_mtu"), &format!("/sys/class/net/{netdev}/mtu"), parse_index)
 }

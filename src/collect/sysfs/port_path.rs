@@ -10,11 +10,9 @@ pub(super) struct DeviceFacts<'device> {
     pub(super) has_one_port: bool,
     /// Netdev below an rxe device; `None` for other devices.
     pub(super) netdev: Option<&'device str>,
-    /// Requested parts of the report.
     pub(super) parts: &'device Parts,
 }
 
-/// Key and path of one port.
 pub(super) struct PortPath {
     /// Key, for example `mlx5_0/1`.
     pub(super) key: String,

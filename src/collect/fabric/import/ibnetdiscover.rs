@@ -25,7 +25,6 @@ struct Link {
     line: usize,
 }
 
-/// Reads the whole text.
 pub(super) fn read(file: &str, text: &str) -> Result<Fabric, ImportError> {
     let mut fabric = Fabric::empty(file, 0, SweepMethod::Ibnetdiscover);
     let mut ids: HashMap<String, usize> = HashMap::new();
@@ -113,7 +112,8 @@ fn node_line(head: &Head, line: &str) -> Option<(String, FabricNode)> {
     if is_switch {
         let port = port_mut(&mut node, 0);
         port.guid = head.port_guid.map(Guid);
-        (port.lid, port.lmc) = (after(rest, "lid")?, u8::try_from(after(rest, "lmc")?).ok()?);
+        (port.lid, port.lmc) =
+            (number_after(rest, "lid")?, u8::try_from(number_after(rest, "lmc")?).ok()?);
     }
     Some((id, node))
 }
@@ -133,8 +133,8 @@ fn port_line(node: &mut FabricNode, line: &str) -> Option<(u8, (String, u8))> {
     (port.state, port.physical_state) = (FabricPort::ACTIVE, FabricPort::LINK_UP);
     if !is_switch {
         let own = comment.split('"').next().unwrap_or_default();
-        port.lid = after(own, "lid").unwrap_or(0);
-        port.lmc = after(own, "lmc").and_then(|lmc| lmc.try_into().ok()).unwrap_or(0);
+        port.lid = number_after(own, "lid").unwrap_or(0);
+        port.lmc = number_after(own, "lmc").and_then(|lmc| lmc.try_into().ok()).unwrap_or(0);
     }
     let (_, rest) = described(comment).unwrap_or(("", comment));
     if let Some((width, speed)) = rest.split_whitespace().rev().find_map(link) {
@@ -173,8 +173,7 @@ fn described(comment: &str) -> Option<(&str, &str)> {
     rest.rsplit_once('"')
 }
 
-/// Returns the number behind a word.
-fn after(text: &str, key: &str) -> Option<u16> {
+fn number_after(text: &str, key: &str) -> Option<u16> {
     let mut words = text.split_whitespace();
     words.by_ref().find(|word| *word == key)?;
     words.next()?.parse().ok()

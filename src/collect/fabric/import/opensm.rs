@@ -9,12 +9,10 @@ use super::super::sweep::port_mut;
 use super::ImportError;
 use crate::model::{Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, Guid, SweepMethod};
 
-/// True for a line of the file.
 pub(super) fn is_line(line: &str) -> bool {
     line.starts_with("{ ") && line.contains("NodeGUID:") && line.contains(" PHY=")
 }
 
-/// Reads the whole file.
 pub(super) fn read(file: &str, text: &str) -> Result<Fabric, ImportError> {
     let mut fabric = Fabric::empty(file, 0, SweepMethod::OpensmSubnetList);
     let mut nodes = HashMap::new();
