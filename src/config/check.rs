@@ -37,7 +37,6 @@ impl Value {
     }
 }
 
-/// Mistake in a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ValueError {
     /// Description, in one sentence.
@@ -164,7 +163,6 @@ fn is_separator(letter: char) -> bool {
     letter.is_whitespace() || letter.is_control()
 }
 
-/// Checks that a listing has a column of this name.
 fn is_column(listing: &'static str, word: &str) -> Result<(), ValueError> {
     let command = listing.split(' ').next().unwrap_or(listing);
     let listings = listings_of(command);

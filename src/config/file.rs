@@ -10,7 +10,6 @@ use rustix::fs::OFlags;
 
 use super::{ConfigError, FILE_VARIABLE};
 
-/// Maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 
 /// Reads a configuration file. Returns `None` if a file in a default place does not exist.

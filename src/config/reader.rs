@@ -10,7 +10,6 @@ use super::ConfigError;
 use super::check::{Value, ValueError, quoted};
 use super::setting::{SETTINGS, Setting, SettingKey, SettingKind};
 
-/// A value of a file.
 pub(super) struct ParsedValue {
     pub(super) key: SettingKey,
     pub(super) value: Value,
@@ -18,7 +17,6 @@ pub(super) struct ParsedValue {
     pub(super) line: usize,
 }
 
-/// A mistake with its place and fix.
 struct Mistake {
     /// First byte of the mistake.
     at: usize,
@@ -88,7 +86,6 @@ fn read_table(
     Ok(())
 }
 
-/// Returns the mistake for an unknown key.
 fn unknown(name: &str, span: Range<usize>) -> Mistake {
     let what = format!("unknown key {}", quoted(name));
     let Some(meant) = nearest(name) else {
@@ -127,7 +124,6 @@ fn nearest(name: &str) -> Option<&'static Setting> {
         .map(|(_, setting)| setting)
 }
 
-/// Parses the value of a setting.
 fn value_of(text: &str, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Result<Value, Mistake> {
     let kind = setting.kind;
     let mistake = |span: Range<usize>, word: &str, fault: ValueError| Mistake {

@@ -27,7 +27,6 @@ fn object(properties: &Map<String, Value>) -> Value {
     json!({ "type": "object", "additionalProperties": false, "properties": properties })
 }
 
-/// Returns the schema of one setting.
 fn of(setting: &Setting) -> Value {
     let strings = json!({ "type": "array", "items": { "type": "string" } });
     let mut schema = match setting.kind {

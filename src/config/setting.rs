@@ -76,7 +76,6 @@ pub enum SettingKind {
     Columns(&'static str),
 }
 
-/// Words of `upload`.
 pub(super) const UPLOAD: &[&str] = &["never", "ping", "always"];
 
 /// Table of all settings.
