@@ -497,7 +497,6 @@ fn lost(error: &io::Error) -> HostFailure {
     HostFailure::new(Reason::Lost, format!("cannot use the pipe of the agent: {error}"))
 }
 
-/// Returns the time limit of reading on the host, in milliseconds.
 fn reading_ms(left: Duration) -> u32 {
     u32::try_from(reading_time(left).as_millis()).unwrap_or(u32::MAX)
 }

@@ -83,7 +83,6 @@ const EXTENSIONS: [&str; 2] = ["ext-info-c", "kex-strict-c-v00@openssh.com"];
 pub struct Algorithms {
     lists: [Vec<String>; 4],
     ca_signatures: Vec<String>,
-    /// Smallest RSA key that is accepted, in bits.
     min_rsa_bits: usize,
 }
 

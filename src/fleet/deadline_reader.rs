@@ -16,7 +16,6 @@ impl DeadlineReader {
         Self { stream, by: Some(by) }
     }
 
-    /// Sets the deadline of further reads.
     pub(super) fn set_deadline(&mut self, by: Deadline) {
         self.by = Some(by);
     }

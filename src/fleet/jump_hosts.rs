@@ -26,7 +26,6 @@ pub(super) struct JumpHosts {
     hosts: Mutex<HashMap<SshCall, Arc<JumpHost>>>,
 }
 
-/// State of one jump host.
 #[derive(Debug, Default)]
 struct JumpHost {
     state: Mutex<State>,

@@ -196,7 +196,6 @@ impl HostLines<'_> {
     }
 }
 
-/// Conditions of a host certificate.
 struct CertificateTerms<'a> {
     principal: &'a str,
     /// Current time, in seconds since 1970.

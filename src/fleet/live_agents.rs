@@ -55,12 +55,10 @@ pub struct DatedReport {
     pub answered: Option<Instant>,
 }
 
-/// One host and the state of its agent.
 struct LiveAgent {
     host: Host,
     state: Mutex<AgentState>,
-    /// Time of the last response.
-    answered: Mutex<Option<Instant>>,
+    last_response: Mutex<Option<Instant>>,
 }
 
 enum AgentState {
@@ -95,7 +93,7 @@ impl LiveAgents {
         let live = |host| LiveAgent {
             host,
             state: Mutex::new(AgentState::New),
-            answered: Mutex::default(),
+            last_response: Mutex::default(),
         };
         let hosts = hosts.into_iter().map(live).collect();
         let all = Arc::new(SharedHosts { hosts, starter, watchdog, parts, fanout, interval_flag });
@@ -250,7 +248,7 @@ impl SharedHosts {
 
     /// Adds the time of the last response to a report.
     fn dated(&self, index: usize, report: HostReport) -> DatedReport {
-        let answered = &mut *self.hosts[index].answered.lock();
+        let answered = &mut *self.hosts[index].last_response.lock();
         if report.failure.is_none() {
             *answered = Some(clock::now());
         }
@@ -327,7 +325,6 @@ impl SharedHosts {
         }
     }
 
-    /// Returns the state and the report of a host that failed.
     fn gone(
         &self,
         host: String,

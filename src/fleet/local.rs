@@ -33,7 +33,6 @@ const TERM_GRACE: Duration = Duration::from_secs(60);
 /// Signal for a command that does not end with its pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// SIGKILL.
     Kill,
     /// SIGTERM first, for a command that must end other processes, then SIGKILL.
     Terminate,
@@ -54,7 +53,6 @@ pub fn spawn(command: Command) -> Result<Pipe, HostFailure> {
     spawn_with_ending(command, Ending::Kill)
 }
 
-/// Starts a command as [`spawn`] does, with the given ending.
 pub(super) fn spawn_with_ending(mut command: Command, ending: Ending) -> Result<Pipe, HostFailure> {
     command.process_group(0);
     start(command, ending, accept_exit())

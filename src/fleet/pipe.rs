@@ -98,7 +98,6 @@ impl Pipe {
         (self, before)
     }
 
-    /// Returns the state of the command, shared with the thread that moves the bytes.
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

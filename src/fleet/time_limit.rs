@@ -28,7 +28,6 @@ pub(super) const UPLOAD: Duration = Duration::from_secs(60);
 /// Fix for a host that may only be slow. The time is a placeholder.
 pub(super) const MORE_TIME: &str = "raise the time limit: --timeout TIME";
 
-/// Placeholder in [`MORE_TIME`].
 const PLACEHOLDER: &str = "--timeout TIME";
 
 /// Replaces the placeholder in the fix with twice the limit, or with twice the time that the host

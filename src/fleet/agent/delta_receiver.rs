@@ -11,8 +11,7 @@ use crate::wire::{BASE_LIMIT, DeltaMismatch, TextDelta};
 /// [`BASE_LIMIT`] is not kept and is requested in full the next time.
 #[derive(Debug, Default)]
 pub(super) struct DeltaReceiver {
-    /// Number of reports so far.
-    answers: u64,
+    report_count: u64,
     /// JSON of the last report.
     last: Option<String>,
 }
@@ -55,7 +54,7 @@ pub(super) fn report_of(text: &str, share: &mut MemoryShare) -> Result<HostRepor
 impl DeltaReceiver {
     /// Returns the number of the report to which deltas may refer; 0 for none.
     pub(super) fn base(&self) -> u64 {
-        if self.last.is_some() { self.answers } else { 0 }
+        if self.last.is_some() { self.report_count } else { 0 }
     }
 
     /// Parses a full report and keeps it.
@@ -78,8 +77,8 @@ impl DeltaReceiver {
         share: &mut MemoryShare,
     ) -> Result<HostReport, DeltaError> {
         // If an error occurs below, no report is kept.
-        let last = self.last.take().filter(|_| base == self.answers);
-        let last = last.ok_or(DeltaError::OtherBase(base, self.answers))?;
+        let last = self.last.take().filter(|_| base == self.report_count);
+        let last = last.ok_or(DeltaError::OtherBase(base, self.report_count))?;
         let change: TextDelta = serde_json::from_str(text)?;
         let text = change.apply(&last)?;
         let report = report_of(&text, share)?;
@@ -88,7 +87,7 @@ impl DeltaReceiver {
     }
 
     fn keep(&mut self, mut text: String) {
-        self.answers += 1;
+        self.report_count += 1;
         // The text grew piece by piece, to up to twice its length.
         text.shrink_to_fit();
         self.last = Some(text).filter(|text| text.len() <= BASE_LIMIT);

@@ -52,11 +52,9 @@ pub(super) struct Diagnosis {
 
 /// Result of a check of the agent over another channel.
 enum AgentCheck {
-    /// The agent runs.
     Running,
     /// The host responds, and the agent is gone.
     Gone,
-    /// The host does not respond.
     Unresponsive(String),
 }
 
@@ -217,7 +215,6 @@ impl Agent {
         }
     }
 
-    /// Makes sure that an unresponsive agent is gone.
     pub(super) fn ensure_ended(&self) -> Result<(), CleanupFailure> {
         if let AgentLink::Remote(access, _) = &self.link
             && access.is_cancelled()

@@ -32,7 +32,6 @@ impl AgentLink {
         }
     }
 
-    /// Returns the name of the host in messages.
     pub(super) fn host(&self) -> &str {
         match self {
             Self::Local(_) => "this host",

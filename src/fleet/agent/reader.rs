@@ -27,7 +27,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// Minimum time limit of a read, so that data that arrived before the deadline is still read.
 const MIN: Duration = Duration::from_millis(5);
 
-/// Frames of an agent.
 type Reader = FrameReader<BufReader<DeadlineReader>>;
 
 /// Data that has arrived from an agent.
@@ -39,7 +38,6 @@ pub(super) struct Inbox {
     reader: Mutex<Option<Reader>>,
     state: Mutex<State>,
     changed: Condvar,
-    /// Last report of an agent that is queried repeatedly.
     delta_receiver: Mutex<Option<DeltaReceiver>>,
     /// Memory of the last report.
     share: Mutex<MemoryShare>,
@@ -62,7 +60,6 @@ pub(super) struct State {
     recording: Option<String>,
     /// Pieces of a report or recording so far.
     text: String,
-    /// Memory of the pieces.
     text_share: MemoryShare,
     pub(super) process: Option<Process>,
     pub(super) last_message: Instant,
@@ -256,7 +253,6 @@ impl Inbox {
         self.lock().loss.take_if(|loss| *loss == Loss::Expired).is_some()
     }
 
-    /// Marks the agent as lost.
     pub(super) fn give_up(&self, why: String) {
         self.lock().broken.get_or_insert(HostFailure::new(Reason::Lost, why));
         self.changed.notify_all();
@@ -268,7 +264,6 @@ impl Inbox {
         clock::awake_time_since(self.lock().last_message)
     }
 
-    /// True if there is a reason to check the agent.
     pub(super) fn needs_check(&self) -> bool {
         let state = self.lock();
         state.loss.is_some() || state.broken.is_some() || state.is_unresponsive()

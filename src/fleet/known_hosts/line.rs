@@ -13,7 +13,6 @@ pub(super) enum Marker {
     Revoked,
 }
 
-/// Host names of a line.
 #[derive(Debug, Clone)]
 pub(super) enum Names {
     /// Comma-separated list of patterns, in lower case.

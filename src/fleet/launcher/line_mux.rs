@@ -34,7 +34,6 @@ const DELIVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time for sending the remaining data to agents.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Assignment of lines to agents.
 pub(super) trait LineRouter: Send {
     /// Returns the index of the stream that a line belongs to, and the line without the label of
     /// the launcher.

@@ -187,7 +187,6 @@ impl SlurmAccess {
         }
     }
 
-    /// Returns the failure of a node on which Slurm started no task.
     fn no_task(&self, step: &Step) -> HostFailure {
         let node = &self.node;
         let detail = match step.error_of(node) {

@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-/// Placeholder for the name of the host.
 const HOST: &str = "{host}";
-/// Placeholder for the command to run on the host.
 const COMMAND: &str = "{command}";
 
 /// Command line with placeholders for the host and the command.

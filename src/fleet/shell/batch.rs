@@ -59,7 +59,6 @@ impl Kind {
     }
 }
 
-/// Groups questions by kind.
 pub(super) fn batches(questions: &BTreeSet<Question>) -> Vec<Batch<'_>> {
     let mut all: Vec<Batch<'_>> = Vec::new();
     for question in questions {

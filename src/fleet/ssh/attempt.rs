@@ -44,7 +44,6 @@ impl LoginStage {
     }
 }
 
-/// Reason why one attempt ended.
 pub(super) enum AttemptError {
     /// The host closed the connection before it refused anything. At most `retries` logins
     /// follow.
@@ -56,7 +55,6 @@ pub(super) enum AttemptError {
 }
 
 impl AttemptError {
-    /// Returns the end of a connection that the host closed after its SSH banner.
     pub(super) fn closed_after_banner(refusal: LoginFailure) -> Self {
         Self::Closed { refusal, retries: RETRIES_AFTER_BANNER }
     }

@@ -15,7 +15,6 @@ use crate::model::{HostFailure, Reason};
 /// Limit of the keys to offer, because sshd closes the connection at the sixth.
 const MAX_TRIES: usize = 5;
 
-/// Key to offer.
 enum Offer {
     Agent(Box<ssh2::PublicKey>),
     File { key: PathBuf, public: Option<PathBuf>, certificate: Option<PathBuf> },

@@ -10,7 +10,6 @@ const MIN: usize = 2 * 1024;
 /// State of the source after a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The source has ended.
     Ended,
     /// The source gave less than fits, so that it has no more data at the moment.
     Emptied,

@@ -105,7 +105,6 @@ impl ChannelPump {
         }
     }
 
-    /// Frees the memory of empty buffers.
     pub(super) fn free_memory(&mut self) {
         self.to_host.free_memory();
         self.from_host.free_memory();

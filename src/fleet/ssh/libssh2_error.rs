@@ -47,7 +47,6 @@ pub(super) fn is_channel_refused(error: &ssh2::Error) -> bool {
     matches!(code(error), CHANNEL_FAILURE | REQUEST_DENIED)
 }
 
-/// Returns the failure of a step in which the thread of the built-in SSH ended.
 pub(super) fn thread_ended(step: &str, call: &str) -> HostFailure {
     let detail = format!("the SSH library failed during the {step}");
     HostFailure::new(Reason::Garbage, detail).fix(format!(
@@ -61,7 +60,6 @@ pub(super) fn is_no_algorithm(error: &ssh2::Error) -> bool {
     matches!(code(error), KEX | KEY_EXCHANGE)
 }
 
-/// Returns the failure of an SSH handshake.
 pub(super) fn handshake(error: &ssh2::Error, call: &str) -> HostFailure {
     let detail = format!("SSH handshake failed: {}", error.message());
     let failure = HostFailure::new(Reason::Transport, detail);

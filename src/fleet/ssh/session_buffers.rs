@@ -41,7 +41,6 @@ impl SessionBuffers {
         self.outbound.len() < ENOUGH
     }
 
-    /// Frees the memory of empty buffers.
     pub(super) fn free_memory(&mut self) {
         self.inbound.free_memory();
         if self.outbound.is_empty() {

@@ -68,7 +68,6 @@ impl SessionIo {
         Arc::clone(&self.guard)
     }
 
-    /// True if the host sends nothing more.
     pub(super) fn is_ended(&self) -> bool {
         self.ended
     }
@@ -77,12 +76,10 @@ impl SessionIo {
         self.guard.is_expired()
     }
 
-    /// Returns the process that makes the connection, if there is one.
     pub(super) fn helper(&self) -> Option<&Helper> {
         self.helper.as_ref()
     }
 
-    /// Returns the text that the host sent before its SSH banner.
     pub(super) fn greeting(&self) -> &PreBanner {
         &self.greeting
     }
@@ -194,7 +191,6 @@ impl SessionIo {
         interest
     }
 
-    /// Frees the memory of empty buffers.
     pub(super) fn free_memory(&mut self) {
         self.buffers.lock().free_memory();
     }

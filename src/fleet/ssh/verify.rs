@@ -68,7 +68,7 @@ pub(super) fn check(
     }
     let signatures = target.algorithms.ca_signatures();
     let verdict = record.verify_with(&key, clock::wall_ns() / 1_000_000_000, signatures);
-    let (name, shown) = (lookup.spelled(), show(&key));
+    let (name, shown) = (lookup.spelled(), type_and_fingerprint(&key));
     let failure = match verdict {
         HostKeyStatus::Known => return Ok(()),
         HostKeyStatus::Revoked(place) => {
@@ -79,7 +79,7 @@ pub(super) fn check(
         HostKeyStatus::Changed(place) => {
             let detail = format!("{shown} is not the one on record in {place}");
             let remove = format!("ssh-keygen -f {} -R '{name}'", place.file.display());
-            let fix = fault::changed_key(&remove, &accept_by(target));
+            let fix = fault::changed_key(&remove, &accepting_call(target));
             HostFailure::new(Reason::HostkeyChanged, detail).fix(fix)
         }
         HostKeyStatus::BadCertificate(why) => {
@@ -101,7 +101,7 @@ pub(super) fn check(
             if !other_types.is_empty() {
                 detail = format!("{detail}, only {}", other_types.join(", "));
             }
-            let fix = fault::unknown_key(&accept_by(target));
+            let fix = fault::unknown_key(&accepting_call(target));
             HostFailure::new(Reason::HostkeyUnknown, detail).fix(fix)
         }
     };
@@ -113,7 +113,7 @@ fn too_small(key: &HostKey, least: usize, target: &Target) -> HostFailure {
     let bits = key.rsa_bits().unwrap_or(0);
     let detail = format!(
         "the {} has {bits} bits, and RequiredRSASize of the SSH configuration is {least}",
-        show(key)
+        type_and_fingerprint(key)
     );
     HostFailure::new(Reason::Transport, detail).fix(format!(
         "on {}, make a larger key: ssh-keygen -t rsa -b {least} -f /etc/ssh/ssh_host_rsa_key; or \
@@ -129,7 +129,7 @@ fn accept(
     key: &HostKey,
     accepted: &AcceptedKeys,
 ) -> Result<(), HostFailure> {
-    let shown = show(key);
+    let shown = type_and_fingerprint(key);
     // `None` means a configuration without a `known_hosts` file.
     let Some(file) = &target.record_in else { return Ok(()) };
     match accepted.accept(file, lookup, key, target.hash_known_hosts) {
@@ -153,13 +153,11 @@ fn accept(
     }
 }
 
-/// Returns the type and fingerprint of a host key.
-fn show(key: &HostKey) -> String {
+fn type_and_fingerprint(key: &HostKey) -> String {
     format!("{} host key {}", key.kind(), key.fingerprint())
 }
 
-/// Returns the `ssh` call that accepts the key of the host.
-fn accept_by(target: &Target) -> String {
+fn accepting_call(target: &Target) -> String {
     let port = match target.port {
         22 => String::new(),
         port => format!(" -p {port}"),

@@ -92,14 +92,14 @@ fn cause<'a>(log: &'a str, stderr: &'a str) -> (Reason, &'a str) {
     let is_of_host_key = |reason: &Reason| {
         matches!(reason, Reason::HostkeyChanged | Reason::HostkeyRevoked | Reason::HostkeyUnknown)
     };
-    if let Some(found) = find(log, |line| !is_of_peer(line) && !line.contains(UNKNOWN_PEER)) {
+    if let Some(found) = find(log, |line| !quotes_peer(line) && !line.contains(UNKNOWN_PEER)) {
         return found;
     }
     if let Some(found) = find(stderr, |_| true).filter(|(reason, _)| !is_of_host_key(reason)) {
         return found;
     }
     let line = log.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let is_closed = line.contains(UNKNOWN_PEER) || is_of_peer(line);
+    let is_closed = line.contains(UNKNOWN_PEER) || quotes_peer(line);
     (if is_closed { Reason::Refused } else { Reason::Transport }, line)
 }
 
@@ -107,8 +107,7 @@ fn cause<'a>(log: &'a str, stderr: &'a str) -> (Reason, &'a str) {
 /// themselves.
 const UNKNOWN_PEER: &str = "UNKNOWN port";
 
-/// True if a line quotes the peer.
-fn is_of_peer(line: &str) -> bool {
+fn quotes_peer(line: &str) -> bool {
     ["Received disconnect from", "Disconnected from", "Bad remote protocol version"]
         .iter()
         .any(|start| line.starts_with(start))

@@ -31,7 +31,6 @@ pub(in crate::fleet) struct Master {
     owner: Owner,
 }
 
-/// Owner of the connection.
 #[derive(Debug)]
 enum Owner {
     /// Process of this program. A deadline cuts off the whole connection.
@@ -68,7 +67,6 @@ impl Master {
         Self { call, socket, watchdog, owner: Owner::Operator(Mutex::new(borrowed)) }
     }
 
-    /// Starts a command over the connection.
     pub(in crate::fleet) fn exec(self: &Arc<Self>, command: &str) -> Result<Pipe, HostFailure> {
         let mut client = self.call.on(&self.socket, &["--"]);
         client.arg(&self.call.host).arg(command);

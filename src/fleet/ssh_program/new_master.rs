@@ -21,7 +21,6 @@ use crate::fleet::{Nonce, fault, local};
 use crate::model::{HostFailure, Reason};
 use crate::sys::child;
 
-/// Name of the login with the `ssh` program in messages.
 pub(in crate::fleet) const PROGRAM_LOGIN: &str = "login with the ssh program";
 /// Limit of the output before the expected word, in bytes. A program above it is not `ssh`.
 const MAX_OUTPUT: usize = 64 * 1024;

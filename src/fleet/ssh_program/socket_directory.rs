@@ -33,7 +33,6 @@ enum Directory {
 }
 
 impl SocketDirectory {
-    /// Returns a new, unused path in the directory.
     pub(in crate::fleet) fn new_path(&self) -> io::Result<PathBuf> {
         let mut directory = self.directory.lock();
         let path = match &*directory {

@@ -14,7 +14,6 @@ use crate::fleet::local::query_tool;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnknownToken(pub(super) String);
 
-/// Values of the tokens.
 pub(super) struct Tokens<'a> {
     pub(super) address: &'a str,
     pub(super) named: &'a str,
@@ -37,7 +36,6 @@ impl Tokens<'_> {
         })
     }
 
-    /// Returns the text with all tokens replaced.
     pub(super) fn expand(&self, text: &str) -> Result<String, UnknownToken> {
         let mut path = String::with_capacity(text.len());
         let mut chars = text.chars();

@@ -18,7 +18,6 @@ use crate::wire::{Line, LineDecoder, LineEncoder, REPORT_LIMIT, Recipient};
 /// Limit of the data of an agent that waits to be read, in bytes. It is more than any report has.
 const MAX_WAITING: usize = REPORT_LIMIT + (4 << 20);
 
-/// Decoder and encoder of the lines of one agent.
 pub(in crate::fleet::launcher) struct LineCodec {
     from: LineDecoder,
     to: LineEncoder,

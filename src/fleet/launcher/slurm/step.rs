@@ -46,7 +46,6 @@ struct Tasks {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Task numbers, by node.
     numbers: HashMap<String, u32>,
     /// True if the output of `srun` is over.
     is_over: bool,
@@ -56,7 +55,6 @@ struct State {
 pub(super) enum NodeAgent {
     /// The agent, and the nonce that its greeting must carry.
     Ready(Pipe, Nonce),
-    /// The agent was already taken.
     Taken,
     /// The node reported no task by the deadline.
     Missing,
@@ -109,7 +107,6 @@ impl Step {
         pipes.contains_key(node) && !self.is_over()
     }
 
-    /// True if the output of `srun` is over.
     pub(super) fn is_over(&self) -> bool {
         self.tasks.state.lock().is_over
     }
@@ -136,7 +133,6 @@ impl Step {
         nodes
     }
 
-    /// Waits for the agent of a node.
     pub(super) fn await_node(&self, node: &str, deadline: Deadline) -> NodeAgent {
         let mut state = self.tasks.state.lock();
         let is_awaited = |state: &mut State| !state.numbers.contains_key(node) && !state.is_over;
