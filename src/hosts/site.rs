@@ -253,7 +253,6 @@ fn wrong_line(place: &str, error: FormatError) -> LookupError {
     LookupError { message: format!("{place}:{line}: {message}"), fix }
 }
 
-/// Returns the lines for the hosts of a group in a file.
 fn listed(place: &str, group: &lists::Group, source: &str) -> ResolvedLines {
     let within = AllowedTerms::Groups(Some(source.to_owned()));
     ResolvedLines { lines: placed(place, group.entries.clone()), within }

@@ -19,7 +19,6 @@ const MAX_PATTERN: usize = 1_000;
 struct HostPattern {
     /// Number of the first line, from 1.
     line: usize,
-    /// Names of the expanded pattern.
     names: Vec<String>,
     address: Option<String>,
     port: Option<String>,
@@ -35,7 +34,6 @@ pub(super) fn is_section(line: &str) -> bool {
     })
 }
 
-/// Returns the hosts of an inventory.
 pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
     let (mut patterns, mut positions) =
         (Vec::<HostPattern>::new(), HashMap::<String, usize>::new());
@@ -72,7 +70,6 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
     Ok(patterns.into_iter().map(HostPattern::entry).collect())
 }
 
-/// True if the lines below a section header name hosts.
 fn section_names_hosts(line: usize, head: &str) -> Result<bool, FormatError> {
     match head.trim_matches(['[', ']']).split_once(':') {
         None => Ok(true),

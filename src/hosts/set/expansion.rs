@@ -9,8 +9,7 @@ use super::lookup::{
 };
 use super::{Host, HostSet, HostSetError};
 
-/// Nesting limit of groups.
-const MAX_DEPTH: usize = 32;
+const MAX_GROUP_DEPTH: usize = 32;
 /// Limit of the number of groups. Each of them may run a command.
 const MAX_GROUPS: usize = 4_096;
 
@@ -48,7 +47,6 @@ impl<'lookup> Expansion<'lookup> {
         Ok(())
     }
 
-    /// Returns the hosts of a group.
     pub(super) fn group(
         &mut self,
         mut group: GroupName,
@@ -78,7 +76,7 @@ impl<'lookup> Expansion<'lookup> {
             let message = format!("the group contains itself: {}", way.join(" > "));
             return Err(HostSetFault::new(term.clone(), message));
         }
-        if self.levels.len() >= MAX_DEPTH {
+        if self.levels.len() >= MAX_GROUP_DEPTH {
             return Err(HostSetFault::new(
                 term.clone(),
                 "groups are nested more than 32 levels deep",
@@ -93,7 +91,6 @@ impl<'lookup> Expansion<'lookup> {
         Ok(hosts)
     }
 
-    /// Returns the hosts of a file.
     pub(super) fn file(
         &mut self,
         name: &str,
@@ -109,7 +106,6 @@ impl<'lookup> Expansion<'lookup> {
         self.found(None, found, term)
     }
 
-    /// Returns the hosts on stdin.
     pub(super) fn stdin(&mut self, term: &Range<usize>) -> Result<Vec<Host>, HostSetFault> {
         if !self.levels.is_empty() {
             return Err(HostSetFault::new(
@@ -135,7 +131,6 @@ impl<'lookup> Expansion<'lookup> {
         Ok(hosts)
     }
 
-    /// Returns the hosts of the found lines.
     pub(super) fn lines(
         &mut self,
         group: Option<GroupName>,

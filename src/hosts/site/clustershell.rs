@@ -25,7 +25,6 @@ const LOCAL: &str = "local";
 /// Limit of the files read from one directory.
 const MAX_FILES: usize = 1_024;
 
-/// All group sources, and the default source.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     sources: Vec<Source>,
@@ -126,7 +125,6 @@ impl Sources {
         Ok(())
     }
 
-    /// Returns the source with a name.
     pub(super) fn of_name(&self, name: &str) -> Result<Option<&Source>, LookupError> {
         let mut found = self.sources.iter().filter(|source| source.name == name);
         match (found.next(), found.next()) {
@@ -155,7 +153,6 @@ impl Sources {
         })
     }
 
-    /// Returns the names of all sources.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.sources.iter().map(|source| source.name.as_str())
     }

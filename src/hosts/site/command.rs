@@ -16,12 +16,9 @@ use crate::hosts::set::LookupError;
 use crate::input::Tail;
 use crate::sys::poll;
 
-/// Timeout of one command.
-const ONE: Duration = Duration::from_secs(10);
-/// Timeout of all commands together.
-const ALL: Duration = Duration::from_secs(30);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Fix for a command that fails.
 const BY_HAND: &str = "run the command by hand, or write the hosts";
 
 /// Runs commands until their common deadline, which begins with the first command.
@@ -30,7 +27,6 @@ pub(super) struct Commands {
     deadline: OnceCell<Deadline>,
 }
 
-/// Result of a command.
 pub(super) struct Ended {
     /// Output of the command.
     pub(super) text: String,
@@ -43,8 +39,8 @@ pub(super) struct Ended {
 impl Commands {
     /// Runs a command. `name` is its name in errors.
     pub(super) fn run(&self, mut command: Command, name: &str) -> Result<Ended, LookupError> {
-        let all = *self.deadline.get_or_init(|| Deadline::after(ALL));
-        let deadline = all.earlier(Deadline::after(ONE));
+        let all = *self.deadline.get_or_init(|| Deadline::after(TOTAL_TIMEOUT));
+        let deadline = all.earlier(Deadline::after(COMMAND_TIMEOUT));
         // With its own process group, a whole pipeline can be killed.
         let started = command
             .stdin(Stdio::null())

@@ -9,7 +9,6 @@ use crate::hosts::set::{AllowedTerms, GroupName, LookupError, ResolvedLine, Reso
 
 const SOURCE: &str = "dsh";
 
-/// Returns the hosts of a group.
 pub(super) fn group(folders: &[PathBuf], name: &str) -> Result<ResolvedLines, LookupError> {
     let within = AllowedTerms::Groups(Some(SOURCE.into()));
     if name == GroupName::ALL {

@@ -6,7 +6,6 @@ use super::command::Commands;
 use super::unknown;
 use crate::hosts::set::{AllowedTerms, GroupName, LookupError, ResolvedLine, ResolvedLines};
 
-/// Returns the nodes of a partition.
 pub(super) fn partition(name: &str, commands: &Commands) -> Result<ResolvedLines, LookupError> {
     let nodes = match name {
         GroupName::ALL => sinfo(&["%N"], commands)?,

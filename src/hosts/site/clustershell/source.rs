@@ -18,7 +18,6 @@ pub(super) struct Origin {
     pub(super) metadata: Writers,
 }
 
-/// Users who can write to a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Writers {
     /// Only root and this user.
@@ -43,7 +42,6 @@ impl From<Option<Metadata>> for Writers {
     }
 }
 
-/// Source with its name.
 #[derive(Debug)]
 pub(in super::super) struct Source {
     pub(super) name: String,
@@ -93,7 +91,6 @@ impl Source {
         }
     }
 
-    /// Returns the hosts of a group.
     pub(in super::super) fn group(
         &self,
         name: &str,
