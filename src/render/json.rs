@@ -8,7 +8,6 @@ use super::escape::escape_json;
 use crate::model::ping::PingReport;
 use crate::model::{Connection, HostFailure, HostReport, Problems, SettingEntry, Via};
 
-/// Name and version of this program.
 pub(super) const TOOL: &str = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
 
 /// The JSON of every listing: what the hosts said, each as one report.

@@ -121,7 +121,6 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
 /// Words in the note about a host without rdmactl. For several hosts they become `these hosts`.
 const THIS_HOST: &str = "this host";
 
-/// Returns the facts of one host.
 fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> {
     if let Some(failure) = &report.failure {
         return vec![Fact::failure(&report.host, failure)];

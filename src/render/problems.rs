@@ -6,8 +6,7 @@ use super::escape;
 use crate::model::{Finding, Severity};
 use crate::names;
 
-/// Limit of the findings below a listing.
-const MAX: usize = 20;
+const MAX_FINDINGS: usize = 20;
 
 /// Formats findings below an empty line, the first ones in full; `all` is the command that lists
 /// all. Without findings, the text is empty.
@@ -16,7 +15,7 @@ const MAX: usize = 20;
 #[must_use]
 pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> String {
     let mut text = String::new();
-    for finding in findings.iter().take(MAX) {
+    for finding in findings.iter().take(MAX_FINDINGS) {
         let mark = match finding.severity {
             Severity::Fail => '!',
             Severity::Unknown => '?',
@@ -29,8 +28,8 @@ pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> St
         let cause = Some((finding.what.as_str(), finding.fix.as_deref()));
         write_entry(&mut text, mark, &who, finding.code, cause);
     }
-    if findings.len() > MAX {
-        let _ = writeln!(text, "{} more findings: {all}", findings.len() - MAX);
+    if findings.len() > MAX_FINDINGS {
+        let _ = writeln!(text, "{} more findings: {all}", findings.len() - MAX_FINDINGS);
     }
     if text.is_empty() { text } else { format!("\n{text}") }
 }

@@ -13,7 +13,6 @@ use crate::query::Value;
 use crate::render::escape;
 use crate::render::escape::acts_on_terminal;
 
-/// Largest number of hosts of a heat map.
 const MAX_HOSTS: usize = 1_024;
 
 /// Largest number of squares in a row. With more hosts, each square stands for several pairs.
@@ -106,7 +105,6 @@ rect{shape-rendering:crispEdges}text{font-family:ui-monospace,Menlo,Consolas,mon
 /// wide.
 pub(super) const LETTER_TENTHS: usize = 66;
 
-/// Heat map of a run, with all its rails.
 pub(super) struct HeatMap<'a> {
     pub(super) report: &'a PingReport,
     grid: Grid,
@@ -123,7 +121,6 @@ pub(super) struct HeatMap<'a> {
     side: usize,
 }
 
-/// Drawing with its size.
 pub(super) struct Drawing {
     pub(super) body: String,
     pub(super) width: usize,

@@ -10,8 +10,7 @@ use crate::model::ping::PingReport;
 /// Largest number of lines of findings in an image; a page has all lines.
 const MAX_LINES: usize = 24;
 
-/// Height of a line of text.
-const LINE: usize = 16;
+const LINE_HEIGHT: usize = 16;
 
 /// Free border around the image.
 const BORDER: usize = 16;
@@ -37,7 +36,7 @@ pub fn render_svg(report: &PingReport) -> Result<String, String> {
     let mut y = BORDER;
     let mut body = String::new();
     let line = |body: &mut String, y: &mut usize, class: &str, text: &str| {
-        *y += LINE;
+        *y += LINE_HEIGHT;
         let letters = width * 10 / LETTER_TENTHS;
         let cut: String = if text.chars().count() > letters {
             text.chars().take(letters.saturating_sub(1)).chain(['\u{2026}']).collect()
@@ -58,15 +57,15 @@ pub fn render_svg(report: &PingReport) -> Result<String, String> {
     if let Some(text) = map.fold_note() {
         line(&mut body, &mut y, "warn", &text);
     }
-    y += LINE / 2;
+    y += LINE_HEIGHT / 2;
     let signs = legend(width);
     let _ = write!(body, r#"<g transform="translate({BORDER} {y})">{}</g>"#, signs.body);
     y += signs.height;
     for (rail, drawing) in drawings.iter().enumerate() {
         line(&mut body, &mut y, "ink", &map.heading(rail));
-        y += LINE / 2;
+        y += LINE_HEIGHT / 2;
         let _ = write!(body, r#"<g transform="translate({BORDER} {y})">{}</g>"#, drawing.body);
-        y += drawing.height + LINE;
+        y += drawing.height + LINE_HEIGHT;
     }
     let told = findings.lines().count();
     for text in findings.lines().take(MAX_LINES) {
