@@ -41,7 +41,6 @@ impl MadPortFacts {
     }
 }
 
-/// Lists the ports of this machine.
 pub(super) fn list() -> Answer {
     let entries = fs::read_dir(PORTS).map_err(|error| {
         ReadError::Errno(error.raw_os_error().map_or(Errno::IO, Errno::from_code))

@@ -38,7 +38,6 @@ fn without_zeros(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-/// Appends an exchange to a record.
 pub(super) fn write(record: &mut Vec<u8>, (lid, request): &Asked, answer: &MadAnswer) {
     let (outcome, detail, bytes): (u8, u32, &[u8]) = match answer {
         Ok(mad) => {

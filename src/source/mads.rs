@@ -78,7 +78,6 @@ pub enum MadError {
 /// Reply to a request: a MAD, longer than 256 bytes if the kernel joined segments.
 pub type MadAnswer = Result<Vec<u8>, MadError>;
 
-/// Request in flight.
 #[derive(Debug)]
 struct InFlight {
     header: Header,
@@ -221,7 +220,6 @@ impl MadPort {
         Ok(agent)
     }
 
-    /// Returns a request whose deadline has passed.
     fn expired(&self) -> Option<MadTicket> {
         let &(earliest, ticket) = self.deadlines.first()?;
         (earliest <= clock::now()).then_some(ticket)

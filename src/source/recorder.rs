@@ -35,7 +35,6 @@ impl<S: Source> Recorder<S> {
         Once(self)
     }
 
-    /// Adds a reply to the record.
     fn keep(&self, question: Question, answer: Answer) {
         let at_ns = self.source.answered_ns(&question);
         let mut entries = self.entries.borrow_mut();

@@ -3,7 +3,6 @@
 
 /// Parts of the names of secret settings.
 const SECRET: [&str; 5] = ["password", "passwd", "secret", "key", "credential"];
-/// Replacement of a secret value.
 const MASK: &str = "***";
 
 /// Returns the content of a file. In files below `/etc`, the values of secret settings are

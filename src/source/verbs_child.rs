@@ -52,7 +52,6 @@ impl VerbsChild {
         Self { program: Some(program), ..Self::own(limit) }
     }
 
-    /// Returns the deadline of the reply.
     pub(super) fn deadline(&self) -> Deadline {
         self.deadline
     }
@@ -104,7 +103,6 @@ impl VerbsChild {
     }
 }
 
-/// Started child, or the error of the start.
 #[derive(Debug)]
 pub(super) struct Started(Result<Running, ReadError>);
 

@@ -81,7 +81,6 @@ impl<'bytes> Attribute<'bytes> {
     }
 }
 
-/// Appends an attribute with a 32-bit number.
 pub(super) fn push_u32(request: &mut Vec<u8>, kind: u16, value: u32) {
     // Four bytes of header and four of value need no padding.
     request.extend_from_slice(&8_u16.to_ne_bytes());

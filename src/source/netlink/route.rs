@@ -56,7 +56,6 @@ impl fmt::Display for RouteQuery {
     }
 }
 
-/// Sends a query to this machine's kernel.
 pub(in crate::source) fn ask(query: &RouteQuery, timeout: Duration) -> Answer {
     // A struct dcbmsg has family, command and two reserved bytes.
     let (kind, mut payload, name) = match query.command {
