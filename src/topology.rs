@@ -32,7 +32,6 @@ pub const UNKNOWN: &str = "unknown";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeafSwitches {
     leaves: Vec<Leaf>,
-    /// Index of the leaf switch of each host.
     leaf_of: BTreeMap<String, usize>,
 }
 

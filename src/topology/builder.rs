@@ -10,7 +10,6 @@ use super::error::{ParseResult, wrong};
 use super::{ExpandHosts, LeafSwitches};
 use crate::model::ping::Leaf;
 
-/// Leaf switches of the lines that were parsed.
 pub(super) struct LeafSwitchesBuilder<'a> {
     expand: ExpandHosts<'a>,
     /// Index of each leaf switch.
@@ -30,7 +29,6 @@ pub(super) struct LeafSwitchesBuilder<'a> {
 }
 
 impl<'a> LeafSwitchesBuilder<'a> {
-    /// Returns a builder without leaf switches.
     pub(super) fn new(expand: ExpandHosts<'a>) -> Self {
         let (leaves, names, hosts, pods) = Default::default();
         let (pod_count, hosts_read, below_read) = Default::default();

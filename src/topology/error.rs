@@ -18,7 +18,6 @@ pub(super) struct LineFault {
     pub(super) fix: String,
 }
 
-/// Result of parsing a part of a line.
 pub(super) type ParseResult<T> = Result<T, LineFault>;
 
 pub(super) fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> ParseResult<T> {

@@ -7,8 +7,7 @@ use super::lines::LogicalLine;
 /// First word of each line.
 const WORD: &str = "leaf";
 
-/// Fix for an invalid line.
-const FORM: &str = "write: leaf NAME SET, for example: leaf leaf1 n[01-16]";
+const LINE_FIX: &str = "write: leaf NAME SET, for example: leaf leaf1 n[01-16]";
 
 pub(super) fn is_line(text: &str) -> bool {
     text.split_whitespace().next() == Some(WORD)
@@ -18,9 +17,9 @@ pub(super) fn read(draft: &mut LeafSwitchesBuilder<'_>, line: &LogicalLine) -> P
     let words: Vec<&str> = line.text.split_whitespace().collect();
     match words.as_slice() {
         [WORD, name, set] => draft.add(name, set, line.number),
-        [WORD, _, _, more, ..] => wrong(format!("{more} follows the host set"), FORM),
-        [WORD, ..] => wrong("a leaf line without a name or a host set", FORM),
-        [first, ..] => wrong(format!("unknown word {first}"), FORM),
+        [WORD, _, _, more, ..] => wrong(format!("{more} follows the host set"), LINE_FIX),
+        [WORD, ..] => wrong("a leaf line without a name or a host set", LINE_FIX),
+        [first, ..] => wrong(format!("unknown word {first}"), LINE_FIX),
         [] => Ok(()),
     }
 }

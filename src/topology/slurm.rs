@@ -8,8 +8,7 @@ use super::builder::LeafSwitchesBuilder;
 use super::error::{ParseResult, wrong};
 use super::lines::LogicalLine;
 
-/// Fix for an invalid line.
-const FORM: &str =
+const LINE_FIX: &str =
     "write: SwitchName=leaf1 Nodes=n[01-16], or SwitchName=spine1 Switches=leaf[1-4]";
 
 /// Fix for a file of another Slurm plugin.
@@ -37,14 +36,14 @@ pub(super) fn read(draft: &mut LeafSwitchesBuilder<'_>, line: &LogicalLine) -> P
             "blockname" | "blocksizes" => {
                 return wrong(format!("{key}: block topology has no leaf switches"), LIST);
             }
-            _ => return wrong(format!("unknown key {key}"), FORM),
+            _ => return wrong(format!("unknown key {key}"), LINE_FIX),
         };
         if slot.replace(value).is_some() {
-            return wrong(format!("{key} is given twice"), FORM);
+            return wrong(format!("{key} is given twice"), LINE_FIX);
         }
     }
     let Some(name) = name.filter(|name| !name.is_empty()) else {
-        return wrong("no SwitchName", FORM);
+        return wrong("no SwitchName", LINE_FIX);
     };
     match (nodes, switches) {
         (Some(_), Some(_)) => wrong(
@@ -82,18 +81,18 @@ fn fields(text: &str) -> ParseResult<Vec<(&str, &str)>> {
         let after = rest[key.len()..].trim_start();
         let Some(value) = after.strip_prefix('=').filter(|_| !key.is_empty()) else {
             let word = rest.split_whitespace().next().unwrap_or(rest);
-            return wrong(format!("{word} is not KEY=VALUE"), FORM);
+            return wrong(format!("{word} is not KEY=VALUE"), LINE_FIX);
         };
         let value = value.trim_start();
         let (value, after) = match value.strip_prefix('"') {
             Some(quoted) => match quoted.split_once('"') {
                 Some(split) => split,
-                None => return wrong(format!("the quote of {key} does not end"), FORM),
+                None => return wrong(format!("the quote of {key} does not end"), LINE_FIX),
             },
             None => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
         };
         if value.is_empty() {
-            return wrong(format!("{key} has no value"), FORM);
+            return wrong(format!("{key} has no value"), LINE_FIX);
         }
         fields.push((key, value));
         rest = after.trim_start();
