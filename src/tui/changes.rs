@@ -21,8 +21,7 @@ pub(super) const FLASH: Duration = Duration::from_secs(10);
 /// be compared when it returns.
 const TOLD: Duration = Duration::from_secs(300);
 
-/// Maximum of changes.
-const MAX: usize = 10_000;
+const MAX_CHANGES: usize = 10_000;
 
 /// Maximum of removed connections per host, and maximum length of their ids.
 const GONE: (usize, usize) = (256, 512);
@@ -34,7 +33,6 @@ pub(super) struct Changes {
     known: HashMap<usize, Known>,
     /// Changed connections, by host and id.
     connections: BTreeMap<(usize, String), Change>,
-    /// Error counters of ports.
     pub(super) errors: Errors,
     /// Problem states of hosts, devices and ports, with the past ones.
     past_problems: PastProblems,
@@ -134,7 +132,7 @@ impl Changes {
         for one in connections {
             let is = TransportState::of(one);
             if let Some(was) = known.was(&one.id, at).filter(|was| *was != is)
-                && self.connections.len() < MAX
+                && self.connections.len() < MAX_CHANGES
             {
                 let consumer = (one.consumer.kind.word(), one.consumer.instance.clone());
                 let change = Change { at, consumer, was, is };
@@ -149,7 +147,6 @@ impl Changes {
         self.connections.get(&(host, id.to_owned()))
     }
 
-    /// Returns the findings about recent changes.
     pub(super) fn findings(&self, sample: &Sample) -> Vec<Finding> {
         let mut all: Vec<(&str, Changed<'_>)> = Vec::new();
         let mut connections = self.connections.iter().peekable();

@@ -14,7 +14,6 @@ const GUTTER: usize = 3;
 /// Width before the first column if the mark has an age: `~59min`.
 const AGED_GUTTER: usize = 8;
 
-/// Width between two columns.
 const GAP: usize = 2;
 
 /// Maximum width of a text column while other columns need the room.

@@ -5,15 +5,12 @@
 use super::theme::Token;
 use crate::query::{Align, Column, CounterRow, Counters, Listing, Value, live_columns};
 
-/// Part of a detail pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DetailPart {
     Heading(String),
-    /// Name and value.
     Field(String, Value),
     /// Several names and values, side by side on a wide terminal.
     Fields(Vec<(&'static str, Value)>),
-    /// Sentence.
     Text(String),
     /// Sentence in the style of a severity.
     RowText(Token, String),
@@ -21,18 +18,14 @@ pub(super) enum DetailPart {
     Fix(String),
     /// Line of a table: text, alignment and width of each cell.
     Row(Vec<(String, Align, usize)>, RowKind),
-    /// Samples over time.
     Chart(Chart),
     /// Empty line.
     Gap,
 }
 
-/// Kind of a line of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowKind {
-    /// Heading.
     Heading,
-    /// Normal row.
     Plain,
     /// Row that reports a problem.
     Bad,

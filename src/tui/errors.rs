@@ -12,8 +12,7 @@ use crate::model::HostReport;
 /// Time for which counted errors are a finding.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// Maximum of ports that are kept.
-const MAX: usize = 10_000;
+const MAX_PORTS: usize = 10_000;
 
 /// Maximum of error counters per port; no driver has more.
 const MAX_COUNTERS: usize = 128;
@@ -25,7 +24,6 @@ pub(super) struct Errors {
     ports: usize,
 }
 
-/// Errors of one port.
 #[derive(Debug, Clone)]
 pub(super) struct OfPort {
     pub(super) device: Arc<str>,
@@ -53,7 +51,7 @@ impl Errors {
                 let known = of_host.iter_mut().find(is_it);
                 if let Some(known) = known {
                     known.add(at, more);
-                } else if self.ports < MAX {
+                } else if self.ports < MAX_PORTS {
                     let (device, counted) = (device.name.as_str().into(), Vec::new());
                     let mut new = OfPort { device, port: port.number, at, counted };
                     new.add(at, more);
@@ -64,7 +62,6 @@ impl Errors {
         }
     }
 
-    /// Returns the errors of a port.
     pub(super) fn of(&self, host: usize, device: &str, port: u32) -> &[ErrorIncrease] {
         let of_host = self.hosts.get(&host).map(|all| all.as_slice()).unwrap_or_default();
         let of_port = of_host.iter().find(|one| one.is_of(device, port));

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use super::Sample;
 use crate::analyse::traffic::Traffic;
 
-/// Number of samples that are kept.
-pub(super) const KEPT: usize = 120;
+pub(super) const KEPT_SAMPLES: usize = 120;
 
 /// Maximum of ports of one host, including removed ports, and maximum length of a device name.
 /// The kernel limits device names to 63 bytes.
@@ -58,7 +57,6 @@ pub(super) struct Track<'history> {
     pub(super) unit: Unit,
 }
 
-/// Unit of the samples of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Thousands of bits per second.
@@ -80,7 +78,6 @@ impl PortTraffic {
     const NONE: u32 = u32::MAX;
     const GAP: Self = Self { rx: Self::NONE, tx: Self::NONE };
 
-    /// Returns the sample of a port and its unit.
     fn of(traffic: &Traffic) -> (Self, Unit) {
         let kilobits = |bps: Option<u64>| bps.map(|bps| bps.div_ceil(1_000));
         let bits = [traffic.rx_bps, traffic.tx_bps].map(kilobits);
@@ -95,12 +92,10 @@ impl PortTraffic {
         (Self { rx, tx }, unit)
     }
 
-    /// Returns the received traffic.
     pub(super) fn rx(self) -> Option<u64> {
         (self.rx != Self::NONE).then_some(self.rx.into())
     }
 
-    /// Returns the sent traffic.
     pub(super) fn tx(self) -> Option<u64> {
         (self.tx != Self::NONE).then_some(self.tx.into())
     }
@@ -159,13 +154,12 @@ impl History {
             }
         }
         self.count += 1;
-        if self.readings.len() == KEPT {
+        if self.readings.len() == KEPT_SAMPLES {
             self.readings.pop_front();
         }
         self.readings.push_back(Arc::new(reading));
     }
 
-    /// Returns the samples of a port.
     pub(super) fn of(&self, host: usize, device: &str, port: u32) -> Option<Track<'_>> {
         let slots = self.hosts.get(host)?;
         let slot = slots.iter().position(|slot| slot.name() == (device, port))?;
@@ -348,12 +342,12 @@ mod tests {
             say(second * 1_000..second * 1_000 + 600);
         }
         // The first ports keep their slots until their last sample is dropped.
-        for _ in 4..KEPT {
+        for _ in 4..KEPT_SAMPLES {
             say(0..600);
         }
         say(9_000..9_500);
         assert_eq!(history.hosts[0].len(), MAX);
-        assert_eq!(rx(&history, "d599").len(), KEPT);
+        assert_eq!(rx(&history, "d599").len(), KEPT_SAMPLES);
         assert!(history.of(0, "d9423", 1).is_none());
         push(&mut history, &[("d9423", bits(6_000))]);
         assert!(history.of(0, "d9423", 1).is_none());
@@ -372,6 +366,6 @@ mod tests {
             push(&mut history, &[("mlx5_0", bits(kilobits * 1_000))]);
         }
         let samples = rx(&history, "mlx5_0");
-        assert_eq!((samples.len(), samples.last()), (KEPT, Some(&Some(499))));
+        assert_eq!((samples.len(), samples.last()), (KEPT_SAMPLES, Some(&Some(499))));
     }
 }

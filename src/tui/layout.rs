@@ -25,7 +25,6 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Returns the layout of a terminal with these columns and rows.
     pub(super) fn of((columns, rows): (u16, u16), mode: &Mode) -> Self {
         let footer = if matches!(mode, Mode::Prompt(_)) { 2 } else { 1 };
         let note = match rows {
@@ -62,7 +61,6 @@ impl Layout {
         Rect { y: self.note.y - more, height: self.note.height + more, ..self.note }
     }
 
-    /// Returns the number of lines of the view.
     pub(super) fn body_lines(&self) -> usize {
         self.body.height.into()
     }

@@ -25,12 +25,10 @@ pub(super) struct MatrixGrid {
     pub(super) counts: (usize, usize, usize),
 }
 
-/// Origin and time of a matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MatrixOrigin {
     /// Test from this screen, completed at this time.
     Live(Instant),
-    /// File.
     Saved {
         name: String,
         /// Time at which the file was written, in nanoseconds since 1970 UTC.
@@ -38,7 +36,6 @@ pub(super) enum MatrixOrigin {
     },
 }
 
-/// Content of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cell {
     /// No pair: source and target are equal, or the pair was not requested.
@@ -49,7 +46,6 @@ pub(super) enum Cell {
     Fails,
     /// No protocol in common.
     NotApplicable,
-    /// Pair that was not tested.
     NotTested,
 }
 
@@ -81,7 +77,6 @@ impl MatrixGrid {
         self.report.hosts.len()
     }
 
-    /// Returns the pair of a source and a target.
     pub(super) fn pair(&self, source: usize, target: usize) -> Option<&Pair> {
         self.report.pairs.get(*self.pairs.get(&(source, target))?)
     }

@@ -8,19 +8,13 @@ use super::view::HostFilter;
 use super::{rows::RowKey, view::View};
 use crate::query::FilterError;
 
-/// Input mode.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Mode {
-    /// Browsing rows.
     #[default]
     Browse,
-    /// Typing a line.
     Prompt(Prompt),
-    /// Selecting a column.
     Picker(Picker),
-    /// Reading the help.
     Help(Help),
-    /// Answering a question.
     Ask(Question),
 }
 
@@ -31,7 +25,6 @@ impl Mode {
     }
 }
 
-/// Position and search of the help.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Help {
     /// First line in view.
@@ -57,10 +50,8 @@ pub(super) struct Prompt {
     pub(super) choice: SavedSelection,
 }
 
-/// Purpose of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PromptKind {
-    /// Filter expression for rows.
     Filter,
     /// Name of a view, host or column to go to.
     Jump,
@@ -78,12 +69,10 @@ pub(super) struct Picker {
     pub(super) at: usize,
 }
 
-/// Purpose of a list of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PickerKind {
     /// Show or hide columns.
     Columns,
-    /// Select the column to sort by.
     Sort,
 }
 
@@ -101,7 +90,6 @@ pub(super) struct Candidate {
     pub(super) kind: JumpTarget,
 }
 
-/// Kind of a suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JumpTarget {
     View(View),
@@ -133,7 +121,6 @@ pub(super) struct SavedFilters {
 /// Page that is open; pages are stacked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Page {
-    /// Rows of a view.
     Rows(View, HostFilter),
     /// Detail pane of one row: view, key and name of the row, and first visible line.
     Detail(View, RowKey, String, usize),
@@ -147,8 +134,7 @@ impl Prompt {
         Self { kind, cursor, text, error: None, chosen: 0, before, choice }
     }
 
-    /// Returns the byte offset of a letter.
-    fn byte(&self, letter: usize) -> usize {
+    fn byte_offset(&self, letter: usize) -> usize {
         self.text.char_indices().nth(letter).map_or(self.text.len(), |(at, _)| at)
     }
 
@@ -157,7 +143,7 @@ impl Prompt {
         // Limit for pasted text.
         const LONGEST: usize = 1_000;
         if self.text.len() < LONGEST && !letter.is_control() {
-            self.text.insert(self.byte(self.cursor), letter);
+            self.text.insert(self.byte_offset(self.cursor), letter);
             self.cursor += 1;
             self.chosen = 0;
         }
@@ -175,7 +161,7 @@ impl Prompt {
         let Some(letter) = letter.filter(|letter| *letter < self.text.chars().count()) else {
             return;
         };
-        self.text.remove(self.byte(letter));
+        self.text.remove(self.byte_offset(letter));
         if letter < self.cursor {
             self.cursor -= 1;
         }

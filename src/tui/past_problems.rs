@@ -11,7 +11,6 @@ use super::Sample;
 use crate::clock;
 use crate::model::{PortState, Reason, Subject};
 
-/// Time for which a past state is listed.
 const LISTED_FOR: Duration = Duration::from_secs(3_600);
 
 /// Maximum of lasting states and of past states.
@@ -26,7 +25,6 @@ pub(super) struct PastProblems {
     past: VecDeque<PastProblem>,
 }
 
-/// State that lasts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct OngoingProblem {
     code: &'static str,
@@ -34,7 +32,6 @@ struct OngoingProblem {
     since_ns: u64,
 }
 
-/// State that is over.
 #[derive(Debug, Clone)]
 pub(super) struct PastProblem {
     pub(super) host: usize,

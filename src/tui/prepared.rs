@@ -22,7 +22,6 @@ use crate::model::{Finding, HostReport};
 pub struct Prepared {
     pub(super) sample: Arc<Sample>,
     pub(super) derived: Arc<Derived>,
-    /// Position in a recording.
     pub(super) place: Option<RecordingPosition>,
     /// Earlier samples, if they differ from the samples that were shown before.
     pub(super) past: Option<EarlierSamples>,
@@ -59,7 +58,6 @@ pub(super) struct Derived {
     pub(super) shares: Vec<TransportCounts>,
     /// Processes and kernel modules that hold resources, for each host.
     pub(super) holdings: Vec<Vec<ResourceCounts>>,
-    /// Findings of this sample.
     pub(super) findings: Vec<Finding>,
 }
 

@@ -29,12 +29,10 @@ pub(super) struct RowPosition {
 }
 
 impl RowPosition {
-    /// Returns the place of a whole host.
     pub(super) fn of_host(host: usize) -> Self {
         Self { host, first: None, second: None }
     }
 
-    /// Returns the place of an item of a host, by its index.
     pub(super) fn of(host: usize, first: usize) -> Self {
         Self { host, first: Some(first), second: None }
     }
@@ -79,7 +77,6 @@ pub(super) struct StaleData {
 pub(super) enum Target {
     /// Rows of some hosts in another view, with the subject to select there.
     Rows(View, HostFilter, Option<Subject>),
-    /// Detail pane of the row.
     Detail,
 }
 
@@ -93,13 +90,11 @@ pub(super) trait Listed: Listing {
     /// Heading above the graph; `None` for a listing without graphs.
     const GRAPH: Option<&'static str> = None;
 
-    /// Returns the places of all rows.
     fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition>;
 
     /// Returns the row at a place; `None` if the snapshot has no item there.
     fn row(snapshot: &Snapshot, place: RowPosition, at: Instant) -> Option<Self::Row<'_>>;
 
-    /// Returns the values that identify the row.
     fn key(row: &Self::Row<'_>) -> RowKey {
         let of_id = |id: &str| Self::COLUMNS.iter().find(|column| column.id == id);
         let value =
@@ -127,7 +122,6 @@ pub(super) trait Listed: Listing {
         false
     }
 
-    /// Returns the graph beside the cells of the row.
     fn graph<'snapshot>(
         _scene: &'snapshot Snapshot,
         _row: &Self::Row<'snapshot>,
@@ -144,12 +138,10 @@ pub(super) trait Listed: Listing {
         at: Instant,
     ) -> Option<RowText>;
 
-    /// Returns the page that Enter opens.
     fn target(_row: &Self::Row<'_>) -> Target {
         Target::Detail
     }
 
-    /// Returns true if the row is the subject of a finding.
     fn is_about(_row: &Self::Row<'_>, _subject: &Subject) -> bool {
         false
     }
@@ -157,7 +149,6 @@ pub(super) trait Listed: Listing {
     /// Returns the name of the row in the breadcrumbs.
     fn name(row: &Self::Row<'_>) -> String;
 
-    /// Returns the content of the detail pane.
     fn detail(
         snapshot: &Snapshot,
         row: &Self::Row<'_>,
@@ -190,7 +181,6 @@ fn unresponsive_text(snapshot: &Snapshot, host: usize, at: Instant) -> Option<Ro
     })
 }
 
-/// Returns the style of a severity.
 fn tone(severity: Severity) -> Token {
     match severity {
         Severity::Fail => Token::Bad,
@@ -209,7 +199,6 @@ fn beginning(said: Option<RowText>) -> Vec<DetailPart> {
     parts
 }
 
-/// Returns a sentence and its fix as parts of a pane.
 fn text_parts(said: Option<RowText>) -> Vec<DetailPart> {
     let Some(RowText { what, fix, tone }) = said else { return Vec::new() };
     std::iter::once(DetailPart::RowText(tone, what)).chain(fix.map(DetailPart::Fix)).collect()

@@ -23,7 +23,6 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Returns the reason for which a host does not respond.
     pub(super) fn failure(&self, host: usize) -> Option<&HostFailure> {
         let seen = self.seen.get(host).and_then(|seen| seen.failure.as_ref());
         seen.or(self.reports.get(host)?.failure.as_ref())

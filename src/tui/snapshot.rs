@@ -21,7 +21,6 @@ use crate::model::{Connection, Finding, HostFailure, HostReport, Reason, Subject
 pub struct Snapshot {
     pub(super) sample: Arc<Sample>,
     pub(super) derived: Arc<Derived>,
-    /// Position in a recording.
     pub(super) place: Option<RecordingPosition>,
     pub(super) findings: Arc<CurrentFindings>,
     pub(super) history: Arc<History>,
@@ -60,7 +59,6 @@ impl Snapshot {
         Self { sample, derived, place, findings, history, changes, zero: Arc::default() }
     }
 
-    /// Returns the report of a host.
     pub(super) fn report(&self, host: usize) -> Option<&HostReport> {
         self.sample.reports.get(host)
     }
@@ -70,7 +68,6 @@ impl Snapshot {
         self.sample.seen.get(host)
     }
 
-    /// Returns the reason for which a host does not respond.
     pub(super) fn failure(&self, host: usize) -> Option<&HostFailure> {
         self.sample.failure(host)
     }
@@ -79,7 +76,6 @@ impl Snapshot {
         self.sample.connections.get(host).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the number of hosts that responded.
     pub(super) fn hosts_up(&self) -> usize {
         (0..self.sample.reports.len()).filter(|host| self.failure(*host).is_none()).count()
     }

@@ -22,8 +22,7 @@ use super::view::{HostFilter, View};
 use pane::Pane;
 use tables::Tables;
 
-/// Time for which a notice is shown.
-const NOTICED: Duration = Duration::from_secs(8);
+const NOTICE_TIME: Duration = Duration::from_secs(8);
 
 /// Settings that do not change while the screen is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,7 +147,7 @@ impl State {
     /// Returns the notice for the last line, while it is recent.
     pub(super) fn notice(&self) -> Option<&Notice> {
         let (since, notice) = self.notice.as_ref()?;
-        (self.at.saturating_duration_since(*since) < NOTICED).then_some(notice)
+        (self.at.saturating_duration_since(*since) < NOTICE_TIME).then_some(notice)
     }
 
     /// Returns the key of the selected row as text, for tests.

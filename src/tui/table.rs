@@ -17,7 +17,6 @@ use crate::query::{
     Align, Column, ColumnDescription, Filter, FilterError, Order, describe_live, live_columns,
 };
 
-/// Table of one view.
 pub(super) struct Table<L: Listed> {
     filter: Option<(String, Filter<L>)>,
     order: Option<Order<L>>,

@@ -11,7 +11,6 @@ use super::view::{HostFilter, View};
 use crate::model::Subject;
 use crate::query::{Align, ColumnDescription, FilterError, Value, ValueMeaning};
 
-/// Row that is in view.
 pub(super) struct VisibleRow<'snapshot> {
     pub(super) cells: Vec<Value>,
     /// Age and reason of stale data; `None` if the host of the row responds.
@@ -20,7 +19,6 @@ pub(super) struct VisibleRow<'snapshot> {
     pub(super) graph: Option<Graph<'snapshot>>,
 }
 
-/// Saved selection, to be restored later.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct SavedSelection {
     pub(super) key: Option<RowKey>,
@@ -57,7 +55,6 @@ pub(super) trait TableView {
     fn choose(&mut self, snapshot: &Snapshot, row: usize, at: Instant);
     /// Selects the first row, and keeps the selection on the first row after later rebuilds.
     fn go_to_top(&mut self, snapshot: &Snapshot, at: Instant);
-    /// Returns the selection.
     fn choice(&self) -> SavedSelection;
     /// Restores a selection; the next rebuild finds the row.
     fn restore(&mut self, choice: SavedSelection);
@@ -74,13 +71,10 @@ pub(super) trait TableView {
     fn scroll(&mut self, lines: usize);
     /// Sets the filter expression; an empty text removes it.
     fn set_filter(&mut self, text: &str) -> Result<(), FilterError>;
-    /// Returns the text of the filter expression.
     fn filter(&self) -> &str;
     /// Removes the filter expression and the restriction to problems.
     fn clear(&mut self);
-    /// Restricts the table to problems, or removes the restriction.
     fn set_only_problems(&mut self, only: bool);
-    /// Returns true if only problems are shown.
     fn only_problems(&self) -> bool;
     /// Sorts by a column: reverses the order if the table is sorted by it already; otherwise
     /// numbers start with the largest.
@@ -91,13 +85,9 @@ pub(super) trait TableView {
     fn order(&self) -> Option<(&'static str, bool)>;
     /// Returns all columns, each with true if it is shown.
     fn all_columns(&self, snapshot: Option<&Snapshot>) -> Vec<(ColumnDescription, bool)>;
-    /// Shows the default columns.
     fn reset_columns(&mut self);
-    /// Shows a hidden column, or hides a shown one.
     fn toggle_column(&mut self, snapshot: Option<&Snapshot>, index: usize);
-    /// Returns the columns that are shown.
     fn headings(&self, snapshot: Option<&Snapshot>) -> Vec<Heading>;
-    /// Returns the heading above the graph.
     fn graph_title(&self) -> Option<&'static str>;
     /// Returns true if some rows have stale data, so that the age is shown.
     fn has_ages(&self, snapshot: &Snapshot) -> bool;

@@ -16,7 +16,6 @@ use crate::render::{escape, render_findings, render_matrix};
 const ROOM: usize = 120;
 
 impl Page {
-    /// Returns the name of the page.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Rows(view, HostFilter::All) => view.name().to_owned(),
@@ -128,7 +127,6 @@ fn plain(line: lines::Styled) -> String {
     format!("{}\n", pieces.trim_end())
 }
 
-/// Returns rows with aligned cells.
 fn aligned(rows: &[Vec<String>], sides: &[Align]) -> String {
     let widest =
         |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max();

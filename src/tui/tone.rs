@@ -4,7 +4,6 @@ use super::theme::Token;
 use crate::model::{PerSecond, Severity};
 use crate::query::{Value, ValueMeaning};
 
-/// Returns the style of a value in a column of this meaning.
 pub(super) fn tone(meaning: ValueMeaning, value: &Value) -> Token {
     match (meaning, value) {
         (_, Value::Bad(_)) => Token::Bad,

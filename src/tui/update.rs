@@ -137,7 +137,6 @@ impl State {
         self.notice = Some((self.at, Notice { text: text.into(), is_bad }));
     }
 
-    /// Returns the layout of the screen.
     pub(super) fn layout(&self) -> Layout {
         Layout::of(self.size, &self.mode)
     }

@@ -66,18 +66,14 @@ impl View {
     }
 }
 
-/// Restriction of a view to some hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum HostFilter {
-    /// No restriction.
     #[default]
     All,
-    /// Names of the only hosts that are shown.
     Hosts(Vec<String>),
 }
 
 impl HostFilter {
-    /// Returns true if rows of a host are shown.
     pub(super) fn admits(&self, host: &str) -> bool {
         match self {
             Self::All => true,

@@ -10,7 +10,6 @@ pub(super) use crate::tui::measure::{fit, width};
 use crate::tui::state::ViewSettings;
 use crate::tui::theme::{Theme, Token};
 
-/// Frame with the theme and the glyphs.
 pub(super) struct Canvas<'frame> {
     buffer: &'frame mut Buffer,
     theme: Theme,

@@ -149,7 +149,6 @@ fn prompt_line(
     Position::new(x.min(area.right().saturating_sub(1)), area.y)
 }
 
-/// Returns the purpose of a prompt.
 fn purpose(kind: PromptKind) -> &'static str {
     match kind {
         PromptKind::Filter => {

@@ -18,7 +18,6 @@ const WIDE: u16 = 100;
 /// Minimum age of a sample that is shown as old.
 const MIN_AGE: Duration = Duration::from_secs(2);
 
-/// Text and its style.
 type Word = (String, Token);
 
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {

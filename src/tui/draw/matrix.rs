@@ -21,11 +21,9 @@ use crate::tui::theme::Token;
 /// Maximum of letters of a target name above its column.
 const TOP: usize = 4;
 
-/// Text and its style.
 type Word = (String, Token);
 
-/// Maximum of letters of a file name.
-const LONGEST: usize = 24;
+const LONGEST_FILE_NAME: usize = 24;
 
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     if let Some((since, hosts)) = state.pinging {
@@ -169,14 +167,13 @@ fn dated(state: &State, grid: &MatrixGrid) -> Word {
             (format!("tested {age} ago"), Token::Plain)
         }
         MatrixOrigin::Saved { name, written_ns } => {
-            let name = fit(&escape(name), LONGEST, state.settings.glyphs);
+            let name = fit(&escape(name), LONGEST_FILE_NAME, state.settings.glyphs);
             let at = written_ns.map(|ns| format!(" of {}", utc_text(ns))).unwrap_or_default();
             (format!("{name}{at}"), Token::Warn)
         }
     }
 }
 
-/// Draws the meaning of the signs.
 fn legend(canvas: &mut Canvas<'_>, area: Rect, y: usize) {
     let texts = ["median", "1.1x", "1.5x", "2x", "4x"];
     let mut x = 2;

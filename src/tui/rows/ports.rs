@@ -8,7 +8,7 @@ use crate::clock;
 use crate::model::{Counter, Finding, Subject, key};
 use crate::query::{CounterRow, DeviceRow, LivePortRow, LivePorts, Value};
 use crate::tui::detail::{Chart, DetailPart, columns, counters};
-use crate::tui::history::{KEPT, PortTraffic, Track, Unit};
+use crate::tui::history::{KEPT_SAMPLES, PortTraffic, Track, Unit};
 use crate::tui::snapshot::Snapshot;
 use crate::tui::theme::Token;
 use crate::tui::view::{HostFilter, View};
@@ -204,7 +204,7 @@ fn chart(
     rate_bps: Option<u64>,
     get: fn(PortTraffic) -> Option<u64>,
 ) -> DetailPart {
-    let samples: Vec<Option<u64>> = track.last(KEPT).map(get).collect();
+    let samples: Vec<Option<u64>> = track.last(KEPT_SAMPLES).map(get).collect();
     let most = samples.iter().flatten().copied().max().unwrap_or(0);
     let (now, scale) = match track.unit {
         Unit::Kilobits => {

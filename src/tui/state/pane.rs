@@ -11,7 +11,6 @@ use crate::tui::rows::RowKey;
 use crate::tui::snapshot::CurrentFindings;
 use crate::tui::view::View;
 
-/// Content of the detail pane.
 pub(in crate::tui) struct Pane {
     inputs: PaneInputs,
     /// Lines; `None` if the row is gone.

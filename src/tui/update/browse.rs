@@ -59,7 +59,7 @@ impl State {
     fn in_table(&mut self, action: Action) {
         let lines = self.layout().table_lines().max(1);
         match action {
-            Action::Open => self.open(),
+            Action::Open => self.open_target(),
             Action::Inspect => self.inspect(),
             Action::Filter => {
                 let Some(table) = self.table() else { return };
@@ -102,8 +102,7 @@ impl State {
         self.mode = Mode::Picker(Picker { kind, at: at.unwrap_or(0) });
     }
 
-    /// Opens the target of the selected row.
-    fn open(&mut self) {
+    fn open_target(&mut self) {
         match self.with_table(|table, snapshot, at| table.target(snapshot, at)).flatten() {
             Some(Target::Rows(view, narrow, subject)) => {
                 self.enter(Page::Rows(view, narrow));

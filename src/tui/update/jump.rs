@@ -4,8 +4,7 @@ use crate::tui::mode::{Candidate, JumpTarget, Mode, Prompt, PromptKind};
 use crate::tui::state::State;
 use crate::tui::view::View;
 
-/// Maximum of suggestions.
-const MAX: usize = 8;
+const MAX_SUGGESTIONS: usize = 8;
 
 impl State {
     /// Returns the matching views, hosts and columns. Equal names come first, then names that
@@ -29,7 +28,7 @@ impl State {
                 word: (*word).to_owned(),
                 kind: *kind,
             };
-            fitting.take(MAX).map(candidate).collect::<Vec<_>>()
+            fitting.take(MAX_SUGGESTIONS).map(candidate).collect::<Vec<_>>()
         };
         let mut found = fits(&|word| word == text);
         for more in [fits(&|word| word.starts_with(&text)), fits(&|word| word.contains(&text))] {
@@ -39,7 +38,7 @@ impl State {
                 }
             }
         }
-        found.truncate(MAX);
+        found.truncate(MAX_SUGGESTIONS);
         found
     }
 

@@ -6,8 +6,7 @@ use crate::tui::keys::Action;
 use crate::tui::mode::Mode;
 use crate::tui::state::State;
 
-/// Number of lines per step of the wheel.
-const WHEEL: usize = 3;
+const LINES_PER_STEP: usize = 3;
 
 impl State {
     pub(super) fn mouse(&mut self, event: MouseEvent) {
@@ -23,7 +22,7 @@ impl State {
     }
 
     fn turn(&mut self, action: Action) {
-        for _ in 0..WHEEL {
+        for _ in 0..LINES_PER_STEP {
             // Scrolling requests no effects.
             let _ = self.act(action);
         }
