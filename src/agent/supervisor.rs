@@ -101,8 +101,8 @@ impl Supervisor {
             out,
             frames: 0,
             worker: None,
-            workers: 0,
-            beat: clock::now(),
+            started_workers: 0,
+            last_heartbeat: clock::now(),
             lease,
             delta_sender,
         };
@@ -160,10 +160,8 @@ struct Session<W: Write> {
     out: FrameWriter<W>,
     frames: u64,
     worker: Option<Worker>,
-    /// Number of workers that were started.
-    workers: u32,
-    /// Time of the last heartbeat to the operator.
-    beat: Instant,
+    started_workers: u32,
+    last_heartbeat: Instant,
     lease: Lease,
     delta_sender: DeltaSender,
 }
@@ -222,8 +220,8 @@ impl<W: Write> Session<W> {
         if self.worker.is_some() {
             return Ok(());
         }
-        self.workers += 1;
-        let worker = Worker::start(self.workers, events)?;
+        self.started_workers += 1;
+        let worker = Worker::start(self.started_workers, events)?;
         self.lease.hold(worker.child());
         self.worker = Some(worker);
         Ok(())
@@ -257,8 +255,8 @@ impl<W: Write> Session<W> {
         if worker.is_unresponsive() {
             return self.lose_worker(Loss::Hung);
         }
-        if self.beat.elapsed() >= HEARTBEAT {
-            self.beat = clock::now();
+        if self.last_heartbeat.elapsed() >= HEARTBEAT {
+            self.last_heartbeat = clock::now();
             return self.send(&FromAgent::Alive);
         }
         Ok(())

@@ -5,8 +5,7 @@ use crate::wire::{BASE_LIMIT, TextDelta};
 /// Last report that was sent to an operator that requests reports repeatedly.
 #[derive(Default)]
 pub(super) struct DeltaSender {
-    /// Number of reports that were sent.
-    answers: u64,
+    report_count: u64,
     /// JSON of the last report; `None` if it was too large to keep.
     last: Option<String>,
 }
@@ -23,8 +22,8 @@ pub(super) enum DeltaReply {
 impl DeltaSender {
     /// Returns the reply to an operator that has kept the report with the number `base`.
     pub(super) fn reply(&mut self, json: String, base: u64) -> serde_json::Result<DeltaReply> {
-        let last = self.last.take().filter(|_| base == self.answers);
-        self.answers += 1;
+        let last = self.last.take().filter(|_| base == self.report_count);
+        self.report_count += 1;
         if json.len() > BASE_LIMIT {
             return Ok(DeltaReply::Whole(json));
         }

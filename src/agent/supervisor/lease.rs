@@ -72,7 +72,6 @@ impl Lease {
         *self.state.lock() = LeaseState { agent: AGENT, worker: Some(worker), has_expired: false };
     }
 
-    /// True if the worker was killed because the operator sent nothing.
     pub(super) fn has_expired(&self) -> bool {
         self.state.lock().has_expired
     }
