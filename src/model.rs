@@ -4,6 +4,9 @@
 //! `None` means that the kernel or the driver does not have the value. A value that exists but
 //! cannot be read is `None` as well; a [`Problem`] then names the key of the value.
 
+#[macro_use]
+mod word_enum;
+
 mod connection;
 mod consumers;
 mod counter;
@@ -76,3 +79,4 @@ pub use verbs::{
     VerbsPort, VerbsRefusal, VerbsState, VerbsStep,
 };
 pub use wanted_gid::WantedGid;
+pub(crate) use word_enum::words;

@@ -9,33 +9,24 @@
 
 use crate::model::{
     Dcb, DcbApp, DcbSelector, Device, Ethernet, GidKind, HostReport, Netdev, Pause, Pfc, Port,
-    Protocol, key,
+    Protocol, key, words,
 };
 
-/// Verdict on the traffic of a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Losslessness {
-    /// The link is not Ethernet, or its protocol handles loss.
-    NotApplicable,
-    /// Flow control covers the traffic.
-    Lossless,
-    /// A necessary fact is unknown.
-    Unknown,
-    /// No flow control covers the traffic.
-    Lossy,
-}
-
-impl Losslessness {
-    /// Returns the word in the LOSSLESS column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::NotApplicable => "not applicable",
-            Self::Lossless => "lossless",
-            Self::Unknown => "unknown",
-            Self::Lossy => "lossy",
-        }
+words! {
+    /// Verdict on the traffic of a port.
+    #[derive(PartialOrd, Ord)]
+    pub enum Losslessness {
+        /// The link is not Ethernet, or its protocol handles loss.
+        NotApplicable = "not applicable",
+        /// Flow control covers the traffic.
+        Lossless = "lossless",
+        /// A necessary fact is unknown.
+        Unknown = "unknown",
+        /// No flow control covers the traffic.
+        Lossy = "lossy",
     }
+    /// Returns the word in the LOSSLESS column.
+    pub fn word(self);
 }
 
 /// Verdict on one port with its reason.

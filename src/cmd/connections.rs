@@ -73,7 +73,7 @@ fn nothing(only: Option<Only>) -> &'static str {
 
 /// Refuses the name of a consumer, such as `nfs`, in the place of a host set.
 fn refuse_consumer(global: &Global) -> anyhow::Result<()> {
-    let is_consumer = |word: &&String| ConsumerKind::ALL.iter().any(|kind| kind.word() == **word);
+    let is_consumer = |word: &&String| ConsumerKind::WORDS.contains(&word.as_str());
     let Some(word) = global.hosts.iter().find(is_consumer) else { return Ok(()) };
     let hosts = global.hosts.iter().filter(|set| *set != word).map(String::as_str);
     let hosts = shlex::try_join(hosts).unwrap_or_default();

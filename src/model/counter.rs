@@ -95,75 +95,41 @@ impl JsonSchema for PerSecond {
     }
 }
 
-/// Source of a counter.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum CounterGroup {
-    /// Port counters of the InfiniBand specification (`counters/`), as `perfquery` shows them.
-    Pma,
-    /// Counters of the driver (`hw_counters/`), as `rdma statistic` shows them.
-    Hardware,
-    /// Messages of the connection manager that were sent, by kind (`req`, `rej`, `dreq`).
-    CmTxMsgs,
-    /// Messages of the connection manager that were retransmitted because no reply arrived, by
-    /// kind.
-    CmTxRetries,
-    /// Messages of the connection manager that were received, by kind.
-    CmRxMsgs,
-    /// Messages of the connection manager that were received more than once, by kind.
-    CmRxDuplicates,
-}
-
-/// Unit of a counter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Hash)]
-#[serde(rename_all = "snake_case")]
-pub enum CounterUnit {
-    /// Bytes. `collect` converts a counter of 4-byte words to bytes.
-    Bytes,
-    /// Ticks of the port during which data waited and could not be sent.
-    Ticks,
-    /// Events or packets.
-    Events,
-    /// Current or maximum number of items. The value can decrease.
-    Level,
-}
-
-impl CounterGroup {
-    /// All sources, in the order of the listing.
-    pub const ALL: [Self; 6] = [
-        Self::Pma,
-        Self::Hardware,
-        Self::CmTxMsgs,
-        Self::CmTxRetries,
-        Self::CmRxMsgs,
-        Self::CmRxDuplicates,
-    ];
-
+json_words! {
+    /// Source of a counter.
+    #[derive(Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub enum CounterGroup {
+        /// Port counters of the InfiniBand specification (`counters/`), as `perfquery` shows them.
+        Pma = "pma",
+        /// Counters of the driver (`hw_counters/`), as `rdma statistic` shows them.
+        Hardware = "hardware",
+        /// Messages of the connection manager that were sent, by kind (`req`, `rej`, `dreq`).
+        CmTxMsgs = "cm_tx_msgs",
+        /// Messages of the connection manager that were retransmitted because no reply arrived, by
+        /// kind.
+        CmTxRetries = "cm_tx_retries",
+        /// Messages of the connection manager that were received, by kind.
+        CmRxMsgs = "cm_rx_msgs",
+        /// Messages of the connection manager that were received more than once, by kind.
+        CmRxDuplicates = "cm_rx_duplicates",
+    }
     /// Returns the word of the GROUP column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pma => "pma",
-            Self::Hardware => "hardware",
-            Self::CmTxMsgs => "cm_tx_msgs",
-            Self::CmTxRetries => "cm_tx_retries",
-            Self::CmRxMsgs => "cm_rx_msgs",
-            Self::CmRxDuplicates => "cm_rx_duplicates",
-        }
-    }
+    pub fn word(self);
 }
 
-impl CounterUnit {
-    /// Returns the word of the UNIT column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Ticks => "ticks",
-            Self::Events => "events",
-            Self::Level => "level",
-        }
+json_words! {
+    /// Unit of a counter.
+    #[derive(Serialize, Deserialize, JsonSchema, Hash)]
+    pub enum CounterUnit {
+        /// Bytes. `collect` converts a counter of 4-byte words to bytes.
+        Bytes = "bytes",
+        /// Ticks of the port during which data waited and could not be sent.
+        Ticks = "ticks",
+        /// Events or packets.
+        Events = "events",
+        /// Current or maximum number of items. The value can decrease.
+        Level = "level",
     }
+    /// Returns the word of the UNIT column.
+    pub fn word(self);
 }

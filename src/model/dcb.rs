@@ -67,24 +67,27 @@ pub struct DcbApp {
     pub priority: u8,
 }
 
-/// Field that a rule matches (`IEEE_8021QAZ_APP_SEL_*` of `include/uapi/linux/dcbnl.h`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DcbSelector {
-    /// `EtherType`; the value 0 sets the default priority.
-    Ethertype,
-    /// TCP or SCTP port.
-    Stream,
-    /// UDP or DCCP port.
-    Datagram,
-    /// TCP, SCTP, UDP or DCCP port.
-    Any,
-    /// Differentiated services code point.
-    Dscp,
-    /// Priority and drop bits of the VLAN tag.
-    Pcp,
-    /// Selector that this version does not know.
-    Other,
+json_words! {
+    /// Field that a rule matches (`IEEE_8021QAZ_APP_SEL_*` of `include/uapi/linux/dcbnl.h`).
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub enum DcbSelector {
+        /// `EtherType`; the value 0 sets the default priority.
+        Ethertype = "ethertype",
+        /// TCP or SCTP port.
+        Stream = "stream",
+        /// UDP or DCCP port.
+        Datagram = "datagram",
+        /// TCP, SCTP, UDP or DCCP port.
+        Any = "any",
+        /// Differentiated services code point.
+        Dscp = "dscp",
+        /// Priority and drop bits of the VLAN tag.
+        Pcp = "pcp",
+        /// Selector that this version does not know.
+        Other = "other",
+    }
+    /// Returns the word of the selector, as JSON shows it.
+    pub fn word(self);
 }
 
 /// Receive buffers of an interface.
@@ -110,20 +113,6 @@ impl DcbSelector {
             5 => Self::Dscp,
             255 => Self::Pcp,
             _ => Self::Other,
-        }
-    }
-
-    /// Returns the word of the selector, as JSON shows it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ethertype => "ethertype",
-            Self::Stream => "stream",
-            Self::Datagram => "datagram",
-            Self::Any => "any",
-            Self::Dscp => "dscp",
-            Self::Pcp => "pcp",
-            Self::Other => "other",
         }
     }
 }

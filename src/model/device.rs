@@ -106,41 +106,30 @@ impl Device {
     }
 }
 
-/// Node types of the kernel (`rdma_node_type` of `include/rdma/ib_verbs.h`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NodeType {
-    /// Channel adapter: InfiniBand, Omni-Path, RoCE.
-    Ca,
-    /// Switch.
-    Switch,
-    /// Router.
-    Router,
-    /// iWARP adapter.
-    Rnic,
-    /// Cisco usNIC.
-    Usnic,
-    /// Cisco usNIC over UDP.
-    UsnicUdp,
-    /// Node type that is none of these (EFA).
-    Unspecified,
+json_words! {
+    /// Node types of the kernel (`rdma_node_type` of `include/rdma/ib_verbs.h`).
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub enum NodeType {
+        /// Channel adapter: InfiniBand, Omni-Path, RoCE.
+        Ca = "ca",
+        /// Switch.
+        Switch = "switch",
+        /// Router.
+        Router = "router",
+        /// iWARP adapter.
+        Rnic = "rnic",
+        /// Cisco usNIC.
+        Usnic = "usnic",
+        /// Cisco usNIC over UDP.
+        UsnicUdp = "usnic_udp",
+        /// Node type that is none of these (EFA).
+        Unspecified = "unspecified",
+    }
+    /// Returns the word of the TYPE column and of JSON.
+    pub fn word(self);
 }
 
 impl NodeType {
-    /// Returns the word of the TYPE column and of JSON.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ca => "ca",
-            Self::Switch => "switch",
-            Self::Router => "router",
-            Self::Rnic => "rnic",
-            Self::Usnic => "usnic",
-            Self::UsnicUdp => "usnic_udp",
-            Self::Unspecified => "unspecified",
-        }
-    }
-
     /// Returns true for iWARP, whose connections can only be made through `rdma_cm`.
     #[must_use]
     pub fn is_iwarp(self) -> bool {

@@ -55,31 +55,22 @@ pub struct Fabric {
     pub is_partial: bool,
 }
 
-/// Method of a sweep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SweepMethod {
-    /// Tables of subnet administration.
-    Sa,
-    /// Directed routes.
-    Smp,
-    /// Output of ibnetdiscover.
-    Ibnetdiscover,
-    /// File opensm-subnet.lst of opensm.
-    OpensmSubnetList,
-}
-
-impl SweepMethod {
-    /// Returns the word of the METHOD column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Sa => "sa",
-            Self::Smp => "smp",
-            Self::Ibnetdiscover => "ibnetdiscover",
-            Self::OpensmSubnetList => "opensm-subnet.lst",
-        }
+words! {
+    /// Method of a sweep.
+    #[derive(Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SweepMethod {
+        /// Tables of subnet administration.
+        Sa = "sa",
+        /// Directed routes.
+        Smp = "smp",
+        /// Output of ibnetdiscover.
+        Ibnetdiscover = "ibnetdiscover",
+        /// File opensm-subnet.lst of opensm.
+        OpensmSubnetList = "opensm-subnet.lst",
     }
+    /// Returns the word of the METHOD column.
+    pub fn word(self);
 }
 
 /// End of a link.

@@ -40,31 +40,24 @@ impl Finding {
     }
 }
 
-/// Severity of a finding, from the worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// The item does not work.
-    Fail,
-    /// The item works, but not as it should.
-    Warn,
-    /// The state could not be read.
-    Unknown,
-    /// The fault is over.
-    Past,
+words! {
+    /// Severity of a finding, from the worst.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Severity {
+        /// The item does not work.
+        Fail = "fail",
+        /// The item works, but not as it should.
+        Warn = "warn",
+        /// The state could not be read.
+        Unknown = "unknown",
+        /// The fault is over.
+        Past = "past",
+    }
+    /// Returns the word of the SEVERITY column.
+    pub fn word(self);
 }
 
 impl Severity {
-    /// Returns the word of the SEVERITY column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Fail => "fail",
-            Self::Warn => "warn",
-            Self::Unknown => "unknown",
-            Self::Past => "past",
-        }
-    }
-
     /// Returns true if a fault exists at present.
     #[must_use]
     pub fn is_problem(self) -> bool {

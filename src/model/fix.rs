@@ -21,84 +21,75 @@ const PLACEHOLDER: &str = "{}";
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Fix(String);
 
-macro_rules! table {
-    ($($name:ident = $text:expr;)*) => {
-        /// Fixes that a host may send. A program of another version does not recognize a changed
-        /// text, and shows no fix.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[expect(missing_docs, reason = "each text of the table documents its variant")]
-        pub enum KnownFix { $($name),* }
-
-        impl KnownFix {
-            /// Every fix of the table.
-            pub const ALL: &'static [Self] = &[$(Self::$name),*];
-
-            /// Returns the text. [`KnownFix::with`] replaces each `{}` with a name. Other
-            /// placeholders, such as `{host}`, are part of the text: the operator replaces them.
-            #[must_use]
-            pub fn text(self) -> &'static str {
-                match self { $(Self::$name => $text),* }
-            }
-        }
-    };
-}
-
-table! {
-    AddAddress = "add an address: ip addr add ADDRESS/PREFIX dev {}";
-    AllowConnectionManager = "give the user access to /dev/infiniband/rdma_cm";
-    AllowDeviceFiles = "add the user to the group of the device files: ls -l /dev/infiniband; \
-                        usermod -aG GROUP USER";
-    AllowUmad = "run rdmactl as root (over SSH: --sudo), or give the user access: \
-                 ls -l /dev/infiniband/{}";
-    BeRoot = "run rdmactl as root (over SSH: --sudo)";
-    BeRootOutside = "run rdmactl as root (over SSH: --sudo), or outside the container";
-    CheckCable = "check the cable: some drivers report no rate without a cable";
-    CheckCables = "check the cables and the ports of the switch; list the ports: rdmactl ports -v";
-    CheckRelease = "check the file: cat /proc/sys/kernel/osrelease";
-    InstallDriver = "install the user-space driver (Debian: ibverbs-providers, RHEL: libibverbs)";
-    InstallRdmacm =
-        "install the package librdmacm1 (Debian, Ubuntu) or librdmacm (RHEL, Fedora)";
-    InstallVerbs = "install the packages libibverbs1 and ibverbs-providers (Debian, Ubuntu) or \
-                    libibverbs (RHEL, Fedora)";
-    ListDeviceFiles = "list the device files: ls -l /dev/infiniband; in a container, pass them: \
-                       docker run --device=/dev/infiniband";
-    ListProblems = "list the nodes: rdmactl fabric problems";
-    LoadConnectionManager = "load the module rdma_ucm; it needs at least one RDMA device";
-    LoadSmcDiag = "modprobe smc_diag";
-    LoadTcpDiag = "modprobe tcp_diag";
-    LoadUmad = "modprobe ib_umad";
-    LoadUmadOrShow = "modprobe ib_umad; in a container, make /dev/infiniband visible";
-    LoadUverbs = "load the module ib_uverbs and the driver of the card, then retry";
-    LogIn = "log in to the host and run: rdmactl {}";
-    MakePlane = "rdma dev add smi1 type SMI parent {}";
-    MountFromEtc = "move the file below /etc, and mount again";
-    MountWithout = "restore the file, or mount again without it";
-    OmitMtuOrRaise = "omit --mtu; or, on {host}: ip link set {netdev} mtu {}";
-    OmitMtuOrShow =
-        "omit --mtu; or show which MTU the port of {host} supports: rdmactl ports -v -H {host}";
-    OmitViaSa = "omit --via sa";
-    RaiseNeighbours4 = "raise the limits of the neighbor table: sysctl -w \
-                        net.ipv4.neigh.default.gc_thresh2=8192 \
-                        net.ipv4.neigh.default.gc_thresh3=16384";
-    RaiseNeighbours6 = "raise the limits of the neighbor table: sysctl -w \
-                        net.ipv6.neigh.default.gc_thresh2=8192 \
-                        net.ipv6.neigh.default.gc_thresh3=16384";
-    RecordThere = "run rdmactl capture on that host itself";
-    Repeat = "run the command again";
-    RepeatMoved = "an address of the port was removed or moved during the run; repeat the command";
-    Retry = "retry";
-    SaveSubnet = "save the whole subnet: rdmactl fabric --save FILE";
-    SetMtu = "on {host}: ip link set {} mtu 1500";
-    ShowStack = "as root, show where pid {} waits: cat /proc/{}/stack; dmesg | grep -i \
-                 'not responding'";
-    StartIbping = "on the host of the address, start a server: ibping -S";
-    StartManager =
-        "list the subnet managers: rdmactl fabric sm; if none is master: systemctl start opensm";
-    UncoverDevices = "list the mounts that may cover the directory: findmnt -R /sys; in a container, \
-                      mount the sysfs of its network namespace: mount -t sysfs sysfs /sys";
-    UploadProgram = "add --upload, or install rdmactl on the host";
-    UseOpa = "use opainfo and opareport (packages opa-basic-tools and opa-fastfabric)";
-    UseOthers = "for RoCE use rdmactl ports, rdmactl ping --matrix and the tools of the switches";
+words! {
+    /// Fixes that a host may send. A program of another version does not recognize a changed
+    /// text, and shows no fix.
+    #[expect(missing_docs, reason = "each text of the table documents its variant")]
+    pub enum KnownFix {
+        AddAddress = "add an address: ip addr add ADDRESS/PREFIX dev {}",
+        AllowConnectionManager = "give the user access to /dev/infiniband/rdma_cm",
+        AllowDeviceFiles = "add the user to the group of the device files: ls -l /dev/infiniband; \
+                            usermod -aG GROUP USER",
+        AllowUmad = "run rdmactl as root (over SSH: --sudo), or give the user access: \
+                     ls -l /dev/infiniband/{}",
+        BeRoot = "run rdmactl as root (over SSH: --sudo)",
+        BeRootOutside = "run rdmactl as root (over SSH: --sudo), or outside the container",
+        CheckCable = "check the cable: some drivers report no rate without a cable",
+        CheckCables =
+            "check the cables and the ports of the switch; list the ports: rdmactl ports -v",
+        CheckRelease = "check the file: cat /proc/sys/kernel/osrelease",
+        InstallDriver =
+            "install the user-space driver (Debian: ibverbs-providers, RHEL: libibverbs)",
+        InstallRdmacm =
+            "install the package librdmacm1 (Debian, Ubuntu) or librdmacm (RHEL, Fedora)",
+        InstallVerbs = "install the packages libibverbs1 and ibverbs-providers (Debian, Ubuntu) or \
+                        libibverbs (RHEL, Fedora)",
+        ListDeviceFiles = "list the device files: ls -l /dev/infiniband; in a container, pass them: \
+                           docker run --device=/dev/infiniband",
+        ListProblems = "list the nodes: rdmactl fabric problems",
+        LoadConnectionManager = "load the module rdma_ucm; it needs at least one RDMA device",
+        LoadSmcDiag = "modprobe smc_diag",
+        LoadTcpDiag = "modprobe tcp_diag",
+        LoadUmad = "modprobe ib_umad",
+        LoadUmadOrShow = "modprobe ib_umad; in a container, make /dev/infiniband visible",
+        LoadUverbs = "load the module ib_uverbs and the driver of the card, then retry",
+        LogIn = "log in to the host and run: rdmactl {}",
+        MakePlane = "rdma dev add smi1 type SMI parent {}",
+        MountFromEtc = "move the file below /etc, and mount again",
+        MountWithout = "restore the file, or mount again without it",
+        OmitMtuOrRaise = "omit --mtu; or, on {host}: ip link set {netdev} mtu {}",
+        OmitMtuOrShow =
+            "omit --mtu; or show which MTU the port of {host} supports: rdmactl ports -v -H {host}",
+        OmitViaSa = "omit --via sa",
+        RaiseNeighbours4 = "raise the limits of the neighbor table: sysctl -w \
+                            net.ipv4.neigh.default.gc_thresh2=8192 \
+                            net.ipv4.neigh.default.gc_thresh3=16384",
+        RaiseNeighbours6 = "raise the limits of the neighbor table: sysctl -w \
+                            net.ipv6.neigh.default.gc_thresh2=8192 \
+                            net.ipv6.neigh.default.gc_thresh3=16384",
+        RecordThere = "run rdmactl capture on that host itself",
+        Repeat = "run the command again",
+        RepeatMoved =
+            "an address of the port was removed or moved during the run; repeat the command",
+        Retry = "retry",
+        SaveSubnet = "save the whole subnet: rdmactl fabric --save FILE",
+        SetMtu = "on {host}: ip link set {} mtu 1500",
+        ShowStack = "as root, show where pid {} waits: cat /proc/{}/stack; dmesg | grep -i \
+                     'not responding'",
+        StartIbping = "on the host of the address, start a server: ibping -S",
+        StartManager = "list the subnet managers: rdmactl fabric sm; if none is master: \
+                        systemctl start opensm",
+        UncoverDevices = "list the mounts that may cover the directory: findmnt -R /sys; in a \
+                          container, mount the sysfs of its network namespace: mount -t sysfs \
+                          sysfs /sys",
+        UploadProgram = "add --upload, or install rdmactl on the host",
+        UseOpa = "use opainfo and opareport (packages opa-basic-tools and opa-fastfabric)",
+        UseOthers =
+            "for RoCE use rdmactl ports, rdmactl ping --matrix and the tools of the switches",
+    }
+    /// Returns the text. [`KnownFix::with`] replaces each `{}` with a name. Other
+    /// placeholders, such as `{host}`, are part of the text: the operator replaces them.
+    pub fn text(self);
 }
 
 impl KnownFix {

@@ -23,30 +23,20 @@ pub struct Gid {
     pub netdev: Option<String>,
 }
 
-/// Kind of the packets that a GID sends.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum GidKind {
-    /// InfiniBand or Omni-Path.
-    Ib,
-    /// RoCE v1: Ethernet frames, not routable.
-    RoceV1,
-    /// RoCE v2: UDP port 4791.
-    RoceV2,
-}
-
-impl GidKind {
-    /// Returns the word of the KIND column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ib => "IB",
-            Self::RoceV1 => "RoCE v1",
-            Self::RoceV2 => "RoCE v2",
-        }
+words! {
+    /// Kind of the packets that a GID sends.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum GidKind {
+        /// InfiniBand or Omni-Path.
+        Ib = "IB",
+        /// RoCE v1: Ethernet frames, not routable.
+        RoceV1 = "RoCE v1",
+        /// RoCE v2: UDP port 4791.
+        RoceV2 = "RoCE v2",
     }
+    /// Returns the word of the KIND column.
+    pub fn word(self);
 }
 
 /// Global identifier, in the form of an IPv6 address.

@@ -127,36 +127,25 @@ impl HostReport {
     }
 }
 
-/// Source of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Via {
-    /// No data.
-    None,
-    /// Local host.
-    Local,
-    /// Installed rdmactl on the host.
-    Agent,
-    /// Binary of the operator, uploaded for this report.
-    Upload,
-    /// Shell of a host without rdmactl.
-    #[serde(rename = "sh")]
-    Shell,
-    /// Capture file, or another root directory.
-    File,
-}
-
-impl Via {
-    /// Returns the word of the VIA column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::None => "-",
-            Self::Local => "local",
-            Self::Agent => "agent",
-            Self::Upload => "upload",
-            Self::Shell => "sh",
-            Self::File => "file",
-        }
+words! {
+    /// Source of a report.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Via {
+        /// No data.
+        None = "-",
+        /// Local host.
+        Local = "local",
+        /// Installed rdmactl on the host.
+        Agent = "agent",
+        /// Binary of the operator, uploaded for this report.
+        Upload = "upload",
+        /// Shell of a host without rdmactl.
+        #[serde(rename = "sh")]
+        Shell = "sh",
+        /// Capture file, or another root directory.
+        File = "file",
     }
+    /// Returns the word of the VIA column.
+    pub fn word(self);
 }

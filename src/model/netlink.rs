@@ -24,25 +24,17 @@ pub struct RdmaSystem {
     pub monitor: Option<bool>,
 }
 
-/// Assignment of RDMA devices to network namespaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NetnsMode {
-    /// Each device belongs to one namespace.
-    Exclusive,
-    /// Each device belongs to all namespaces.
-    Shared,
-}
-
-impl NetnsMode {
-    /// Returns the word of `rdma system`.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Exclusive => "exclusive",
-            Self::Shared => "shared",
-        }
+json_words! {
+    /// Assignment of RDMA devices to network namespaces.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub enum NetnsMode {
+        /// Each device belongs to one namespace.
+        Exclusive = "exclusive",
+        /// Each device belongs to all namespaces.
+        Shared = "shared",
     }
+    /// Returns the word of `rdma system`.
+    pub fn word(self);
 }
 
 /// Values of a device from RDMA netlink that sysfs lacks.
@@ -102,32 +94,22 @@ pub struct NetlinkPort {
     pub counter_mode: Option<CounterMode>,
 }
 
-/// Mode in which the queue pairs of a port are bound to counters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CounterMode {
-    /// Queue pairs are not bound to counters.
-    Off,
-    /// The kernel binds the queue pairs of one type to one counter.
-    AutoByType,
-    /// The kernel binds the queue pairs of one process to one counter.
-    AutoByPid,
-    /// The kernel binds the queue pairs of one type and one process to one counter.
-    AutoByTypeAndPid,
-    /// The administrator binds queue pairs.
-    Manual,
-}
-
-impl CounterMode {
-    /// Returns the words of `rdma statistic mode`.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::AutoByType => "auto type",
-            Self::AutoByPid => "auto pid",
-            Self::AutoByTypeAndPid => "auto type, pid",
-            Self::Manual => "manual",
-        }
+words! {
+    /// Mode in which the queue pairs of a port are bound to counters.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CounterMode {
+        /// Queue pairs are not bound to counters.
+        Off = "off",
+        /// The kernel binds the queue pairs of one type to one counter.
+        AutoByType = "auto type",
+        /// The kernel binds the queue pairs of one process to one counter.
+        AutoByPid = "auto pid",
+        /// The kernel binds the queue pairs of one type and one process to one counter.
+        AutoByTypeAndPid = "auto type, pid",
+        /// The administrator binds queue pairs.
+        Manual = "manual",
     }
+    /// Returns the words of `rdma statistic mode`.
+    pub fn words(self);
 }

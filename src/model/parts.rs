@@ -7,119 +7,65 @@ use std::collections::BTreeSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Part of a report that is read only on request, because it costs more than reading a few files.
-///
-/// A new part needs no new version of the protocol: the report lists the parts that were read.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// Values that are shown only on request: identity of the card, defaults and capabilities of
-    /// ports, character devices.
-    Details,
-    /// PCI Express links from the card up to the CPU, and virtual functions.
-    PciLinks,
-    /// Complete GID tables.
-    Gids,
-    /// Limits and MTU from libibverbs.
-    Verbs,
-    /// Queue pairs and other objects from RDMA netlink.
-    Resources,
-    /// Check whether the kernel hides memory keys from rdmactl.
-    Keys,
-    /// Counters. Some counters cost a firmware command each.
-    Counters,
-    /// `P_Key` tables. Each entry may cost a firmware command.
-    Pkeys,
-    /// Accelerators, found among all PCI functions of the host.
-    Gpus,
-    /// Network interfaces of the ports.
-    Netdevs,
-    /// Ethernet settings of the network interfaces, from ethtool netlink and DCB. The queries go
-    /// to drivers and firmware.
-    Ethernet,
-    /// Values of devices and ports from RDMA netlink that sysfs lacks.
-    Netlink,
-    /// Consumers of RDMA, and possible consumers: mounts, sessions, sockets, processes.
-    Connections,
-    /// Values that only the tools in `compat` request.
-    Compat,
-    /// InfiniBand subnets of the host: nodes, ports, links, subnet managers.
-    Fabric,
-    /// Method of the sweep: only the tables of subnet administration.
-    FabricSa,
-    /// Method of the sweep: only directed routes.
-    FabricSmp,
-    /// Forwarding tables of the switches in the subnets.
-    FabricRoutes,
-    /// Partition tables of the ports in the subnets.
-    FabricPartitions,
-    /// Counters of the ports in the subnets.
-    FabricCounters,
-    /// Error counters of the ports in the subnets, for ports that counted errors.
-    FabricErrors,
-    /// Other end of the link of each InfiniBand port of the host, without a sweep.
-    FabricPeers,
+json_words! {
+    /// Part of a report that is read only on request, because it costs more than reading a few files.
+    ///
+    /// A new part needs no new version of the protocol: the report lists the parts that were read.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub enum Part {
+        /// Values that are shown only on request: identity of the card, defaults and capabilities of
+        /// ports, character devices.
+        Details = "details",
+        /// PCI Express links from the card up to the CPU, and virtual functions.
+        PciLinks = "pci_links",
+        /// Complete GID tables.
+        Gids = "gids",
+        /// Limits and MTU from libibverbs.
+        Verbs = "verbs",
+        /// Queue pairs and other objects from RDMA netlink.
+        Resources = "resources",
+        /// Check whether the kernel hides memory keys from rdmactl.
+        Keys = "keys",
+        /// Counters. Some counters cost a firmware command each.
+        Counters = "counters",
+        /// `P_Key` tables. Each entry may cost a firmware command.
+        Pkeys = "pkeys",
+        /// Accelerators, found among all PCI functions of the host.
+        Gpus = "gpus",
+        /// Network interfaces of the ports.
+        Netdevs = "netdevs",
+        /// Ethernet settings of the network interfaces, from ethtool netlink and DCB. The queries go
+        /// to drivers and firmware.
+        Ethernet = "ethernet",
+        /// Values of devices and ports from RDMA netlink that sysfs lacks.
+        Netlink = "netlink",
+        /// Consumers of RDMA, and possible consumers: mounts, sessions, sockets, processes.
+        Connections = "connections",
+        /// Values that only the tools in `compat` request.
+        Compat = "compat",
+        /// InfiniBand subnets of the host: nodes, ports, links, subnet managers.
+        Fabric = "fabric",
+        /// Method of the sweep: only the tables of subnet administration.
+        FabricSa = "fabric_sa",
+        /// Method of the sweep: only directed routes.
+        FabricSmp = "fabric_smp",
+        /// Forwarding tables of the switches in the subnets.
+        FabricRoutes = "fabric_routes",
+        /// Partition tables of the ports in the subnets.
+        FabricPartitions = "fabric_partitions",
+        /// Counters of the ports in the subnets.
+        FabricCounters = "fabric_counters",
+        /// Error counters of the ports in the subnets, for ports that counted errors.
+        FabricErrors = "fabric_errors",
+        /// Other end of the link of each InfiniBand port of the host, without a sweep.
+        FabricPeers = "fabric_peers",
+    }
+    /// Returns the word in JSON and in the sources of a column. It is also the key of a problem
+    /// that affects the whole part.
+    pub fn word(self);
 }
 
 impl Part {
-    /// Every part.
-    pub const ALL: [Self; 22] = [
-        Self::Details,
-        Self::PciLinks,
-        Self::Gids,
-        Self::Verbs,
-        Self::Resources,
-        Self::Keys,
-        Self::Counters,
-        Self::Pkeys,
-        Self::Gpus,
-        Self::Netdevs,
-        Self::Ethernet,
-        Self::Netlink,
-        Self::Connections,
-        Self::Compat,
-        Self::Fabric,
-        Self::FabricSa,
-        Self::FabricSmp,
-        Self::FabricRoutes,
-        Self::FabricPartitions,
-        Self::FabricCounters,
-        Self::FabricErrors,
-        Self::FabricPeers,
-    ];
-
-    /// Returns the word in JSON and in the sources of a column. It is also the key of a problem
-    /// that affects the whole part.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Details => "details",
-            Self::PciLinks => "pci_links",
-            Self::Gids => "gids",
-            Self::Verbs => "verbs",
-            Self::Resources => "resources",
-            Self::Keys => "keys",
-            Self::Counters => "counters",
-            Self::Pkeys => "pkeys",
-            Self::Gpus => "gpus",
-            Self::Netdevs => "netdevs",
-            Self::Ethernet => "ethernet",
-            Self::Netlink => "netlink",
-            Self::Connections => "connections",
-            Self::Compat => "compat",
-            Self::Fabric => "fabric",
-            Self::FabricSa => "fabric_sa",
-            Self::FabricSmp => "fabric_smp",
-            Self::FabricRoutes => "fabric_routes",
-            Self::FabricPartitions => "fabric_partitions",
-            Self::FabricCounters => "fabric_counters",
-            Self::FabricErrors => "fabric_errors",
-            Self::FabricPeers => "fabric_peers",
-        }
-    }
-
     /// Returns true for a part of the subnets that the host is connected to.
     #[must_use]
     pub fn is_of_fabric(self) -> bool {

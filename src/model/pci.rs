@@ -92,36 +92,24 @@ pub struct Gpu {
     pub path: Option<PciPath>,
 }
 
-/// Path between two PCI functions, from near to far, in the words of `nvidia-smi topo`.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum PciPath {
-    /// At most one PCI switch.
-    Pix,
-    /// Several PCI switches, and no host bridge.
-    Pxb,
-    /// One host bridge.
-    Phb,
-    /// Several host bridges of one NUMA node.
-    Node,
-    /// The interconnect between NUMA nodes.
-    Sys,
-}
-
-impl PciPath {
-    /// Returns the word of `nvidia-smi topo`.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pix => "PIX",
-            Self::Pxb => "PXB",
-            Self::Phb => "PHB",
-            Self::Node => "NODE",
-            Self::Sys => "SYS",
-        }
+words! {
+    /// Path between two PCI functions, from near to far, in the words of `nvidia-smi topo`.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum PciPath {
+        /// At most one PCI switch.
+        Pix = "PIX",
+        /// Several PCI switches, and no host bridge.
+        Pxb = "PXB",
+        /// One host bridge.
+        Phb = "PHB",
+        /// Several host bridges of one NUMA node.
+        Node = "NODE",
+        /// The interconnect between NUMA nodes.
+        Sys = "SYS",
     }
+    /// Returns the word of `nvidia-smi topo`.
+    pub fn word(self);
 }
 
 #[test]

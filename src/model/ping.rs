@@ -431,30 +431,19 @@ impl Verdict {
     }
 }
 
-/// End of a pair at which a fault is.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Side {
-    /// Source.
-    Source,
-    /// Target.
-    Target,
-    /// Path between the ends, or unknown from this pair alone.
-    Path,
-}
-
-impl Side {
-    /// Returns the word of the side, as JSON and tables show it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Source => "source",
-            Self::Target => "target",
-            Self::Path => "path",
-        }
+json_words! {
+    /// End of a pair at which a fault is.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub enum Side {
+        /// Source.
+        Source = "source",
+        /// Target.
+        Target = "target",
+        /// Path between the ends, or unknown from this pair alone.
+        Path = "path",
     }
+    /// Returns the word of the side, as JSON and tables show it.
+    pub fn word(self);
 }
 
 /// Observations of a pair, as input of verdicts.

@@ -119,113 +119,80 @@ impl Port {
     }
 }
 
-/// Logical port states (`ib_port_state` of `include/rdma/ib_verbs.h`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PortState {
-    /// The state has not changed since the reset.
-    Nop,
-    /// No link.
-    Down,
-    /// The link is up; no subnet manager has configured the port.
-    Init,
-    /// The subnet manager has configured the port, but not activated it.
-    Armed,
-    /// The port carries traffic.
-    Active,
-    /// The port is active while the link recovers.
-    ActiveDefer,
+words! {
+    // The order is that of the kernel codes.
+    /// Logical port states (`ib_port_state` of `include/rdma/ib_verbs.h`).
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum PortState {
+        /// The state has not changed since the reset.
+        Nop = "NOP",
+        /// No link.
+        Down = "DOWN",
+        /// The link is up; no subnet manager has configured the port.
+        Init = "INIT",
+        /// The subnet manager has configured the port, but not activated it.
+        Armed = "ARMED",
+        /// The port carries traffic.
+        Active = "ACTIVE",
+        /// The port is active while the link recovers.
+        ActiveDefer = "ACTIVE_DEFER",
+    }
+    /// Returns the word of the kernel and of `ibstat`.
+    pub fn word(self);
 }
 
 impl PortState {
-    /// Every state, in the order of the kernel codes.
-    pub const ALL: [Self; 6] =
-        [Self::Nop, Self::Down, Self::Init, Self::Armed, Self::Active, Self::ActiveDefer];
-
     /// Returns true if the port carries traffic.
     #[must_use]
     pub fn is_active(self) -> bool {
         matches!(self, Self::Active | Self::ActiveDefer)
     }
+}
 
-    /// Returns the word of the kernel and of `ibstat`.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Nop => "NOP",
-            Self::Down => "DOWN",
-            Self::Init => "INIT",
-            Self::Armed => "ARMED",
-            Self::Active => "ACTIVE",
-            Self::ActiveDefer => "ACTIVE_DEFER",
-        }
+words! {
+    /// Link layer of a port.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LinkLayer {
+        /// InfiniBand or Omni-Path.
+        Infiniband = "InfiniBand",
+        /// Ethernet.
+        Ethernet = "Ethernet",
+        /// The driver does not report the link layer (EFA).
+        Unknown = "Unknown",
     }
-}
-
-/// Link layer of a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkLayer {
-    /// InfiniBand or Omni-Path.
-    Infiniband,
-    /// Ethernet.
-    Ethernet,
-    /// The driver does not report the link layer (EFA).
-    Unknown,
-}
-
-impl LinkLayer {
     /// Returns the word of the kernel.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Infiniband => "InfiniBand",
-            Self::Ethernet => "Ethernet",
-            Self::Unknown => "Unknown",
-        }
-    }
+    pub fn word(self);
 }
 
-/// RDMA protocol of a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// InfiniBand.
-    Ib,
-    /// RDMA over Converged Ethernet.
-    Roce,
-    /// iWARP: RDMA over TCP.
-    Iwarp,
-    /// Omni-Path.
-    Opa,
-    /// Elastic Fabric Adapter.
-    Efa,
-    /// Cisco usNIC.
-    Usnic,
+words! {
+    /// RDMA protocol of a port.
+    #[derive(Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Protocol {
+        /// InfiniBand.
+        Ib = "IB",
+        /// RDMA over Converged Ethernet.
+        Roce = "RoCE",
+        /// iWARP: RDMA over TCP.
+        Iwarp = "iWARP",
+        /// Omni-Path.
+        Opa = "OPA",
+        /// Elastic Fabric Adapter.
+        Efa = "EFA",
+        /// Cisco usNIC.
+        Usnic = "usNIC",
+    }
+    /// Returns the word of the LINK column.
+    pub fn word(self);
 }
 
 impl Protocol {
-    /// Every protocol.
-    pub const ALL: [Self; 6] =
-        [Self::Ib, Self::Roce, Self::Iwarp, Self::Opa, Self::Efa, Self::Usnic];
-
     /// Returns true if a subnet manager assigns LIDs and partitions to the ports.
     #[must_use]
     pub fn has_subnet(self) -> bool {
         matches!(self, Self::Ib | Self::Opa)
-    }
-
-    /// Returns the word of the LINK column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ib => "IB",
-            Self::Roce => "RoCE",
-            Self::Iwarp => "iWARP",
-            Self::Opa => "OPA",
-            Self::Efa => "EFA",
-            Self::Usnic => "usNIC",
-        }
     }
 }
 

@@ -56,28 +56,19 @@ pub enum Act {
     Close,
 }
 
-/// Method by which the two ends connect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Method {
-    /// The operator relays the queue pair numbers.
-    Relay,
-    /// `rdma_cm`, the only method on iWARP.
-    Cm,
-    /// No connection, only datagrams: EFA.
-    Datagrams,
-}
-
-impl Method {
-    /// Returns the word of the method, as JSON and tables show it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Relay => "relay",
-            Self::Cm => "cm",
-            Self::Datagrams => "datagrams",
-        }
+json_words! {
+    /// Method by which the two ends connect.
+    #[derive(Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum Method {
+        /// The operator relays the queue pair numbers.
+        Relay = "relay",
+        /// `rdma_cm`, the only method on iWARP.
+        Cm = "cm",
+        /// No connection, only datagrams: EFA.
+        Datagrams = "datagrams",
     }
+    /// Returns the word of the method, as JSON and tables show it.
+    pub fn word(self);
 }
 
 /// Purpose of the queue pair of a connection.
@@ -466,32 +457,33 @@ impl StepError {
     }
 }
 
-/// Stage of a probe.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// Start of the agent on the host.
-    Agent,
-    /// Choice of device, GID and method.
-    Choose,
-    /// Opening of the device, and creation of the queue pair.
-    Open,
-    /// TCP comparison.
-    Tcp,
-    /// Connection of the queue pairs.
-    Connect,
-    /// First message, of the smallest size.
-    FirstMessage,
-    /// Messages that fill one path MTU or several.
-    FullMtu,
-    /// Latency measurement.
-    Latency,
-    /// Bandwidth measurement.
-    Bandwidth,
-    /// Exchange of management datagrams (MADs).
-    Mad,
+json_words! {
+    /// Stage of a probe.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum Stage {
+        /// Start of the agent on the host.
+        Agent = "agent",
+        /// Choice of device, GID and method.
+        Choose = "choose",
+        /// Opening of the device, and creation of the queue pair.
+        Open = "open",
+        /// TCP comparison.
+        Tcp = "tcp",
+        /// Connection of the queue pairs.
+        Connect = "connect",
+        /// First message, of the smallest size.
+        FirstMessage = "first_message",
+        /// Messages that fill one path MTU or several.
+        FullMtu = "full_mtu",
+        /// Latency measurement.
+        Latency = "latency",
+        /// Bandwidth measurement.
+        Bandwidth = "bandwidth",
+        /// Exchange of management datagrams (MADs).
+        Mad = "mad",
+    }
+    /// Returns the word of the stage, as JSON and tables show it.
+    pub fn word(self);
 }
 
 impl Stage {
@@ -509,23 +501,6 @@ impl Stage {
             Self::Latency => "while measuring round trips",
             Self::Bandwidth => "while measuring throughput",
             Self::Mad => "while sending MADs",
-        }
-    }
-
-    /// Returns the word of the stage, as JSON and tables show it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Choose => "choose",
-            Self::Open => "open",
-            Self::Tcp => "tcp",
-            Self::Connect => "connect",
-            Self::FirstMessage => "first_message",
-            Self::FullMtu => "full_mtu",
-            Self::Latency => "latency",
-            Self::Bandwidth => "bandwidth",
-            Self::Mad => "mad",
         }
     }
 }

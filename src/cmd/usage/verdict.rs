@@ -11,17 +11,13 @@ use crate::model::ping::{Code, WarningCode};
 /// part before the dot may be left out.
 pub(super) fn text_of(word: &str) -> Option<String> {
     let is_short = |code: &&str| code.split_once('.').is_some_and(|(_, short)| short == word);
-    text_of_code(word).or_else(|| {
-        let codes = Code::ALL.iter().map(|code| code.word());
-        let mut all = codes.chain(WarningCode::ALL.map(WarningCode::word));
-        text_of_code(all.find(is_short)?)
-    })
+    text_of_code(word)
+        .or_else(|| text_of_code(Code::WORDS.into_iter().chain(WarningCode::WORDS).find(is_short)?))
 }
 
 fn text_of_code(word: &str) -> Option<String> {
-    if let Some(code) =
-        Code::ALL.iter().copied().find(|code| code.word() == word && *code != Code::Ok)
-    {
+    let mut codes = Code::ALL.into_iter().filter(|code| *code != Code::Ok);
+    if let Some(code) = codes.find(|code| code.word() == word) {
         return Some(text(code));
     }
     let mut warnings = WarningCode::ALL.into_iter();
@@ -35,8 +31,8 @@ fn text_of_code(word: &str) -> Option<String> {
     if verdict.needs_attention() {
         text += "  fix: print the reason and the command for each connection: rdmactl connections -o +code,why,fix\n";
     }
-    let others = ConnectionVerdict::ALL.into_iter().filter(|other| *other != verdict);
-    let others: Vec<&str> = others.map(ConnectionVerdict::word).collect();
+    let others = ConnectionVerdict::WORDS.into_iter().filter(|other| *other != word);
+    let others: Vec<&str> = others.collect();
     let _ = writeln!(text, "Other verdicts of a connection: {}", others.join(", "));
     Some(text)
 }
@@ -67,10 +63,8 @@ fn with_words(fix: &str) -> String {
 
 #[test]
 fn every_verdict_has_a_text_without_open_places() {
-    let codes = Code::ALL.iter().filter(|code| **code != Code::Ok).map(|code| code.word());
-    let warnings = WarningCode::ALL.map(WarningCode::word);
-    let verdicts = ConnectionVerdict::ALL.map(ConnectionVerdict::word);
-    for word in codes.chain(warnings).chain(verdicts) {
+    let codes = Code::WORDS.into_iter().filter(|word| *word != Code::Ok.word());
+    for word in codes.chain(WarningCode::WORDS).chain(ConnectionVerdict::WORDS) {
         let text = text_of(word).unwrap_or_default();
         assert!(text.starts_with(word) && !text.contains(['{', '}']), "{word}: {text}");
     }

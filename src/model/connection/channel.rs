@@ -6,56 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use super::End;
 
-/// Transport of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Transport {
-    /// RDMA.
-    Rdma,
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-    /// SMC over RDMA (SMC-R).
-    SmcR,
-    /// SMC within one machine (SMC-D).
-    SmcD,
-    /// RDMA and TCP at the same time.
-    Mixed,
-    /// No transport at the moment.
-    None,
-    /// The transport could not be read.
-    Unknown,
+words! {
+    /// Transport of a connection.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Transport {
+        /// RDMA.
+        Rdma = "RDMA",
+        /// TCP.
+        Tcp = "TCP",
+        /// UDP.
+        Udp = "UDP",
+        /// SMC over RDMA (SMC-R).
+        SmcR = "SMC-R",
+        /// SMC within one machine (SMC-D).
+        SmcD = "SMC-D",
+        /// RDMA and TCP at the same time.
+        Mixed = "mixed",
+        /// No transport at the moment.
+        None = "none",
+        /// The transport could not be read.
+        Unknown = "unknown",
+    }
+    /// Returns the word of the USING column.
+    pub fn word(self);
 }
 
 impl Transport {
-    /// All transports.
-    pub const ALL: [Self; 8] = [
-        Self::Rdma,
-        Self::Tcp,
-        Self::Udp,
-        Self::SmcR,
-        Self::SmcD,
-        Self::Mixed,
-        Self::None,
-        Self::Unknown,
-    ];
-
-    /// Returns the word of the USING column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Rdma => "RDMA",
-            Self::Tcp => "TCP",
-            Self::Udp => "UDP",
-            Self::SmcR => "SMC-R",
-            Self::SmcD => "SMC-D",
-            Self::Mixed => "mixed",
-            Self::None => "none",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// Returns true if all data travels over RDMA.
     #[must_use]
     pub fn is_rdma(self) -> bool {

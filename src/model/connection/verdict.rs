@@ -4,100 +4,57 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// State of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ConnectionState {
-    /// The connection works.
-    Up,
-    /// No connection exists, because none is needed.
-    Idle,
-    /// The connection is being established.
-    Connecting,
-    /// The connection does not work.
-    Down,
-    /// The state could not be read.
-    Unknown,
-}
-
-impl ConnectionState {
-    /// Returns the word of the STATE column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Idle => "idle",
-            Self::Connecting => "connecting",
-            Self::Down => "down",
-            Self::Unknown => "unknown",
-        }
+json_words! {
+    /// State of a connection.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub enum ConnectionState {
+        /// The connection works.
+        Up = "up",
+        /// No connection exists, because none is needed.
+        Idle = "idle",
+        /// The connection is being established.
+        Connecting = "connecting",
+        /// The connection does not work.
+        Down = "down",
+        /// The state could not be read.
+        Unknown = "unknown",
     }
+    /// Returns the word of the STATE column.
+    pub fn word(self);
 }
 
-/// Verdict on a connection, from good to bad.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum ConnectionVerdict {
-    /// RDMA is in use and works.
-    Ok,
-    /// No connection is needed, or a connection is being established.
-    Idle,
-    /// TCP is in use because the configuration requests TCP.
-    TcpConfigured,
-    /// TCP is in use; nothing requests RDMA.
-    Tcp,
-    /// TCP is in use; the server also offers RDMA.
-    RdmaAvailable,
-    /// Data that the verdict needs could not be read.
-    Unknown,
-    /// Bulk data over TCP to a peer that RDMA reaches: probably a fallback, without proof.
-    Suspected,
-    /// RDMA and TCP are both in use: by one connection, or by the paths to one storage device.
-    Mixed,
-    /// RDMA is in use, but part of it fails.
-    Degraded,
-    /// RDMA was requested, TCP is in use.
-    FallbackConfirmed,
-    /// The connection does not work and does not fall back to TCP.
-    Down,
+json_words! {
+    /// Verdict on a connection, from good to bad.
+    #[derive(PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum ConnectionVerdict {
+        /// RDMA is in use and works.
+        Ok = "ok",
+        /// No connection is needed, or a connection is being established.
+        Idle = "idle",
+        /// TCP is in use because the configuration requests TCP.
+        TcpConfigured = "tcp_configured",
+        /// TCP is in use; nothing requests RDMA.
+        Tcp = "tcp",
+        /// TCP is in use; the server also offers RDMA.
+        RdmaAvailable = "rdma_available",
+        /// Data that the verdict needs could not be read.
+        Unknown = "unknown",
+        /// Bulk data over TCP to a peer that RDMA reaches: probably a fallback, without proof.
+        Suspected = "suspected",
+        /// RDMA and TCP are both in use: by one connection, or by the paths to one storage device.
+        Mixed = "mixed",
+        /// RDMA is in use, but part of it fails.
+        Degraded = "degraded",
+        /// RDMA was requested, TCP is in use.
+        FallbackConfirmed = "fallback_confirmed",
+        /// The connection does not work and does not fall back to TCP.
+        Down = "down",
+    }
+    /// Returns the word of the VERDICT column and of JSON.
+    pub fn word(self);
 }
 
 impl ConnectionVerdict {
-    /// All verdicts.
-    pub const ALL: [Self; 11] = [
-        Self::Ok,
-        Self::Idle,
-        Self::TcpConfigured,
-        Self::Tcp,
-        Self::RdmaAvailable,
-        Self::Unknown,
-        Self::Suspected,
-        Self::Mixed,
-        Self::Degraded,
-        Self::FallbackConfirmed,
-        Self::Down,
-    ];
-
-    /// Returns the word of the VERDICT column and of JSON.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Idle => "idle",
-            Self::TcpConfigured => "tcp_configured",
-            Self::Tcp => "tcp",
-            Self::RdmaAvailable => "rdma_available",
-            Self::Unknown => "unknown",
-            Self::Suspected => "suspected",
-            Self::Mixed => "mixed",
-            Self::Degraded => "degraded",
-            Self::FallbackConfirmed => "fallback_confirmed",
-            Self::Down => "down",
-        }
-    }
-
     /// Returns what the verdict means, in one sentence.
     #[must_use]
     pub fn meaning(self) -> &'static str {
@@ -134,12 +91,5 @@ impl ConnectionVerdict {
     #[must_use]
     pub fn needs_attention(self) -> bool {
         self.finding().is_some()
-    }
-}
-
-#[test]
-fn words_are_those_of_json() {
-    for verdict in ConnectionVerdict::ALL {
-        assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.word());
     }
 }

@@ -75,24 +75,24 @@ pub struct BeegfsInterface {
     pub is_rdma: bool,
 }
 
-/// Kinds of servers.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum BeegfsNodeKind {
-    /// Management; a management server uses TCP only.
-    Management,
-    /// Metadata.
-    Meta,
-    /// Storage.
-    Storage,
+words! {
+    // The order is that of `beegfs-net`.
+    /// Kinds of servers.
+    #[derive(PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum BeegfsNodeKind {
+        /// Management; a management server uses TCP only.
+        Management = "mgmtd",
+        /// Metadata.
+        Meta = "meta",
+        /// Storage.
+        Storage = "storage",
+    }
+    /// Returns the word of the INSTANCE column.
+    pub fn word(self);
 }
 
 impl BeegfsNodeKind {
-    /// All kinds, in the order of `beegfs-net`.
-    pub const ALL: [Self; 3] = [Self::Management, Self::Meta, Self::Storage];
-
     /// Returns the name of the file that lists the servers.
     #[must_use]
     pub fn file(self) -> &'static str {
@@ -100,16 +100,6 @@ impl BeegfsNodeKind {
             Self::Management => "mgmt_nodes",
             Self::Meta => "meta_nodes",
             Self::Storage => "storage_nodes",
-        }
-    }
-
-    /// Returns the word of the INSTANCE column.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Management => "mgmtd",
-            Self::Meta => "meta",
-            Self::Storage => "storage",
         }
     }
 }

@@ -29,37 +29,25 @@ pub struct SmcSocket {
     pub port: Option<u32>,
 }
 
-/// States of an SMC socket, grouped from `enum smc_state` (`net/smc/smc.h`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SmcState {
-    /// The socket carries data.
-    Active,
-    /// The handshake is not complete.
-    Init,
-    /// The socket listens for connections.
-    Listen,
-    /// One end is closing the connection.
-    Closing,
-    /// The connection is closed.
-    Closed,
-    /// State that this version does not know.
-    Other,
-}
-
-impl SmcState {
-    /// Returns the word of the state.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Init => "init",
-            Self::Listen => "listen",
-            Self::Closing => "closing",
-            Self::Closed => "closed",
-            Self::Other => "other",
-        }
+json_words! {
+    /// States of an SMC socket, grouped from `enum smc_state` (`net/smc/smc.h`).
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub enum SmcState {
+        /// The socket carries data.
+        Active = "active",
+        /// The handshake is not complete.
+        Init = "init",
+        /// The socket listens for connections.
+        Listen = "listen",
+        /// One end is closing the connection.
+        Closing = "closing",
+        /// The connection is closed.
+        Closed = "closed",
+        /// State that this version does not know.
+        Other = "other",
     }
+    /// Returns the word of the state.
+    pub fn word(self);
 }
 
 /// Transports of an SMC socket (`include/uapi/linux/smc_diag.h`).

@@ -25,25 +25,18 @@ pub struct TcpSocket {
     pub retransmitted: Option<u64>,
 }
 
-/// Source of a list of sockets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SocketSource {
-    /// `sock_diag` netlink, with byte counters.
-    SockDiag,
-    /// `/proc/net/tcp`, without byte counters.
-    Proc,
-}
-
-impl SocketSource {
-    /// Returns the name of the source, as evidence shows it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::SockDiag => "sock_diag",
-            Self::Proc => "/proc/net/tcp",
-        }
+words! {
+    /// Source of a list of sockets.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SocketSource {
+        /// `sock_diag` netlink, with byte counters.
+        SockDiag = "sock_diag",
+        /// `/proc/net/tcp`, without byte counters.
+        Proc = "/proc/net/tcp",
     }
+    /// Returns the name of the source, as evidence shows it.
+    pub fn word(self);
 }
 
 /// States of a TCP socket that are listed (`include/net/tcp_states.h`).

@@ -55,27 +55,17 @@ pub const FIX_KILLED: &str = "on {host}, find what killed rdmactl: dmesg | grep 
 /// Declares the verdict codes, each with its word, its meaning and its fixes.
 macro_rules! codes {
     ($($name:ident = $word:literal, $meaning:literal, [$($fix:expr),*];)*) => {
-        /// Every verdict that a pair can get.
-        #[derive(
-            Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-            JsonSchema,
-        )]
-        pub enum Code {
-            $(#[doc = $meaning] #[serde(rename = $word)] $name,)*
+        json_words! {
+            /// Every verdict that a pair can get.
+            #[derive(Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+            pub enum Code {
+                $(#[doc = $meaning] $name = $word,)*
+            }
+            /// Returns the code's word, as JSON and tables show it.
+            pub fn word(self);
         }
 
         impl Code {
-            /// Every code, in the order of their numbers.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// Returns the code's word, as JSON and tables show it.
-            #[must_use]
-            pub fn word(self) -> &'static str {
-                match self {
-                    $(Self::$name => $word,)*
-                }
-            }
-
             /// Returns what was observed, as one or more sentences.
             #[must_use]
             pub fn meaning(self) -> &'static str {

@@ -116,32 +116,24 @@ impl TcpFailure {
     }
 }
 
-/// Transport between two hosts, derived from the results of RDMA and TCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PairTransport {
-    /// RDMA passes.
-    Rdma,
-    /// RDMA does not pass, TCP does. Applications fall back to TCP without notice.
-    TcpFallback,
-    /// RDMA passes; TCP over the same network interface does not.
-    RdmaOnly,
-    /// Neither RDMA nor TCP passes.
-    Down,
+json_words! {
+    /// Transport between two hosts, derived from the results of RDMA and TCP.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub enum PairTransport {
+        /// RDMA passes.
+        Rdma = "rdma",
+        /// RDMA does not pass, TCP does. Applications fall back to TCP without notice.
+        TcpFallback = "tcp-fallback",
+        /// RDMA passes; TCP over the same network interface does not.
+        RdmaOnly = "rdma-only",
+        /// Neither RDMA nor TCP passes.
+        Down = "down",
+    }
+    /// Returns the word of the transport, as JSON and tables show it.
+    pub fn word(self);
 }
 
 impl PairTransport {
-    /// Returns the word of the transport, as JSON and tables show it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Rdma => "rdma",
-            Self::TcpFallback => "tcp-fallback",
-            Self::RdmaOnly => "rdma-only",
-            Self::Down => "down",
-        }
-    }
-
     /// Returns the transport. `rdma` and `tcp` are true if the protocol passed; `tcp` is `None`
     /// if TCP was not tested.
     #[must_use]

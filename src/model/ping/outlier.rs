@@ -82,40 +82,25 @@ impl Metric {
     }
 }
 
-/// Kind of an outlier.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum OutlierKind {
-    /// Leaf switch or its uplinks: every pair with one end at the leaf switch.
-    Leaf,
-    /// Path between two leaf switches: every pair with one end at each of them.
-    Path,
-    /// Host with all its peers, on all rails.
-    Host,
-    /// Host with all its peers, on some rails: its adapter, cable or port.
-    Rail,
-    /// Host as the source of pairs only.
-    Transmit,
-    /// Host as the target of pairs only.
-    Receive,
-    /// Single pair whose ends are not slow with other hosts.
-    Pair,
-}
-
-impl OutlierKind {
-    /// Returns the word of the kind, as JSON and text show it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Leaf => "leaf",
-            Self::Path => "path",
-            Self::Host => "host",
-            Self::Rail => "rail",
-            Self::Transmit => "transmit",
-            Self::Receive => "receive",
-            Self::Pair => "pair",
-        }
+json_words! {
+    /// Kind of an outlier.
+    #[derive(Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub enum OutlierKind {
+        /// Leaf switch or its uplinks: every pair with one end at the leaf switch.
+        Leaf = "leaf",
+        /// Path between two leaf switches: every pair with one end at each of them.
+        Path = "path",
+        /// Host with all its peers, on all rails.
+        Host = "host",
+        /// Host with all its peers, on some rails: its adapter, cable or port.
+        Rail = "rail",
+        /// Host as the source of pairs only.
+        Transmit = "transmit",
+        /// Host as the target of pairs only.
+        Receive = "receive",
+        /// Single pair whose ends are not slow with other hosts.
+        Pair = "pair",
     }
+    /// Returns the word of the kind, as JSON and text show it.
+    pub fn word(self);
 }

@@ -108,33 +108,23 @@ fn permille(part: u64, whole: u64) -> u64 {
         .map_or(1_000, |part| u64::try_from(part).unwrap_or(1_000))
 }
 
-/// Order in which pairs are combined into rounds. The pairs of a round run at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Schedule {
-    /// Circle method: rounds of disjoint pairs, each in both directions, in the order of the
-    /// hosts.
-    Circle,
-    /// In round k, each host sends to the host that stands k positions after it, so that each
-    /// host sends and receives once.
-    Shift,
-    /// One round: each host of the first half with one host of the second half.
-    Bisection,
-    /// Circle method over the hosts in random order, so that the first rounds are a fair sample.
-    Random,
-}
-
-impl Schedule {
-    /// Returns the word of the schedule, as flags, JSON and text show it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Circle => "circle",
-            Self::Shift => "shift",
-            Self::Bisection => "bisection",
-            Self::Random => "random",
-        }
+json_words! {
+    /// Order in which pairs are combined into rounds. The pairs of a round run at the same time.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub enum Schedule {
+        /// Circle method: rounds of disjoint pairs, each in both directions, in the order of the
+        /// hosts.
+        Circle = "circle",
+        /// In round k, each host sends to the host that stands k positions after it, so that each
+        /// host sends and receives once.
+        Shift = "shift",
+        /// One round: each host of the first half with one host of the second half.
+        Bisection = "bisection",
+        /// Circle method over the hosts in random order, so that the first rounds are a fair sample.
+        Random = "random",
     }
+    /// Returns the word of the schedule, as flags, JSON and text show it.
+    pub fn word(self);
 }
 
 #[test]

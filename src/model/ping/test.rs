@@ -3,48 +3,30 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Declares the tests, each with its word.
-macro_rules! tests {
-    ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
-        /// Test of a pair.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum Test {
-            $($(#[$doc])* #[serde(rename = $word)] $name,)*
-        }
-
-        impl Test {
-            /// Every test.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// Returns the word on the command line.
-            #[must_use]
-            pub fn word(self) -> &'static str {
-                match self {
-                    $(Self::$name => $word,)*
-                }
-            }
-        }
-    };
-}
-
-tests! {
-    /// Checked messages of three sizes over a reliable connection. Every run begins with this test,
-    /// unless [`Self::Mad`] is the only test.
-    Connection = "conn",
-    /// Round trips over the reliable connection.
-    Latency = "lat",
-    /// Throughput of a reliable connection.
-    Bandwidth = "bw",
-    /// TCP round trips over the same network interface.
-    TcpLatency = "tcp-lat",
-    /// TCP throughput over the same network interface.
-    TcpBandwidth = "tcp-bw",
-    /// Loss and round trips of unreliable datagrams.
-    Datagrams = "ud",
-    /// Checked messages of three sizes over an unreliable connection.
-    Unreliable = "uc",
-    /// Round trips of management datagrams (MADs), as `ibping` sends them.
-    Mad = "mad",
+json_words! {
+    /// Test of a pair.
+    #[derive(PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Test {
+        /// Checked messages of three sizes over a reliable connection. Every run begins with this
+        /// test, unless [`Self::Mad`] is the only test.
+        Connection = "conn",
+        /// Round trips over the reliable connection.
+        Latency = "lat",
+        /// Throughput of a reliable connection.
+        Bandwidth = "bw",
+        /// TCP round trips over the same network interface.
+        TcpLatency = "tcp-lat",
+        /// TCP throughput over the same network interface.
+        TcpBandwidth = "tcp-bw",
+        /// Loss and round trips of unreliable datagrams.
+        Datagrams = "ud",
+        /// Checked messages of three sizes over an unreliable connection.
+        Unreliable = "uc",
+        /// Round trips of management datagrams (MADs), as `ibping` sends them.
+        Mad = "mad",
+    }
+    /// Returns the word on the command line.
+    pub fn word(self);
 }
 
 impl Test {
@@ -68,17 +50,17 @@ impl Test {
     /// # Errors
     /// The word names no test. The error lists all words.
     pub fn parse(word: &str) -> Result<Self, String> {
-        Self::ALL.iter().copied().find(|test| test.word() == word).ok_or_else(|| {
-            let words: Vec<&str> = Self::ALL.iter().map(|test| test.word()).collect();
-            format!("unknown test; the tests are {}", words.join(", "))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|test| test.word() == word)
+            .ok_or_else(|| format!("unknown test; the tests are {}", Self::WORDS.join(", ")))
     }
 }
 
 #[test]
 fn every_test_is_found_by_its_word() {
     for test in Test::ALL {
-        assert_eq!(Test::parse(test.word()), Ok(*test));
+        assert_eq!(Test::parse(test.word()), Ok(test));
     }
     assert!(Test::parse("latency").unwrap_err().ends_with("tcp-bw, ud, uc, mad"));
 }

@@ -32,57 +32,37 @@ impl Warning {
     }
 }
 
-/// Kind of a warning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum WarningCode {
-    /// Ports of one rail have different MTUs. Pairs use the smaller one.
-    #[serde(rename = "mtu.differs")]
-    MtuDiffers,
-    /// Two hosts have the same address. Pairs use other GIDs.
-    #[serde(rename = "address.duplicate")]
-    AddressDuplicate,
-    /// Network interfaces of two hosts have the same MAC address.
-    #[serde(rename = "mac.duplicate")]
-    MacDuplicate,
-    /// Devices of two hosts have the same node GUID.
-    #[serde(rename = "guid.duplicate")]
-    GuidDuplicate,
-    /// Ports of two hosts in one InfiniBand subnet have the same LID.
-    #[serde(rename = "lid.duplicate")]
-    LidDuplicate,
-    /// Two names of the run belong to one host. The host is not tested against itself.
-    #[serde(rename = "host.twice")]
-    HostTwice,
-    /// Packets of a port are lost, and retransmissions hide the loss.
-    #[serde(rename = "path.lossy")]
-    Lossy,
-    /// Between two hosts RDMA passes, and TCP on the same network interface does not.
-    #[serde(rename = "tcp.blocked")]
-    TcpBlocked,
-    /// A host cannot use TCP with a peer because of its own routes or ports. RDMA passes.
-    #[serde(rename = "tcp.local_error")]
-    TcpLocalError,
-    /// A host has no port on a rail that most other hosts have, or has a port in a network of no
-    /// other host.
-    #[serde(rename = "rail.missing")]
-    RailMissing,
+json_words! {
+    /// Kind of a warning.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub enum WarningCode {
+        /// Ports of one rail have different MTUs. Pairs use the smaller one.
+        MtuDiffers = "mtu.differs",
+        /// Two hosts have the same address. Pairs use other GIDs.
+        AddressDuplicate = "address.duplicate",
+        /// Network interfaces of two hosts have the same MAC address.
+        MacDuplicate = "mac.duplicate",
+        /// Devices of two hosts have the same node GUID.
+        GuidDuplicate = "guid.duplicate",
+        /// Ports of two hosts in one InfiniBand subnet have the same LID.
+        LidDuplicate = "lid.duplicate",
+        /// Two names of the run belong to one host. The host is not tested against itself.
+        HostTwice = "host.twice",
+        /// Packets of a port are lost, and retransmissions hide the loss.
+        Lossy = "path.lossy",
+        /// Between two hosts RDMA passes, and TCP on the same network interface does not.
+        TcpBlocked = "tcp.blocked",
+        /// A host cannot use TCP with a peer because of its own routes or ports. RDMA passes.
+        TcpLocalError = "tcp.local_error",
+        /// A host has no port on a rail that most other hosts have, or has a port in a network of no
+        /// other host.
+        RailMissing = "rail.missing",
+    }
+    /// Returns the word of the code, as JSON and text show it.
+    pub fn word(self);
 }
 
 impl WarningCode {
-    /// Every code.
-    pub const ALL: [Self; 10] = [
-        Self::MtuDiffers,
-        Self::AddressDuplicate,
-        Self::MacDuplicate,
-        Self::GuidDuplicate,
-        Self::LidDuplicate,
-        Self::HostTwice,
-        Self::Lossy,
-        Self::TcpBlocked,
-        Self::TcpLocalError,
-        Self::RailMissing,
-    ];
-
     /// Returns the meaning of the warning, in one or two sentences.
     #[must_use]
     pub fn meaning(self) -> &'static str {
@@ -114,23 +94,6 @@ impl WarningCode {
                 "A host has no port on a rail that most other hosts have, or has a port in a network in which no other \
                  host has a port. No pair tests this rail or port."
             }
-        }
-    }
-
-    /// Returns the word of the code, as JSON and text show it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::MtuDiffers => "mtu.differs",
-            Self::AddressDuplicate => "address.duplicate",
-            Self::MacDuplicate => "mac.duplicate",
-            Self::GuidDuplicate => "guid.duplicate",
-            Self::LidDuplicate => "lid.duplicate",
-            Self::HostTwice => "host.twice",
-            Self::Lossy => "path.lossy",
-            Self::TcpBlocked => "tcp.blocked",
-            Self::TcpLocalError => "tcp.local_error",
-            Self::RailMissing => "rail.missing",
         }
     }
 }

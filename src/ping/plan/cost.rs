@@ -348,7 +348,7 @@ mod tests {
     fn a_pair_costs_a_few_kilobytes() {
         let usual = relayed(Test::USUAL);
         assert!((1_500..6_000).contains(&usual), "{usual}");
-        let all = relayed(Test::ALL);
+        let all = relayed(&Test::ALL);
         assert!((2 * usual..4 * usual).contains(&all), "{all}");
     }
 
