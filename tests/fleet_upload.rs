@@ -77,7 +77,7 @@ fn an_uploaded_program_arrives_whole_runs_and_can_be_removed() {
     let text = format!("{AGENT}{}", "# filler\n".repeat(300_000));
     let uploaded = upload(&program(server.directory.path(), &text), &session).unwrap();
     assert!(!uploaded.is_hash_unchecked);
-    let found = left_behind(uploaded.nonce());
+    let found = left_behind(uploaded.nonce);
     assert_eq!(found.len(), 1);
     assert_eq!(fs::read_to_string(found[0].join("rdmactl")).unwrap(), text);
     let mode =
@@ -89,14 +89,14 @@ fn an_uploaded_program_arrives_whole_runs_and_can_be_removed() {
         session.exec(&run, seconds(5)).unwrap().exchange(b"more", 1000, seconds(5)).unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     let expected =
-        format!("RDMACTL/1 {} {}/rdmactl --unlink\nmore", uploaded.nonce(), found[0].display());
+        format!("RDMACTL/1 {} {}/rdmactl --unlink\nmore", uploaded.nonce, found[0].display());
     assert!(said.starts_with(STARTED) && said.ends_with(&format!("\n{expected}")), "{said}");
 
-    let remove = remote_command::remove_uploaded(uploaded.nonce());
+    let remove = remote_command::remove_uploaded(uploaded.nonce);
     let exit =
         session.exec(&remove, seconds(5)).unwrap().exchange(b"", 1000, seconds(5)).unwrap().exit;
     assert!(exit.is_success());
-    assert!(left_behind(uploaded.nonce()).is_empty());
+    assert!(left_behind(uploaded.nonce).is_empty());
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_real_binary_is_tried_with_its_version() {
     assert!(left_behind(nonce).is_empty());
     let shell = Program::read(&fs::canonicalize("/bin/bash").unwrap()).unwrap();
     let uploaded = upload(&shell, &session).unwrap();
-    let remove = remote_command::remove_uploaded(uploaded.nonce());
+    let remove = remote_command::remove_uploaded(uploaded.nonce);
     session.exec(&remove, seconds(5)).unwrap().exchange(b"", 1000, seconds(5)).unwrap();
 }
 
@@ -229,8 +229,8 @@ fn every_login_shell_runs_every_command() {
         let gone = in_shell(shell, package, &kill, Stdio::null());
         assert_eq!(gone.status.code(), Some(3), "{shell}");
     }
-    in_shell("bash", "bash", &remote_command::remove_uploaded(uploaded.nonce()), Stdio::null());
-    assert!(left_behind(uploaded.nonce()).is_empty());
+    in_shell("bash", "bash", &remote_command::remove_uploaded(uploaded.nonce), Stdio::null());
+    assert!(left_behind(uploaded.nonce).is_empty());
 }
 
 /// Runs the command of an upload in `sh`, where `dd` fails for each file whose name holds `full`;

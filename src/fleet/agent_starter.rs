@@ -168,7 +168,7 @@ impl AgentStarter {
         let uploaded = self.bring(host, &*session, left, missing)?;
         let deadline = Deadline::after(left);
         session.set_deadline(Some(Deadline::after(left + CLEAN_UP)));
-        let nonce = uploaded.nonce();
+        let nonce = uploaded.nonce;
         let started = session.uploaded_agent(&uploaded, self.privilege, deadline);
         match started.and_then(|pipe| greet(&session, pipe, nonce, self.privilege, deadline)) {
             Ok(agent) => Ok(ReachedHost { what: agent.into(), via: Via::Upload, deadline }),

@@ -82,7 +82,7 @@ const EXTENSIONS: [&str; 2] = ["ext-info-c", "kex-strict-c-v00@openssh.com"];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Algorithms {
     lists: [Vec<String>; 4],
-    ca_signatures: Vec<String>,
+    pub(super) ca_signatures: Vec<String>,
     min_rsa_bits: usize,
 }
 
@@ -135,11 +135,6 @@ impl Algorithms {
         let class = Class::ALL.into_iter().find(lacks)?;
         let (option, list) = (class.option(), names::shortened(&self.list(class).join(",")));
         Some(format!("{option} {list} is set in the SSH configuration"))
-    }
-
-    /// Returns the algorithms with which an authority may sign certificates. Empty for all.
-    pub(super) fn ca_signatures(&self) -> &[String] {
-        &self.ca_signatures
     }
 
     /// Returns the minimum size of an RSA key if a key of `rsa_bits` is smaller. `None` if it is

@@ -206,16 +206,16 @@ struct CertificateTerms<'a> {
 
 fn verify_by(lines: &[&Line], key: &HostKey, terms: &CertificateTerms<'_>) -> HostKeyStatus {
     let with = |marker: Marker| lines.iter().filter(move |line| line.marker == marker);
-    let authority = key.certificate().map(certificate::authority);
+    let authority = key.certificate.as_deref().map(certificate::authority);
     for line in with(Marker::Revoked) {
-        if line.key == key.plain() || authority.as_ref() == Some(&line.key) {
+        if line.key == key.plain || authority.as_ref() == Some(&line.key) {
             return HostKeyStatus::Revoked(line.place.clone());
         }
     }
-    if let (Some(certificate), Some(authority)) = (key.certificate(), &authority)
+    if let (Some(certificate), Some(authority)) = (&key.certificate, &authority)
         && with(Marker::Authority).any(|line| line.key == *authority)
     {
-        return match certificate::check(certificate, key.blob(), terms) {
+        return match certificate::check(certificate, &key.blob, terms) {
             Ok(()) => HostKeyStatus::Known,
             Err(why) => HostKeyStatus::BadCertificate(why),
         };
@@ -223,7 +223,7 @@ fn verify_by(lines: &[&Line], key: &HostKey, terms: &CertificateTerms<'_>) -> Ho
     let mut other_types = Vec::new();
     let mut changed = None;
     for line in with(Marker::None) {
-        if line.key == key.plain() {
+        if line.key == key.plain {
             return HostKeyStatus::Known;
         }
         if line.kind == key.kind() {

@@ -255,7 +255,7 @@ mod tests {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "yes flood >&2"]);
         let pipe = spawn(command).unwrap();
-        let shared = Arc::clone(pipe.shared());
+        let shared = Arc::clone(&pipe.shared);
         drop(pipe);
         let exit = shared.wait(Deadline::after(Duration::from_secs(20))).unwrap();
         assert_eq!(exit.signal.as_deref(), Some("9"));

@@ -71,7 +71,8 @@ impl fmt::Display for Exit {
 #[derive(Debug)]
 pub struct Pipe {
     stream: UnixStream,
-    shared: Arc<Shared>,
+    /// State of the command, shared with the thread that moves the bytes.
+    pub(super) shared: Arc<Shared>,
     /// Session, which must live as long as its last pipe.
     keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -96,10 +97,6 @@ impl Pipe {
     pub(super) fn behind(mut self, stream: UnixStream) -> (Self, UnixStream) {
         let before = std::mem::replace(&mut self.stream, stream);
         (self, before)
-    }
-
-    pub(super) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
     }
 
     /// Returns the socket. `&UnixStream` reads and writes, and its timeouts may be set.

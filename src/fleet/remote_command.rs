@@ -30,7 +30,8 @@ pub(super) const PLACES: [&str; 5] = ["$XDG_RUNTIME_DIR", "/dev/shm", "/tmp", "/
 /// Program on a host that ran once there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uploaded {
-    pub(super) nonce: Nonce,
+    /// Nonce in the name of the directory.
+    pub nonce: Nonce,
     /// Index of its directory in [`PLACES`].
     pub(super) place: usize,
     /// True if the host has no program to check the SHA-256. Only the size was compared.
@@ -38,12 +39,6 @@ pub struct Uploaded {
 }
 
 impl Uploaded {
-    /// Returns the nonce in the name of the directory.
-    #[must_use]
-    pub fn nonce(&self) -> Nonce {
-        self.nonce
-    }
-
     /// Returns the path of the directory. A shell of the host must expand the variable in the path.
     pub(super) fn directory(&self) -> String {
         let place = PLACES.get(self.place).copied().unwrap_or_default();
@@ -121,7 +116,7 @@ pub(super) fn uploaded_agent_in_lines(uploaded: &Uploaded, privilege: Privilege)
 }
 
 fn run_uploaded(uploaded: &Uploaded, privilege: Privilege, flag: &str) -> String {
-    let (sudo, file, nonce) = (sudo(privilege), uploaded.file(), uploaded.nonce());
+    let (sudo, file, nonce) = (sudo(privilege), uploaded.file(), uploaded.nonce);
     format!("{}; exec {sudo}{file} agent {nonce} --unlink{flag}", started(&nonce.to_string()))
 }
 

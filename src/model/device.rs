@@ -15,7 +15,7 @@ pub const SOFT_ROCE: &str = "rdma_rxe";
 pub const SOFT_IWARP: &str = "siw";
 
 /// RDMA device (HCA, RNIC), as the kernel registers it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
     /// Kernel name: `mlx5_0`, `rocep193s0f0`, `rxe0`. No meaning is parsed from it.
     pub name: String,
@@ -76,32 +76,18 @@ impl Device {
     /// Returns the known facts of a removed device: its identity, and the numbers of its ports.
     #[must_use]
     pub fn removed(&self, since_ns: u64) -> Self {
-        let port = |port: &Port| Port::known_by_number(port.number, port.protocol);
+        let port =
+            |port: &Port| Port { number: port.number, protocol: port.protocol, ..Port::default() };
         Self {
             name: self.name.clone(),
             node_type: self.node_type,
             node_guid: self.node_guid,
             sys_image_guid: self.sys_image_guid,
-            firmware: None,
-            hw_rev: None,
-            hca_type: None,
-            board_id: None,
-            node_desc: None,
             driver: self.driver.clone(),
             pci: self.pci.clone(),
-            numa_node: None,
-            local_cpus: None,
-            pci_link: None,
-            virtual_functions: None,
-            gpus: None,
             ports: self.ports.iter().map(port).collect(),
-            counters: None,
-            provider: None,
-            uverbs: None,
-            uverbs_abi: None,
-            netlink: None,
-            verbs: None,
             gone_since_ns: Some(since_ns),
+            ..Self::default()
         }
     }
 }

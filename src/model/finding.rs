@@ -34,7 +34,6 @@ impl Finding {
         Self { severity, code, hosts: Vec::new(), subject, what: what.into(), fix: None }
     }
 
-    /// Sets the fix.
     pub(crate) fn fix(self, fix: impl Into<String>) -> Self {
         Self { fix: Some(fix.into()), ..self }
     }

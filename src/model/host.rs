@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Facts about a host at one moment, or the reason why there are none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostReport {
     /// Name by which the user requested the host; for the local host, its own host name.
     pub host: String,
@@ -85,23 +85,7 @@ impl HostReport {
     /// Returns a report without data.
     #[must_use]
     pub fn empty(host: impl Into<String>, via: Via) -> Self {
-        Self {
-            host: host.into(),
-            via,
-            taken_ns: None,
-            parts: Parts::default(),
-            kernel: None,
-            rdma_core: None,
-            rdma_system: None,
-            devices: Vec::new(),
-            netdevs: None,
-            verbs: VerbsState::NotAsked,
-            resources: None,
-            consumers: None,
-            fabrics: None,
-            problems: Problems::default(),
-            failure: None,
-        }
+        Self { host: host.into(), via, ..Self::default() }
     }
 
     /// Returns the report of a host that failed.
@@ -129,10 +113,11 @@ impl HostReport {
 
 words! {
     /// Source of a report.
-    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[derive(Default, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum Via {
         /// No data.
+        #[default]
         None = "-",
         /// Local host.
         Local = "local",

@@ -8,7 +8,7 @@ use super::Ethernet;
 
 /// Network interface of a port, or an interface related to it: a bond and its members, a VLAN and
 /// its parent, an `IPoIB` partition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Netdev {
     /// Name, to which ports and GIDs refer.
     pub name: String,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Counter, Gid, GidKind, LinkPeer, NetlinkPort, PKey, VerbsPort};
 
 /// Port of a device, in one sample.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Port {
     /// Port number, from 1.
     pub number: u32,
@@ -79,44 +79,6 @@ pub struct Port {
     pub max_mtu: Option<u32>,
     /// Values of libibverbs; `None` unless requested and reported.
     pub verbs: Option<VerbsPort>,
-}
-
-impl Port {
-    /// Returns a port without values except its number and its protocol.
-    pub(super) fn known_by_number(number: u32, protocol: Option<Protocol>) -> Self {
-        Self {
-            number,
-            state: None,
-            phys_state: None,
-            link_layer: None,
-            protocol,
-            rate_bps: None,
-            pci_suffices: None,
-            rate_text: None,
-            link_width: None,
-            link_speed: None,
-            lid: None,
-            sm_lid: None,
-            lmc: None,
-            sm_sl: None,
-            cap_mask: None,
-            caps: None,
-            pkeys: None,
-            default_roce_mode: None,
-            default_roce_tos: None,
-            netdev: None,
-            netdev_mtu: None,
-            address: None,
-            gids: None,
-            umad: None,
-            link_peer: None,
-            netlink: None,
-            counters: None,
-            active_mtu: None,
-            max_mtu: None,
-            verbs: None,
-        }
-    }
 }
 
 words! {

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::{Fix, Guid};
 
 /// State of the query to libibverbs on a host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum VerbsState {
     /// libibverbs was not queried.
+    #[default]
     NotAsked,
     /// libibverbs reported devices; the report contains them.
     Answered,

@@ -26,21 +26,7 @@ fn ethernet(dcb: Option<Dcb>, pause: Option<Pause>) -> Ethernet {
 }
 
 fn netdev(name: &str, ethernet: Option<Ethernet>) -> Netdev {
-    Netdev {
-        name: name.into(),
-        kind: Some(NetdevKind::Ethernet),
-        mtu: None,
-        operstate: None,
-        carrier: None,
-        carrier_down_count: None,
-        speed_bps: None,
-        address: None,
-        master: None,
-        bond: None,
-        vlan: None,
-        ipoib: None,
-        ethernet,
-    }
+    Netdev { name: name.into(), kind: Some(NetdevKind::Ethernet), ethernet, ..Netdev::default() }
 }
 
 /// Returns a host with one `RoCE` port on the first of these interfaces.

@@ -21,7 +21,8 @@ const AFTER_NEWS: Duration = Duration::from_millis(100);
 pub(super) struct Display {
     terminal: Terminal<FrameBackend>,
     drawn: Option<Instant>,
-    due: Option<Instant>,
+    /// Time of the next frame; `None` without changes.
+    pub(super) due: Option<Instant>,
 }
 
 impl Display {
@@ -37,7 +38,7 @@ impl Display {
     }
 
     pub(super) fn screen(&self) -> &Screen {
-        self.terminal.backend().screen()
+        &self.terminal.backend().screen
     }
 
     /// Measures the size of the terminal.
@@ -56,11 +57,6 @@ impl Display {
         let gap = if is_input { AFTER_INPUT } else { AFTER_NEWS };
         let due = self.drawn.map_or(at, |drawn| at.max(drawn + gap));
         self.due = Some(self.due.map_or(due, |other| other.min(due)));
-    }
-
-    /// Returns the time of the next frame; `None` without changes.
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.due
     }
 
     /// Draws if a frame is due.

@@ -20,7 +20,7 @@ const FRAME_ENDS: &[u8] = b"\x1b[?2026l";
 /// Drawing surface of ratatui. It sends no query to the terminal, because the reply would arrive
 /// among the keys.
 pub(super) struct FrameBackend {
-    screen: Screen,
+    pub(super) screen: Screen,
     /// Last measured size.
     pub(super) size: Size,
     frame: Frame,
@@ -48,10 +48,6 @@ impl FrameBackend {
         let height = if height == 0 { said("LINES").unwrap_or(24) } else { height };
         self.size = Size { width, height };
         self.size
-    }
-
-    pub(super) fn screen(&self) -> &Screen {
-        &self.screen
     }
 }
 

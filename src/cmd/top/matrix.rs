@@ -84,7 +84,6 @@ fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &InputSende
 #[derive(Debug, Clone)]
 pub(super) struct Saved {
     pub(super) report: Arc<PingReport>,
-    /// Name of the file.
     pub(super) name: String,
     /// Time at which the file was written, in nanoseconds since 1970 UTC; `None` if unknown.
     pub(super) written_ns: Option<u64>,

@@ -15,18 +15,13 @@ use crate::tui::{LastResponse, Sample};
 /// Maker of samples, with the state that it keeps between two samples.
 #[derive(Default)]
 pub(super) struct SampleBuilder {
-    last: Option<Arc<Sample>>,
+    pub(super) last: Option<Arc<Sample>>,
     counted: CounterSample,
     removed_devices: RemovedDevices,
     nameless: Vec<Nameless>,
 }
 
 impl SampleBuilder {
-    /// Returns the last sample.
-    pub(super) fn last(&self) -> Option<&Arc<Sample>> {
-        self.last.as_ref()
-    }
-
     /// Returns the next sample. The hosts are the same in every sample. A host without a new
     /// report keeps its last report.
     pub(super) fn next(

@@ -94,7 +94,7 @@ impl Sampler {
             match channels.orders.recv_timeout(wait) {
                 Ok(SourceCommand::Record(feed)) => {
                     // A recording starts with the visible sample.
-                    if let Some(last) = self.source_state.samples.last() {
+                    if let Some(last) = &self.source_state.samples.last {
                         feed.put(Arc::clone(last));
                     }
                     self.source_state.recording = Some(feed);

@@ -169,7 +169,7 @@ impl<'global> Session<'global> {
             if self.display.draw(&self.state, now).is_err() {
                 return why_gone(inputs);
             }
-            let until = self.display.due().map_or(tick.instant(), |due| due.min(tick.instant()));
+            let until = self.display.due.map_or(tick.instant(), |due| due.min(tick.instant()));
             match inputs.recv_timeout(until.saturating_duration_since(now)) {
                 Ok(input) => {
                     if let ControlFlow::Break(quit) = self.take(input, inputs)? {

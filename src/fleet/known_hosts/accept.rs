@@ -56,13 +56,13 @@ impl AcceptedKeys {
         let mut keys = self.keys.lock();
         let slot = (file.to_owned(), lookup.spelled().to_owned());
         match keys.get(&slot) {
-            Some(taken) if taken == key.plain() => return Ok(Acceptance::Recorded),
+            Some(taken) if *taken == key.plain => return Ok(Acceptance::Recorded),
             Some(_) => return Ok(Acceptance::Changed),
             None => {}
         }
         let taken = append(file, lookup, key, is_hashed)?;
         if matches!(taken, Acceptance::Recorded) {
-            keys.insert(slot, key.plain().to_vec());
+            keys.insert(slot, key.plain.clone());
         }
         Ok(taken)
     }
@@ -78,7 +78,7 @@ fn line(lookup: &KnownHostsName, key: &HostKey, is_hashed: bool) -> io::Result<S
         ));
     }
     let name = if is_hashed { hashed(name)? } else { name.to_owned() };
-    Ok(format!("{name} {} {}\n", key.kind(), STANDARD.encode(key.plain())))
+    Ok(format!("{name} {} {}\n", key.kind(), STANDARD.encode(&key.plain)))
 }
 
 fn hashed(name: &str) -> io::Result<String> {

@@ -11,9 +11,9 @@ use ssh_key::PublicKey;
 /// Host key in wire format: a plain key, or a certificate with one.
 #[derive(Debug, Clone)]
 pub struct HostKey {
-    blob: Vec<u8>,
-    plain: Vec<u8>,
-    certificate: Option<Box<Certificate>>,
+    pub(super) blob: Vec<u8>,
+    pub(super) plain: Vec<u8>,
+    pub(super) certificate: Option<Box<Certificate>>,
 }
 
 impl HostKey {
@@ -51,18 +51,6 @@ impl HostKey {
     #[must_use]
     pub fn rsa_bits(&self) -> Option<usize> {
         rsa_bits(&self.plain)
-    }
-
-    pub(super) fn blob(&self) -> &[u8] {
-        &self.blob
-    }
-
-    pub(super) fn plain(&self) -> &[u8] {
-        &self.plain
-    }
-
-    pub(super) fn certificate(&self) -> Option<&Certificate> {
-        self.certificate.as_deref()
     }
 }
 

@@ -38,7 +38,7 @@ impl Children {
     /// set.
     pub(super) fn adopt(&self, pipe: &Pipe, deadline: Deadline) -> Result<(), HostFailure> {
         self.watch(pipe, deadline)?;
-        self.state.lock().processes.push(Arc::clone(pipe.shared()));
+        self.state.lock().processes.push(Arc::clone(&pipe.shared));
         Ok(())
     }
 

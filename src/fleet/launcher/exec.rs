@@ -213,6 +213,6 @@ impl Access for ExecAccess {
     ) -> Result<Pipe, HostFailure> {
         let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
         let (pipe, _) = self.start(&command, deadline)?;
-        line_mux::single_stream(pipe, uploaded.nonce())
+        line_mux::single_stream(pipe, uploaded.nonce)
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn single_stream(pipe: Pipe, nonce: Nonce) -> Result<Pipe, HostFailur
     // The previous reader may have set a timeout.
     pipe.stream().set_read_timeout(None).map_err(|error| fault::local(&error))?;
     let (pipe, process) = pipe.behind(near);
-    let shared = Arc::clone(pipe.shared());
+    let shared = Arc::clone(&pipe.shared);
     let stream = LineStream::new(far, shared, Some(LineCodec::new(nonce)));
     LineMux::start(process, vec![stream], OneStream)?;
     Ok(pipe)

@@ -254,6 +254,6 @@ impl Access for SlurmAccess {
     ) -> Result<Pipe, HostFailure> {
         let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
         let pipe = self.exec_alone(&command, deadline)?;
-        line_mux::single_stream(pipe, uploaded.nonce())
+        line_mux::single_stream(pipe, uploaded.nonce)
     }
 }

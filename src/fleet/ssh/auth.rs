@@ -56,7 +56,7 @@ pub(super) fn authenticate(
         match try_one(io, target, &offer, agent.as_mut()) {
             Ok(()) => return Ok(()),
             // libssh2 reports a connection that ended here as a refused key.
-            Err(error) if libssh2_error::is_closed(&error) || io.is_ended() => {
+            Err(error) if libssh2_error::is_closed(&error) || io.is_ended => {
                 let when = format!("when {} was offered", offer.name());
                 let failure = attempt::closed_during_login(Reason::Auth, &when, target);
                 let refusal = LoginFailure { failure, missing };

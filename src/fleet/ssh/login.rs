@@ -102,12 +102,12 @@ impl Login {
             }));
         }
         if let Err(error) = io.drive(ssh2::Session::handshake) {
-            let greeting = io.greeting();
+            let greeting = &io.greeting;
             if greeting.is_garbage() {
                 return Err(garbage(greeting, &self.target).into());
             }
-            if libssh2_error::is_closed(&error) && !io.is_expired() && !greeting.speaks_ssh() {
-                return Err(match io.helper() {
+            if libssh2_error::is_closed(&error) && !io.is_expired() && !greeting.speaks_ssh {
+                return Err(match &io.helper {
                     // The jump host reports its own error.
                     Some(helper) if greeting.words().is_empty() => {
                         helper.why_closed(&self.target).into()
@@ -120,7 +120,7 @@ impl Login {
             }
             let lack = libssh2_error::is_no_algorithm(&error).then_some(MissingFeature::Algorithm);
             let missing = lack.into_iter().collect();
-            if io.is_ended() && !io.is_expired() {
+            if io.is_ended && !io.is_expired() {
                 let when = "during the SSH handshake";
                 let failure = attempt::closed_during_login(Reason::Transport, when, &self.target);
                 return Err(AttemptError::closed_after_banner(LoginFailure { failure, missing }));
@@ -135,7 +135,7 @@ impl Login {
     /// Returns the failure, or a timeout if the watchdog ended the step.
     fn in_time(&self, io: &SessionIo, failure: HostFailure) -> HostFailure {
         if io.is_expired() {
-            let behind = io.helper().map_or_else(String::new, Helper::behind);
+            let behind = io.helper.as_ref().map_or_else(String::new, Helper::behind);
             let step = format!("{}{behind}", self.stage.name());
             return self.unless_cancelled(fault::timeout(&step, &self.target.manual_command()));
         }

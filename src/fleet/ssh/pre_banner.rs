@@ -15,7 +15,8 @@ pub(super) struct PreBanner {
     /// Beginning of the current line, at most as long as the beginning of a banner.
     line: Vec<u8>,
     count: usize,
-    speaks_ssh: bool,
+    /// True if the host has begun its SSH banner.
+    pub(super) speaks_ssh: bool,
 }
 
 impl PreBanner {
@@ -41,11 +42,6 @@ impl PreBanner {
         self.count <= LIMIT
     }
 
-    /// True if the host has begun its SSH banner.
-    pub(super) fn speaks_ssh(&self) -> bool {
-        self.speaks_ssh
-    }
-
     /// True if the host sent too much text without a banner.
     pub(super) fn is_garbage(&self) -> bool {
         !self.speaks_ssh && self.count > LIMIT
@@ -65,8 +61,8 @@ mod tests {
     #[test]
     fn a_banner_may_come_late_and_in_pieces() {
         let mut greeting = PreBanner::default();
-        assert!(greeting.scan(b"Not an SSH- line\r\nS") && !greeting.speaks_ssh());
-        assert!(greeting.scan(b"SH-2.0-x") && greeting.speaks_ssh());
+        assert!(greeting.scan(b"Not an SSH- line\r\nS") && !greeting.speaks_ssh);
+        assert!(greeting.scan(b"SH-2.0-x") && greeting.speaks_ssh);
         assert!(greeting.scan(&vec![0; 2 * LIMIT]) && !greeting.is_garbage());
         assert_eq!(greeting.words(), "Not an SSH- line");
     }

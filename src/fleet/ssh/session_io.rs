@@ -30,11 +30,12 @@ pub(super) struct SessionIo {
     pub(super) session: ssh2::Session,
     socket: Arc<OwnedFd>,
     /// Process that makes the connection. `None` for a plain TCP connection.
-    helper: Option<Helper>,
+    pub(super) helper: Option<Helper>,
     buffers: Arc<Mutex<SessionBuffers>>,
-    greeting: PreBanner,
+    /// Text that the host sent before its SSH banner.
+    pub(super) greeting: PreBanner,
     /// True if the host sends nothing more.
-    ended: bool,
+    pub(super) is_ended: bool,
     /// True if the host may have sent data. A read without data costs as much as a read with
     /// data.
     pub(super) is_host_ready: bool,
@@ -57,7 +58,7 @@ impl SessionIo {
             helper: connection.helper,
             buffers,
             greeting: PreBanner::default(),
-            ended: false,
+            is_ended: false,
             is_host_ready: true,
             fed: 0,
             guard: Arc::new(guard),
@@ -68,26 +69,14 @@ impl SessionIo {
         Arc::clone(&self.guard)
     }
 
-    pub(super) fn is_ended(&self) -> bool {
-        self.ended
-    }
-
     pub(super) fn is_expired(&self) -> bool {
         self.guard.is_expired()
-    }
-
-    pub(super) fn helper(&self) -> Option<&Helper> {
-        self.helper.as_ref()
-    }
-
-    pub(super) fn greeting(&self) -> &PreBanner {
-        &self.greeting
     }
 
     /// Moves data between libssh2 and the host. Returns true if any data moved.
     pub(super) fn transfer(&mut self) -> bool {
         let sent = self.send();
-        sent | (self.is_host_ready && !self.ended && self.receive())
+        sent | (self.is_host_ready && !self.is_ended && self.receive())
     }
 
     fn receive(&mut self) -> bool {
@@ -103,21 +92,21 @@ impl SessionIo {
             Err(errno) => Err(io::Error::from(errno)),
         };
         match inbound.fill(from_host) {
-            Ok(Source::Ended) => self.ended = true,
+            Ok(Source::Ended) => self.is_ended = true,
             Ok(host) => {
                 self.is_host_ready = host == Source::MayHaveMore;
                 if self.greeting.scan(inbound.bytes()) {
                     self.fed += inbound.bytes().len() as u64;
                 } else {
                     inbound.clear();
-                    self.ended = true;
+                    self.is_ended = true;
                 }
             }
             Err(error) if is_wait(&error) => {
                 self.is_host_ready = false;
                 return false;
             }
-            Err(_) => self.ended = true,
+            Err(_) => self.is_ended = true,
         }
         true
     }
@@ -132,7 +121,7 @@ impl SessionIo {
             Err(Errno::AGAIN | Errno::INTR) => return false,
             Err(_) => {
                 buffers.drop_outbound(usize::MAX);
-                self.ended = true;
+                self.is_ended = true;
             }
         }
         true
@@ -142,7 +131,7 @@ impl SessionIo {
     /// true if the end was passed on.
     pub(super) fn pass_end_on(&mut self) -> bool {
         let mut buffers = self.buffers.lock();
-        let all_taken = self.ended && buffers.inbound.is_empty();
+        let all_taken = self.is_ended && buffers.inbound.is_empty();
         if all_taken {
             buffers.close();
             // The end is news for libssh2, too.
@@ -182,7 +171,7 @@ impl SessionIo {
     pub(super) fn interest(&self) -> PollFlags {
         let buffers = self.buffers.lock();
         let mut interest = PollFlags::empty();
-        if buffers.inbound.is_empty() && buffers.has_room() && !self.ended {
+        if buffers.inbound.is_empty() && buffers.has_room() && !self.is_ended {
             interest |= PollFlags::IN;
         }
         if !buffers.outbound().is_empty() {

@@ -66,7 +66,7 @@ pub(super) fn check(
     if let Some(least) = target.algorithms.is_too_small(key.rsa_bits()) {
         return Err(too_small(&key, least, target));
     }
-    let signatures = target.algorithms.ca_signatures();
+    let signatures = &target.algorithms.ca_signatures;
     let verdict = record.verify_with(&key, clock::wall_ns() / 1_000_000_000, signatures);
     let (name, shown) = (lookup.spelled(), type_and_fingerprint(&key));
     let failure = match verdict {

@@ -93,7 +93,7 @@ impl Step {
             unreported,
             indices: HashMap::new(),
             tasks: Arc::clone(&tasks),
-            shared: Arc::clone(srun.shared()),
+            shared: Arc::clone(&srun.shared),
         };
         LineMux::start(stream, streams, router)?;
         let nodes = nodes.iter().cloned().collect();
@@ -176,7 +176,7 @@ impl Drop for Step {
         // Without its pipes the agents end, and the step ends with them. If the step does not
         // end, a signal ends it, even after the end of this process.
         self.close_agents();
-        children::end(std::iter::once(&**self.srun.shared()), self.watchdog.is_cancelled());
+        children::end(std::iter::once(&*self.srun.shared), self.watchdog.is_cancelled());
     }
 }
 
