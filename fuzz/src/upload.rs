@@ -16,7 +16,7 @@ pub fn run(data: &[u8]) {
     let output = Output { stdout: told.into(), stderr: stderr.to_vec(), exit };
     match Uploaded::of(&output, nonce) {
         Ok(uploaded) => {
-            assert_eq!(uploaded.nonce(), nonce);
+            assert_eq!(uploaded.nonce, nonce);
             assert!(stdout.windows(5).any(|part| part == b"NONCE"), "{uploaded:?}");
         }
         Err(failure) => {

@@ -32,7 +32,6 @@ impl Display {
         Ok(Self { terminal, drawn: None, due: Some(now) })
     }
 
-    /// Returns the last measured size.
     pub(super) fn size(&self) -> Size {
         self.terminal.backend().size
     }
@@ -41,7 +40,6 @@ impl Display {
         &self.terminal.backend().screen
     }
 
-    /// Measures the size of the terminal.
     pub(super) fn measure(&mut self) -> Size {
         self.terminal.backend_mut().measure()
     }
@@ -68,7 +66,6 @@ impl Display {
         Ok(())
     }
 
-    /// Returns the current frame.
     pub(super) fn frame(&mut self, state: &State) -> io::Result<Buffer> {
         Ok(self.terminal.draw(|frame| draw(state, frame))?.buffer.clone())
     }

@@ -40,7 +40,6 @@ impl FrameBackend {
         frame_backend
     }
 
-    /// Measures the size of the terminal.
     pub(super) fn measure(&mut self) -> Size {
         let (width, height) = self.screen.size();
         // A serial line reports 0; the environment or 80 x 24 is used instead.

@@ -26,7 +26,6 @@ pub(super) struct Sampler {
     pub(super) source_state: SourceState,
 }
 
-/// Hosts to query.
 pub(super) enum SampledHosts {
     /// This host, another root, or a capture.
     Local(Box<Global>, Parts),

@@ -53,7 +53,6 @@ pub(super) struct Session<'global> {
     pub(super) left_by_ping: Vec<String>,
 }
 
-/// Result of a session.
 pub(super) struct SessionResult {
     /// Last frame, if it stays on the normal screen.
     pub(super) frame: Option<String>,
