@@ -96,6 +96,7 @@ impl JsonSchema for PerSecond {
 }
 
 json_words! {
+    // The order is that of the listing.
     /// Source of a counter.
     #[derive(Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
     pub enum CounterGroup {
