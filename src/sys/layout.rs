@@ -20,7 +20,6 @@ fn structures_have_the_sizes_of_the_binary_interface() {
         ("ibv_recv_wr", size_of::<ffi::ibv_recv_wr>(), 32),
         ("ibv_wc", size_of::<ffi::ibv_wc>(), 48),
         ("ibv_ah_attr", size_of::<ffi::ibv_ah_attr>(), 32),
-        ("ibv_gid_entry", size_of::<ffi::ibv_gid_entry>(), 32),
         ("rdma_cm_id", size_of::<ffi::rdma_cm_id>(), 416),
         ("rdma_cm_event", size_of::<ffi::rdma_cm_event>(), 80),
         ("rdma_conn_param", size_of::<ffi::rdma_conn_param>(), 24),

@@ -18,7 +18,6 @@ mod device;
 mod domain;
 mod efa;
 mod error;
-mod gid;
 mod inline;
 mod port;
 mod post;
@@ -34,7 +33,6 @@ pub use completion_queue::{CompletionQueue, Notify};
 pub use device::{Device, DeviceEntry, DeviceList};
 pub use domain::Domain;
 pub use error::{VerbsError, VerbsOperation};
-pub use gid::{GidEntry, GidKind};
 pub use port::{Mtu, PortAttr};
 pub use post::{Destination, Signal, WorkRequest};
 pub use queue_pair::{

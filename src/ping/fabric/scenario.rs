@@ -142,13 +142,6 @@ impl SimulatedFabric {
         let topology = read.topology()?;
         read.fabric(topology, at)
     }
-
-    /// Returns this fabric with another seed for its noise.
-    #[must_use]
-    pub fn with_seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
 }
 
 impl<'a> ParsedLines<'a> {

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use crate::sys::dl::{self, LoadError};
 use crate::sys::ffi::{
     __be16, __be64, _compat_ibv_port_attr, ibv_ah, ibv_ah_attr, ibv_comp_channel, ibv_context,
-    ibv_cq, ibv_device, ibv_device_attr, ibv_gid, ibv_gid_entry, ibv_mr, ibv_pd, ibv_qp,
-    ibv_qp_attr, ibv_qp_init_attr,
+    ibv_cq, ibv_device, ibv_device_attr, ibv_gid, ibv_mr, ibv_pd, ibv_qp, ibv_qp_attr,
+    ibv_qp_init_attr,
 };
 
 /// `struct ibv_comp_cntr_caps` of v65, which the generated types do not have.
@@ -53,9 +53,6 @@ dl::functions! {
         fn ibv_destroy_ah(*mut ibv_ah) -> c_int;
     }
     optional {
-        fn _ibv_query_gid_table(
-            *mut ibv_context, *mut ibv_gid_entry, usize, u32, usize
-        ) -> isize;
         fn ibv_query_port_speed(*mut ibv_context, u32, *mut u64) -> c_int;
         fn _ibv_query_comp_cntr_caps(
             *mut ibv_context, *mut CompletionCounterCaps, usize

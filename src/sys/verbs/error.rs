@@ -105,7 +105,7 @@ pub enum VerbsOperation {
     QueryDevice,
     /// Reading a port's attributes.
     QueryPort,
-    /// Reading one entry of the GID table or the whole table.
+    /// Reading an entry of the GID table.
     QueryGid,
     /// Reading an entry of the `P_Key` table.
     QueryPkey,
@@ -121,16 +121,12 @@ pub enum VerbsOperation {
     CreateQueuePair,
     /// Creating an address handle; on `RoCE` the kernel resolves the neighbor here.
     CreateAddress,
-    /// Moving a queue pair to RESET.
-    ToReset,
     /// Moving a queue pair to INIT.
     ToInit,
     /// Moving a queue pair to RTR; on `RoCE` the kernel resolves the neighbor here.
     ToReceive,
     /// Moving a queue pair to RTS.
     ToSend,
-    /// Moving a queue pair to ERR.
-    ToError,
     /// Posting a send request.
     PostSend,
     /// Posting a receive request.
@@ -164,11 +160,9 @@ impl VerbsOperation {
             Self::CreateCompletionQueue => ("create a completion queue on ", ""),
             Self::CreateQueuePair => ("create a queue pair on ", ""),
             Self::CreateAddress => ("create an address handle on ", ""),
-            Self::ToReset => ("move the queue pair of ", " to RESET"),
             Self::ToInit => ("move the queue pair of ", " to INIT"),
             Self::ToReceive => ("move the queue pair of ", " to RTR"),
             Self::ToSend => ("move the queue pair of ", " to RTS"),
-            Self::ToError => ("move the queue pair of ", " to ERR"),
             Self::PostSend => ("post a send request on ", ""),
             Self::PostReceive => ("post a receive request on ", ""),
             Self::Poll => ("poll the completion queue of ", ""),

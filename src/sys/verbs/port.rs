@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::device::Device;
 use super::error::{VerbsError, VerbsOperation};
-use super::gid::{self, GidEntry};
 use super::inline;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
@@ -127,23 +126,8 @@ impl Device {
         let answer = unsafe { query(self.context(), port, i32::from(index), &raw mut gid) };
         Errno::check(answer)
             .map_err(|errno| self.port_error(VerbsOperation::QueryGid, port, errno))?;
-        Ok(gid::bytes(gid))
-    }
-
-    /// Reads the used GIDs of all ports with type and network device, at most `slots` of them.
-    ///
-    /// Returns `None` if the library is older than v30, which does not have the query.
-    pub fn gid_table(&self, slots: usize) -> Result<Option<Vec<GidEntry>>, VerbsError> {
-        let Some(query) = self.calls()._ibv_query_gid_table else { return Ok(None) };
-        let mut entries = vec![ffi::ibv_gid_entry::zeroed(); slots];
-        let size = size_of::<ffi::ibv_gid_entry>();
-        // SAFETY: the context is open, and `entries` has `slots` entries of this size.
-        let answer = unsafe { query(self.context(), entries.as_mut_ptr(), slots, 0, size) };
-        let Ok(count) = usize::try_from(answer) else {
-            let errno = Errno::from_code(i32::try_from(answer).unwrap_or(i32::MIN));
-            return Err(self.error(VerbsOperation::QueryGid, errno));
-        };
-        Ok(Some(entries.iter().take(count).map(GidEntry::copy).collect()))
+        // SAFETY: both members of the union are 16 bytes of plain numbers.
+        Ok(unsafe { gid.raw })
     }
 
     /// Reads one `P_Key` of a port, in host byte order; bit 15 means full membership.

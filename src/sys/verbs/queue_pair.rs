@@ -233,16 +233,6 @@ impl<T: Transport> QueuePair<T> {
         self.inline_bytes
     }
 
-    /// Moves the queue pair to RESET, which discards posted requests.
-    pub fn to_reset(&mut self) -> Result<(), VerbsError> {
-        self.change(VerbsOperation::ToReset, Change::to(ffi::IBV_QPS_RESET))
-    }
-
-    /// Moves the queue pair to ERR, which flushes posted requests to the completion queues.
-    pub fn to_error(&mut self) -> Result<(), VerbsError> {
-        self.change(VerbsOperation::ToError, Change::to(ffi::IBV_QPS_ERR))
-    }
-
     fn change(&mut self, operation: VerbsOperation, mut change: Change) -> Result<(), VerbsError> {
         let modify = self.device().calls().ibv_modify_qp;
         let mask = change.mask.cast_signed();
