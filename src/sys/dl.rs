@@ -116,14 +116,15 @@ fn error_pointer() -> *const c_char {
     unsafe { libc::dlerror() }
 }
 
-/// Declares a table of C functions and fills it from a [`Library`].
+/// Declares the table of the C functions of a library. The first call of its `get` opens the
+/// library and looks up each function.
 ///
-/// Without a required function, the whole library is unusable. A missing optional function is
-/// `None`.
+/// The variable after `or` is that of [`Library::open`]. Without a required function, the whole
+/// library is unusable. A missing optional function is `None`.
 macro_rules! functions {
     (
         $(#[$doc:meta])*
-        $vis:vis struct $table:ident;
+        $vis:vis struct $table:ident of $soname:literal or $instead:literal;
         required { $(fn $name:ident($($arg:ty),*) $(-> $out:ty)?;)* }
         optional { $(fn $may:ident($($may_arg:ty),*) $(-> $may_out:ty)?;)* }
     ) => {
@@ -134,8 +135,20 @@ macro_rules! functions {
             $($vis $may: Option<unsafe extern "C" fn($($may_arg),*) $(-> $may_out)?>,)*
         }
 
+        impl std::fmt::Debug for $table {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str($instead)
+            }
+        }
+
         impl $table {
-            /// Looks up each function once.
+            $vis fn get() -> Result<&'static Self, $crate::sys::dl::LoadError> {
+                static TABLE: std::sync::OnceLock<Result<$table, $crate::sys::dl::LoadError>> =
+                    std::sync::OnceLock::new();
+                let open = || $crate::sys::dl::Library::open($soname, $instead);
+                TABLE.get_or_init(|| open().and_then(Self::load)).as_ref().map_err(Clone::clone)
+            }
+
             fn load(library: $crate::sys::dl::Library) -> Result<Self, $crate::sys::dl::LoadError> {
                 Ok(Self {
                     $($name: {

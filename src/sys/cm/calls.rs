@@ -2,11 +2,10 @@
 #![expect(unsafe_code, reason = "addresses become typed functions")]
 
 use std::ffi::{c_int, c_void};
-use std::sync::OnceLock;
 
 use libc::sockaddr;
 
-use crate::sys::dl::{self, LoadError};
+use crate::sys::dl;
 use crate::sys::ffi::{
     __be16, ibv_pd, ibv_qp_init_attr, rdma_cm_event, rdma_cm_id, rdma_conn_param,
     rdma_event_channel, rdma_port_space,
@@ -14,7 +13,7 @@ use crate::sys::ffi::{
 
 dl::functions! {
     /// Functions of librdmacm that this program calls.
-    pub(super) struct Calls;
+    pub(super) struct Calls of c"librdmacm.so.1" or "RDMACTL_LIBRDMACM";
     required {
         fn rdma_create_event_channel() -> *mut rdma_event_channel;
         fn rdma_destroy_event_channel(*mut rdma_event_channel);
@@ -37,17 +36,4 @@ dl::functions! {
         fn rdma_ack_cm_event(*mut rdma_cm_event) -> c_int;
     }
     optional {}
-}
-
-impl Calls {
-    /// Returns the table. The first call opens the library and looks up the functions.
-    pub(super) fn get() -> Result<&'static Self, LoadError> {
-        static CALLS: OnceLock<Result<Calls, LoadError>> = OnceLock::new();
-        CALLS
-            .get_or_init(|| {
-                dl::Library::open(c"librdmacm.so.1", "RDMACTL_LIBRDMACM").and_then(Self::load)
-            })
-            .as_ref()
-            .map_err(Clone::clone)
-    }
 }

@@ -16,6 +16,7 @@ use crate::sys::ffi;
 use crate::sys::readable;
 
 /// Event channel of one id.
+#[derive(Debug)]
 pub(super) struct Channel {
     calls: &'static Calls,
     raw: NonNull<ffi::rdma_event_channel>,

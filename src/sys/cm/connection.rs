@@ -1,6 +1,5 @@
 //! Holds an established connection.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::error::{CmError, CmStep};
@@ -11,6 +10,7 @@ use crate::sys::verbs::{QueuePair, Reliable};
 
 /// A connection with its queue pair. If it is dropped without [`CmConnection::disconnect`], the
 /// kernel notifies the peer.
+#[derive(Debug)]
 pub struct CmConnection {
     qp: QueuePair<Reliable>,
     id: Arc<Id>,
@@ -36,11 +36,5 @@ impl CmConnection {
     pub fn disconnect(self, deadline: Deadline) -> Result<(), CmError> {
         self.id.disconnect()?;
         self.id.expect(CmStep::Disconnect, EventKind::Disconnected, deadline).map(drop)
-    }
-}
-
-impl fmt::Debug for CmConnection {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Connection({}, {:?})", self.id.object, self.qp)
     }
 }

@@ -1,6 +1,5 @@
 //! Prepares one end of a connection, and establishes it.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -15,6 +14,7 @@ use crate::sys::verbs::{Capacity, Device, Maker, Parts, QueuePair, Reliable};
 
 /// One end of a connection that is not yet established. It has a device, and can get a queue
 /// pair.
+#[derive(Debug)]
 pub struct CmEndpoint {
     id: Arc<Id>,
     device: Device,
@@ -23,7 +23,7 @@ pub struct CmEndpoint {
 }
 
 /// End that requested the connection.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Here,
     Peer,
@@ -110,11 +110,5 @@ impl CmEndpoint {
             Side::Here => CmStep::Connect,
             Side::Peer => CmStep::Accept,
         }
-    }
-}
-
-impl fmt::Debug for CmEndpoint {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Endpoint({})", self.id.object)
     }
 }

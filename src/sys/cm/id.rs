@@ -21,6 +21,7 @@ use crate::sys::verbs::{CmMaker, Device, Domain};
 
 /// An id with its channel. The queue pair is destroyed before the id, and the id before its
 /// channel.
+#[derive(Debug)]
 pub(super) struct Id {
     raw: NonNull<ffi::rdma_cm_id>,
     channel: Channel,
@@ -210,6 +211,7 @@ impl Drop for Id {
 }
 
 /// Makes and destroys the queue pair of an id.
+#[derive(Debug)]
 pub(super) struct QueuePairOf(pub(super) Arc<Id>);
 
 // SAFETY: `rdma_create_qp` makes an initialized queue pair of the domain, or fails. It also fails

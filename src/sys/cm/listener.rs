@@ -1,6 +1,5 @@
 //! Waits for connection requests of peers.
 
-use std::fmt;
 use std::net::SocketAddr;
 
 use super::endpoint::CmEndpoint;
@@ -11,6 +10,7 @@ use super::options::{ConnectionProof, proves};
 use crate::clock::Deadline;
 
 /// A local address at which peers may connect.
+#[derive(Debug)]
 pub struct Listener {
     id: Id,
 }
@@ -52,11 +52,5 @@ impl Listener {
                 _ => {}
             }
         }
-    }
-}
-
-impl fmt::Debug for Listener {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Listener({}, port {})", self.id.object, self.port())
     }
 }

@@ -1,7 +1,6 @@
 //! Describes the destination of packets: address vectors, and address handles for datagrams.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
-use std::fmt;
 use std::ptr::NonNull;
 
 use super::domain::Domain;
@@ -87,6 +86,7 @@ impl Path {
 /// Address of a remote port for datagrams.
 ///
 /// Keep it until all datagrams to the address have completed. Otherwise they can be lost.
+#[derive(Debug)]
 pub struct AddressHandle {
     raw: NonNull<ffi::ibv_ah>,
     domain: Domain,
@@ -121,12 +121,6 @@ impl AddressHandle {
     #[inline]
     pub(super) fn domain(&self) -> &Domain {
         &self.domain
-    }
-}
-
-impl fmt::Debug for AddressHandle {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "AddressHandle({})", self.domain.device().name())
     }
 }
 

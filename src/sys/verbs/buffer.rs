@@ -3,7 +3,6 @@
 #![expect(unsafe_code, reason = "memory shared with a device")]
 
 use std::alloc::{self, Layout};
-use std::fmt;
 use std::ptr::NonNull;
 
 use super::domain::Domain;
@@ -15,6 +14,7 @@ use crate::sys::ffi;
 ///
 /// The buffer never lends a reference, because the device can change the memory at any time.
 /// Callers copy bytes in and out. A copy during a transfer has unspecified content.
+#[derive(Debug)]
 pub struct Buffer {
     memory: NonNull<u8>,
     layout: Layout,
@@ -150,12 +150,6 @@ impl Buffer {
     #[cold]
     fn outside(&self, offset: usize, length: usize) -> VerbsError {
         VerbsError::OutOfBuffer { offset, length, size: self.size() }
-    }
-}
-
-impl fmt::Debug for Buffer {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Buffer({} bytes)", self.size())
     }
 }
 

@@ -2,9 +2,8 @@
 #![expect(unsafe_code, reason = "addresses become typed functions")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::sync::OnceLock;
 
-use crate::sys::dl::{self, LoadError};
+use crate::sys::dl;
 use crate::sys::ffi::{
     __be16, __be64, _compat_ibv_port_attr, ibv_ah, ibv_ah_attr, ibv_comp_channel, ibv_context,
     ibv_cq, ibv_device, ibv_device_attr, ibv_gid, ibv_mr, ibv_pd, ibv_qp, ibv_qp_attr,
@@ -22,7 +21,7 @@ pub(in crate::sys) struct CompletionCounterCaps {
 
 dl::functions! {
     /// Functions of libibverbs that this program calls, in their default symbol versions.
-    pub(in crate::sys) struct Calls;
+    pub(in crate::sys) struct Calls of c"libibverbs.so.1" or "RDMACTL_LIBIBVERBS";
     required {
         fn ibv_get_device_list(*mut c_int) -> *mut *mut ibv_device;
         fn ibv_free_device_list(*mut *mut ibv_device);
@@ -57,18 +56,5 @@ dl::functions! {
         fn _ibv_query_comp_cntr_caps(
             *mut ibv_context, *mut CompletionCounterCaps, usize
         ) -> c_int;
-    }
-}
-
-impl Calls {
-    /// Returns the table. The first call opens the library and looks up the functions.
-    pub(in crate::sys) fn get() -> Result<&'static Self, LoadError> {
-        static CALLS: OnceLock<Result<Calls, LoadError>> = OnceLock::new();
-        CALLS
-            .get_or_init(|| {
-                dl::Library::open(c"libibverbs.so.1", "RDMACTL_LIBIBVERBS").and_then(Self::load)
-            })
-            .as_ref()
-            .map_err(Clone::clone)
     }
 }

@@ -1,7 +1,6 @@
 //! Wraps completion queues. A caller polls a queue, or waits for it through a channel.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
-use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -17,9 +16,10 @@ use crate::sys::readable;
 
 /// A completion queue. Clones share it. It is destroyed after the last clone and the last of its
 /// queue pairs.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct CompletionQueue(Arc<Handle>);
 
+#[derive(Debug)]
 struct Handle {
     raw: NonNull<ffi::ibv_cq>,
     channel: Option<Channel>,
@@ -129,12 +129,6 @@ impl CompletionQueue {
     }
 }
 
-impl fmt::Debug for CompletionQueue {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "CompletionQueue({})", self.0.device.name())
-    }
-}
-
 impl Drop for Handle {
     fn drop(&mut self) {
         // SAFETY: this handle made the queue, and destroys it once. Its queue pairs held a clone,
@@ -144,6 +138,7 @@ impl Drop for Handle {
 }
 
 /// Completion channel of one queue. It never blocks, and is dropped after the queue.
+#[derive(Debug)]
 struct Channel {
     raw: NonNull<ffi::ibv_comp_channel>,
     device: Device,

@@ -44,6 +44,7 @@ impl DeviceEntry {
 ///
 /// The library searches the whole machine for each list. A caller that opens several devices
 /// should make one list.
+#[derive(Debug)]
 pub struct DeviceList {
     calls: &'static Calls,
     first: NonNull<*mut ffi::ibv_device>,
@@ -154,12 +155,6 @@ impl Listed<'_> {
             let told = Errno::last();
             device_file::open_error(&text(&self.fields().dev_name), told)
         })
-    }
-}
-
-impl fmt::Debug for DeviceList {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "DeviceList({} devices)", self.count)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Wraps protection domains. Only objects of one domain can be used together.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
-use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -12,9 +11,10 @@ use crate::sys::ffi;
 
 /// A protection domain. Clones share it. It is destroyed after the last clone and the last object
 /// that was made in it.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Domain(Arc<Handle>);
 
+#[derive(Debug)]
 struct Handle {
     raw: NonNull<ffi::ibv_pd>,
     device: Device,
@@ -48,12 +48,6 @@ impl Domain {
     /// True if both are one domain.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl fmt::Debug for Domain {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Domain({})", self.device().name())
     }
 }
 

@@ -2,10 +2,9 @@
 #![expect(unsafe_code, reason = "calls libefa")]
 
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 
 use super::domain::Domain;
-use crate::sys::dl::{self, LoadError};
+use crate::sys::dl;
 use crate::sys::errno::Errno;
 use crate::sys::ffi::{ibv_pd, ibv_qp, ibv_qp_init_attr};
 
@@ -14,7 +13,7 @@ const SRD: u32 = 0;
 
 dl::functions! {
     /// Functions of libefa that this program calls.
-    pub(in crate::sys) struct Calls;
+    pub(in crate::sys) struct Calls of c"libefa.so.1" or "RDMACTL_LIBEFA";
     required {
         fn efadv_create_driver_qp(*mut ibv_pd, *mut ibv_qp_init_attr, u32) -> *mut ibv_qp;
     }
@@ -22,17 +21,6 @@ dl::functions! {
 }
 
 impl Calls {
-    /// Returns the table. The first call opens the library, which most hosts do not have.
-    pub(super) fn get() -> Result<&'static Self, LoadError> {
-        static CALLS: OnceLock<Result<Calls, LoadError>> = OnceLock::new();
-        CALLS
-            .get_or_init(|| {
-                dl::Library::open(c"libefa.so.1", "RDMACTL_LIBEFA").and_then(Self::load)
-            })
-            .as_ref()
-            .map_err(Clone::clone)
-    }
-
     /// Makes a queue pair of reliable datagrams. Fails with EOPNOTSUPP on any adapter that is no
     /// EFA.
     pub(super) fn create(

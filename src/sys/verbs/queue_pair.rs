@@ -2,7 +2,7 @@
 //! receives into its own buffer.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
-use std::fmt;
+use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -106,6 +106,7 @@ impl Parts {
 }
 
 /// A queue pair with its buffer. One thread at a time uses it. It is destroyed before its buffer.
+#[derive(Debug)]
 pub struct QueuePair<T: Transport> {
     raw: NonNull<ffi::ibv_qp>,
     /// Functions that made the queue pair and destroy it.
@@ -118,6 +119,7 @@ pub struct QueuePair<T: Transport> {
 }
 
 /// Functions that make and destroy a queue pair.
+#[derive(Debug)]
 pub(in crate::sys) enum Maker {
     /// `ibv_create_qp` and `ibv_destroy_qp`.
     Verbs,
@@ -133,7 +135,7 @@ pub(in crate::sys) enum Maker {
 ///
 /// `create` must return an initialized queue pair of that domain, or fail. `destroy` must destroy
 /// it.
-pub(in crate::sys) unsafe trait CmMaker: Send {
+pub(in crate::sys) unsafe trait CmMaker: Debug + Send {
     /// Makes the queue pair (`rdma_create_qp`).
     fn create(
         &self,
@@ -323,12 +325,6 @@ impl<T: Addressed> QueuePair<T> {
     /// Moves the queue pair from RTR to RTS.
     pub fn to_send(&mut self, send_psn: u32) -> Result<(), VerbsError> {
         self.change(VerbsOperation::ToSend, Change::to_send(send_psn))
-    }
-}
-
-impl<T: Transport> fmt::Debug for QueuePair<T> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "QueuePair({} {})", self.device().name(), self.number())
     }
 }
 
