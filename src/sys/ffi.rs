@@ -31,207 +31,25 @@
 // DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
 // OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
-use libc::{
-    pthread_cond_t, pthread_mutex_t, sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage,
-};
+use core::ffi::*;
 
-#[repr(C)]
-pub struct ibv_qp_ex {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_cq_ex {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_cq_init_attr_ex {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_qp_init_attr_ex {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_qp_open_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_qp_rate_limit_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_flow {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_flow_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_flow_action {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_flow_action_esp_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_wq {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_wq_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_wq_init_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_rwq_ind_table {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_rwq_ind_table_init_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_srq {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_srq_init_attr_ex {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_td {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_td_init_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_ops_wr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_mw {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_mw_bind {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_xrcd {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_xrcd_init_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_dm {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_alloc_dm_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_counters {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_counters_init_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_counter_attach_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_parent_domain_init_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_values_ex {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_modify_cq_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_mr_init_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_dmah {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_dmah_init_attr {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_buf {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct ibv_sa_path_rec {
-    _opaque: [u8; 0],
-}
-#[repr(C)]
-pub struct verbs_ex_private {
-    _opaque: [u8; 0],
-}
-type ib_uverbs_advise_mr_advice = ::core::ffi::c_uint;
-pub const IB_USER_MAD_ABI_VERSION: u32 = 5;
-pub type __u8 = ::core::ffi::c_uchar;
-pub type __u16 = ::core::ffi::c_ushort;
-pub type __u32 = ::core::ffi::c_uint;
-pub type __u64 = ::core::ffi::c_ulonglong;
+use libc::{pthread_cond_t, pthread_mutex_t};
+
+/// A function that rdmactl does not call.
+type Uncalled = Option<unsafe extern "C" fn()>;
+
+#[derive(PartialEq, Eq, Copy, Clone, Debug, Hash)]
+#[repr(C, align(8))]
+pub struct __BindgenOpaqueArray8<T>(pub T);
+pub type __u8 = c_uchar;
+pub type __u16 = c_ushort;
+pub type __u32 = c_uint;
+pub type __u64 = c_ulonglong;
 pub type __be16 = __u16;
 pub type __be32 = __u32;
 pub type __be64 = __u64;
 pub const IB_UVERBS_QPF_GRH_REQUIRED: ib_uverbs_query_port_flags = 1;
-pub type ib_uverbs_query_port_flags = ::core::ffi::c_uint;
-pub const IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM: ib_uverbs_flow_action_esp_keymat = 0;
-pub type ib_uverbs_flow_action_esp_keymat = ::core::ffi::c_uint;
-pub const IB_UVERBS_FLOW_ACTION_ESP_REPLAY_NONE: ib_uverbs_flow_action_esp_replay = 0;
-pub const IB_UVERBS_FLOW_ACTION_ESP_REPLAY_BMP: ib_uverbs_flow_action_esp_replay = 1;
-pub type ib_uverbs_flow_action_esp_replay = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct ib_uverbs_flow_action_esp_encap {
-    pub __bindgen_anon_1: ib_uverbs_flow_action_esp_encap__bindgen_ty_1,
-    pub __bindgen_anon_2: ib_uverbs_flow_action_esp_encap__bindgen_ty_2,
-    pub len: __u16,
-    pub type_: __u16,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub union ib_uverbs_flow_action_esp_encap__bindgen_ty_1 {
-    pub val_ptr: *mut ::core::ffi::c_void,
-    pub val_ptr_data_u64: __u64,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub union ib_uverbs_flow_action_esp_encap__bindgen_ty_2 {
-    pub next_ptr: *mut ib_uverbs_flow_action_esp_encap,
-    pub next_ptr_data_u64: __u64,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ib_uverbs_flow_action_esp {
-    pub spi: __u32,
-    pub seq: __u32,
-    pub tfc_pad: __u32,
-    pub flags: __u32,
-    pub hard_limit_pkts: __u64,
-}
+pub type ib_uverbs_query_port_flags = c_uint;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union ibv_gid {
@@ -244,68 +62,15 @@ pub struct ibv_gid__bindgen_ty_1 {
     pub subnet_prefix: __be64,
     pub interface_id: __be64,
 }
-pub const IBV_GID_TYPE_IB: ibv_gid_type = 0;
-pub const IBV_GID_TYPE_ROCE_V1: ibv_gid_type = 1;
-pub const IBV_GID_TYPE_ROCE_V2: ibv_gid_type = 2;
-pub type ibv_gid_type = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct ibv_gid_entry {
-    pub gid: ibv_gid,
-    pub gid_index: u32,
-    pub port_num: u32,
-    pub gid_type: u32,
-    pub ndev_ifindex: u32,
-}
-pub const IBV_NODE_UNKNOWN: ibv_node_type = -1;
-pub const IBV_NODE_CA: ibv_node_type = 1;
-pub const IBV_NODE_SWITCH: ibv_node_type = 2;
-pub const IBV_NODE_ROUTER: ibv_node_type = 3;
-pub const IBV_NODE_RNIC: ibv_node_type = 4;
-pub const IBV_NODE_USNIC: ibv_node_type = 5;
-pub const IBV_NODE_USNIC_UDP: ibv_node_type = 6;
-pub const IBV_NODE_UNSPECIFIED: ibv_node_type = 7;
-pub type ibv_node_type = ::core::ffi::c_int;
-pub const IBV_TRANSPORT_UNKNOWN: ibv_transport_type = -1;
-pub const IBV_TRANSPORT_IB: ibv_transport_type = 0;
+pub type ibv_node_type = c_int;
 pub const IBV_TRANSPORT_IWARP: ibv_transport_type = 1;
-pub const IBV_TRANSPORT_USNIC: ibv_transport_type = 2;
-pub const IBV_TRANSPORT_USNIC_UDP: ibv_transport_type = 3;
 pub const IBV_TRANSPORT_UNSPECIFIED: ibv_transport_type = 4;
-pub type ibv_transport_type = ::core::ffi::c_int;
-pub const IBV_DEVICE_RESIZE_MAX_WR: ibv_device_cap_flags = 1;
-pub const IBV_DEVICE_BAD_PKEY_CNTR: ibv_device_cap_flags = 2;
-pub const IBV_DEVICE_BAD_QKEY_CNTR: ibv_device_cap_flags = 4;
-pub const IBV_DEVICE_RAW_MULTI: ibv_device_cap_flags = 8;
-pub const IBV_DEVICE_AUTO_PATH_MIG: ibv_device_cap_flags = 16;
-pub const IBV_DEVICE_CHANGE_PHY_PORT: ibv_device_cap_flags = 32;
-pub const IBV_DEVICE_UD_AV_PORT_ENFORCE: ibv_device_cap_flags = 64;
-pub const IBV_DEVICE_CURR_QP_STATE_MOD: ibv_device_cap_flags = 128;
-pub const IBV_DEVICE_SHUTDOWN_PORT: ibv_device_cap_flags = 256;
-pub const IBV_DEVICE_INIT_TYPE: ibv_device_cap_flags = 512;
-pub const IBV_DEVICE_PORT_ACTIVE_EVENT: ibv_device_cap_flags = 1024;
-pub const IBV_DEVICE_SYS_IMAGE_GUID: ibv_device_cap_flags = 2048;
-pub const IBV_DEVICE_RC_RNR_NAK_GEN: ibv_device_cap_flags = 4096;
-pub const IBV_DEVICE_SRQ_RESIZE: ibv_device_cap_flags = 8192;
-pub const IBV_DEVICE_N_NOTIFY_CQ: ibv_device_cap_flags = 16384;
-pub const IBV_DEVICE_MEM_WINDOW: ibv_device_cap_flags = 131072;
-pub const IBV_DEVICE_UD_IP_CSUM: ibv_device_cap_flags = 262144;
-pub const IBV_DEVICE_XRC: ibv_device_cap_flags = 1048576;
-pub const IBV_DEVICE_MEM_MGT_EXTENSIONS: ibv_device_cap_flags = 2097152;
-pub const IBV_DEVICE_MEM_WINDOW_TYPE_2A: ibv_device_cap_flags = 8388608;
-pub const IBV_DEVICE_MEM_WINDOW_TYPE_2B: ibv_device_cap_flags = 16777216;
-pub const IBV_DEVICE_RC_IP_CSUM: ibv_device_cap_flags = 33554432;
-pub const IBV_DEVICE_RAW_IP_CSUM: ibv_device_cap_flags = 67108864;
-pub const IBV_DEVICE_MANAGED_FLOW_STEERING: ibv_device_cap_flags = 536870912;
-pub type ibv_device_cap_flags = ::core::ffi::c_uint;
-pub const IBV_ATOMIC_NONE: ibv_atomic_cap = 0;
-pub const IBV_ATOMIC_HCA: ibv_atomic_cap = 1;
-pub const IBV_ATOMIC_GLOB: ibv_atomic_cap = 2;
-pub type ibv_atomic_cap = ::core::ffi::c_uint;
+pub type ibv_transport_type = c_int;
+pub type ibv_atomic_cap = c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ibv_device_attr {
-    pub fw_ver: [::core::ffi::c_char; 64usize],
+    pub fw_ver: [c_char; 64usize],
     pub node_guid: __be64,
     pub sys_image_guid: __be64,
     pub max_mr_size: u64,
@@ -313,35 +78,35 @@ pub struct ibv_device_attr {
     pub vendor_id: u32,
     pub vendor_part_id: u32,
     pub hw_ver: u32,
-    pub max_qp: ::core::ffi::c_int,
-    pub max_qp_wr: ::core::ffi::c_int,
-    pub device_cap_flags: ::core::ffi::c_uint,
-    pub max_sge: ::core::ffi::c_int,
-    pub max_sge_rd: ::core::ffi::c_int,
-    pub max_cq: ::core::ffi::c_int,
-    pub max_cqe: ::core::ffi::c_int,
-    pub max_mr: ::core::ffi::c_int,
-    pub max_pd: ::core::ffi::c_int,
-    pub max_qp_rd_atom: ::core::ffi::c_int,
-    pub max_ee_rd_atom: ::core::ffi::c_int,
-    pub max_res_rd_atom: ::core::ffi::c_int,
-    pub max_qp_init_rd_atom: ::core::ffi::c_int,
-    pub max_ee_init_rd_atom: ::core::ffi::c_int,
+    pub max_qp: c_int,
+    pub max_qp_wr: c_int,
+    pub device_cap_flags: c_uint,
+    pub max_sge: c_int,
+    pub max_sge_rd: c_int,
+    pub max_cq: c_int,
+    pub max_cqe: c_int,
+    pub max_mr: c_int,
+    pub max_pd: c_int,
+    pub max_qp_rd_atom: c_int,
+    pub max_ee_rd_atom: c_int,
+    pub max_res_rd_atom: c_int,
+    pub max_qp_init_rd_atom: c_int,
+    pub max_ee_init_rd_atom: c_int,
     pub atomic_cap: ibv_atomic_cap,
-    pub max_ee: ::core::ffi::c_int,
-    pub max_rdd: ::core::ffi::c_int,
-    pub max_mw: ::core::ffi::c_int,
-    pub max_raw_ipv6_qp: ::core::ffi::c_int,
-    pub max_raw_ethy_qp: ::core::ffi::c_int,
-    pub max_mcast_grp: ::core::ffi::c_int,
-    pub max_mcast_qp_attach: ::core::ffi::c_int,
-    pub max_total_mcast_qp_attach: ::core::ffi::c_int,
-    pub max_ah: ::core::ffi::c_int,
-    pub max_fmr: ::core::ffi::c_int,
-    pub max_map_per_fmr: ::core::ffi::c_int,
-    pub max_srq: ::core::ffi::c_int,
-    pub max_srq_wr: ::core::ffi::c_int,
-    pub max_srq_sge: ::core::ffi::c_int,
+    pub max_ee: c_int,
+    pub max_rdd: c_int,
+    pub max_mw: c_int,
+    pub max_raw_ipv6_qp: c_int,
+    pub max_raw_ethy_qp: c_int,
+    pub max_mcast_grp: c_int,
+    pub max_mcast_qp_attach: c_int,
+    pub max_total_mcast_qp_attach: c_int,
+    pub max_ah: c_int,
+    pub max_fmr: c_int,
+    pub max_map_per_fmr: c_int,
+    pub max_srq: c_int,
+    pub max_srq_wr: c_int,
+    pub max_srq_sge: c_int,
     pub max_pkeys: u16,
     pub local_ca_ack_delay: u8,
     pub phys_port_cnt: u8,
@@ -434,59 +199,18 @@ pub const IBV_MTU_512: ibv_mtu = 2;
 pub const IBV_MTU_1024: ibv_mtu = 3;
 pub const IBV_MTU_2048: ibv_mtu = 4;
 pub const IBV_MTU_4096: ibv_mtu = 5;
-pub type ibv_mtu = ::core::ffi::c_uint;
-pub const IBV_PORT_NOP: ibv_port_state = 0;
-pub const IBV_PORT_DOWN: ibv_port_state = 1;
-pub const IBV_PORT_INIT: ibv_port_state = 2;
-pub const IBV_PORT_ARMED: ibv_port_state = 3;
+pub type ibv_mtu = c_uint;
 pub const IBV_PORT_ACTIVE: ibv_port_state = 4;
-pub const IBV_PORT_ACTIVE_DEFER: ibv_port_state = 5;
-pub type ibv_port_state = ::core::ffi::c_uint;
-pub const IBV_LINK_LAYER_UNSPECIFIED: _bindgen_ty_13 = 0;
-pub const IBV_LINK_LAYER_INFINIBAND: _bindgen_ty_13 = 1;
-pub const IBV_LINK_LAYER_ETHERNET: _bindgen_ty_13 = 2;
-pub type _bindgen_ty_13 = ::core::ffi::c_uint;
-pub const IBV_PORT_SM: ibv_port_cap_flags = 2;
-pub const IBV_PORT_NOTICE_SUP: ibv_port_cap_flags = 4;
-pub const IBV_PORT_TRAP_SUP: ibv_port_cap_flags = 8;
-pub const IBV_PORT_OPT_IPD_SUP: ibv_port_cap_flags = 16;
-pub const IBV_PORT_AUTO_MIGR_SUP: ibv_port_cap_flags = 32;
-pub const IBV_PORT_SL_MAP_SUP: ibv_port_cap_flags = 64;
-pub const IBV_PORT_MKEY_NVRAM: ibv_port_cap_flags = 128;
-pub const IBV_PORT_PKEY_NVRAM: ibv_port_cap_flags = 256;
-pub const IBV_PORT_LED_INFO_SUP: ibv_port_cap_flags = 512;
-pub const IBV_PORT_SYS_IMAGE_GUID_SUP: ibv_port_cap_flags = 2048;
-pub const IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP: ibv_port_cap_flags = 4096;
-pub const IBV_PORT_EXTENDED_SPEEDS_SUP: ibv_port_cap_flags = 16384;
-pub const IBV_PORT_CAP_MASK2_SUP: ibv_port_cap_flags = 32768;
-pub const IBV_PORT_CM_SUP: ibv_port_cap_flags = 65536;
-pub const IBV_PORT_SNMP_TUNNEL_SUP: ibv_port_cap_flags = 131072;
-pub const IBV_PORT_REINIT_SUP: ibv_port_cap_flags = 262144;
-pub const IBV_PORT_DEVICE_MGMT_SUP: ibv_port_cap_flags = 524288;
-pub const IBV_PORT_VENDOR_CLASS_SUP: ibv_port_cap_flags = 1048576;
-pub const IBV_PORT_DR_NOTICE_SUP: ibv_port_cap_flags = 2097152;
-pub const IBV_PORT_CAP_MASK_NOTICE_SUP: ibv_port_cap_flags = 4194304;
-pub const IBV_PORT_BOOT_MGMT_SUP: ibv_port_cap_flags = 8388608;
-pub const IBV_PORT_LINK_LATENCY_SUP: ibv_port_cap_flags = 16777216;
-pub const IBV_PORT_CLIENT_REG_SUP: ibv_port_cap_flags = 33554432;
-pub const IBV_PORT_IP_BASED_GIDS: ibv_port_cap_flags = 67108864;
-pub type ibv_port_cap_flags = ::core::ffi::c_uint;
-pub const IBV_PORT_SET_NODE_DESC_SUP: ibv_port_cap_flags2 = 1;
-pub const IBV_PORT_INFO_EXT_SUP: ibv_port_cap_flags2 = 2;
-pub const IBV_PORT_VIRT_SUP: ibv_port_cap_flags2 = 4;
-pub const IBV_PORT_SWITCH_PORT_STATE_TABLE_SUP: ibv_port_cap_flags2 = 8;
-pub const IBV_PORT_LINK_WIDTH_2X_SUP: ibv_port_cap_flags2 = 16;
-pub const IBV_PORT_LINK_SPEED_HDR_SUP: ibv_port_cap_flags2 = 32;
-pub const IBV_PORT_LINK_SPEED_NDR_SUP: ibv_port_cap_flags2 = 1024;
-pub const IBV_PORT_LINK_SPEED_XDR_SUP: ibv_port_cap_flags2 = 4096;
-pub type ibv_port_cap_flags2 = ::core::ffi::c_uint;
+pub type ibv_port_state = c_uint;
+pub const IBV_LINK_LAYER_ETHERNET: _bindgen_ty_20 = 2;
+pub type _bindgen_ty_20 = c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ibv_port_attr {
     pub state: ibv_port_state,
     pub max_mtu: ibv_mtu,
     pub active_mtu: ibv_mtu,
-    pub gid_tbl_len: ::core::ffi::c_int,
+    pub gid_tbl_len: c_int,
     pub port_cap_flags: u32,
     pub max_msg_sz: u32,
     pub bad_pkey_cntr: u32,
@@ -531,36 +255,12 @@ pub const IBV_WC_RESP_TIMEOUT_ERR: ibv_wc_status = 20;
 pub const IBV_WC_GENERAL_ERR: ibv_wc_status = 21;
 pub const IBV_WC_TM_ERR: ibv_wc_status = 22;
 pub const IBV_WC_TM_RNDV_INCOMPLETE: ibv_wc_status = 23;
-pub type ibv_wc_status = ::core::ffi::c_uint;
+pub type ibv_wc_status = c_uint;
 pub const IBV_WC_SEND: ibv_wc_opcode = 0;
-pub const IBV_WC_RDMA_WRITE: ibv_wc_opcode = 1;
-pub const IBV_WC_RDMA_READ: ibv_wc_opcode = 2;
-pub const IBV_WC_COMP_SWAP: ibv_wc_opcode = 3;
-pub const IBV_WC_FETCH_ADD: ibv_wc_opcode = 4;
-pub const IBV_WC_BIND_MW: ibv_wc_opcode = 5;
-pub const IBV_WC_LOCAL_INV: ibv_wc_opcode = 6;
-pub const IBV_WC_TSO: ibv_wc_opcode = 7;
-pub const IBV_WC_FLUSH: ibv_wc_opcode = 8;
-pub const IBV_WC_ATOMIC_WRITE: ibv_wc_opcode = 9;
 pub const IBV_WC_RECV: ibv_wc_opcode = 128;
-pub const IBV_WC_RECV_RDMA_WITH_IMM: ibv_wc_opcode = 129;
-pub const IBV_WC_TM_ADD: ibv_wc_opcode = 130;
-pub const IBV_WC_TM_DEL: ibv_wc_opcode = 131;
-pub const IBV_WC_TM_SYNC: ibv_wc_opcode = 132;
-pub const IBV_WC_TM_RECV: ibv_wc_opcode = 133;
-pub const IBV_WC_TM_NO_TAG: ibv_wc_opcode = 134;
-pub const IBV_WC_DRIVER1: ibv_wc_opcode = 135;
-pub const IBV_WC_DRIVER2: ibv_wc_opcode = 136;
-pub const IBV_WC_DRIVER3: ibv_wc_opcode = 137;
-pub type ibv_wc_opcode = ::core::ffi::c_uint;
+pub type ibv_wc_opcode = c_uint;
 pub const IBV_WC_GRH: ibv_wc_flags = 1;
-pub const IBV_WC_WITH_IMM: ibv_wc_flags = 2;
-pub const IBV_WC_IP_CSUM_OK: ibv_wc_flags = 4;
-pub const IBV_WC_WITH_INV: ibv_wc_flags = 8;
-pub const IBV_WC_TM_SYNC_REQ: ibv_wc_flags = 16;
-pub const IBV_WC_TM_MATCH: ibv_wc_flags = 32;
-pub const IBV_WC_TM_DATA_VALID: ibv_wc_flags = 64;
-pub type ibv_wc_flags = ::core::ffi::c_uint;
+pub type ibv_wc_flags = c_uint;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_wc {
@@ -572,7 +272,7 @@ pub struct ibv_wc {
     pub __bindgen_anon_1: ibv_wc__bindgen_ty_1,
     pub qp_num: u32,
     pub src_qp: u32,
-    pub wc_flags: ::core::ffi::c_uint,
+    pub wc_flags: c_uint,
     pub pkey_index: u16,
     pub slid: u16,
     pub sl: u8,
@@ -587,23 +287,7 @@ pub union ibv_wc__bindgen_ty_1 {
 pub const IBV_ACCESS_LOCAL_WRITE: ibv_access_flags = 1;
 pub const IBV_ACCESS_REMOTE_WRITE: ibv_access_flags = 2;
 pub const IBV_ACCESS_REMOTE_READ: ibv_access_flags = 4;
-pub const IBV_ACCESS_REMOTE_ATOMIC: ibv_access_flags = 8;
-pub const IBV_ACCESS_MW_BIND: ibv_access_flags = 16;
-pub const IBV_ACCESS_ZERO_BASED: ibv_access_flags = 32;
-pub const IBV_ACCESS_ON_DEMAND: ibv_access_flags = 64;
-pub const IBV_ACCESS_HUGETLB: ibv_access_flags = 128;
-pub const IBV_ACCESS_FLUSH_GLOBAL: ibv_access_flags = 256;
-pub const IBV_ACCESS_FLUSH_PERSISTENT: ibv_access_flags = 512;
-pub const IBV_ACCESS_RELAXED_ORDERING: ibv_access_flags = 1048576;
-pub type ibv_access_flags = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_mw_bind_info {
-    pub mr: *mut ibv_mr,
-    pub addr: u64,
-    pub length: u64,
-    pub mw_access_flags: ::core::ffi::c_uint,
-}
+pub type ibv_access_flags = c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ibv_pd {
@@ -615,15 +299,12 @@ pub struct ibv_pd {
 pub struct ibv_mr {
     pub context: *mut ibv_context,
     pub pd: *mut ibv_pd,
-    pub addr: *mut ::core::ffi::c_void,
+    pub addr: *mut c_void,
     pub length: usize,
     pub handle: u32,
     pub lkey: u32,
     pub rkey: u32,
 }
-pub const IBV_MW_TYPE_1: ibv_mw_type = 1;
-pub const IBV_MW_TYPE_2: ibv_mw_type = 2;
-pub type ibv_mw_type = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_global_route {
@@ -644,38 +325,11 @@ pub struct ibv_ah_attr {
     pub is_global: u8,
     pub port_num: u8,
 }
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_srq_attr {
-    pub max_wr: u32,
-    pub max_sge: u32,
-    pub srq_limit: u32,
-}
-pub const IBV_SRQT_BASIC: ibv_srq_type = 0;
-pub const IBV_SRQT_XRC: ibv_srq_type = 1;
-pub const IBV_SRQT_TM: ibv_srq_type = 2;
-pub type ibv_srq_type = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_tm_cap {
-    pub max_num_tags: u32,
-    pub max_ops: u32,
-}
-pub const IBV_WQT_RQ: ibv_wq_type = 0;
-pub type ibv_wq_type = ::core::ffi::c_uint;
-pub const IBV_WQS_RESET: ibv_wq_state = 0;
-pub const IBV_WQS_RDY: ibv_wq_state = 1;
-pub const IBV_WQS_ERR: ibv_wq_state = 2;
-pub const IBV_WQS_UNKNOWN: ibv_wq_state = 3;
-pub type ibv_wq_state = ::core::ffi::c_uint;
 pub const IBV_QPT_RC: ibv_qp_type = 2;
 pub const IBV_QPT_UC: ibv_qp_type = 3;
 pub const IBV_QPT_UD: ibv_qp_type = 4;
-pub const IBV_QPT_RAW_PACKET: ibv_qp_type = 8;
-pub const IBV_QPT_XRC_SEND: ibv_qp_type = 9;
-pub const IBV_QPT_XRC_RECV: ibv_qp_type = 10;
 pub const IBV_QPT_DRIVER: ibv_qp_type = 255;
-pub type ibv_qp_type = ::core::ffi::c_uint;
+pub type ibv_qp_type = c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ibv_qp_cap {
@@ -688,25 +342,15 @@ pub struct ibv_qp_cap {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ibv_qp_init_attr {
-    pub qp_context: *mut ::core::ffi::c_void,
+    pub qp_context: *mut c_void,
     pub send_cq: *mut ibv_cq,
     pub recv_cq: *mut ibv_cq,
-    pub srq: *mut ibv_srq,
+    pub srq: *mut c_void,
     pub cap: ibv_qp_cap,
     pub qp_type: ibv_qp_type,
-    pub sq_sig_all: ::core::ffi::c_int,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_rx_hash_conf {
-    pub rx_hash_function: u8,
-    pub rx_hash_key_len: u8,
-    pub rx_hash_key: *mut u8,
-    pub rx_hash_fields_mask: u64,
+    pub sq_sig_all: c_int,
 }
 pub const IBV_QP_STATE: ibv_qp_attr_mask = 1;
-pub const IBV_QP_CUR_STATE: ibv_qp_attr_mask = 2;
-pub const IBV_QP_EN_SQD_ASYNC_NOTIFY: ibv_qp_attr_mask = 4;
 pub const IBV_QP_ACCESS_FLAGS: ibv_qp_attr_mask = 8;
 pub const IBV_QP_PKEY_INDEX: ibv_qp_attr_mask = 16;
 pub const IBV_QP_PORT: ibv_qp_attr_mask = 32;
@@ -718,28 +362,16 @@ pub const IBV_QP_RETRY_CNT: ibv_qp_attr_mask = 1024;
 pub const IBV_QP_RNR_RETRY: ibv_qp_attr_mask = 2048;
 pub const IBV_QP_RQ_PSN: ibv_qp_attr_mask = 4096;
 pub const IBV_QP_MAX_QP_RD_ATOMIC: ibv_qp_attr_mask = 8192;
-pub const IBV_QP_ALT_PATH: ibv_qp_attr_mask = 16384;
 pub const IBV_QP_MIN_RNR_TIMER: ibv_qp_attr_mask = 32768;
 pub const IBV_QP_SQ_PSN: ibv_qp_attr_mask = 65536;
 pub const IBV_QP_MAX_DEST_RD_ATOMIC: ibv_qp_attr_mask = 131072;
-pub const IBV_QP_PATH_MIG_STATE: ibv_qp_attr_mask = 262144;
-pub const IBV_QP_CAP: ibv_qp_attr_mask = 524288;
 pub const IBV_QP_DEST_QPN: ibv_qp_attr_mask = 1048576;
-pub const IBV_QP_RATE_LIMIT: ibv_qp_attr_mask = 33554432;
-pub type ibv_qp_attr_mask = ::core::ffi::c_uint;
-pub const IBV_QPS_RESET: ibv_qp_state = 0;
+pub type ibv_qp_attr_mask = c_uint;
 pub const IBV_QPS_INIT: ibv_qp_state = 1;
 pub const IBV_QPS_RTR: ibv_qp_state = 2;
 pub const IBV_QPS_RTS: ibv_qp_state = 3;
-pub const IBV_QPS_SQD: ibv_qp_state = 4;
-pub const IBV_QPS_SQE: ibv_qp_state = 5;
-pub const IBV_QPS_ERR: ibv_qp_state = 6;
-pub const IBV_QPS_UNKNOWN: ibv_qp_state = 7;
-pub type ibv_qp_state = ::core::ffi::c_uint;
-pub const IBV_MIG_MIGRATED: ibv_mig_state = 0;
-pub const IBV_MIG_REARM: ibv_mig_state = 1;
-pub const IBV_MIG_ARMED: ibv_mig_state = 2;
-pub type ibv_mig_state = ::core::ffi::c_uint;
+pub type ibv_qp_state = c_uint;
+pub type ibv_mig_state = c_uint;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_qp_attr {
@@ -751,7 +383,7 @@ pub struct ibv_qp_attr {
     pub rq_psn: u32,
     pub sq_psn: u32,
     pub dest_qp_num: u32,
-    pub qp_access_flags: ::core::ffi::c_uint,
+    pub qp_access_flags: c_uint,
     pub cap: ibv_qp_cap,
     pub ah_attr: ibv_ah_attr,
     pub alt_ah_attr: ibv_ah_attr,
@@ -771,26 +403,11 @@ pub struct ibv_qp_attr {
     pub rate_limit: u32,
 }
 pub const IBV_WR_RDMA_WRITE: ibv_wr_opcode = 0;
-pub const IBV_WR_RDMA_WRITE_WITH_IMM: ibv_wr_opcode = 1;
 pub const IBV_WR_SEND: ibv_wr_opcode = 2;
-pub const IBV_WR_SEND_WITH_IMM: ibv_wr_opcode = 3;
-pub const IBV_WR_RDMA_READ: ibv_wr_opcode = 4;
-pub const IBV_WR_ATOMIC_CMP_AND_SWP: ibv_wr_opcode = 5;
-pub const IBV_WR_ATOMIC_FETCH_AND_ADD: ibv_wr_opcode = 6;
-pub const IBV_WR_LOCAL_INV: ibv_wr_opcode = 7;
-pub const IBV_WR_BIND_MW: ibv_wr_opcode = 8;
-pub const IBV_WR_SEND_WITH_INV: ibv_wr_opcode = 9;
-pub const IBV_WR_TSO: ibv_wr_opcode = 10;
-pub const IBV_WR_DRIVER1: ibv_wr_opcode = 11;
-pub const IBV_WR_FLUSH: ibv_wr_opcode = 14;
-pub const IBV_WR_ATOMIC_WRITE: ibv_wr_opcode = 15;
-pub type ibv_wr_opcode = ::core::ffi::c_uint;
-pub const IBV_SEND_FENCE: ibv_send_flags = 1;
+pub type ibv_wr_opcode = c_uint;
 pub const IBV_SEND_SIGNALED: ibv_send_flags = 2;
-pub const IBV_SEND_SOLICITED: ibv_send_flags = 4;
 pub const IBV_SEND_INLINE: ibv_send_flags = 8;
-pub const IBV_SEND_IP_CSUM: ibv_send_flags = 16;
-pub type ibv_send_flags = ::core::ffi::c_uint;
+pub type ibv_send_flags = c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ibv_sge {
@@ -804,9 +421,9 @@ pub struct ibv_send_wr {
     pub wr_id: u64,
     pub next: *mut ibv_send_wr,
     pub sg_list: *mut ibv_sge,
-    pub num_sge: ::core::ffi::c_int,
+    pub num_sge: c_int,
     pub opcode: ibv_wr_opcode,
-    pub send_flags: ::core::ffi::c_uint,
+    pub send_flags: c_uint,
     pub __bindgen_anon_1: ibv_send_wr__bindgen_ty_1,
     pub wr: ibv_send_wr__bindgen_ty_2,
     pub qp_type: ibv_send_wr__bindgen_ty_3,
@@ -847,34 +464,16 @@ pub struct ibv_send_wr__bindgen_ty_2__bindgen_ty_3 {
     pub remote_qkey: u32,
 }
 #[repr(C)]
+#[repr(align(4))]
 #[derive(Copy, Clone)]
 pub union ibv_send_wr__bindgen_ty_3 {
-    pub xrc: ibv_send_wr__bindgen_ty_3__bindgen_ty_1,
+    pub _bindgen_opaque_blob: u32,
 }
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_send_wr__bindgen_ty_3__bindgen_ty_1 {
-    pub remote_srqn: u32,
-}
-#[repr(C)]
+#[repr(align(8))]
 #[derive(Copy, Clone)]
 pub union ibv_send_wr__bindgen_ty_4 {
-    pub bind_mw: ibv_send_wr__bindgen_ty_4__bindgen_ty_1,
-    pub tso: ibv_send_wr__bindgen_ty_4__bindgen_ty_2,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_send_wr__bindgen_ty_4__bindgen_ty_1 {
-    pub mw: *mut ibv_mw,
-    pub rkey: u32,
-    pub bind_info: ibv_mw_bind_info,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_send_wr__bindgen_ty_4__bindgen_ty_2 {
-    pub hdr: *mut ::core::ffi::c_void,
-    pub hdr_sz: u16,
-    pub mss: u16,
+    pub _bindgen_opaque_blob: __BindgenOpaqueArray8<[u8; 48usize]>,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -882,36 +481,16 @@ pub struct ibv_recv_wr {
     pub wr_id: u64,
     pub next: *mut ibv_recv_wr,
     pub sg_list: *mut ibv_sge,
-    pub num_sge: ::core::ffi::c_int,
-}
-pub const IBV_WR_TAG_ADD: ibv_ops_wr_opcode = 0;
-pub const IBV_WR_TAG_DEL: ibv_ops_wr_opcode = 1;
-pub const IBV_WR_TAG_SYNC: ibv_ops_wr_opcode = 2;
-pub type ibv_ops_wr_opcode = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_ops_wr__bindgen_ty_1 {
-    pub unexpected_cnt: u32,
-    pub handle: u32,
-    pub add: ibv_ops_wr__bindgen_ty_1__bindgen_ty_1,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_ops_wr__bindgen_ty_1__bindgen_ty_1 {
-    pub recv_wr_id: u64,
-    pub sg_list: *mut ibv_sge,
-    pub num_sge: ::core::ffi::c_int,
-    pub tag: u64,
-    pub mask: u64,
+    pub num_sge: c_int,
 }
 #[repr(C)]
 pub struct ibv_qp {
     pub context: *mut ibv_context,
-    pub qp_context: *mut ::core::ffi::c_void,
+    pub qp_context: *mut c_void,
     pub pd: *mut ibv_pd,
     pub send_cq: *mut ibv_cq,
     pub recv_cq: *mut ibv_cq,
-    pub srq: *mut ibv_srq,
+    pub srq: *mut c_void,
     pub handle: u32,
     pub qp_num: u32,
     pub state: ibv_qp_state,
@@ -924,37 +503,20 @@ pub struct ibv_qp {
 #[derive(Debug, Copy, Clone)]
 pub struct ibv_comp_channel {
     pub context: *mut ibv_context,
-    pub fd: ::core::ffi::c_int,
-    pub refcnt: ::core::ffi::c_int,
+    pub fd: c_int,
+    pub refcnt: c_int,
 }
 #[repr(C)]
 pub struct ibv_cq {
     pub context: *mut ibv_context,
     pub channel: *mut ibv_comp_channel,
-    pub cq_context: *mut ::core::ffi::c_void,
+    pub cq_context: *mut c_void,
     pub handle: u32,
-    pub cqe: ::core::ffi::c_int,
+    pub cqe: c_int,
     pub mutex: pthread_mutex_t,
     pub cond: pthread_cond_t,
     pub comp_events_completed: u32,
     pub async_events_completed: u32,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_poll_cq_attr {
-    pub comp_mask: u32,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_wc_tm_info {
-    pub tag: u64,
-    pub priv_: u32,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ibv_moderate_cq {
-    pub cq_count: u16,
-    pub cq_period: u16,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -963,21 +525,11 @@ pub struct ibv_ah {
     pub pd: *mut ibv_pd,
     pub handle: u32,
 }
-pub const IBV_FLOW_ATTR_NORMAL: ibv_flow_attr_type = 0;
-pub const IBV_FLOW_ATTR_ALL_DEFAULT: ibv_flow_attr_type = 1;
-pub const IBV_FLOW_ATTR_MC_DEFAULT: ibv_flow_attr_type = 2;
-pub const IBV_FLOW_ATTR_SNIFFER: ibv_flow_attr_type = 3;
-pub type ibv_flow_attr_type = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct _ibv_device_ops {
-    pub _dummy1: ::core::option::Option<
-        unsafe extern "C" fn(
-            device: *mut ibv_device,
-            cmd_fd: ::core::ffi::c_int,
-        ) -> *mut ibv_context,
-    >,
-    pub _dummy2: ::core::option::Option<unsafe extern "C" fn(context: *mut ibv_context)>,
+    pub _dummy1: Uncalled,
+    pub _dummy2: Uncalled,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -985,10 +537,10 @@ pub struct ibv_device {
     pub _ops: _ibv_device_ops,
     pub node_type: ibv_node_type,
     pub transport_type: ibv_transport_type,
-    pub name: [::core::ffi::c_char; 64usize],
-    pub dev_name: [::core::ffi::c_char; 64usize],
-    pub dev_path: [::core::ffi::c_char; 256usize],
-    pub ibdev_path: [::core::ffi::c_char; 256usize],
+    pub name: [c_char; 64usize],
+    pub dev_name: [c_char; 64usize],
+    pub dev_path: [c_char; 256usize],
+    pub ibdev_path: [c_char; 256usize],
 }
 #[repr(C)]
 #[derive(Debug)]
@@ -998,326 +550,130 @@ pub struct _compat_ibv_port_attr {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct ibv_context_ops {
-    pub _compat_query_device: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            device_attr: *mut ibv_device_attr,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub _compat_query_port: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            port_num: u8,
-            port_attr: *mut _compat_ibv_port_attr,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub _compat_alloc_pd:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_dealloc_pd:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_reg_mr: ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_rereg_mr:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_dereg_mr:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub alloc_mw: ::core::option::Option<
-        unsafe extern "C" fn(pd: *mut ibv_pd, type_: ibv_mw_type) -> *mut ibv_mw,
-    >,
-    pub bind_mw: ::core::option::Option<
-        unsafe extern "C" fn(
-            qp: *mut ibv_qp,
-            mw: *mut ibv_mw,
-            mw_bind: *mut ibv_mw_bind,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub dealloc_mw:
-        ::core::option::Option<unsafe extern "C" fn(mw: *mut ibv_mw) -> ::core::ffi::c_int>,
-    pub _compat_create_cq:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub poll_cq: ::core::option::Option<
-        unsafe extern "C" fn(
-            cq: *mut ibv_cq,
-            num_entries: ::core::ffi::c_int,
-            wc: *mut ibv_wc,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub req_notify_cq: ::core::option::Option<
-        unsafe extern "C" fn(
-            cq: *mut ibv_cq,
-            solicited_only: ::core::ffi::c_int,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub _compat_cq_event:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_resize_cq:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_destroy_cq:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_create_srq:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_modify_srq:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_query_srq:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_destroy_srq:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub post_srq_recv: ::core::option::Option<
-        unsafe extern "C" fn(
-            srq: *mut ibv_srq,
-            recv_wr: *mut ibv_recv_wr,
-            bad_recv_wr: *mut *mut ibv_recv_wr,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub _compat_create_qp:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_query_qp:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_modify_qp:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_destroy_qp:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub post_send: ::core::option::Option<
+    pub _compat_query_device: Uncalled,
+    pub _compat_query_port: Uncalled,
+    pub _compat_alloc_pd: Uncalled,
+    pub _compat_dealloc_pd: Uncalled,
+    pub _compat_reg_mr: Uncalled,
+    pub _compat_rereg_mr: Uncalled,
+    pub _compat_dereg_mr: Uncalled,
+    pub alloc_mw: Uncalled,
+    pub bind_mw: Uncalled,
+    pub dealloc_mw: Uncalled,
+    pub _compat_create_cq: Uncalled,
+    pub poll_cq:
+        Option<unsafe extern "C" fn(cq: *mut ibv_cq, num_entries: c_int, wc: *mut ibv_wc) -> c_int>,
+    pub req_notify_cq:
+        Option<unsafe extern "C" fn(cq: *mut ibv_cq, solicited_only: c_int) -> c_int>,
+    pub _compat_cq_event: Uncalled,
+    pub _compat_resize_cq: Uncalled,
+    pub _compat_destroy_cq: Uncalled,
+    pub _compat_create_srq: Uncalled,
+    pub _compat_modify_srq: Uncalled,
+    pub _compat_query_srq: Uncalled,
+    pub _compat_destroy_srq: Uncalled,
+    pub post_srq_recv: Uncalled,
+    pub _compat_create_qp: Uncalled,
+    pub _compat_query_qp: Uncalled,
+    pub _compat_modify_qp: Uncalled,
+    pub _compat_destroy_qp: Uncalled,
+    pub post_send: Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp,
             wr: *mut ibv_send_wr,
             bad_wr: *mut *mut ibv_send_wr,
-        ) -> ::core::ffi::c_int,
+        ) -> c_int,
     >,
-    pub post_recv: ::core::option::Option<
+    pub post_recv: Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp,
             wr: *mut ibv_recv_wr,
             bad_wr: *mut *mut ibv_recv_wr,
-        ) -> ::core::ffi::c_int,
+        ) -> c_int,
     >,
-    pub _compat_create_ah:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_destroy_ah:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_attach_mcast:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_detach_mcast:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
-    pub _compat_async_event:
-        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
+    pub _compat_create_ah: Uncalled,
+    pub _compat_destroy_ah: Uncalled,
+    pub _compat_attach_mcast: Uncalled,
+    pub _compat_detach_mcast: Uncalled,
+    pub _compat_async_event: Uncalled,
 }
 #[repr(C)]
 pub struct ibv_context {
     pub device: *mut ibv_device,
     pub ops: ibv_context_ops,
-    pub cmd_fd: ::core::ffi::c_int,
-    pub async_fd: ::core::ffi::c_int,
-    pub num_comp_vectors: ::core::ffi::c_int,
+    pub cmd_fd: c_int,
+    pub async_fd: c_int,
+    pub num_comp_vectors: c_int,
     pub mutex: pthread_mutex_t,
-    pub abi_compat: *mut ::core::ffi::c_void,
+    pub abi_compat: *mut c_void,
 }
-pub const IBV_COUNTER_PACKETS: ibv_counter_description = 0;
-pub const IBV_COUNTER_BYTES: ibv_counter_description = 1;
-pub type ibv_counter_description = ::core::ffi::c_uint;
-pub const IBV_VALUES_MASK_RAW_CLOCK: ibv_values_mask = 1;
-pub const IBV_VALUES_MASK_RESERVED: ibv_values_mask = 2;
-pub type ibv_values_mask = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct ibv_comp_cntr_caps {
+    pub max_value: u64,
+    pub max_counters: u32,
+    pub supported_qp_attach_ops: u32,
+}
 #[repr(C)]
 pub struct verbs_context {
-    pub free_buf: ::core::option::Option<unsafe extern "C" fn(buf: *mut ibv_buf)>,
-    pub alloc_buf: ::core::option::Option<
-        unsafe extern "C" fn(
-            pd: *mut ibv_pd,
-            size: usize,
-            buf: *mut *mut ibv_buf,
-        ) -> *mut ::core::ffi::c_void,
-    >,
-    pub dm_export_dmabuf_fd:
-        ::core::option::Option<unsafe extern "C" fn(dm: *mut ibv_dm) -> ::core::ffi::c_int>,
-    pub reg_mr_ex: ::core::option::Option<
-        unsafe extern "C" fn(pd: *mut ibv_pd, mr_init_attr: *mut ibv_mr_init_attr) -> *mut ibv_mr,
-    >,
-    pub dealloc_dmah:
-        ::core::option::Option<unsafe extern "C" fn(dmah: *mut ibv_dmah) -> ::core::ffi::c_int>,
-    pub alloc_dmah: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            attr: *mut ibv_dmah_init_attr,
-        ) -> *mut ibv_dmah,
-    >,
-    pub query_port: ::core::option::Option<
+    pub free_buf: Uncalled,
+    pub alloc_buf: Uncalled,
+    pub dm_export_dmabuf_fd: Uncalled,
+    pub reg_mr_ex: Uncalled,
+    pub dealloc_dmah: Uncalled,
+    pub alloc_dmah: Uncalled,
+    pub query_port: Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             port_num: u8,
             port_attr: *mut ibv_port_attr,
             port_attr_len: usize,
-        ) -> ::core::ffi::c_int,
+        ) -> c_int,
     >,
-    pub advise_mr: ::core::option::Option<
-        unsafe extern "C" fn(
-            pd: *mut ibv_pd,
-            advice: ib_uverbs_advise_mr_advice,
-            flags: u32,
-            sg_list: *mut ibv_sge,
-            num_sges: u32,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub alloc_null_mr: ::core::option::Option<unsafe extern "C" fn(pd: *mut ibv_pd) -> *mut ibv_mr>,
-    pub read_counters: ::core::option::Option<
-        unsafe extern "C" fn(
-            counters: *mut ibv_counters,
-            counters_value: *mut u64,
-            ncounters: u32,
-            flags: u32,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub attach_counters_point_flow: ::core::option::Option<
-        unsafe extern "C" fn(
-            counters: *mut ibv_counters,
-            attr: *mut ibv_counter_attach_attr,
-            flow: *mut ibv_flow,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub create_counters: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            init_attr: *mut ibv_counters_init_attr,
-        ) -> *mut ibv_counters,
-    >,
-    pub destroy_counters: ::core::option::Option<
-        unsafe extern "C" fn(counters: *mut ibv_counters) -> ::core::ffi::c_int,
-    >,
-    pub reg_dm_mr: ::core::option::Option<
-        unsafe extern "C" fn(
-            pd: *mut ibv_pd,
-            dm: *mut ibv_dm,
-            dm_offset: u64,
-            length: usize,
-            access: ::core::ffi::c_uint,
-        ) -> *mut ibv_mr,
-    >,
-    pub alloc_dm: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            attr: *mut ibv_alloc_dm_attr,
-        ) -> *mut ibv_dm,
-    >,
-    pub free_dm:
-        ::core::option::Option<unsafe extern "C" fn(dm: *mut ibv_dm) -> ::core::ffi::c_int>,
-    pub modify_flow_action_esp: ::core::option::Option<
-        unsafe extern "C" fn(
-            action: *mut ibv_flow_action,
-            attr: *mut ibv_flow_action_esp_attr,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub destroy_flow_action: ::core::option::Option<
-        unsafe extern "C" fn(action: *mut ibv_flow_action) -> ::core::ffi::c_int,
-    >,
-    pub create_flow_action_esp: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            attr: *mut ibv_flow_action_esp_attr,
-        ) -> *mut ibv_flow_action,
-    >,
-    pub modify_qp_rate_limit: ::core::option::Option<
-        unsafe extern "C" fn(
-            qp: *mut ibv_qp,
-            attr: *mut ibv_qp_rate_limit_attr,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub alloc_parent_domain: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            attr: *mut ibv_parent_domain_init_attr,
-        ) -> *mut ibv_pd,
-    >,
-    pub dealloc_td:
-        ::core::option::Option<unsafe extern "C" fn(td: *mut ibv_td) -> ::core::ffi::c_int>,
-    pub alloc_td: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            init_attr: *mut ibv_td_init_attr,
-        ) -> *mut ibv_td,
-    >,
-    pub modify_cq: ::core::option::Option<
-        unsafe extern "C" fn(cq: *mut ibv_cq, attr: *mut ibv_modify_cq_attr) -> ::core::ffi::c_int,
-    >,
-    pub post_srq_ops: ::core::option::Option<
-        unsafe extern "C" fn(
-            srq: *mut ibv_srq,
-            op: *mut ibv_ops_wr,
-            bad_op: *mut *mut ibv_ops_wr,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub destroy_rwq_ind_table: ::core::option::Option<
-        unsafe extern "C" fn(rwq_ind_table: *mut ibv_rwq_ind_table) -> ::core::ffi::c_int,
-    >,
-    pub create_rwq_ind_table: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            init_attr: *mut ibv_rwq_ind_table_init_attr,
-        ) -> *mut ibv_rwq_ind_table,
-    >,
-    pub destroy_wq:
-        ::core::option::Option<unsafe extern "C" fn(wq: *mut ibv_wq) -> ::core::ffi::c_int>,
-    pub modify_wq: ::core::option::Option<
-        unsafe extern "C" fn(wq: *mut ibv_wq, wq_attr: *mut ibv_wq_attr) -> ::core::ffi::c_int,
-    >,
-    pub create_wq: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            wq_init_attr: *mut ibv_wq_init_attr,
-        ) -> *mut ibv_wq,
-    >,
-    pub query_rt_values: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            values: *mut ibv_values_ex,
-        ) -> ::core::ffi::c_int,
-    >,
-    pub create_cq_ex: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            init_attr: *mut ibv_cq_init_attr_ex,
-        ) -> *mut ibv_cq_ex,
-    >,
-    pub priv_: *mut verbs_ex_private,
-    pub query_device_ex: ::core::option::Option<
+    pub advise_mr: Uncalled,
+    pub alloc_null_mr: Uncalled,
+    pub read_counters: Uncalled,
+    pub attach_counters_point_flow: Uncalled,
+    pub create_counters: Uncalled,
+    pub destroy_counters: Uncalled,
+    pub reg_dm_mr: Uncalled,
+    pub alloc_dm: Uncalled,
+    pub free_dm: Uncalled,
+    pub modify_flow_action_esp: Uncalled,
+    pub destroy_flow_action: Uncalled,
+    pub create_flow_action_esp: Uncalled,
+    pub modify_qp_rate_limit: Uncalled,
+    pub alloc_parent_domain: Uncalled,
+    pub dealloc_td: Uncalled,
+    pub alloc_td: Uncalled,
+    pub modify_cq: Uncalled,
+    pub post_srq_ops: Uncalled,
+    pub destroy_rwq_ind_table: Uncalled,
+    pub create_rwq_ind_table: Uncalled,
+    pub destroy_wq: Uncalled,
+    pub modify_wq: Uncalled,
+    pub create_wq: Uncalled,
+    pub query_rt_values: Uncalled,
+    pub create_cq_ex: Uncalled,
+    pub priv_: *mut c_void,
+    pub query_device_ex: Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             input: *const ibv_query_device_ex_input,
             attr: *mut ibv_device_attr_ex,
             attr_size: usize,
-        ) -> ::core::ffi::c_int,
+        ) -> c_int,
     >,
-    pub ibv_destroy_flow:
-        ::core::option::Option<unsafe extern "C" fn(flow: *mut ibv_flow) -> ::core::ffi::c_int>,
-    pub ABI_placeholder2: ::core::option::Option<unsafe extern "C" fn()>,
-    pub ibv_create_flow: ::core::option::Option<
-        unsafe extern "C" fn(qp: *mut ibv_qp, flow_attr: *mut ibv_flow_attr) -> *mut ibv_flow,
-    >,
-    pub ABI_placeholder1: ::core::option::Option<unsafe extern "C" fn()>,
-    pub open_qp: ::core::option::Option<
-        unsafe extern "C" fn(context: *mut ibv_context, attr: *mut ibv_qp_open_attr) -> *mut ibv_qp,
-    >,
-    pub create_qp_ex: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            qp_init_attr_ex: *mut ibv_qp_init_attr_ex,
-        ) -> *mut ibv_qp,
-    >,
-    pub get_srq_num: ::core::option::Option<
-        unsafe extern "C" fn(srq: *mut ibv_srq, srq_num: *mut u32) -> ::core::ffi::c_int,
-    >,
-    pub create_srq_ex: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            srq_init_attr_ex: *mut ibv_srq_init_attr_ex,
-        ) -> *mut ibv_srq,
-    >,
-    pub open_xrcd: ::core::option::Option<
-        unsafe extern "C" fn(
-            context: *mut ibv_context,
-            xrcd_init_attr: *mut ibv_xrcd_init_attr,
-        ) -> *mut ibv_xrcd,
-    >,
-    pub close_xrcd:
-        ::core::option::Option<unsafe extern "C" fn(xrcd: *mut ibv_xrcd) -> ::core::ffi::c_int>,
+    pub ibv_destroy_flow: Uncalled,
+    pub ABI_placeholder2: Uncalled,
+    pub ibv_create_flow: Uncalled,
+    pub ABI_placeholder1: Uncalled,
+    pub open_qp: Uncalled,
+    pub create_qp_ex: Uncalled,
+    pub get_srq_num: Uncalled,
+    pub create_srq_ex: Uncalled,
+    pub open_xrcd: Uncalled,
+    pub close_xrcd: Uncalled,
     pub _ABI_placeholder3: u64,
     pub sz: usize,
     pub context: ibv_context,
@@ -1334,68 +690,28 @@ pub const RDMA_CM_EVENT_REJECTED: rdma_cm_event_type = 8;
 pub const RDMA_CM_EVENT_ESTABLISHED: rdma_cm_event_type = 9;
 pub const RDMA_CM_EVENT_DISCONNECTED: rdma_cm_event_type = 10;
 pub const RDMA_CM_EVENT_DEVICE_REMOVAL: rdma_cm_event_type = 11;
-pub const RDMA_CM_EVENT_MULTICAST_JOIN: rdma_cm_event_type = 12;
-pub const RDMA_CM_EVENT_MULTICAST_ERROR: rdma_cm_event_type = 13;
 pub const RDMA_CM_EVENT_ADDR_CHANGE: rdma_cm_event_type = 14;
 pub const RDMA_CM_EVENT_TIMEWAIT_EXIT: rdma_cm_event_type = 15;
-pub const RDMA_CM_EVENT_ADDRINFO_RESOLVED: rdma_cm_event_type = 16;
-pub const RDMA_CM_EVENT_ADDRINFO_ERROR: rdma_cm_event_type = 17;
-pub const RDMA_CM_EVENT_USER: rdma_cm_event_type = 18;
-pub const RDMA_CM_EVENT_INTERNAL: rdma_cm_event_type = 19;
-pub type rdma_cm_event_type = ::core::ffi::c_uint;
-pub const RDMA_PS_IPOIB: rdma_port_space = 2;
+pub type rdma_cm_event_type = c_uint;
 pub const RDMA_PS_TCP: rdma_port_space = 262;
-pub const RDMA_PS_UDP: rdma_port_space = 273;
-pub const RDMA_PS_IB: rdma_port_space = 319;
-pub type rdma_port_space = ::core::ffi::c_uint;
+pub type rdma_port_space = c_uint;
 #[repr(C)]
-#[derive(Copy, Clone)]
-pub struct rdma_ib_addr {
-    pub sgid: ibv_gid,
-    pub dgid: ibv_gid,
-    pub pkey: __be16,
-}
-#[repr(C)]
-pub struct rdma_addr {
-    pub __bindgen_anon_1: rdma_addr__bindgen_ty_1,
-    pub __bindgen_anon_2: rdma_addr__bindgen_ty_2,
-    pub addr: rdma_addr__bindgen_ty_3,
-}
-#[repr(C)]
-pub union rdma_addr__bindgen_ty_1 {
-    pub src_addr: ::core::mem::ManuallyDrop<sockaddr>,
-    pub src_sin: ::core::mem::ManuallyDrop<sockaddr_in>,
-    pub src_sin6: ::core::mem::ManuallyDrop<sockaddr_in6>,
-    pub src_storage: ::core::mem::ManuallyDrop<sockaddr_storage>,
-}
-#[repr(C)]
-pub union rdma_addr__bindgen_ty_2 {
-    pub dst_addr: ::core::mem::ManuallyDrop<sockaddr>,
-    pub dst_sin: ::core::mem::ManuallyDrop<sockaddr_in>,
-    pub dst_sin6: ::core::mem::ManuallyDrop<sockaddr_in6>,
-    pub dst_storage: ::core::mem::ManuallyDrop<sockaddr_storage>,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub union rdma_addr__bindgen_ty_3 {
-    pub ibaddr: rdma_ib_addr,
-}
-#[repr(C)]
+#[repr(align(8))]
+#[derive(Debug, Copy, Clone)]
 pub struct rdma_route {
-    pub addr: rdma_addr,
-    pub path_rec: *mut ibv_sa_path_rec,
-    pub num_paths: ::core::ffi::c_int,
+    pub _bindgen_opaque_blob: __BindgenOpaqueArray8<[u8; 312usize]>,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct rdma_event_channel {
-    pub fd: ::core::ffi::c_int,
+    pub fd: c_int,
 }
 #[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct rdma_cm_id {
     pub verbs: *mut ibv_context,
     pub channel: *mut rdma_event_channel,
-    pub context: *mut ::core::ffi::c_void,
+    pub context: *mut c_void,
     pub qp: *mut ibv_qp,
     pub route: rdma_route,
     pub ps: rdma_port_space,
@@ -1405,14 +721,14 @@ pub struct rdma_cm_id {
     pub send_cq: *mut ibv_cq,
     pub recv_cq_channel: *mut ibv_comp_channel,
     pub recv_cq: *mut ibv_cq,
-    pub srq: *mut ibv_srq,
+    pub srq: *mut c_void,
     pub pd: *mut ibv_pd,
     pub qp_type: ibv_qp_type,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct rdma_conn_param {
-    pub private_data: *const ::core::ffi::c_void,
+    pub private_data: *const c_void,
     pub private_data_len: u8,
     pub responder_resources: u8,
     pub initiator_depth: u8,
@@ -1425,7 +741,7 @@ pub struct rdma_conn_param {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct rdma_ud_param {
-    pub private_data: *const ::core::ffi::c_void,
+    pub private_data: *const c_void,
     pub private_data_len: u8,
     pub ah_attr: ibv_ah_attr,
     pub qp_num: u32,
@@ -1437,7 +753,7 @@ pub struct rdma_cm_event {
     pub id: *mut rdma_cm_id,
     pub listen_id: *mut rdma_cm_id,
     pub event: rdma_cm_event_type,
-    pub status: ::core::ffi::c_int,
+    pub status: c_int,
     pub param: rdma_cm_event__bindgen_ty_1,
 }
 #[repr(C)]
@@ -1469,7 +785,7 @@ pub struct ib_user_mad_hdr {
     pub pkey_index: __u16,
     pub reserved: [__u8; 6usize],
 }
-pub type packed_ulong = ::core::ffi::c_ulong;
+pub type packed_ulong = c_ulong;
 #[repr(C, packed(4))]
 #[derive(Debug, Copy, Clone)]
 pub struct ib_user_mad_reg_req {
@@ -1480,20 +796,4 @@ pub struct ib_user_mad_reg_req {
     pub mgmt_class_version: __u8,
     pub oui: [__u8; 3usize],
     pub rmpp_version: __u8,
-}
-pub const IB_USER_MAD_USER_RMPP: _bindgen_ty_29 = 1;
-pub type _bindgen_ty_29 = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct ib_user_mad_reg_req2 {
-    pub id: __u32,
-    pub qpn: __u32,
-    pub mgmt_class: __u8,
-    pub mgmt_class_version: __u8,
-    pub res: __u16,
-    pub flags: __u32,
-    pub method_mask: [__u64; 2usize],
-    pub oui: __u32,
-    pub rmpp_version: __u8,
-    pub reserved: [__u8; 3usize],
 }

@@ -29,7 +29,7 @@ macro_rules! plain {
 }
 
 plain! {
-    ibv_ah_attr ibv_device_attr ibv_device_attr_ex ibv_gid ibv_port_attr
+    ibv_ah_attr ibv_comp_cntr_caps ibv_device_attr ibv_device_attr_ex ibv_gid ibv_port_attr
     ib_user_mad_hdr ib_user_mad_reg_req ibv_qp_attr ibv_qp_init_attr ibv_recv_wr ibv_send_wr ibv_wc
     rdma_conn_param
 }

@@ -5,19 +5,10 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::sys::dl;
 use crate::sys::ffi::{
-    __be16, __be64, _compat_ibv_port_attr, ibv_ah, ibv_ah_attr, ibv_comp_channel, ibv_context,
-    ibv_cq, ibv_device, ibv_device_attr, ibv_gid, ibv_mr, ibv_pd, ibv_qp, ibv_qp_attr,
-    ibv_qp_init_attr,
+    __be16, __be64, _compat_ibv_port_attr, ibv_ah, ibv_ah_attr, ibv_comp_channel,
+    ibv_comp_cntr_caps, ibv_context, ibv_cq, ibv_device, ibv_device_attr, ibv_gid, ibv_mr, ibv_pd,
+    ibv_qp, ibv_qp_attr, ibv_qp_init_attr,
 };
-
-/// `struct ibv_comp_cntr_caps` of v65, which the generated types do not have.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub(in crate::sys) struct CompletionCounterCaps {
-    pub(in crate::sys) max_value: u64,
-    pub(in crate::sys) max_counters: u32,
-    pub(in crate::sys) supported_qp_attach_ops: u32,
-}
 
 dl::functions! {
     /// Functions of libibverbs that this program calls, in their default symbol versions.
@@ -53,8 +44,6 @@ dl::functions! {
     }
     optional {
         fn ibv_query_port_speed(*mut ibv_context, u32, *mut u64) -> c_int;
-        fn _ibv_query_comp_cntr_caps(
-            *mut ibv_context, *mut CompletionCounterCaps, usize
-        ) -> c_int;
+        fn _ibv_query_comp_cntr_caps(*mut ibv_context, *mut ibv_comp_cntr_caps, usize) -> c_int;
     }
 }

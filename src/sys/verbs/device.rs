@@ -11,12 +11,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::attr::{CompletionCounters, DeviceAttr, text};
-use super::calls::{Calls, CompletionCounterCaps};
+use super::calls::Calls;
 use super::error::{VerbsError, VerbsOperation};
 use super::inline::{self, DeviceAnswer};
 use crate::sys::device_file;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
+use crate::sys::plain::Plain as _;
 
 /// A device for which libibverbs has a driver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -232,7 +233,7 @@ impl Device {
 
     fn completion_counters(&self) -> Option<CompletionCounters> {
         let query = self.calls()._ibv_query_comp_cntr_caps?;
-        let mut caps = CompletionCounterCaps::default();
+        let mut caps = ffi::ibv_comp_cntr_caps::zeroed();
         // SAFETY: the context is open, and the size is that of the structure that the call fills
         // in.
         let answer = unsafe { query(self.context(), &raw mut caps, size_of_val(&caps)) };
