@@ -53,6 +53,7 @@ pub(super) fn whole<A: MadAttribute>(bytes: &[u8]) -> Result<&[u8], Short> {
 }
 
 /// Declares attributes: `name: type = BYTE.BIT / WIDTH`, where bit 0 is the most significant bit.
+/// An attribute declares only the fields that rdmactl uses.
 macro_rules! attributes {
     ($(
         $(#[$meta:meta])*

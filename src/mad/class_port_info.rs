@@ -6,24 +6,12 @@ use super::attribute::attributes;
 attributes! {
     /// Capabilities of a node in one management class.
     ClassPortInfo("ClassPortInfo", 0x01, 72 bytes) {
-        /// Base version of the MADs.
-        base_version: u8 = 0, 0 / 8;
-        /// Version of the class.
-        class_version: u8 = 1, 0 / 8;
         /// Capabilities of the class.
         capabilities: u16 = 2, 0 / 16;
         /// More capabilities of the class.
         capabilities_2: u32 = 4, 0 / 27;
         /// Response time of a MAD, as an exponent of 4.096 us.
         response_time: u8 = 7, 3 / 5;
-        /// LID to which requests are redirected.
-        redirect_lid: u16 = 28, 0 / 16;
-        /// P_Key of redirected requests.
-        redirect_p_key: u16 = 30, 0 / 16;
-        /// Queue pair to which requests are redirected.
-        redirect_qp: u32 = 33, 0 / 24;
-        /// Q_Key of redirected requests.
-        redirect_q_key: u32 = 36, 0 / 32;
     }
 }
 

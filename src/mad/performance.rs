@@ -191,22 +191,7 @@ attributes! {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    proptest! {
-        #[test]
-        fn counters_are_read_back(bytes in proptest::collection::vec(any::<u8>(), 192)) {
-            let (short, long) =
-                (PortCounters::decode(&bytes).unwrap(), PortCountersExtended::decode(&bytes).unwrap());
-            let mut written = bytes.clone();
-            short.encode(&mut written).unwrap();
-            prop_assert_eq!(&written, &bytes);
-            long.encode(&mut written).unwrap();
-            prop_assert_eq!(&written, &bytes);
-        }
-    }
 
     #[test]
     fn counters_have_their_widths() {

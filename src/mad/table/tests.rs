@@ -11,11 +11,8 @@ const DATA: SaHeader = SaHeader {
     rmpp_type: 1,
     rmpp_flags: 7,
     rmpp_status: 0,
-    segment: 1,
     payload_bytes: 0,
-    sm_key: 0,
     record_words: 14,
-    component_mask: 0,
 };
 
 /// Returns a reply with records of 108 bytes, 112 bytes apart.
