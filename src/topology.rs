@@ -19,11 +19,26 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 pub use error::TopologyError;
+pub(crate) use error::{LineFault, ParseResult, wrong};
 
 use crate::model::ping::{Leaf, Topology};
 
 /// Function that expands a host set to names of hosts. The error says what is invalid, and where.
 pub type ExpandHosts<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
+
+/// Expands a host set of a line. A set without a host is a mistake.
+pub(crate) fn expand_set(expand: ExpandHosts<'_>, set: &str) -> ParseResult<Vec<String>> {
+    match expand(set) {
+        Ok(hosts) if hosts.is_empty() => {
+            wrong(format!("{set} contains no host"), "write a host set, for example n[01-16]")
+        }
+        Ok(hosts) => Ok(hosts),
+        Err(error) => wrong(
+            format!("invalid host set {set}:\n{error}"),
+            "write a host set without spaces, for example n[01-16,20],gpu3",
+        ),
+    }
+}
 
 /// Name of the leaf switch of hosts that are not in the file.
 pub const UNKNOWN: &str = "unknown";

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::error::{ParseResult, wrong};
-use super::{ExpandHosts, LeafSwitches};
+use super::{ExpandHosts, LeafSwitches, expand_set};
 use crate::model::ping::Leaf;
 
 pub(super) struct LeafSwitchesBuilder<'a> {
@@ -37,7 +37,7 @@ impl<'a> LeafSwitchesBuilder<'a> {
 
     /// Adds the hosts of a set to a known or new leaf switch.
     pub(super) fn add(&mut self, name: &str, set: &str, line: usize) -> ParseResult<()> {
-        let hosts = self.set(set)?;
+        let hosts = expand_set(self.expand, set)?;
         self.hosts_read += hosts.len();
         let (read, most) = (self.hosts_read, LeafSwitches::MAX_NAMES);
         if read > most {
@@ -79,7 +79,7 @@ impl<'a> LeafSwitchesBuilder<'a> {
 
     /// Records that the switches of a set are below one switch, so that they form a pod.
     pub(super) fn join(&mut self, set: &str) -> ParseResult<()> {
-        let names = self.set(set)?;
+        let names = expand_set(self.expand, set)?;
         self.below_read += names.len();
         if self.below_read > LeafSwitches::MAX_NAMES {
             let most = LeafSwitches::MAX_NAMES;
@@ -93,19 +93,6 @@ impl<'a> LeafSwitchesBuilder<'a> {
             self.pods.entry(name).or_insert(self.pod_count);
         }
         Ok(())
-    }
-
-    fn set(&self, set: &str) -> ParseResult<Vec<String>> {
-        match (self.expand)(set) {
-            Ok(hosts) if hosts.is_empty() => {
-                wrong(format!("{set} contains no host"), "write a host set, for example n[01-16]")
-            }
-            Ok(hosts) => Ok(hosts),
-            Err(error) => wrong(
-                format!("invalid host set {set}:\n{error}"),
-                "write a host set without spaces, for example n[01-16,20],gpu3",
-            ),
-        }
     }
 
     /// Returns the leaf switches; `None` if no leaf switch has a host.

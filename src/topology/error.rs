@@ -13,14 +13,14 @@ pub struct TopologyError {
 }
 
 /// Mistake in a line, before the caller adds the line number.
-pub(super) struct LineFault {
-    pub(super) what: String,
-    pub(super) fix: String,
+pub(crate) struct LineFault {
+    pub(crate) what: String,
+    pub(crate) fix: String,
 }
 
-pub(super) type ParseResult<T> = Result<T, LineFault>;
+pub(crate) type ParseResult<T> = Result<T, LineFault>;
 
-pub(super) fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> ParseResult<T> {
+pub(crate) fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> ParseResult<T> {
     Err(LineFault { what: what.into(), fix: fix.into() })
 }
 

@@ -23,6 +23,7 @@ use std::fmt;
 use super::{AtHost, Effect, HostFault, Latencies, SimulatedFabric};
 use crate::model::ping::{Cell, Leaf, Topology};
 use crate::ping::plan;
+use crate::topology::{ExpandHosts, LineFault, ParseResult, expand_set, wrong};
 
 /// Reason why a text describes no fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,27 +44,12 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Function that expands a host set; its error shows the invalid part of the set.
-type ExpandHosts<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
-
 /// Largest number of lines. A person writes no longer scenario.
 const MAX_LINES: usize = 100_000;
 
 /// Largest number of faults; a set of hosts counts as one fault. A search through more faults
 /// would take longer than the simulation.
 const MAX_FAULTS: usize = 10_000;
-
-/// Error in a line whose number is not known yet.
-struct LineFault {
-    what: String,
-    fix: String,
-}
-
-type ParseResult<T> = Result<T, LineFault>;
-
-fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> ParseResult<T> {
-    Err(LineFault { what: what.into(), fix: fix.into() })
-}
 
 /// Parsed lines before they are combined.
 struct ParsedLines<'a> {
@@ -148,7 +134,7 @@ impl<'a> ParsedLines<'a> {
     fn line(&mut self, number: usize, first: &str, rest: &[&'a str]) -> ParseResult<()> {
         match (first, rest) {
             ("hosts", [set]) => {
-                let hosts = self.set(set)?;
+                let hosts = expand_set(self.expand, set)?;
                 self.hosts.extend(hosts);
                 let (hosts, most) = (self.hosts.len(), self.most_hosts);
                 if hosts > most {
@@ -170,7 +156,7 @@ impl<'a> ParsedLines<'a> {
                         "write all its hosts in one line, for example: leaf leaf1 n[01-16]",
                     );
                 }
-                let hosts = self.set(set)?;
+                let hosts = expand_set(self.expand, set)?;
                 self.leaves.push(((*name).to_owned(), hosts));
             }
             ("pod", [name, leaves @ ..]) if !leaves.is_empty() => {
@@ -202,19 +188,6 @@ impl<'a> ParsedLines<'a> {
             _ => return wrong(misread(first), form_of(first)),
         }
         Ok(())
-    }
-
-    fn set(&self, set: &str) -> ParseResult<Vec<String>> {
-        match (self.expand)(set) {
-            Ok(hosts) if hosts.is_empty() => {
-                wrong(format!("{set} contains no host"), "write a host set, for example n[01-16]")
-            }
-            Ok(hosts) => Ok(hosts),
-            Err(error) => wrong(
-                format!("invalid host set {set}:\n{error}"),
-                "write host sets without spaces, for example n[01-16,20],gpu3",
-            ),
-        }
     }
 
     /// Returns the leaf switch of each host and the pod of each leaf switch.
@@ -415,7 +388,7 @@ impl Fault<'_, '_> {
                 "write slow, or use fault host: a host that cannot send gets no replies either",
             );
         }
-        for name in self.text.set(set)? {
+        for name in expand_set(self.text.expand, set)? {
             let host = self.host(&name)?;
             for rail in rails.clone() {
                 let at = &mut fabric.at_host[host * self.text.rails + rail];
