@@ -6,62 +6,34 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use crate::model::{CmAddress, GidValue};
 use crate::source::{Attributes, Message, Messages};
 
-pub(super) const DEV_INDEX: u16 = 1;
-pub(super) const DEV_NAME: u16 = 2;
-pub(super) const PORT_INDEX: u16 = 3;
-pub(super) const CAP_FLAGS: u16 = 4;
-pub(super) const SUBNET_PREFIX: u16 = 8;
-pub(super) const RES_SUMMARY: u16 = 15;
-pub(super) const RES_SUMMARY_ENTRY_NAME: u16 = 17;
-pub(super) const RES_SUMMARY_ENTRY_CURR: u16 = 18;
-pub(super) const RES_QP: u16 = 19;
-pub(super) const RES_LQPN: u16 = 21;
-pub(super) const RES_RQPN: u16 = 22;
-pub(super) const RES_RQ_PSN: u16 = 23;
-pub(super) const RES_SQ_PSN: u16 = 24;
-pub(super) const RES_PATH_MIG_STATE: u16 = 25;
-pub(super) const RES_TYPE: u16 = 26;
-pub(super) const RES_STATE: u16 = 27;
-pub(super) const RES_PID: u16 = 28;
-pub(super) const RES_KERN_NAME: u16 = 29;
-pub(super) const RES_CM_ID: u16 = 30;
-pub(super) const RES_PS: u16 = 32;
-pub(super) const RES_SRC_ADDR: u16 = 33;
-pub(super) const RES_DST_ADDR: u16 = 34;
-pub(super) const RES_CQ: u16 = 35;
-pub(super) const RES_CQE: u16 = 37;
-pub(super) const RES_USECNT: u16 = 38;
-pub(super) const RES_POLL_CTX: u16 = 39;
-pub(super) const RES_MR: u16 = 40;
-pub(super) const RES_RKEY: u16 = 42;
-pub(super) const RES_LKEY: u16 = 43;
-pub(super) const RES_MRLEN: u16 = 45;
-pub(super) const RES_PD: u16 = 46;
-pub(super) const RES_LOCAL_DMA_LKEY: u16 = 48;
-pub(super) const NDEV_INDEX: u16 = 50;
-pub(super) const NDEV_NAME: u16 = 51;
-pub(super) const RES_PDN: u16 = 60;
-pub(super) const RES_CQN: u16 = 61;
-pub(super) const RES_MRN: u16 = 62;
-pub(super) const RES_CM_IDN: u16 = 63;
-pub(super) const RES_CTXN: u16 = 64;
-pub(super) const SYS_NETNS_MODE: u16 = 66;
-pub(super) const DEV_PROTOCOL: u16 = 67;
-pub(super) const STAT_MODE: u16 = 74;
-pub(super) const STAT_AUTO_MODE_MASK: u16 = 76;
-pub(super) const STAT_HWCOUNTERS: u16 = 80;
-pub(super) const STAT_HWCOUNTER_NAME: u16 = 82;
-pub(super) const STAT_HWCOUNTER_VALUE: u16 = 83;
-pub(super) const DEV_DIM: u16 = 84;
-pub(super) const RES_CTX: u16 = 86;
-pub(super) const RES_SRQ: u16 = 88;
-pub(super) const RES_SRQN: u16 = 90;
-pub(super) const SYS_COPY_ON_FORK: u16 = 93;
-pub(super) const SYS_PRIVILEGED_QKEY: u16 = 96;
-pub(super) const DEV_TYPE: u16 = 99;
-pub(super) const PARENT_NAME: u16 = 100;
-pub(super) const SYS_MONITOR_MODE: u16 = 103;
-pub(super) const RES_SUMMARY_ENTRY_MAX: u16 = 118;
+/// Declares constants of type `u16`.
+macro_rules! numbers {
+    ($($name:ident = $number:literal,)*) => {
+        $(pub(super) const $name: u16 = $number;)*
+    };
+}
+
+numbers! {
+    // Attributes of the kernel module.
+    SYS_NETNS_MODE = 66, SYS_COPY_ON_FORK = 93, SYS_PRIVILEGED_QKEY = 96, SYS_MONITOR_MODE = 103,
+    // Attributes of devices and ports.
+    DEV_INDEX = 1, DEV_NAME = 2, PORT_INDEX = 3, CAP_FLAGS = 4, SUBNET_PREFIX = 8,
+    NDEV_INDEX = 50, NDEV_NAME = 51, DEV_PROTOCOL = 67, DEV_DIM = 84, DEV_TYPE = 99,
+    PARENT_NAME = 100,
+    // Attributes of counters.
+    STAT_MODE = 74, STAT_AUTO_MODE_MASK = 76, STAT_HWCOUNTERS = 80, STAT_HWCOUNTER_NAME = 82,
+    STAT_HWCOUNTER_VALUE = 83,
+    // Attributes of the summary of resources.
+    RES_SUMMARY = 15, RES_SUMMARY_ENTRY_NAME = 17, RES_SUMMARY_ENTRY_CURR = 18,
+    RES_SUMMARY_ENTRY_MAX = 118,
+    // Attributes of resources.
+    RES_QP = 19, RES_LQPN = 21, RES_RQPN = 22, RES_RQ_PSN = 23, RES_SQ_PSN = 24,
+    RES_PATH_MIG_STATE = 25, RES_TYPE = 26, RES_STATE = 27, RES_PID = 28, RES_KERN_NAME = 29,
+    RES_CM_ID = 30, RES_PS = 32, RES_SRC_ADDR = 33, RES_DST_ADDR = 34, RES_CQ = 35, RES_CQE = 37,
+    RES_USECNT = 38, RES_POLL_CTX = 39, RES_MR = 40, RES_RKEY = 42, RES_LKEY = 43, RES_MRLEN = 45,
+    RES_PD = 46, RES_LOCAL_DMA_LKEY = 48, RES_PDN = 60, RES_CQN = 61, RES_MRN = 62,
+    RES_CM_IDN = 63, RES_CTXN = 64, RES_CTX = 86, RES_SRQ = 88, RES_SRQN = 90,
+}
 
 /// Attributes of one object, with typed access.
 #[derive(Debug, Clone)]
