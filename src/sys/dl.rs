@@ -93,7 +93,6 @@ impl Library {
     }
 }
 
-/// Discards the error of an earlier call.
 fn clear_error() {
     let _ = error_pointer();
 }

@@ -2,7 +2,6 @@
 //! (`include/uapi/linux/rds.h`), for `source::rds`.
 #![expect(unsafe_code, reason = "getsockopt with options that no crate knows")]
 
-use std::io;
 use std::os::fd::AsRawFd as _;
 
 use libc::{c_int, c_void, socklen_t};
@@ -51,12 +50,12 @@ pub fn list(option: c_int) -> Result<(Vec<u8>, usize), Errno> {
             items.truncate(length);
             return Ok((items, size));
         }
-        let error = io::Error::last_os_error().raw_os_error().unwrap_or(0);
+        let error = Errno::last();
         // `length` is then the size that the list had a moment ago.
-        if error != libc::ENOSPC || length > LIMIT {
-            return Err(Errno::from_code(error));
+        if error != Errno::NO_SPACE || length > LIMIT {
+            return Err(error);
         }
         items = vec![0; length.saturating_add(length / 4)];
     }
-    Err(Errno::from_code(libc::ENOSPC))
+    Err(Errno::NO_SPACE)
 }

@@ -198,7 +198,7 @@ impl UmadPort {
         // SAFETY: the name is a C string that lives through the call.
         let descriptor = unsafe { libc::open(name.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
         if descriptor < 0 {
-            return Err(error(last_errno()));
+            return Err(error(Errno::last()));
         }
         let mut port = Self { path: path.to_owned(), descriptor, header: OLD_HEADER };
         if header == HeaderSize::Old {
@@ -229,7 +229,7 @@ impl UmadPort {
         let done = unsafe { libc::ioctl(self.descriptor, REGISTER_AGENT, &raw mut request) };
         if done != 0 {
             let path = self.path.clone();
-            return Err(UmadError::Register { path, class: wanted.class, errno: last_errno() });
+            return Err(UmadError::Register { path, class: wanted.class, errno: Errno::last() });
         }
         Ok(request.id)
     }
@@ -253,7 +253,7 @@ impl UmadPort {
         if usize::try_from(sent) == Ok(packet.len()) {
             return Ok(());
         }
-        let errno = if sent < 0 { last_errno() } else { Errno::IO };
+        let errno = if sent < 0 { Errno::last() } else { Errno::IO };
         Err(UmadError::Send { path: self.path.clone(), errno })
     }
 
@@ -269,7 +269,7 @@ impl UmadPort {
         match unsafe { libc::poll(&raw mut poll, 1, wait_ms) } {
             0 => return Ok(None),
             1.. => {}
-            _ => match last_errno() {
+            _ => match Errno::last() {
                 Errno::INTERRUPTED => return Ok(None),
                 errno => return Err(error(errno)),
             },
@@ -283,7 +283,7 @@ impl UmadPort {
                 packet.truncate(count);
                 return self.received(&packet).map(Some).ok_or_else(|| error(Errno::BAD_MESSAGE));
             }
-            let errno = last_errno();
+            let errno = Errno::last();
             // If a reply is too long, the kernel still writes its header, which contains the
             // length.
             let needed = self.header_of(&packet).map_or(0, |header| header.length as usize);
@@ -376,20 +376,16 @@ pub fn read_start(path: &Path) -> Result<Vec<u8>, Errno> {
     // SAFETY: the name is a C string that lives through the call.
     let descriptor = unsafe { libc::open(name.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
     if descriptor < 0 {
-        return Err(last_errno());
+        return Err(Errno::last());
     }
     let mut content = vec![0; 4096];
     // SAFETY: pointer and length belong to the buffer.
     let read = unsafe { libc::read(descriptor, content.as_mut_ptr().cast(), content.len()) };
-    let errno = last_errno();
+    let errno = Errno::last();
     // SAFETY: this function owns the descriptor, and no code uses it afterwards.
     unsafe { libc::close(descriptor) };
     content.truncate(usize::try_from(read).map_err(|_negative| errno)?);
     Ok(content)
-}
-
-fn last_errno() -> Errno {
-    Errno::from_code(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -425,8 +421,9 @@ mod tests {
         packet[4] = 110;
         let received = port.received(&packet).unwrap();
         assert_eq!((received.agent, received.mad.len()), (7, 4));
-        assert_eq!(received.failure, Some(Errno::from_code(libc::ETIMEDOUT)));
+        assert_eq!(received.failure, Some(Errno::TIMED_OUT));
     }
+
     #[test]
     fn a_global_route_is_sent_and_received() {
         let grh = MadGrh {

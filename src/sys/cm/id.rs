@@ -83,7 +83,6 @@ impl Id {
         Errno::check(answer).map_err(|errno| self.error(CmStep::Bind, errno))
     }
 
-    /// Starts to listen for peers.
     pub(super) fn listen(&self, backlog: i32) -> Result<(), CmError> {
         // SAFETY: the id is alive.
         let answer = unsafe { (self.calls().rdma_listen)(self.raw(), backlog) };

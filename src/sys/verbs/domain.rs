@@ -45,7 +45,6 @@ impl Domain {
         self.0.raw.as_ptr()
     }
 
-    /// True if both are one domain.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
