@@ -2,6 +2,7 @@
 //! The modules here judge what `collect` and `capture` read. Rendering belongs to other modules.
 
 pub mod between;
+pub mod check;
 pub mod congestion;
 pub mod connections;
 pub mod duplicates;

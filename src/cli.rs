@@ -5,6 +5,7 @@
 
 mod agent;
 mod capture;
+mod check;
 mod compat;
 mod config;
 mod connections;
@@ -36,6 +37,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 pub use agent::AgentArgs;
 pub use capture::CaptureArgs;
+pub use check::{CheckArgs, Level};
 pub use compat::CompatArgs;
 pub use config::ConfigArgs;
 pub use connections::{ConnectionsArgs, FailOn, Only};
@@ -145,6 +147,8 @@ pub enum Command {
     Connections(ConnectionsArgs),
     /// Inspect InfiniBand subnets: nodes, links, routes, errors.
     Fabric(FabricArgs),
+    /// Check hosts, clusters and subnets, and show what is wrong first.
+    Check(CheckArgs),
     /// Test RDMA between hosts and diagnose failures.
     Ping(Box<PingArgs>),
     /// Show hosts, ports, connections and problems live.
@@ -175,6 +179,7 @@ impl Command {
             Self::Gids(args) => &mut args.hosts,
             Self::Counters(args) => &mut args.hosts,
             Self::Connections(args) => &mut args.hosts,
+            Self::Check(args) => &mut args.hosts,
             Self::Capture(args) => &mut args.hosts,
             Self::Resources(args) => return WordOrSet::take_sets(&mut args.words),
             Self::Top(args) => return WordOrSet::take_sets(&mut args.words),

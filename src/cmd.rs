@@ -5,6 +5,7 @@
 
 mod agent;
 mod capture;
+mod check;
 mod compat;
 mod complete;
 mod completions;
@@ -125,6 +126,7 @@ fn run(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Outcome> {
         Command::Resources(args) => resources::run(global, args, term),
         Command::Connections(args) => connections::run(global, args, term),
         Command::Fabric(args) => fabric::run(global, args, term),
+        Command::Check(args) => check::run(global, args, term),
         Command::Ping(args) => ping::run(global, args, term),
         Command::Top(args) => top::run(global, args, term),
         Command::Hosts(args) => hosts::run(global, args, term),

@@ -7,6 +7,7 @@
 #[macro_use]
 mod word_enum;
 
+mod check;
 mod connection;
 mod consumers;
 mod counter;
@@ -37,6 +38,9 @@ mod verbs;
 mod wanted_gid;
 pub mod words;
 
+pub use check::{
+    CHECKS, Check, CheckReport, CheckResult, CheckScope, CheckedFinding, HostResults, check,
+};
 pub use connection::{
     Cause, Channels, Connection, ConnectionState, ConnectionVerdict, Consumer, ConsumerKind, End,
     Evidence, KnownBy, Peer, PinnedMemory, RdmaChannel, Requested, Role, Strength, TcpChannel,

@@ -5,6 +5,7 @@
 //! filters and sorting share the columns, so a value has one form in all of them. `cmd`, `cli`
 //! and `tui` use it.
 
+mod checks;
 mod column;
 mod connections;
 mod counters;
@@ -33,6 +34,7 @@ mod sort;
 mod value;
 mod words;
 
+pub use checks::{CheckRow, Checks, check_rows};
 pub use column::{Align, Column, Listing, ShowCondition, ValueMeaning};
 pub use connections::{ConnectionRow, Connections, connection_rows};
 pub use counters::{CounterRow, Counters, counter_rows};

@@ -3,6 +3,7 @@
 //! It returns strings and writes to no stream; `cmd` passes the strings to `term`. Text from
 //! other machines is escaped here, in every cell and every note; JSON has its own escapes.
 
+mod check;
 mod connections;
 mod csv;
 mod escape;
@@ -17,6 +18,7 @@ mod problems;
 mod prom;
 mod table;
 
+pub use check::{CheckDocument, explain_check, list_checks, render_checks};
 pub use connections::render_connections;
 pub use csv::csv;
 pub use escape::escape;

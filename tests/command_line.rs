@@ -478,7 +478,7 @@ fn a_word_that_is_no_command_and_no_host_set_says_what_to_type() {
         (&["perf"], "unknown command perf", "fix: rdmactl ping n1 n2 --test lat,bw\n"),
         (&["bw"], "unknown command bw", "fix: rdmactl ping n1 n2 --test lat,bw\n"),
         (&["test"], "unknown command test", "fix: rdmactl ping --matrix"),
-        (&["check"], "unknown command check", "fix: rdmactl ping --matrix"),
+        (&["health"], "unknown command health", "fix: rdmactl check; rdmactl ping --matrix"),
         (&["devics"], "unknown command devics", "fix: rdmactl devices\n"),
         (&["xyzzy"], "unknown command xyzzy", "fix: list the commands: rdmactl -h\n"),
         (&["help", "xyzzy"], "unknown command xyzzy", "fix: list the commands: rdmactl -h\n"),
@@ -608,10 +608,9 @@ fn a_hint_for_a_command_repeats_the_hosts() {
         (&["show", "n2"], "unknown command show", "fix: rdmactl devices n2\n"),
         (&["-H", "n[1-2]", "show"], "unknown command show", "rdmactl devices -H 'n[1-2]'\n"),
         (
-            &["check", "-H", "n1,n2", "-F", "cfg"],
-            "unknown command check",
-            "fix: rdmactl ping --matrix -H 'n1,n2' -F cfg; rdmactl connections -H 'n1,n2' -F cfg \
-             --fail-on fail; rdmactl ports -H 'n1,n2' -F cfg --lossless\n",
+            &["health", "-H", "n1,n2", "-F", "cfg"],
+            "unknown command health",
+            "fix: rdmactl check -H 'n1,n2' -F cfg; rdmactl ping --matrix -H 'n1,n2' -F cfg\n",
         ),
         (&["explain"], "unknown command explain", "fix: rdmactl help CODE"),
         (&["explain", "rc.no_ack"], "unknown command explain", "fix: rdmactl help rc.no_ack\n"),
@@ -818,4 +817,24 @@ fn an_agent_takes_no_flag_that_runs_a_program_or_writes_a_file() {
         assert_eq!((code, stdout.as_str()), (2, ""), "{flag}");
         assert!(stderr.contains("rdmactl agent does not accept"), "{stderr}");
     }
+}
+
+#[test]
+fn a_check_that_does_not_exist_is_named_with_a_near_one() {
+    for (arguments, error) in [
+        (&["check", "--explain", "port.dwn"][..], "--explain: no check port.dwn"),
+        (&["check", "--only", "prt.*"], "--only: no check prt.*"),
+        (&["check", "--skip", "port.*,nothing"], "--skip: no check nothing"),
+    ] {
+        let (code, stdout, stderr) = rdmactl(arguments);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+        assert!(stderr.contains(error) && stderr.contains("rdmactl check --list"), "{stderr}");
+    }
+    let (code, text, _) = rdmactl(&["check", "--explain", "port.down"]);
+    assert_eq!(code, 0);
+    for part in ["port.down: Each port has a link.", "origin:", "remedy:", "explains: port.slow"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let (_, listed, _) = rdmactl(&["check", "--list", "--only", "port.*"]);
+    assert!(listed.lines().all(|line| line.starts_with("port.")) && listed.lines().count() > 8);
 }

@@ -105,6 +105,27 @@ fn the_committed_table_of_settings_is_that_of_the_program() {
     compare_table("docs/configuration.md", "settings", &table);
 }
 
+#[test]
+fn the_committed_table_of_checks_is_that_of_the_program() {
+    let escape = |text: &str| text.replace('|', "\\|").replace('*', "\\*");
+    let mut table =
+        "| Check | Severity | Expected state, finding and remedy |\n|---|---|---|\n".to_owned();
+    for check in rdmactl::model::CHECKS {
+        let text = format!(
+            "{} Applies to {}. Finding: {} ({}). Consequence: {}.<br>Remedy: {}",
+            check.title,
+            check.applies_to,
+            check.rule,
+            check.origin,
+            check.consequence,
+            check.remedy
+        );
+        let severity = check.severity.word();
+        let _ = writeln!(table, "| `{}` | {severity} | {} |", check.id, escape(&text));
+    }
+    compare_table("docs/checks.md", "checks", &table);
+}
+
 /// Every column of a listing stands on its page, and nothing on a page is beyond what `man` reads.
 #[test]
 fn the_man_pages_can_be_read_and_tell_of_every_column() {

@@ -87,6 +87,7 @@ const CASES: &[(&str, &[&str])] = &[
 /// The same, of fixtures whose hosts have mounts, sessions and processes.
 const CONSUMER_CASES: &[(&str, &[&str])] = &[
     ("connections", &["connections"]),
+    ("check", &["check"]),
     ("connections_verbose", &["connections", "-v"]),
     ("connections_evidence", &["connections", "-o", "user,instance,peer,verdict,evidence"]),
     ("connections_fallback", &["connections", "--only", "fallback", "--fail-on", "fail"]),
@@ -201,6 +202,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         ("report", render::schema_of::<render::ReportDocument<'_>>()),
         ("connections", render::schema_of::<render::ConnectionsDocument<'_>>()),
         ("fabric", render::schema_of::<render::FabricDocument<'_>>()),
+        ("check", render::schema_of::<render::CheckDocument<'_>>()),
         ("ping", render::schema_of::<render::PingDocument<'_>>()),
         ("ping-event", render::schema_of::<render::PingEvent<'_>>()),
         ("ping-plan", render::schema_of::<render::PingPlanDocument<'_>>()),

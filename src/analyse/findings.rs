@@ -2,9 +2,9 @@
 //! to TCP, unreadable data. `connections` and `rate` supply the facts; `tui` shows the findings.
 
 mod changed;
-mod port;
-mod rates;
-mod unreadable;
+pub(super) mod port;
+pub(super) mod rates;
+pub(super) mod unreadable;
 
 use std::cmp::Reverse;
 
@@ -112,7 +112,7 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
 }
 
 /// Returns the finding of a connection; `None` if its verdict needs no attention.
-fn of_connection(connection: &Connection) -> Option<Finding> {
+pub(super) fn of_connection(connection: &Connection) -> Option<Finding> {
     let (severity, code) = connection.verdict.finding()?;
     let Consumer { kind, instance, .. } = &connection.consumer;
     let subject = Subject::Connection(kind.word().to_owned(), instance.clone());

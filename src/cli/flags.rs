@@ -82,6 +82,13 @@ const TABLE: &[Row] = &[
         &[(&[ROOT], "remove it: a subnet is read with management datagrams, not from files")],
     ),
     (
+        "check",
+        &[
+            (&[WATCH], "remove it; top shows the findings live: rdmactl top problems"),
+            (&[FOLD], "remove it: equal findings of several hosts are always one"),
+        ],
+    ),
+    (
         "ping",
         &[
             (&[ROOT], "remove it: ping sends messages, or prints a saved run with --from FILE"),

@@ -18,7 +18,7 @@ pub struct ShortHelp {
 const TABLE: &[ShortHelp] = &[
     ShortHelp {
         command: "",
-        flags: &["-H n[01-16]", "--from all.ndjson"],
+        flags: &["-H n[01-16]"],
         example: "rdmactl devices n[01-16]",
     },
     ShortHelp {
@@ -52,6 +52,22 @@ const TABLE: &[ShortHelp] = &[
             "--from monday.ndjson",
         ],
         example: "rdmactl fabric links -w 'state!=active'",
+    },
+    ShortHelp {
+        command: "check",
+        flags: &[
+            "-H n[01-16]",
+            "--upload",
+            "-v",
+            "--only 'port.*'",
+            "--skip port.link_lost",
+            "--fail-on warn",
+            "--explain port.down",
+            "-j",
+            "--save all.ndjson",
+            "--from all.ndjson",
+        ],
+        example: "rdmactl check n[01-16]",
     },
     ShortHelp {
         command: "ports",

@@ -73,6 +73,12 @@ pub struct Device {
 }
 
 impl Device {
+    /// Returns true if the kernel implements RDMA for the device (soft-RoCE, soft-iWARP).
+    #[must_use]
+    pub fn is_software(&self) -> bool {
+        matches!(self.driver.as_deref(), Some(SOFT_ROCE | SOFT_IWARP))
+    }
+
     /// Returns the known facts of a removed device: its identity, and the numbers of its ports.
     #[must_use]
     pub fn removed(&self, since_ns: u64) -> Self {

@@ -21,6 +21,9 @@ pub struct Finding {
     pub what: String,
     /// Command or setting that repairs it; `None` if there is none.
     pub fix: Option<String>,
+    /// Source of the observation: a path, or the name of a query. `None` if several sources were
+    /// combined.
+    pub source: Option<String>,
 }
 
 impl Finding {
@@ -31,11 +34,17 @@ impl Finding {
         subject: Subject,
         what: impl Into<String>,
     ) -> Self {
-        Self { severity, code, hosts: Vec::new(), subject, what: what.into(), fix: None }
+        let (hosts, what) = (Vec::new(), what.into());
+        Self { severity, code, hosts, subject, what, fix: None, source: None }
     }
 
     pub(crate) fn fix(self, fix: impl Into<String>) -> Self {
         Self { fix: Some(fix.into()), ..self }
+    }
+
+    /// Sets the source of the observation.
+    pub(crate) fn source(self, source: impl Into<String>) -> Self {
+        Self { source: Some(source.into()), ..self }
     }
 }
 
@@ -49,6 +58,8 @@ words! {
         Warn = "warn",
         /// The state could not be read.
         Unknown = "unknown",
+        /// The observation may be intended.
+        Info = "info",
         /// The fault is over.
         Past = "past",
     }

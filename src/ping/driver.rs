@@ -1,5 +1,5 @@
-//! Judges a run after its first pass: second attempts, second measurements, coverage, findings and
-//! outliers. `matrix` tests the pairs of real hosts for it, `simulation` those of a fabric.
+//! Judges a run after its first pass: second attempts, second measurements, coverage, findings
+//! and outliers. `matrix` tests the pairs of real hosts for it, `simulation` those of a fabric.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

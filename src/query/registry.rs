@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{
-    Align, Column, Connections, Counters, Devices, FabricCounters, FabricErrors, FabricLinks,
-    FabricManagers, FabricNodes, FabricPartitions, FabricProblems, FabricRoutes, FabricSubnets,
-    FabricSwitches, Findings, Gids, Listing, LiveHosts, LivePorts, Lossless, Pairs, Ports,
-    Processes, Resources, Settings, live_columns,
+    Align, Checks, Column, Connections, Counters, Devices, FabricCounters, FabricErrors,
+    FabricLinks, FabricManagers, FabricNodes, FabricPartitions, FabricProblems, FabricRoutes,
+    FabricSubnets, FabricSwitches, Findings, Gids, Listing, LiveHosts, LivePorts, Lossless, Pairs,
+    Ports, Processes, Resources, Settings, live_columns,
 };
 
 /// Description of a column.
@@ -66,7 +66,7 @@ pub type NamedListing = (&'static str, Vec<ColumnDescription>);
 const TOP_CONNECTIONS: &str = "top connections";
 
 /// All listings.
-const ALL: [fn() -> NamedListing; 24] = [
+const ALL: [fn() -> NamedListing; 25] = [
     named::<Devices>,
     named::<Ports>,
     named::<Lossless>,
@@ -84,6 +84,7 @@ const ALL: [fn() -> NamedListing; 24] = [
     named::<FabricManagers>,
     named::<FabricProblems>,
     named::<FabricErrors>,
+    named::<Checks>,
     named::<Pairs>,
     named::<LiveHosts>,
     named::<LivePorts>,
@@ -134,7 +135,7 @@ fn the_example_of_each_listing_is_a_filter_for_its_rows() {
         super::Filter::<L>::parse(L::EXAMPLE).is_ok_and(|filter| filter.word().is_none())
     }
     type Check = (&'static str, fn() -> bool);
-    let all: [Check; 23] = [
+    let all: [Check; 24] = [
         (Devices::NAME, is_filter::<Devices>),
         (Ports::NAME, is_filter::<Ports>),
         (Lossless::NAME, is_filter::<Lossless>),
@@ -152,6 +153,7 @@ fn the_example_of_each_listing_is_a_filter_for_its_rows() {
         (FabricManagers::NAME, is_filter::<FabricManagers>),
         (FabricProblems::NAME, is_filter::<FabricProblems>),
         (FabricErrors::NAME, is_filter::<FabricErrors>),
+        (Checks::NAME, is_filter::<Checks>),
         (Pairs::NAME, is_filter::<Pairs>),
         (LiveHosts::NAME, is_filter::<LiveHosts>),
         (LivePorts::NAME, is_filter::<LivePorts>),

@@ -16,13 +16,7 @@ const MAX_FINDINGS: usize = 20;
 pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> String {
     let mut text = String::new();
     for finding in findings.iter().take(MAX_FINDINGS) {
-        let mark = match finding.severity {
-            Severity::Fail => '!',
-            Severity::Unknown => '?',
-            Severity::Warn => '~',
-            // A listing is one sample, and findings in the past need several.
-            Severity::Past => '-',
-        };
+        let mark = mark(finding.severity);
         let hosts = if hosts_named { names::fold(&finding.hosts) + " " } else { String::new() };
         let who = format!("{hosts}{}", finding.subject);
         let cause = Some((finding.what.as_str(), finding.fix.as_deref()));
@@ -32,6 +26,16 @@ pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> St
         let _ = writeln!(text, "{} more findings: {all}", findings.len() - MAX_FINDINGS);
     }
     if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// Returns the mark of a severity, which shows the severity without color.
+pub(super) fn mark(severity: Severity) -> char {
+    match severity {
+        Severity::Fail => '!',
+        Severity::Unknown => '?',
+        Severity::Warn => '~',
+        Severity::Info | Severity::Past => '-',
+    }
 }
 
 /// Writes an item below a listing: a line with a mark, then the cause and its fix.

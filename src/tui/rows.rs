@@ -186,7 +186,7 @@ fn tone(severity: Severity) -> Token {
         Severity::Fail => Token::Bad,
         Severity::Warn => Token::Warn,
         Severity::Unknown => Token::Unknown,
-        Severity::Past => Token::Dim,
+        Severity::Info | Severity::Past => Token::Dim,
     }
 }
 

@@ -8,7 +8,11 @@ pub(super) fn tone(meaning: ValueMeaning, value: &Value) -> Token {
     match (meaning, value) {
         (_, Value::Bad(_)) => Token::Bad,
         (ValueMeaning::Severity, Value::Text(word)) if word == Severity::Warn.word() => Token::Warn,
-        (ValueMeaning::Severity, Value::Text(word)) if word == Severity::Past.word() => Token::Dim,
+        (ValueMeaning::Severity, Value::Text(word))
+            if [Severity::Info.word(), Severity::Past.word()].contains(&word.as_str()) =>
+        {
+            Token::Dim
+        }
         (_, Value::Failed) | (ValueMeaning::Severity, Value::Text(_)) => Token::Unknown,
         // A count of 0 unwanted events needs no attention.
         (_, Value::Absent)

@@ -5,10 +5,10 @@ use crate::model::ping::FIX_SET_UP;
 use crate::model::{Device, Finding, HostReport, Port, PortState, Protocol, Severity, Subject};
 
 #[derive(Clone, Copy)]
-pub(super) struct PortRef<'report> {
-    pub(super) report: &'report HostReport,
-    pub(super) device: &'report Device,
-    pub(super) port: &'report Port,
+pub(in crate::analyse) struct PortRef<'report> {
+    pub(in crate::analyse) report: &'report HostReport,
+    pub(in crate::analyse) device: &'report Device,
+    pub(in crate::analyse) port: &'report Port,
 }
 
 impl PortRef<'_> {
@@ -18,11 +18,14 @@ impl PortRef<'_> {
     }
 }
 
-pub(super) fn findings(place: PortRef<'_>, rates: &Rates<'_>) -> impl Iterator<Item = Finding> {
+pub(in crate::analyse) fn findings(
+    place: PortRef<'_>,
+    rates: &Rates<'_>,
+) -> impl Iterator<Item = Finding> {
     state(place).into_iter().chain(speed(place, rates)).chain(pci(place))
 }
 
-fn pci(place: PortRef<'_>) -> Option<Finding> {
+pub(in crate::analyse) fn pci(place: PortRef<'_>) -> Option<Finding> {
     let PortRef { report, device, port } = place;
     let what = "the PCI Express link is slower than the port";
     (port.pci_suffices == Some(false)).then(|| {
@@ -35,7 +38,7 @@ fn pci(place: PortRef<'_>) -> Option<Finding> {
 }
 
 /// Returns the finding of a port that is down or not active.
-pub(super) fn state(place: PortRef<'_>) -> Option<Finding> {
+pub(in crate::analyse) fn state(place: PortRef<'_>) -> Option<Finding> {
     let PortRef { report, device, port } = place;
     let (host, own) = (&report.host, format!("{}/{}", device.name, port.number));
     let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
@@ -43,7 +46,11 @@ pub(super) fn state(place: PortRef<'_>) -> Option<Finding> {
     let netdev = port.netdev.as_deref();
     match port.state? {
         PortState::Active | PortState::ActiveDefer => None,
-        PortState::Down | PortState::Nop => {
+        // Some adapters stay in state DOWN until a subnet manager configures the port
+        // (BlueField-3).
+        PortState::Down | PortState::Nop
+            if !has_subnet || port.phys_state.as_deref() != Some("LinkUp") =>
+        {
             let reason = netdev
                 .and_then(|name| report.netdev(name)?.ethernet.as_ref()?.down_reason.clone())
                 .map_or(String::new(), |reason| format!(": {reason}"));
@@ -56,15 +63,20 @@ pub(super) fn state(place: PortRef<'_>) -> Option<Finding> {
                         "on {host}: ethtool {name} shows the link; connect or replace the cable"
                     )
                 }
+                (Some("Disabled"), _) => {
+                    format!("on {host}: ibportstate -C {} -D 0 {} enable", device.name, port.number)
+                }
                 _ => format!(
                     "connect or replace the cable of {own} on {host}; check that its switch \
                      port is enabled"
                 ),
             };
             let what = format!("down{phys}{reason}");
-            Some(place.finding(Severity::Fail, "port.down", what).fix(fix))
+            let is_disabled = port.phys_state.as_deref() == Some("Disabled");
+            let code = if is_disabled { "port.disabled" } else { "port.down" };
+            Some(place.finding(Severity::Fail, code, what).fix(fix))
         }
-        state @ (PortState::Init | PortState::Armed) => {
+        state => {
             let word = state.word();
             let what =
                 format!("{word}: the link is up, but no subnet manager has activated the port");
@@ -79,7 +91,7 @@ pub(super) fn state(place: PortRef<'_>) -> Option<Finding> {
     }
 }
 
-fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
+pub(in crate::analyse) fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
     let usual = rates.usual_beyond(place.device, place.port)?;
     let mine = place.port.rate_bps?;
     let gigabits = |bps: u64| bps / 1_000_000_000;

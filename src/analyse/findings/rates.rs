@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use crate::model::{Device, HostReport, Port, Protocol};
 
 /// Number of ports by kind and rate.
-pub(super) struct Rates<'report>(HashMap<PortKind<'report>, HashMap<u64, usize>>);
+pub(in crate::analyse) struct Rates<'report>(HashMap<PortKind<'report>, HashMap<u64, usize>>);
 
 /// Key of comparable ports: the card type (without one the driver) and the protocol.
 type PortKind<'report> = (&'report str, Protocol);
 
 /// Rate that most ports of a kind have.
-pub(super) struct UsualRate {
-    pub(super) rate_bps: u64,
-    pub(super) ports: usize,
+pub(in crate::analyse) struct UsualRate {
+    pub(in crate::analyse) rate_bps: u64,
+    pub(in crate::analyse) ports: usize,
 }
 
 impl<'report> Rates<'report> {
     /// Counts the rates of all ports with a kind and a rate.
-    pub(super) fn of(reports: impl Iterator<Item = &'report HostReport>) -> Self {
+    pub(in crate::analyse) fn of(reports: impl Iterator<Item = &'report HostReport>) -> Self {
         let mut all: HashMap<PortKind<'report>, HashMap<u64, usize>> = HashMap::new();
         for device in reports.flat_map(|report| &report.devices) {
             for port in &device.ports {
@@ -32,7 +32,11 @@ impl<'report> Rates<'report> {
 
     /// Returns the usual rate if the port is slower. A rate is usual if at least three ports and
     /// more than half of the ports of the kind have it.
-    pub(super) fn usual_beyond(&self, device: &Device, port: &Port) -> Option<UsualRate> {
+    pub(in crate::analyse) fn usual_beyond(
+        &self,
+        device: &Device,
+        port: &Port,
+    ) -> Option<UsualRate> {
         const MIN: usize = 3;
         let rates = self.0.get(&kind(device, port)?)?;
         let all: usize = rates.values().sum();

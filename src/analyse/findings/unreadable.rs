@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{Finding, Problem, Severity, Subject};
 
-pub(super) fn findings(problems: &[&Problem]) -> impl Iterator<Item = Finding> {
+pub(in crate::analyse) fn findings(problems: &[&Problem]) -> impl Iterator<Item = Finding> {
     let mut places: BTreeMap<(&str, Option<&str>), (&Problem, usize)> = BTreeMap::new();
     for problem in problems {
         // All device files of a host are one place: a container lacks all of them.

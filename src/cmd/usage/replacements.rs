@@ -25,10 +25,7 @@ pub(super) const OTHER_WORDS: &[(&[&str], &str)] = &[
     (&["perf", "bw", "bandwidth"], "rdmactl ping {hosts|n1 n2} --test lat,bw"),
     (&["latency", "lat", "pingpong"], "rdmactl ping {hosts|n1 n2}"),
     (&["test", "matrix"], "rdmactl ping --matrix {hosts|'n[1-4]'}"),
-    (
-        &["check", "doctor", "health", "diagnose"],
-        "rdmactl ping --matrix {hosts|'n[1-4]'}; rdmactl connections {hosts} --fail-on fail; rdmactl ports {hosts} --lossless",
-    ),
+    (&["health", "diagnose"], "rdmactl check {hosts}; rdmactl ping --matrix {hosts|'n[1-4]'}"),
     (&["monitor", "watch", "live"], "rdmactl top {hosts}"),
     (&["record", "dump"], "rdmactl capture {hosts} --save FILE"),
     (

@@ -1,5 +1,5 @@
-//! Results of a run over real hosts. Tests pairs a second time after random failures, and measures
-//! slow pairs a second time. `driver` selects both and judges the results.
+//! Results of a run over real hosts. Tests pairs a second time after random failures, and
+//! measures slow pairs a second time. `driver` selects both and judges the results.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

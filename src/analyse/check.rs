@@ -1,0 +1,72 @@
+//! Checks whether hosts and subnets are fit for RDMA. `cmd/check.rs` prints the results.
+//!
+//! `model::check` has the table of all checks. The submodules hold the rules: pure functions over
+//! reports that add results. A value that could not be read gives "unknown", never "pass".
+
+mod addresses;
+mod compared;
+mod connections;
+mod devices;
+mod hosts;
+mod interfaces;
+mod majority;
+mod partitions;
+mod ports;
+mod results;
+mod subnets;
+
+#[cfg(test)]
+mod tests;
+
+use crate::model::{CheckReport, Connection, HostReport};
+use results::Results;
+
+/// Selection of checks by their ids. A selector that ends in `.*` stands for a group.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Only these checks run; empty for all.
+    pub only: Vec<String>,
+    /// These checks do not run.
+    pub skip: Vec<String>,
+}
+
+impl Selection {
+    /// Returns true if a check runs.
+    #[must_use]
+    pub fn admits(&self, id: &str) -> bool {
+        let is_named = |words: &[String]| words.iter().any(|word| selects(word, id));
+        (self.only.is_empty() || is_named(&self.only)) && !is_named(&self.skip)
+    }
+}
+
+/// Returns true if a selector names a check: `port.down`, `port.*`.
+#[must_use]
+pub fn selects(selector: &str, id: &str) -> bool {
+    match selector.strip_suffix('*') {
+        Some(group) => group.ends_with('.') && id.starts_with(group),
+        None => selector == id,
+    }
+}
+
+/// Runs the checks on reports and their connections, both in the same order.
+///
+/// A part that the reports do not have gives "skip". The rules that compare hosts use all
+/// reports.
+#[must_use]
+pub fn run(
+    reports: &[HostReport],
+    connections: &[Vec<Connection>],
+    selection: &Selection,
+) -> CheckReport {
+    let mut results = Results::new(reports, selection);
+    hosts::judge(reports, &mut results);
+    devices::judge(reports, &mut results);
+    ports::judge(reports, &mut results);
+    partitions::judge(reports, &mut results);
+    addresses::judge(reports, &mut results);
+    interfaces::judge(reports, &mut results);
+    compared::judge(reports, &mut results);
+    connections::judge(reports, connections, &mut results);
+    subnets::judge(reports, &mut results);
+    results.into_report()
+}

@@ -1,0 +1,343 @@
+//! Checks that compare hosts: what differs from the majority of comparable devices and hosts.
+
+use std::collections::BTreeMap;
+
+use super::majority::majority;
+use super::results::Results;
+use crate::analyse::verdict::plain_or;
+use crate::model::{
+    Device, Finding, GidKind, HostReport, Netdev, Part, Port, PortState, Protocol, Severity,
+    Subject,
+};
+
+/// Item that is compared with the items of its group.
+struct Member<'report> {
+    host: usize,
+    /// Items of one group are comparable.
+    group: String,
+    subject: Subject,
+    value: String,
+    report: &'report HostReport,
+}
+
+/// A comparison.
+struct Comparison {
+    id: &'static str,
+    severity: Severity,
+    /// Name of the value: `firmware`.
+    value: &'static str,
+    /// Name of the items: `devices of this board`.
+    members: &'static str,
+    fix: &'static str,
+}
+
+pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+    let hosts = || reports.iter().enumerate().filter(|(_, report)| report.failure.is_none());
+    let devices = || {
+        hosts().flat_map(|(host, one)| one.devices.iter().map(move |device| (host, one, device)))
+    };
+    let ports = || {
+        devices().flat_map(|(host, report, device)| {
+            device.ports.iter().map(move |port| (host, report, device, port))
+        })
+    };
+    let of_device = |(host, report, device): (usize, _, &Device), group: String, value: String| {
+        Member { host, group, subject: Subject::Device(device.name.clone()), value, report }
+    };
+    let of_port = |host, report, device: &Device, port: &Port, group: String, value: String| {
+        let subject = Subject::Port(device.name.clone(), port.number);
+        Member { host, group, subject, value, report }
+    };
+
+    let firmware = devices().filter_map(|one| {
+        let group = one.2.board_id.clone().or_else(|| one.2.hca_type.clone())?;
+        Some(of_device(one, group, one.2.firmware.clone()?))
+    });
+    compare(&FIRMWARE, firmware, results);
+    let boards = devices().filter_map(|one| {
+        let group = format!("{} {}", one.2.driver.as_ref()?, one.2.name);
+        Some(of_device(one, group, one.2.board_id.clone()?))
+    });
+    compare(&BOARD, boards, results);
+    let slots = devices().filter_map(|one| {
+        let group = format!("{} {}", one.2.hca_type.as_ref()?, one.2.name);
+        Some(of_device(one, group, one.2.pci.clone()?))
+    });
+    compare(&SLOT, slots, results);
+    let kernels = hosts().filter_map(|(host, report)| {
+        let (group, value) = (String::new(), report.kernel.clone()?);
+        Some(Member { host, group, subject: Subject::Host, value, report })
+    });
+    compare(&KERNEL, kernels, results);
+    compare(&COUNT, hosts().flat_map(|(host, report)| counts(host, report)), results);
+    let modes = ports().filter_map(|(host, report, device, port)| {
+        let mode = port.default_roce_mode?.word().to_owned();
+        Some(of_port(host, report, device, port, String::new(), mode))
+    });
+    compare(&ROCE_MODE, modes, results);
+    let tos = ports().filter_map(|(host, report, device, port)| {
+        let tos = port.default_roce_tos?.to_string();
+        Some(of_port(host, report, device, port, String::new(), tos))
+    });
+    compare(&ROCE_TOS, tos, results);
+    let indices = ports().filter_map(|(host, report, device, port)| {
+        let index = first_index(port)?.to_string();
+        Some(of_port(host, report, device, port, device.driver.clone()?, index))
+    });
+    compare(&GID_INDEX, indices, results);
+    let lmcs = ports().filter(|(.., port)| is_subnet_port(port)).filter_map(
+        |(host, report, device, port)| {
+            let lmc = port.lmc?.to_string();
+            Some(of_port(host, report, device, port, String::new(), lmc))
+        },
+    );
+    compare(&LMC, lmcs, results);
+    compare(&PFC, hosts().flat_map(|(host, report)| flow_control(host, report)), results);
+    compare(&IPOIB, hosts().flat_map(|(host, report)| ipoib(host, report)), results);
+    judge_versions(reports, results);
+}
+
+const FIRMWARE: Comparison = Comparison {
+    id: "firmware.differs",
+    severity: Severity::Warn,
+    value: "firmware",
+    members: "devices of this board",
+    fix: "bring the firmware to one version with the tool of the vendor (NVIDIA: mstflint -d PCI -i IMAGE burn)",
+};
+
+const BOARD: Comparison = Comparison {
+    id: "board.differs",
+    severity: Severity::Info,
+    value: "board",
+    members: "devices of this name",
+    fix: "check the part: another board has other default settings",
+};
+
+const SLOT: Comparison = Comparison {
+    id: "device.slot_differs",
+    severity: Severity::Info,
+    value: "PCI address",
+    members: "devices of this name and type",
+    fix: "name devices by PCI address (NAME_PCI of rdma-core), or check for a missing card",
+};
+
+const KERNEL: Comparison = Comparison {
+    id: "kernel.differs",
+    severity: Severity::Warn,
+    value: "kernel",
+    members: "hosts",
+    fix: "install the same kernel on all hosts, and boot it",
+};
+
+const COUNT: Comparison = Comparison {
+    id: "device.count_differs",
+    severity: Severity::Fail,
+    value: "devices of this driver",
+    members: "hosts with this driver",
+    fix: "find the missing card: lspci -nn -d ::0200; lspci -nn -d ::0207; then: echo 1 > /sys/bus/pci/rescan, or reseat it",
+};
+
+const ROCE_MODE: Comparison = Comparison {
+    id: "roce.mode_differs",
+    severity: Severity::Warn,
+    value: "default_roce_mode",
+    members: "ports",
+    fix: "write the same mode on all hosts: /sys/kernel/config/rdma_cm/DEVICE/ports/PORT/default_roce_mode",
+};
+
+const ROCE_TOS: Comparison = Comparison {
+    id: "roce.tos_differs",
+    severity: Severity::Info,
+    value: "default_roce_tos",
+    members: "ports",
+    fix: "write the same value on all hosts: /sys/kernel/config/rdma_cm/DEVICE/ports/PORT/default_roce_tos",
+};
+
+const GID_INDEX: Comparison = Comparison {
+    id: "gid.index_differs",
+    severity: Severity::Info,
+    value: "index of the first RoCE v2 GID with an IP address",
+    members: "ports of this driver",
+    fix: "do not set NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or --gid-index to a fixed number",
+};
+
+const LMC: Comparison = Comparison {
+    id: "lmc.differs",
+    severity: Severity::Info,
+    value: "LMC",
+    members: "ports",
+    fix: "set lmc in opensm.conf to one value for the subnet",
+};
+
+const PFC: Comparison = Comparison {
+    id: "pfc.differs",
+    severity: Severity::Warn,
+    value: "priorities with PFC",
+    members: "RoCE interfaces",
+    fix: "set the same priorities on all hosts and switches: dcb pfc set dev NETDEV prio-pfc all:off 3:on",
+};
+
+const IPOIB: Comparison = Comparison {
+    id: "ipoib.differs",
+    severity: Severity::Warn,
+    value: "mode and MTU",
+    members: "interfaces of this partition",
+    fix: "set the same on all hosts: echo MODE > /sys/class/net/NETDEV/mode; ip link set NETDEV mtu MTU",
+};
+
+/// Compares the members of each group with the majority of the group. The devices of one host are
+/// compared by their firmware only.
+fn compare<'report>(
+    comparison: &Comparison,
+    members: impl Iterator<Item = Member<'report>>,
+    results: &mut Results<'_>,
+) {
+    let Comparison { id, severity, value, members: noun, fix } = comparison;
+    let mut groups: BTreeMap<String, Vec<Member<'report>>> = BTreeMap::new();
+    for member in members {
+        groups.entry(member.group.clone()).or_default().push(member);
+    }
+    for members in groups.values() {
+        let first = members.first().map(|member| member.host);
+        let is_one_host = members.iter().all(|member| Some(member.host) == first);
+        if is_one_host && *id != FIRMWARE.id {
+            if let Some(host) = first {
+                results.skip(host, id, "a single host has nothing to compare with");
+            }
+            continue;
+        }
+        let Some(usual) = majority(members.iter().map(|one| one.value.as_str())) else {
+            for member in members {
+                results.skip(member.host, id, "no value is that of two thirds of three or more");
+            }
+            continue;
+        };
+        for member in members {
+            let found = (member.value != usual.value).then(|| {
+                let what = format!(
+                    "{value} {}; {} of {} {noun} have {}",
+                    member.value, usual.count, usual.all, usual.value
+                );
+                let host = plain_or(&member.report.host, "HOST");
+                Finding::new(*severity, id, member.subject.clone(), what)
+                    .fix(format!("on {host}: {fix}"))
+            });
+            results.judged(member.host, id, found);
+        }
+    }
+}
+
+/// Returns the number of devices of each hardware driver on a host.
+fn counts(host: usize, report: &HostReport) -> Vec<Member<'_>> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for device in report.devices.iter().filter(|device| !device.is_software()) {
+        let is_virtual =
+            device.pci_link.as_ref().is_some_and(|link| link.physical_function.is_some());
+        if let Some(driver) = device.driver.as_deref().filter(|_| !is_virtual) {
+            *counts.entry(driver).or_default() += 1;
+        }
+    }
+    let member = |(driver, count): (&str, usize)| Member {
+        host,
+        report,
+        group: driver.to_owned(),
+        subject: Subject::Host,
+        value: count.to_string(),
+    };
+    counts.into_iter().map(member).collect()
+}
+
+fn is_subnet_port(port: &Port) -> bool {
+    port.protocol.is_some_and(Protocol::has_subnet) && port.state.is_some_and(PortState::is_active)
+}
+
+/// Returns the index of the first `RoCE` v2 GID of a port with an IP address.
+fn first_index(port: &Port) -> Option<u32> {
+    let gids = port.gids.iter().flatten();
+    let mut usable =
+        gids.filter(|gid| gid.kind == Some(GidKind::RoceV2) && !gid.value.is_link_local());
+    usable.next().map(|gid| gid.index)
+}
+
+/// Returns the priorities with flow control of each interface of a `RoCE` port. The members of a
+/// bond have the settings.
+fn flow_control(host: usize, report: &HostReport) -> Vec<Member<'_>> {
+    let ports = report.devices.iter().flat_map(|device| &device.ports);
+    let is_used = |port: &&Port| {
+        port.protocol == Some(Protocol::Roce) && port.state.is_some_and(PortState::is_active)
+    };
+    let roce = ports.filter(is_used);
+    let netdevs = roce.filter_map(|port| report.netdev(port.netdev.as_deref()?));
+    let links = netdevs.flat_map(|netdev| match &netdev.bond {
+        Some(bond) => bond.members.iter().filter_map(|name| report.netdev(name)).collect(),
+        None => vec![netdev],
+    });
+    let member = |netdev: &Netdev| {
+        let pfc = netdev.ethernet.as_ref()?.dcb.as_ref()?.pfc.as_ref()?;
+        let words: Vec<String> = pfc.enabled.iter().map(u8::to_string).collect();
+        let value = if words.is_empty() { "none".into() } else { words.join(",") };
+        let subject = Subject::Part(format!("netdevs/{}", netdev.name));
+        Some(Member { host, group: String::new(), subject, value, report })
+    };
+    links.filter_map(member).collect()
+}
+
+/// Returns mode and MTU of each `IPoIB` interface; interfaces of one partition are comparable.
+fn ipoib(host: usize, report: &HostReport) -> Vec<Member<'_>> {
+    let member = |netdev: &Netdev| {
+        let ipoib = netdev.ipoib.as_ref()?;
+        let group = format!("{:#06x}", ipoib.pkey? & 0x7fff);
+        let value = format!("{} {}", ipoib.mode.as_deref()?, netdev.mtu?);
+        let subject = Subject::Part(format!("netdevs/{}", netdev.name));
+        Some(Member { host, group, subject, value, report })
+    };
+    report.netdevs.iter().flatten().filter_map(member).collect()
+}
+
+/// Finds ports with RoCE v1 GIDs only, if other hosts use RoCE v2: they cannot connect.
+fn judge_versions(reports: &[HostReport], results: &mut Results<'_>) {
+    const ID: &str = "roce.version_differs";
+    let mut ports = Vec::new();
+    for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
+        if !results.has_part(host, report, Part::Gids, &[ID]) {
+            continue;
+        }
+        for device in &report.devices {
+            let of_device = device.ports.iter().map(|port| (device, port));
+            for (device, port) in
+                of_device.filter(|(_, port)| port.protocol == Some(Protocol::Roce))
+            {
+                let has = |kind| port.gids.iter().flatten().any(|gid| gid.kind == Some(kind));
+                if let (true, is_second) | (false, is_second @ true) =
+                    (has(GidKind::RoceV1), has(GidKind::RoceV2))
+                {
+                    ports.push((host, report, device, port, is_second));
+                }
+            }
+        }
+    }
+    let others = ports.iter().filter(|(.., has_second)| *has_second).count();
+    for (host, report, device, port, has_second) in &ports {
+        let found = (!has_second && others > 0).then(|| {
+            let subject = Subject::Port(device.name.clone(), port.number);
+            let what = format!(
+                "the port has RoCE v1 GIDs only, and {others} ports use RoCE v2; their rdma_cm \
+                 connections to it fail"
+            );
+            let name = plain_or(&device.name, "DEVICE");
+            let fix = format!(
+                "on the clients of {}: mkdir /sys/kernel/config/rdma_cm/{name}; echo 'IB/RoCE v1' \
+                 > /sys/kernel/config/rdma_cm/{name}/ports/{}/default_roce_mode; or replace the \
+                 adapter by one with RoCE v2",
+                plain_or(&report.host, "HOST"),
+                port.number
+            );
+            let source = format!(
+                "/sys/class/infiniband/{}/ports/{}/gid_attrs/types",
+                device.name, port.number
+            );
+            Finding::new(Severity::Fail, ID, subject, what).fix(fix).source(source)
+        });
+        results.judged(*host, ID, found);
+    }
+}

@@ -1,0 +1,51 @@
+//! Checks of connections: the verdicts of `analyse::connections` that need attention.
+
+use super::results::Results;
+use crate::analyse::findings::of_connection;
+use crate::model::{Connection, ConnectionVerdict, HostReport, Part};
+
+/// Checks of connections, one for each verdict that needs attention.
+const OF_CONNECTIONS: [&str; 5] = [
+    "connection.down",
+    "connection.fallback_confirmed",
+    "connection.degraded",
+    "connection.mixed",
+    "connection.suspected",
+];
+
+pub(super) fn judge(
+    reports: &[HostReport],
+    connections: &[Vec<Connection>],
+    results: &mut Results<'_>,
+) {
+    for (host, (report, connections)) in reports.iter().zip(connections).enumerate() {
+        if report.failure.is_some()
+            || !results.has_part(host, report, Part::Connections, &OF_CONNECTIONS)
+        {
+            continue;
+        }
+        if connections.is_empty() {
+            let why = "the host has no connection of an RDMA-capable application";
+            for id in OF_CONNECTIONS {
+                results.skip(host, id, why);
+            }
+        }
+        for connection in connections {
+            if connection.verdict == ConnectionVerdict::Unknown {
+                let why = connection.missing.join(", ");
+                let why = format!("{} {}: {why}", connection.consumer.kind.word(), connection.id);
+                results.unknown(host, "connection.fallback_confirmed", why);
+                continue;
+            }
+            let found = of_connection(connection);
+            let code = found.as_ref().map(|found| found.code);
+            for id in OF_CONNECTIONS.into_iter().filter(|id| code != Some(id)) {
+                results.pass(host, id);
+            }
+            if let Some(found) = found {
+                let source = connection.evidence.first().map(|evidence| evidence.source.clone());
+                results.found(host, crate::model::Finding { source, ..found });
+            }
+        }
+    }
+}

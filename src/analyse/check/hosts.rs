@@ -1,0 +1,79 @@
+//! Checks of a host as a whole: it responds, has RDMA devices, and its data could be read.
+
+use super::results::Results;
+use crate::analyse::findings::unreadable;
+use crate::model::{CHECKS, Finding, HostReport, Problem, Severity, Subject, VerbsState};
+
+pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+    for (host, report) in reports.iter().enumerate() {
+        if let Some(failure) = &report.failure {
+            let what = failure.detail.clone();
+            let silent = Finding::new(Severity::Fail, "host.silent", Subject::Host, what);
+            results.found(host, Finding { fix: failure.fix.clone(), ..silent });
+            for check in CHECKS.iter().filter(|check| check.id != "host.silent") {
+                results.unknown(host, check.id, "the host did not respond");
+            }
+            continue;
+        }
+        results.pass(host, "host.silent");
+        judge_devices(host, report, results);
+        judge_data(host, report, results);
+    }
+}
+
+fn judge_devices(host: usize, report: &HostReport, results: &mut Results<'_>) {
+    const ID: &str = "host.no_device";
+    if report.rdma_core.is_none() || report.problems.has("devices") {
+        return results.unknown(host, ID, "the list of RDMA devices could not be read");
+    }
+    let found = report.no_device().map(|(what, fix)| {
+        Finding::new(Severity::Warn, ID, Subject::Host, what)
+            .fix(fix)
+            .source("/sys/class/infiniband")
+    });
+    results.judged(host, ID, found);
+}
+
+fn judge_data(host: usize, report: &HostReport, results: &mut Results<'_>) {
+    let (device_files, others): (Vec<&Problem>, Vec<&Problem>) =
+        report.problems.iter().partition(|problem| problem.is_of_device_file());
+    let is_denied = |problem: &&Problem| problem.errno.as_deref() == Some("EACCES");
+    let (denied, missing): (Vec<&Problem>, Vec<&Problem>) =
+        device_files.into_iter().partition(is_denied);
+    for (id, problems) in [("device.file_missing", missing), ("device.file_denied", denied)] {
+        let mut is_clean = true;
+        for found in unreadable::findings(&problems) {
+            is_clean = false;
+            results.found(host, Finding { code: id, severity: Severity::Fail, ..found });
+        }
+        if is_clean {
+            results.pass(host, id);
+        }
+    }
+    let (unrecorded, others): (Vec<&Problem>, Vec<&Problem>) =
+        others.into_iter().partition(|problem| problem.not_recorded);
+    let mut found: Vec<Finding> = unreadable::findings(&others).collect();
+    if let Some(first) = unrecorded.first() {
+        let count = unrecorded.len();
+        let what =
+            format!("the file does not hold {count} values, the first one: {}", first.source);
+        let subject = Subject::Part("capture".into());
+        found.push(
+            Finding::new(Severity::Unknown, "unreadable", subject, what)
+                .fix("record the host again: rdmactl capture --save FILE"),
+        );
+    }
+    if let VerbsState::Unavailable { detail, fix } = &report.verbs
+        && !report.devices.is_empty()
+    {
+        let subject = Subject::Part("verbs".into());
+        let verbs = Finding::new(Severity::Unknown, "unreadable", subject, detail);
+        found.push(Finding { fix: fix.clone().map(String::from), ..verbs });
+    }
+    if found.is_empty() {
+        results.pass(host, "unreadable");
+    }
+    for one in found {
+        results.found(host, one);
+    }
+}

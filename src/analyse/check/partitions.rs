@@ -1,0 +1,119 @@
+//! Checks of partitions: the `P_Key` tables of InfiniBand and Omni-Path ports, and `IPoIB`.
+
+use super::results::{Results, problem};
+use crate::analyse::verdict::plain_or;
+use crate::model::{
+    Finding, HostReport, Membership, Netdev, Part, Port, PortState, Protocol, Severity, Subject,
+    key,
+};
+
+/// Smallest MTU of `IPoIB` in datagram mode: 2048 minus the 4 bytes of its header
+/// (Documentation/infiniband/ipoib.rst).
+const DATAGRAM_MTU: u32 = 2044;
+
+pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+    for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
+        let ids = ["port.pkey_limited", "ipoib.pkey_missing"];
+        if results.has_part(host, report, Part::Pkeys, &ids) {
+            judge_keys(host, report, results);
+        }
+        if results.has_part(host, report, Part::Netdevs, &["ipoib.mtu"]) {
+            judge_mtu(host, report, results);
+        }
+    }
+}
+
+/// Returns the active ports of InfiniBand and Omni-Path with the names of their devices.
+fn subnet_ports(report: &HostReport) -> impl Iterator<Item = (&str, &Port)> {
+    let ports = report
+        .devices
+        .iter()
+        .flat_map(|device| device.ports.iter().map(|port| (device.name.as_str(), port)));
+    ports.filter(|(_, port)| {
+        port.protocol.is_some_and(Protocol::has_subnet)
+            && port.state.is_some_and(PortState::is_active)
+    })
+}
+
+fn judge_keys(host: usize, report: &HostReport, results: &mut Results<'_>) {
+    for (device, port) in subnet_ports(report) {
+        let path = format!("/sys/class/infiniband/{device}/ports/{}/pkeys", port.number);
+        let Some(keys) = &port.pkeys else {
+            if let Some(problem) = problem(report, &key::port(device, port.number, "pkeys")) {
+                results.unknown(host, "port.pkey_limited", &*problem.detail);
+                results.unknown(host, "ipoib.pkey_missing", &*problem.detail);
+            }
+            continue;
+        };
+        let subject = || Subject::Port(device.to_owned(), port.number);
+        let is_limited = !keys.iter().any(|key| key.membership == Membership::Full);
+        let found = is_limited.then(|| {
+            let what = "the port is a full member of no partition: two such ports cannot \
+                        communicate with each other";
+            Finding::new(Severity::Warn, "port.pkey_limited", subject(), what)
+                .fix(
+                    "in partitions.conf of the subnet manager: Default=0x7fff,ipoib: ALL=full; \
+                      then: systemctl kill -s HUP opensm",
+                )
+                .source(&path)
+        });
+        results.judged(host, "port.pkey_limited", found);
+        for (netdev, wanted) in ipoib_of(report, port) {
+            // The highest bit marks a full member; the partition is the same without it.
+            let has = keys.iter().any(|key| key.value & 0x7fff == wanted & 0x7fff);
+            let found = (!has).then(|| {
+                let what = format!(
+                    "{} uses the partition {wanted:#06x}, which the port has not",
+                    netdev.name
+                );
+                let fix = format!(
+                    "add the port to the partition in partitions.conf of the subnet manager, or \
+                     delete the interface: ip link delete {}",
+                    plain_or(&netdev.name, "NETDEV")
+                );
+                Finding::new(Severity::Fail, "ipoib.pkey_missing", subject(), what)
+                    .fix(fix)
+                    .source(&path)
+            });
+            results.judged(host, "ipoib.pkey_missing", found);
+        }
+    }
+}
+
+/// Returns the `IPoIB` interfaces of a port with their partitions.
+fn ipoib_of<'report>(
+    report: &'report HostReport,
+    port: &'report Port,
+) -> impl Iterator<Item = (&'report Netdev, u16)> {
+    let first = port.netdev.as_deref();
+    let is_of_port = move |netdev: &&Netdev| {
+        let parent = netdev.ipoib.as_ref().and_then(|ipoib| ipoib.parent.as_deref());
+        first.is_some() && (first == Some(netdev.name.as_str()) || first == parent)
+    };
+    let netdevs = report.netdevs.iter().flatten().filter(is_of_port);
+    netdevs.filter_map(|netdev| Some((netdev, netdev.ipoib.as_ref()?.pkey?)))
+}
+
+fn judge_mtu(host: usize, report: &HostReport, results: &mut Results<'_>) {
+    for netdev in report.netdevs.iter().flatten() {
+        let Some(ipoib) = &netdev.ipoib else { continue };
+        let Some((mode, mtu)) = ipoib.mode.as_deref().zip(netdev.mtu) else {
+            results.skip(host, "ipoib.mtu", "the mode or the MTU of the interface is unknown");
+            continue;
+        };
+        let name = plain_or(&netdev.name, "NETDEV");
+        let (severity, usual) = match mode {
+            "datagram" if mtu < DATAGRAM_MTU => (Severity::Warn, DATAGRAM_MTU),
+            "connected" if mtu <= DATAGRAM_MTU => (Severity::Info, 65520),
+            _ => {
+                results.pass(host, "ipoib.mtu");
+                continue;
+            }
+        };
+        let what = format!("{} is in {mode} mode with MTU {mtu}; usual is {usual}", netdev.name);
+        let subject = Subject::Part(format!("netdevs/{}", netdev.name));
+        let fix = format!("on {}: ip link set {name} mtu {usual}", plain_or(&report.host, "HOST"));
+        let found = Finding::new(severity, "ipoib.mtu", subject, what).fix(fix);
+        results.found(host, found.source(format!("/sys/class/net/{name}/mtu")));
+    }
+}

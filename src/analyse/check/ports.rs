@@ -1,0 +1,292 @@
+//! Checks of ports: link, subnet manager, rate, PCI Express, addresses, MTU, lossless traffic.
+
+use super::results::{Results, problem};
+use crate::analyse::findings::port::{PortRef, pci, speed, state};
+use crate::analyse::findings::rates::Rates;
+use crate::analyse::lossless::{self, Losslessness};
+use crate::analyse::mtu::path_mtu;
+use crate::analyse::verdict::plain_or;
+use crate::model::{
+    CounterGroup, Finding, GidKind, HostReport, Part, Port, PortState, Protocol, Severity, Subject,
+    key,
+};
+
+/// Checks of the state of a port.
+const OF_STATE: [&str; 3] = ["port.down", "port.disabled", "port.not_active"];
+
+/// Largest RDMA path MTU, in bytes.
+const LARGEST_MTU: u32 = 4096;
+
+pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+    let responding = || reports.iter().filter(|report| report.failure.is_none());
+    let rates = Rates::of(responding());
+    for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
+        let of_gids = ["gid.none_usable"];
+        let has_gids = results.has_part(host, report, Part::Gids, &of_gids);
+        let has_verbs = results.has_part(host, report, Part::Verbs, &["port.mtu_low"]);
+        let of_counters = ["port.link_lost", "counter.saturated", "port.errors"];
+        let has_counters = results.has_part(host, report, Part::Counters, &of_counters);
+        let has_ethernet = results.has_part(host, report, Part::Ethernet, &["port.lossy"]);
+        for device in report.devices.iter().filter(|device| device.gone_since_ns.is_none()) {
+            for port in &device.ports {
+                let place = PortRef { report, device, port };
+                judge_state(host, place, reports, results);
+                judge_speed(host, place, &rates, results);
+                if has_gids {
+                    judge_gids(host, place, results);
+                }
+                if has_verbs {
+                    judge_mtu(host, place, results);
+                }
+                if has_counters {
+                    judge_counters(host, place, results);
+                }
+                if has_ethernet {
+                    judge_lossless(host, place, results);
+                }
+            }
+        }
+    }
+}
+
+/// Returns a finding of the port.
+fn finding(
+    place: PortRef<'_>,
+    severity: Severity,
+    id: &'static str,
+    what: impl Into<String>,
+) -> Finding {
+    Finding::new(severity, id, Subject::Port(place.device.name.clone(), place.port.number), what)
+}
+
+/// Returns the path of a file of the port.
+fn file(place: PortRef<'_>, name: &str) -> String {
+    format!("/sys/class/infiniband/{}/ports/{}/{name}", place.device.name, place.port.number)
+}
+
+fn judge_state(host: usize, place: PortRef<'_>, reports: &[HostReport], results: &mut Results<'_>) {
+    let key = key::port(&place.device.name, place.port.number, "state");
+    if place.port.state.is_none() {
+        match problem(place.report, &key) {
+            Some(problem) => OF_STATE.map(|id| results.unknown(host, id, &*problem.detail)),
+            None => OF_STATE.map(|id| results.skip(host, id, "the driver reports no port state")),
+        };
+        return;
+    }
+    let found = state(place).map(|found| found.source(file(place, "state")));
+    let found = found.map(|found| match unused(place, reports) {
+        Some(why) if found.code != "port.not_active" => {
+            let what = format!("{}; {why}", found.what);
+            Finding { severity: Severity::Info, what, ..found }
+        }
+        _ => found,
+    });
+    let code = found.as_ref().map(|found| found.code);
+    for id in OF_STATE.into_iter().filter(|id| code != Some(id)) {
+        results.pass(host, id);
+    }
+    if let Some(found) = found {
+        results.found(host, found);
+    }
+}
+
+/// Returns the evidence that a port is down on purpose: it never carried a packet, or the same
+/// port is down on all other hosts.
+fn unused(place: PortRef<'_>, reports: &[HostReport]) -> Option<String> {
+    let PortRef { report, device, port } = place;
+    let is_down = |port: &Port| matches!(port.state, Some(PortState::Down | PortState::Nop));
+    let same = |other: &&HostReport| {
+        let devices = other.devices.iter().filter(|other| other.name == device.name);
+        let mut ports = devices.flat_map(|other| &other.ports);
+        ports.any(|other| other.number == port.number)
+    };
+    let others: Vec<&HostReport> =
+        reports.iter().filter(|other| other.host != report.host).filter(same).collect();
+    let is_down_there = |other: &&HostReport| {
+        let devices = other.devices.iter().filter(|other| other.name == device.name);
+        devices.flat_map(|other| &other.ports).any(|one| one.number == port.number && is_down(one))
+    };
+    if others.len() >= 2 {
+        let count = others.iter().filter(|other| is_down_there(other)).count();
+        return (count == others.len())
+            .then(|| format!("the same port is down on {count} other hosts"));
+    }
+    // A software device has no unused ports: an administrator created it for its interface.
+    device.pci.as_ref()?;
+    let value = |name: &str| {
+        let counter = port.counters.iter().flatten().find(|counter| counter.name == name);
+        counter.and_then(|counter| counter.value)
+    };
+    let is_never = value("link_downed") == Some(0) && value("port_rcv_data") == Some(0);
+    is_never.then(|| "the port has carried no packet since its driver was loaded".to_owned())
+}
+
+fn judge_speed(host: usize, place: PortRef<'_>, rates: &Rates<'_>, results: &mut Results<'_>) {
+    let PortRef { report, device, port } = place;
+    let is_active = port.state.is_some_and(PortState::is_active);
+    let rate = key::port(&device.name, port.number, "rate_bps");
+    match (port.rate_bps, problem(report, &rate)) {
+        (None, Some(problem)) if is_active => {
+            results.unknown(host, "port.slow", &*problem.detail);
+        }
+        (None, _) => results.skip(host, "port.slow", "the port has no rate"),
+        // The kernel derives the rate of a software port from a table.
+        (Some(_), _) if device.pci.is_none() => {
+            results.skip(host, "port.slow", "the rate of a software device is fictitious");
+        }
+        (Some(_), _) => {
+            let found = speed(place, rates).map(|found| found.source(file(place, "rate")));
+            results.judged(host, "port.slow", found);
+        }
+    }
+    match port.pci_suffices {
+        Some(_) => results.judged(host, "port.pci_slow", pci(place)),
+        None => results.skip(host, "port.pci_slow", "the PCI Express path or the rate is unknown"),
+    }
+}
+
+fn judge_gids(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
+    const ID: &str = "gid.none_usable";
+    let PortRef { report, device, port } = place;
+    if port.protocol != Some(Protocol::Roce) {
+        return results.skip(host, ID, "the port is no RoCE port");
+    }
+    if !port.state.is_some_and(PortState::is_active) {
+        return results.skip(host, ID, "the port is not active");
+    }
+    let key = key::port(&device.name, port.number, "gids");
+    if let Some(problem) = problem(report, &key) {
+        return results.unknown(host, ID, &*problem.detail);
+    }
+    let gids = port.gids.as_deref().unwrap_or_default();
+    let netdev = port.netdev.as_deref().map_or("NETDEV", |name| plain_or(name, "NETDEV"));
+    let host_name = plain_or(&report.host, "HOST");
+    let mut usable = gids.iter().filter(|gid| !gid.value.is_link_local());
+    let has_version_2 = usable.clone().any(|gid| gid.kind != Some(GidKind::RoceV1));
+    let (severity, what) = match (has_version_2, usable.next(), gids.first()) {
+        (true, ..) => return results.pass(host, ID),
+        (false, Some(_), _) => {
+            (Severity::Info, "all GIDs with an IP address are RoCE v1, which no router forwards")
+        }
+        (false, None, Some(_)) => (
+            Severity::Warn,
+            "the interface has no IP address, only link-local GIDs, which most software ignores",
+        ),
+        (false, None, None) => (Severity::Fail, "the GID table is empty"),
+    };
+    let fix = if severity == Severity::Info {
+        "set default_roce_mode of the peers to IB/RoCE v1, or use an adapter with RoCE v2".into()
+    } else {
+        format!(
+            "on {host_name}: ip addr add ADDRESS/PREFIX dev {netdev}, and add it to the \
+             configuration"
+        )
+    };
+    results.found(host, finding(place, severity, ID, what).fix(fix).source(file(place, "gids")));
+}
+
+fn judge_mtu(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
+    const ID: &str = "port.mtu_low";
+    let PortRef { report, device, port } = place;
+    if port.protocol != Some(Protocol::Roce) {
+        return results.skip(host, ID, "the port is no RoCE port");
+    }
+    if !port.state.is_some_and(PortState::is_active) {
+        return results.skip(host, ID, "the port is not active");
+    }
+    let active = port.active_mtu.or_else(|| path_mtu(port.netdev_mtu?));
+    let Some((active, netdev_mtu)) = active.zip(port.netdev_mtu) else {
+        return match problem(report, &key::port(&device.name, port.number, "active_mtu")) {
+            Some(problem) => results.unknown(host, ID, &*problem.detail),
+            None => results.skip(host, ID, "the MTU of the port is unknown"),
+        };
+    };
+    if active >= port.max_mtu.unwrap_or(LARGEST_MTU) {
+        return results.pass(host, ID);
+    }
+    let netdev = port.netdev.as_deref().map_or("NETDEV", |name| plain_or(name, "NETDEV"));
+    let what = format!("MTU {netdev_mtu} of {netdev} gives the RDMA path MTU {active}");
+    // An MTU above 1500 was set on purpose, but not high enough.
+    let severity = if netdev_mtu > 1500 { Severity::Warn } else { Severity::Info };
+    let fix = format!(
+        "on all hosts and switches of the network: ip link set {netdev} mtu 4200 (4192 or more \
+         gives 4096)"
+    );
+    let source = format!("/sys/class/net/{netdev}/mtu");
+    results.found(host, finding(place, severity, ID, what).fix(fix).source(source));
+}
+
+fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
+    let PortRef { report, device, port } = place;
+    let counters = port.counters.as_deref().unwrap_or_default();
+    let key = key::port(&device.name, port.number, "counters");
+    let lost = counters.iter().find(|counter| counter.name == "link_downed");
+    match lost.and_then(|counter| counter.value) {
+        None => match problem(report, &key) {
+            Some(problem) => results.unknown(host, "port.link_lost", &*problem.detail),
+            None => results.skip(host, "port.link_lost", "the driver does not count link losses"),
+        },
+        Some(0) => results.pass(host, "port.link_lost"),
+        Some(count) => {
+            let times = if count == 1 { "once".into() } else { format!("{count} times") };
+            let what = format!("the link went down {times} since the counter was cleared");
+            let name = plain_or(&device.name, "DEVICE");
+            let fix = format!(
+                "watch whether it goes down again: rdmactl counters -H {} -w 'device=={name}' \
+                 --watch=10; then reseat or replace the cable",
+                plain_or(&report.host, "HOST")
+            );
+            let found = finding(place, Severity::Info, "port.link_lost", what).fix(fix);
+            results.found(host, found.source(file(place, "counters/link_downed")));
+        }
+    }
+    let is_full = |counter: &&crate::model::Counter| {
+        counter.saturated && counter.group == CounterGroup::Pma && counter.value.is_some()
+    };
+    let full: Vec<&str> = counters.iter().filter(is_full).map(|one| one.name.as_str()).collect();
+    if full.is_empty() {
+        results.pass(host, "counter.saturated");
+    } else {
+        let names = crate::names::listed(full.iter().copied(), 3, "more");
+        let what = format!("the counters are at their maximum and count no further: {names}");
+        let fix = "clear them: perfquery -R, or rdmactl fabric errors --clear on a subnet manager";
+        results.found(
+            host,
+            finding(place, Severity::Info, "counter.saturated", what)
+                .fix(fix)
+                .source(file(place, "counters")),
+        );
+    }
+    let errors: Vec<String> = crate::analyse::errors::errors(port)
+        .filter_map(|counter| {
+            Some(format!("{} +{}", counter.name, counter.rate.and_then(|rate| rate.delta)?))
+        })
+        .collect();
+    let is_single = counters.iter().all(|counter| counter.rate.is_none());
+    if is_single {
+        results.skip(host, "port.errors", "a single sample shows no increase");
+    } else if errors.is_empty() {
+        results.pass(host, "port.errors");
+    } else {
+        let what = format!("new errors: {}", errors.join(", "));
+        results.found(host, finding(place, Severity::Warn, "port.errors", what));
+    }
+}
+
+fn judge_lossless(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
+    const ID: &str = "port.lossy";
+    let PortRef { report, device, port } = place;
+    if device.is_software() {
+        return results.skip(host, ID, "software devices have no flow control of their own");
+    }
+    let judged = lossless::judge(report, device, port);
+    match judged.verdict {
+        Losslessness::NotApplicable => results.skip(host, ID, "the port needs no flow control"),
+        Losslessness::Lossless => results.pass(host, ID),
+        Losslessness::Unknown => results.unknown(host, ID, judged.why),
+        Losslessness::Lossy => {
+            let lossy = finding(place, Severity::Info, ID, judged.why);
+            results.found(host, Finding { fix: judged.fix, ..lossy });
+        }
+    }
+}

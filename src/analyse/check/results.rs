@@ -1,0 +1,186 @@
+//! Results of checks: one result for each check on each host, and the findings.
+//!
+//! Findings that another finding of the host explains are hidden below it. Equal findings of
+//! several hosts are one finding.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Selection;
+use crate::analyse::findings::worst_first;
+use crate::analyse::folded::Folded;
+use crate::model::{
+    CHECKS, CheckReport, CheckResult, CheckedFinding, Finding, HostReport, HostResults, Part,
+    Problem, Subject, check,
+};
+
+/// Collector of results.
+pub(super) struct Results<'run> {
+    selection: &'run Selection,
+    hosts: Vec<HostResults>,
+    findings: Vec<Vec<Finding>>,
+    /// Findings that concern several hosts together, with the indices of the hosts.
+    of_several: Vec<(Vec<usize>, Finding)>,
+}
+
+impl<'run> Results<'run> {
+    pub(super) fn new(reports: &[HostReport], selection: &'run Selection) -> Self {
+        let host = |report: &HostReport| HostResults {
+            host: report.host.clone(),
+            results: BTreeMap::new(),
+        };
+        let findings = reports.iter().map(|_| Vec::new()).collect();
+        let hosts = reports.iter().map(host).collect();
+        Self { selection, hosts, findings, of_several: Vec::new() }
+    }
+
+    /// Adds "pass" for a check on a host.
+    pub(super) fn pass(&mut self, host: usize, id: &'static str) {
+        self.add(host, id, CheckResult::Pass);
+    }
+
+    /// Adds "skip" for a check that does not apply to a host.
+    pub(super) fn skip(&mut self, host: usize, id: &'static str, why: &'static str) {
+        self.add(host, id, CheckResult::Skip(why));
+    }
+
+    /// Adds "unknown" for a check whose facts could not be read.
+    pub(super) fn unknown(&mut self, host: usize, id: &'static str, why: impl Into<String>) {
+        self.add(host, id, CheckResult::Unknown(why.into()));
+    }
+
+    /// Adds a finding of a check on a host; the code of the finding is the id of the check.
+    pub(super) fn found(&mut self, host: usize, finding: Finding) {
+        if !self.selection.admits(finding.code) {
+            return;
+        }
+        let mut result = CheckResult::from(finding.severity);
+        if let CheckResult::Unknown(why) = &mut result {
+            why.clone_from(&finding.what);
+        }
+        self.add(host, finding.code, result);
+        if let Some(findings) = self.findings.get_mut(host) {
+            findings.push(finding);
+        }
+    }
+
+    /// Adds a finding that concerns several hosts together.
+    pub(super) fn found_on(&mut self, hosts: &[usize], finding: Finding) {
+        for host in hosts {
+            self.add(*host, finding.code, CheckResult::from(finding.severity));
+        }
+        if self.selection.admits(finding.code) {
+            self.of_several.push((hosts.to_vec(), finding));
+        }
+    }
+
+    /// Adds a finding, or "pass" without one.
+    pub(super) fn judged(&mut self, host: usize, id: &'static str, finding: Option<Finding>) {
+        match finding {
+            Some(finding) => self.found(host, finding),
+            None => self.pass(host, id),
+        }
+    }
+
+    /// Returns true if the report has a part. Otherwise adds "skip" or "unknown" for the checks.
+    pub(super) fn has_part(
+        &mut self,
+        host: usize,
+        report: &HostReport,
+        part: Part,
+        ids: &[&'static str],
+    ) -> bool {
+        if !report.parts.has(part) {
+            for id in ids {
+                self.skip(host, id, "this part of the report was not read");
+            }
+            return false;
+        }
+        match problem(report, part.word()) {
+            None => true,
+            Some(problem) => {
+                for id in ids {
+                    self.unknown(host, id, &*problem.detail);
+                }
+                false
+            }
+        }
+    }
+
+    fn add(&mut self, host: usize, id: &'static str, result: CheckResult) {
+        if !self.selection.admits(id) {
+            return;
+        }
+        let Some(host) = self.hosts.get_mut(host) else { return };
+        let worst = host.results.entry(id).or_insert_with(|| result.clone());
+        if *worst < result {
+            *worst = result;
+        }
+    }
+
+    /// Hides explained findings, folds equal ones and sorts them.
+    pub(super) fn into_report(mut self) -> CheckReport {
+        for check in CHECKS.iter().filter(|check| self.selection.admits(check.id)) {
+            for host in &mut self.hosts {
+                let none = CheckResult::Skip("the host has nothing of this kind");
+                host.results.entry(check.id).or_insert(none);
+            }
+        }
+        let mut folded = Folded::default();
+        let mut hidden: BTreeMap<(&'static str, Subject, String), BTreeSet<&'static str>> =
+            BTreeMap::new();
+        for (at, (host, findings)) in self.hosts.iter().zip(&self.findings).enumerate() {
+            let shared = self.of_several.iter().filter(|(hosts, _)| hosts.contains(&at));
+            let causes: Vec<&Finding> = findings.iter().chain(shared.map(|(_, one)| one)).collect();
+            for finding in findings {
+                match causes.iter().find(|cause| explains(cause, finding)) {
+                    None => folded.add(&host.host, finding.clone()),
+                    Some(cause) => {
+                        let key = (cause.code, cause.subject.clone(), host.host.clone());
+                        hidden.entry(key).or_default().insert(finding.code);
+                    }
+                }
+            }
+        }
+        let name = |host: &usize| Some(self.hosts.get(*host)?.host.clone());
+        let of_several = self.of_several.iter().map(|(hosts, finding)| Finding {
+            hosts: hosts.iter().filter_map(name).collect(),
+            ..finding.clone()
+        });
+        let all: Vec<Finding> = folded.into_findings().into_iter().chain(of_several).collect();
+        let checked = |finding: Finding| {
+            let of_host =
+                |host: &String| hidden.get(&(finding.code, finding.subject.clone(), host.clone()));
+            let hides = finding.hosts.iter().filter_map(of_host).flatten().copied().collect();
+            Some(CheckedFinding { check: check(finding.code)?, hides, finding })
+        };
+        let findings = worst_first(all);
+        let findings = findings.into_iter().filter_map(checked).collect();
+        CheckReport { findings, hosts: self.hosts }
+    }
+}
+
+/// Returns true if a finding of a host is the consequence of another one: the catalogue names the
+/// consequence, and the cause concerns the same item or the item that contains it.
+fn explains(cause: &Finding, finding: &Finding) -> bool {
+    let Some(entry) = check(cause.code) else { return false };
+    let is_consequence = entry.hides.iter().any(|id| super::selects(id, finding.code));
+    let concerns = match (&cause.subject, &finding.subject) {
+        (Subject::Host, _) => true,
+        (Subject::Device(cause), Subject::Port(device, _))
+        | (Subject::Device(cause) | Subject::Port(cause, _), Subject::Device(device)) => {
+            cause == device
+        }
+        (cause, subject) => cause == subject,
+    };
+    // An observation that may be intended explains nothing.
+    is_consequence && concerns && cause.severity.is_problem()
+}
+
+/// Returns a problem with a key or with the key of an item that contains it.
+pub(super) fn problem<'report>(report: &'report HostReport, key: &str) -> Option<&'report Problem> {
+    let is_cause = |problem: &&Problem| {
+        crate::model::key::is_within(key, &problem.key)
+            || crate::model::key::is_within(&problem.key, key)
+    };
+    report.problems.touch(key).then(|| report.problems.iter().find(is_cause))?
+}

@@ -1,0 +1,27 @@
+//! Checks of InfiniBand subnets: the findings of `analyse::fabric`.
+
+use super::results::Results;
+use crate::analyse::fabric::findings;
+use crate::model::{CHECKS, CheckScope, HostReport, Part};
+
+pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+    let ids: Vec<&'static str> = CHECKS
+        .iter()
+        .filter(|check| check.scope == CheckScope::Subnet)
+        .map(|check| check.id)
+        .collect();
+    for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
+        if !results.has_part(host, report, Part::Fabric, &ids) {
+            continue;
+        }
+        for fabric in report.fabrics.iter().flatten() {
+            let found = findings(fabric, &report.host);
+            for id in ids.iter().filter(|id| !found.iter().any(|found| found.code == **id)) {
+                results.pass(host, id);
+            }
+            for one in found {
+                results.found(host, one);
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Tests of the rules: each check has a change of a healthy cluster on which it fires, and stays
+//! silent on the healthy cluster.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{Selection, run};
+use crate::analyse::connections::connections;
+use crate::model::{
+    CHECKS, CheckReport, CheckScope, HostFailure, HostReport, Part, Parts, Reason, Severity, Via,
+};
+
+/// Healthy host with an InfiniBand adapter and a `RoCE` adapter with a bond.
+const HEALTHY: &str = include_str!("../../../tests/fixtures/check/healthy.json");
+
+/// Returns a healthy host with addresses and names of its own.
+fn healthy(number: u32) -> Value {
+    let mut host: Value = serde_json::from_str(HEALTHY).unwrap();
+    for (place, value) in [
+        ("/host", json!(format!("n{number}"))),
+        ("/devices/0/node_guid", json!(format!("5054:00ff:fe12:{number:04x}"))),
+        ("/devices/0/ports/0/lid", json!(number)),
+        ("/devices/0/ports/0/gids/0/value", json!(format!("fec0::{number}"))),
+        ("/devices/1/node_guid", json!(format!("5054:00ff:fe13:{number:04x}"))),
+        ("/devices/1/ports/0/gids/1/value", json!(format!("::ffff:10.9.0.{number}"))),
+        ("/netdevs/1/address", json!(format!("02:00:00:00:00:{number:02x}"))),
+    ] {
+        *host.pointer_mut(place).unwrap() = value;
+    }
+    host
+}
+
+/// Returns the reports of JSON values, with all parts of a host.
+fn reports(values: &[Value]) -> Vec<HostReport> {
+    let report = |value: &Value| {
+        let mut report: HostReport = serde_json::from_value(value.clone()).unwrap();
+        report.parts = Parts::all();
+        report
+    };
+    values.iter().map(report).collect()
+}
+
+fn cluster() -> Vec<Value> {
+    (1..=4).map(healthy).collect()
+}
+
+fn checked(reports: &[HostReport]) -> CheckReport {
+    run(reports, &connections(reports), &Selection::default())
+}
+
+/// Returns the ids of the findings after a change of the healthy cluster, with their hosts.
+fn after(change: impl Fn(&mut [Value])) -> Vec<String> {
+    let mut values = cluster();
+    change(&mut values);
+    lines(&checked(&reports(&values)))
+}
+
+fn lines(report: &CheckReport) -> Vec<String> {
+    let line = |found: &crate::model::CheckedFinding| {
+        let finding = &found.finding;
+        let severity = finding.severity.word();
+        format!("{severity} {} {} {}", found.check.id, finding.hosts.join(","), finding.subject)
+    };
+    report.findings.iter().map(line).collect()
+}
+
+/// Changes of the third host of the cluster: expected finding, JSON pointer, new value as JSON.
+const CHANGES: &[(&str, &str, &str)] = &[
+    (
+        "fail port.down n3 mlx5_0/1",
+        "/devices/0/ports/0",
+        r#"{ "number": 1, "state": "down", "phys_state": "Polling", "protocol": "ib" }"#,
+    ),
+    (
+        "fail port.disabled n3 mlx5_1/1",
+        "/devices/1/ports/0",
+        r#"{ "number": 1, "state": "down", "phys_state": "Disabled", "protocol": "roce", "netdev": "bond0" }"#,
+    ),
+    ("fail port.not_active n3 mlx5_0/1", "/devices/0/ports/0/state", r#""init""#),
+    ("warn port.slow n3 mlx5_0/1", "/devices/0/ports/0/rate_bps", "100000000000"),
+    ("warn port.pci_slow n3 mlx5_0/1", "/devices/0/ports/0/pci_suffices", "false"),
+    ("info port.link_lost n3 mlx5_0/1", "/devices/0/ports/0/counters/0/value", "3"),
+    ("info counter.saturated n3 mlx5_0/1", "/devices/0/ports/0/counters/1/saturated", "true"),
+    (
+        "warn port.errors n3 mlx5_0/1",
+        "/devices/0/ports/0/counters/0/rate",
+        r#"{ "change": "counted", "interval_ns": 1, "delta": 3 }"#,
+    ),
+    ("info port.lossy n3 mlx5_1/1", "/netdevs/2/ethernet/dcb/pfc/enabled", "[5]"),
+    ("warn pfc.differs n3 netdevs/eth0", "/netdevs/2/ethernet/dcb/pfc/enabled", "[5]"),
+    ("warn mtu.differs n3 host", "/devices/1/ports/0/active_mtu", "1024"),
+    (
+        "warn port.pkey_limited n3 mlx5_0/1",
+        "/devices/0/ports/0/pkeys/0",
+        r#"{ "index": 0, "value": 32767, "membership": "limited" }"#,
+    ),
+    ("fail gid.none_usable n3 mlx5_1/1", "/devices/1/ports/0/gids", "[]"),
+    ("warn gid.none_usable n3 mlx5_1/1", "/devices/1/ports/0/gids/1/value", r#""fe80::7""#),
+    (
+        "fail roce.version_differs n3 mlx5_1/1",
+        "/devices/1/ports/0/gids",
+        r#"[{ "index": 0, "value": "::ffff:10.9.0.3", "kind": "roce_v1" }]"#,
+    ),
+    ("info gid.index_differs n3 mlx5_1/1", "/devices/1/ports/0/gids/1/index", "5"),
+    ("fail ipoib.pkey_missing n3 mlx5_0/1", "/netdevs/0/ipoib/pkey", "32769"),
+    ("warn ipoib.differs n3 netdevs/ib0", "/netdevs/0/mtu", "4092"),
+    ("warn bond.member_down n3 netdevs/bond0", "/netdevs/3/carrier", "false"),
+    ("warn bond.mode n3 netdevs/bond0", "/netdevs/1/bond/mode", r#""balance-rr""#),
+    (
+        "fail address.duplicate n2,n3 host",
+        "/devices/1/ports/0/gids/1/value",
+        r#""::ffff:10.9.0.2""#,
+    ),
+    ("fail mac.duplicate n2,n3 host", "/netdevs/1/address", r#""02:00:00:00:00:02""#),
+    ("fail guid.duplicate n2,n3 host", "/devices/0/node_guid", r#""5054:00ff:fe12:0002""#),
+    ("fail lid.duplicate n2,n3 host", "/devices/0/ports/0/lid", "2"),
+    ("warn firmware.differs n3 mlx5_0", "/devices/0/firmware", r#""28.37.1014""#),
+    ("info board.differs n3 mlx5_0", "/devices/0/board_id", r#""MT_2""#),
+    ("info device.slot_differs n3 mlx5_0", "/devices/0/pci", r#""0000:ba:00.0""#),
+    ("warn kernel.differs n3 host", "/kernel", r#""6.1.0""#),
+    ("fail device.count_differs n3 host", "/devices/0/driver", r#""rdma_rxe""#),
+    ("warn roce.mode_differs n3 mlx5_1/1", "/devices/1/ports/0/default_roce_mode", r#""roce_v1""#),
+    ("info roce.tos_differs n3 mlx5_1/1", "/devices/1/ports/0/default_roce_tos", "0"),
+    ("info lmc.differs n3 mlx5_0/1", "/devices/0/ports/0/lmc", "1"),
+    (
+        "fail device.no_provider n3 mlx5_0",
+        "/devices/0",
+        r#"{ "name": "mlx5_0", "ports": [], "provider": { "name": "mlx5", "is_listed": true } }"#,
+    ),
+    ("fail device.no_guid n3 mlx5_0", "/devices/0/node_guid", "null"),
+    ("info device.numa_unknown n3 mlx5_1", "/devices/1/numa_node", "null"),
+    ("warn device.exhausted n3 mlx5_0", "/devices/0/netlink/objects/0/count", "801"),
+    ("info device.software n3 mlx5_1", "/devices/1/driver", r#""rdma_rxe""#),
+    ("warn gpu.far n3 mlx5_0", "/devices/0/ports/0/state", "null"),
+    ("fail device.gone n3 mlx5_0", "/devices/0/gone_since_ns", "1"),
+    (
+        "fail device.file_missing n3 verbs",
+        "/problems",
+        r#"[{ "key": "mlx5_0/verbs", "source": "/dev/infiniband/uverbs0", "errno": "ENOENT", "detail": "x" }]"#,
+    ),
+    (
+        "fail device.file_denied n3 verbs",
+        "/problems",
+        r#"[{ "key": "mlx5_0/verbs", "source": "/dev/infiniband/uverbs0", "errno": "EACCES", "detail": "x" }]"#,
+    ),
+    (
+        "unknown unreadable n3 mlx5_0/1",
+        "/problems",
+        r#"[{ "key": "mlx5_0/1/lid", "source": "/sys/x", "errno": "EIO", "detail": "cannot read" }]"#,
+    ),
+    ("warn host.no_device n3 host", "/devices", "[]"),
+    (
+        "fail connection.fallback_confirmed n3 nfs /mnt",
+        "/consumers",
+        r#"{ "nfs_mounts": [{ "device": "10.9.0.1:/", "mount_point": "/mnt", "version": "4.2", "proto": "tcp", "port": 2049, "address": "10.9.0.1", "transports": [] }], "mount_intents": [{ "device": "10.9.0.1:/", "mount_point": "/mnt", "fs_type": "nfs4", "options": "proto=rdma", "source": "/etc/fstab:12" }] }"#,
+    ),
+];
+
+/// Returns a change that sets a value of the third host.
+fn with(place: &str, value: &Value) -> impl Fn(&mut [Value]) {
+    move |hosts: &mut [Value]| {
+        if let Some(old) = hosts[2].pointer_mut(place) {
+            *old = value.clone();
+        } else {
+            let (parent, field) = place.rsplit_once('/').unwrap();
+            hosts[2].pointer_mut(parent).unwrap()[field] = value.clone();
+        }
+    }
+}
+
+#[test]
+fn a_healthy_cluster_has_no_finding() {
+    assert_eq!(after(|_| {}), [""; 0]);
+    assert_eq!(lines(&checked(&reports(&[healthy(1)]))), [""; 0], "a single host");
+}
+
+#[test]
+fn each_check_of_hosts_fires_on_its_fault() {
+    let mut fired = BTreeSet::from(["host.silent", "host.twice", "port.mtu_low", "ipoib.mtu"]);
+    for (expected, place, value) in CHANGES {
+        let found = after(with(place, &serde_json::from_str(value).unwrap()));
+        assert!(found.iter().any(|line| line == expected), "{expected}: {found:?}");
+        let id = expected.split(' ').nth(1).unwrap();
+        fired.extend(CHECKS.iter().map(|check| check.id).filter(|known| *known == id));
+    }
+    // Tests of `analyse::connections` and `analyse::fabric` produce these findings.
+    let others =
+        ["connection.down", "connection.degraded", "connection.mixed", "connection.suspected"];
+    for check in CHECKS.iter().filter(|check| check.scope != CheckScope::Subnet) {
+        assert!(fired.contains(check.id) || others.contains(&check.id), "{}", check.id);
+    }
+}
+
+#[test]
+fn a_datagram_interface_with_a_small_mtu_is_a_finding() {
+    let found = after(|hosts| {
+        for host in hosts {
+            host["netdevs"][0]["mtu"] = json!(1500);
+        }
+    });
+    assert_eq!(found, ["warn ipoib.mtu n1,n2,n3,n4 netdevs/ib0"]);
+}
+
+#[test]
+fn an_mtu_between_1500_and_4192_is_too_low_on_purpose() {
+    let found = |netdev_mtu: u32, active_mtu: u32| {
+        let found = after(|hosts| {
+            for host in hosts {
+                let port = &mut host["devices"][1]["ports"][0];
+                (port["netdev_mtu"], port["active_mtu"]) = (json!(netdev_mtu), json!(active_mtu));
+            }
+        });
+        found.join(";")
+    };
+    assert_eq!(found(4096, 2048), "warn port.mtu_low n1,n2,n3,n4 mlx5_1/1");
+    assert_eq!(found(1500, 1024), "info port.mtu_low n1,n2,n3,n4 mlx5_1/1");
+    assert_eq!(found(4200, 4096), "");
+}
+
+#[test]
+fn a_port_that_is_down_everywhere_may_be_unused() {
+    let down = json!({ "number": 1, "state": "down", "phys_state": "Polling", "protocol": "ib" });
+    let found = after(|hosts| {
+        for host in hosts {
+            host["devices"][0]["ports"][0] = down.clone();
+        }
+    });
+    assert_eq!(
+        found.iter().filter(|line| line.contains("port.down")).collect::<Vec<_>>(),
+        ["info port.down n1,n2,n3,n4 mlx5_0/1"]
+    );
+    let mut single = healthy(1);
+    single["devices"][0]["ports"][0] = down;
+    let never = json!([
+        { "name": "link_downed", "group": "pma", "value": 0, "unit": "events", "saturated": false },
+        { "name": "port_rcv_data", "group": "pma", "value": 0, "unit": "bytes", "saturated": false },
+    ]);
+    single["devices"][0]["ports"][0]["counters"] = never;
+    let found = lines(&checked(&reports(&[single])));
+    assert!(found.contains(&"info port.down n1 mlx5_0/1".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_consequence_stands_below_its_cause() {
+    let found = after(with("/devices/0/ports/0/state", &json!("init")));
+    assert_eq!(found.iter().filter(|line| line.contains("mlx5_0/1")).count(), 1, "{found:?}");
+    let mut values = cluster();
+    let v1 = json!([{ "index": 0, "value": "::ffff:10.9.0.2", "kind": "roce_v2" }]);
+    values[2]["devices"][1]["ports"][0]["gids"] = v1;
+    let report = checked(&reports(&values));
+    let cause = report.findings.iter().find(|one| one.check.id == "address.duplicate").unwrap();
+    assert!(cause.hides.contains("gid.index_differs"), "{:?} {:?}", cause.hides, lines(&report));
+}
+
+#[test]
+fn a_host_without_a_report_has_one_finding_and_no_pass() {
+    let mut all = reports(&cluster());
+    all[1] = HostReport::failed("n2", HostFailure::new(Reason::Timeout, "no reply within 1 s"));
+    let report = checked(&all);
+    assert_eq!(lines(&report), ["fail host.silent n2 host"]);
+    assert_eq!(report.hosts[1].count("pass"), 0);
+}
+
+#[test]
+fn an_unreadable_value_is_never_a_pass() {
+    let found = |key: &str, id: &str| {
+        let mut values = cluster();
+        values[2]["problems"] =
+            json!([{ "key": key, "source": "/sys/x", "errno": "EIO", "detail": "cannot read" }]);
+        let mut all = reports(&values);
+        match key {
+            "mlx5_0/1/state" => all[2].devices[0].ports[0].state = None,
+            "mlx5_0/1/counters" => all[2].devices[0].ports[0].counters = None,
+            _ => {}
+        }
+        checked(&all).hosts[2].results[id].word()
+    };
+    assert_eq!(found("mlx5_0/1/state", "port.down"), "unknown");
+    assert_eq!(found("mlx5_0/1/counters", "port.link_lost"), "unknown");
+    assert_eq!(found("mlx5_1/1/gids", "gid.none_usable"), "unknown");
+    assert_eq!(found("pkeys", "port.pkey_limited"), "unknown");
+    assert_eq!(found("connections", "connection.fallback_confirmed"), "unknown");
+    let mut unread = reports(&cluster());
+    unread[2].parts = Parts::from([Part::Gids]);
+    assert_eq!(checked(&unread).hosts[2].results["bond.mode"].word(), "skip");
+}
+
+#[test]
+fn devices_without_ib_rules_stay_silent() {
+    let efa = json!({
+        "host": "n1", "via": "agent", "kernel": "6.1", "rdma_core": true, "parts": [],
+        "verbs": { "state": "answered" }, "problems": [],
+        "devices": [{
+            "name": "rdmap0", "node_type": "unspecified", "driver": "efa", "pci": "0000:00:06.0",
+            "numa_node": 0,
+            "ports": [{
+                "number": 1, "state": "active", "phys_state": "LinkUp", "link_layer": "unknown",
+                "protocol": "efa", "lid": 0, "sm_lid": 0, "lmc": 1, "rate_bps": 100_000_000_000_u64,
+                "gids": [{ "index": 0, "value": "fe80::1" }],
+            }],
+        }, {
+            "name": "siw0", "node_type": "rnic", "driver": "siw",
+            "ports": [{
+                "number": 1, "state": "active", "phys_state": "LinkUp", "link_layer": "ethernet",
+                "protocol": "iwarp", "gids": [{ "index": 0, "value": "5254:ff:fe12::" }],
+            }],
+        }],
+        "netdevs": [], "consumers": {},
+    });
+    let found = lines(&checked(&reports(&[efa])));
+    assert_eq!(found, ["info device.software n1 siw0"]);
+}
+
+#[test]
+fn a_selection_runs_no_other_check() {
+    let mut values = cluster();
+    values[2]["kernel"] = json!("6.1.0");
+    values[2]["devices"][0]["ports"][0]["state"] = json!("init");
+    let all = reports(&values);
+    let of = |only: &[&str], skip: &[&str]| {
+        let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect();
+        let selection = Selection { only: words(only), skip: words(skip) };
+        lines(&run(&all, &connections(&all), &selection))
+    };
+    assert_eq!(of(&["kernel.*"], &[]), ["warn kernel.differs n3 host"]);
+    assert_eq!(of(&["port.*", "kernel.differs"], &["port.*"]), ["warn kernel.differs n3 host"]);
+    assert!(!of(&[], &["kernel.differs"]).contains(&"warn kernel.differs n3 host".to_owned()));
+}
+
+#[test]
+fn the_table_has_unique_ids_and_known_consequences() {
+    let mut ids = BTreeSet::new();
+    for check in CHECKS {
+        assert!(ids.insert(check.id), "{}", check.id);
+        assert!(check.title.ends_with('.') && check.severity != Severity::Past, "{}", check.id);
+        for text in [check.rule, check.origin, check.consequence, check.remedy, check.applies_to] {
+            assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text}", check.id);
+        }
+        for hidden in check.hides {
+            let is_known = CHECKS.iter().any(|other| super::selects(hidden, other.id));
+            assert!(is_known, "{}: {hidden}", check.id);
+        }
+    }
+    let via = Via::Agent;
+    assert!(lines(&checked(&[HostReport::empty("n1", via)])).is_empty());
+}

@@ -1,0 +1,77 @@
+//! The arguments of `rdmactl check`.
+
+use clap::{Args, ValueEnum};
+
+use super::HostSets;
+use crate::model::Severity;
+
+/// The arguments of `check`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    visible_alias = "doctor",
+    after_help = "Results of a check on a host: pass, info (may be intended), warn, fail, skip (does not apply), unknown (could not be read).\n\nExamples:\n  rdmactl check\n  rdmactl check -H n[1-4]\n  rdmactl check -H n[1-4] --only 'port.*,connection.*'\n  rdmactl check --fabric\n  rdmactl check --from monday.ndjson\n  rdmactl check --explain port.down\n\nExit codes: 0 no finding reached the level of --fail-on; 1 a finding reached it; 2 usage error, or nothing could be read; 3 a host or a value could not be read."
+)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    /// Host sets given as arguments.
+    pub hosts: HostSets,
+    /// Also sweep the InfiniBand subnets, and check them
+    #[arg(long)]
+    pub fabric: bool,
+    /// Run only these checks: port.down, 'port.*'
+    #[arg(long, value_name = "CHECKS", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Do not run these checks
+    #[arg(long, value_name = "CHECKS", value_delimiter = ',')]
+    pub skip: Vec<String>,
+    /// Show only findings of this severity or worse
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Level::Info, hide_default_value = true)]
+    pub severity: Level,
+    /// Exit with 1 if a finding reaches this level
+    ///
+    /// Default: fail.
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Level::Fail, hide_default_value = true)]
+    pub fail_on: Level,
+    /// List the checks
+    #[arg(long)]
+    pub list: bool,
+    /// Explain a check: rule, origin, consequence, remedy
+    #[arg(long, value_name = "CHECK", conflicts_with = "list")]
+    pub explain: Option<String>,
+}
+
+/// Level of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Level {
+    /// No finding
+    Never,
+    /// The item does not work
+    Fail,
+    /// fail, and: the item works, but not as it should
+    Warn,
+    /// warn, and: the state could not be read
+    Unknown,
+    /// All findings; info may be intended
+    Info,
+}
+
+impl Level {
+    /// Returns true if a finding of this severity reaches the level.
+    #[must_use]
+    pub fn is_reached(self, severity: Severity) -> bool {
+        let level = match severity {
+            Severity::Fail => Self::Fail,
+            Severity::Warn => Self::Warn,
+            Severity::Unknown => Self::Unknown,
+            Severity::Info | Severity::Past => Self::Info,
+        };
+        level <= self
+    }
+}
+
+#[test]
+fn a_level_includes_all_worse_severities() {
+    assert!(Level::Warn.is_reached(Severity::Fail) && Level::Warn.is_reached(Severity::Warn));
+    assert!(!Level::Warn.is_reached(Severity::Unknown) && Level::Info.is_reached(Severity::Info));
+    assert!(!Level::Never.is_reached(Severity::Fail));
+}

@@ -1,0 +1,152 @@
+//! Checks of `rdmactl check`: the table, and the results.
+//! `analyse::check` holds the rules; `cmd` and `render` show results and entries.
+
+mod catalogue;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Finding, Part, Severity};
+
+pub use catalogue::CHECKS;
+
+/// Entry of the table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Check {
+    /// Identifier; the code of its findings.
+    pub id: &'static str,
+    /// Expected state, in one sentence.
+    pub title: &'static str,
+    /// Usual severity of a finding.
+    pub severity: Severity,
+    /// Item that the check judges.
+    pub scope: CheckScope,
+    /// Hosts, ports or devices to which the check applies.
+    pub applies_to: &'static str,
+    /// Condition of a finding with its threshold, and conditions of another severity.
+    pub rule: &'static str,
+    /// Origin of the rule and its threshold.
+    pub origin: &'static str,
+    /// Likely consequence of a finding.
+    pub consequence: &'static str,
+    /// Remedy in general; a finding has the command with its names.
+    pub remedy: &'static str,
+    /// Ids of findings that a finding explains. `GROUP.*` stands for a group.
+    pub hides: &'static [&'static str],
+    /// Parts of a report that the check needs, in addition to devices and ports.
+    pub parts: &'static [Part],
+}
+
+words! {
+    /// Item that a check judges.
+    pub enum CheckScope {
+        /// Host.
+        Host = "host",
+        /// Device or port.
+        Port = "port",
+        /// Several hosts, compared with each other.
+        Fleet = "fleet",
+        /// InfiniBand subnet.
+        Subnet = "subnet",
+    }
+    /// Returns the word of the scope.
+    pub fn word(self);
+}
+
+/// Returns the check with an id.
+#[must_use]
+pub fn check(id: &str) -> Option<&'static Check> {
+    CHECKS.iter().find(|check| check.id == id)
+}
+
+/// Result of a check on a host, from good to bad.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CheckResult {
+    /// The check does not apply to the host, for this reason.
+    Skip(&'static str),
+    /// The check found nothing.
+    Pass,
+    /// The check found something that may be intended.
+    Info,
+    /// A value that the check needs could not be read, for this reason.
+    Unknown(String),
+    /// The host works, but not as it should.
+    Warn,
+    /// The host does not work.
+    Fail,
+}
+
+impl CheckResult {
+    /// Every word, in the order of the results.
+    pub const WORDS: [&'static str; 6] = ["skip", "pass", "info", "unknown", "warn", "fail"];
+
+    /// Returns the word of the result in tables and JSON.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        Self::WORDS[match self {
+            Self::Skip(_) => 0,
+            Self::Pass => 1,
+            Self::Info => 2,
+            Self::Unknown(_) => 3,
+            Self::Warn => 4,
+            Self::Fail => 5,
+        }]
+    }
+
+    /// Returns why the check did not run, or what it could not read.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Skip(why) => Some(why),
+            Self::Unknown(why) => Some(why),
+            Self::Pass | Self::Info | Self::Warn | Self::Fail => None,
+        }
+    }
+}
+
+impl From<Severity> for CheckResult {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Fail => Self::Fail,
+            Severity::Warn => Self::Warn,
+            Severity::Unknown => Self::Unknown(String::new()),
+            Severity::Info | Severity::Past => Self::Info,
+        }
+    }
+}
+
+/// Results of all checks.
+#[derive(Debug, Clone)]
+pub struct CheckReport {
+    /// Findings, worst first.
+    pub findings: Vec<CheckedFinding>,
+    /// Results by host, in the order of the reports.
+    pub hosts: Vec<HostResults>,
+}
+
+/// Results of one host.
+#[derive(Debug, Clone, Default)]
+pub struct HostResults {
+    /// Name of the host.
+    pub host: String,
+    /// Worst result of each check by its id.
+    pub results: BTreeMap<&'static str, CheckResult>,
+}
+
+impl HostResults {
+    /// Returns the number of checks with a result of this word.
+    #[must_use]
+    pub fn count(&self, word: &str) -> usize {
+        self.results.values().filter(|result| result.word() == word).count()
+    }
+}
+
+/// Finding of a check.
+#[derive(Debug, Clone)]
+pub struct CheckedFinding {
+    /// Entry of the catalogue.
+    pub check: &'static Check,
+    /// The finding, with all hosts that have it.
+    pub finding: Finding,
+    /// Ids of findings on the same hosts that this finding explains.
+    pub hides: BTreeSet<&'static str>,
+}

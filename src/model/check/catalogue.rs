@@ -1,0 +1,548 @@
+//! Table of all checks. `check --list`, `--explain` and docs/checks.md come from it.
+
+use super::{Check, CheckScope};
+use crate::model::{Part, Severity};
+
+macro_rules! checks {
+    ($($id:literal $severity:ident $scope:ident [$($part:ident)*] {
+        title: $title:literal,
+        applies_to: $applies_to:literal,
+        rule: $rule:literal,
+        origin: $origin:literal,
+        consequence: $consequence:literal,
+        remedy: $remedy:literal,
+        $(hides: [$($hides:literal),*],)?
+    })*) => {
+        /// Every check, by group.
+        pub const CHECKS: &[Check] = &[$(Check {
+            id: $id,
+            title: $title,
+            severity: Severity::$severity,
+            scope: CheckScope::$scope,
+            applies_to: $applies_to,
+            rule: $rule,
+            origin: $origin,
+            consequence: $consequence,
+            remedy: $remedy,
+            hides: &[$($($hides),*)?],
+            parts: &[$(Part::$part),*],
+        }),*];
+    };
+}
+
+checks! {
+    "host.silent" Fail Host [] {
+        title: "The host responds.",
+        applies_to: "every requested host",
+        rule: "rdmactl got no report of the host within --timeout",
+        origin: "rdmactl",
+        consequence: "nothing about the host is known",
+        remedy: "the message names the failed step: connect, log in, start the agent",
+    }
+    "host.no_device" Warn Host [] {
+        title: "The host has an RDMA device.",
+        applies_to: "every host",
+        rule: "/sys/class/infiniband is empty or does not exist",
+        origin: "kernel: drivers/infiniband/core/device.c",
+        consequence: "all applications of the host use TCP",
+        remedy: "modprobe the driver of the card, which lspci -k names; for software RDMA: rdma link add rxe0 type rxe netdev NETDEV",
+        hides: ["device.*"],
+    }
+    "unreadable" Unknown Host [] {
+        title: "All requested data can be read.",
+        applies_to: "every host",
+        rule: "a file, a query or a library exists but gives an error",
+        origin: "rdmactl",
+        consequence: "checks of this data are unknown",
+        remedy: "run rdmactl as root (over SSH: --sudo), or as the message says",
+    }
+    "device.gone" Fail Port [] {
+        title: "No device was removed while rdmactl ran.",
+        applies_to: "devices that an earlier sample had",
+        rule: "the device is missing in a later sample",
+        origin: "rdmactl",
+        consequence: "all queue pairs of the device are closed",
+        remedy: "read the kernel log: dmesg | grep DEVICE",
+        hides: ["port.*"],
+    }
+    "device.file_missing" Fail Host [Verbs] {
+        title: "Each device has its device file.",
+        applies_to: "devices with a uverbs number",
+        rule: "/dev/infiniband/uverbsN does not exist or has no driver",
+        origin: "rdma-core: Documentation/libibverbs.md",
+        consequence: "programs cannot open the device; in a container this is the usual cause of TCP",
+        remedy: "on a host: udevadm trigger; in a container: docker run --device=/dev/infiniband",
+        hides: ["unreadable"],
+    }
+    "device.file_denied" Fail Host [Verbs] {
+        title: "The user may open the device files.",
+        applies_to: "the user that runs rdmactl on the host",
+        rule: "access to /dev/infiniband/uverbsN for reading and writing is denied (EACCES)",
+        origin: "rdma-core: Documentation/libibverbs.md, Permissions (mode 0666)",
+        consequence: "programs of this user cannot use RDMA",
+        remedy: "usermod -aG GROUP USER; or in /etc/udev/rules.d: KERNEL==\"uverbs*\", MODE=\"0666\"",
+        hides: ["unreadable"],
+    }
+    "device.no_provider" Fail Port [Verbs] {
+        title: "libibverbs has a userspace provider for each device.",
+        applies_to: "devices of drivers that rdma-core supports",
+        rule: "neither libibverbs lists the device, nor do library and list entry of the provider exist",
+        origin: "rdma-core: libibverbs/dynamic_driver.c",
+        consequence: "ibv_devices does not list the device; programs use TCP",
+        remedy: "apt install ibverbs-providers; dnf install libibverbs",
+        hides: ["unreadable"],
+    }
+    "device.no_guid" Fail Port [PciLinks] {
+        title: "Each InfiniBand device has a node GUID.",
+        applies_to: "InfiniBand devices, above all virtual functions",
+        rule: "node_guid is 0",
+        origin: "kernel: drivers/infiniband/hw/mlx5/ib_virt.c",
+        consequence: "the subnet manager never activates the ports",
+        remedy: "on the hypervisor: ip link set INTERFACE vf N node_guid GUID",
+        hides: ["port.not_active", "port.down"],
+    }
+    "device.numa_unknown" Info Port [PciLinks] {
+        title: "The NUMA node of each device is known.",
+        applies_to: "PCI devices of hosts with several NUMA nodes",
+        rule: "numa_node is -1, and another device of the host is on a node above 0",
+        origin: "mlnx_tune: warning of set_closest_numa",
+        consequence: "programs cannot choose CPUs near the device",
+        remedy: "update the BIOS; in a virtual machine, pass the NUMA topology",
+    }
+    "device.exhausted" Warn Port [Verbs Netlink] {
+        title: "The device has room for more queue pairs and memory regions.",
+        applies_to: "devices whose driver reports limits and counts",
+        rule: "80 percent or more of max_qp, max_cq, max_mr or max_pd exist",
+        origin: "rdmactl",
+        consequence: "ibv_create_qp or ibv_reg_mr fails with ENOMEM",
+        remedy: "rdmactl resources lists the processes that hold the objects",
+    }
+    "device.software" Info Port [] {
+        title: "No software device runs on a host with RDMA hardware.",
+        applies_to: "soft-RoCE and soft-iWARP devices",
+        rule: "the host also has a hardware device",
+        origin: "rdmactl",
+        consequence: "a program that takes the first device may take the slow one",
+        remedy: "rdma link delete DEVICE",
+    }
+    "gpu.far" Warn Host [Gpus] {
+        title: "The nearest RDMA device of each GPU has an active port.",
+        applies_to: "hosts with GPUs",
+        rule: "the nearest device has no active port, and the next one is farther away",
+        origin: "Azure: azure_hw_topology_check.nhc; NCCL topology",
+        consequence: "traffic of the GPU crosses a host bridge or the CPU interconnect",
+        remedy: "repair the port of the nearest device",
+    }
+    "port.down" Fail Port [Counters] {
+        title: "Each port has a link.",
+        applies_to: "every port; info if the port never carried a packet, or is down on all hosts",
+        rule: "the state is DOWN, and the physical state is not LinkUp",
+        origin: "kernel: Documentation/ABI/stable/sysfs-class-infiniband",
+        consequence: "no traffic passes the port",
+        remedy: "connect or replace the cable; enable the switch port",
+        hides: ["port.slow", "port.pci_slow", "gid.none_usable", "port.link_lost", "port.errors", "ipoib.*", "gpu.far"],
+    }
+    "port.disabled" Fail Port [Counters] {
+        title: "Each port is enabled.",
+        applies_to: "every port; info if the port is down on all hosts",
+        rule: "the physical state is Disabled",
+        origin: "gpud: check_thresholds.go",
+        consequence: "no traffic passes the port",
+        remedy: "Ethernet: ip link set NETDEV up; InfiniBand: ibportstate -C DEVICE -D 0 PORT enable",
+        hides: ["port.slow", "gid.none_usable", "port.link_lost", "port.errors", "ipoib.*", "gpu.far"],
+    }
+    "port.not_active" Fail Port [] {
+        title: "A subnet manager has activated each port with a link.",
+        applies_to: "InfiniBand and Omni-Path ports",
+        rule: "the physical state is LinkUp, and the state is INIT, ARMED or DOWN",
+        origin: "InfiniBand specification, volume 1, chapter 14; captures of BlueField-3",
+        consequence: "no traffic passes the port",
+        remedy: "rdmactl fabric sm; systemctl start opensm; for Omni-Path: systemctl start opafm",
+        hides: ["port.slow", "port.pkey_limited", "ipoib.*", "lid.duplicate", "gpu.far"],
+    }
+    "port.slow" Warn Port [] {
+        title: "Each port has the rate of comparable ports.",
+        applies_to: "hardware ports, if three or more ports of the adapter type have the usual rate",
+        rule: "the rate is below that of most ports of the same adapter type and protocol",
+        origin: "rdmactl; majority of the hosts",
+        consequence: "collective operations run at the rate of the slowest port",
+        remedy: "reseat or replace the cable; compare the settings of both ends",
+    }
+    "port.pci_slow" Warn Port [PciLinks] {
+        title: "The PCI Express path carries the rate of the port.",
+        applies_to: "ports of PCI devices with a known rate",
+        rule: "the slowest PCI Express link up to the CPU is slower than the port",
+        origin: "PCI Express specification: GT/s, lanes and encoding",
+        consequence: "the port never reaches its rate; the host slows down its senders",
+        remedy: "reseat the card; use a slot with more lanes; check the BIOS",
+    }
+    "port.link_lost" Info Port [Counters] {
+        title: "The link never went down.",
+        applies_to: "ports whose driver counts link losses",
+        rule: "link_downed is above 0; the counter says neither when nor why",
+        origin: "InfiniBand specification: PortCounters.LinkDownedCounter",
+        consequence: "connections over the port were lost at that time",
+        remedy: "rdmactl counters --watch shows whether it goes on",
+    }
+    "port.errors" Warn Port [Counters] {
+        title: "No error counter rises.",
+        applies_to: "ports of two samples (--watch, top)",
+        rule: "an error counter rose between two samples",
+        origin: "rdmactl",
+        consequence: "packets are lost or sent again",
+        remedy: "clean or replace the cable; compare flow control",
+    }
+    "counter.saturated" Info Port [Counters] {
+        title: "No error counter is at its maximum.",
+        applies_to: "InfiniBand counters of 4, 8, 16 and 32 bits",
+        rule: "the value is the maximum of the counter",
+        origin: "InfiniBand specification: PortCounters",
+        consequence: "new errors are not counted",
+        remedy: "perfquery -R; rdmactl fabric errors --clear",
+    }
+    "port.lossy" Info Port [Details Ethernet Netdevs] {
+        title: "The RoCE traffic of each port is lossless.",
+        applies_to: "RoCE ports of hardware",
+        rule: "no priority flow control or pause covers the priority of the traffic; RoCE with ECN alone is a valid design",
+        origin: "IEEE 802.1Qbb; kernel: net/dcb/dcbnl.c",
+        consequence: "a congested switch drops packets, and RoCE sends them again",
+        remedy: "rdmactl ports --lossless prints the commands",
+    }
+    "port.mtu_low" Info Port [Verbs Netdevs] {
+        title: "Each RoCE port has the largest RDMA path MTU.",
+        applies_to: "RoCE ports",
+        rule: "the RDMA path MTU is below max_mtu; warn if the MTU of the interface is above 1500 but below 4192",
+        origin: "kernel: include/rdma/ib_addr.h, iboe_get_mtu (96 bytes of headers)",
+        consequence: "more packets for the same data",
+        remedy: "on all hosts and switches: ip link set NETDEV mtu 4200",
+    }
+    "port.pkey_limited" Warn Port [Pkeys] {
+        title: "Each port is a full member of a partition.",
+        applies_to: "active InfiniBand and Omni-Path ports",
+        rule: "no entry of the P_Key table has the highest bit",
+        origin: "InfiniBand specification, volume 1, 10.9; opensm: doc/partition-config.txt",
+        consequence: "two limited members cannot communicate",
+        remedy: "partitions.conf of opensm: Default=0x7fff,ipoib: ALL=full;",
+    }
+    "gid.none_usable" Fail Port [Gids] {
+        title: "Each RoCE port has a RoCE v2 GID with an IP address.",
+        applies_to: "active RoCE ports",
+        rule: "no GID; warn if all are link-local (fe80::); info if all with an IP address are RoCE v1",
+        origin: "NCCL: src/transport/net_ib/connect.cc, validGid",
+        consequence: "rdma_cm, NCCL and UCX do not find an address",
+        remedy: "ip addr add ADDRESS/PREFIX dev NETDEV",
+        hides: ["gid.index_differs", "address.duplicate"],
+    }
+    "ipoib.pkey_missing" Fail Port [Pkeys Netdevs] {
+        title: "The port has the partition of each IPoIB interface.",
+        applies_to: "IPoIB interfaces of active ports",
+        rule: "the P_Key of the interface is not in the table of the port",
+        origin: "kernel: Documentation/infiniband/ipoib.rst",
+        consequence: "the interface never gets a link",
+        remedy: "add the port to the partition in partitions.conf of the subnet manager",
+        hides: ["ipoib.mtu", "ipoib.differs"],
+    }
+    "ipoib.mtu" Warn Host [Netdevs] {
+        title: "Each IPoIB interface has the MTU of its mode.",
+        applies_to: "IPoIB interfaces",
+        rule: "datagram mode: MTU below 2044; info in connected mode with an MTU of 2044 or less",
+        origin: "kernel: Documentation/infiniband/ipoib.rst (2048 - 4; 65520)",
+        consequence: "more packets for the same data",
+        remedy: "ip link set NETDEV mtu 2044; connected mode: 65520",
+    }
+    "bond.member_down" Warn Host [Netdevs] {
+        title: "All members of a bond have a link.",
+        applies_to: "bonds of RoCE ports",
+        rule: "a member has no carrier",
+        origin: "kernel: Documentation/networking/bonding.rst",
+        consequence: "half of the bandwidth, and no second path",
+        remedy: "repair the link of the member: ethtool MEMBER",
+    }
+    "bond.mode" Warn Host [Netdevs] {
+        title: "Bonds of RoCE ports have a mode that RDMA supports.",
+        applies_to: "bonds of RoCE ports",
+        rule: "the mode is not 802.3ad, active-backup or balance-xor",
+        origin: "kernel: drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c",
+        consequence: "RDMA uses one member only",
+        remedy: "change the mode of the bond",
+    }
+    "connection.down" Fail Host [Connections Resources Gids] {
+        title: "All connections work.",
+        applies_to: "mounts and sessions of NFS, BeeGFS, Lustre, NVMe-oF, iSER, SRP, SMB, RDS, SMC",
+        rule: "the connection is down and does not use TCP instead",
+        origin: "the kernel interface of each consumer",
+        consequence: "the mount or session hangs",
+        remedy: "as the finding says",
+    }
+    "connection.fallback_confirmed" Fail Host [Connections Resources Gids] {
+        title: "No connection fell back to TCP.",
+        applies_to: "connections for which RDMA was requested",
+        rule: "RDMA was requested and TCP is in use; both facts were observed",
+        origin: "configuration and kernel interface of each consumer",
+        consequence: "a fraction of the bandwidth, and more CPU load",
+        remedy: "as the finding says; rdmactl connections -v shows the evidence",
+    }
+    "connection.degraded" Warn Host [Connections Resources Gids] {
+        title: "All channels of a connection over RDMA work.",
+        applies_to: "connections over RDMA",
+        rule: "a part of the connection fails",
+        origin: "the kernel interface of each consumer",
+        consequence: "less bandwidth, or no second path",
+        remedy: "as the finding says",
+    }
+    "connection.mixed" Warn Host [Connections Resources Gids] {
+        title: "No connection uses RDMA and TCP at the same time.",
+        applies_to: "connections and multipath devices",
+        rule: "RDMA and TCP are in use by one connection or one storage device",
+        origin: "the kernel interface of each consumer",
+        consequence: "the slower path sets the latency",
+        remedy: "as the finding says",
+    }
+    "connection.suspected" Warn Host [Connections Resources Gids] {
+        title: "No bulk data passes over TCP to a peer that RDMA reaches.",
+        applies_to: "TCP connections between hosts with RDMA",
+        rule: "bulk data over TCP, without proof of the request for RDMA",
+        origin: "rdmactl",
+        consequence: "probably a fallback to TCP",
+        remedy: "as the finding says",
+    }
+    "address.duplicate" Fail Fleet [Gids Netdevs] {
+        title: "No two hosts have the same address.",
+        applies_to: "GIDs of two or more hosts",
+        rule: "a GID that is not link-local exists on two hosts",
+        origin: "RFC 5227",
+        consequence: "packets arrive at either host",
+        remedy: "remove the address from one host: ip addr del ADDRESS dev NETDEV",
+        hides: ["gid.index_differs"],
+    }
+    "mac.duplicate" Fail Fleet [Netdevs] {
+        title: "No two hosts have the same MAC address.",
+        applies_to: "interfaces of RDMA ports of two or more hosts",
+        rule: "two interfaces in one network have the same MAC address",
+        origin: "IEEE 802.3",
+        consequence: "the switch sends packets to either host",
+        remedy: "set another address: ip link set NETDEV address MAC",
+    }
+    "guid.duplicate" Fail Fleet [] {
+        title: "No two hosts have the same node GUID.",
+        applies_to: "devices with a node GUID; software devices are compared too, because clones have equal GUIDs",
+        rule: "two hosts have the same node GUID",
+        origin: "opensm: ERR 0D01",
+        consequence: "the subnet manager drops one of the nodes",
+        remedy: "restore the GUID with the tool of the vendor; change the MAC address of a cloned virtual machine",
+    }
+    "lid.duplicate" Fail Fleet [Gids] {
+        title: "No two ports of a subnet have the same LID.",
+        applies_to: "active InfiniBand ports",
+        rule: "two ports with one subnet prefix have the same LID",
+        origin: "InfiniBand specification, volume 1, chapter 14",
+        consequence: "packets arrive at either port",
+        remedy: "opensm --reassign_lids",
+    }
+    "host.twice" Info Fleet [Gids] {
+        title: "Each host was named once.",
+        applies_to: "two or more host names",
+        rule: "two names lead to a host with the same GUIDs and GIDs",
+        origin: "rdmactl",
+        consequence: "the host counts twice",
+        remedy: "name the host once",
+        hides: ["address.duplicate", "mac.duplicate", "guid.duplicate", "lid.duplicate"],
+    }
+    "mtu.differs" Warn Fleet [Verbs Netdevs] {
+        title: "The ports of a network have the same MTU.",
+        applies_to: "InfiniBand and RoCE ports of two or more hosts",
+        rule: "the MTU differs from that of more than half of the ports",
+        origin: "Broadcom: README of bnxt_re; kernel: iboe_get_mtu",
+        consequence: "large messages fail, or run with the smaller path MTU",
+        remedy: "ip link set NETDEV mtu MTU",
+        hides: ["port.mtu_low"],
+    }
+    "firmware.differs" Warn Fleet [] {
+        title: "Devices of one board have the same firmware.",
+        applies_to: "three or more devices with one board ID",
+        rule: "the version differs from that of two thirds of the devices",
+        origin: "ibdiagnet: Nodes Information Check; majority of the hosts",
+        consequence: "other defaults and other errors on one host",
+        remedy: "mstflint -d PCI -i IMAGE burn",
+    }
+    "board.differs" Info Fleet [] {
+        title: "Devices of one name are the same board on all hosts.",
+        applies_to: "three or more hosts with a device of this name and driver",
+        rule: "board_id differs from that of two thirds of the devices",
+        origin: "kernel: sysfs-class-infiniband, board_id; majority of the hosts",
+        consequence: "a spare part with other default settings",
+        remedy: "check the part number",
+    }
+    "device.slot_differs" Info Fleet [] {
+        title: "Devices of one name are in the same slot on all hosts.",
+        applies_to: "three or more hosts with a device of this name and type",
+        rule: "the PCI address differs from that of two thirds of the devices",
+        origin: "GCM: MISBIND; majority of the hosts",
+        consequence: "NCCL_IB_HCA and UCX_NET_DEVICES name another adapter; a card may be missing",
+        remedy: "use names by PCI address (rdma-core: NAME_PCI)",
+    }
+    "kernel.differs" Warn Fleet [] {
+        title: "All hosts run the same kernel.",
+        applies_to: "three or more hosts",
+        rule: "the release differs from that of two thirds of the hosts",
+        origin: "imbue: config.json, Host Driver Version; majority of the hosts",
+        consequence: "one host has other drivers and other errors",
+        remedy: "install and boot the same kernel",
+    }
+    "device.count_differs" Fail Fleet [PciLinks] {
+        title: "All hosts have the same number of devices.",
+        applies_to: "three or more hosts with hardware devices of one driver, without virtual functions",
+        rule: "the number differs from that of two thirds of the hosts",
+        origin: "gpud: threshold_default.go; majority of the hosts",
+        consequence: "jobs that expect all adapters fail or run slowly",
+        remedy: "lspci; echo 1 > /sys/bus/pci/rescan; reseat the card",
+        hides: ["device.slot_differs", "board.differs"],
+    }
+    "roce.version_differs" Fail Fleet [Gids] {
+        title: "All RoCE ports support the RoCE version of their peers.",
+        applies_to: "RoCE ports of two or more hosts",
+        rule: "a port has RoCE v1 GIDs only, and another port has RoCE v2 GIDs",
+        origin: "Red Hat: RHEL 7 networking guide 13.2",
+        consequence: "rdma_cm connections to the port fail",
+        remedy: "set default_roce_mode of the clients to IB/RoCE v1, or replace the adapter",
+    }
+    "roce.mode_differs" Warn Fleet [Details] {
+        title: "All hosts have the same default RoCE mode.",
+        applies_to: "ports with a configfs directory of rdma_cm",
+        rule: "default_roce_mode differs from that of two thirds of the ports",
+        origin: "kernel: drivers/infiniband/core/cma_configfs.c; majority of the hosts",
+        consequence: "connections of one direction fail or are not routed",
+        remedy: "write one mode to default_roce_mode of all hosts",
+    }
+    "roce.tos_differs" Info Fleet [Details] {
+        title: "All hosts have the same default type of service.",
+        applies_to: "ports with a configfs directory of rdma_cm",
+        rule: "default_roce_tos differs from that of two thirds of the ports",
+        origin: "mlnx-tools: cma_roce_tos; majority of the hosts",
+        consequence: "traffic of one host is not in the lossless class",
+        remedy: "write one value to default_roce_tos of all hosts",
+    }
+    "gid.index_differs" Info Fleet [Gids] {
+        title: "The RoCE v2 GID has the same index on all hosts.",
+        applies_to: "RoCE ports of one driver on three or more hosts",
+        rule: "the index of the first RoCE v2 GID with an IP address differs from that of two thirds of the ports",
+        origin: "NCCL: connect.cc; Mooncake issue 2747; majority of the hosts",
+        consequence: "a fixed NCCL_IB_GID_INDEX or UCX_IB_GID_INDEX fails on these hosts",
+        remedy: "unset the variables; the libraries then choose the index",
+    }
+    "lmc.differs" Info Fleet [] {
+        title: "All ports of a subnet have the same LMC.",
+        applies_to: "active InfiniBand ports",
+        rule: "the LMC differs from that of two thirds of the ports",
+        origin: "opensm: lmc; majority of the hosts",
+        consequence: "some ports have fewer paths",
+        remedy: "set lmc in opensm.conf",
+    }
+    "pfc.differs" Warn Fleet [Ethernet Netdevs] {
+        title: "All RoCE interfaces have the same priorities with PFC.",
+        applies_to: "RoCE interfaces whose driver reports PFC",
+        rule: "the priorities differ from those of two thirds of the interfaces",
+        origin: "iproute2: dcb-pfc(8); majority of the hosts",
+        consequence: "one host loses packets, or stops its senders",
+        remedy: "dcb pfc set dev NETDEV prio-pfc all:off 3:on",
+    }
+    "ipoib.differs" Warn Fleet [Netdevs] {
+        title: "All IPoIB interfaces of a partition have the same mode and MTU.",
+        applies_to: "IPoIB interfaces of three or more hosts",
+        rule: "mode and MTU differ from those of two thirds of the interfaces",
+        origin: "kernel: Documentation/infiniband/ipoib.rst; majority of the hosts",
+        consequence: "the bandwidth depends on the pair of hosts",
+        remedy: "echo MODE > /sys/class/net/NETDEV/mode; ip link set NETDEV mtu MTU",
+        hides: ["ipoib.mtu"],
+    }
+    "fabric.no_manager" Fail Subnet [Fabric] {
+        title: "The subnet has a master subnet manager.",
+        applies_to: "swept InfiniBand subnets",
+        rule: "no port replies as master subnet manager",
+        origin: "InfiniBand specification, volume 1, chapter 14",
+        consequence: "no port becomes active; no route changes",
+        remedy: "systemctl start opensm, or enable the subnet manager of a switch",
+        hides: ["fabric.port_not_active", "fabric.route_missing"],
+    }
+    "fabric.two_managers" Fail Subnet [Fabric] {
+        title: "The subnet has only one master subnet manager.",
+        applies_to: "swept InfiniBand subnets",
+        rule: "two or more ports reply as master subnet manager",
+        origin: "UFM: Fabric Validation",
+        consequence: "both assign LIDs and routes",
+        remedy: "systemctl stop opensm on all hosts but one",
+        hides: ["fabric.duplicate_lid"],
+    }
+    "fabric.port_not_active" Warn Subnet [Fabric] {
+        title: "All ports with a link are active.",
+        applies_to: "ports of a swept subnet",
+        rule: "the physical state is LinkUp, and the state is INIT or ARMED",
+        origin: "ibdiagnet: Links in INIT State",
+        consequence: "no traffic passes the port",
+        remedy: "read the log of the subnet manager",
+    }
+    "fabric.duplicate_guid" Fail Subnet [Fabric] {
+        title: "No two nodes or ports of the subnet have the same GUID.",
+        applies_to: "swept InfiniBand subnets",
+        rule: "a GUID occurs twice",
+        origin: "ibdiagnet: Duplicated GUIDs",
+        consequence: "the subnet manager drops one of the nodes",
+        remedy: "restore the GUID with the tool of the vendor",
+    }
+    "fabric.duplicate_lid" Fail Subnet [Fabric] {
+        title: "No two ports of the subnet have the same LID.",
+        applies_to: "swept InfiniBand subnets",
+        rule: "the LID ranges of two ports overlap",
+        origin: "ibdiagnet: LIDs Check",
+        consequence: "packets arrive at either port",
+        remedy: "opensm --reassign_lids",
+    }
+    "fabric.width" Warn Subnet [Fabric] {
+        title: "All links have the width that both ends support.",
+        applies_to: "links of a swept subnet; 8X and 12X do not count",
+        rule: "the active width is below the widest one that both ends support, up to 4X",
+        origin: "infiniband-diags: ibdiag_common.c, get_max_msg",
+        consequence: "a fraction of the bandwidth",
+        remedy: "reseat or replace the cable",
+    }
+    "fabric.speed" Warn Subnet [Fabric] {
+        title: "All links have the speed that both ends support.",
+        applies_to: "links of a swept subnet",
+        rule: "the active speed is below the highest one that both ends support",
+        origin: "infiniband-diags: ibdiag_common.c",
+        consequence: "a fraction of the bandwidth",
+        remedy: "reseat or replace the cable",
+    }
+    "fabric.route_missing" Fail Subnet [Fabric FabricRoutes] {
+        title: "All switches have a route to all LIDs.",
+        applies_to: "subnets whose forwarding tables were read",
+        rule: "a forwarding table has no entry for an active LID",
+        origin: "UFM: Check Routing",
+        consequence: "packets to the LID are dropped",
+        remedy: "let the subnet manager sweep again: systemctl kill -s HUP opensm",
+    }
+    "fabric.route_loop" Fail Subnet [Fabric FabricRoutes] {
+        title: "No route has a loop.",
+        applies_to: "subnets whose forwarding tables were read",
+        rule: "a route passes a switch twice",
+        origin: "UFM: Check Routing",
+        consequence: "packets to the LID are dropped",
+        remedy: "let the subnet manager route again: systemctl restart opensm",
+    }
+    "fabric.default_description" Warn Subnet [Fabric] {
+        title: "All hosts have a node description of their own.",
+        applies_to: "channel adapters of a swept subnet",
+        rule: "the description is the default of the driver",
+        origin: "rdma-core: rdma-ndd(8)",
+        consequence: "no tool shows which host a port belongs to",
+        remedy: "on the host: systemctl enable --now rdma-ndd",
+    }
+    "fabric.no_answer" Unknown Subnet [Fabric] {
+        title: "All nodes of the subnet reply.",
+        applies_to: "swept InfiniBand subnets",
+        rule: "a node does not reply to a management datagram",
+        origin: "ibdiagnet: Unresponsive Nodes Detection",
+        consequence: "the host hangs, or its firmware is dead",
+        remedy: "look at the host; read its kernel log",
+    }
+}
