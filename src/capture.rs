@@ -58,19 +58,16 @@ pub struct CapturedHost {
 
 impl CapturedHost {
     /// Returns a host with answers.
-    #[must_use]
     pub fn new(host: impl Into<String>, via: Via, taken_ns: Option<u64>) -> Self {
         Self { host: host.into(), via, taken_ns, left_out: 0, failure: None }
     }
 
     /// Returns a host that gave no answer.
-    #[must_use]
     pub fn failed(host: impl Into<String>, failure: HostFailure) -> Self {
         Self { failure: Some(failure), ..Self::new(host, Via::None, None) }
     }
 
     /// Returns the problem of omitted answers; `None` if all were recorded.
-    #[must_use]
     pub fn incomplete(&self) -> Option<Problem> {
         (self.left_out > 0).then(|| Problem {
             key: "capture".into(),
@@ -186,7 +183,6 @@ impl Capture {
     }
 
     /// Returns each host as a source.
-    #[must_use]
     pub fn into_sources(self) -> Vec<(CapturedHost, Recorded)> {
         self.hosts
             .into_iter()

@@ -10,14 +10,12 @@ pub use pause_detector::{awake_time_since, paused_since};
 pub use utc::{utc_stamp, utc_text, utc_time};
 
 /// Returns a time in the form of flags: `20s`, or `1500ms` if it is no whole number of seconds.
-#[must_use]
 pub fn flag_time(time: Duration) -> String {
     time_text(time).replace(' ', "")
 }
 
 /// Returns a time in the form of messages: `20 s`, or `1500 ms` if it is no whole number of
 /// seconds.
-#[must_use]
 pub fn time_text(time: Duration) -> String {
     match time.as_millis() {
         ms if ms % 1_000 == 0 => format!("{} s", ms / 1_000),
@@ -31,38 +29,32 @@ pub struct Deadline(Instant);
 
 impl Deadline {
     /// Returns the deadline that is `wait` from now.
-    #[must_use]
     pub fn after(wait: Duration) -> Self {
         Self(now() + wait)
     }
 
     /// Returns the time until the deadline; zero if it has passed.
-    #[must_use]
     pub fn remaining(self) -> Duration {
         self.0.saturating_duration_since(now())
     }
 
     /// True if the deadline has passed.
-    #[must_use]
     pub fn is_over(self) -> bool {
         self.remaining().is_zero()
     }
 
     /// Returns the deadline as an [`Instant`], for heaps of deadlines.
-    #[must_use]
     pub fn instant(self) -> Instant {
         self.0
     }
 
     /// Returns the earlier of two deadlines.
-    #[must_use]
     pub fn earlier(self, other: Self) -> Self {
         self.min(other)
     }
 }
 
 /// Returns the monotonic time of this machine.
-#[must_use]
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the monotonic clock")]
 pub fn now() -> Instant {
     Instant::now()
@@ -70,7 +62,6 @@ pub fn now() -> Instant {
 
 /// Returns nanoseconds since 1970-01-01 UTC by this machine's clock; 0 if the clock is set
 /// earlier.
-#[must_use]
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
 pub fn wall_ns() -> u64 {
     SystemTime::now()

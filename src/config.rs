@@ -165,7 +165,6 @@ impl Config {
     }
 
     /// Returns a value that is not a default, with its origin; `None` for a default or no value.
-    #[must_use]
     pub fn configured(&self, key: SettingKey) -> Option<(&Value, &SettingOrigin)> {
         let (value, origin) = self.values.get(place_of(key)?)?;
         (*origin != SettingOrigin::Default).then_some(())?;
@@ -173,7 +172,6 @@ impl Config {
     }
 
     /// Returns all settings with their values, in the form of `rdmactl config`.
-    #[must_use]
     pub fn entries(&self) -> Vec<SettingEntry> {
         let entry = |(setting, (value, origin)): (&Setting, &(Option<Value>, SettingOrigin))| {
             let json = |value: Option<&Value>| value.map_or(serde_json::Value::Null, Value::json);
@@ -197,7 +195,6 @@ fn place_of(key: SettingKey) -> Option<usize> {
 }
 
 /// Returns the configuration files to read, in ascending order of precedence.
-#[must_use]
 pub fn files(variables: Variables<'_>) -> Vec<PathBuf> {
     if let Some(file) = variables(FILE_VARIABLE) {
         let is_none = file.is_empty() || file == "/dev/null";

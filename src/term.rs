@@ -49,7 +49,6 @@ pub struct Term {
 
 impl Term {
     /// Returns both streams with a color rule.
-    #[must_use]
     pub fn new(color: Color) -> Self {
         Self { color }
     }
@@ -81,14 +80,12 @@ impl Term {
     }
 
     /// True if stdout is a terminal.
-    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that asks what stdout is")]
     pub fn is_stdout_terminal(&self) -> bool {
         io::stdout().is_terminal()
     }
 
     /// Returns the number of columns of the terminal on stdout; `None` if unknown or no terminal.
-    #[must_use]
     pub fn stdout_width(&self) -> Option<usize> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
         // A serial line reports 0 columns.
@@ -96,39 +93,33 @@ impl Term {
     }
 
     /// True if stderr is a terminal.
-    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that asks what stderr is")]
     pub fn is_stderr_terminal(&self) -> bool {
         io::stderr().is_terminal()
     }
 
     /// Returns the number of columns of the terminal on stderr; `None` if unknown or no terminal.
-    #[must_use]
     pub fn stderr_width(&self) -> Option<usize> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).ok()?;
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
     }
 
     /// True if a progress line can be shown: stderr is a terminal that can erase a line.
-    #[must_use]
     pub fn shows_progress(&self) -> bool {
         self.is_stderr_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
     }
 
     /// True if text on stdout is colored.
-    #[must_use]
     pub fn colors_stdout(&self) -> bool {
         self.colors(self.is_stdout_terminal())
     }
 
     /// True if text on stderr is colored.
-    #[must_use]
     pub fn colors_stderr(&self) -> bool {
         self.colors(self.is_stderr_terminal())
     }
 
     /// Returns a text in a style, for stderr.
-    #[must_use]
     pub fn style_stderr(&self, style: Style, text: &str) -> String {
         let code = match style {
             Style::Bad => "1;31",

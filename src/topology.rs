@@ -76,7 +76,6 @@ impl LeafSwitches {
     }
 
     /// Returns the number of hosts with a known leaf switch.
-    #[must_use]
     pub fn hosts(&self) -> usize {
         self.leaf_of.len()
     }
@@ -85,7 +84,6 @@ impl LeafSwitches {
     ///
     /// Looks up a name with a domain as it is, then without the domain, because Slurm writes
     /// short names.
-    #[must_use]
     pub fn of_run<S: AsRef<str>>(&self, hosts: impl IntoIterator<Item = S>) -> RunTopology {
         let found: Vec<Option<usize>> =
             hosts.into_iter().map(|host| self.leaf_of(host.as_ref())).collect();

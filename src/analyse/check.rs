@@ -32,7 +32,6 @@ pub struct Selection {
 
 impl Selection {
     /// Returns true if a check runs.
-    #[must_use]
     pub fn admits(&self, id: &str) -> bool {
         let is_named = |words: &[String]| words.iter().any(|word| selects(word, id));
         (self.only.is_empty() || is_named(&self.only)) && !is_named(&self.skip)
@@ -40,7 +39,6 @@ impl Selection {
 }
 
 /// Returns true if a selector names a check: `port.down`, `port.*`.
-#[must_use]
 pub fn selects(selector: &str, id: &str) -> bool {
     match selector.strip_suffix('*') {
         Some(group) => group.ends_with('.') && id.starts_with(group),
@@ -52,7 +50,6 @@ pub fn selects(selector: &str, id: &str) -> bool {
 ///
 /// A part that the reports do not have gives "skip". The rules that compare hosts use all
 /// reports.
-#[must_use]
 pub fn run(
     reports: &[HostReport],
     connections: &[Vec<Connection>],

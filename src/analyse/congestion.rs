@@ -37,7 +37,6 @@ impl Congestion {
     }
 
     /// Returns the counter of this event; `None` if the driver has none.
-    #[must_use]
     pub fn find(self, counters: &[Counter]) -> Option<&Counter> {
         self.names().iter().find_map(|name| {
             counters

@@ -35,7 +35,6 @@ use index::Index;
 
 /// Returns the connections of each host, in the order of the reports. A connection between two of
 /// the hosts has one row.
-#[must_use]
 pub fn connections(reports: &[HostReport]) -> Vec<Vec<Connection>> {
     let numbered = reports.iter().enumerate();
     let indices: Vec<_> = numbered.map(|(host, report)| Index::new(host, report)).collect();

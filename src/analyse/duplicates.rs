@@ -36,7 +36,6 @@ type Place = (usize, String);
 
 impl Duplicates {
     /// Compares the inventories of the named hosts; an unreached host has no inventory.
-    #[must_use]
     pub fn of(names: &[&str], inventories: &[Option<&HostReport>]) -> Self {
         let machines = machines(inventories);
         let own = |host: &usize| machines.get(*host) == Some(host);
@@ -63,25 +62,21 @@ impl Duplicates {
     }
 
     /// Returns the GIDs that more than one host has.
-    #[must_use]
     pub fn gids(&self) -> &BTreeSet<GidValue> {
         &self.gids
     }
 
     /// True if another host has an address of this host too.
-    #[must_use]
     pub fn has_shared_address(&self, host: usize) -> bool {
         self.hosts.contains(&host)
     }
 
     /// True if another host has the MAC address of this network interface too.
-    #[must_use]
     pub fn has_shared_mac(&self, host: usize, netdev: &str) -> bool {
         self.macs.contains(&(host, netdev.to_owned()))
     }
 
     /// True if two host names belong to one machine.
-    #[must_use]
     pub fn are_one_machine(&self, a: usize, b: usize) -> bool {
         let machine = |host: usize| self.machines.get(host).copied().unwrap_or(host);
         machine(a) == machine(b)

@@ -31,7 +31,6 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Returns the class of a counter by its name; `None` if the counter counts no errors.
-    #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         const RECEIVER: [&str; 3] = ["rnr", "out_of_buffer", "vl15_dropped"];
         const LINK: [&str; 6] = ["symbol", "link", "rcv_errors", "physical", "overrun", "crc"];
@@ -51,7 +50,6 @@ impl ErrorKind {
     }
 
     /// Returns the fix for this class.
-    #[must_use]
     pub fn fix(self) -> &'static str {
         match self {
             Self::Link => "clean or replace the cable, then check whether the counters still rise",
@@ -70,7 +68,6 @@ impl ErrorKind {
 }
 
 /// True if a counter with this name counts errors.
-#[must_use]
 pub fn is_error(name: &str) -> bool {
     tells_of_error(&lowered(name))
 }

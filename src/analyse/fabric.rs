@@ -21,7 +21,6 @@ use crate::names;
 pub use search::{SearchError, find_port};
 
 /// Returns the findings of a subnet, worst first. `host` is the host that swept the subnet.
-#[must_use]
 pub fn findings(fabric: &Fabric, host: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     managers(fabric, &mut found);

@@ -31,7 +31,6 @@ pub struct HostFacts<'facts> {
 
 /// Returns the findings of all hosts, worst first. Equal findings of several hosts are one
 /// finding.
-#[must_use]
 pub fn findings<'facts>(hosts: impl Iterator<Item = HostFacts<'facts>> + Clone) -> Vec<Finding> {
     let is_there = |facts: &HostFacts<'_>| facts.failure.is_none();
     let rates = Rates::of(hosts.clone().filter(is_there).map(|facts| facts.report));
@@ -57,7 +56,6 @@ pub fn port_states<'report>(reports: impl Iterator<Item = &'report HostReport>) 
 
 /// Sorts findings: by severity; hosts before devices, connections and ports; findings of many
 /// hosts first. Past findings come last and keep their order.
-#[must_use]
 pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let rank = |code: &str| match code.split('.').next() {
         Some("host") => 0,

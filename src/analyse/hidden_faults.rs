@@ -17,7 +17,6 @@ const MAX_PAIRS: usize = 4;
 /// Returns the warnings of a run; `names` has the names of all hosts. TCP between hosts with a
 /// duplicate address may go to the wrong host. TCP of hosts that lose packets may only be too
 /// slow. Neither proves that TCP is blocked.
-#[must_use]
 pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warning> {
     let mut warnings = lossy(names, pairs);
     let lossy_hosts: BTreeSet<usize> =

@@ -22,7 +22,6 @@ pub struct End<'a> {
 
 /// Returns the verdict, or a more exact one if packets were lost without a reply and a fault of
 /// the link layer explains it. `at` has the source and the target.
-#[must_use]
 pub fn explained(
     verdict: Verdict,
     at: [End<'_>; 2],

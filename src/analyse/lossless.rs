@@ -64,7 +64,6 @@ impl LosslessVerdict {
 }
 
 /// Judges a port from the report of its host.
-#[must_use]
 pub fn judge(report: &HostReport, device: &Device, port: &Port) -> LosslessVerdict {
     judge_port(report, device, port).unwrap_or_else(LosslessVerdict::unknown)
 }

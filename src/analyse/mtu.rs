@@ -44,7 +44,6 @@ pub fn used_ports(pairs: &[Pair]) -> impl Iterator<Item = UsedPort<'_>> {
 ///
 /// A value of more than half of the ports is normal, and the other ports are reported. Without a
 /// normal value, one warning lists all groups of ports.
-#[must_use]
 pub fn differences<'a>(
     names: &[&str],
     ports: impl IntoIterator<Item = UsedPort<'a>>,
@@ -105,7 +104,6 @@ impl<'a> Group<'a> {
 }
 
 /// Returns the largest RDMA path MTU that fits the MTU of a network interface.
-#[must_use]
 pub fn path_mtu(netdev_mtu: u32) -> Option<u32> {
     let room = netdev_mtu.checked_sub(ROCE_HEADERS)?;
     [4_096, 2_048, 1_024, 512, 256].into_iter().find(|mtu| *mtu <= room)

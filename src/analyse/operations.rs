@@ -38,7 +38,6 @@ pub enum Operation {
 impl Operation {
     /// Returns operations per second, summed over the directions that the driver counts. `None`
     /// if the driver counts none, and in the first sample.
-    #[must_use]
     pub fn rate(self, counters: &[Counter]) -> Option<PerSecond> {
         let column = match self {
             Self::Read => 0,

@@ -38,7 +38,6 @@ pub struct SlowParts {
 }
 
 /// Judges the medians of all pairs of a run: leaf switches, then paths, hosts and pairs.
-#[must_use]
 pub fn judge(grid: &Grid) -> SlowParts {
     if grid.hosts() < MIN_HOSTS {
         return SlowParts::default();

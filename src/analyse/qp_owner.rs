@@ -19,7 +19,6 @@ pub struct ConnectionIds<'report>(
 
 impl<'report> ConnectionIds<'report> {
     /// Collects the connection identifiers of a host.
-    #[must_use]
     pub fn of(resources: &'report [Resource]) -> Self {
         let made = |one: &'report Resource| match &one.object {
             Object::CmId(id) => Some(((one.device.as_str(), id.lqpn?), (id, one.owner.as_ref()))),
@@ -29,7 +28,6 @@ impl<'report> ConnectionIds<'report> {
     }
 
     /// Returns the connection identifier of a queue pair.
-    #[must_use]
     pub fn cm_id(&self, resource: &Resource) -> Option<&'report CmId> {
         self.find(resource).map(|(id, _)| id)
     }

@@ -25,7 +25,6 @@ type DeviceCounters = HashMap<Option<u32>, Vec<Counter>>;
 
 impl CounterSample {
     /// Copies the counters of the hosts. Keeps nothing for a host without counters.
-    #[must_use]
     pub fn of(hosts: &[HostReport]) -> Self {
         let banks = |host: &HostReport| {
             let devices = host.devices.iter().map(|device| (device.name.clone(), banks(device)));

@@ -28,7 +28,6 @@ const USUAL_NOISE: f32 = 0.05;
 const MAX: usize = 10_000;
 
 /// Compares two runs.
-#[must_use]
 pub fn between(old: &PingReport, new: &PingReport) -> PingDiff {
     let (old_places, new_places) = (places_by_name(old), places_by_name(new));
     // Index in the new run of each host of the old run; for two hosts with one name only the

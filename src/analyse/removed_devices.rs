@@ -110,7 +110,6 @@ fn gone(severity: Severity, device: &str, what: String) -> Finding {
 }
 
 /// Returns changes as findings; equal changes of several hosts are one finding.
-#[must_use]
 pub fn findings(moves: &[DeviceMove]) -> Vec<Finding> {
     let mut all = Folded::default();
     for DeviceMove { host, device, since_ns, back_ns } in moves {

@@ -33,7 +33,6 @@ pub struct ResourceCounts {
 
 impl ResourceCounts {
     /// Returns the owners of the resources of a host, in the order of their first resource.
-    #[must_use]
     pub fn all_of(report: &HostReport) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         let mut known = HashMap::new();
@@ -48,7 +47,6 @@ impl ResourceCounts {
     }
 
     /// True if the resource belongs to this owner.
-    #[must_use]
     pub fn has(&self, resource: &Resource) -> bool {
         who(resource.owner.as_ref()) == who(self.owner.as_ref())
     }

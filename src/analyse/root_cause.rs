@@ -24,7 +24,6 @@ pub struct TestedPair<'a> {
 
 impl<'a> TestedPair<'a> {
     /// Returns the result of a pair of a report.
-    #[must_use]
     pub fn of(pair: &'a Pair) -> Self {
         let Pair { source, target, ref verdict, .. } = *pair;
         Self { source, target, verdict, was_tried: pair.route.is_some() }
@@ -98,7 +97,6 @@ const MAX_SINGLE: usize = 10_000;
 /// 4. Each remaining pair gets a finding.
 ///
 /// Each rail is judged alone. A finding on all rails is reported once.
-#[must_use]
 pub fn findings(pairs: &[Pair], topology: Option<&Topology>) -> Vec<Finding> {
     let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(0);
     let on_rail = |rail| {
@@ -111,7 +109,6 @@ pub fn findings(pairs: &[Pair], topology: Option<&Topology>) -> Vec<Finding> {
 
 /// Merges the findings of all rails: leaf switches, paths and hosts before pairs. A finding on
 /// every rail lists no rails. `rails` has the findings of each rail, in order.
-#[must_use]
 pub fn findings_over(rails: Vec<Vec<Finding>>) -> Vec<Finding> {
     let count = rails.len();
     let mut all: Vec<Finding> = Vec::new();
@@ -152,7 +149,6 @@ fn is_of_pair(finding: &Finding) -> bool {
 }
 
 /// Explains the failed pairs of one rail.
-#[must_use]
 pub fn findings_of_rail(pairs: &[TestedPair<'_>], topology: Option<&Topology>) -> Vec<Finding> {
     if !pairs.iter().any(TestedPair::failed) {
         return Vec::new();
@@ -223,7 +219,6 @@ fn singles<'t, 'a: 't>(pairs: impl Iterator<Item = &'t TestedPair<'a>>) -> Vec<F
 /// A host or leaf switch with only failed pairs does not fail randomly. The set is empty if it
 /// had more than two pairs per host: random loss does not cause so many, and the retry would take
 /// long.
-#[must_use]
 pub fn second_attempt(
     pairs: &[TestedPair<'_>],
     findings: &[Finding],

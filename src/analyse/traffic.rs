@@ -47,7 +47,6 @@ pub struct Traffic {
 
 impl Traffic {
     /// Returns the traffic of a port from the rates of its counters.
-    #[must_use]
     pub fn of(port: &Port) -> Self {
         port.counters.as_deref().map(Self::of_counters).unwrap_or_default()
     }
@@ -103,7 +102,6 @@ impl Traffic {
     }
 
     /// Returns the sum of the traffic of ports.
-    #[must_use]
     pub fn total(ports: impl Iterator<Item = Self>) -> Self {
         ports.fold(Self::default(), |all, port| Self {
             rx_bps: sum(all.rx_bps, port.rx_bps),
@@ -115,7 +113,6 @@ impl Traffic {
     }
 
     /// Returns the load of the busier direction in percent of the port rate.
-    #[must_use]
     pub fn use_percent(&self, rate_bps: Option<u64>) -> Option<u32> {
         let rate = u128::from(rate_bps.filter(|rate| *rate > 0)?);
         let most = u128::from(self.rx_bps.into_iter().chain(self.tx_bps).max()?);

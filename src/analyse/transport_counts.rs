@@ -15,7 +15,6 @@ pub struct TransportCounts {
 
 impl TransportCounts {
     /// Returns the sum of both.
-    #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
             rdma: self.rdma.saturating_add(other.rdma),
@@ -25,7 +24,6 @@ impl TransportCounts {
     }
 
     /// Counts the connections.
-    #[must_use]
     pub fn of(connections: &[Connection]) -> Self {
         let count = |is_it: &dyn Fn(&&Connection) -> bool| {
             u32::try_from(connections.iter().filter(is_it).count()).unwrap_or(u32::MAX)

@@ -15,7 +15,6 @@ pub struct TransportState {
 
 impl TransportState {
     /// Returns the state of a connection.
-    #[must_use]
     pub fn of(connection: &Connection) -> Self {
         Self { transport: connection.transport, verdict: connection.verdict }
     }

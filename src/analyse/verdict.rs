@@ -16,7 +16,6 @@ use crate::model::ping::{
 use crate::model::probe::{Cause, Stage, StepError};
 
 /// Returns the verdict on one ordered pair.
-#[must_use]
 pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     if let Some(verdict) = judge_life(evidence, ends) {
         return verdict;
@@ -171,13 +170,11 @@ fn datagram_clause(seen: &Datagrams, ends: &Ends<'_>) -> String {
 }
 
 /// Returns the verdict on a pair that was not tested.
-#[must_use]
 pub fn not_tested() -> Verdict {
     on_path(Code::NotTested, None, "the run ended before this pair was tested".into())
 }
 
 /// Returns the verdict on a pair whose two names belong to one host.
-#[must_use]
 pub fn one_machine(ends: &Ends<'_>) -> Verdict {
     let Ends { source, target, .. } = ends;
     Verdict { detail: format!("{source} and {target} are names of one host"), ..not_tested() }
@@ -185,7 +182,6 @@ pub fn one_machine(ends: &Ends<'_>) -> Verdict {
 
 /// Returns the verdict on a pair if this process was not scheduled during the test. The result
 /// proves nothing about the hosts.
-#[must_use]
 pub fn interrupted(seen: &Verdict) -> Verdict {
     let detail = format!(
         "rdmactl itself did not run for a while during this test (stopped or suspended, or no CPU time), so that \
@@ -198,7 +194,6 @@ pub fn interrupted(seen: &Verdict) -> Verdict {
 
 /// Returns the verdict on every pair with a host whose agent does not run; `None` if the agent is
 /// alive.
-#[must_use]
 pub fn judge_host(life: &Life, side: Side, stage: Stage, ends: &Ends<'_>) -> Option<Verdict> {
     let (code, special, detail) = match life {
         Life::Alive => return None,

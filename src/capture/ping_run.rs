@@ -66,7 +66,6 @@ enum Cause {
 
 impl PingRunError {
     /// Returns the fix.
-    #[must_use]
     pub fn fix(&self) -> &'static str {
         match &self.cause {
             Cause::OtherKind(kind) if kind.starts_with("rdmactl.capture/") => {
@@ -84,7 +83,6 @@ impl PingRunError {
 
 impl PingRun {
     /// True if the file starts like a run of any version; false for an unreadable file.
-    #[must_use]
     pub fn is_at(path: &Path) -> bool {
         let input = open(path).map(BufReader::new);
         input.is_ok_and(|mut input| {

@@ -16,11 +16,7 @@ pub struct ShortHelp {
 }
 
 const TABLE: &[ShortHelp] = &[
-    ShortHelp {
-        command: "",
-        flags: &["-H n[01-16]"],
-        example: "rdmactl devices n[01-16]",
-    },
+    ShortHelp { command: "", flags: &["-H n[01-16]"], example: "rdmactl devices n[01-16]" },
     ShortHelp {
         command: "devices",
         flags: &[

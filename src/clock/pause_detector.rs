@@ -20,7 +20,6 @@ const LATE: Duration = Duration::from_millis(500);
 
 /// Returns how long a peer has not responded that was last heard at `heard`. Time before the end
 /// of this process's last pause is not counted.
-#[must_use]
 pub fn awake_time_since(heard: Instant) -> Duration {
     let silence = now().saturating_duration_since(heard);
     match pause_detector() {
@@ -33,7 +32,6 @@ pub fn awake_time_since(heard: Instant) -> Duration {
 /// True if this process paused at some time after `start`.
 ///
 /// The first call of this module starts the observation. Pauses before it are not detected.
-#[must_use]
 pub fn paused_since(start: Instant) -> bool {
     pause_detector().is_some_and(|pause_detector| pause_detector.lock().paused_since(start, now()))
 }

@@ -2,7 +2,6 @@
 
 /// Returns nanoseconds since 1970 as `20261122-080240Z`. The text sorts by time and is valid in a
 /// file name.
-#[must_use]
 pub fn utc_stamp(wall_ns: u64) -> String {
     let seconds = wall_ns / 1_000_000_000;
     let (year, month, day) = date(seconds / 86_400);
@@ -11,14 +10,12 @@ pub fn utc_stamp(wall_ns: u64) -> String {
 }
 
 /// Returns nanoseconds since 1970 as `2026-11-22 08:02:40Z`, for readers.
-#[must_use]
 pub fn utc_text(wall_ns: u64) -> String {
     let (year, month, day) = date(wall_ns / 1_000_000_000 / 86_400);
     format!("{year:04}-{month:02}-{day:02} {}", utc_time(wall_ns))
 }
 
 /// Returns the time of day of nanoseconds since 1970 as `08:02:40Z`.
-#[must_use]
 pub fn utc_time(wall_ns: u64) -> String {
     let seconds = wall_ns / 1_000_000_000;
     let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);

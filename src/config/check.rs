@@ -26,7 +26,6 @@ pub enum Value {
 
 impl Value {
     /// Returns the value as JSON. A time is a string.
-    #[must_use]
     pub fn json(&self) -> serde_json::Value {
         match self {
             Self::Text(text) | Self::Time(text, _) => text.as_str().into(),
@@ -130,7 +129,6 @@ impl SettingKind {
     }
 
     /// Returns a description of the valid values, with an article.
-    #[must_use]
     pub fn expects(self) -> String {
         match self {
             Self::Hosts => "a host set or a list of host sets".into(),

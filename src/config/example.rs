@@ -15,7 +15,6 @@ use super::{ConfigError, FILE_VARIABLE, SETTINGS, SYSTEM_FILE, Variables, files}
 pub const EXAMPLE_LINE: &str = r#"hosts = "n[1-4]""#;
 
 /// Returns the text of the file: the help, default and example of each setting, as comments.
-#[must_use]
 pub fn example() -> String {
     let mut text = String::from(
         "# Configuration of rdmactl. Remove the # before a line to set its value.\n\

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use super::setting::{SETTINGS, Setting, SettingKind};
 
 /// Returns the JSON Schema of a configuration file.
-#[must_use]
 pub fn schema() -> Value {
     let mut root = Map::new();
     for setting in SETTINGS {

@@ -276,7 +276,6 @@ const fn columns(
 
 impl Setting {
     /// Returns the setting with this key in the file; `None` for an unknown key.
-    #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         SETTINGS.iter().find(|setting| setting.name == name)
     }

@@ -221,7 +221,6 @@ impl Agent {
     /// # Errors
     /// No report will arrive, or the delta does not fit the last report. The failure has the
     /// reason.
-    #[must_use]
     pub fn wait_report(
         &self,
         parts: &Parts,
@@ -310,7 +309,6 @@ impl Agent {
     }
 
     /// Ends an agent that failed. Adds what stays on the host to the failure.
-    #[must_use]
     pub fn give_up(self, failure: HostFailure) -> HostFailure {
         match self.end(Deadline::after(END_TIMEOUT)) {
             Ok(()) => failure,

@@ -82,7 +82,6 @@ pub struct AgentStarter {
 
 impl AgentStarter {
     /// Returns an `AgentStarter` that uses SSH and has not been used yet.
-    #[must_use]
     pub fn new(
         resolver: Resolver,
         connector: Connector,
@@ -96,7 +95,6 @@ impl AgentStarter {
     }
 
     /// Replaces the launcher.
-    #[must_use]
     pub fn by(mut self, launcher: Launcher) -> Self {
         self.launcher = launcher;
         self
@@ -136,7 +134,6 @@ impl AgentStarter {
 
     /// Adds a longer time limit to the fix of a failure. The limit is at least twice the limit of
     /// this run, and twice the time that the host took.
-    #[must_use]
     pub fn suggest_time(&self, failure: HostFailure, taken: Duration) -> HostFailure {
         time_limit::suggest(failure, self.timeout, taken)
     }

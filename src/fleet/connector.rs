@@ -43,7 +43,6 @@ pub struct Connector {
 impl Connector {
     /// Creates a connector. The watchdog watches its sockets, and cancelling the watchdog ends
     /// all connections.
-    #[must_use]
     pub fn new(watchdog: Watchdog, limits: SshTimeouts) -> Self {
         let sockets = Arc::<SocketDirectory>::default();
         let jumps = JumpHosts::new(watchdog.clone(), limits, Arc::clone(&sockets));
@@ -60,13 +59,11 @@ impl Connector {
     }
 
     /// Turns off passphrase prompts, because the terminal is used for other output.
-    #[must_use]
     pub fn without_prompts(self) -> Self {
         Self { unlock: None, ..self }
     }
 
     /// Returns the watchdog of all connections.
-    #[must_use]
     pub fn watchdog(&self) -> &Watchdog {
         &self.watchdog
     }
@@ -213,7 +210,6 @@ impl Client {
 impl SshSession {
     /// Returns the reason why the `ssh` program makes the connection. `None` for the built-in
     /// SSH.
-    #[must_use]
     pub fn why_program(&self) -> Option<&str> {
         match &self.client {
             Client::BuiltIn(_) => None,

@@ -63,7 +63,6 @@ pub(super) fn unknown_key(call: &str) -> String {
 }
 
 /// Returns the failure of a host that was not done when a signal ended the run.
-#[must_use]
 pub fn cancelled() -> HostFailure {
     HostFailure::new(Reason::Cancelled, "the run was canceled before this host was done")
 }

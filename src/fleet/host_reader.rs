@@ -70,7 +70,6 @@ impl HostReader {
     /// # Errors
     /// The failure has the reason why the host sent no reply. A shell reads only in this call,
     /// and has until `deadline`.
-    #[must_use]
     pub fn wait_report(
         &self,
         parts: &Parts,
@@ -125,7 +124,6 @@ impl HostReader {
 
     /// Ends the agents and shells of many hosts at the same time; returns the processes that could
     /// not be ended.
-    #[must_use]
     pub fn end_all(readers: Vec<Self>, deadline: Deadline) -> Vec<String> {
         let left = Mutex::new(Vec::new());
         at_once(readers, |reader| {
@@ -137,7 +135,6 @@ impl HostReader {
     }
 
     /// Ends the agent or shell of a failed host. The failure also reports what stays on the host.
-    #[must_use]
     pub fn give_up(self, failure: HostFailure) -> HostFailure {
         match self {
             Self::Agent(agent) => agent.give_up(failure),

@@ -64,7 +64,6 @@ pub struct KnownHostsName {
 
 impl KnownHostsName {
     /// Returns the lookup of a host at a port.
-    #[must_use]
     pub fn host(name: &str, port: u16) -> Self {
         let name = name.to_lowercase();
         match port {
@@ -74,13 +73,11 @@ impl KnownHostsName {
     }
 
     /// Returns the lookup of a `HostKeyAlias`, which has no port.
-    #[must_use]
     pub fn alias(name: &str) -> Self {
         Self::host(name, 22)
     }
 
     /// Returns the host as `known_hosts` writes it, with its port if that is not 22.
-    #[must_use]
     pub fn spelled(&self) -> &str {
         &self.exact
     }
@@ -131,7 +128,6 @@ impl KnownHosts {
     }
 
     /// Returns the lines about one host.
-    #[must_use]
     pub fn of<'a>(&'a self, lookup: &'a KnownHostsName) -> HostLines<'a> {
         let about = |name: &str| self.lines.iter().filter(|line| line.names.holds(name)).collect();
         let plain = lookup.plain.as_deref().map(about).unwrap_or_default();
@@ -149,14 +145,12 @@ pub struct HostLines<'a> {
 
 impl HostLines<'_> {
     /// Verifies a key that the host presented, at a time in seconds since 1970.
-    #[must_use]
     pub fn verify(&self, key: &HostKey, unix_s: u64) -> HostKeyStatus {
         self.verify_with(key, unix_s, &[])
     }
 
     /// Verifies a key. `signatures` are the algorithms with which an authority may sign; empty
     /// for all.
-    #[must_use]
     pub fn verify_with(&self, key: &HostKey, unix_s: u64, signatures: &[String]) -> HostKeyStatus {
         let terms = CertificateTerms { principal: &self.lookup.name, unix_s, signatures };
         let verdict = verify_by(&self.exact, key, &terms);
@@ -173,7 +167,6 @@ impl HostLines<'_> {
 
     /// Returns the order in which to offer host key algorithms, so that the host presents a
     /// recorded key. `supported` are the algorithms of libssh2.
-    #[must_use]
     pub fn order_algorithms(&self, supported: &[&str]) -> String {
         let lines = || self.exact.iter().chain(&self.plain);
         let by_authority = lines().any(|line| line.marker == Marker::Authority);

@@ -81,7 +81,6 @@ impl LiveAgents {
     /// [`settle`](Self::settle) connect to them.
     ///
     /// `interval_flag` is the flag that sets the interval, for fixes.
-    #[must_use]
     pub fn new(
         hosts: Vec<Host>,
         starter: AgentStarter,
@@ -208,7 +207,6 @@ impl LiveAgents {
     }
 
     /// Ends all agents at the same time; returns the processes that could not be ended.
-    #[must_use]
     pub fn end(self) -> Vec<String> {
         self.connecting.stop();
         let mut left = self.all.end();

@@ -19,7 +19,6 @@ impl Nonce {
 
     /// Returns a copy whose last eight digits are `number`, for one of many agents that start
     /// together.
-    #[must_use]
     pub(super) fn numbered(self, number: u32) -> Self {
         let mut bytes = self.0;
         bytes[12..].copy_from_slice(&number.to_be_bytes());

@@ -38,7 +38,6 @@ pub struct Exit {
 
 impl Exit {
     /// True if SIGKILL ended the command. A shell or a launcher reports 128 plus the signal.
-    #[must_use]
     pub fn is_kill(&self) -> bool {
         self.status == Some(137) || matches!(self.signal.as_deref(), Some("KILL" | "9"))
     }
@@ -49,7 +48,6 @@ impl Exit {
     }
 
     /// True if the command ended with status 0.
-    #[must_use]
     pub fn is_success(&self) -> bool {
         self.status == Some(0)
     }
@@ -100,7 +98,6 @@ impl Pipe {
     }
 
     /// Returns the socket. `&UnixStream` reads and writes, and its timeouts may be set.
-    #[must_use]
     pub fn stream(&self) -> &UnixStream {
         &self.stream
     }
@@ -112,14 +109,12 @@ impl Pipe {
     }
 
     /// Returns the last 64 KiB that the command wrote to stderr.
-    #[must_use]
     pub fn stderr(&self) -> Vec<u8> {
         self.shared.stderr()
     }
 
     /// Returns the exit of a command whose output is over and the last line of its stderr, as the
     /// tail of a message. Empty if neither is known.
-    #[must_use]
     pub fn exit_and_last_line(&self) -> String {
         let exit = self.ending().map_or_else(|_| String::new(), |exit| format!("; {exit}"));
         exit + &last_line(&self.stderr())

@@ -68,7 +68,6 @@ const LINES: &str = " --lines";
 
 /// Returns the command that runs the installed agent of the host. Without an agent, it prints
 /// [`NO_AGENT`] and the nonce.
-#[must_use]
 pub fn installed_agent(nonce: Nonce, privilege: Privilege) -> String {
     in_sh(&installed(&nonce.to_string(), privilege, ""))
 }
@@ -105,7 +104,6 @@ fn installed(nonce: &str, privilege: Privilege, flag: &str) -> String {
 }
 
 /// Returns the command that runs the uploaded agent, which first unlinks its file.
-#[must_use]
 pub fn uploaded_agent(uploaded: &Uploaded, privilege: Privilege) -> String {
     in_sh(&run_uploaded(uploaded, privilege, ""))
 }
@@ -121,7 +119,6 @@ fn run_uploaded(uploaded: &Uploaded, privilege: Privilege, flag: &str) -> String
 }
 
 /// Returns a line by which the shell of [`shell_reader`] separates its replies.
-#[must_use]
 pub fn shell_line(word: &str, nonce: &str) -> String {
     format!("RDMACTL/{word} {nonce}\n")
 }
@@ -139,7 +136,6 @@ pub fn shell_line(word: &str, nonce: &str) -> String {
 ///
 /// The errors of a reply follow `RDMACTL/errors NONCE`. The reply ends with `RDMACTL/end NONCE`
 /// and the uptime of the host in seconds.
-#[must_use]
 pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
     // `F` opens regular files only, because opening other files may have effects. The extra
     // arguments `/sys` and `/dev/null` make `ls` and `grep` print names.
@@ -187,14 +183,12 @@ pub(super) const UP: &str = "RDMACTL/up";
 pub const MACHINE: &str = "RDMACTL/machine";
 
 /// Returns the command that prints the machine type of a host.
-#[must_use]
 pub fn machine(nonce: Nonce) -> String {
     in_sh(&format!("echo {MACHINE} {nonce} $(uname -m)"))
 }
 
 /// Returns the command that removes the upload with a nonce from every directory of [`PLACES`].
 /// It exits with 1 if a directory of the upload is still there.
-#[must_use]
 pub fn remove_uploaded(nonce: Nonce) -> String {
     let directories = upload_directories(nonce);
     in_sh(&format!(
@@ -212,7 +206,6 @@ pub(super) fn upload_directories(nonce: Nonce) -> String {
 ///
 /// It exits with 0 if the process exists, with 3 if the process does not exist, and with 4 if
 /// another process has its number.
-#[must_use]
 pub fn is_there(process: Process) -> String {
     in_sh(&seek(process))
 }
@@ -222,7 +215,6 @@ pub fn is_there(process: Process) -> String {
 /// started.
 ///
 /// It exits as the command of [`is_there`] does, and with 1 if killing was refused.
-#[must_use]
 pub fn kill(process: Process, leader: Option<Process>, privilege: Privilege) -> String {
     let group = kill_group(leader, privilege);
     let kill = kill_as(privilege, &process.pid.to_string());
@@ -265,7 +257,6 @@ fn kill_as(privilege: Privilege, target: &str) -> String {
 /// It exits with 0 if it killed a process, and with 3 if it found none. One character of the
 /// nonce is in brackets, so that the command does not find itself. One `grep` searches all
 /// processes, because starting a process is slow on a host that swaps.
-#[must_use]
 pub fn kill_unseen(nonce: Nonce, leader: Option<Process>, privilege: Privilege) -> String {
     let group = kill_group(leader, privilege);
     let kill = kill_as(privilege, "${p%/cmdline}");

@@ -12,7 +12,6 @@ pub struct SshConfig {
 
 impl SshConfig {
     /// Parses the output. Unknown options are kept and have no effect.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut options: HashMap<String, Vec<String>> = HashMap::new();
         for line in text.lines() {

@@ -96,7 +96,6 @@ pub struct Target {
 
 impl Target {
     /// Returns the `ssh` call for the host, as the operator would type it.
-    #[must_use]
     pub fn manual_command(&self) -> String {
         self.call.as_ref().map_or_else(|| format!("ssh {}", self.host), SshCall::manual_command)
     }

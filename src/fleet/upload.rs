@@ -56,13 +56,11 @@ impl Program {
     }
 
     /// Returns the number of bytes to send to each host.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
     /// Returns the command that reads the program from stdin and prints the result in one line.
-    #[must_use]
     pub fn command(&self, nonce: Nonce) -> String {
         in_sh(&script(nonce, self.bytes.len(), &self.sha256))
     }

@@ -148,13 +148,11 @@ impl Watchdog {
     }
 
     /// True if the run was cancelled.
-    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.handle.0.state.lock().cancelled
     }
 
     /// Waits for `wait`, or until the run is cancelled. Returns true if the run is cancelled.
-    #[must_use]
     pub fn wait_cancelled(&self, wait: Duration) -> bool {
         let inner = &self.handle.0;
         let mut state = inner.state.lock();
@@ -183,13 +181,11 @@ impl Guard {
     }
 
     /// True if the deadline or a cancelled run shut the socket down.
-    #[must_use]
     pub fn is_expired(&self) -> bool {
         self.expired.load(Ordering::Acquire)
     }
 
     /// True if the run was cancelled.
-    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.handle.0.state.lock().cancelled
     }

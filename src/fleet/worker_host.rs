@@ -53,7 +53,6 @@ impl WorkerHost {
 
     /// Ends the agents of all hosts at the same time; returns the processes that could not be
     /// ended.
-    #[must_use]
     pub fn end_all(hosts: impl IntoIterator<Item = Self>) -> Vec<String> {
         let agents = hosts.into_iter().map(|host| host.agent.into());
         HostReader::end_all(agents.collect(), Deadline::after(LEAVE))

@@ -19,7 +19,6 @@ pub struct NamedHost {
 
 /// Returns the names in the files, without duplicates: groups first, then the user's files, then
 /// the system's files.
-#[must_use]
 pub fn named_hosts(site: &Site, home: Option<&Path>) -> Vec<NamedHost> {
     let mut found = Vec::new();
     let groups = site.listed_groups();

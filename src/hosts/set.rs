@@ -75,25 +75,21 @@ impl HostSet {
     }
 
     /// Returns the hosts in natural order.
-    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Host> {
         self.hosts.iter()
     }
 
     /// Returns the number of hosts.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.hosts.len()
     }
 
     /// True if the operators removed all hosts.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty()
     }
 
     /// Returns the shortest known expression for this set. [`HostSet::parse`] accepts it.
-    #[must_use]
     pub fn fold(&self) -> String {
         names::fold(self.iter().map(ToString::to_string))
     }

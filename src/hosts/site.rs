@@ -58,7 +58,6 @@ pub struct SitePaths {
 
 impl SitePaths {
     /// Returns the places of this process.
-    #[must_use]
     pub fn local() -> Self {
         let directory =
             |name: &str| env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
@@ -94,13 +93,11 @@ pub struct Site {
 
 impl Site {
     /// Returns the site of this machine.
-    #[must_use]
     pub fn local() -> Self {
         Self::new(SitePaths::local())
     }
 
     /// Returns a site with its configuration in the given places.
-    #[must_use]
     pub fn new(places: SitePaths) -> Self {
         Self { places, commands: Commands::default(), sources: OnceCell::new() }
     }
@@ -147,7 +144,6 @@ impl Site {
     }
 
     /// Returns the groups that files of this machine list. No command runs.
-    #[must_use]
     pub fn listed_groups(&self) -> Vec<ListedGroup> {
         let mut groups =
             self.sources().map(|it| it.listed(&self.places.clustershell)).unwrap_or_default();

@@ -21,7 +21,6 @@ impl Tail {
     }
 
     /// Returns the kept bytes.
-    #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.bytes.iter().copied().collect()
     }

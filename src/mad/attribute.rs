@@ -91,7 +91,6 @@ macro_rules! attributes {
 
         impl $name {
             /// Returns every field in the order of the specification.
-            #[must_use]
             pub fn fields(&self) -> Vec<$crate::mad::FieldValue> {
                 vec![$($crate::mad::FieldValue {
                     name: stringify!($field),

@@ -2,7 +2,6 @@
 
 /// Returns a field of at most 64 bits. Bits after the end of `bytes` are 0.
 #[inline]
-#[must_use]
 pub fn read(bytes: &[u8], offset: usize, width: usize) -> u64 {
     let field = Place::of(offset, width);
     let bytes = (field.first..field.end).map(|at| bytes.get(at).copied().unwrap_or(0));

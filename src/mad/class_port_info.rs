@@ -29,32 +29,27 @@ impl ClassPortInfo {
     pub const EXTENDED_ERRORS: u32 = 1 << 1;
 
     /// True if one request of the performance class can return the sum of all ports (port 255).
-    #[must_use]
     pub fn has_all_ports(&self) -> bool {
         self.capabilities & Self::ALL_PORTS != 0
     }
 
     /// True if the 64-bit counters of the performance class exist.
-    #[must_use]
     pub fn has_extended_width(&self) -> bool {
         self.capabilities & Self::EXTENDED_WIDTH != 0
     }
 
     /// True if the 64-bit counters of the performance class exist, except the counters of unicast
     /// and multicast packets.
-    #[must_use]
     pub fn has_extended_width_without_casts(&self) -> bool {
         self.capabilities & Self::EXTENDED_WIDTH_WITHOUT_CASTS != 0
     }
 
     /// True if the wait counter of the performance class exists.
-    #[must_use]
     pub fn has_transmit_wait(&self) -> bool {
         self.capabilities & Self::TRANSMIT_WAIT != 0
     }
 
     /// True if the 64-bit error counters of the performance class exist.
-    #[must_use]
     pub fn has_extended_errors(&self) -> bool {
         self.capabilities_2 & Self::EXTENDED_ERRORS != 0
     }

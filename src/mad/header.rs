@@ -21,13 +21,11 @@ impl Class {
     pub const OMNI_PATH_VERSION: u8 = 0x80;
 
     /// True for the classes of subnet management, which use queue pair 0.
-    #[must_use]
     pub fn is_subnet_management(self) -> bool {
         [Self::SUBNET_LID, Self::SUBNET_DIRECTED].contains(&self)
     }
 
     /// Returns the class version that InfiniBand uses: 2 for subnet administration, else 1.
-    #[must_use]
     pub fn version(self) -> u8 {
         if self == Self::SUBNET_ADMINISTRATION { 2 } else { 1 }
     }
@@ -56,14 +54,12 @@ pub struct Status(pub u16);
 
 impl Status {
     /// True if the request succeeded.
-    #[must_use]
     pub fn is_ok(self) -> bool {
         // In directed routes the top bit is the direction.
         self.0 << 1 == 0
     }
 
     /// Returns the cause in the terms of the specification; a number for an unknown code.
-    #[must_use]
     pub fn text(self) -> String {
         let class = self.0 >> 8 & 0x7f;
         let words = match self.0 >> 2 & 0x7 {
@@ -130,7 +126,6 @@ impl Header {
     const BASE_VERSION: u8 = 1;
 
     /// Returns the header of a request.
-    #[must_use]
     pub fn request(class: Class, method: Method, attribute: u16, modifier: u32) -> Self {
         Self {
             class,
@@ -200,14 +195,12 @@ impl Header {
     }
 
     /// Returns the part of the transaction ID that the sender chose.
-    #[must_use]
     pub fn low_transaction(&self) -> u32 {
         u32::try_from(self.transaction & 0xffff_ffff).unwrap_or(0)
     }
 
     /// True if this header is the response to the request. Compares only the low 32 bits of the
     /// transaction ID.
-    #[must_use]
     pub fn answers(&self, request: &Self) -> bool {
         let is_same = self.low_transaction() == request.low_transaction();
         self.is_response && is_same && self.class == request.class

@@ -25,7 +25,6 @@ pub const ERROR_COUNTERS: [&str; 12] = [
 ];
 
 /// Returns the request for an attribute of a port.
-#[must_use]
 pub fn performance_request<A: MadAttribute>(port: u8) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     Header::request(Class::PERFORMANCE, Method::GET, A::ID, 0).encode(&mut mad);
@@ -35,7 +34,6 @@ pub fn performance_request<A: MadAttribute>(port: u8) -> [u8; MAD_BYTES] {
 
 /// Returns the request that sets counters of a port to zero. The attribute contains the port and
 /// the select bits. Its counters are the new values.
-#[must_use]
 pub fn performance_clear<A: MadAttribute>(attribute: &A) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     Header::request(Class::PERFORMANCE, Method::SET, A::ID, 0).encode(&mut mad);
@@ -45,7 +43,6 @@ pub fn performance_clear<A: MadAttribute>(attribute: &A) -> [u8; MAD_BYTES] {
 }
 
 /// Decodes the attribute of a performance management MAD; `None` if the MAD is too short.
-#[must_use]
 pub fn performance_attribute<A: MadAttribute>(mad: &[u8]) -> Option<A> {
     A::decode(mad.get(DATA..MAD_BYTES)?).ok()
 }

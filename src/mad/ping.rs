@@ -32,7 +32,6 @@ pub enum PingReplyBy {
 }
 
 /// Returns a request.
-#[must_use]
 pub fn ping_request(transaction: u32, reply_by: PingReplyBy) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     let modifier = if reply_by == PingReplyBy::Send { WANTS_SEND } else { 0 };
@@ -46,7 +45,6 @@ pub fn ping_request(transaction: u32, reply_by: PingReplyBy) -> [u8; MAD_BYTES] 
 ///
 /// The reply has all 64 bits of the transaction ID of the request, because the kernel of the
 /// requester finds its agent by the upper half. A name that is too long is truncated.
-#[must_use]
 pub fn ping_reply(request: &[u8], host: &str) -> Option<[u8; MAD_BYTES]> {
     let header = Header::decode(request).ok().filter(|header| is_ping(header, request))?;
     if header.is_response || header.method != Method::GET {
@@ -73,7 +71,6 @@ pub fn ping_reply(request: &[u8], host: &str) -> Option<[u8; MAD_BYTES]> {
 /// If no process serves the class, the Linux kernel returns the request as a response. Its status
 /// is that of an unsupported attribute (`generate_unmatched_resp`,
 /// drivers/infiniband/core/mad.c).
-#[must_use]
 pub fn ping_replied(mad: &[u8], transaction: u32) -> Option<Result<String, Status>> {
     let header = Header::decode(mad).ok().filter(|header| is_ping(header, mad))?;
     let is_reply = header.is_response || header.method == Method::SEND;

@@ -101,7 +101,6 @@ impl MadAttribute for PortInfoRecord {
 }
 
 /// Returns the request for all records of an attribute.
-#[must_use]
 pub fn table_request<A: MadAttribute>() -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     let class = Class::SUBNET_ADMINISTRATION;

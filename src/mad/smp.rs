@@ -23,7 +23,6 @@ pub struct PathError;
 
 impl DirectedPath {
     /// Returns the route to the local node.
-    #[must_use]
     pub fn own() -> Self {
         Self::default()
     }
@@ -40,7 +39,6 @@ impl DirectedPath {
     }
 
     /// Returns the ports, the local port first.
-    #[must_use]
     pub fn ports(&self) -> &[u8] {
         &self.0
     }
@@ -55,13 +53,11 @@ impl std::fmt::Display for DirectedPath {
 }
 
 /// Returns the request for an attribute by LID.
-#[must_use]
 pub fn smp<A: MadAttribute>(modifier: u32) -> [u8; MAD_BYTES] {
     smp_by_id(A::ID, modifier)
 }
 
 /// Returns the request for an attribute without a codec by LID.
-#[must_use]
 pub fn smp_by_id(attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     Header::request(Class::SUBNET_LID, Method::GET, attribute, modifier).encode(&mut mad);
@@ -69,13 +65,11 @@ pub fn smp_by_id(attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
 }
 
 /// Returns the request for an attribute along a directed route.
-#[must_use]
 pub fn directed_smp<A: MadAttribute>(path: &DirectedPath, modifier: u32) -> [u8; MAD_BYTES] {
     directed_smp_by_id(path, A::ID, modifier)
 }
 
 /// Returns the request for an attribute without a codec along a directed route.
-#[must_use]
 pub fn directed_smp_by_id(path: &DirectedPath, attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     // The hop pointer starts at 0, in the upper byte.
@@ -90,13 +84,11 @@ pub fn directed_smp_by_id(path: &DirectedPath, attribute: u16, modifier: u32) ->
 }
 
 /// Returns the bytes of the attribute in a subnet management MAD; `None` if the MAD is too short.
-#[must_use]
 pub fn smp_data(mad: &[u8]) -> Option<&[u8]> {
     mad.get(DATA..DATA + 64)
 }
 
 /// Decodes the attribute of a subnet management MAD; `None` if the MAD is too short.
-#[must_use]
 pub fn smp_attribute<A: MadAttribute>(mad: &[u8]) -> Option<A> {
     A::decode(smp_data(mad)?).ok()
 }

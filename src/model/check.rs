@@ -53,7 +53,6 @@ words! {
 }
 
 /// Returns the check with an id.
-#[must_use]
 pub fn check(id: &str) -> Option<&'static Check> {
     CHECKS.iter().find(|check| check.id == id)
 }
@@ -80,7 +79,6 @@ impl CheckResult {
     pub const WORDS: [&'static str; 6] = ["skip", "pass", "info", "unknown", "warn", "fail"];
 
     /// Returns the word of the result in tables and JSON.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         Self::WORDS[match self {
             Self::Skip(_) => 0,
@@ -93,7 +91,6 @@ impl CheckResult {
     }
 
     /// Returns why the check did not run, or what it could not read.
-    #[must_use]
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Skip(why) => Some(why),
@@ -134,7 +131,6 @@ pub struct HostResults {
 
 impl HostResults {
     /// Returns the number of checks with a result of this word.
-    #[must_use]
     pub fn count(&self, word: &str) -> usize {
         self.results.values().filter(|result| result.word() == word).count()
     }

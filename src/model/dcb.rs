@@ -103,7 +103,6 @@ pub struct DcbBuffers {
 
 impl DcbSelector {
     /// Returns the selector of a kernel code.
-    #[must_use]
     pub fn from_code(code: u8) -> Self {
         match code {
             1 => Self::Ethertype,

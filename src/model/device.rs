@@ -74,13 +74,11 @@ pub struct Device {
 
 impl Device {
     /// Returns true if the kernel implements RDMA for the device (soft-RoCE, soft-iWARP).
-    #[must_use]
     pub fn is_software(&self) -> bool {
         matches!(self.driver.as_deref(), Some(SOFT_ROCE | SOFT_IWARP))
     }
 
     /// Returns the known facts of a removed device: its identity, and the numbers of its ports.
-    #[must_use]
     pub fn removed(&self, since_ns: u64) -> Self {
         let port =
             |port: &Port| Port { number: port.number, protocol: port.protocol, ..Port::default() };
@@ -123,7 +121,6 @@ json_words! {
 
 impl NodeType {
     /// Returns true for iWARP, whose connections can only be made through `rdma_cm`.
-    #[must_use]
     pub fn is_iwarp(self) -> bool {
         self == Self::Rnic
     }

@@ -117,7 +117,6 @@ fn nodes_with_sound_links<'de, D: Deserializer<'de>>(
 
 impl Fabric {
     /// Returns a fabric without nodes.
-    #[must_use]
     pub fn empty(device: impl Into<String>, port: u32, via: SweepMethod) -> Self {
         Self {
             device: device.into(),
@@ -146,13 +145,11 @@ impl Fabric {
     }
 
     /// Returns the port at the end of a link.
-    #[must_use]
     pub fn port(&self, end: FabricEnd) -> Option<&FabricPort> {
         self.nodes.get(end.node)?.port(end.port)
     }
 
     /// Returns the other end of the link of a port.
-    #[must_use]
     pub fn link_peer(&self, end: FabricEnd) -> Option<LinkPeer> {
         let far = self.port(end)?.peer?;
         let node = self.nodes.get(far.node)?;
@@ -165,7 +162,6 @@ impl Fabric {
     }
 
     /// Returns the leaf switch and its port that the port of a channel adapter is connected to.
-    #[must_use]
     pub fn leaf(&self, end: FabricEnd) -> Option<FabricEnd> {
         let peer = self.port(end)?.peer?;
         self.nodes.get(peer.node).filter(|node| node.is_switch()).map(|_| peer)

@@ -73,7 +73,6 @@ impl HostFailure {
     }
 
     /// Returns the failure with a fix.
-    #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self

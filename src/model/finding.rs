@@ -69,7 +69,6 @@ words! {
 
 impl Severity {
     /// Returns true if a fault exists at present.
-    #[must_use]
     pub fn is_problem(self) -> bool {
         matches!(self, Self::Fail | Self::Warn)
     }
@@ -107,7 +106,6 @@ impl std::fmt::Display for Subject {
 impl ConnectionVerdict {
     /// Returns the severity and the code of the finding; `None` if the verdict needs no
     /// attention.
-    #[must_use]
     pub fn finding(self) -> Option<(Severity, &'static str)> {
         match self {
             Self::Down => Some((Severity::Fail, "connection.down")),

@@ -95,7 +95,6 @@ words! {
 impl KnownFix {
     /// Returns the fix with a name for each placeholder. `NAME` replaces a name that is not
     /// plain.
-    #[must_use]
     pub fn with(self, names: &[&str]) -> Fix {
         let mut names = names.iter();
         let mut text = String::new();
@@ -134,19 +133,16 @@ impl From<KnownFix> for Fix {
 
 impl Fix {
     /// Creates a fix from texts of this program and arguments of the user, without a check.
-    #[must_use]
     pub fn of_operator(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
     /// Returns the text of a host as a fix; `None` if the table does not have the text.
-    #[must_use]
     pub fn of_host(text: &str) -> Option<Self> {
         KnownFix::ALL.iter().any(|known| known.is(text)).then(|| Self(text.to_owned()))
     }
 
     /// Returns the text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -174,7 +170,6 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Fix>, D:
 
 /// Returns true for a name of at most 255 characters that a shell reads as one ordinary word, and
 /// that does not start with `-`.
-#[must_use]
 pub fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST_NAME

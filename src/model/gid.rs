@@ -45,19 +45,16 @@ pub struct GidValue(pub Ipv6Addr);
 
 impl GidValue {
     /// Returns true if all 128 bits are zero, as in an empty entry.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.0.is_unspecified()
     }
 
     /// Returns the IP address of the GID. A GID stores an IPv4 address as `::ffff:a.b.c.d`.
-    #[must_use]
     pub fn ip(self) -> IpAddr {
         self.0.to_ipv4_mapped().map_or(IpAddr::V6(self.0), IpAddr::V4)
     }
 
     /// Returns true if the GID is valid on one link only (`fe80::/10`).
-    #[must_use]
     pub fn is_link_local(self) -> bool {
         self.0.is_unicast_link_local()
     }
@@ -85,7 +82,6 @@ pub struct Guid(pub u64);
 
 impl Guid {
     /// Parses four groups of four hexadecimal digits; returns `None` for any other text.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut value = 0;
         let mut groups = 0;

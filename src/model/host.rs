@@ -52,7 +52,6 @@ pub struct HostReport {
 impl HostReport {
     /// Returns version and patch level of the kernel: 6.12 for `6.12.48+deb13-amd64`; `None` if
     /// the release is unknown.
-    #[must_use]
     pub fn kernel_release(&self) -> Option<(u32, u32)> {
         let (major, rest) = self.kernel.as_deref()?.split_once('.')?;
         let minor = rest.split(|end: char| !end.is_ascii_digit()).next()?;
@@ -61,7 +60,6 @@ impl HostReport {
 
     /// Returns the reason for a host without RDMA devices, and the fix. `None` for a host with a
     /// device or a fabric, and if the RDMA core or the list of devices could not be read.
-    #[must_use]
     pub fn no_device(&self) -> Option<(&'static str, &'static str)> {
         let is_known = !self.problems.has("devices");
         if !self.devices.is_empty() || self.fabrics.is_some() || !is_known {
@@ -83,25 +81,21 @@ impl HostReport {
     }
 
     /// Returns a report without data.
-    #[must_use]
     pub fn empty(host: impl Into<String>, via: Via) -> Self {
         Self { host: host.into(), via, ..Self::default() }
     }
 
     /// Returns the report of a host that failed.
-    #[must_use]
     pub fn failed(host: impl Into<String>, failure: HostFailure) -> Self {
         Self { failure: Some(failure), ..Self::empty(host, Via::None) }
     }
 
     /// Returns the network interface with a name; `None` if the report has no such interface.
-    #[must_use]
     pub fn netdev(&self, name: &str) -> Option<&Netdev> {
         self.netdevs.as_ref()?.named(name)
     }
 
     /// Returns true if requested data is missing from the report.
-    #[must_use]
     pub fn is_incomplete(&self) -> bool {
         let verbs_missing = matches!(self.verbs, VerbsState::Unavailable { .. });
         self.failure.is_some()

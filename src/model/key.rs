@@ -4,25 +4,21 @@
 //! interface, `devices` a part of the report itself.
 
 /// Returns the key of a field of a device.
-#[must_use]
 pub fn device(device: &str, field: &str) -> String {
     format!("{device}/{field}")
 }
 
 /// Returns the key of a field of a port.
-#[must_use]
 pub fn port(device: &str, port: u32, field: &str) -> String {
     format!("{device}/{port}/{field}")
 }
 
 /// Returns the key of a field of a network interface.
-#[must_use]
 pub fn netdev(netdev: &str, field: &str) -> String {
     format!("netdevs/{netdev}/{field}")
 }
 
 /// Returns true if `key` is `whole`, or a part of `whole`.
-#[must_use]
 pub fn is_within(key: &str, whole: &str) -> bool {
     key.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

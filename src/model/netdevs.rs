@@ -23,13 +23,11 @@ pub struct Netdevs {
 
 impl Netdevs {
     /// Returns the first interface with a name.
-    #[must_use]
     pub fn named(&self, name: &str) -> Option<&Netdev> {
         self.place_of(name).map(|place| &self.all[place])
     }
 
     /// Returns the positions of the VLANs on an interface, in their original order.
-    #[must_use]
     pub fn vlans_on(&self, parent: &str) -> &[usize] {
         let start = self.by_parent.partition_point(|&place| self.parent(place) < Some(parent));
         let rest = &self.by_parent[start..];
@@ -37,7 +35,6 @@ impl Netdevs {
     }
 
     /// Returns the position of the first interface with a name.
-    #[must_use]
     pub fn place_of(&self, name: &str) -> Option<usize> {
         let start = self.by_name.partition_point(|&place| self.all[place].name.as_str() < name);
         self.by_name.get(start).copied().filter(|&place| self.all[place].name == name)

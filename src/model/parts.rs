@@ -67,13 +67,11 @@ json_words! {
 
 impl Part {
     /// Returns true for a part of the subnets that the host is connected to.
-    #[must_use]
     pub fn is_of_fabric(self) -> bool {
         self.word().starts_with("fabric")
     }
 
     /// Returns the part with a word; `None` for an unknown word.
-    #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|part| part.word() == word)
     }
@@ -85,13 +83,11 @@ pub struct Parts(BTreeSet<Part>);
 
 impl Parts {
     /// Returns all parts of a host, as captures hold them. A subnet is not a part of a host.
-    #[must_use]
     pub fn all() -> Self {
         Part::ALL.into_iter().filter(|part| !part.is_of_fabric()).collect()
     }
 
     /// Returns true if the set contains a part.
-    #[must_use]
     pub fn has(&self, part: Part) -> bool {
         self.0.contains(&part)
     }
@@ -102,7 +98,6 @@ impl Parts {
     }
 
     /// Returns the parts that are not in `some`.
-    #[must_use]
     pub fn without(self, some: &Self) -> Self {
         self.into_iter().filter(|part| !some.has(*part)).collect()
     }

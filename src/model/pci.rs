@@ -38,7 +38,6 @@ pub struct PciSpeed {
 
 impl PciSpeed {
     /// Returns the speed of a link with that number of lanes.
-    #[must_use]
     pub fn new(lane_mtps: u32, lanes: u32) -> Self {
         // The encoding is 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, then flits with error
         // correction.

@@ -81,7 +81,6 @@ pub struct PingReport {
 
 impl PingReport {
     /// Returns all pairs in columns of numbers.
-    #[must_use]
     pub fn grid(&self) -> Grid {
         match &self.cells {
             Some(cells) => RailCells::grid(self.hosts.len(), cells),
@@ -93,7 +92,6 @@ impl PingReport {
 impl PingReport {
     /// Returns the indices of the hosts, grouped by leaf switch. Leaf switches are in the order
     /// of their first hosts.
-    #[must_use]
     pub fn by_leaf(&self) -> Vec<usize> {
         let mut first: HashMap<Option<&str>, usize> = HashMap::new();
         for (at, host) in self.hosts.iter().enumerate() {
@@ -121,7 +119,6 @@ pub struct PingHost {
 
 impl PingHost {
     /// Returns the host with this index, with its leaf switch.
-    #[must_use]
     pub fn of(name: &str, at: usize, topology: Option<&Topology>) -> Self {
         let leaf = topology.and_then(|topology| topology.name_of(at)).map(str::to_owned);
         Self { name: name.to_owned(), kernel: None, failure: None, leaf }
@@ -156,27 +153,23 @@ pub struct Pair {
 
 impl Pair {
     /// Returns a pair that exchanged no message.
-    #[must_use]
     pub fn of_verdict(Cell { rail, source, target }: Cell, verdict: Verdict) -> Self {
         let (route, rdma, tcp, measured, first) = Default::default();
         Self { rail, source, target, verdict, route, rdma, tcp, measured, first }
     }
 
     /// Returns the position of the pair in a matrix.
-    #[must_use]
     pub fn cell(&self) -> Cell {
         Cell { rail: self.rail, source: self.source, target: self.target }
     }
 
     /// Returns true if applications between the two hosts would fall back to TCP without notice.
-    #[must_use]
     pub fn falls_back(&self) -> bool {
         let transport = self.measured.transport;
         self.verdict.code.is_failure() && transport == Some(PairTransport::TcpFallback)
     }
 
     /// Returns the verdict of the first attempt if only the second attempt passed.
-    #[must_use]
     pub fn failed_first(&self) -> Option<&Verdict> {
         self.first.as_ref().filter(|_| self.verdict.code == Code::Ok)
     }
@@ -225,7 +218,6 @@ pub struct Finding {
 
 impl Finding {
     /// Returns the finding of a single pair with this verdict.
-    #[must_use]
     pub fn of_verdict(source: usize, target: usize, verdict: &Verdict) -> Self {
         let Verdict { code, stage, side: _, error: _, detail, hint } = verdict.clone();
         let (leaves, rails) = (Vec::new(), Vec::new());
@@ -329,7 +321,6 @@ pub struct Route {
 impl Route {
     /// Returns the data rate of the slower port in bits per second; `None` if one rate is
     /// unknown.
-    #[must_use]
     pub fn rate_bps(&self) -> Option<u64> {
         let (here, there) = (self.source.rate_bps, self.target.rate_bps);
         here.zip(there).map(|(here, there)| here.min(there))
@@ -373,13 +364,11 @@ pub struct RoutePort {
 impl RoutePort {
     /// Returns true if the kernel implements RDMA on the port (soft-RoCE, soft-iWARP). Latencies
     /// over a software port are no measure of hardware.
-    #[must_use]
     pub fn is_software(&self) -> bool {
         matches!(self.driver.as_deref(), Some(SOFT_ROCE | SOFT_IWARP))
     }
 
     /// Formats the port: `mlx5_1/1 on eth1`, or `mlx5_1/1` without a network interface.
-    #[must_use]
     pub fn place(&self) -> String {
         let netdev = self.netdev.as_ref().map_or(String::new(), |netdev| format!(" on {netdev}"));
         format!("{}/{}{netdev}", self.device, self.port)
@@ -425,7 +414,6 @@ pub struct Verdict {
 
 impl Verdict {
     /// Returns true if the test of the pair began, and rdmactl itself interrupted the test.
-    #[must_use]
     pub fn was_interrupted(&self) -> bool {
         self.code == Code::NotTested && self.stage.is_some()
     }
@@ -503,7 +491,6 @@ pub enum GidMatch {
 impl GidMatch {
     /// Returns the compatibility of two GIDs. On InfiniBand, a link-local GID reaches the whole
     /// subnet.
-    #[must_use]
     pub fn of(protocol: Protocol, source: GidValue, target: GidValue) -> Self {
         if source.ip().is_ipv4() != target.ip().is_ipv4() {
             Self::FamiliesDiffer

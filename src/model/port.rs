@@ -106,7 +106,6 @@ words! {
 
 impl PortState {
     /// Returns true if the port carries traffic.
-    #[must_use]
     pub fn is_active(self) -> bool {
         matches!(self, Self::Active | Self::ActiveDefer)
     }
@@ -152,7 +151,6 @@ words! {
 
 impl Protocol {
     /// Returns true if a subnet manager assigns LIDs and partitions to the ports.
-    #[must_use]
     pub fn has_subnet(self) -> bool {
         matches!(self, Self::Ib | Self::Opa)
     }

@@ -451,7 +451,6 @@ pub struct StepError {
 
 impl StepError {
     /// Returns a failure without details.
-    #[must_use]
     pub fn new(stage: Stage, cause: Cause) -> Self {
         Self { stage, cause, detail: String::new(), fix: None, size: None, done: 0 }
     }
@@ -488,7 +487,6 @@ json_words! {
 
 impl Stage {
     /// Returns the stage as a phrase that follows the number of pairs.
-    #[must_use]
     pub fn phrase(self) -> &'static str {
         match self {
             Self::Agent => "while starting the agent",
@@ -550,7 +548,6 @@ pub enum Cause {
 
 impl Cause {
     /// Returns the name of the errno or of the completion status; `None` for any other cause.
-    #[must_use]
     pub fn error(&self) -> Option<String> {
         match self {
             Self::Errno(name) | Self::MemoryLimit(name) | Self::Completion(name) => {

@@ -47,7 +47,6 @@ const DEVICE_FILES: &str = "/dev/infiniband/";
 impl Problem {
     /// Returns the problem of a device whose device file cannot be opened. `errno` is the name of
     /// the error number; `reason` is its name and text.
-    #[must_use]
     pub fn of_device_file(device: &str, path: &str, errno: &str, reason: &str) -> Self {
         let fix = match errno {
             "EACCES" => KnownFix::AllowDeviceFiles,
@@ -64,19 +63,16 @@ impl Problem {
     }
 
     /// Returns true for a device file that cannot be opened.
-    #[must_use]
     pub fn is_of_device_file(&self) -> bool {
         self.errno.is_some() && self.source.starts_with(DEVICE_FILES)
     }
 
     /// Returns true if a shell cannot provide the value, but rdmactl on the host can.
-    #[must_use]
     pub fn needs_program(&self) -> bool {
         self.detail.ends_with(NEEDS_PROGRAM)
     }
 
     /// Returns true if `capture --redact` removed the value.
-    #[must_use]
     pub fn is_redacted(&self) -> bool {
         self.not_recorded && self.detail.ends_with(REDACTED)
     }
@@ -101,7 +97,6 @@ impl Problems {
     }
 
     /// Returns the problems of a key and of all its parts.
-    #[must_use]
     pub fn within(&self, key: &str) -> &[Problem] {
         let start = self.0.partition_point(|one| order(&one.key, key).is_lt());
         let rest = &self.0[start..];
@@ -109,14 +104,12 @@ impl Problems {
     }
 
     /// Returns true if a problem has exactly this key.
-    #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.0.binary_search_by(|one| order(&one.key, key)).is_ok()
     }
 
     /// Returns true if a problem has this key, the key of a part of it, or the key of an item
     /// that contains it.
-    #[must_use]
     pub fn touch(&self, key: &str) -> bool {
         let mut wholes = key.match_indices('/').map(|(end, _)| &key[..end]);
         !self.within(key).is_empty() || wholes.any(|whole| self.has(whole))

@@ -171,7 +171,6 @@ impl std::fmt::Display for CmAddress {
 
 impl CmAddress {
     /// Returns the IP address; `None` for a GID or an unspecified address.
-    #[must_use]
     pub fn ip(&self) -> Option<IpAddr> {
         match self {
             Self::Ip(address) => Some(address.ip()).filter(|ip| !ip.is_unspecified()),
@@ -185,7 +184,6 @@ impl Object {
     pub const WORDS: [&str; 7] = ["qp", "cm_id", "cq", "mr", "pd", "ctx", "srq"];
 
     /// Returns the word of the KIND column and of `rdma resource`.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Self::Qp(_) => Self::WORDS[0],

@@ -13,7 +13,6 @@ pub struct WantedGid {
 
 impl WantedGid {
     /// Returns the GID index for a host; `None` if no index was requested.
-    #[must_use]
     pub fn of(&self, host: &str) -> Option<u32> {
         self.of.get(host).copied().or(self.usual)
     }

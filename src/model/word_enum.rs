@@ -29,7 +29,6 @@ macro_rules! words {
             pub const WORDS: [&str; [$($word),*].len()] = [$($word),*];
 
             $(#[$of_method])*
-            #[must_use]
             pub fn $method(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*

@@ -23,7 +23,6 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
 
 /// Returns the text of a host: at most 16,384 characters, with every `fix:` replaced with
 /// `"fix":`.
-#[must_use]
 pub fn of_host(text: &str) -> String {
     let end = text.char_indices().nth(LONGEST).map(|(at, _)| at);
     let mut rest = &text[..end.unwrap_or(text.len())];

@@ -16,7 +16,6 @@ const GAP: &str = "...";
 
 /// Returns the part of an expression around a fault, and the position and width of the fault in
 /// this part.
-#[must_use]
 pub fn around(expression: &[char], fault: Range<usize>) -> (String, usize, usize) {
     let start = fault.start.min(expression.len());
     let from = if expression.len() <= WINDOW { 0 } else { start.saturating_sub(BEFORE) };
@@ -30,7 +29,6 @@ pub fn around(expression: &[char], fault: Range<usize>) -> (String, usize, usize
 
 /// Shortens a text to 80 characters. Keeps the start and the end, so that a file name stays
 /// readable.
-#[must_use]
 pub fn shortened(text: &str) -> String {
     let count = text.chars().count();
     if count <= MAX {

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 /// Compares two texts: numbers of any length by value, other characters by byte. Only identical
 /// texts are equal.
-#[must_use]
 pub fn compare(a: &str, b: &str) -> Ordering {
     let (mut rest_a, mut rest_b) = (a.as_bytes(), b.as_bytes());
     while let (Some(first_a), Some(first_b)) = (rest_a.first(), rest_b.first()) {

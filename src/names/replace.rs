@@ -2,7 +2,6 @@
 
 /// Returns the text with each whole occurrence of a name replaced by `by`. The name `n1` occurs
 /// in `on n1:`, but not in `n12`, `gn1` or `n1.a`.
-#[must_use]
 pub fn replace(text: &str, name: &str, by: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut rest = text;

@@ -2,7 +2,6 @@
 
 /// Returns a host set as an argument of a shell command, in quotes if the shell would expand its
 /// brackets.
-#[must_use]
 pub fn in_shell(set: &str) -> String {
     if set.contains(['[', '*', '?', '!', '{']) { format!("'{set}'") } else { set.to_owned() }
 }

@@ -138,31 +138,26 @@ impl SimulatedFabric {
     pub const MAX_RAILS: usize = 16;
 
     /// Returns the names of the hosts, in the order of their indices.
-    #[must_use]
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
     /// Returns the number of rails of each host.
-    #[must_use]
     pub fn rails(&self) -> usize {
         self.rails
     }
 
     /// Returns the leaf switch of each host; `None` if the file does not define leaf switches.
-    #[must_use]
     pub fn topology(&self) -> Option<&Topology> {
         self.topology.as_ref()
     }
 
     /// Returns the median of half a TCP round trip, in nanoseconds.
-    #[must_use]
     pub fn tcp_ns(&self) -> u64 {
         self.tcp_ns
     }
 
     /// Returns the MTU of the network interface of a host on a rail, in bytes.
-    #[must_use]
     pub fn netdev_mtu(&self, rail: usize, host: usize) -> u32 {
         let at = self.at_host.get(host * self.rails + rail);
         at.and_then(|at| at.netdev_mtu).unwrap_or(NETDEV_MTU)

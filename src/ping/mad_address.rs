@@ -20,7 +20,6 @@ const CONNECTION: u32 = 1;
 
 /// Sends MADs from each host to the address, which is the last host of the report. The caller
 /// sets the times of the report and `left_behind`.
-#[must_use]
 pub fn run(members: &[Member<'_>], test_options: &TestOptions, to: MadAddressee) -> PingReport {
     let (mut hosts, pairs) = (matrix::hosts(members, None), Mutex::new(Vec::new()));
     let target = hosts.len();

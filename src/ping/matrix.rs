@@ -142,7 +142,6 @@ pub fn run(
 }
 
 /// Returns the hosts of a run as its report lists them.
-#[must_use]
 pub fn hosts(members: &[Member<'_>], topology: Option<&Topology>) -> Vec<PingHost> {
     let host = |(at, member): (usize, &Member<'_>)| PingHost {
         kernel: member.inventory.and_then(|report| report.kernel.clone()),

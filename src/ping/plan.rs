@@ -96,7 +96,6 @@ enum RoundMethod {
 
 impl Plan {
     /// Returns the arrangement of the pairs in rounds.
-    #[must_use]
     pub fn schedule(&self) -> Schedule {
         self.schedule
     }
@@ -152,7 +151,6 @@ impl Plan {
     }
 
     /// Returns the plan of every ordered pair.
-    #[must_use]
     pub fn all(hosts: usize) -> Self {
         let (choice, schedule) = (PlanOptions::default(), Schedule::Circle);
         let order = (0..u32::try_from(hosts).unwrap_or(u32::MAX)).collect();
@@ -160,7 +158,6 @@ impl Plan {
     }
 
     /// Returns the plan of the given ordered pairs only.
-    #[must_use]
     pub fn of(hosts: usize, wanted: &BTreeSet<(usize, usize)>) -> Self {
         let pairs = Pairs::listed(hosts, wanted.clone());
         let edges = wanted.iter().map(|&(a, b)| (a.min(b), a.max(b)));
@@ -171,7 +168,6 @@ impl Plan {
     }
 
     /// Returns the number of rounds; some rounds may be empty.
-    #[must_use]
     pub fn rounds(&self) -> usize {
         match &self.rounds {
             RoundMethod::Circle => seats(self.order.len()).saturating_sub(1),
@@ -184,7 +180,6 @@ impl Plan {
 
     /// Returns the pairs of a round. No two pairs share a host. In a shift, each host is the
     /// source of at most one pair and the target of at most one pair.
-    #[must_use]
     pub fn round(&self, round: usize) -> Vec<Turn> {
         let hosts = self.order.len();
         let at = |place: usize| self.order.get(place).map_or(place, |&host| host as usize);
@@ -224,7 +219,6 @@ impl Plan {
     }
 
     /// Returns the number of ordered pairs of the plan on each rail.
-    #[must_use]
     pub fn count(&self) -> u64 {
         match &self.rounds {
             RoundMethod::Circle | RoundMethod::Between(..) => self.pairs.count(),
@@ -237,13 +231,11 @@ impl Plan {
     }
 
     /// Returns the pairs from which the plan was made.
-    #[must_use]
     pub fn pairs(&self) -> &Pairs {
         &self.pairs
     }
 
     /// Returns the coverage of the plan for a tally of tested pairs and a number of rails.
-    #[must_use]
     pub fn coverage(&self, rails: usize, tally: &Tally) -> Coverage {
         let is_by_chance = self.schedule == Schedule::Random;
         let rails = rails as u64;
@@ -263,7 +255,6 @@ impl Plan {
 
     /// Returns the number of peers of the host that was tested with the fewest peers. Hosts that
     /// are in no pair are left out.
-    #[must_use]
     pub fn least_peers(&self, tally: &Tally) -> u64 {
         let part = (0..self.pairs.hosts()).filter(|&host| self.pairs.has(host));
         part.map(|host| tally.peers(host)).min().unwrap_or(0)
@@ -271,13 +262,11 @@ impl Plan {
 
     /// True if each host was tested with enough peers to judge it. With a single source, for
     /// example, a slow source cannot be distinguished from slow targets.
-    #[must_use]
     pub fn tells_hosts_apart(&self, tally: &Tally) -> bool {
         self.least_peers(tally) >= MIN_PEERS
     }
 
     /// Returns the tally of the first rounds.
-    #[must_use]
     pub fn tally_of(&self, rounds: usize, rails: usize, topology: Option<&Topology>) -> Tally {
         let hosts = self.pairs.hosts();
         if matches!(self.rounds, RoundMethod::Circle)

@@ -44,7 +44,6 @@ pub struct Simulation<'a> {
 
 impl Simulation<'_> {
     /// Runs the plan on every rail.
-    #[must_use]
     pub fn run(&self) -> PingReport {
         let Self { fabric, plan, rounds, .. } = *self;
         let (count, rails, topology) = (fabric.hosts().len(), fabric.rails(), fabric.topology());
@@ -85,7 +84,6 @@ impl Simulation<'_> {
 }
 
 /// Runs every ordered pair of a fabric on every rail; `file` is the path of its file.
-#[must_use]
 pub fn run(fabric: &SimulatedFabric, file: &str) -> PingReport {
     let plan = Plan::all(fabric.hosts().len());
     let rounds = plan.rounds();

@@ -14,7 +14,6 @@ use crate::names;
 
 /// Formats findings, worst first, and a summary. Findings that may be intended are shown with
 /// `verbose` only; then each finding also has its rule, and the checks without a result a reason.
-#[must_use]
 pub fn render_checks(report: &CheckReport, hosts_named: bool, verbose: bool) -> String {
     let mut text = String::new();
     for found in &report.findings {
@@ -113,7 +112,6 @@ fn summary(report: &CheckReport, verbose: bool) -> String {
 }
 
 /// Formats the entry of a check, for `--explain`.
-#[must_use]
 pub fn explain_check(check: &Check) -> String {
     let severity = check.severity.word();
     let mut text = format!("{}: {}\n", check.id, check.title);
@@ -134,7 +132,6 @@ pub fn explain_check(check: &Check) -> String {
 }
 
 /// Formats one line for each check, for `--list`.
-#[must_use]
 pub fn list_checks(checks: &[&Check]) -> String {
     let width = checks.iter().map(|check| check.id.len()).max().unwrap_or_default();
     let line = |check: &&Check| {
@@ -208,7 +205,6 @@ struct ResultEntry<'report> {
 
 impl<'report> CheckDocument<'report> {
     /// Returns the document of a report.
-    #[must_use]
     pub fn new(taken_ns: Option<u64>, report: &'report CheckReport) -> Self {
         let finding = |found: &'report CheckedFinding| FindingEntry {
             id: found.check.id,

@@ -8,7 +8,6 @@ use crate::model::{Connection, ConnectionVerdict, Problem, Transport};
 use crate::query::ConnectionRow;
 
 /// Lists the connections with a problem or advice, the worst first, then counts all connections.
-#[must_use]
 pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> String {
     let all: Vec<(&str, &Connection)> = rows
         .iter()

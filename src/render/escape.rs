@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 /// Makes text from other machines safe for a terminal. Control characters become `\x1b`;
 /// characters that reverse or hide the text around them become `\u{202e}`.
-#[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     if is_plain || !text.chars().any(|letter| is_control(letter) || is_hidden(letter)) {

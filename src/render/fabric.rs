@@ -68,7 +68,6 @@ struct FindingEntry {
 
 impl<'reports> FabricDocument<'reports> {
     /// Returns the document for reports; `judge` returns the findings of a subnet.
-    #[must_use]
     pub fn new(
         taken_ns: Option<u64>,
         reports: &'reports [HostReport],
@@ -103,7 +102,6 @@ impl<'reports> FabricDocument<'reports> {
 }
 
 /// Formats each switch with the ends of its links, the leaf switches first.
-#[must_use]
 pub fn fabric_tree(fabric: &Fabric) -> String {
     let mut text = String::new();
     let is_host =
@@ -137,7 +135,6 @@ pub fn fabric_tree(fabric: &Fabric) -> String {
 }
 
 /// Formats a subnet as a graph in the language of Graphviz.
-#[must_use]
 pub fn fabric_dot(fabric: &Fabric) -> String {
     let mut text = String::from("graph fabric {\n  node [shape=ellipse];\n");
     for (at, node) in fabric.nodes.iter().enumerate() {

@@ -38,7 +38,6 @@ pub struct HostEntry {
 
 impl HostsDocument {
     /// Returns the document for these hosts.
-    #[must_use]
     pub fn new(folded: String, hosts: Vec<HostEntry>) -> Self {
         Self { schema: "rdmactl.hosts/1", tool: TOOL, size: hosts.len(), folded, hosts }
     }

@@ -26,7 +26,6 @@ pub struct ReportDocument<'reports> {
 
 impl<'reports> ReportDocument<'reports> {
     /// Returns the document for these reports.
-    #[must_use]
     pub fn new(taken_ns: Option<u64>, hosts: &'reports [HostReport]) -> Self {
         Self { schema: "rdmactl.report/1", tool: TOOL, taken_ns, hosts }
     }
@@ -65,7 +64,6 @@ struct HostConnections<'reports> {
 
 impl<'reports> ConnectionsDocument<'reports> {
     /// Returns the document for the connections of each report.
-    #[must_use]
     pub fn new(
         taken_ns: Option<u64>,
         reports: &'reports [HostReport],
@@ -99,7 +97,6 @@ pub struct SettingsDocument<'settings> {
 
 impl<'settings> SettingsDocument<'settings> {
     /// Returns the document for these settings.
-    #[must_use]
     pub fn new(settings: &'settings [SettingEntry]) -> Self {
         Self { schema: "rdmactl.config/1", tool: TOOL, settings }
     }
@@ -119,7 +116,6 @@ pub struct PingDocument<'report> {
 
 impl<'report> PingDocument<'report> {
     /// Returns the document for a run.
-    #[must_use]
     pub fn new(report: &'report PingReport) -> Self {
         Self { schema: "rdmactl.ping/1", tool: TOOL, report }
     }
@@ -152,7 +148,6 @@ pub fn to_json_lines<D: Serialize>(
 
 /// Returns the JSON Schema of a document. The schema describes the output: every key is always
 /// present.
-#[must_use]
 pub fn schema_of<T: JsonSchema>() -> serde_json::Value {
     SchemaSettings::draft2020_12()
         .for_serialize()

@@ -74,7 +74,6 @@ pub(super) fn without_addresses(text: &str) -> String {
 /// `hosts_named` is true if the operator named hosts; a note then starts with its hosts. With
 /// `is_verbose`, each missing part of a capture has its own note. The data that only rdmactl on
 /// the host can read always shares one note.
-#[must_use]
 pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec<Note> {
     let facts = reports.iter().flat_map(|report| {
         let facts = facts(report, hosts_named, is_verbose).into_iter();

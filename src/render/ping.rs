@@ -38,7 +38,6 @@ const MAX_PAIRS: usize = 10;
 
 /// Formats a run over a whole set as matrices of medians, one row per source. If they do not fit
 /// a screen, one line replaces them. Hosts of one leaf switch are next to each other.
-#[must_use]
 pub fn render_matrix(report: &PingReport, header: bool) -> String {
     if report.hosts.len() > WIDEST {
         let hosts = report.hosts.len();
@@ -130,7 +129,6 @@ fn render_figure(report: &PingReport, rail: usize, figure: &Figure, header: bool
 }
 
 /// Returns the line that marks a report as simulated; an empty text for a real run.
-#[must_use]
 pub fn render_origin(report: &PingReport) -> String {
     let origin = |file: &String| format!("SIMULATED from {}: no message was sent\n", escape(file));
     report.simulated.as_ref().map_or(String::new(), origin)
@@ -141,7 +139,6 @@ fn name(report: &PingReport, host: usize) -> String {
 }
 
 /// Renders the findings with their fixes, then the summary line.
-#[must_use]
 pub fn render_findings(report: &PingReport) -> String {
     let mut text = String::new();
     // A fabric on which all pairs fail may have as many bad paths as pairs.

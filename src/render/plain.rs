@@ -5,7 +5,6 @@ use crate::query::{Column, Listing, Value};
 
 /// Returns one line for each row. Numbers are in the base unit that the id of the column names:
 /// bits per second, bytes, nanoseconds.
-#[must_use]
 pub fn plain<L: Listing>(columns: &[&Column<L>], rows: &[L::Row<'_>], header: bool) -> String {
     let mut text = String::new();
     let mut line = |cells: Vec<String>| {

@@ -12,7 +12,6 @@ const MAX_FINDINGS: usize = 20;
 /// all. Without findings, the text is empty.
 ///
 /// The hosts stand before the subject if the user named them.
-#[must_use]
 pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> String {
     let mut text = String::new();
     for finding in findings.iter().take(MAX_FINDINGS) {

@@ -98,7 +98,6 @@ impl Exposition {
 
 /// Formats rows as metrics. `hosts` are the queried hosts, each with the reason if it did not
 /// reply. Without `header`, no line explains a metric.
-#[must_use]
 pub fn prom<L: Listing>(
     columns: &[&Column<L>],
     rows: &[L::Row<'_>],

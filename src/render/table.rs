@@ -11,7 +11,6 @@ use crate::query::{Align, Column, ColumnDescription, Listing, Value, describe};
 /// Formats a table without lines: two blanks between columns, none around, numbers to the right.
 ///
 /// No cell is truncated or wrapped. Without rows the text is empty and has no heading.
-#[must_use]
 pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>], header: bool) -> String {
     if rows.is_empty() || columns.is_empty() {
         return String::new();
@@ -51,7 +50,6 @@ pub(super) fn lay_out(aligns: &[Align], rows: impl Iterator<Item = Vec<String>>)
 
 /// Formats each row as a block: a line with its keys, then a line for each other cell with its
 /// heading. Absent cells are left out.
-#[must_use]
 pub fn blocks<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>]) -> String {
     let is_key = |column: &Column<L>| L::KEYS.iter().any(|key| key.column == column.id);
     let block = |cells: &Vec<Value>| {
@@ -69,7 +67,6 @@ pub fn blocks<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>]) -> String
 }
 
 /// Lists the columns of a listing, one per line, for `-o help`.
-#[must_use]
 pub fn column_help<L: Listing>() -> String {
     let width = |of: fn(&ColumnDescription) -> &'static str| {
         describe::<L>().map(|column| of(&column).len()).max().unwrap_or(0)

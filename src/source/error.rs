@@ -41,7 +41,6 @@ pub enum ReadError {
 
 impl ReadError {
     /// True if the item does not exist on this kernel or driver, or has just vanished.
-    #[must_use]
     pub fn is_absent(&self) -> bool {
         matches!(
             self,
@@ -58,43 +57,36 @@ impl ReadError {
     }
 
     /// True if a port does not have the management class of a request.
-    #[must_use]
     pub fn is_missing_class(&self) -> bool {
         *self == Self::Errno(Errno::PROTOCOL_NOT_SUPPORTED)
     }
 
     /// True if the kernel returned EINVAL: the question does not apply here.
-    #[must_use]
     pub fn is_invalid(&self) -> bool {
         *self == Self::Errno(Errno::INVALID)
     }
 
     /// True if the error is ENOTCONN: the connection is closed.
-    #[must_use]
     pub fn is_not_connected(&self) -> bool {
         *self == Self::Errno(Errno::NOT_CONNECTED)
     }
 
     /// True if the caller lacks the permission to read the item.
-    #[must_use]
     pub fn is_denied(&self) -> bool {
         matches!(self, Self::Errno(Errno::ACCESS | Errno::NOT_PERMITTED))
     }
 
     /// True if a capture does not hold the reply.
-    #[must_use]
     pub fn is_missing_in_capture(&self) -> bool {
         matches!(self, Self::NotRecorded | Self::Redacted)
     }
 
     /// True if the question needs rdmactl on the host.
-    #[must_use]
     pub fn needs_program(&self) -> bool {
         *self == Self::NeedsProgram
     }
 
     /// Returns the name of the error number; `None` if the error has no number.
-    #[must_use]
     pub fn errno(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Errno(errno) => Some(errno.name()),

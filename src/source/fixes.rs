@@ -10,7 +10,6 @@ use crate::sys::verbs::{VerbsError, VerbsOperation};
 
 /// Returns the fix for a library that cannot be loaded; `None` if the library is installed, but
 /// the dynamic loader rejects it.
-#[must_use]
 pub fn of_load(error: &LoadError) -> Option<Fix> {
     let LoadError::Missing { soname, .. } = error else { return None };
     let is_rdmacm = soname.contains("rdmacm");
@@ -18,7 +17,6 @@ pub fn of_load(error: &LoadError) -> Option<Fix> {
 }
 
 /// Returns the fix for an error of libibverbs; `None` if no fix is known.
-#[must_use]
 pub fn of_verbs(error: &VerbsError) -> Option<Fix> {
     match error {
         VerbsError::Load(error) => of_load(error),
@@ -31,7 +29,6 @@ pub fn of_verbs(error: &VerbsError) -> Option<Fix> {
 }
 
 /// Returns the fix for an error of `rdma_cm`; `None` if no fix is known.
-#[must_use]
 pub fn of_connection_manager(error: &CmError) -> Option<Fix> {
     match error {
         CmError::Load(error) => of_load(error),
@@ -47,7 +44,6 @@ pub fn of_connection_manager(error: &CmError) -> Option<Fix> {
 }
 
 /// Returns the fix for an error of umad; `None` if no fix is known.
-#[must_use]
 pub fn of_umad(error: &UmadError) -> Option<Fix> {
     match error {
         UmadError::Open { path, errno: Errno::ACCESS | Errno::NOT_PERMITTED } => {

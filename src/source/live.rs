@@ -58,7 +58,6 @@ pub struct Live {
 
 impl Live {
     /// Returns this machine, with the child that is going to query libibverbs.
-    #[must_use]
     pub fn new(verbs: VerbsChild) -> Self {
         let taken_ns = Some(clock::wall_ns());
         Self { verbs: Some(verbs), taken_ns, ..Self::files(None) }

@@ -35,7 +35,6 @@ pub struct MadPortFacts {
 
 impl MadPortFacts {
     /// True if the port has an InfiniBand link layer. Old kernels and ibsim have no such file.
-    #[must_use]
     pub fn is_infiniband(&self) -> bool {
         matches!(&*self.link_layer, "InfiniBand" | "-")
     }
@@ -79,7 +78,6 @@ pub(super) fn is_umad(name: &str) -> bool {
 }
 
 /// Parses the reply to [`super::Question::MadPorts`]; skips lines of another form.
-#[must_use]
 pub fn parse_mad_ports(answer: &[u8]) -> Vec<MadPortFacts> {
     let text = String::from_utf8_lossy(answer);
     let port = |line: &str| {

@@ -52,7 +52,6 @@ pub struct MadTicket(u32);
 
 impl MadTicket {
     /// Returns the ticket with a number, for implementations of [`Mads`] without a port.
-    #[must_use]
     pub fn new(number: u32) -> Self {
         Self(number)
     }
@@ -116,7 +115,6 @@ static STOPPED: AtomicBool = AtomicBool::new(false);
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the number of requests of this process that have ended, for a progress line.
-#[must_use]
 pub fn ended_mads() -> u64 {
     ENDED.load(Ordering::Relaxed)
 }
@@ -155,7 +153,6 @@ pub struct MadPort {
 
 impl MadPort {
     /// Creates a port without requests. A window of 0 counts as 1.
-    #[must_use]
     pub fn new(port: UmadPort, limits: MadLimits) -> Self {
         let limits = MadLimits { window: limits.window.max(1), ..limits };
         Self {
@@ -170,7 +167,6 @@ impl MadPort {
     }
 
     /// Returns the number of requests without a reply.
-    #[must_use]
     pub fn outstanding(&self) -> usize {
         self.waiting.len() + self.flying.len()
     }

@@ -16,7 +16,6 @@ pub struct NeighbourTable {
 impl NeighbourTable {
     /// Reads the table for the family of an address; `None` if the kernel hides it, as in the
     /// network namespaces of containers.
-    #[must_use]
     pub fn of(address: IpAddr) -> Option<Self> {
         let (table, family) =
             if address.is_ipv4() { ("arp_cache", "ipv4") } else { ("ndisc_cache", "ipv6") };
@@ -27,7 +26,6 @@ impl NeighbourTable {
     }
 
     /// True if the table has no room for another entry.
-    #[must_use]
     pub fn is_full(self) -> bool {
         self.entries >= self.limit
     }

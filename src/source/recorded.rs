@@ -13,7 +13,6 @@ pub struct Recorded {
 
 impl Recorded {
     /// Returns the replies of one host. Of several replies to one question, the first counts.
-    #[must_use]
     pub fn new(entries: impl IntoIterator<Item = super::Entry>, taken_ns: Option<u64>) -> Self {
         let mut answers = HashMap::new();
         for entry in entries {

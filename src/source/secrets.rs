@@ -7,7 +7,6 @@ const MASK: &str = "***";
 
 /// Returns the content of a file. In files below `/etc`, the values of secret settings are
 /// masked.
-#[must_use]
 pub fn without_secrets(path: &str, content: Vec<u8>) -> Vec<u8> {
     if path.starts_with("/etc/") {
         masked(&String::from_utf8_lossy(&content)).into_bytes()

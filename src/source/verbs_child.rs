@@ -41,13 +41,11 @@ pub struct VerbsChild {
 
 impl VerbsChild {
     /// Returns a child that runs this program. It has `limit` to reply, from now on.
-    #[must_use]
     pub fn own(limit: Duration) -> Self {
         Self { program: None, limit, deadline: Deadline::after(limit) }
     }
 
     /// Returns a child that runs another program, as `program agent verbs --parent PID`.
-    #[must_use]
     pub fn new(program: PathBuf, limit: Duration) -> Self {
         Self { program: Some(program), ..Self::own(limit) }
     }

@@ -43,7 +43,6 @@ pub fn check_access(path: &Path) -> Result<(), Errno> {
 /// A device that is removed and added again under its old name gets another number. The number is
 /// the inode of its directory in sysfs (fs/kernfs/dir.c never reuses a number on a 64-bit
 /// kernel).
-#[must_use]
 pub fn device_identity(name: &str) -> Option<u64> {
     identity_below(Path::new("/sys/class/infiniband"), name)
 }

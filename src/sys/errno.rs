@@ -82,13 +82,11 @@ codes! {
 impl Errno {
     /// Makes a value from a code of either sign: verbs calls return positive codes, netlink
     /// negative ones.
-    #[must_use]
     pub fn from_code(code: i32) -> Self {
         Self(code.saturating_abs())
     }
 
     /// Returns the positive number, for example for an exit code.
-    #[must_use]
     pub fn code(self) -> i32 {
         self.0
     }
@@ -110,7 +108,6 @@ impl Errno {
 
     /// Returns the symbolic name, for example `ETIMEDOUT`; `errno 200` for a code that has no
     /// name here.
-    #[must_use]
     pub fn name(self) -> Cow<'static, str> {
         Self::NAMES.iter().find(|(code, _)| *code == self.0).map_or_else(
             || Cow::Owned(format!("errno {}", self.0)),
@@ -120,7 +117,6 @@ impl Errno {
 
     /// Returns the code of a symbolic name, in either form of [`Errno::name`]; `None` for other
     /// text.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name.strip_prefix("errno ") {
             Some(number) => number.parse().ok().map(Self),
@@ -132,7 +128,6 @@ impl Errno {
 
     /// Returns the C library's text for the code, with a small first letter: `connection timed
     /// out`.
-    #[must_use]
     pub fn text(self) -> String {
         let full = io::Error::from_raw_os_error(self.0).to_string();
         let text = full.split(" (os error").next().unwrap_or_default();
@@ -144,14 +139,12 @@ impl Errno {
 
     /// Returns the code whose text in the C library is `text`, in upper or lower case; `None` if
     /// no code that has a name here has this text.
-    #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let mut known = Self::NAMES.iter().map(|(code, _)| Self(*code));
         known.find(|errno| errno.text().eq_ignore_ascii_case(text))
     }
 
     /// True if the library, the driver or the device does not support the operation at all.
-    #[must_use]
     pub fn is_unsupported(self) -> bool {
         self == Self::NOT_SUPPORTED || self == Self::NO_SYSTEM_CALL
     }

@@ -25,7 +25,6 @@ pub struct LocalTime {
 
 /// Returns the local time of `seconds` since 1970 UTC; `None` if the year does not fit into a C
 /// int.
-#[must_use]
 pub fn local_time(seconds: i64) -> Option<LocalTime> {
     let mut calendar = std::mem::MaybeUninit::<libc::tm>::zeroed();
     let moment: libc::time_t = seconds;

@@ -12,7 +12,6 @@ const MAX: usize = 512;
 ///
 /// Skips files that contain no number, and `lifespan`. Returns nothing if the directory does not
 /// exist.
-#[must_use]
 pub fn hardware_counters(device: &str, port: u8) -> Vec<(String, u64)> {
     if device.is_empty() || device.starts_with('.') || device.contains('/') {
         return Vec::new();

@@ -25,7 +25,6 @@ extern "C" fn look() {
 }
 
 /// True if standard output was closed when the program started.
-#[must_use]
 pub fn was_closed() -> bool {
     WAS_CLOSED.load(Ordering::Relaxed)
 }

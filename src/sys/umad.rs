@@ -82,7 +82,6 @@ pub enum UmadError {
 
 impl UmadError {
     /// Returns the error of the kernel.
-    #[must_use]
     pub fn errno(&self) -> Errno {
         match self {
             Self::Open { errno, .. }

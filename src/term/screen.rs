@@ -104,7 +104,6 @@ impl Screen {
 
     /// Returns columns and rows, at most [`MAX`] each; 0 if the terminal does not report its
     /// size.
-    #[must_use]
     pub fn size(&self) -> (u16, u16) {
         let size = tcgetwinsize(rustix::stdio::stdout());
         size.map_or((0, 0), |size| (size.ws_col.min(MAX), size.ws_row.min(MAX)))
@@ -153,7 +152,6 @@ pub fn restore() {
 }
 
 /// Waits until the terminal is restored; returns false after the timeout.
-#[must_use]
 pub fn await_restored(timeout: Duration) -> bool {
     let mut saved = SAVED.lock();
     RESTORED.wait_while_for(&mut saved, |saved| saved.is_some(), timeout);

@@ -14,7 +14,6 @@ impl LeafSwitches {
     /// Finds a port by its GUID, which is the second half of its GIDs. If the subnet has none of
     /// these GUIDs, finds a channel adapter whose node description starts with the name of the
     /// host. If the ports of a host are on several leaf switches, the first port decides.
-    #[must_use]
     pub fn of_fabric(fabric: &Fabric, hosts: &[HostReport]) -> Self {
         let ports = Ports::of(fabric);
         let switches: BTreeMap<&str, usize> = hosts

@@ -28,7 +28,6 @@ const ALIKE: usize = 8;
 
 impl TextDelta {
     /// Returns the edits that turn `old` into `new`.
-    #[must_use]
     pub fn between(old: &str, new: &str) -> Self {
         let (old_pieces, new_pieces): (Vec<&str>, Vec<&str>) =
             (pieces(old).collect(), pieces(new).collect());

@@ -27,7 +27,6 @@ pub struct Greeting {
 
 impl Greeting {
     /// Returns the greeting line of the agent of this program.
-    #[must_use]
     pub fn line(nonce: &str) -> String {
         format!("RDMACTL/{PROTOCOL} {nonce} {}\n", env!("CARGO_PKG_VERSION"))
     }
@@ -57,14 +56,12 @@ impl Started {
     }
 
     /// Returns the process with its start time.
-    #[must_use]
     pub fn process(&self) -> Option<Process> {
         self.group.map(|(_, start_ticks)| Process { pid: self.pid, start_ticks })
     }
 
     /// Returns the process if it leads a process group of its own. The group then contains only
     /// its descendants.
-    #[must_use]
     pub fn leader(&self) -> Option<Process> {
         // For `kill`, group 0 is the group of the kill command. In a container, process 1 may be
         // unrelated.
@@ -105,7 +102,6 @@ pub struct GreetingReader<'a> {
 
 impl<'a> GreetingReader<'a> {
     /// Returns a reader of a greeting with this nonce.
-    #[must_use]
     pub fn new(nonce: &impl fmt::Display, no_agent: &'a str, started_word: &'a str) -> Self {
         let nonce = nonce.to_string();
         Self { nonce, no_agent, started_word, started: None, said: Vec::new() }
@@ -115,13 +111,11 @@ impl<'a> GreetingReader<'a> {
     ///
     /// `None` means that the shell did not run the command. The cause is the login shell, its
     /// startup files or a forced command.
-    #[must_use]
     pub fn started(&self) -> Option<Started> {
         self.started
     }
 
     /// Quotes the start of the output so far, as the tail of a message. Empty without output.
-    #[must_use]
     pub fn output(&self) -> String {
         match quote(&self.said) {
             said if said.is_empty() => String::new(),

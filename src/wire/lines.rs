@@ -87,7 +87,6 @@ pub struct LineEncoder {
 
 impl LineEncoder {
     /// Returns an encoder of lines for `to`.
-    #[must_use]
     pub fn new(nonce: &impl fmt::Display, to: Recipient) -> Self {
         Self { nonce: nonce.to_string(), to, next: 0 }
     }
@@ -121,13 +120,11 @@ pub struct LineDecoder {
 
 impl LineDecoder {
     /// Returns a decoder of the lines for `to`.
-    #[must_use]
     pub fn new(nonce: &impl fmt::Display, to: Recipient) -> Self {
         Self { mark: format!("R1 {nonce} {to} ").into_bytes(), to, next: 0 }
     }
 
     /// True if a line of the stream has arrived.
-    #[must_use]
     pub fn has_begun(&self) -> bool {
         self.next > 0
     }

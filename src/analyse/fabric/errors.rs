@@ -52,20 +52,17 @@ impl Thresholds {
     }
 
     /// True if a threshold names a counter of traffic or waiting.
-    #[must_use]
     pub fn name_traffic(&self) -> bool {
         self.0.keys().any(|name| !is_error(name))
     }
 
     /// Returns the largest value of a counter without a finding.
-    #[must_use]
     pub fn of(&self, name: &str) -> u64 {
         self.0.get(name).copied().unwrap_or(0)
     }
 }
 
 /// True for an error counter.
-#[must_use]
 pub fn is_error(name: &str) -> bool {
     !TRAFFIC.contains(&name)
 }

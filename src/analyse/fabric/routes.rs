@@ -55,7 +55,6 @@ pub enum RouteFailure {
 }
 
 /// Returns the routes between two ports, one for each LID of the target.
-#[must_use]
 pub fn routes(fabric: &Fabric, from: FabricEnd, to: FabricEnd) -> Vec<FabricRoute> {
     let (Some(_), Some(target)) = (fabric.port(from), fabric.port(to)) else { return Vec::new() };
     lids_of(target).map(|lid| route(fabric, from, to, lid)).collect()

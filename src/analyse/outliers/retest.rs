@@ -52,7 +52,6 @@ impl UnsuspectedHosts<'_> {
 impl SlowParts {
     /// Returns the outliers: leaf switches before hosts before pairs, the slowest of each kind
     /// first.
-    #[must_use]
     pub fn outliers(&self) -> &[Outlier] {
         &self.outliers
     }
@@ -60,7 +59,6 @@ impl SlowParts {
     /// Returns the pairs to measure again: every suspect with unsuspected hosts, and reference
     /// pairs, which show the drift since the first measurement. Omits a suspect if the number of
     /// pairs would exceed `most`.
-    #[must_use]
     pub fn retest(&self, most: usize, wants: Wants<'_>) -> BTreeSet<Cell> {
         let good = UnsuspectedHosts { hosts: self.good(), wants };
         let mut cells = BTreeSet::new();
@@ -79,7 +77,6 @@ impl SlowParts {
 
     /// Returns the outliers that are slow in the second measurement too, with its values. `again`
     /// has nanoseconds. Suspects without a second measurement stay, with `retested` false.
-    #[must_use]
     pub fn confirm(self, again: &BTreeMap<Cell, u32>, wants: Wants<'_>) -> Vec<Outlier> {
         let good = UnsuspectedHosts { hosts: self.good(), wants };
         let drift = |rail| {

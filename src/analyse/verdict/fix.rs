@@ -22,14 +22,12 @@ pub struct Ends<'a> {
 
 impl<'a> Ends<'a> {
     /// Returns the hosts and the route of a pair; `names` has the names of all hosts.
-    #[must_use]
     pub fn of(pair: &'a Pair, names: &[&'a str]) -> Self {
         let name = |host: usize| names.get(host).copied().unwrap_or_default();
         Self { source: name(pair.source), target: name(pair.target), route: pair.route.as_ref() }
     }
 
     /// Returns the name of the host at a side; for a path the source.
-    #[must_use]
     pub fn host(&self, side: Side) -> &'a str {
         if side == Side::Target { self.target } else { self.source }
     }
@@ -69,14 +67,12 @@ impl<'a> Ends<'a> {
     }
 
     /// Returns a fix of the verdict table with the names of this pair.
-    #[must_use]
     pub fn fill(&self, fix: &str, side: Side) -> String {
         self.fill_with(fix, side, None)
     }
 
     /// Returns a fix with the names of this pair; `netdev` is used if the route has no network
     /// interface.
-    #[must_use]
     pub fn fill_with(&self, fix: &str, side: Side, netdev: Option<&str>) -> String {
         let address = self.peer_address(side);
         let own_address = self.peer_address(other(side));
@@ -104,7 +100,6 @@ impl<'a> Ends<'a> {
 }
 
 /// Returns a fix of the verdict table for documentation: every placeholder in capitals.
-#[must_use]
 pub fn with_placeholders(fix: &str) -> String {
     Ends { source: "", target: "", route: None }.fill(fix, Side::Source)
 }

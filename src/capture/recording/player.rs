@@ -48,7 +48,6 @@ struct SampleOffset {
 
 impl TopRecording {
     /// True if the file starts like a recording; false for an unreadable file.
-    #[must_use]
     pub fn is_at(path: &Path) -> bool {
         let mut start = Vec::new();
         // Reading from a pipe would consume its data.
@@ -98,25 +97,21 @@ impl<R: BufRead + Seek> TopRecording<R> {
     }
 
     /// Returns the names of the hosts.
-    #[must_use]
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
     /// Returns the number of samples, at least one.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.moments.len()
     }
 
     /// Returns the reason why the end of the file is ignored; `None` if it is not.
-    #[must_use]
     pub fn tail(&self) -> Option<&CaptureError> {
         self.tail.as_ref()
     }
 
     /// Returns the time of a sample, in nanoseconds since 1970 UTC.
-    #[must_use]
     pub fn taken_ns(&self, place: usize) -> Option<u64> {
         self.moments.get(place).map(|moment| moment.taken_ns)
     }

@@ -18,7 +18,6 @@ pub struct HostKey {
 
 impl HostKey {
     /// Parses the wire format; `None` for an unreadable certificate or invalid data.
-    #[must_use]
     pub fn from_blob(blob: &[u8]) -> Option<Self> {
         let kind = type_of_blob(blob)?;
         if !kind.contains("-cert-v01@") {
@@ -36,19 +35,16 @@ impl HostKey {
     }
 
     /// Returns the type of the plain key, for example `ssh-ed25519`.
-    #[must_use]
     pub fn kind(&self) -> &str {
         type_of_blob(&self.plain).unwrap_or_default()
     }
 
     /// Returns the fingerprint of the plain key in the format of `ssh-keygen -l`.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
         format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(&self.plain)))
     }
 
     /// Returns the size of an RSA key in bits; `None` for other types.
-    #[must_use]
     pub fn rsa_bits(&self) -> Option<usize> {
         rsa_bits(&self.plain)
     }

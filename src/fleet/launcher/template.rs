@@ -24,7 +24,6 @@ pub struct TemplateError {
 
 impl TemplateError {
     /// Returns the text of the fix.
-    #[must_use]
     pub fn fix(&self) -> &str {
         &self.fix
     }

@@ -58,7 +58,6 @@ pub(in crate::fleet) fn key(option: &str) -> &str {
 
 impl SshCall {
     /// Returns the command that prints the effective configuration.
-    #[must_use]
     pub fn configuration(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.arg("-G");
@@ -111,7 +110,6 @@ impl SshCall {
 
     /// Returns the call as the operator would type it. Values of options are left out, because
     /// they may be secrets.
-    #[must_use]
     pub fn manual_command(&self) -> String {
         let mut words = vec!["ssh".to_owned()];
         words.extend(self.config.iter().map(|file| format!("-F {}", file.display())));

@@ -43,7 +43,6 @@ impl SshCall {
     ///
     /// `log` has the messages of `ssh` itself (`-E`). `stderr` may have text of hosts and other
     /// programs.
-    #[must_use]
     pub fn failure(&self, log: &[u8], stderr: &[u8]) -> HostFailure {
         let (log, words) = (String::from_utf8_lossy(log), String::from_utf8_lossy(stderr));
         let (reason, line) = cause(&log, &words);

@@ -4,7 +4,6 @@
 use super::{Entry, Group, lines};
 
 /// Returns the groups in the order of their first lines. Lines with the same name are merged.
-#[must_use]
 pub fn read_flat_groups(text: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places = std::collections::HashMap::new();

@@ -11,7 +11,6 @@ pub struct Genders {
 
 impl Genders {
     /// Parses the text. No text is invalid.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let read = |(line, said): (usize, &str)| {
             let mut words = said.split_whitespace();
@@ -23,13 +22,11 @@ impl Genders {
     }
 
     /// Returns all hosts.
-    #[must_use]
     pub fn every_host(&self) -> Vec<Entry> {
         self.lines.iter().map(|(entry, _)| entry.clone()).collect()
     }
 
     /// Returns the hosts with an attribute, `compute`, or with a value of an attribute, `ib=hdr`.
-    #[must_use]
     pub fn hosts_with(&self, wanted: &str) -> Vec<Entry> {
         let is_wanted = |attribute: &String| {
             attribute == wanted || (!wanted.contains('=') && name_of(attribute) == wanted)
@@ -40,7 +37,6 @@ impl Genders {
 
     /// Returns the names of all attributes, and `NAME=VALUE` for each value, sorted and without
     /// duplicates.
-    #[must_use]
     pub fn attributes(&self) -> Vec<&str> {
         let all = self.lines.iter().flat_map(|(_, attributes)| attributes);
         let mut all: Vec<&str> = all.flat_map(|one| [name_of(one), one]).collect();

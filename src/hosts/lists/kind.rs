@@ -36,7 +36,6 @@ impl HostsFileKind {
     ];
 
     /// Returns the format with a name. `None` for an unknown name.
-    #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
     }

@@ -20,20 +20,17 @@ impl HostSetError {
     }
 
     /// Returns the first invalid column, counted in characters from 1.
-    #[must_use]
     pub fn column(&self) -> usize {
         self.fault.span.start + 1
     }
 
     /// Returns the error without the expression.
-    #[must_use]
     pub fn message(&self) -> &str {
         &self.fault.message
     }
 
     /// Returns the correct text, if it is more than omitting the invalid part. It may be the fix
     /// of the group or file that led to the error.
-    #[must_use]
     pub fn fix(&self) -> Option<&str> {
         let within = self.fault.within.as_ref().and_then(|inner| inner.fix());
         self.fault.fix.as_deref().or(within)

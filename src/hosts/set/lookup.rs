@@ -94,7 +94,6 @@ impl LookupError {
     }
 
     /// Adds a fix.
-    #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self

@@ -34,7 +34,6 @@ words! {
 
 impl Transport {
     /// Returns true if all data travels over RDMA.
-    #[must_use]
     pub fn is_rdma(self) -> bool {
         matches!(self, Self::Rdma | Self::SmcR)
     }

@@ -56,7 +56,6 @@ json_words! {
 
 impl ConnectionVerdict {
     /// Returns what the verdict means, in one sentence.
-    #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Ok => "RDMA is in use and works.",
@@ -82,13 +81,11 @@ impl ConnectionVerdict {
     }
 
     /// Returns true if the connection needs a fix.
-    #[must_use]
     pub fn is_fault(self) -> bool {
         matches!(self, Self::FallbackConfirmed | Self::Degraded | Self::Down)
     }
 
     /// Returns true if the connection needs attention: a fault, or a possible fault.
-    #[must_use]
     pub fn needs_attention(self) -> bool {
         self.finding().is_some()
     }

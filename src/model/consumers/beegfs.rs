@@ -33,19 +33,16 @@ pub struct BeegfsClient {
 
 impl BeegfsClient {
     /// Returns the name of the kernel module: `beegfs`, or `beegfs_NAME` for a renamed module.
-    #[must_use]
     pub fn module(&self) -> &str {
         self.path.rsplit('/').nth(1).unwrap_or("beegfs")
     }
 
     /// Returns the value of a setting; `None` if the file does not have it.
-    #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.config.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// Returns the value of a boolean setting; `None` if it is missing or not boolean.
-    #[must_use]
     pub fn switch(&self, name: &str) -> Option<bool> {
         match self.setting(name)? {
             "1" | "true" => Some(true),
@@ -94,7 +91,6 @@ words! {
 
 impl BeegfsNodeKind {
     /// Returns the name of the file that lists the servers.
-    #[must_use]
     pub fn file(self) -> &'static str {
         match self {
             Self::Management => "mgmt_nodes",

@@ -18,7 +18,6 @@ pub struct Subnet {
 
 impl Subnet {
     /// Returns true if the address is in the range.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let (one, other, width) = match (self.address, address) {
             (IpAddr::V4(one), IpAddr::V4(other)) => {

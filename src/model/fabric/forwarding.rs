@@ -17,7 +17,6 @@ impl ForwardingTable {
     pub const NO_PORT: u8 = 255;
 
     /// Returns the port for a LID; `None` if the table has no route.
-    #[must_use]
     pub fn port(&self, lid: u16) -> Option<u8> {
         self.0.get(usize::from(lid)).copied().filter(|port| *port != Self::NO_PORT)
     }

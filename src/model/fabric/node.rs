@@ -56,7 +56,6 @@ pub enum FabricNodeKind {
 
 impl FabricNodeKind {
     /// Returns the word of the KIND column.
-    #[must_use]
     pub fn word(self) -> Cow<'static, str> {
         match self {
             Self::Ca => "ca".into(),
@@ -81,33 +80,28 @@ impl From<u8> for FabricNodeKind {
 
 impl FabricNode {
     /// Returns a port by its number; `None` if the node has no such port.
-    #[must_use]
     pub fn port(&self, number: u8) -> Option<&FabricPort> {
         let at = self.ports.binary_search_by_key(&number, |port| port.number).ok()?;
         self.ports.get(at)
     }
 
     /// Returns true for a switch.
-    #[must_use]
     pub fn is_switch(&self) -> bool {
         self.kind == FabricNodeKind::Switch
     }
 
     /// Returns the node description; the GUID if the description is missing or empty.
-    #[must_use]
     pub fn title(&self) -> String {
         title(self.name.as_deref(), self.guid)
     }
 
     /// Returns the LID of a channel adapter or router: the LID of its first port. A switch has
     /// the LID of port 0.
-    #[must_use]
     pub fn lid(&self) -> Option<u16> {
         self.ports.first().map(|port| port.lid).filter(|lid| *lid != 0)
     }
 
     /// Returns the LID for requests to a port. For a port of a switch, it is the LID of port 0.
-    #[must_use]
     pub fn lid_of(&self, port: u8) -> Option<u16> {
         let number = if self.is_switch() { 0 } else { port };
         self.port(number).map(|port| port.lid).filter(|lid| *lid != 0)
@@ -129,13 +123,11 @@ pub struct LinkPeer {
 
 impl LinkPeer {
     /// Returns the node description; the GUID if the description is missing or empty.
-    #[must_use]
     pub fn title(&self) -> String {
         title(self.node.as_deref(), self.node_guid)
     }
 
     /// Returns true for a port of a switch.
-    #[must_use]
     pub fn is_switch(&self) -> bool {
         self.node_kind == FabricNodeKind::Switch
     }

@@ -76,19 +76,16 @@ impl FabricPort {
     pub const IS_SM: u32 = 1 << 1;
 
     /// Returns the rate of the link in bits per second; `None` for an unknown width or speed.
-    #[must_use]
     pub fn rate_bps(&self) -> Option<u64> {
         Some(lanes(self.width_active)? * lane_bps(self.speed_active)?)
     }
 
     /// Returns width and speed of the link, for example `4X HDR`; a number for an unknown code.
-    #[must_use]
     pub fn link(&self) -> String {
         format!("{} {}", width_word(self.width_active), speed_word(self.speed_active))
     }
 
     /// Returns the word of the logical state; a number for an unknown code.
-    #[must_use]
     pub fn state_word(&self) -> Cow<'static, str> {
         match self.state {
             0 => "unknown".into(),
@@ -101,7 +98,6 @@ impl FabricPort {
     }
 
     /// Returns the word of the physical state; a number for an unknown code.
-    #[must_use]
     pub fn physical_state_word(&self) -> Cow<'static, str> {
         match self.physical_state {
             0 => "unknown".into(),
@@ -117,14 +113,12 @@ impl FabricPort {
     }
 
     /// Returns the MTU in use in bytes; `None` for an unknown code.
-    #[must_use]
     pub fn mtu_bytes(&self) -> Option<u32> {
         (1..=5).contains(&self.mtu).then(|| 128 << self.mtu)
     }
 }
 
 /// Returns the number of lanes for a width code; `None` for an unknown code.
-#[must_use]
 pub fn lanes(width: u8) -> Option<u64> {
     Some(match width {
         1 => 1,
@@ -138,7 +132,6 @@ pub fn lanes(width: u8) -> Option<u64> {
 
 /// Returns the nominal rate of one lane in bits per second, as the kernel rounds it; `None` for
 /// an unknown code.
-#[must_use]
 pub fn lane_bps(speed: u16) -> Option<u64> {
     Some(match speed {
         1 => 2_500_000_000,
@@ -154,13 +147,11 @@ pub fn lane_bps(speed: u16) -> Option<u64> {
 }
 
 /// Returns the word of a width code, for example `4X`; a number for an unknown code.
-#[must_use]
 pub fn width_word(width: u8) -> String {
     lanes(width).map_or_else(|| format!("width {width}"), |lanes| format!("{lanes}X"))
 }
 
 /// Returns the word of a speed code, for example `HDR`; a number for an unknown code.
-#[must_use]
 pub fn speed_word(speed: u16) -> String {
     let words = ["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR"];
     let position = speed.is_power_of_two().then(|| speed.trailing_zeros() as usize);

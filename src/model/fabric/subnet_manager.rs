@@ -23,13 +23,11 @@ pub struct SubnetManager {
 
 impl SubnetManager {
     /// Returns true if the subnet manager is the master.
-    #[must_use]
     pub fn is_master(&self) -> bool {
         self.state == 3
     }
 
     /// Returns the word of the STATE column.
-    #[must_use]
     pub fn state_word(&self) -> Cow<'static, str> {
         match self.state {
             0 => "not_active".into(),

@@ -67,7 +67,6 @@ macro_rules! codes {
 
         impl Code {
             /// Returns what was observed, as one or more sentences.
-            #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$name => $meaning,)*
@@ -81,7 +80,6 @@ macro_rules! codes {
             /// `{netdev}` (of the host), `{own_address}` (of the host), `{address}` and
             /// `{peer_netdev}` (of the peer), `{low_host}` and
             /// `{low_netdev}` (the end with the smaller MTU) and `{high_mtu}` (the larger MTU).
-            #[must_use]
             pub fn fixes(self) -> &'static [&'static str] {
                 match self {
                     $(Self::$name => &[$($fix),*],)*
@@ -262,39 +260,33 @@ codes! {
 
 impl Code {
     /// Returns the number of the code for a column of numbers, in which 0 means no code.
-    #[must_use]
     pub fn number(self) -> u16 {
         self as u16 + 1
     }
 
     /// Returns the code with a number; `None` for an unknown number.
-    #[must_use]
     pub fn of_number(number: u16) -> Option<Self> {
         Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
     }
 
     /// Returns true if applications between the two hosts would have no RDMA.
-    #[must_use]
     pub fn is_failure(self) -> bool {
         !matches!(self, Self::Ok | Self::NoTransport | Self::NotTested)
     }
 
     /// Returns true if the pair was tested.
-    #[must_use]
     pub fn was_tested(self) -> bool {
         self != Self::NotTested
     }
 
     /// Returns true if the address of the target does not respond. The kernel and TCP need
     /// seconds to detect such a target.
-    #[must_use]
     pub fn is_no_response(self) -> bool {
         matches!(self, Self::NoNeighbour | Self::LinkLocal | Self::NoRoute | Self::RailDown)
     }
 
     /// Returns true if a missing reply led to the verdict. A busy CPU or brief congestion can
     /// delay a reply as well.
-    #[must_use]
     pub fn may_be_random(self) -> bool {
         matches!(
             self,
@@ -316,7 +308,6 @@ impl Code {
 
     /// Returns true if the verdict can also result from a reply that was late because rdmactl
     /// itself did not run.
-    #[must_use]
     pub fn may_be_pause(self) -> bool {
         self.may_be_random()
             || matches!(

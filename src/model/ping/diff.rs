@@ -105,7 +105,6 @@ pub struct PairChange {
 
 impl PingDiff {
     /// Returns true if no host and no pair is listed as changed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let none = [&self.broken, &self.mended, &self.still_failing, &self.slower, &self.faster];
         self.hosts_gone.is_empty()

@@ -42,7 +42,6 @@ pub struct Topology {
 impl Topology {
     /// Returns the name of the leaf switch of a host; `None` for a host that is not in the
     /// topology.
-    #[must_use]
     pub fn name_of(&self, host: usize) -> Option<&str> {
         let leaf = self.leaves.get(*self.leaf_of.get(host)?)?;
         Some(leaf.name.as_str())
@@ -62,7 +61,6 @@ impl Grid {
     /// Returns a grid without results.
     ///
     /// A topology that does not have a leaf switch for each host is ignored.
-    #[must_use]
     pub fn new(hosts: usize, rails: usize, topology: Option<Topology>) -> Self {
         let cells = hosts.saturating_mul(hosts).saturating_mul(rails);
         let is_whole = |topology: &Topology| {
@@ -74,7 +72,6 @@ impl Grid {
     }
 
     /// Returns the grid of the pairs of `hosts` hosts, with the medians of one metric.
-    #[must_use]
     pub fn of_pairs(
         hosts: usize,
         pairs: &[Pair],
@@ -91,19 +88,16 @@ impl Grid {
     }
 
     /// Returns the number of hosts.
-    #[must_use]
     pub fn hosts(&self) -> usize {
         self.hosts
     }
 
     /// Returns the number of rails.
-    #[must_use]
     pub fn rails(&self) -> usize {
         self.rails
     }
 
     /// Returns the topology; `None` unless it has the leaf switch of every host.
-    #[must_use]
     pub fn topology(&self) -> Option<&Topology> {
         self.topology.as_ref()
     }
@@ -117,19 +111,16 @@ impl Grid {
     }
 
     /// Returns the median of a pair in nanoseconds; `None` if not measured.
-    #[must_use]
     pub fn half_rtt_ns(&self, cell: Cell) -> Option<u32> {
         self.at(cell).map(|at| self.medians[at]).filter(|&ns| ns > 0)
     }
 
     /// Returns the verdict; `None` for a pair without a result.
-    #[must_use]
     pub fn code(&self, cell: Cell) -> Option<Code> {
         self.at(cell).and_then(|at| Code::of_number(self.codes[at]))
     }
 
     /// Returns the medians of a rail in nanoseconds, source by source; 0 if not measured.
-    #[must_use]
     pub fn medians(&self, rail: usize) -> &[u32] {
         let cells = self.hosts * self.hosts;
         self.medians.get(rail * cells..(rail + 1) * cells).unwrap_or_default()

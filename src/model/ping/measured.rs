@@ -52,7 +52,6 @@ pub struct Packets {
 
 impl Packets {
     /// Compares the counts of the source and of the target.
-    #[must_use]
     pub fn of(source: Traffic, target: Traffic) -> Self {
         let lost = |sent: Option<u64>, received: Option<u64>| Some(sent?.saturating_sub(received?));
         Self {
@@ -66,7 +65,6 @@ impl Packets {
 
     /// Returns true if packets were lost. Retransmissions alone do not prove a loss: a late packet
     /// is also sent twice, but both copies arrive.
-    #[must_use]
     pub fn is_lossy(self) -> bool {
         let is_none_lost = |lost: Option<u64>| lost == Some(0);
         self.retransmissions > 0
@@ -89,7 +87,6 @@ pub struct TcpFailure {
 
 impl TcpFailure {
     /// Returns the failure that the source observed, or the target if it could not listen.
-    #[must_use]
     pub fn of(seen: &StepError, observer: Side) -> Self {
         let (side, error) = match &seen.cause {
             Cause::Errno(name) => (observer, Some(name.clone())),
@@ -110,7 +107,6 @@ impl TcpFailure {
     /// Returns true if no TCP connection passes between the two ports: the path fails, or a route
     /// of a host is the cause. False for another failure of a host, for example if it has no free
     /// port number.
-    #[must_use]
     pub fn is_of_path(&self) -> bool {
         self.side == Side::Path || self.is_of_route()
     }
@@ -136,7 +132,6 @@ json_words! {
 impl PairTransport {
     /// Returns the transport. `rdma` and `tcp` are true if the protocol passed; `tcp` is `None`
     /// if TCP was not tested.
-    #[must_use]
     pub fn of(rdma: bool, tcp: Option<bool>) -> Option<Self> {
         match (rdma, tcp) {
             (true, Some(false)) => Some(Self::RdmaOnly),
@@ -186,7 +181,6 @@ pub struct MadPings {
 impl MadPings {
     /// Returns the counts that a source reports. The number of replies is limited to the number
     /// of requests.
-    #[must_use]
     pub fn of(seen: MadPinged, route: &MadRoute) -> Self {
         let MadPinged { sent, answered, host, refused: _, trips } = seen;
         let gids = route.gids.as_ref();
@@ -217,7 +211,6 @@ pub enum Passage {
 
 impl Datagrams {
     /// Combines the counts of both ends.
-    #[must_use]
     pub fn of(source: DatagramCounts, target: DatagramCounts) -> Self {
         Self {
             sent: source.sent,
@@ -229,7 +222,6 @@ impl Datagrams {
     }
 
     /// Returns the directions in which datagrams pass.
-    #[must_use]
     pub fn passage(&self) -> Passage {
         let there = self.answered > 0 || self.heard_by_target > 0;
         let back = self.answered > 0 || self.heard_by_source > 0;
@@ -259,7 +251,6 @@ pub struct Bandwidth {
 
 impl Bandwidth {
     /// Returns the throughput, also relative to the data rate of the slower port.
-    #[must_use]
     pub fn of(seen: Throughput, rate_bps: Option<u64>) -> Self {
         let Throughput { bytes, median_bps, min_bps, stddev_bps } = seen;
         let permille = |rate: u64| {
@@ -285,7 +276,6 @@ pub enum Unreliable {
 
 impl Unreliable {
     /// Returns the word of the result, as tables show it.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Self::Passed(_) => "ok",

@@ -64,7 +64,6 @@ impl Metric {
     /// Returns the time of a pair in nanoseconds; `None` if the metric was not measured. For
     /// bandwidth, it is the time of a mebibyte, scaled as if the slower port had 100 Gb/s. Ports
     /// of different rates are therefore comparable.
-    #[must_use]
     pub fn nanoseconds(self, pair: &Pair) -> Option<u64> {
         const MEBIBYTE_BIT_NS: u128 = 8 * (1 << 20) * 1_000_000_000;
         const USUAL_BPS: u64 = 100_000_000_000;

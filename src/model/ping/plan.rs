@@ -88,13 +88,11 @@ pub struct LeafPairs {
 impl Coverage {
     /// Returns the tested share of the possible pairs in thousandths. The share is rounded down,
     /// so that only all pairs give 1,000.
-    #[must_use]
     pub fn permille(&self) -> u64 {
         permille(self.tested, self.possible)
     }
 
     /// Returns true if the run may leave out pairs.
-    #[must_use]
     pub fn is_partial(&self) -> bool {
         self.budget_ms.is_some() || self.planned < self.possible
     }

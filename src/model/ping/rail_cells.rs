@@ -18,7 +18,6 @@ pub struct RailCells {
 
 impl RailCells {
     /// Returns the columns of each rail of a grid.
-    #[must_use]
     pub fn of(grid: &Grid) -> Vec<Self> {
         let hosts = grid.hosts();
         let rail = |rail| {
@@ -37,7 +36,6 @@ impl RailCells {
 
     /// Returns the grid of these columns for a number of hosts. Cells beyond the hosts are
     /// ignored.
-    #[must_use]
     pub(super) fn grid(hosts: usize, rails: &[Self]) -> Grid {
         let mut grid = Grid::new(hosts, rails.len(), None);
         for (rail, cells) in rails.iter().enumerate() {

@@ -27,7 +27,6 @@ pub struct Summary {
 
 impl Summary {
     /// Returns the summary of the pairs.
-    #[must_use]
     pub fn of(pairs: &[Pair]) -> Self {
         let mut summary = Self::default();
         for pair in pairs {

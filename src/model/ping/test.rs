@@ -34,13 +34,11 @@ impl Test {
     pub const USUAL: &[Self] = &[Self::Connection, Self::Latency, Self::TcpLatency];
 
     /// Returns true for a test that sends as much as the link carries.
-    #[must_use]
     pub fn fills_links(self) -> bool {
         matches!(self, Self::Bandwidth | Self::TcpBandwidth)
     }
 
     /// Returns true if [`Self::Mad`] is the only test, which needs no RDMA connection.
-    #[must_use]
     pub fn is_mad_alone(tests: &[Self]) -> bool {
         !tests.is_empty() && tests.iter().all(|test| *test == Self::Mad)
     }

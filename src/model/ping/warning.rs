@@ -64,7 +64,6 @@ json_words! {
 
 impl WarningCode {
     /// Returns the meaning of the warning, in one or two sentences.
-    #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
             Self::MtuDiffers => {

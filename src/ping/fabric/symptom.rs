@@ -29,7 +29,6 @@ const FULL: u32 = 4_096;
 impl Symptom {
     /// Returns the evidence of a pair without a failure: both hosts are alive, and TCP passes.
     /// `tcp_ns` is the median half round trip of TCP, in nanoseconds.
-    #[must_use]
     pub fn none(tcp_ns: u64) -> Evidence {
         let p50_ns = 2 * tcp_ns;
         let tcp = RoundTrips {
@@ -57,7 +56,6 @@ impl Symptom {
 
     /// Returns the evidence of a pair with this failure. `tcp_ns` is the median half round trip of
     /// TCP without the failure, in nanoseconds.
-    #[must_use]
     pub fn evidence(self, tcp_ns: u64) -> Evidence {
         let mut evidence = Self::none(tcp_ns);
         let tcp_timeout = || {

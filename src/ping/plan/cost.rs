@@ -67,7 +67,6 @@ const MEMORY: [u64; 3] = [12 << 20, 48 << 10, 36];
 
 impl Plan {
     /// Returns the cost of the plan.
-    #[must_use]
     pub fn estimate(&self, load: Load<'_>) -> Estimate {
         let rails = load.rails as u64;
         let in_turn = self.in_turn();
@@ -89,7 +88,6 @@ impl Plan {
 
     /// Returns the number of rounds that start within a time limit, by the durations of
     /// [`Plan::estimate`].
-    #[must_use]
     pub fn rounds_within(&self, limit: Option<Duration>, load: Load<'_>) -> usize {
         let Some(mut left) = limit else { return self.rounds() };
         let pair = load.ordered_pair();

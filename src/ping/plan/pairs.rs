@@ -28,39 +28,33 @@ enum Kind {
 
 impl Pairs {
     /// Returns every ordered pair of a number of hosts.
-    #[must_use]
     pub fn all(hosts: usize) -> Self {
         Self { hosts, kind: Kind::All }
     }
 
     /// Returns the pairs from each source to each target. Each host has two flags: true if it is
     /// a source, and true if it is a target. With `both_ways`, the opposite directions are added.
-    #[must_use]
     pub fn between(hosts: &[(bool, bool)], both_ways: bool) -> Self {
         let (is_source, is_target) = hosts.iter().copied().unzip();
         Self { hosts: hosts.len(), kind: Kind::Sets { is_source, is_target, both_ways } }
     }
 
     /// Returns the listed ordered pairs.
-    #[must_use]
     pub(super) fn listed(hosts: usize, wanted: BTreeSet<(usize, usize)>) -> Self {
         Self { hosts, kind: Kind::Listed(wanted) }
     }
 
     /// Returns the number of hosts.
-    #[must_use]
     pub fn hosts(&self) -> usize {
         self.hosts
     }
 
     /// True if these are all ordered pairs.
-    #[must_use]
     pub fn is_all(&self) -> bool {
         self.kind == Kind::All
     }
 
     /// True if the ordered pair may be tested.
-    #[must_use]
     pub fn wants(&self, source: usize, target: usize) -> bool {
         self.leads(source, target)
             || matches!(self.kind, Kind::Sets { both_ways: true, .. }) && self.leads(target, source)
@@ -78,7 +72,6 @@ impl Pairs {
 
     /// Returns the turn of two hosts: a client is the source first, else the host with the lower
     /// index. `None` if neither direction may be tested.
-    #[must_use]
     pub fn turn(&self, one: usize, other: usize) -> Option<Turn> {
         let (first, second) = (one.min(other), one.max(other));
         let (source, target) = match (self.leads(first, second), self.leads(second, first)) {
@@ -90,7 +83,6 @@ impl Pairs {
     }
 
     /// True if the host is in a pair.
-    #[must_use]
     pub(super) fn has(&self, host: usize) -> bool {
         match &self.kind {
             Kind::All => self.hosts > 1,
@@ -100,7 +92,6 @@ impl Pairs {
     }
 
     /// Returns the number of hosts with which a host may be tested, in any direction.
-    #[must_use]
     pub(super) fn peers(&self, host: usize) -> usize {
         match &self.kind {
             Kind::All => self.hosts.saturating_sub(1),
@@ -109,7 +100,6 @@ impl Pairs {
     }
 
     /// Returns the number of ordered pairs.
-    #[must_use]
     pub fn count(&self) -> u64 {
         let hosts = self.hosts as u64;
         match &self.kind {
@@ -131,7 +121,6 @@ impl Pairs {
     }
 
     /// Returns the sources and the targets in the given order; `None` if a host is both.
-    #[must_use]
     pub(super) fn sides(&self, order: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
         let Kind::Sets { is_source, is_target, .. } = &self.kind else { return None };
         if is_source.iter().zip(is_target).any(|(&source, &target)| source && target) {

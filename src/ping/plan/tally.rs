@@ -24,7 +24,6 @@ struct Leaves {
 
 impl Tally {
     /// Creates an empty tally.
-    #[must_use]
     pub fn new(hosts: usize, topology: Option<&Topology>) -> Self {
         let leaves = topology.filter(|topology| topology.leaf_of.len() == hosts).map(|topology| {
             let mut sizes = vec![0_u64; topology.leaves.len()];
@@ -46,7 +45,6 @@ impl Tally {
 
     /// Creates a tally in which every host was tested with every other one, in this number of
     /// ordered pairs.
-    #[must_use]
     pub(super) fn of_all(hosts: usize, topology: Option<&Topology>, pairs: u64) -> Self {
         let mut tally = Self::new(hosts, topology);
         tally.met.fill(u64::MAX);
@@ -80,13 +78,11 @@ impl Tally {
     }
 
     /// Returns the number of tested ordered pairs.
-    #[must_use]
     pub fn tested(&self) -> u64 {
         self.tested
     }
 
     /// Returns the number of peers with which a host was tested.
-    #[must_use]
     pub fn peers(&self, host: usize) -> u64 {
         let (start, end) = (host * self.hosts, (host + 1) * self.hosts);
         let is_met = |bit: usize| u64::from(self.met[bit / 64] >> (bit % 64) & 1 == 1);
@@ -101,7 +97,6 @@ impl Tally {
     }
 
     /// Returns the number of tested pairs of leaf switches; `None` without a topology.
-    #[must_use]
     pub fn leaf_pairs(&self) -> Option<LeafPairs> {
         let leaves = self.leaves.as_ref()?;
         let tested = if leaves.is_whole {

@@ -28,14 +28,12 @@ pub struct PingDiffDocument<'a> {
 
 impl<'a> PingDiffDocument<'a> {
     /// Returns the document for a difference.
-    #[must_use]
     pub fn new(diff: &'a PingDiff) -> Self {
         Self { schema: "rdmactl.ping-diff/1", tool: TOOL, diff }
     }
 }
 
 /// Formats a difference as text: both runs, then the changes; pairs that broke come first.
-#[must_use]
 pub fn render_diff(diff: &PingDiff) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "old  {}", run(&diff.old));
@@ -46,7 +44,6 @@ pub fn render_diff(diff: &PingDiff) -> String {
 }
 
 /// Formats the changes since the previous run of a repeated test.
-#[must_use]
 pub fn render_change(diff: &PingDiff) -> String {
     let at = diff.new.taken_ns.map_or(String::new(), |ns| format!("{}  ", utc_time(ns)));
     let RunFacts { pairs, ok, failed, .. } = diff.new;

@@ -87,13 +87,11 @@ impl<'a> PingEvent<'a> {
     }
 
     /// Returns the event of a host that was reached, or not.
-    #[must_use]
     pub fn host(id: usize, host: &'a PingHost) -> Self {
         Self::new(What::Host { id, host })
     }
 
     /// Returns the event of a pair that was tested.
-    #[must_use]
     pub fn pair(hosts: &'a [PingHost], pair: &'a Pair) -> Self {
         let name = |host: usize| name(hosts, Some(host)).unwrap_or_default();
         let (source_host, target_host) = (name(pair.source), name(pair.target));
@@ -101,25 +99,21 @@ impl<'a> PingEvent<'a> {
     }
 
     /// Returns the event of a finding, which explains pairs that failed.
-    #[must_use]
     pub fn finding(hosts: &'a [PingHost], finding: &'a Finding) -> Self {
         Self::new(What::Finding { name: name(hosts, finding.host), finding })
     }
 
     /// Returns the event of an outlier, which is slow.
-    #[must_use]
     pub fn outlier(hosts: &'a [PingHost], outlier: &'a Outlier) -> Self {
         Self::new(What::Outlier { name: name(hosts, outlier.host), outlier })
     }
 
     /// Returns the event of a warning, a difference that fails no pair.
-    #[must_use]
     pub fn warning(warning: &'a Warning) -> Self {
         Self::new(What::Warning { warning })
     }
 
     /// Returns the last event, which ends the run.
-    #[must_use]
     pub fn summary(report: &'a PingReport) -> Self {
         Self::new(What::Summary {
             summary: &report.summary,

@@ -25,14 +25,12 @@ pub struct PingPlanDocument<'a> {
 
 impl<'a> PingPlanDocument<'a> {
     /// Returns the document for a plan.
-    #[must_use]
     pub fn new(plan: &'a PlannedRun) -> Self {
         Self { schema: "rdmactl.ping-plan/2", tool: TOOL, plan }
     }
 }
 
 /// Formats a plan in a few lines.
-#[must_use]
 pub fn render_plan(plan: &PlannedRun) -> String {
     let mut text = String::new();
     if let Some(file) = &plan.simulated {

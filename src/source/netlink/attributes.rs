@@ -23,20 +23,17 @@ pub struct Attributes<'bytes>(&'bytes [u8]);
 
 impl<'bytes> Attributes<'bytes> {
     /// Returns the attributes in a payload.
-    #[must_use]
     pub fn new(bytes: &'bytes [u8]) -> Self {
         Self(bytes)
     }
 
     /// True if all remaining bytes are attributes.
-    #[must_use]
     pub fn are_whole(mut self) -> bool {
         while self.next().is_some() {}
         self.0.is_empty()
     }
 
     /// Returns the first attribute with a number.
-    #[must_use]
     pub fn get(&self, kind: u16) -> Option<Attribute<'bytes>> {
         self.clone().find(|attribute| attribute.kind == kind)
     }
@@ -56,7 +53,6 @@ impl<'bytes> Iterator for Attributes<'bytes> {
 
 impl<'bytes> Attribute<'bytes> {
     /// Returns the content as a number; `None` unless it has 1, 2, 4 or 8 bytes.
-    #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self.payload.len() {
             1 => Some(u64::from(*self.payload.first()?)),
@@ -68,14 +64,12 @@ impl<'bytes> Attribute<'bytes> {
     }
 
     /// Returns the content as text, up to its end or the first zero; `None` if it is not UTF-8.
-    #[must_use]
     pub fn text(&self) -> Option<&'bytes str> {
         let text = self.payload.split(|&byte| byte == 0).next()?;
         std::str::from_utf8(text).ok()
     }
 
     /// Returns the attributes in the content.
-    #[must_use]
     pub fn nest(&self) -> Attributes<'bytes> {
         Attributes(self.payload)
     }

@@ -64,7 +64,6 @@ pub enum EthtoolCommand {
 impl EthtoolCommand {
     /// True if kernels or drivers may not support the command. The other commands are as old as
     /// ethtool netlink.
-    #[must_use]
     pub fn is_optional(self) -> bool {
         !matches!(self, Self::LinkInfo | Self::LinkModes | Self::LinkState)
     }

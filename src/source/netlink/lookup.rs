@@ -36,7 +36,6 @@ const IFF_UP: u32 = 1;
 /// The request has the flag for the matching entry of the routing table. Without the flag the
 /// kernel treats an address without a route as on the link (`ip_route_output_key_hash_rcu`,
 /// net/ipv4/route.c). Soft-RoCE then looks for a neighbor that does not exist.
-#[must_use]
 pub fn has_route(netdev: &str, from: IpAddr, to: IpAddr, timeout: Duration) -> Option<bool> {
     let index = index_of(netdev)?;
     let flags = fs::read_to_string(format!("/sys/class/net/{netdev}/flags")).ok()?;
@@ -68,7 +67,6 @@ pub enum Leaves {
 /// Looks up the route of a TCP packet whose socket is not bound to an interface, such as the
 /// reply of a server. Returns `None` if the interface does not exist, or without a response of
 /// the kernel.
-#[must_use]
 pub fn leaves_through(netdev: &str, from: IpAddr, to: IpAddr, timeout: Duration) -> Option<Leaves> {
     let index = index_of(netdev)?;
     let payload = lookup(None, from, to);

@@ -27,7 +27,6 @@ const INTERRUPTED: u16 = 0x10;
 
 impl Message<'_> {
     /// True if objects may be missing, because others came or went during the listing.
-    #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.flags & INTERRUPTED != 0
     }
@@ -35,20 +34,17 @@ impl Message<'_> {
 
 impl<'bytes> Messages<'bytes> {
     /// Returns the messages in a reply, or in one datagram of it.
-    #[must_use]
     pub fn new(bytes: &'bytes [u8]) -> Self {
         Self(bytes)
     }
 
     /// Returns the bytes that are not decoded yet. After the last message they are empty unless
     /// an incomplete message follows.
-    #[must_use]
     pub fn rest(&self) -> &'bytes [u8] {
         self.0
     }
 
     /// True if all remaining bytes are messages.
-    #[must_use]
     pub fn last_is_whole(mut self) -> bool {
         while self.next().is_some() {}
         self.0.is_empty()

@@ -19,7 +19,6 @@ const MANAGEMENT: [Option<u64>; 2] = [Some(0), Some(1)];
 /// Returns true if the kernel or another process has a queue pair on the device, apart from those
 /// for management datagrams. Returns `None` if the kernel does not list queue pairs (before
 /// Linux 4.17), or does not have the device.
-#[must_use]
 pub fn has_other_queue_pairs(device: &str, timeout: Duration) -> Option<bool> {
     let query = |command, device| ask(RdmaQuery { command, device, port: None }, timeout).ok();
     let devices = query(RdmaCommand::Devices, None)?;

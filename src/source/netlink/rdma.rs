@@ -69,7 +69,6 @@ pub enum RdmaCommand {
 
 impl RdmaCommand {
     /// True if only kernels from 6.1 support the command.
-    #[must_use]
     pub fn is_since_6_1(self) -> bool {
         matches!(self, Self::Contexts | Self::SharedReceiveQueues)
     }

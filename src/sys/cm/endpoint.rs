@@ -53,13 +53,11 @@ impl CmEndpoint {
     }
 
     /// Returns the device. Domain, queues and buffer of the queue pair must be made on it.
-    #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
     /// Returns the port of the device, from 1.
-    #[must_use]
     pub fn device_port(&self) -> u8 {
         self.id.device_port()
     }

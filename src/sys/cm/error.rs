@@ -57,7 +57,6 @@ pub enum CmError {
 impl CmError {
     /// True if the peer's host is alive and rejects the connection, for example because no
     /// program listens at the port.
-    #[must_use]
     pub fn is_rejected(&self) -> bool {
         match self {
             Self::Event { event, .. } => event.kind == EventKind::Rejected,
@@ -68,7 +67,6 @@ impl CmError {
     }
 
     /// Returns the failed step; `None` for an error of the library or of a verbs call.
-    #[must_use]
     pub fn step(&self) -> Option<CmStep> {
         match self {
             Self::Load(_) | Self::Verbs(_) => None,

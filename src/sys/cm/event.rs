@@ -56,7 +56,6 @@ macro_rules! kinds {
             }
 
             /// Returns the text for the kind.
-            #[must_use]
             pub fn text(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*

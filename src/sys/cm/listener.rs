@@ -25,7 +25,6 @@ impl Listener {
     }
 
     /// Returns the port that peers connect to.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.id.local_port()
     }

@@ -32,14 +32,12 @@ pub struct CompletionCounters {
 
 impl DeviceAttr {
     /// Returns the firmware version in the driver's format.
-    #[must_use]
     pub fn firmware(&self) -> String {
         text(&self.basic.fw_ver)
     }
 
     /// Returns the number of ports. Only the extended query counts more than 255, with a library
     /// from v33.
-    #[must_use]
     pub fn port_count(&self) -> u32 {
         let wide = self.extended.as_ref().map_or(0, |attr| attr.phys_port_cnt_ex);
         if wide == 0 { u32::from(self.basic.phys_port_cnt) } else { wide }

@@ -91,13 +91,11 @@ impl Buffer {
     }
 
     /// Returns the size in bytes.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.layout.size()
     }
 
     /// Returns the address and the key that a peer with [`AccessFlags`] uses.
-    #[must_use]
     pub fn remote(&self) -> Remote {
         // SAFETY: the region is alive; its keys do not change.
         let key = unsafe { (*self.region.as_ptr()).rkey };
@@ -132,7 +130,6 @@ impl Buffer {
     }
 
     /// Returns the domain in which the buffer is registered.
-    #[must_use]
     pub fn domain(&self) -> &Domain {
         &self.domain
     }

@@ -26,7 +26,6 @@ macro_rules! statuses {
             }
 
             /// Returns the C name, for example `IBV_WC_RETRY_EXC_ERR`.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($code),)*
@@ -35,7 +34,6 @@ macro_rules! statuses {
             }
 
             /// Returns the text of the C library, for example `transport retry counter exceeded`.
-            #[must_use]
             pub fn text(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
@@ -173,7 +171,6 @@ impl Batch {
     pub const ROOM: usize = 32;
 
     /// Makes an empty batch.
-    #[must_use]
     pub fn new() -> Self {
         Self { raw: [ffi::ibv_wc::zeroed(); Self::ROOM], used: 0 }
     }

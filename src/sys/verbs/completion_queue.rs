@@ -97,7 +97,6 @@ impl CompletionQueue {
     /// channel.
     ///
     /// If the descriptor is readable, [`wait`](Self::wait) takes the event without waiting.
-    #[must_use]
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.0.channel.as_ref().map(Channel::fd)
     }

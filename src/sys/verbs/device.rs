@@ -35,7 +35,6 @@ pub struct DeviceEntry {
 impl DeviceEntry {
     /// True for an iWARP device. Only `rdma_cm` can connect its queue pairs; `ibv_modify_qp`
     /// cannot.
-    #[must_use]
     pub fn is_iwarp(&self) -> bool {
         self.transport_type == ffi::IBV_TRANSPORT_IWARP
     }
@@ -70,7 +69,6 @@ impl DeviceList {
 
     /// Returns the devices in the library's order; empty if the kernel supports RDMA but has no
     /// device.
-    #[must_use]
     pub fn entries(&self) -> Vec<DeviceEntry> {
         self.iter().map(|device| device.describe()).collect()
     }
@@ -211,7 +209,6 @@ impl Device {
     }
 
     /// Returns the name in the kernel.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
     }

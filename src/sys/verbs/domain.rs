@@ -36,7 +36,6 @@ impl Domain {
     }
 
     /// Returns the device of the domain.
-    #[must_use]
     pub fn device(&self) -> &Device {
         &self.0.device
     }

@@ -68,7 +68,6 @@ impl VerbsError {
 
     /// Returns the errno of a failed call, and ENOENT for a missing device file. `None` for all
     /// other errors.
-    #[must_use]
     pub fn errno(&self) -> Option<Errno> {
         match self {
             Self::Call { errno, .. } => Some(*errno),
@@ -80,7 +79,6 @@ impl VerbsError {
     /// True if a low limit of locked memory is a possible cause: a call that pins memory failed
     /// with ENOMEM or EPERM. The kernel returns EPERM for a limit of 0 (`ib_umem_get`,
     /// drivers/infiniband/core/umem.c).
-    #[must_use]
     pub fn is_memory_limit(&self) -> bool {
         let Self::Call { operation, errno, .. } = self else { return false };
         matches!(*errno, Errno::NO_MEMORY | Errno::NOT_PERMITTED) && operation.pins_memory()
@@ -88,7 +86,6 @@ impl VerbsError {
 
     /// True if the device or driver does not support the operation. Another transport can still
     /// work.
-    #[must_use]
     pub fn is_unsupported(&self) -> bool {
         self.errno().is_some_and(Errno::is_unsupported)
     }

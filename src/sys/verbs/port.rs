@@ -22,26 +22,22 @@ pub struct PortAttr {
 
 impl PortAttr {
     /// True if the port can transfer data.
-    #[must_use]
     pub fn is_active(&self) -> bool {
         self.attr.state == ffi::IBV_PORT_ACTIVE
     }
 
     /// True if the link is Ethernet. Every address then needs a GID.
-    #[must_use]
     pub fn is_ethernet(&self) -> bool {
         u32::from(self.attr.link_layer) == ffi::IBV_LINK_LAYER_ETHERNET
     }
 
     /// True if the port accepts only packets with a global route header.
-    #[must_use]
     pub fn needs_grh(&self) -> bool {
         u32::from(self.attr.flags) & ffi::IB_UVERBS_QPF_GRH_REQUIRED != 0
     }
 
     /// Returns the MTU in use; `None` if the driver reports a code that is not in the
     /// specification.
-    #[must_use]
     pub fn active_mtu(&self) -> Option<Mtu> {
         Mtu::from_code(self.attr.active_mtu)
     }
@@ -72,19 +68,16 @@ impl Mtu {
     ];
 
     /// Returns the MTU of a code of the specification; `None` for another code.
-    #[must_use]
     pub fn from_code(code: u32) -> Option<Self> {
         Self::ALL.iter().find(|(_, known, _)| *known == code).map(|(mtu, ..)| *mtu)
     }
 
     /// Returns the MTU of this number of bytes; `None` if no MTU has it.
-    #[must_use]
     pub fn from_bytes(bytes: u32) -> Option<Self> {
         Self::ALL.iter().find(|(.., known)| *known == bytes).map(|(mtu, ..)| *mtu)
     }
 
     /// Returns the bytes of payload per packet.
-    #[must_use]
     pub fn bytes(self) -> u32 {
         256 << (self.code() - ffi::IBV_MTU_256)
     }

@@ -198,26 +198,22 @@ impl<T: Transport> QueuePair<T> {
     }
 
     /// Returns the number of the queue pair, which peers send to.
-    #[must_use]
     pub fn number(&self) -> u32 {
         // SAFETY: the queue pair is alive; its number does not change.
         unsafe { (*self.raw()).qp_num }
     }
 
     /// Returns the completion queue of sends.
-    #[must_use]
     pub fn send_queue(&self) -> &CompletionQueue {
         &self.parts.send_queue
     }
 
     /// Returns the completion queue of receives.
-    #[must_use]
     pub fn receive_queue(&self) -> &CompletionQueue {
         &self.parts.receive_queue
     }
 
     /// Returns the buffer, for reading.
-    #[must_use]
     pub fn buffer(&self) -> &Buffer {
         &self.parts.buffer
     }
@@ -230,7 +226,6 @@ impl<T: Transport> QueuePair<T> {
     }
 
     /// Returns the maximum number of bytes that are copied into a send request.
-    #[must_use]
     pub fn inline_bytes(&self) -> u32 {
         self.inline_bytes
     }

@@ -31,7 +31,6 @@ impl LineSplitter {
     }
 
     /// Returns the bytes after the last complete line.
-    #[must_use]
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
