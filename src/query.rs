@@ -41,10 +41,9 @@ pub use counters::{CounterRow, Counters, counter_rows};
 pub use device_row::{DeviceRow, device_rows};
 pub use devices::Devices;
 pub use fabric::{
-    FabricCounterRow, FabricCounters, FabricErrorRow, FabricErrors, FabricLinkRow, FabricLinks,
-    FabricManagers, FabricNodeRow, FabricNodes, FabricPartitions, FabricProblemRow, FabricProblems,
-    FabricRoutes, FabricSubnets, FabricSwitches, HopRow, ManagerRow, PartitionRow, SubnetRow,
-    fabric_counter_rows, fabric_error_rows, fabric_link_rows, fabric_node_rows,
+    FabricCounters, FabricErrorRow, FabricErrors, FabricLinks, FabricManagers, FabricNodes,
+    FabricPartitions, FabricProblems, FabricRoutes, FabricRow, FabricSubnets, FabricSwitches,
+    HopRow, fabric_counter_rows, fabric_error_rows, fabric_link_rows, fabric_node_rows,
     fabric_problem_rows, fabric_switch_rows, hop_rows, manager_rows, partition_rows, subnet_rows,
     subnets,
 };

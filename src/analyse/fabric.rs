@@ -50,7 +50,8 @@ pub(super) fn title(fabric: &Fabric, end: FabricEnd) -> String {
     format!("{} port {}", node.map(FabricNode::title).unwrap_or_default(), end.port)
 }
 
-pub(super) fn ports(fabric: &Fabric) -> impl Iterator<Item = (FabricEnd, &FabricPort)> {
+/// Returns every port with its place.
+pub fn ports(fabric: &Fabric) -> impl Iterator<Item = (FabricEnd, &FabricPort)> {
     fabric.nodes.iter().enumerate().flat_map(|(node, found)| {
         found.ports.iter().map(move |port| (FabricEnd { node, port: port.number }, port))
     })

@@ -186,11 +186,8 @@ impl Fabric<'_> {
     fn subnets(&self) -> anyhow::Result<Outcome> {
         self.list_with(&Recipe::<FabricSubnets> {
             footer: &|rows, _| {
-                let of_row = |row: &crate::query::SubnetRow<'_>| {
-                    let fabric = row.place.fabric?;
-                    Some(findings(fabric, &row.place.report.host))
-                };
-                let found: Vec<_> = rows.iter().filter_map(of_row).flatten().collect();
+                let found = rows.iter().filter_map(|row| row.item.as_deref()).flatten();
+                let found: Vec<_> = found.cloned().collect();
                 render_problems(&found, false, "rdmactl fabric problems")
             },
             ..self.recipe(&|reports, _| subnet_rows(reports))
@@ -225,7 +222,7 @@ impl Fabric<'_> {
                 parts,
                 nothing: "no error counter is above its threshold",
                 footer: &|rows, _| {
-                    has_errors.set(rows.iter().any(|row| row.counter.is_some()));
+                    has_errors.set(rows.iter().any(|row| row.item.is_some()));
                     listed.replace(ListedCounters::of(rows));
                     String::new()
                 },

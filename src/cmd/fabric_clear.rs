@@ -53,15 +53,13 @@ impl ListedCounters {
     pub(super) fn of(rows: &[FabricErrorRow<'_>]) -> Self {
         let mut listed = Self::default();
         for row in rows {
-            let Some((fabric, (end, counter))) = row.place.fabric.zip(row.counter) else {
-                continue;
-            };
+            let Some((fabric, (end, error))) = row.place.fabric.zip(row.item) else { continue };
             let Some(node) = fabric.nodes.get(end.node) else { continue };
             let Some(lid) = node.lid_of(end.port) else { continue };
             let ports = listed.0.entry((fabric.device.clone(), fabric.port)).or_default();
             let new = || ListedPort { node: node.title(), counters: Vec::new() };
             let port = ports.entry((lid, end.port)).or_insert_with(new);
-            port.counters.push(counter.name.clone());
+            port.counters.push(error.counter.name.clone());
         }
         listed
     }

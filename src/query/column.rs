@@ -140,6 +140,44 @@ impl<L: Listing> Column<L> {
     }
 }
 
+/// Declares a listing: its type, and its [`Listing`]. Keys from `metric` stand in brackets; own keys
+/// have an object, a label and a column each. `unreadable` is [`Listing::is_unreadable`].
+macro_rules! listing {
+    (
+        $(#[$doc:meta])*
+        $name:ident $command:literal of $row:ty;
+        example $example:literal;
+        keys [$($shared:ident),*] $($noun:ident $label:literal $column:literal),*;
+        $(folds $folds:literal;)?
+        $(unreadable |$reading:ident, $source:ident| $is_unreadable:expr;)?
+        columns
+        $($columns:tt)*
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub enum $name {}
+
+        impl $crate::query::Listing for $name {
+            type Row<'report> = $row;
+            const NAME: &'static str = $command;
+            const EXAMPLE: &'static str = $example;
+            $(const FOLDS: bool = $folds;)?
+            const KEYS: &'static [$crate::query::MetricLabel] = &[
+                $($crate::query::metric::$shared,)*
+                $($crate::query::MetricLabel::new(stringify!($noun), $label, $column),)*
+            ];
+            const COLUMNS: &'static [$crate::query::Column<Self>] =
+                $crate::query::column::columns! { $($columns)* };
+
+            $(fn is_unreadable($reading: &Self::Row<'_>, $source: &str) -> bool {
+                $is_unreadable
+            })?
+        }
+    };
+}
+
+pub(super) use listing;
+
 /// Declares the columns of a listing in their order. Shared columns stand in brackets; own
 /// columns have one entry each. `+ GROUP` adds shared sources, and `: MEANING` sets the meaning
 /// of the values.

@@ -2,17 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::column::columns;
-use super::place_columns::{HasHost, host, via};
-use super::{Column, Listing, MetricLabel, Value};
+use super::Value;
+use super::column::listing;
+use super::place_columns::{has_host, host, via};
 use crate::model::{
     Connection, ConnectionState, ConsumerKind, Device, HostReport, LinkPeer, Part, Peer,
     PinnedMemory, Protocol, RdmaChannel, TcpChannel, Transport,
 };
-
-/// Listing of `rdmactl connections`, one row for each connection.
-#[derive(Debug)]
-pub enum Connections {}
 
 /// One row: a connection, or a host that did not respond.
 #[derive(Debug, Clone)]
@@ -25,119 +21,109 @@ pub struct ConnectionRow<'report> {
     pub change: Option<String>,
 }
 
-impl HasHost for ConnectionRow<'_> {
-    fn report(&self) -> &HostReport {
-        self.report
-    }
+has_host!(ConnectionRow);
+
+listing! {
+    /// Listing of `rdmactl connections`, one row for each connection.
+    Connections "connections" of ConnectionRow<'report>;
+    example "verdict!=ok";
+    keys [HOST]
+        consumer "user" "consumer.kind",
+        consumer "instance" "consumer.instance",
+        peer "peer" "peer";
+    unreadable |row, source| is_unreadable(row, source);
+    columns
+    [host(), via()]
+    "consumer.kind" "USER" Left Always ["connections"] "Kind of user: nfs, nvmeof, iscsi, srp, beegfs, lustre, smb, 9p, smc, rds, process"
+        |row| of(row, |one| Value::text(Some(one.consumer.kind.word())));
+    "consumer.instance" "INSTANCE" Left Always ["connections"] "Mount, controller, session or process that holds the connection"
+        |row| of(row, |one| Value::text(Some(&one.consumer.instance)));
+    "consumer.role" "ROLE" Left Always ["connections"] "Role of this host: client, server, or peer (unknown)"
+        |row| of(row, |one| Value::text(Some(one.consumer.role.word())));
+    "peer" "PEER" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Remote end: host name, or the name of the server with its address"
+        |row| of(row, peer);
+    "transport" "USING" Left Always ["connections"]: State "Transport in use: RDMA, TCP, SMC-R, mixed"
+        |row| of(row, |one| Value::text(Some(one.transport.word())));
+    "requested.transport" "REQUESTED" Left Always ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "Transport that the configuration or the mount options request"
+        |row| of(row, |one| Value::text(one.requested.transport.map(Transport::word)));
+    "verdict" "VERDICT" Left Always ["connections"]: State "Verdict code; `!` marks a problem; for an unreachable host the reason"
+        |row| Value::or_failure(row.report, || of(row, verdict));
+    "change" "CHANGE" Left Watched [] "Change since the previous sample"
+        |row| row.change.clone().map_or(Value::Absent, Value::Bad);
+    "channels" "CHANNELS" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Number of RDMA queue pairs and TCP sockets"
+        |row| of(row, channels);
+    "cause.text" "WHY" Left Verbose ["connections"] "Reason of the verdict, in one sentence"
+        |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.text)));
+    "cause.fix" "FIX" Left Verbose ["connections"]: Fix "Fix: a command or a setting"
+        |row| of(row, |one| Value::text(one.cause.as_ref().and_then(|cause| cause.fix.as_ref())));
+    "cause.code" "CODE" Left Asked ["connections"] "Reason code, for scripts"
+        |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.code)));
+    "state" "STATE" Left Verbose ["connections"] "State: up, idle, connecting, down, unknown"
+        |row| of(row, state);
+    "peer.name" "NAME" Left Verbose ["connections"] "Name of the remote end in its application: server, node id, NQN, IQN"
+        |row| of(row, |one| Value::text(one.peer.name.as_ref()));
+    "peer.address" "ADDRESS" Left Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "IP address of the remote end"
+        |row| of(row, |one| Value::text(one.peer.address));
+    "peer.port" "PEER_PORT" Right Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Port number of the remote end"
+        |row| of(row, |one| Value::id(one.peer.port.map(u32::from)));
+    "local.address" "LOCAL" Left Verbose ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Local IP address"
+        |row| of(row, |one| Value::text(one.local.as_ref().and_then(|end| end.address)));
+    "rdma.device" "DEVICE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "RDMA devices of the queue pairs"
+        |row| of(row, |one| unique(&one.rdma, |channel| Some(&channel.device)));
+    "rdma.remote" "REMOTE" Left Asked ["connections", "fabric_peers"] "Nodes at the other end of the InfiniBand links of the RDMA devices (read by MADs, or with --fabric from a file)"
+        |row| of_peers(row, |peer| Some(peer.title()));
+    "rdma.remote_port" "REMOTE_PORT" Right Asked ["connections", "fabric_peers"] "Ports at the other end of the InfiniBand links of the RDMA devices"
+        |row| of_peers(row, |peer| Some(peer.node_port.to_string()));
+    "rdma.leaf_switch" "LEAF_SWITCH" Left Asked ["connections", "fabric_peers"] "Leaf switches of the RDMA devices"
+        |row| of_peers(row, |peer| peer.is_switch().then(|| peer.title()));
+    "rdma.lqpn" "QP" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Queue pair numbers"
+        |row| of(row, |one| numbers(&one.rdma));
+    "rdma.qp_state" "QP_STATE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Queue pair states"
+        |row| of(row, |one| unique(&one.rdma, |channel| channel.qp_state.as_ref()));
+    "tcp.sent_bytes" "SENT" Right Verbose ["connections", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Bytes sent over TCP and acknowledged"
+        |row| of(row, |one| sum(&one.tcp, |channel| channel.sent_bytes));
+    "tcp.received_bytes" "RECEIVED" Right Verbose ["connections", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Bytes received over TCP"
+        |row| of(row, |one| sum(&one.tcp, |channel| channel.received_bytes));
+    "memory.now_bytes" "PINNED" Right Verbose ["connections", "consumers/beegfs"] "Bytes that BeeGFS pins for RDMA buffers with this server, at each end"
+        |row| memory(row, |memory| Value::Bytes(memory.now_bytes));
+    "memory.client_most_bytes" "PIN_MOST" Right Verbose ["connections", "consumers/beegfs"] "Limit of pinned bytes of the client, over all servers"
+        |row| memory(row, |memory| Value::Bytes(memory.client_most_bytes));
+    "memory.server_most_bytes" "SERVER_MOST" Right Asked ["connections", "consumers/beegfs"] "Limit of pinned bytes of a server, over all servers and the listed clients"
+        |row| memory(row, |memory| Value::Bytes(memory.server_most_bytes));
+    "memory.host_bytes" "MEMORY" Right Asked ["connections", "consumers/memory"] "Total memory of the host, in bytes"
+        |row| memory(row, |memory| memory.host_bytes.map_or(Value::Absent, Value::Bytes));
+    "memory.buffers" "BUFFERS" Left Asked ["connections", "consumers/beegfs"] "Size and number of RDMA buffers (connRDMABufSize, connRDMABufNum)"
+        |row| memory(row, |memory| buffers(Some(memory.buffer_bytes), Some(memory.buffers)));
+    "memory.recommended_buffers" "BETTER" Left Verbose ["connections"] "Buffer size and number recommended for the adapter"
+        |row| memory(row, |memory| buffers(memory.recommended_buffer_bytes, memory.recommended_buffers));
+    "requested.source" "REQUESTED_BY" Left Verbose ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "File or option that requests the transport"
+        |row| of(row, |one| Value::text(one.requested.source.as_ref()));
+    "consumer.pid" "PID" Right Asked ["connections", "consumers/holders"] "Process id; none for kernel users"
+        |row| of(row, |one| Value::id(one.consumer.pid));
+    "evidence" "EVIDENCE" Left Asked ["connections"] "Observations that the verdict is based on"
+        |row| of(row, evidence);
+    "missing" "MISSING" Left Verbose ["connections"] "Data that could not be read"
+        |row| of(row, |one| Value::list(Some(&one.missing)));
+    "id" "ID" Left Asked ["connections"] "Identifier of the connection, stable across samples"
+        |row| of(row, |one| Value::text(Some(&one.id)));
 }
 
-impl Listing for Connections {
-    type Row<'report> = ConnectionRow<'report>;
-
-    const NAME: &'static str = "connections";
-
-    const EXAMPLE: &'static str = "verdict!=ok";
-
-    const KEYS: &'static [MetricLabel] = &[
-        MetricLabel::new("host", "host", "host"),
-        MetricLabel::new("consumer", "user", "consumer.kind"),
-        MetricLabel::new("consumer", "instance", "consumer.instance"),
-        MetricLabel::new("peer", "peer", "peer"),
-    ];
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        [host(), via()]
-        "consumer.kind" "USER" Left Always ["connections"] "Kind of user: nfs, nvmeof, iscsi, srp, beegfs, lustre, smb, 9p, smc, rds, process"
-            |row| of(row, |one| Value::text(Some(one.consumer.kind.word())));
-        "consumer.instance" "INSTANCE" Left Always ["connections"] "Mount, controller, session or process that holds the connection"
-            |row| of(row, |one| Value::text(Some(&one.consumer.instance)));
-        "consumer.role" "ROLE" Left Always ["connections"] "Role of this host: client, server, or peer (unknown)"
-            |row| of(row, |one| Value::text(Some(one.consumer.role.word())));
-        "peer" "PEER" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Remote end: host name, or the name of the server with its address"
-            |row| of(row, peer);
-        "transport" "USING" Left Always ["connections"]: State "Transport in use: RDMA, TCP, SMC-R, mixed"
-            |row| of(row, |one| Value::text(Some(one.transport.word())));
-        "requested.transport" "REQUESTED" Left Always ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "Transport that the configuration or the mount options request"
-            |row| of(row, |one| Value::text(one.requested.transport.map(Transport::word)));
-        "verdict" "VERDICT" Left Always ["connections"]: State "Verdict code; `!` marks a problem; for an unreachable host the reason"
-            |row| Value::or_failure(row.report, || of(row, verdict));
-        "change" "CHANGE" Left Watched [] "Change since the previous sample"
-            |row| row.change.clone().map_or(Value::Absent, Value::Bad);
-        "channels" "CHANNELS" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Number of RDMA queue pairs and TCP sockets"
-            |row| of(row, channels);
-        "cause.text" "WHY" Left Verbose ["connections"] "Reason of the verdict, in one sentence"
-            |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.text)));
-        "cause.fix" "FIX" Left Verbose ["connections"]: Fix "Fix: a command or a setting"
-            |row| of(row, |one| Value::text(one.cause.as_ref().and_then(|cause| cause.fix.as_ref())));
-        "cause.code" "CODE" Left Asked ["connections"] "Reason code, for scripts"
-            |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.code)));
-        "state" "STATE" Left Verbose ["connections"] "State: up, idle, connecting, down, unknown"
-            |row| of(row, state);
-        "peer.name" "NAME" Left Verbose ["connections"] "Name of the remote end in its application: server, node id, NQN, IQN"
-            |row| of(row, |one| Value::text(one.peer.name.as_ref()));
-        "peer.address" "ADDRESS" Left Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "IP address of the remote end"
-            |row| of(row, |one| Value::text(one.peer.address));
-        "peer.port" "PEER_PORT" Right Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Port number of the remote end"
-            |row| of(row, |one| Value::id(one.peer.port.map(u32::from)));
-        "local.address" "LOCAL" Left Verbose ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Local IP address"
-            |row| of(row, |one| Value::text(one.local.as_ref().and_then(|end| end.address)));
-        "rdma.device" "DEVICE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "RDMA devices of the queue pairs"
-            |row| of(row, |one| unique(&one.rdma, |channel| Some(&channel.device)));
-        "rdma.remote" "REMOTE" Left Asked ["connections", "fabric_peers"] "Nodes at the other end of the InfiniBand links of the RDMA devices (read by MADs, or with --fabric from a file)"
-            |row| of_peers(row, |peer| Some(peer.title()));
-        "rdma.remote_port" "REMOTE_PORT" Right Asked ["connections", "fabric_peers"] "Ports at the other end of the InfiniBand links of the RDMA devices"
-            |row| of_peers(row, |peer| Some(peer.node_port.to_string()));
-        "rdma.leaf_switch" "LEAF_SWITCH" Left Asked ["connections", "fabric_peers"] "Leaf switches of the RDMA devices"
-            |row| of_peers(row, |peer| peer.is_switch().then(|| peer.title()));
-        "rdma.lqpn" "QP" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Queue pair numbers"
-            |row| of(row, |one| numbers(&one.rdma));
-        "rdma.qp_state" "QP_STATE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Queue pair states"
-            |row| of(row, |one| unique(&one.rdma, |channel| channel.qp_state.as_ref()));
-        "tcp.sent_bytes" "SENT" Right Verbose ["connections", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Bytes sent over TCP and acknowledged"
-            |row| of(row, |one| sum(&one.tcp, |channel| channel.sent_bytes));
-        "tcp.received_bytes" "RECEIVED" Right Verbose ["connections", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Bytes received over TCP"
-            |row| of(row, |one| sum(&one.tcp, |channel| channel.received_bytes));
-        "memory.now_bytes" "PINNED" Right Verbose ["connections", "consumers/beegfs"] "Bytes that BeeGFS pins for RDMA buffers with this server, at each end"
-            |row| memory(row, |memory| Value::Bytes(memory.now_bytes));
-        "memory.client_most_bytes" "PIN_MOST" Right Verbose ["connections", "consumers/beegfs"] "Limit of pinned bytes of the client, over all servers"
-            |row| memory(row, |memory| Value::Bytes(memory.client_most_bytes));
-        "memory.server_most_bytes" "SERVER_MOST" Right Asked ["connections", "consumers/beegfs"] "Limit of pinned bytes of a server, over all servers and the listed clients"
-            |row| memory(row, |memory| Value::Bytes(memory.server_most_bytes));
-        "memory.host_bytes" "MEMORY" Right Asked ["connections", "consumers/memory"] "Total memory of the host, in bytes"
-            |row| memory(row, |memory| memory.host_bytes.map_or(Value::Absent, Value::Bytes));
-        "memory.buffers" "BUFFERS" Left Asked ["connections", "consumers/beegfs"] "Size and number of RDMA buffers (connRDMABufSize, connRDMABufNum)"
-            |row| memory(row, |memory| buffers(Some(memory.buffer_bytes), Some(memory.buffers)));
-        "memory.recommended_buffers" "BETTER" Left Verbose ["connections"] "Buffer size and number recommended for the adapter"
-            |row| memory(row, |memory| buffers(memory.recommended_buffer_bytes, memory.recommended_buffers));
-        "requested.source" "REQUESTED_BY" Left Verbose ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "File or option that requests the transport"
-            |row| of(row, |one| Value::text(one.requested.source.as_ref()));
-        "consumer.pid" "PID" Right Asked ["connections", "consumers/holders"] "Process id; none for kernel users"
-            |row| of(row, |one| Value::id(one.consumer.pid));
-        "evidence" "EVIDENCE" Left Asked ["connections"] "Observations that the verdict is based on"
-            |row| of(row, evidence);
-        "missing" "MISSING" Left Verbose ["connections"] "Data that could not be read"
-            |row| of(row, |one| Value::list(Some(&one.missing)));
-        "id" "ID" Left Asked ["connections"] "Identifier of the connection, stable across samples"
-            |row| of(row, |one| Value::text(Some(&one.id)));
-    };
-
-    fn is_unreadable(row: &ConnectionRow<'_>, source: &str) -> bool {
-        let problems = &row.report.problems;
-        let Some(one) = &row.connection else { return problems.touch(source) };
-        if source == "fabric_peers" {
-            let part = Part::FabricPeers;
-            let is_unread = !row.report.parts.has(part) || problems.has(part.word());
-            return is_unread && uses_infiniband(row.report, one);
-        }
-        let Some(key) = key_of(one, source) else { return false };
-        if source != "resources" {
-            return problems.touch(&key);
-        }
-        // Without a list of devices, no objects are queried. The owners of objects are another
-        // source.
-        let mut of_devices = problems.within(source).iter();
-        row.report.rdma_core.is_none() || of_devices.any(|one| one.key != "resources/owner")
+fn is_unreadable(row: &ConnectionRow<'_>, source: &str) -> bool {
+    let problems = &row.report.problems;
+    let Some(one) = &row.connection else { return problems.touch(source) };
+    if source == "fabric_peers" {
+        let part = Part::FabricPeers;
+        let is_unread = !row.report.parts.has(part) || problems.has(part.word());
+        return is_unread && uses_infiniband(row.report, one);
     }
+    let Some(key) = key_of(one, source) else { return false };
+    if source != "resources" {
+        return problems.touch(&key);
+    }
+    // Without a list of devices, no objects are queried. The owners of objects are another
+    // source.
+    let mut of_devices = problems.within(source).iter();
+    row.report.rdma_core.is_none() || of_devices.any(|one| one.key != "resources/owner")
 }
 
 /// Returns the model key of the problem that hides facts of a connection if the source cannot be

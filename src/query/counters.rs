@@ -1,13 +1,9 @@
 //! Lists the counters of devices and ports, for `rdmactl counters`.
 
-use super::column::columns;
-use super::place_columns::{HasPort, device, host, port, via};
-use super::{Column, DeviceRow, Listing, MetricLabel, Value};
+use super::column::listing;
+use super::place_columns::{device, has_port, host, port, via};
+use super::{DeviceRow, Value};
 use crate::model::{Counter, CounterChange, CounterRate, HostReport};
-
-/// Listing of `rdmactl counters`, one row for each counter.
-#[derive(Debug)]
-pub enum Counters {}
 
 /// One row: a counter, a host without devices, or a place whose counters could not be read.
 #[derive(Debug, Clone, Copy)]
@@ -18,56 +14,39 @@ pub struct CounterRow<'report> {
     pub counter: Option<&'report Counter>,
 }
 
-impl HasPort for CounterRow<'_> {
-    fn place(&self) -> &DeviceRow<'_> {
-        &self.place
-    }
-}
+has_port!(CounterRow);
 
-impl Listing for Counters {
-    type Row<'report> = CounterRow<'report>;
-
-    const NAME: &'static str = "counters";
-
-    const EXAMPLE: &'static str = "value>0";
-
-    const FOLDS: bool = false;
-
-    const KEYS: &'static [MetricLabel] = &[
-        MetricLabel::new("host", "host", "host"),
-        MetricLabel::new("device", "device", "device.name"),
-        MetricLabel::new("port", "port", "port.number"),
-        MetricLabel::new("counter", "group", "counter.group"),
-        MetricLabel::new("counter", "counter", "counter.name"),
-        MetricLabel::new("counter", "", "counter.unit"),
-    ];
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        [host(), via(), device(), port().help("Port number; none for counters of the whole device")]
-        "counter.name" "COUNTER" Left Always ["port.counters", "device.counters"]
-            "Kernel name of the counter; for an unreachable host the reason"
-            |row| Value::or_failure(row.place.report, || {
-                Value::text(row.counter.map(|counter| &counter.name))
-            });
-        "counter.value" "VALUE" Right Always ["port.counters", "device.counters"]
-            "Value since the counter was cleared; `!` if stuck at its maximum"
-            |row| row.counter.map_or(Value::Absent, value);
-        "counter.rate.delta" "DELTA" Right Watched []
-            "Change since the previous sample; `reset !` decreased, `saturated !` at its maximum"
-            |row| delta(row.counter);
-        "counter.rate.rate_per_s" "PER S" Right Watched [] "Change per second, by the clock of the host"
-            |row| rate(row.counter, |rate| rate.rate_per_s.map(Value::PerSecond));
-        "counter.rate.rate_bps" "RATE" Right Watched [] "Change in bits/s, for byte counters"
-            |row| rate(row.counter, |rate| rate.rate_bps.map(Value::Bits));
-        "counter.unit" "UNIT" Left Always [] "Unit of the counter: bytes, ticks, events; a level can decrease"
-            |row| Value::text(row.counter.map(|counter| counter.unit.word()));
-        "counter.group" "GROUP" Left Always [] "Source of the counter: pma (InfiniBand port), hardware (driver), cm_* (connection manager)"
-            |row| Value::text(row.counter.map(|counter| counter.group.word()));
-    };
-
-    fn is_unreadable(row: &CounterRow<'_>, source: &str) -> bool {
-        row.counter.is_none() && row.place.is_unreadable(source)
-    }
+listing! {
+    /// Listing of `rdmactl counters`, one row for each counter.
+    Counters "counters" of CounterRow<'report>;
+    example "value>0";
+    keys [HOST, DEVICE, PORT]
+        counter "group" "counter.group",
+        counter "counter" "counter.name",
+        counter "" "counter.unit";
+    folds false;
+    unreadable |row, source| row.counter.is_none() && row.place.is_unreadable(source);
+    columns
+    [host(), via(), device(), port().help("Port number; none for counters of the whole device")]
+    "counter.name" "COUNTER" Left Always ["port.counters", "device.counters"]
+        "Kernel name of the counter; for an unreachable host the reason"
+        |row| Value::or_failure(row.place.report, || {
+            Value::text(row.counter.map(|counter| &counter.name))
+        });
+    "counter.value" "VALUE" Right Always ["port.counters", "device.counters"]
+        "Value since the counter was cleared; `!` if stuck at its maximum"
+        |row| row.counter.map_or(Value::Absent, value);
+    "counter.rate.delta" "DELTA" Right Watched []
+        "Change since the previous sample; `reset !` decreased, `saturated !` at its maximum"
+        |row| delta(row.counter);
+    "counter.rate.rate_per_s" "PER S" Right Watched [] "Change per second, by the clock of the host"
+        |row| rate(row.counter, |rate| rate.rate_per_s.map(Value::PerSecond));
+    "counter.rate.rate_bps" "RATE" Right Watched [] "Change in bits/s, for byte counters"
+        |row| rate(row.counter, |rate| rate.rate_bps.map(Value::Bits));
+    "counter.unit" "UNIT" Left Always [] "Unit of the counter: bytes, ticks, events; a level can decrease"
+        |row| Value::text(row.counter.map(|counter| counter.unit.word()));
+    "counter.group" "GROUP" Left Always [] "Source of the counter: pma (InfiniBand port), hardware (driver), cm_* (connection manager)"
+        |row| Value::text(row.counter.map(|counter| counter.group.word()));
 }
 
 /// Returns a value of the rate of a counter.

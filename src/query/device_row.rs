@@ -1,6 +1,6 @@
 //! Computes cells of devices and ports, which several listings share.
 
-use super::{MetricLabel, Value};
+use super::Value;
 use crate::model::{
     Device, HostReport, LinkLayer, Netdev, NodeType, Part, Port, PortState, Protocol, VerbsState,
     key,
@@ -28,13 +28,6 @@ pub(super) const NETDEV: &[&str] = &[
     "device.parent",
     "device.driver",
     "device.pci",
-];
-
-/// Keys that identify a port, from the host down.
-pub(super) const PORT_KEYS: &[MetricLabel] = &[
-    MetricLabel::new("host", "host", "host"),
-    MetricLabel::new("device", "device", "device.name"),
-    MetricLabel::new("port", "port", "port.number"),
 ];
 
 /// Word for the state of a port whose device was removed.

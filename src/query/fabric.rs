@@ -22,15 +22,15 @@ use super::place_columns::shared;
 use super::{Align, Column, Listing, ShowCondition, Value, ValueMeaning};
 use crate::model::{Fabric, FabricEnd, FabricNode, HostReport};
 
-pub use counters::{FabricCounterRow, FabricCounters, fabric_counter_rows};
+pub use counters::{FabricCounters, fabric_counter_rows};
 pub use errors::{FabricErrorRow, FabricErrors, fabric_error_rows};
-pub use links::{FabricLinkRow, FabricLinks, fabric_link_rows};
-pub use managers::{FabricManagers, ManagerRow, manager_rows};
-pub use nodes::{FabricNodeRow, FabricNodes, FabricSwitches, fabric_node_rows, fabric_switch_rows};
-pub use partitions::{FabricPartitions, PartitionRow, partition_rows};
-pub use problems::{FabricProblemRow, FabricProblems, fabric_problem_rows};
+pub use links::{FabricLinks, fabric_link_rows};
+pub use managers::{FabricManagers, manager_rows};
+pub use nodes::{FabricNodes, FabricSwitches, fabric_node_rows, fabric_switch_rows};
+pub use partitions::{FabricPartitions, partition_rows};
+pub use problems::{FabricProblems, fabric_problem_rows};
 pub use routes::{FabricRoutes, HopRow, hop_rows};
-pub use subnets::{FabricSubnets, SubnetRow, subnet_rows};
+pub use subnets::{FabricSubnets, subnet_rows};
 
 /// A subnet, and the host that swept it. A host that did not respond has no subnet.
 #[derive(Debug, Clone, Copy)]
@@ -68,20 +68,94 @@ pub fn subnets(reports: &[HostReport]) -> Vec<FabricPlace<'_>> {
     kept.map(|(_, place)| *place).collect()
 }
 
+/// One row of a listing: an item of a subnet, or a host that did not respond.
+#[derive(Debug, Clone, Copy)]
+pub struct FabricRow<'report, T> {
+    /// Subnet of the row.
+    pub place: FabricPlace<'report>,
+    /// Item; `None` for a host that did not respond.
+    pub item: Option<T>,
+}
+
+/// Returns a row for each item of each subnet, and for each host that did not respond.
+fn rows<'report, T, Items: IntoIterator<Item = T>>(
+    reports: &'report [HostReport],
+    items: impl Fn(&'report HostReport, &'report Fabric) -> Items,
+) -> Vec<FabricRow<'report, T>> {
+    let mut rows = Vec::new();
+    for place in subnets(reports) {
+        match place.fabric {
+            None => rows.push(FabricRow { place, item: None }),
+            Some(fabric) => {
+                let row = |item| FabricRow { place, item: Some(item) };
+                rows.extend(items(place.report, fabric).into_iter().map(row));
+            }
+        }
+    }
+    rows
+}
+
+/// An item that belongs to a node.
+pub(super) trait OnNode {
+    /// Returns the index of the node in [`Fabric::nodes`].
+    fn node_index(&self) -> usize;
+}
+
+impl<T> OnNode for (FabricEnd, T) {
+    fn node_index(&self) -> usize {
+        self.0.node
+    }
+}
+
 /// A row that belongs to a subnet.
 pub(super) trait HasFabric {
     /// Returns the subnet of the row.
     fn place(&self) -> FabricPlace<'_>;
 }
 
+impl<T> HasFabric for FabricRow<'_, T> {
+    fn place(&self) -> FabricPlace<'_> {
+        self.place
+    }
+}
+
 /// A row that belongs to a node of a subnet.
 pub(super) trait HasNode: HasFabric {
-    /// Returns the index of the node; `None` for a host that did not respond.
-    fn node_index(&self) -> Option<usize>;
-
     /// Returns the node; `None` for a host that did not respond.
+    fn node(&self) -> Option<&FabricNode>;
+}
+
+impl<T: OnNode> HasNode for FabricRow<'_, T> {
     fn node(&self) -> Option<&FabricNode> {
-        self.place().fabric?.nodes.get(self.node_index()?)
+        self.place.fabric?.nodes.get(self.item.as_ref()?.node_index())
+    }
+}
+
+/// Cells of an item that belongs to a port.
+impl<T> FabricRow<'_, (FabricEnd, T)> {
+    fn of_port(&self) -> Option<&T> {
+        self.item.as_ref().map(|(_, item)| item)
+    }
+
+    fn port_number(&self) -> Value {
+        Value::int(self.item.as_ref().map(|(end, _)| end.port.into()))
+    }
+
+    /// Returns the port at the other end of the link.
+    fn peer(&self) -> Option<FabricEnd> {
+        self.place.fabric?.port(self.item.as_ref()?.0)?.peer
+    }
+
+    fn peer_node(&self) -> Option<&FabricNode> {
+        self.place.fabric?.nodes.get(self.peer()?.node)
+    }
+
+    fn peer_name(&self) -> Value {
+        Value::text(self.peer_node().map(FabricNode::title))
+    }
+
+    fn peer_port(&self) -> Value {
+        Value::int(self.peer().map(|peer| peer.port.into()))
     }
 }
 

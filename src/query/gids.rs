@@ -2,14 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::column::columns;
-use super::place_columns::{HasPort, device, host, port, via};
-use super::{Column, DeviceRow, Listing, MetricLabel, Value};
+use super::column::listing;
+use super::place_columns::{device, has_port, host, port, via};
+use super::{DeviceRow, Value};
 use crate::model::{Gid, GidKind, HostReport, key};
-
-/// Listing of `rdmactl gids`, one row for each used entry of a GID table.
-#[derive(Debug)]
-pub enum Gids {}
 
 /// One row: a GID, or a port, device or host without readable GIDs.
 #[derive(Debug, Clone, Copy)]
@@ -30,51 +26,38 @@ impl GidRow<'_> {
     }
 }
 
-impl HasPort for GidRow<'_> {
-    fn place(&self) -> &DeviceRow<'_> {
-        &self.place
-    }
+has_port!(GidRow);
+
+listing! {
+    /// Listing of `rdmactl gids`, one row for each used entry of a GID table.
+    Gids "gids" of GidRow<'report>;
+    example "kind==\"RoCE v2\"";
+    keys [HOST, DEVICE, PORT] gid "index" "gid.index";
+    unreadable |row, source| is_unreadable(row, source);
+    columns
+    [host(), via(), device(), port()]
+    "gid.index" "INDEX" Right Always ["port.gids"] "Index in the GID table"
+        |row| Value::int(row.index);
+    "gid.value" "GID" Left Always ["gid"] "GID; for an unreachable host the reason"
+        |row| Value::or_failure(row.place.report, || {
+            Value::text(row.gid.map(|gid| gid.value))
+        });
+    "gid.address" "ADDRESS" Left Always ["gid"] "IPv4 address mapped in the GID"
+        |row| Value::text(row.gid.and_then(address));
+    "gid.kind" "KIND" Left Always ["gid", "gid/kind", "port.link_layer", "device.node_type", "device.driver"]
+        "Type of the GID: IB, RoCE v1, RoCE v2; none on iWARP, EFA and usNIC"
+        |row| Value::text(row.gid.and_then(|gid| gid.kind).map(GidKind::word));
+    "gid.netdev" "NETDEV" Left Always ["gid", "gid/netdev"] "Network interface of the GID; for a VLAN the VLAN interface"
+        |row| Value::text(row.gid.and_then(|gid| gid.netdev.as_ref()));
 }
 
-impl Listing for Gids {
-    type Row<'report> = GidRow<'report>;
-
-    const NAME: &'static str = "gids";
-
-    const EXAMPLE: &'static str = "kind==\"RoCE v2\"";
-
-    const KEYS: &'static [MetricLabel] = &[
-        MetricLabel::new("host", "host", "host"),
-        MetricLabel::new("device", "device", "device.name"),
-        MetricLabel::new("port", "port", "port.number"),
-        MetricLabel::new("gid", "index", "gid.index"),
-    ];
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        [host(), via(), device(), port()]
-        "gid.index" "INDEX" Right Always ["port.gids"] "Index in the GID table"
-            |row| Value::int(row.index);
-        "gid.value" "GID" Left Always ["gid"] "GID; for an unreachable host the reason"
-            |row| Value::or_failure(row.place.report, || {
-                Value::text(row.gid.map(|gid| gid.value))
-            });
-        "gid.address" "ADDRESS" Left Always ["gid"] "IPv4 address mapped in the GID"
-            |row| Value::text(row.gid.and_then(address));
-        "gid.kind" "KIND" Left Always ["gid", "gid/kind", "port.link_layer", "device.node_type", "device.driver"]
-            "Type of the GID: IB, RoCE v1, RoCE v2; none on iWARP, EFA and usNIC"
-            |row| Value::text(row.gid.and_then(|gid| gid.kind).map(GidKind::word));
-        "gid.netdev" "NETDEV" Left Always ["gid", "gid/netdev"] "Network interface of the GID; for a VLAN the VLAN interface"
-            |row| Value::text(row.gid.and_then(|gid| gid.netdev.as_ref()));
-    };
-
-    fn is_unreadable(row: &GidRow<'_>, source: &str) -> bool {
-        match source.strip_prefix("gid") {
-            Some(field) if row.index.is_some() => {
-                row.key(field).is_some_and(|key| row.place.has_problem(&key))
-            }
-            Some(_) => is_table_unreadable(row.place),
-            None => row.place.is_unreadable(source),
+fn is_unreadable(row: &GidRow<'_>, source: &str) -> bool {
+    match source.strip_prefix("gid") {
+        Some(field) if row.index.is_some() => {
+            row.key(field).is_some_and(|key| row.place.has_problem(&key))
         }
+        Some(_) => is_table_unreadable(row.place),
+        None => row.place.is_unreadable(source),
     }
 }
 

@@ -2,17 +2,12 @@
 
 use std::time::Duration;
 
-use super::column::columns;
-use super::place_columns::{HasHost, host, via};
-use super::{Column, Listing, MetricLabel, Value};
+use super::Value;
+use super::column::listing;
+use super::place_columns::{has_host, host, via};
 use crate::analyse::traffic::Traffic;
 use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{HostFailure, HostReport, PortState};
-
-/// Listing of the hosts in `rdmactl top`, one row for each host, also if the host does not
-/// respond.
-#[derive(Debug)]
-pub enum LiveHosts {}
 
 /// Word for the state of a host that responds but lost a device.
 pub(super) const DEVICE_GONE: &str = "device_gone";
@@ -34,65 +29,58 @@ pub struct LiveHostRow<'report> {
     pub findings: u32,
 }
 
-impl HasHost for LiveHostRow<'_> {
-    fn report(&self) -> &HostReport {
-        self.report
-    }
+has_host!(LiveHostRow);
+
+listing! {
+    /// Listing of the hosts in `rdmactl top`, one row for each host, also if the host does not
+    /// respond.
+    LiveHosts "top hosts" of LiveHostRow<'report>;
+    example "state!=up";
+    keys [HOST];
+    unreadable |row, source| is_unreadable(row, source);
+    columns
+    [host(), via()]
+    "live.state" "STATE" Left Always []: State "State: up, device_gone (a device was removed), connecting, or the reason for which the host does not respond"
+        state;
+    "live.age_ns" "AGE" Right Always [] "Time since the last reply of the host"
+        |row| row.age.map_or(Value::Absent, |age| {
+            Value::Age(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
+        });
+    "live.ports_up" "PORTS" Right Always ["devices", "device.ports", "port.state"] "Number of active ports and of all ports, such as 7/8; `!` if a port is not active"
+        ports_up;
+    "live.rx_bps" "RX" Right Always ["counters"]: Received "Receive rate of all ports, in bits/s"
+        |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
+    "live.tx_bps" "TX" Right Always ["counters"]: Sent "Send rate of all ports, in bits/s"
+        |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
+    "live.errors_per_s" "ERR/S" Right Always ["counters"]: Unwanted "Errors per second of all ports"
+        |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
+    "live.rdma" "RDMA" Right Always ["connections"] "Number of connections over RDMA"
+        |row| share(row, |share| share.rdma);
+    "live.tcp" "TCP" Right Always ["connections"] "Number of connections over TCP"
+        |row| share(row, |share| share.tcp);
+    "live.fallen" "FALLEN" Right Always ["connections"]: Unwanted "Number of connections that fell back from RDMA to TCP"
+        fallen;
+    "live.findings" "PROBLEMS" Right Always []: Unwanted "Number of findings of the host"
+        |row| Value::Int(row.findings.into());
+    "live.devices" "DEVICES" Right Verbose ["devices"] "RDMA devices"
+        |row| of_answer(row, || Value::int(u32::try_from(row.report.devices.len()).ok()));
+    "live.ports" "ALL_PORTS" Right Asked ["devices", "device.ports"] "Number of ports of all devices"
+        |row| of_answer(row, || Value::int(u32::try_from(ports(row).count()).ok()));
+    "live.rx_packets_per_s" "RX_PKTS" Right Always ["counters"] "Packets per second received on all ports"
+        |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
+    "live.tx_packets_per_s" "TX_PKTS" Right Always ["counters"] "Packets per second sent on all ports"
+        |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
+    "live.kernel" "KERNEL" Left Verbose [] "Kernel release of the host"
+        |row| Value::text(row.report.kernel.as_ref());
+    "live.why" "WHY" Left Verbose [] "Reason for which the host does not respond, in one sentence"
+        |row| Value::text(row.failure.map(|failure| &failure.detail));
 }
 
-impl Listing for LiveHosts {
-    type Row<'report> = LiveHostRow<'report>;
-
-    const NAME: &'static str = "top hosts";
-
-    const EXAMPLE: &'static str = "state!=up";
-
-    const KEYS: &'static [MetricLabel] = &[MetricLabel::new("host", "host", "host")];
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        [host(), via()]
-        "live.state" "STATE" Left Always []: State "State: up, device_gone (a device was removed), connecting, or the reason for which the host does not respond"
-            state;
-        "live.age_ns" "AGE" Right Always [] "Time since the last reply of the host"
-            |row| row.age.map_or(Value::Absent, |age| {
-                Value::Age(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
-            });
-        "live.ports_up" "PORTS" Right Always ["devices", "device.ports", "port.state"] "Number of active ports and of all ports, such as 7/8; `!` if a port is not active"
-            ports_up;
-        "live.rx_bps" "RX" Right Always ["counters"]: Received "Receive rate of all ports, in bits/s"
-            |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
-        "live.tx_bps" "TX" Right Always ["counters"]: Sent "Send rate of all ports, in bits/s"
-            |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
-        "live.errors_per_s" "ERR/S" Right Always ["counters"]: Unwanted "Errors per second of all ports"
-            |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
-        "live.rdma" "RDMA" Right Always ["connections"] "Number of connections over RDMA"
-            |row| share(row, |share| share.rdma);
-        "live.tcp" "TCP" Right Always ["connections"] "Number of connections over TCP"
-            |row| share(row, |share| share.tcp);
-        "live.fallen" "FALLEN" Right Always ["connections"]: Unwanted "Number of connections that fell back from RDMA to TCP"
-            fallen;
-        "live.findings" "PROBLEMS" Right Always []: Unwanted "Number of findings of the host"
-            |row| Value::Int(row.findings.into());
-        "live.devices" "DEVICES" Right Verbose ["devices"] "RDMA devices"
-            |row| of_answer(row, || Value::int(u32::try_from(row.report.devices.len()).ok()));
-        "live.ports" "ALL_PORTS" Right Asked ["devices", "device.ports"] "Number of ports of all devices"
-            |row| of_answer(row, || Value::int(u32::try_from(ports(row).count()).ok()));
-        "live.rx_packets_per_s" "RX_PKTS" Right Always ["counters"] "Packets per second received on all ports"
-            |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
-        "live.tx_packets_per_s" "TX_PKTS" Right Always ["counters"] "Packets per second sent on all ports"
-            |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
-        "live.kernel" "KERNEL" Left Verbose [] "Kernel release of the host"
-            |row| Value::text(row.report.kernel.as_ref());
-        "live.why" "WHY" Left Verbose [] "Reason for which the host does not respond, in one sentence"
-            |row| Value::text(row.failure.map(|failure| &failure.detail));
-    };
-
-    fn is_unreadable(row: &LiveHostRow<'_>, source: &str) -> bool {
-        let problems = &row.report.problems;
-        // One unreadable port is enough, because the sum would not include it.
-        let part = source.rsplit('.').next().unwrap_or(source);
-        problems.has(source) || problems.iter().any(|one| one.key.split('/').any(|it| it == part))
-    }
+fn is_unreadable(row: &LiveHostRow<'_>, source: &str) -> bool {
+    let problems = &row.report.problems;
+    // One unreadable port is enough, because the sum would not include it.
+    let part = source.rsplit('.').next().unwrap_or(source);
+    problems.has(source) || problems.iter().any(|one| one.key.split('/').any(|it| it == part))
 }
 
 fn state(row: &LiveHostRow<'_>) -> Value {

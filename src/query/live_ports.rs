@@ -1,21 +1,16 @@
 //! Lists all ports with their traffic, for `rdmactl top ports`.
 
-use super::column::columns;
-use super::device_row::PORT_KEYS;
+use super::column::listing;
 use super::place_columns::{
-    HasPort, device, host, lid, netdev, netdev_mtu, phys_state, port, protocol, rate, rate_text,
+    device, has_port, host, lid, netdev, netdev_mtu, phys_state, port, protocol, rate, rate_text,
     state, via,
 };
-use super::{Column, DeviceRow, Listing, MetricLabel, ShowCondition, Value, ValueMeaning};
+use super::{DeviceRow, ShowCondition, Value, ValueMeaning};
 use crate::analyse::congestion::Congestion;
 use crate::analyse::errors::errors;
 use crate::analyse::operations::Operation;
 use crate::analyse::traffic::Traffic;
 use crate::model::{Counter, PerSecond, Port, PortState};
-
-/// Listing of the ports in `rdmactl top`, one row for each port with its traffic.
-#[derive(Debug)]
-pub enum LivePorts {}
 
 /// One row: a port, or a device or host without ports.
 #[derive(Debug, Clone, Copy)]
@@ -28,59 +23,47 @@ pub struct LivePortRow<'report> {
     pub errors_since: Option<u64>,
 }
 
-impl HasPort for LivePortRow<'_> {
-    fn place(&self) -> &DeviceRow<'_> {
-        &self.place
-    }
-}
+has_port!(LivePortRow);
 
-impl Listing for LivePorts {
-    type Row<'report> = LivePortRow<'report>;
-
-    const NAME: &'static str = "top ports";
-
-    const EXAMPLE: &'static str = "state!=active";
-
-    const KEYS: &'static [MetricLabel] = PORT_KEYS;
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        [host(), via(), device(), port(), state().meaning(ValueMeaning::State), phys_state().shown(ShowCondition::Verbose), protocol(), rate()]
-        "traffic.rx_bps" "RX" Right Always ["port.counters", "counters"]: Received "Receive rate, in bits/s"
-            |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
-        "traffic.tx_bps" "TX" Right Always ["port.counters", "counters"]: Sent "Send rate, in bits/s"
-            |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
-        "traffic.use_percent" "USE%" Right Always ["port.counters", "counters", "port.rate_bps"] "Utilization of the busier direction, in percent of the port rate"
-            |row| Value::int(row.traffic.use_percent(rate_bps(row)));
-        "traffic.rx_packets_per_s" "RX_PKTS" Right Always ["port.counters", "counters"] "Packets received per second"
-            |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
-        "traffic.tx_packets_per_s" "TX_PKTS" Right Always ["port.counters", "counters"] "Packets sent per second"
-            |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
-        "traffic.errors_per_s" "ERR/S" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds per second"
-            |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
-        "traffic.errors" "ERRORS" Left Always ["port.counters", "counters"] "Error counters that increased, with the change since the previous sample"
-            |row| Value::text(row.place.port.and_then(errors_text)).marked();
-        "traffic.errors_since" "ERR_SUM" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds since the start of top or the last reset"
-            |row| row.errors_since.map_or(Value::Absent, |count| {
-                Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
-            });
-        "traffic.reads_per_s" "READS" Right Verbose ["port.counters", "counters"] "RDMA reads per second, in the directions that the driver counts"
-            |row| operations(row, Operation::Read);
-        "traffic.writes_per_s" "WRITES" Right Verbose ["port.counters", "counters"] "RDMA writes per second, in the directions that the driver counts"
-            |row| operations(row, Operation::Write);
-        "traffic.sends_per_s" "SENDS" Right Verbose ["port.counters", "counters"] "Sends and receives per second, in the directions that the driver counts"
-            |row| operations(row, Operation::Send);
-        [netdev().shown(ShowCondition::Verbose), netdev_mtu().shown(ShowCondition::Verbose), lid(), rate_text()]
-        "traffic.cnp_sent_per_s" "CNP_OUT" Right Verbose ["port.counters", "counters"] "Congestion notification packets sent per second"
-            |row| congestion(row, Congestion::CnpSent);
-        "traffic.cnp_handled_per_s" "CNP_IN" Right Verbose ["port.counters", "counters"] "Congestion notification packets per second that slowed the port down"
-            |row| congestion(row, Congestion::CnpHandled);
-        "traffic.ecn_marked_per_s" "ECN" Right Verbose ["port.counters", "counters"] "Packets received per second with an ECN congestion mark"
-            |row| congestion(row, Congestion::EcnMarked);
-    };
-
-    fn is_unreadable(row: &LivePortRow<'_>, source: &str) -> bool {
-        row.place.is_unreadable(source)
-    }
+listing! {
+    /// Listing of the ports in `rdmactl top`, one row for each port with its traffic.
+    LivePorts "top ports" of LivePortRow<'report>;
+    example "state!=active";
+    keys [HOST, DEVICE, PORT];
+    unreadable |row, source| row.place.is_unreadable(source);
+    columns
+    [host(), via(), device(), port(), state().meaning(ValueMeaning::State), phys_state().shown(ShowCondition::Verbose), protocol(), rate()]
+    "traffic.rx_bps" "RX" Right Always ["port.counters", "counters"]: Received "Receive rate, in bits/s"
+        |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
+    "traffic.tx_bps" "TX" Right Always ["port.counters", "counters"]: Sent "Send rate, in bits/s"
+        |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
+    "traffic.use_percent" "USE%" Right Always ["port.counters", "counters", "port.rate_bps"] "Utilization of the busier direction, in percent of the port rate"
+        |row| Value::int(row.traffic.use_percent(rate_bps(row)));
+    "traffic.rx_packets_per_s" "RX_PKTS" Right Always ["port.counters", "counters"] "Packets received per second"
+        |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
+    "traffic.tx_packets_per_s" "TX_PKTS" Right Always ["port.counters", "counters"] "Packets sent per second"
+        |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
+    "traffic.errors_per_s" "ERR/S" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds per second"
+        |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
+    "traffic.errors" "ERRORS" Left Always ["port.counters", "counters"] "Error counters that increased, with the change since the previous sample"
+        |row| Value::text(row.place.port.and_then(errors_text)).marked();
+    "traffic.errors_since" "ERR_SUM" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds since the start of top or the last reset"
+        |row| row.errors_since.map_or(Value::Absent, |count| {
+            Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+        });
+    "traffic.reads_per_s" "READS" Right Verbose ["port.counters", "counters"] "RDMA reads per second, in the directions that the driver counts"
+        |row| operations(row, Operation::Read);
+    "traffic.writes_per_s" "WRITES" Right Verbose ["port.counters", "counters"] "RDMA writes per second, in the directions that the driver counts"
+        |row| operations(row, Operation::Write);
+    "traffic.sends_per_s" "SENDS" Right Verbose ["port.counters", "counters"] "Sends and receives per second, in the directions that the driver counts"
+        |row| operations(row, Operation::Send);
+    [netdev().shown(ShowCondition::Verbose), netdev_mtu().shown(ShowCondition::Verbose), lid(), rate_text()]
+    "traffic.cnp_sent_per_s" "CNP_OUT" Right Verbose ["port.counters", "counters"] "Congestion notification packets sent per second"
+        |row| congestion(row, Congestion::CnpSent);
+    "traffic.cnp_handled_per_s" "CNP_IN" Right Verbose ["port.counters", "counters"] "Congestion notification packets per second that slowed the port down"
+        |row| congestion(row, Congestion::CnpHandled);
+    "traffic.ecn_marked_per_s" "ECN" Right Verbose ["port.counters", "counters"] "Packets received per second with an ECN congestion mark"
+        |row| congestion(row, Congestion::EcnMarked);
 }
 
 /// Returns the rate of the port; `None` if the port is not active.

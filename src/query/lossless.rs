@@ -1,15 +1,10 @@
 //! Lists the lossless verdict of each port, for `rdmactl ports --lossless`.
 
-use super::column::columns;
-use super::device_row::PORT_KEYS;
-use super::place_columns::{HasPort, device, host, netdev, port, protocol, state, via};
-use super::{Column, DeviceRow, Listing, MetricLabel, ShowCondition, Value};
+use super::column::listing;
+use super::place_columns::{device, has_port, host, netdev, port, protocol, state, via};
+use super::{DeviceRow, ShowCondition, Value};
 use crate::analyse::lossless::{LosslessVerdict, judge};
 use crate::model::HostReport;
-
-/// Listing of `rdmactl ports --lossless`, one row for each port.
-#[derive(Debug)]
-pub enum Lossless {}
 
 /// One row: a port and its judgement.
 #[derive(Debug, Clone)]
@@ -20,44 +15,32 @@ pub struct LosslessRow<'report> {
     pub judgement: Option<LosslessVerdict>,
 }
 
-impl HasPort for LosslessRow<'_> {
-    fn place(&self) -> &DeviceRow<'_> {
-        &self.place
-    }
-}
+has_port!(LosslessRow);
 
-impl Listing for Lossless {
-    type Row<'report> = LosslessRow<'report>;
-
-    const NAME: &'static str = "ports --lossless";
-
-    const EXAMPLE: &'static str = "lossless==lossy";
-
-    const KEYS: &'static [MetricLabel] = PORT_KEYS;
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        [host(), via(), device(), port(), state().shown(ShowCondition::Verbose), protocol(), netdev()]
-        "lossless.tos" "TOS" Right Always [] "Default type of service of the traffic"
-            |row| number(row, |judgement| judgement.tos);
-        "lossless.dscp" "DSCP" Right Always [] "DSCP of the type of service"
-            |row| number(row, |judgement| judgement.dscp);
-        "lossless.priority" "PRIORITY" Right Always [] "Priority of the DSCP on the network interface"
-            |row| number(row, |judgement| judgement.priority.map(u32::from));
-        "lossless.class" "CLASS" Right Always [] "Traffic class of the priority"
-            |row| number(row, |judgement| judgement.class.map(u32::from));
-        "lossless.verdict" "LOSSLESS" Left Always [] "Verdict: lossless, lossy, unknown, not applicable; for an unreachable host the reason"
-            |row| Value::or_failure(row.place.report, || {
-                Value::text(row.judgement.as_ref().map(|judgement| judgement.verdict.word()))
-            });
-        "lossless.why" "WHY" Left Always [] "Reason of the verdict, in one sentence"
-            |row| Value::text(row.judgement.as_ref().map(|judgement| &judgement.why));
-        "lossless.fix" "FIX" Left Always [] "Fix: command that makes the traffic class lossless"
-            |row| Value::text(row.judgement.as_ref().and_then(|judgement| judgement.fix.as_ref()));
-    };
-
-    fn is_unreadable(row: &LosslessRow<'_>, source: &str) -> bool {
-        row.place.is_unreadable(source)
-    }
+listing! {
+    /// Listing of `rdmactl ports --lossless`, one row for each port.
+    Lossless "ports --lossless" of LosslessRow<'report>;
+    example "lossless==lossy";
+    keys [HOST, DEVICE, PORT];
+    unreadable |row, source| row.place.is_unreadable(source);
+    columns
+    [host(), via(), device(), port(), state().shown(ShowCondition::Verbose), protocol(), netdev()]
+    "lossless.tos" "TOS" Right Always [] "Default type of service of the traffic"
+        |row| number(row, |judgement| judgement.tos);
+    "lossless.dscp" "DSCP" Right Always [] "DSCP of the type of service"
+        |row| number(row, |judgement| judgement.dscp);
+    "lossless.priority" "PRIORITY" Right Always [] "Priority of the DSCP on the network interface"
+        |row| number(row, |judgement| judgement.priority.map(u32::from));
+    "lossless.class" "CLASS" Right Always [] "Traffic class of the priority"
+        |row| number(row, |judgement| judgement.class.map(u32::from));
+    "lossless.verdict" "LOSSLESS" Left Always [] "Verdict: lossless, lossy, unknown, not applicable; for an unreachable host the reason"
+        |row| Value::or_failure(row.place.report, || {
+            Value::text(row.judgement.as_ref().map(|judgement| judgement.verdict.word()))
+        });
+    "lossless.why" "WHY" Left Always [] "Reason of the verdict, in one sentence"
+        |row| Value::text(row.judgement.as_ref().map(|judgement| &judgement.why));
+    "lossless.fix" "FIX" Left Always [] "Fix: command that makes the traffic class lossless"
+        |row| Value::text(row.judgement.as_ref().and_then(|judgement| judgement.fix.as_ref()));
 }
 
 fn number(row: &LosslessRow<'_>, get: impl Fn(&LosslessVerdict) -> Option<u32>) -> Value {

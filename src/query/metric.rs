@@ -29,6 +29,14 @@ impl MetricLabel {
     }
 }
 
+/// Keys of several listings.
+pub(super) const HOST: MetricLabel = MetricLabel::new("host", "host", "host");
+pub(super) const DEVICE: MetricLabel = MetricLabel::new("device", "device", "device.name");
+pub(super) const PORT: MetricLabel = MetricLabel::new("port", "port", "port.number");
+pub(super) const SUBNET: MetricLabel = MetricLabel::new("subnet", "subnet", "subnet.prefix");
+pub(super) const NODE_GUID: MetricLabel = MetricLabel::new("node", "guid", "node.guid");
+pub(super) const NODE_NAME: MetricLabel = MetricLabel::new("node", "node", "node.name");
+
 /// One number of a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricValue {

@@ -29,6 +29,28 @@ impl HasPort for DeviceRow<'_> {
     }
 }
 
+/// Implements [`HasHost`] for a row with a field `report`.
+macro_rules! has_host {
+    ($row:ident) => {
+        impl $crate::query::place_columns::HasHost for $row<'_> {
+            fn report(&self) -> &$crate::model::HostReport {
+                self.report
+            }
+        }
+    };
+}
+
+/// Implements [`HasPort`] for a row with a field `place`.
+macro_rules! has_port {
+    ($row:ident) => {
+        impl $crate::query::place_columns::HasPort for $row<'_> {
+            fn place(&self) -> &$crate::query::DeviceRow<'_> {
+                &self.place
+            }
+        }
+    };
+}
+
 /// Declares functions that return a shared column. Each needs a listing whose rows implement the
 /// trait.
 macro_rules! shared {
@@ -52,7 +74,7 @@ macro_rules! shared {
     )*};
 }
 
-pub(super) use shared;
+pub(super) use {has_host, has_port, shared};
 
 shared! {
     HasHost host: "host" "HOST" Left WithHosts [] "Name of the host"

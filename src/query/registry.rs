@@ -65,34 +65,42 @@ pub type NamedListing = (&'static str, Vec<ColumnDescription>);
 /// that `top` can fill.
 const TOP_CONNECTIONS: &str = "top connections";
 
+/// Makes an array of a function for each listing, and of a value for [`TOP_CONNECTIONS`].
+macro_rules! of_all {
+    ($of:ident, $top_connections:expr) => {
+        [
+            $of::<Devices>,
+            $of::<Ports>,
+            $of::<Lossless>,
+            $of::<Gids>,
+            $of::<Counters>,
+            $of::<FabricCounters>,
+            $of::<Resources>,
+            $of::<Connections>,
+            $of::<FabricSubnets>,
+            $of::<FabricNodes>,
+            $of::<FabricLinks>,
+            $of::<FabricSwitches>,
+            $of::<FabricRoutes>,
+            $of::<FabricPartitions>,
+            $of::<FabricManagers>,
+            $of::<FabricProblems>,
+            $of::<FabricErrors>,
+            $of::<Checks>,
+            $of::<Pairs>,
+            $of::<LiveHosts>,
+            $of::<LivePorts>,
+            $top_connections,
+            $of::<Findings>,
+            $of::<Processes>,
+            $of::<Settings>,
+        ]
+    };
+}
+
 /// All listings.
-const ALL: [fn() -> NamedListing; 25] = [
-    named::<Devices>,
-    named::<Ports>,
-    named::<Lossless>,
-    named::<Gids>,
-    named::<Counters>,
-    named::<FabricCounters>,
-    named::<Resources>,
-    named::<Connections>,
-    named::<FabricSubnets>,
-    named::<FabricNodes>,
-    named::<FabricLinks>,
-    named::<FabricSwitches>,
-    named::<FabricRoutes>,
-    named::<FabricPartitions>,
-    named::<FabricManagers>,
-    named::<FabricProblems>,
-    named::<FabricErrors>,
-    named::<Checks>,
-    named::<Pairs>,
-    named::<LiveHosts>,
-    named::<LivePorts>,
-    || (TOP_CONNECTIONS, describe_live::<Connections>().collect()),
-    named::<Findings>,
-    named::<Processes>,
-    named::<Settings>,
-];
+const ALL: [fn() -> NamedListing; 25] =
+    of_all!(named, || (TOP_CONNECTIONS, describe_live::<Connections>().collect()));
 
 fn named<L: Listing>() -> NamedListing {
     (L::NAME, describe::<L>().collect())
@@ -131,38 +139,11 @@ fn ids_and_headings_are_each_used_once() {
 
 #[test]
 fn the_example_of_each_listing_is_a_filter_for_its_rows() {
-    fn is_filter<L: Listing>() -> bool {
-        super::Filter::<L>::parse(L::EXAMPLE).is_ok_and(|filter| filter.word().is_none())
+    fn check<L: Listing>() {
+        let filter = super::Filter::<L>::parse(L::EXAMPLE);
+        assert!(filter.is_ok_and(|filter| filter.word().is_none()), "{}", L::NAME);
     }
-    type Check = (&'static str, fn() -> bool);
-    let all: [Check; 24] = [
-        (Devices::NAME, is_filter::<Devices>),
-        (Ports::NAME, is_filter::<Ports>),
-        (Lossless::NAME, is_filter::<Lossless>),
-        (Gids::NAME, is_filter::<Gids>),
-        (Counters::NAME, is_filter::<Counters>),
-        (FabricCounters::NAME, is_filter::<FabricCounters>),
-        (Resources::NAME, is_filter::<Resources>),
-        (Connections::NAME, is_filter::<Connections>),
-        (FabricSubnets::NAME, is_filter::<FabricSubnets>),
-        (FabricNodes::NAME, is_filter::<FabricNodes>),
-        (FabricLinks::NAME, is_filter::<FabricLinks>),
-        (FabricSwitches::NAME, is_filter::<FabricSwitches>),
-        (FabricRoutes::NAME, is_filter::<FabricRoutes>),
-        (FabricPartitions::NAME, is_filter::<FabricPartitions>),
-        (FabricManagers::NAME, is_filter::<FabricManagers>),
-        (FabricProblems::NAME, is_filter::<FabricProblems>),
-        (FabricErrors::NAME, is_filter::<FabricErrors>),
-        (Checks::NAME, is_filter::<Checks>),
-        (Pairs::NAME, is_filter::<Pairs>),
-        (LiveHosts::NAME, is_filter::<LiveHosts>),
-        (LivePorts::NAME, is_filter::<LivePorts>),
-        (Findings::NAME, is_filter::<Findings>),
-        (Processes::NAME, is_filter::<Processes>),
-        (Settings::NAME, is_filter::<Settings>),
-    ];
-    for (name, is_filter) in all {
-        assert!(is_filter(), "{name}");
-    }
+    let all: [fn(); 25] = of_all!(check, || ());
+    all.iter().for_each(|check| check());
     assert!(super::Filter::<Pairs>::parse(Ports::EXAMPLE).is_err(), "pairs have no state");
 }

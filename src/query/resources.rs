@@ -1,14 +1,10 @@
 //! Lists RDMA objects of the kernel, for `rdmactl resources`.
 
-use super::column::columns;
-use super::place_columns::{HasHost, host, via};
-use super::{Column, Listing, MetricLabel, Value};
+use super::Value;
+use super::column::listing;
+use super::place_columns::{has_host, host, via};
 use crate::analyse::qp_owner::ConnectionIds;
 use crate::model::{CmAddress, CmId, HostReport, Object, Owner, Resource};
-
-/// Listing of `rdmactl resources`, one row for each object.
-#[derive(Debug)]
-pub enum Resources {}
 
 /// One row: an object, or a host or device whose objects could not be listed.
 #[derive(Debug, Clone, Copy)]
@@ -31,106 +27,95 @@ impl<'report> ResourceRow<'report> {
     }
 }
 
-impl HasHost for ResourceRow<'_> {
-    fn report(&self) -> &HostReport {
-        self.report
-    }
+has_host!(ResourceRow);
+
+listing! {
+    /// Listing of `rdmactl resources`, one row for each object.
+    Resources "resources" of ResourceRow<'report>;
+    example "kind==qp";
+    keys [HOST]
+        device "device" "resource.device",
+        resource "kind" "resource.kind",
+        resource "number" "resource.number";
+    folds false;
+    unreadable |row, source| is_unreadable(row, source);
+    columns
+    [host(), via()]
+    "resource.device" "DEVICE" Left Always ["resources"] "Kernel name of the RDMA device"
+        |row| {
+            let device = row.resource.map(|resource| resource.device.as_str());
+            Value::text(device.or(row.unlisted))
+        };
+    "resource.port" "PORT" Right Always ["resources"] "Port number of a queue pair or connection"
+        |row| Value::id(facts(row).port);
+    "resource.kind" "KIND" Left Always ["resources"] "Kind: qp, cm_id, cq, mr, pd, ctx, srq; for an unreachable host the reason"
+        kind;
+    "resource.number" "ID" Right Always ["resources"] "Kernel number of the object; for a queue pair its QPN"
+        |row| Value::id(facts(row).number);
+    "resource.owner.pid" "PID" Right Always ["resources"] "Process id of the owner"
+        |row| Value::id(owner(row, |owner| match owner {
+            Owner::Process { pid, .. } => Some(*pid),
+            Owner::Kernel { .. } => None,
+        }));
+    "resource.owner.name" "PROCESS" Left Always ["resources", "resources/owner"] "Name of the owning process, or [module] of the kernel"
+        |row| Value::text(owner(row, |owner| match owner {
+            Owner::Process { name, .. } => name.clone(),
+            Owner::Kernel { name } => Some(format!("[{name}]")),
+        }));
+    "resource.qp_type" "TYPE" Left Always ["resources"] "Type of a queue pair or shared receive queue: RC, UD, XRC"
+        |row| Value::text(facts(row).of_type);
+    "resource.state" "STATE" Left Always ["resources"] "State of a queue pair or connection"
+        |row| Value::text(facts(row).state);
+    "resource.rqpn" "PEER_QP" Right Always ["resources"] "Queue pair number of the peer"
+        |row| Value::id(facts(row).rqpn);
+    "resource.source" "LOCAL" Left Always ["resources"] "Local address of a connection or of its queue pair"
+        |row| Value::text(facts(row).source);
+    "resource.destination" "REMOTE" Left Always ["resources"] "Remote address of a connection or of its queue pair"
+        |row| Value::text(facts(row).destination);
+    "resource.length_bytes" "BYTES" Right Always ["resources"] "Size of a memory region, in bytes"
+        |row| facts(row).length_bytes.map_or(Value::Absent, Value::Bytes);
+    "resource.lqpn" "QP" Right Verbose ["resources"] "Local queue pair number of a connection"
+        |row| Value::id(facts(row).lqpn);
+    "resource.port_space" "SPACE" Left Verbose ["resources"] "Port space of a connection: TCP, UDP, IPOIB, IB"
+        |row| Value::text(facts(row).port_space);
+    "resource.pdn" "PD" Right Verbose ["resources"] "Number of the protection domain"
+        |row| Value::id(facts(row).pdn);
+    "resource.ctxn" "CTX" Right Verbose ["resources"] "Number of the user context"
+        |row| Value::id(facts(row).ctxn);
+    "resource.cqn" "CQ" Right Asked ["resources"] "Number of the completion queue"
+        |row| Value::id(facts(row).cqn);
+    "resource.users" "USERS" Right Verbose ["resources"] "Number of objects that use the object"
+        |row| facts(row).users.map_or(Value::Absent, |users| {
+            Value::Int(i64::try_from(users).unwrap_or(i64::MAX))
+        });
+    "resource.entries" "ENTRIES" Right Verbose ["resources"] "Number of entries of a completion queue"
+        |row| Value::int(facts(row).entries);
+    "resource.polled_by" "POLLED" Left Verbose ["resources"] "Polling mode of a kernel completion queue"
+        |row| Value::text(facts(row).polled_by);
+    "resource.adaptive_moderation" "DIM" Left Asked ["resources"] "Adaptive interrupt moderation: on, off"
+        |row| Value::switch(facts(row).adaptive_moderation);
+    "resource.rq_psn" "RQ_PSN" Right Verbose ["resources"] "Packet sequence number of the receive queue"
+        |row| Value::int(facts(row).rq_psn);
+    "resource.sq_psn" "SQ_PSN" Right Verbose ["resources"] "Packet sequence number of the send queue; changes with traffic"
+        |row| Value::int(facts(row).sq_psn);
+    "resource.path_migration" "PATH" Left Asked ["resources"] "Path migration state"
+        |row| Value::text(facts(row).path_migration);
+    "resource.rkey" "RKEY" Right Asked ["resources", "keys"] "Remote key of a memory region; root only"
+        |row| key(row, facts(row).rkey);
+    "resource.lkey" "LKEY" Right Asked ["resources", "keys"] "Local key of a memory region; root only"
+        |row| key(row, facts(row).lkey);
+    "resource.local_dma_lkey" "DMA_LKEY" Right Asked ["resources", "keys"]
+        "Local DMA key of a protection domain; root only"
+        |row| key(row, facts(row).local_dma_lkey);
 }
 
-impl Listing for Resources {
-    type Row<'report> = ResourceRow<'report>;
-
-    const NAME: &'static str = "resources";
-
-    const EXAMPLE: &'static str = "kind==qp";
-
-    const FOLDS: bool = false;
-
-    const KEYS: &'static [MetricLabel] = &[
-        MetricLabel::new("host", "host", "host"),
-        MetricLabel::new("device", "device", "resource.device"),
-        MetricLabel::new("resource", "kind", "resource.kind"),
-        MetricLabel::new("resource", "number", "resource.number"),
-    ];
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        [host(), via()]
-        "resource.device" "DEVICE" Left Always ["resources"] "Kernel name of the RDMA device"
-            |row| {
-                let device = row.resource.map(|resource| resource.device.as_str());
-                Value::text(device.or(row.unlisted))
-            };
-        "resource.port" "PORT" Right Always ["resources"] "Port number of a queue pair or connection"
-            |row| Value::id(facts(row).port);
-        "resource.kind" "KIND" Left Always ["resources"] "Kind: qp, cm_id, cq, mr, pd, ctx, srq; for an unreachable host the reason"
-            kind;
-        "resource.number" "ID" Right Always ["resources"] "Kernel number of the object; for a queue pair its QPN"
-            |row| Value::id(facts(row).number);
-        "resource.owner.pid" "PID" Right Always ["resources"] "Process id of the owner"
-            |row| Value::id(owner(row, |owner| match owner {
-                Owner::Process { pid, .. } => Some(*pid),
-                Owner::Kernel { .. } => None,
-            }));
-        "resource.owner.name" "PROCESS" Left Always ["resources", "resources/owner"] "Name of the owning process, or [module] of the kernel"
-            |row| Value::text(owner(row, |owner| match owner {
-                Owner::Process { name, .. } => name.clone(),
-                Owner::Kernel { name } => Some(format!("[{name}]")),
-            }));
-        "resource.qp_type" "TYPE" Left Always ["resources"] "Type of a queue pair or shared receive queue: RC, UD, XRC"
-            |row| Value::text(facts(row).of_type);
-        "resource.state" "STATE" Left Always ["resources"] "State of a queue pair or connection"
-            |row| Value::text(facts(row).state);
-        "resource.rqpn" "PEER_QP" Right Always ["resources"] "Queue pair number of the peer"
-            |row| Value::id(facts(row).rqpn);
-        "resource.source" "LOCAL" Left Always ["resources"] "Local address of a connection or of its queue pair"
-            |row| Value::text(facts(row).source);
-        "resource.destination" "REMOTE" Left Always ["resources"] "Remote address of a connection or of its queue pair"
-            |row| Value::text(facts(row).destination);
-        "resource.length_bytes" "BYTES" Right Always ["resources"] "Size of a memory region, in bytes"
-            |row| facts(row).length_bytes.map_or(Value::Absent, Value::Bytes);
-        "resource.lqpn" "QP" Right Verbose ["resources"] "Local queue pair number of a connection"
-            |row| Value::id(facts(row).lqpn);
-        "resource.port_space" "SPACE" Left Verbose ["resources"] "Port space of a connection: TCP, UDP, IPOIB, IB"
-            |row| Value::text(facts(row).port_space);
-        "resource.pdn" "PD" Right Verbose ["resources"] "Number of the protection domain"
-            |row| Value::id(facts(row).pdn);
-        "resource.ctxn" "CTX" Right Verbose ["resources"] "Number of the user context"
-            |row| Value::id(facts(row).ctxn);
-        "resource.cqn" "CQ" Right Asked ["resources"] "Number of the completion queue"
-            |row| Value::id(facts(row).cqn);
-        "resource.users" "USERS" Right Verbose ["resources"] "Number of objects that use the object"
-            |row| facts(row).users.map_or(Value::Absent, |users| {
-                Value::Int(i64::try_from(users).unwrap_or(i64::MAX))
-            });
-        "resource.entries" "ENTRIES" Right Verbose ["resources"] "Number of entries of a completion queue"
-            |row| Value::int(facts(row).entries);
-        "resource.polled_by" "POLLED" Left Verbose ["resources"] "Polling mode of a kernel completion queue"
-            |row| Value::text(facts(row).polled_by);
-        "resource.adaptive_moderation" "DIM" Left Asked ["resources"] "Adaptive interrupt moderation: on, off"
-            |row| Value::switch(facts(row).adaptive_moderation);
-        "resource.rq_psn" "RQ_PSN" Right Verbose ["resources"] "Packet sequence number of the receive queue"
-            |row| Value::int(facts(row).rq_psn);
-        "resource.sq_psn" "SQ_PSN" Right Verbose ["resources"] "Packet sequence number of the send queue; changes with traffic"
-            |row| Value::int(facts(row).sq_psn);
-        "resource.path_migration" "PATH" Left Asked ["resources"] "Path migration state"
-            |row| Value::text(facts(row).path_migration);
-        "resource.rkey" "RKEY" Right Asked ["resources", "keys"] "Remote key of a memory region; root only"
-            |row| key(row, facts(row).rkey);
-        "resource.lkey" "LKEY" Right Asked ["resources", "keys"] "Local key of a memory region; root only"
-            |row| key(row, facts(row).lkey);
-        "resource.local_dma_lkey" "DMA_LKEY" Right Asked ["resources", "keys"]
-            "Local DMA key of a protection domain; root only"
-            |row| key(row, facts(row).local_dma_lkey);
-    };
-
-    fn is_unreadable(row: &ResourceRow<'_>, source: &str) -> bool {
-        if source == "keys" {
-            // Only some kinds of objects have keys; `key` decides for each cell.
-            return false;
-        }
-        let is_told = row.report.problems.has(source);
-        is_told || (source == "resources" && row.unlisted.is_some())
+fn is_unreadable(row: &ResourceRow<'_>, source: &str) -> bool {
+    if source == "keys" {
+        // Only some kinds of objects have keys; `key` decides for each cell.
+        return false;
     }
+    let is_told = row.report.problems.has(source);
+    is_told || (source == "resources" && row.unlisted.is_some())
 }
 
 /// Returns a row for each object, and for each host or device whose objects could not be listed.

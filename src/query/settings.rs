@@ -1,39 +1,30 @@
 //! Lists the settings of the program, for `rdmactl config`.
 
-use super::column::columns;
-use super::{Column, Listing, MetricLabel, Value};
+use super::Value;
+use super::column::listing;
 use crate::model::SettingEntry;
 
-/// Listing of `rdmactl config`, one row for each setting.
-#[derive(Debug)]
-pub enum Settings {}
-
-impl Listing for Settings {
-    type Row<'report> = &'report SettingEntry;
-
-    const NAME: &'static str = "config";
-
-    const EXAMPLE: &'static str = "origin!=default";
-
-    const KEYS: &'static [MetricLabel] = &[MetricLabel::new("host", "key", "key")];
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        []
-        "key" "KEY" Left Always [] "Key of the setting in the configuration file"
-            |row| text(&row.key);
-        "value" "VALUE" Left Always [] "Value in use"
-            |row| of_json(&row.value);
-        "origin" "ORIGIN" Left Always [] "Source of the value: default, FILE:LINE, a variable or a flag"
-            |row| text(&row.origin);
-        "default" "DEFAULT" Left Verbose [] "Default value"
-            |row| of_json(&row.default);
-        "variable" "VARIABLE" Left Verbose [] "Variable that sets the value"
-            |row| text(&row.variable);
-        "flags" "FLAGS" Left Verbose [] "Flags that set the value"
-            |row| Value::list(Some(&row.flags));
-        "help" "HELP" Left Verbose [] "Meaning of the setting"
-            |row| text(&row.help);
-    };
+listing! {
+    /// Listing of `rdmactl config`, one row for each setting.
+    Settings "config" of &'report SettingEntry;
+    example "origin!=default";
+    keys [] host "key" "key";
+    columns
+    []
+    "key" "KEY" Left Always [] "Key of the setting in the configuration file"
+        |row| text(&row.key);
+    "value" "VALUE" Left Always [] "Value in use"
+        |row| of_json(&row.value);
+    "origin" "ORIGIN" Left Always [] "Source of the value: default, FILE:LINE, a variable or a flag"
+        |row| text(&row.origin);
+    "default" "DEFAULT" Left Verbose [] "Default value"
+        |row| of_json(&row.default);
+    "variable" "VARIABLE" Left Verbose [] "Variable that sets the value"
+        |row| text(&row.variable);
+    "flags" "FLAGS" Left Verbose [] "Flags that set the value"
+        |row| Value::list(Some(&row.flags));
+    "help" "HELP" Left Verbose [] "Meaning of the setting"
+        |row| text(&row.help);
 }
 
 fn text(text: &str) -> Value {

@@ -1,142 +1,98 @@
 //! Lists the nodes and the switches of a subnet, for `rdmactl fabric nodes` and `rdmactl fabric
 //! switches`.
 
-use super::super::column::columns;
-use super::super::{Column, Listing, MetricLabel, Value};
+use super::super::column::listing;
+use super::super::{ShowCondition, Value};
 use super::{
-    FabricPlace, HasFabric, HasNode, fabric_host, leaf_of, name, node_guid, node_kind, node_lid,
-    node_name, subnet, subnets,
+    FabricRow, HasNode as _, OnNode, fabric_host, leaf_of, name, node_guid, node_kind, node_lid,
+    node_name, rows, subnet,
 };
 use crate::model::{Fabric, FabricNode, FabricPort, HostReport};
 
-/// Listing of `rdmactl fabric nodes`, one row for each node.
-#[derive(Debug)]
-pub enum FabricNodes {}
-
-/// Listing of `rdmactl fabric switches`, one row for each switch.
-#[derive(Debug)]
-pub enum FabricSwitches {}
-
 /// One row: a node, or a host that did not respond.
+type NodeRow<'report> = FabricRow<'report, NodeIndex>;
+
+/// Index of a node in [`Fabric::nodes`].
 #[derive(Debug, Clone, Copy)]
-pub struct FabricNodeRow<'report> {
-    /// Subnet of the row.
-    pub place: FabricPlace<'report>,
-    /// Index of the node in [`Fabric::nodes`]; `None` for a host that did not respond.
-    pub node: Option<usize>,
-}
+pub struct NodeIndex(usize);
 
-impl HasFabric for FabricNodeRow<'_> {
-    fn place(&self) -> FabricPlace<'_> {
-        self.place
+impl OnNode for NodeIndex {
+    fn node_index(&self) -> usize {
+        self.0
     }
 }
 
-impl HasNode for FabricNodeRow<'_> {
-    fn node_index(&self) -> Option<usize> {
-        self.node
-    }
+listing! {
+    /// Listing of `rdmactl fabric nodes`, one row for each node.
+    FabricNodes "fabric nodes" of NodeRow<'report>;
+    example "kind==switch";
+    keys [HOST, SUBNET, NODE_GUID, NODE_NAME];
+    columns
+    [fabric_host(), subnet(), node_kind(), node_name(), node_lid(), node_guid().shown(ShowCondition::Always)]
+    "node.ports" "PORTS" Right Always ["fabric"] "Number of physical ports"
+        |row| number(row, |_, node| node.port_count.into());
+    "node.links" "LINKS" Right Always ["fabric"] "Number of ports with a link to a known node"
+        |row| number(row, |_, node| links(node));
+    "node.leaf" "LEAF_SWITCH" Left Always ["fabric"] "Switch that a channel adapter is connected to"
+        |row| of_leaf(row, |fabric, node, _| Value::text(name(fabric, node)));
+    "node.leaf_port" "LEAF_PORT" Right Always ["fabric"] "Port of the leaf switch"
+        |row| of_leaf(row, |_, _, port| Value::int(Some(port.into())));
+    "node.system_guid" "SYSTEM_GUID" Left Verbose ["fabric"] "GUID of the system, which several nodes may share"
+        |row| Value::text(row.node().map(|node| node.system_image_guid));
+    "node.vendor" "VENDOR" Right Verbose ["fabric"] "Vendor of the node (IEEE OUI)"
+        |row| Value::hex(row.node().map(|node| node.vendor_id));
+    "node.device_id" "DEVICE_ID" Right Verbose ["fabric"] "Device id of the vendor"
+        |row| Value::hex(row.node().map(|node| node.device_id.into()));
+    "node.revision" "REVISION" Right Asked ["fabric"] "Revision of the device"
+        |row| Value::hex(row.node().map(|node| node.revision));
+    "node.route" "ROUTE" Left Verbose ["fabric"] "Directed route to the node, from the first port"
+        |row| Value::text(row.node().and_then(|node| node.route.as_deref()).map(route));
 }
 
-/// Keys that identify a node.
-const KEYS: &[MetricLabel] = &[
-    MetricLabel::new("host", "host", "host"),
-    MetricLabel::new("subnet", "subnet", "subnet.prefix"),
-    MetricLabel::new("node", "guid", "node.guid"),
-    MetricLabel::new("node", "node", "node.name"),
-];
-
-impl Listing for FabricNodes {
-    type Row<'report> = FabricNodeRow<'report>;
-
-    const NAME: &'static str = "fabric nodes";
-
-    const EXAMPLE: &'static str = "kind==switch";
-
-    const KEYS: &'static [MetricLabel] = KEYS;
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        [fabric_host(), subnet(), node_kind(), node_name(), node_lid(), node_guid().shown(super::ShowCondition::Always)]
-        "node.ports" "PORTS" Right Always ["fabric"] "Number of physical ports"
-            |row| number(row, |_, node| node.port_count.into());
-        "node.links" "LINKS" Right Always ["fabric"] "Number of ports with a link to a known node"
-            |row| number(row, |_, node| links(node));
-        "node.leaf" "LEAF_SWITCH" Left Always ["fabric"] "Switch that a channel adapter is connected to"
-            |row| of_leaf(row, |fabric, node, _| Value::text(name(fabric, node)));
-        "node.leaf_port" "LEAF_PORT" Right Always ["fabric"] "Port of the leaf switch"
-            |row| of_leaf(row, |_, _, port| Value::int(Some(port.into())));
-        "node.system_guid" "SYSTEM_GUID" Left Verbose ["fabric"] "GUID of the system, which several nodes may share"
-            |row| Value::text(row.node().map(|node| node.system_image_guid));
-        "node.vendor" "VENDOR" Right Verbose ["fabric"] "Vendor of the node (IEEE OUI)"
-            |row| Value::hex(row.node().map(|node| node.vendor_id));
-        "node.device_id" "DEVICE_ID" Right Verbose ["fabric"] "Device id of the vendor"
-            |row| Value::hex(row.node().map(|node| node.device_id.into()));
-        "node.revision" "REVISION" Right Asked ["fabric"] "Revision of the device"
-            |row| Value::hex(row.node().map(|node| node.revision));
-        "node.route" "ROUTE" Left Verbose ["fabric"] "Directed route to the node, from the first port"
-            |row| Value::text(row.node().and_then(|node| node.route.as_deref()).map(route));
-    };
-}
-
-impl Listing for FabricSwitches {
-    type Row<'report> = FabricNodeRow<'report>;
-
-    const NAME: &'static str = "fabric switches";
-
-    const EXAMPLE: &'static str = "down>0";
-
-    const KEYS: &'static [MetricLabel] = KEYS;
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        [fabric_host(), subnet(), node_name(), node_lid(), node_guid().shown(super::ShowCondition::Always)]
-        "node.ports" "PORTS" Right Always ["fabric"] "Number of physical ports"
-            |row| number(row, |_, node| node.port_count.into());
-        "node.links" "LINKS" Right Always ["fabric"] "Number of ports with a link to a known node"
-            |row| number(row, |_, node| links(node));
-        "node.hosts" "HOST_LINKS" Right Always ["fabric"] "Number of links to channel adapters"
-            |row| number(row, |fabric, node| peers(fabric, node, false));
-        "node.uplinks" "SWITCH_LINKS" Right Always ["fabric"] "Number of links to switches"
-            |row| number(row, |fabric, node| peers(fabric, node, true));
-        "node.down_ports" "DOWN" Right Always ["fabric"] "Number of ports without a link"
-            |row| row.node().and_then(down).map_or(Value::Absent, |ports| Value::int(Some(ports)));
-        "node.enhanced" "ENHANCED_PORT_0" Left Verbose ["fabric"] "True if port 0 is an endpoint with a link of its own: on, off"
-            |row| Value::switch(row.node().and_then(|node| node.enhanced_port_0));
-        "node.routes" "ROUTES" Right Verbose ["fabric_routes"] "Number of LIDs with a port in the forwarding table"
-            |row| Value::int(row.node().and_then(|node| {
-                let table = node.forwarding.as_ref()?;
-                u32::try_from(table.0.iter().filter(|port| **port != 255).count()).ok()
-            }));
-        "node.route" "ROUTE" Left Verbose ["fabric"] "Directed route to the node, from the first port"
-            |row| Value::text(row.node().and_then(|node| node.route.as_deref()).map(route));
-    };
+listing! {
+    /// Listing of `rdmactl fabric switches`, one row for each switch.
+    FabricSwitches "fabric switches" of NodeRow<'report>;
+    example "down>0";
+    keys [HOST, SUBNET, NODE_GUID, NODE_NAME];
+    columns
+    [fabric_host(), subnet(), node_name(), node_lid(), node_guid().shown(ShowCondition::Always)]
+    "node.ports" "PORTS" Right Always ["fabric"] "Number of physical ports"
+        |row| number(row, |_, node| node.port_count.into());
+    "node.links" "LINKS" Right Always ["fabric"] "Number of ports with a link to a known node"
+        |row| number(row, |_, node| links(node));
+    "node.hosts" "HOST_LINKS" Right Always ["fabric"] "Number of links to channel adapters"
+        |row| number(row, |fabric, node| peers(fabric, node, false));
+    "node.uplinks" "SWITCH_LINKS" Right Always ["fabric"] "Number of links to switches"
+        |row| number(row, |fabric, node| peers(fabric, node, true));
+    "node.down_ports" "DOWN" Right Always ["fabric"] "Number of ports without a link"
+        |row| row.node().and_then(down).map_or(Value::Absent, |ports| Value::int(Some(ports)));
+    "node.enhanced" "ENHANCED_PORT_0" Left Verbose ["fabric"] "True if port 0 is an endpoint with a link of its own: on, off"
+        |row| Value::switch(row.node().and_then(|node| node.enhanced_port_0));
+    "node.routes" "ROUTES" Right Verbose ["fabric_routes"] "Number of LIDs with a port in the forwarding table"
+        |row| Value::int(row.node().and_then(|node| {
+            let table = node.forwarding.as_ref()?;
+            u32::try_from(table.0.iter().filter(|port| **port != 255).count()).ok()
+        }));
+    "node.route" "ROUTE" Left Verbose ["fabric"] "Directed route to the node, from the first port"
+        |row| Value::text(row.node().and_then(|node| node.route.as_deref()).map(route));
 }
 
 /// Returns a row for each node, and for each host that did not respond.
 #[must_use]
-pub fn fabric_node_rows(reports: &[HostReport]) -> Vec<FabricNodeRow<'_>> {
-    rows(reports, |_| true)
+pub fn fabric_node_rows(reports: &[HostReport]) -> Vec<NodeRow<'_>> {
+    rows(reports, |_, fabric| (0..fabric.nodes.len()).map(NodeIndex))
 }
 
 /// Returns a row for each switch, and for each host that did not respond.
 #[must_use]
-pub fn fabric_switch_rows(reports: &[HostReport]) -> Vec<FabricNodeRow<'_>> {
-    rows(reports, FabricNode::is_switch)
+pub fn fabric_switch_rows(reports: &[HostReport]) -> Vec<NodeRow<'_>> {
+    rows(reports, |_, fabric| {
+        let is_switch = |node: &usize| fabric.nodes[*node].is_switch();
+        (0..fabric.nodes.len()).filter(is_switch).map(NodeIndex)
+    })
 }
 
-fn rows(reports: &[HostReport], is_wanted: fn(&FabricNode) -> bool) -> Vec<FabricNodeRow<'_>> {
-    let of_place = |place: FabricPlace<'_>| -> Vec<Option<usize>> {
-        let Some(fabric) = place.fabric else { return vec![None] };
-        (0..fabric.nodes.len()).filter(|node| is_wanted(&fabric.nodes[*node])).map(Some).collect()
-    };
-    subnets(reports)
-        .into_iter()
-        .flat_map(|place| {
-            of_place(place).into_iter().map(move |node| FabricNodeRow { place, node })
-        })
-        .collect()
-}
-
-fn number(row: &FabricNodeRow<'_>, of: impl Fn(&Fabric, &FabricNode) -> usize) -> Value {
+fn number(row: &NodeRow<'_>, of: impl Fn(&Fabric, &FabricNode) -> usize) -> Value {
     let count = row.place.fabric.zip(row.node()).map(|(fabric, node)| of(fabric, node));
     Value::int(count.and_then(|count| u32::try_from(count).ok()))
 }
@@ -160,9 +116,9 @@ fn down(node: &FabricNode) -> Option<u32> {
     u32::try_from(node.ports.iter().filter(is_down).count()).ok()
 }
 
-fn of_leaf(row: &FabricNodeRow<'_>, get: impl Fn(&Fabric, usize, u8) -> Value) -> Value {
-    let place = row.place.fabric.zip(row.node);
-    let leaf = place.and_then(|(fabric, node)| Some((fabric, leaf_of(fabric, node)?)));
+fn of_leaf(row: &NodeRow<'_>, get: impl Fn(&Fabric, usize, u8) -> Value) -> Value {
+    let place = row.place.fabric.zip(row.item.as_ref());
+    let leaf = place.and_then(|(fabric, node)| Some((fabric, leaf_of(fabric, node.0)?)));
     leaf.map_or(Value::Absent, |(fabric, leaf)| get(fabric, leaf.node, leaf.port))
 }
 

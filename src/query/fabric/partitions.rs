@@ -2,74 +2,50 @@
 
 use std::collections::BTreeMap;
 
-use super::super::column::columns;
-use super::super::{Column, Listing, MetricLabel, Value};
-use super::{FabricPlace, HasFabric, fabric_host, subnet, subnets};
-use crate::model::{FabricNode, HostReport};
+use super::super::Value;
+use super::super::column::listing;
+use super::{FabricRow, fabric_host, rows, subnet};
+use crate::model::{Fabric, FabricNode, HostReport};
 use crate::names;
 
-/// Listing of `rdmactl fabric partitions`, one row for each partition.
-#[derive(Debug)]
-pub enum FabricPartitions {}
-
-/// One row: a partition, or a host that did not respond.
+/// Partition of a subnet.
 #[derive(Debug, Clone)]
-pub struct PartitionRow<'report> {
-    /// Subnet of the row.
-    pub place: FabricPlace<'report>,
-    /// Number of the partition, which is the `P_Key` without the membership bit. `None` for a
-    /// host that did not respond.
-    pub key: Option<u16>,
+pub struct Partition {
+    /// Number of the partition, which is the `P_Key` without the membership bit.
+    key: u16,
     /// Names of the nodes with full membership, one for each port.
-    pub full: Vec<String>,
+    full: Vec<String>,
     /// Names of the nodes with limited membership, one for each port. These ports cannot reach
     /// each other.
-    pub limited: Vec<String>,
+    limited: Vec<String>,
 }
 
-impl HasFabric for PartitionRow<'_> {
-    fn place(&self) -> FabricPlace<'_> {
-        self.place
-    }
-}
-
-impl Listing for FabricPartitions {
-    type Row<'report> = PartitionRow<'report>;
-
-    const NAME: &'static str = "fabric partitions";
-
-    const EXAMPLE: &'static str = "full>1";
-
-    const KEYS: &'static [MetricLabel] = &[
-        MetricLabel::new("host", "host", "host"),
-        MetricLabel::new("subnet", "subnet", "subnet.prefix"),
-        MetricLabel::new("partition", "p_key", "partition.p_key"),
-    ];
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        [fabric_host(), subnet()]
-        "partition.p_key" "P_KEY" Right Always ["fabric_partitions"] "Number of the partition, without the bit of membership"
-            |row| Value::hex(row.key.map(u32::from));
-        "partition.full" "FULL" Right Always ["fabric_partitions"] "Number of ports with full membership"
-            |row| count(row, &row.full);
-        "partition.limited" "LIMITED" Right Always ["fabric_partitions"] "Number of ports with limited membership, which do not reach each other"
-            |row| count(row, &row.limited);
-        "partition.members" "FULL_MEMBERS" Left Always ["fabric_partitions"] "Nodes with full membership; for an unreachable host the reason"
-            |row| Value::or_failure(row.place.report, || nodes(&row.full));
-        "partition.limited_members" "LIMITED_MEMBERS" Left Always ["fabric_partitions"] "Nodes with limited membership"
-            |row| nodes(&row.limited);
-    };
+listing! {
+    /// Listing of `rdmactl fabric partitions`, one row for each partition.
+    FabricPartitions "fabric partitions" of FabricRow<'report, Partition>;
+    example "full>1";
+    keys [HOST, SUBNET] partition "p_key" "partition.p_key";
+    columns
+    [fabric_host(), subnet()]
+    "partition.p_key" "P_KEY" Right Always ["fabric_partitions"] "Number of the partition, without the bit of membership"
+        |row| Value::hex(row.item.as_ref().map(|partition| partition.key.into()));
+    "partition.full" "FULL" Right Always ["fabric_partitions"] "Number of ports with full membership"
+        |row| count(row, |partition| &partition.full);
+    "partition.limited" "LIMITED" Right Always ["fabric_partitions"] "Number of ports with limited membership, which do not reach each other"
+        |row| count(row, |partition| &partition.limited);
+    "partition.members" "FULL_MEMBERS" Left Always ["fabric_partitions"] "Nodes with full membership; for an unreachable host the reason"
+        |row| Value::or_failure(row.place.report, || nodes(row, |partition| &partition.full));
+    "partition.limited_members" "LIMITED_MEMBERS" Left Always ["fabric_partitions"] "Nodes with limited membership"
+        |row| nodes(row, |partition| &partition.limited);
 }
 
 /// Returns a row for each partition, and for each host that did not respond.
 #[must_use]
-pub fn partition_rows(reports: &[HostReport]) -> Vec<PartitionRow<'_>> {
-    subnets(reports).into_iter().flat_map(of_place).collect()
+pub fn partition_rows(reports: &[HostReport]) -> Vec<FabricRow<'_, Partition>> {
+    rows(reports, |_, fabric| partitions(fabric))
 }
 
-fn of_place(place: FabricPlace<'_>) -> Vec<PartitionRow<'_>> {
-    let row = |key, full, limited| PartitionRow { place, key, full, limited };
-    let Some(fabric) = place.fabric else { return vec![row(None, Vec::new(), Vec::new())] };
+fn partitions(fabric: &Fabric) -> impl Iterator<Item = Partition> + use<> {
     let mut members: BTreeMap<u16, [Vec<String>; 2]> = BTreeMap::new();
     for node in &fabric.nodes {
         for key in node.ports.iter().flat_map(|port| port.p_keys.iter().flatten()) {
@@ -77,7 +53,7 @@ fn of_place(place: FabricPlace<'_>) -> Vec<PartitionRow<'_>> {
             members.entry(key & 0x7fff).or_default()[usize::from(!is_full)].push(short(node));
         }
     }
-    members.into_iter().map(|(key, [full, limited])| row(Some(key), full, limited)).collect()
+    members.into_iter().map(|(key, [full, limited])| Partition { key, full, limited })
 }
 
 /// Returns the first word of a node description, which is usually the host name.
@@ -86,10 +62,11 @@ fn short(node: &FabricNode) -> String {
     title.split_whitespace().next().unwrap_or(&title).to_owned()
 }
 
-fn count(row: &PartitionRow<'_>, names: &[String]) -> Value {
-    Value::int(row.key.and_then(|_| u32::try_from(names.len()).ok()))
+fn count(row: &FabricRow<'_, Partition>, of: impl Fn(&Partition) -> &[String]) -> Value {
+    Value::int(row.item.as_ref().and_then(|partition| u32::try_from(of(partition).len()).ok()))
 }
 
-fn nodes(names: &[String]) -> Value {
-    Value::text(Some(names::fold(names)).filter(|text| !text.is_empty()))
+fn nodes(row: &FabricRow<'_, Partition>, of: impl Fn(&Partition) -> &[String]) -> Value {
+    let names = row.item.as_ref().map(|partition| names::fold(of(partition)));
+    Value::text(names.filter(|text| !text.is_empty()))
 }
