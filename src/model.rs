@@ -82,5 +82,6 @@ pub use verbs::{
     VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry, VerbsExtended,
     VerbsPort, VerbsRefusal, VerbsState, VerbsStep,
 };
+pub(crate) use verbs::{verbs_device_fields, verbs_extended_fields};
 pub use wanted_gid::WantedGid;
 pub(crate) use word_enum::words;

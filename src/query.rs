@@ -32,6 +32,7 @@ mod select;
 mod settings;
 mod sort;
 mod value;
+mod verbs_columns;
 mod words;
 
 pub use checks::{CheckRow, Checks, check_rows};

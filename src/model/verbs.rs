@@ -104,131 +104,146 @@ pub struct VerbsRefusal {
     pub detail: String,
 }
 
-/// Device attributes of `ibv_query_device` (names of `struct ibv_device_attr`).
-///
-/// Codes and masks are defined in `infiniband/verbs.h`. A field that an older program did not
-/// record is `None`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are those of struct ibv_device_attr, documented there")]
-pub struct VerbsDevice {
-    pub fw_ver: String,
-    /// Node GUID of the driver, even if it is zero.
-    #[serde(default)]
-    pub node_guid: Option<Guid>,
-    /// System image GUID of the driver, even if it is zero.
-    #[serde(default)]
-    pub sys_image_guid: Option<Guid>,
-    /// Transport type (`enum ibv_transport_type`): 0 InfiniBand and `RoCE`, 1 iWARP, 4
-    /// unspecified (EFA).
-    #[serde(default)]
-    pub transport_type: Option<i32>,
-    pub vendor_id: u32,
-    pub vendor_part_id: u32,
-    pub hw_ver: u32,
-    pub phys_port_cnt: u32,
-    pub max_mr_size: u64,
-    pub page_size_cap: u64,
-    pub max_qp: i64,
-    pub max_qp_wr: i64,
-    pub max_sge: i64,
-    #[serde(default)]
-    pub max_sge_rd: Option<i64>,
-    pub max_cq: i64,
-    pub max_cqe: i64,
-    pub max_mr: i64,
-    pub max_pd: i64,
-    pub max_ah: i64,
-    pub max_srq: i64,
-    #[serde(default)]
-    pub max_srq_wr: Option<i64>,
-    #[serde(default)]
-    pub max_srq_sge: Option<i64>,
-    pub max_qp_rd_atom: i64,
-    #[serde(default)]
-    pub max_ee_rd_atom: Option<i64>,
-    #[serde(default)]
-    pub max_res_rd_atom: Option<i64>,
-    #[serde(default)]
-    pub max_qp_init_rd_atom: Option<i64>,
-    #[serde(default)]
-    pub max_ee_init_rd_atom: Option<i64>,
-    /// Atomic operations: 0 none, 1 within the device, 2 global.
-    #[serde(default)]
-    pub atomic_cap: Option<u32>,
-    #[serde(default)]
-    pub max_ee: Option<i64>,
-    #[serde(default)]
-    pub max_rdd: Option<i64>,
-    #[serde(default)]
-    pub max_mw: Option<i64>,
-    #[serde(default)]
-    pub max_raw_ipv6_qp: Option<i64>,
-    #[serde(default)]
-    pub max_raw_ethy_qp: Option<i64>,
-    #[serde(default)]
-    pub max_mcast_grp: Option<i64>,
-    #[serde(default)]
-    pub max_mcast_qp_attach: Option<i64>,
-    #[serde(default)]
-    pub max_total_mcast_qp_attach: Option<i64>,
-    #[serde(default)]
-    pub max_fmr: Option<i64>,
-    #[serde(default)]
-    pub max_map_per_fmr: Option<i64>,
-    pub max_pkeys: u32,
-    /// Acknowledgment delay of the adapter: 4.096 µs times two to the power of this value.
-    #[serde(default)]
-    pub local_ca_ack_delay: Option<u32>,
-    /// Number of completion vectors (interrupts).
-    #[serde(default)]
-    pub num_comp_vectors: Option<i64>,
-    /// Capability bits: 64 bits if the driver reports them, otherwise the lower 32 bits.
-    pub device_cap_flags: u64,
-    /// Attributes of the extended query; `None` if the library or the driver does not support the
-    /// query.
-    #[serde(default)]
-    pub extended: Option<VerbsExtended>,
-    /// Completion counters; `None` if the library is older than v65 or the driver has none.
-    #[serde(default)]
-    pub comp_cntr_caps: Option<VerbsCompletionCounters>,
+/// Declares a type from a table of fields: `field: type = field of the library, column "help";`. A
+/// field with `(default)` is missing in captures of older programs. A field without `=` is not
+/// copied from the library; a field without a column is not listed alone.
+macro_rules! declared {
+    (
+        ($(#[$meta:meta])* pub struct $name:ident)
+        $(
+            $(#[$field_meta:meta])*
+            $field:ident $(($default:ident))?: $type:ty $(= $($path:ident).+)?
+                $(, $column:ident $help:literal)?;
+        )*
+    ) => {
+        $(#[$meta])*
+        pub struct $name {
+            $($(#[$field_meta])* $(#[serde($default)])? pub $field: $type,)*
+        }
+    };
 }
 
-/// Attributes that `ibv_query_device_ex` adds (names of `struct ibv_device_attr_ex`). The library
-/// reports zero for a field that the driver does not know.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are those of struct ibv_device_attr_ex")]
-pub struct VerbsExtended {
-    pub odp_general_caps: u64,
-    pub odp_rc_caps: u32,
-    pub odp_uc_caps: u32,
-    pub odp_ud_caps: u32,
-    pub odp_xrc_caps: u32,
-    pub completion_timestamp_mask: u64,
-    pub hca_core_clock_khz: u64,
-    pub device_cap_flags_ex: u64,
-    pub max_tso_bytes: u32,
-    pub tso_supported_qpts: u32,
-    pub rss_supported_qpts: u32,
-    pub rss_max_rwq_indirection_tables: u32,
-    pub rss_max_rwq_indirection_table_size: u32,
-    pub rss_rx_hash_fields_mask: u64,
-    pub rss_rx_hash_function: u32,
-    pub max_wq_type_rq: u32,
-    pub qp_rate_limit_min_kbps: u32,
-    pub qp_rate_limit_max_kbps: u32,
-    pub pacing_supported_qpts: u32,
-    pub raw_packet_caps: u32,
-    pub tm_max_rndv_hdr_bytes: u32,
-    pub tm_max_num_tags: u32,
-    pub tm_flags: u32,
-    pub tm_max_ops: u32,
-    pub tm_max_sge: u32,
-    pub max_cq_count: u32,
-    pub max_cq_period_us: u32,
-    pub max_dm_bytes: u64,
-    pub pci_atomic_fetch_add: u32,
-    pub pci_atomic_swap: u32,
-    pub pci_atomic_compare_swap: u32,
+/// Passes the table of fields of [`VerbsDevice`] to a macro, after the other arguments. `source`
+/// copies the fields, and `query` makes columns of them.
+macro_rules! verbs_device_fields {
+    ($then:ident $($with:tt)*) => { $then! {
+        ($($with)*)
+        fw_ver: String;
+        /// Node GUID of the driver, even if it is zero.
+        node_guid(default): Option<Guid>;
+        /// System image GUID of the driver, even if it is zero.
+        sys_image_guid(default): Option<Guid>;
+        /// Transport type (`enum ibv_transport_type`): 0 InfiniBand and `RoCE`, 1 iWARP, 4
+        /// unspecified (EFA).
+        transport_type(default): Option<i32>, number "Transport of the device as a code: 0 InfiniBand and RoCE, 1 iWARP, 4 unspecified";
+        vendor_id: u32 = vendor_id, mask "Vendor of the device (an IEEE OUI)";
+        vendor_part_id: u32 = vendor_part_id, number "Part id of the vendor";
+        hw_ver: u32 = hw_ver, mask "Hardware version as verbs report it";
+        phys_port_cnt: u32, number "Number of ports as verbs report it";
+        max_mr_size: u64 = max_mr_size, mask "Maximum size of a memory region, in bytes";
+        page_size_cap: u64 = page_size_cap, mask "Memory page sizes, as a mask";
+        max_qp: i64 = max_qp, number "Maximum number of queue pairs";
+        max_qp_wr: i64 = max_qp_wr, number "Maximum number of outstanding requests of a work queue";
+        max_sge: i64 = max_sge, number "Maximum number of scatter/gather entries of a request";
+        max_sge_rd(default): Option<i64> = max_sge_rd, number "Maximum number of scatter/gather entries of an RDMA read";
+        max_cq: i64 = max_cq, number "Maximum number of completion queues";
+        max_cqe: i64 = max_cqe, number "Maximum number of entries of a completion queue";
+        max_mr: i64 = max_mr, number "Maximum number of memory regions";
+        max_pd: i64 = max_pd, number "Maximum number of protection domains";
+        max_ah: i64 = max_ah, number "Maximum number of address handles";
+        max_srq: i64 = max_srq, number "Maximum number of shared receive queues";
+        max_srq_wr(default): Option<i64> = max_srq_wr, number "Maximum number of requests in a shared receive queue";
+        max_srq_sge(default): Option<i64> = max_srq_sge, number "Maximum number of scatter entries of a request in a shared receive queue";
+        max_qp_rd_atom: i64 = max_qp_rd_atom, number "Maximum outstanding RDMA reads and atomics of a queue pair as target";
+        max_ee_rd_atom(default): Option<i64> = max_ee_rd_atom, number "Maximum outstanding RDMA reads and atomics of an end-to-end context as target";
+        max_res_rd_atom(default): Option<i64> = max_res_rd_atom, number "Maximum outstanding RDMA reads and atomics of the device as target";
+        max_qp_init_rd_atom(default): Option<i64> = max_qp_init_rd_atom, number "Maximum outstanding RDMA reads and atomics that a queue pair initiates";
+        max_ee_init_rd_atom(default): Option<i64> = max_ee_init_rd_atom, number "Maximum outstanding RDMA reads and atomics that an end-to-end context initiates";
+        /// Atomic operations: 0 none, 1 within the device, 2 global.
+        atomic_cap(default): Option<u32> = atomic_cap, number "Atomics: 0 none, 1 within the device, 2 global";
+        max_ee(default): Option<i64> = max_ee, number "Maximum number of end-to-end contexts";
+        max_rdd(default): Option<i64> = max_rdd, number "Maximum number of reliable datagram domains";
+        max_mw(default): Option<i64> = max_mw, number "Maximum number of memory windows";
+        max_raw_ipv6_qp(default): Option<i64> = max_raw_ipv6_qp, number "Maximum number of raw IPv6 queue pairs";
+        max_raw_ethy_qp(default): Option<i64> = max_raw_ethy_qp, number "Maximum number of raw Ethertype queue pairs";
+        max_mcast_grp(default): Option<i64> = max_mcast_grp, number "Maximum number of multicast groups";
+        max_mcast_qp_attach(default): Option<i64> = max_mcast_qp_attach, number "Maximum number of queue pairs in one multicast group";
+        max_total_mcast_qp_attach(default): Option<i64> = max_total_mcast_qp_attach, number "Maximum number of queue pairs in all multicast groups";
+        max_fmr(default): Option<i64> = max_fmr, number "Maximum number of fast memory regions";
+        max_map_per_fmr(default): Option<i64> = max_map_per_fmr, number "Maximum number of mappings of a fast memory region";
+        max_pkeys: u32 = max_pkeys, number "Maximum number of partitions";
+        /// Acknowledgment delay of the adapter: 4.096 µs times two to the power of this value.
+        local_ca_ack_delay(default): Option<u32> = local_ca_ack_delay, number "Local acknowledgement delay, as an exponent of 4.096 us";
+        /// Number of completion vectors (interrupts).
+        num_comp_vectors(default): Option<i64>, number "Interrupt vectors for completions";
+        /// Capability bits: 64 bits if the driver reports them, otherwise the lower 32 bits.
+        device_cap_flags: u64, mask "Capabilities of the device, as a mask";
+        /// Attributes of the extended query; `None` if the library or the driver does not support the
+        /// query.
+        extended(default): Option<VerbsExtended>;
+        /// Completion counters; `None` if the library is older than v65 or the driver has none.
+        comp_cntr_caps(default): Option<VerbsCompletionCounters>;
+    } };
+}
+pub(crate) use verbs_device_fields;
+
+verbs_device_fields! {
+    declared
+    /// Device attributes of `ibv_query_device` (names of `struct ibv_device_attr`).
+    ///
+    /// Codes and masks are defined in `infiniband/verbs.h`. A field that an older program did not
+    /// record is `None`.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[expect(missing_docs, reason = "the names are those of struct ibv_device_attr, documented there")]
+    pub struct VerbsDevice
+}
+
+/// Passes the table of fields of [`VerbsExtended`] to a macro, as `verbs_device_fields` does.
+macro_rules! verbs_extended_fields {
+    ($then:ident $($with:tt)*) => { $then! {
+        ($($with)*)
+        odp_general_caps: u64 = odp_caps.general_caps, mask "On-demand paging in general, as a mask";
+        odp_rc_caps: u32 = odp_caps.per_transport_caps.rc_odp_caps, mask "On-demand paging on RC queue pairs";
+        odp_uc_caps: u32 = odp_caps.per_transport_caps.uc_odp_caps, mask "On-demand paging on UC queue pairs";
+        odp_ud_caps: u32 = odp_caps.per_transport_caps.ud_odp_caps, mask "On-demand paging on UD queue pairs";
+        odp_xrc_caps: u32 = xrc_odp_caps, mask "On-demand paging on XRC queue pairs";
+        completion_timestamp_mask: u64 = completion_timestamp_mask, mask "Valid bits of completion timestamps, as a mask";
+        hca_core_clock_khz: u64 = hca_core_clock, number "Clock of the device in kHz";
+        device_cap_flags_ex: u64 = device_cap_flags_ex, mask "Capabilities of the device, all 64 bits";
+        max_tso_bytes: u32 = tso_caps.max_tso, number "Largest payload of segmentation offload in bytes";
+        tso_supported_qpts: u32 = tso_caps.supported_qpts, mask "Queue pair types with segmentation offload";
+        rss_supported_qpts: u32 = rss_caps.supported_qpts, mask "Queue pair types with receive side scaling";
+        rss_max_rwq_indirection_tables: u32 = rss_caps.max_rwq_indirection_tables, number "Maximum number of indirection tables of receive side scaling";
+        rss_max_rwq_indirection_table_size: u32 = rss_caps.max_rwq_indirection_table_size, number "Largest indirection table of receive side scaling";
+        rss_rx_hash_fields_mask: u64 = rss_caps.rx_hash_fields_mask, mask "Header fields that the receive hash can use, as a mask";
+        rss_rx_hash_function: u32 = rss_caps.rx_hash_function, mask "Functions of the receive hash, as a mask";
+        max_wq_type_rq: u32 = max_wq_type_rq, number "Maximum number of receive work queues";
+        qp_rate_limit_min_kbps: u32 = packet_pacing_caps.qp_rate_limit_min, number "Minimum rate limit of a queue pair, in kb/s";
+        qp_rate_limit_max_kbps: u32 = packet_pacing_caps.qp_rate_limit_max, number "Maximum rate limit of a queue pair, in kb/s";
+        pacing_supported_qpts: u32 = packet_pacing_caps.supported_qpts, mask "Queue pair types with a rate limit, as a mask";
+        raw_packet_caps: u32 = raw_packet_caps, mask "Capabilities of raw packet queue pairs";
+        tm_max_rndv_hdr_bytes: u32 = tm_caps.max_rndv_hdr_size, number "Largest rendezvous header of tag matching in bytes";
+        tm_max_num_tags: u32 = tm_caps.max_num_tags, number "Maximum number of tags of tag matching";
+        tm_flags: u32 = tm_caps.flags, mask "Tag matching flags";
+        tm_max_ops: u32 = tm_caps.max_ops, number "Maximum number of outstanding tag operations";
+        tm_max_sge: u32 = tm_caps.max_sge, number "Maximum number of scatter entries of a tagged receive";
+        max_cq_count: u32 = cq_mod_caps.max_cq_count, number "Maximum number of completions per interrupt of moderation";
+        max_cq_period_us: u32 = cq_mod_caps.max_cq_period, number "Maximum period of completion moderation, in us";
+        max_dm_bytes: u64 = max_dm_size, number "Device memory in bytes";
+        pci_atomic_fetch_add: u32 = pci_atomic_caps.fetch_add, mask "Sizes of fetch-and-add over PCI";
+        pci_atomic_swap: u32 = pci_atomic_caps.swap, mask "Sizes of swap over PCI";
+        pci_atomic_compare_swap: u32 = pci_atomic_caps.compare_swap, mask "Sizes of compare-and-swap over PCI";
+    } };
+}
+pub(crate) use verbs_extended_fields;
+
+verbs_extended_fields! {
+    declared
+    /// Attributes that `ibv_query_device_ex` adds (names of `struct ibv_device_attr_ex`). The library
+    /// reports zero for a field that the driver does not know.
+    #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+    #[expect(missing_docs, reason = "the names are those of struct ibv_device_attr_ex")]
+    pub struct VerbsExtended
 }
 
 /// Attributes of `ibv_query_comp_cntr_caps`.

@@ -6,10 +6,10 @@ use super::place_columns::{
     active_mtu, device, host, leaf_switch, lid, max_mtu, netdev, netdev_mtu, phys_state, port,
     protocol, rate, rate_text, remote, remote_port, sm_lid, state, via,
 };
+use super::verbs_columns::{self as verbs, mask, number};
 use super::{DeviceRow, ShowCondition, Value};
 use crate::model::{
     NetlinkDevice, NetnsMode, NodeType, PciLink, PciPath, PciSpeed, Protocol, RdmaSystem,
-    VerbsDevice, VerbsExtended,
 };
 
 listing! {
@@ -124,172 +124,36 @@ listing! {
     "rdma_system.monitor" "MONITOR" Left Asked ["netlink", "rdma_system"]
         "Kernel notification of added and removed devices: on, off"
         |row| system(row, |system| Value::switch(system.monitor));
-    "device.verbs.max_qp" "MAX_QP" Right Verbose ["verbs"] "Maximum number of queue pairs"
-        |row| limit(row, |verbs| verbs.max_qp);
-    "device.verbs.max_cq" "MAX_CQ" Right Verbose ["verbs"] "Maximum number of completion queues"
-        |row| limit(row, |verbs| verbs.max_cq);
-    "device.verbs.max_mr" "MAX_MR" Right Verbose ["verbs"] "Maximum number of memory regions"
-        |row| limit(row, |verbs| verbs.max_mr);
-    "device.verbs.max_srq" "MAX_SRQ" Right Asked ["verbs"] "Maximum number of shared receive queues"
-        |row| limit(row, |verbs| verbs.max_srq);
-    "device.verbs.transport_type" "TRANSPORT_TYPE" Right Asked ["verbs"] "Transport of the device as a code: 0 InfiniBand and RoCE, 1 iWARP, 4 unspecified"
-        |row| number(row, |verbs| verbs.transport_type.map(i64::from));
-    "device.verbs.vendor_id" "VENDOR_ID" Right Asked ["verbs"] "Vendor of the device (an IEEE OUI)"
-        |row| mask(row, |verbs| Some(verbs.vendor_id.into()));
-    "device.verbs.vendor_part_id" "VENDOR_PART_ID" Right Asked ["verbs"] "Part id of the vendor"
-        |row| number(row, |verbs| Some(verbs.vendor_part_id.into()));
-    "device.verbs.hw_ver" "HW_VER" Right Asked ["verbs"] "Hardware version as verbs report it"
-        |row| mask(row, |verbs| Some(verbs.hw_ver.into()));
-    "device.verbs.phys_port_cnt" "PHYS_PORT_CNT" Right Asked ["verbs"] "Number of ports as verbs report it"
-        |row| number(row, |verbs| Some(verbs.phys_port_cnt.into()));
-    "device.verbs.max_mr_size" "MAX_MR_SIZE" Right Asked ["verbs"] "Maximum size of a memory region, in bytes"
-        |row| mask(row, |verbs| Some(verbs.max_mr_size));
-    "device.verbs.page_size_cap" "PAGE_SIZE_CAP" Right Asked ["verbs"] "Memory page sizes, as a mask"
-        |row| mask(row, |verbs| Some(verbs.page_size_cap));
-    "device.verbs.max_qp_wr" "MAX_QP_WR" Right Asked ["verbs"] "Maximum number of outstanding requests of a work queue"
-        |row| number(row, |verbs| Some(verbs.max_qp_wr));
-    "device.verbs.device_cap_flags" "DEVICE_CAP_FLAGS" Right Asked ["verbs"] "Capabilities of the device, as a mask"
-        |row| mask(row, |verbs| Some(verbs.device_cap_flags));
-    "device.verbs.max_sge" "MAX_SGE" Right Asked ["verbs"] "Maximum number of scatter/gather entries of a request"
-        |row| number(row, |verbs| Some(verbs.max_sge));
-    "device.verbs.max_sge_rd" "MAX_SGE_RD" Right Asked ["verbs"] "Maximum number of scatter/gather entries of an RDMA read"
-        |row| number(row, |verbs| verbs.max_sge_rd);
-    "device.verbs.max_cqe" "MAX_CQE" Right Asked ["verbs"] "Maximum number of entries of a completion queue"
-        |row| number(row, |verbs| Some(verbs.max_cqe));
-    "device.verbs.max_pd" "MAX_PD" Right Asked ["verbs"] "Maximum number of protection domains"
-        |row| number(row, |verbs| Some(verbs.max_pd));
-    "device.verbs.max_qp_rd_atom" "MAX_QP_RD_ATOM" Right Asked ["verbs"] "Maximum outstanding RDMA reads and atomics of a queue pair as target"
-        |row| number(row, |verbs| Some(verbs.max_qp_rd_atom));
-    "device.verbs.max_ee_rd_atom" "MAX_EE_RD_ATOM" Right Asked ["verbs"] "Maximum outstanding RDMA reads and atomics of an end-to-end context as target"
-        |row| number(row, |verbs| verbs.max_ee_rd_atom);
-    "device.verbs.max_res_rd_atom" "MAX_RES_RD_ATOM" Right Asked ["verbs"] "Maximum outstanding RDMA reads and atomics of the device as target"
-        |row| number(row, |verbs| verbs.max_res_rd_atom);
-    "device.verbs.max_qp_init_rd_atom" "MAX_QP_INIT_RD_ATOM" Right Asked ["verbs"] "Maximum outstanding RDMA reads and atomics that a queue pair initiates"
-        |row| number(row, |verbs| verbs.max_qp_init_rd_atom);
-    "device.verbs.max_ee_init_rd_atom" "MAX_EE_INIT_RD_ATOM" Right Asked ["verbs"] "Maximum outstanding RDMA reads and atomics that an end-to-end context initiates"
-        |row| number(row, |verbs| verbs.max_ee_init_rd_atom);
-    "device.verbs.atomic_cap" "ATOMIC_CAP" Right Asked ["verbs"] "Atomics: 0 none, 1 within the device, 2 global"
-        |row| number(row, |verbs| verbs.atomic_cap.map(i64::from));
-    "device.verbs.max_ee" "MAX_EE" Right Asked ["verbs"] "Maximum number of end-to-end contexts"
-        |row| number(row, |verbs| verbs.max_ee);
-    "device.verbs.max_rdd" "MAX_RDD" Right Asked ["verbs"] "Maximum number of reliable datagram domains"
-        |row| number(row, |verbs| verbs.max_rdd);
-    "device.verbs.max_mw" "MAX_MW" Right Asked ["verbs"] "Maximum number of memory windows"
-        |row| number(row, |verbs| verbs.max_mw);
-    "device.verbs.max_raw_ipv6_qp" "MAX_RAW_IPV6_QP" Right Asked ["verbs"] "Maximum number of raw IPv6 queue pairs"
-        |row| number(row, |verbs| verbs.max_raw_ipv6_qp);
-    "device.verbs.max_raw_ethy_qp" "MAX_RAW_ETHY_QP" Right Asked ["verbs"] "Maximum number of raw Ethertype queue pairs"
-        |row| number(row, |verbs| verbs.max_raw_ethy_qp);
-    "device.verbs.max_mcast_grp" "MAX_MCAST_GRP" Right Asked ["verbs"] "Maximum number of multicast groups"
-        |row| number(row, |verbs| verbs.max_mcast_grp);
-    "device.verbs.max_mcast_qp_attach" "MAX_MCAST_QP_ATTACH" Right Asked ["verbs"] "Maximum number of queue pairs in one multicast group"
-        |row| number(row, |verbs| verbs.max_mcast_qp_attach);
-    "device.verbs.max_total_mcast_qp_attach" "MAX_TOTAL_MCAST_QP_ATTACH" Right Asked ["verbs"] "Maximum number of queue pairs in all multicast groups"
-        |row| number(row, |verbs| verbs.max_total_mcast_qp_attach);
-    "device.verbs.max_ah" "MAX_AH" Right Asked ["verbs"] "Maximum number of address handles"
-        |row| number(row, |verbs| Some(verbs.max_ah));
-    "device.verbs.max_fmr" "MAX_FMR" Right Asked ["verbs"] "Maximum number of fast memory regions"
-        |row| number(row, |verbs| verbs.max_fmr);
-    "device.verbs.max_map_per_fmr" "MAX_MAP_PER_FMR" Right Asked ["verbs"] "Maximum number of mappings of a fast memory region"
-        |row| number(row, |verbs| verbs.max_map_per_fmr);
-    "device.verbs.max_srq_wr" "MAX_SRQ_WR" Right Asked ["verbs"] "Maximum number of requests in a shared receive queue"
-        |row| number(row, |verbs| verbs.max_srq_wr);
-    "device.verbs.max_srq_sge" "MAX_SRQ_SGE" Right Asked ["verbs"] "Maximum number of scatter entries of a request in a shared receive queue"
-        |row| number(row, |verbs| verbs.max_srq_sge);
-    "device.verbs.max_pkeys" "MAX_PKEYS" Right Asked ["verbs"] "Maximum number of partitions"
-        |row| number(row, |verbs| Some(verbs.max_pkeys.into()));
-    "device.verbs.local_ca_ack_delay" "LOCAL_CA_ACK_DELAY" Right Asked ["verbs"] "Local acknowledgement delay, as an exponent of 4.096 us"
-        |row| number(row, |verbs| verbs.local_ca_ack_delay.map(i64::from));
-    "device.verbs.num_comp_vectors" "NUM_COMP_VECTORS" Right Asked ["verbs"] "Interrupt vectors for completions"
-        |row| number(row, |verbs| verbs.num_comp_vectors);
-    "device.verbs.extended.odp_general_caps" "ODP_GENERAL_CAPS" Right Asked ["verbs"] "On-demand paging in general, as a mask"
-        |row| extra_mask(row, |verbs| verbs.odp_general_caps);
-    "device.verbs.extended.odp_rc_caps" "ODP_RC_CAPS" Right Asked ["verbs"] "On-demand paging on RC queue pairs"
-        |row| extra_mask(row, |verbs| verbs.odp_rc_caps.into());
-    "device.verbs.extended.odp_uc_caps" "ODP_UC_CAPS" Right Asked ["verbs"] "On-demand paging on UC queue pairs"
-        |row| extra_mask(row, |verbs| verbs.odp_uc_caps.into());
-    "device.verbs.extended.odp_ud_caps" "ODP_UD_CAPS" Right Asked ["verbs"] "On-demand paging on UD queue pairs"
-        |row| extra_mask(row, |verbs| verbs.odp_ud_caps.into());
-    "device.verbs.extended.odp_xrc_caps" "ODP_XRC_CAPS" Right Asked ["verbs"] "On-demand paging on XRC queue pairs"
-        |row| extra_mask(row, |verbs| verbs.odp_xrc_caps.into());
-    "device.verbs.extended.completion_timestamp_mask" "COMPLETION_TIMESTAMP_MASK" Right Asked ["verbs"] "Valid bits of completion timestamps, as a mask"
-        |row| extra_mask(row, |verbs| verbs.completion_timestamp_mask);
-    "device.verbs.extended.hca_core_clock_khz" "HCA_CORE_CLOCK_KHZ" Right Asked ["verbs"] "Clock of the device in kHz"
-        |row| extra_number(row, |verbs| verbs.hca_core_clock_khz);
-    "device.verbs.extended.device_cap_flags_ex" "DEVICE_CAP_FLAGS_EX" Right Asked ["verbs"] "Capabilities of the device, all 64 bits"
-        |row| extra_mask(row, |verbs| verbs.device_cap_flags_ex);
-    "device.verbs.extended.max_tso_bytes" "MAX_TSO_BYTES" Right Asked ["verbs"] "Largest payload of segmentation offload in bytes"
-        |row| extra_number(row, |verbs| verbs.max_tso_bytes.into());
-    "device.verbs.extended.tso_supported_qpts" "TSO_SUPPORTED_QPTS" Right Asked ["verbs"] "Queue pair types with segmentation offload"
-        |row| extra_mask(row, |verbs| verbs.tso_supported_qpts.into());
-    "device.verbs.extended.rss_supported_qpts" "RSS_SUPPORTED_QPTS" Right Asked ["verbs"] "Queue pair types with receive side scaling"
-        |row| extra_mask(row, |verbs| verbs.rss_supported_qpts.into());
-    "device.verbs.extended.rss_max_rwq_indirection_tables" "RSS_MAX_RWQ_INDIRECTION_TABLES" Right Asked ["verbs"] "Maximum number of indirection tables of receive side scaling"
-        |row| extra_number(row, |verbs| verbs.rss_max_rwq_indirection_tables.into());
-    "device.verbs.extended.rss_max_rwq_indirection_table_size" "RSS_MAX_RWQ_INDIRECTION_TABLE_SIZE" Right Asked ["verbs"] "Largest indirection table of receive side scaling"
-        |row| extra_number(row, |verbs| verbs.rss_max_rwq_indirection_table_size.into());
-    "device.verbs.extended.rss_rx_hash_fields_mask" "RSS_RX_HASH_FIELDS_MASK" Right Asked ["verbs"] "Header fields that the receive hash can use, as a mask"
-        |row| extra_mask(row, |verbs| verbs.rss_rx_hash_fields_mask);
-    "device.verbs.extended.rss_rx_hash_function" "RSS_RX_HASH_FUNCTION" Right Asked ["verbs"] "Functions of the receive hash, as a mask"
-        |row| extra_mask(row, |verbs| verbs.rss_rx_hash_function.into());
-    "device.verbs.extended.max_wq_type_rq" "MAX_WQ_TYPE_RQ" Right Asked ["verbs"] "Maximum number of receive work queues"
-        |row| extra_number(row, |verbs| verbs.max_wq_type_rq.into());
-    "device.verbs.extended.qp_rate_limit_min_kbps" "QP_RATE_LIMIT_MIN_KBPS" Right Asked ["verbs"] "Minimum rate limit of a queue pair, in kb/s"
-        |row| extra_number(row, |verbs| verbs.qp_rate_limit_min_kbps.into());
-    "device.verbs.extended.qp_rate_limit_max_kbps" "QP_RATE_LIMIT_MAX_KBPS" Right Asked ["verbs"] "Maximum rate limit of a queue pair, in kb/s"
-        |row| extra_number(row, |verbs| verbs.qp_rate_limit_max_kbps.into());
-    "device.verbs.extended.pacing_supported_qpts" "PACING_SUPPORTED_QPTS" Right Asked ["verbs"] "Queue pair types with a rate limit, as a mask"
-        |row| extra_mask(row, |verbs| verbs.pacing_supported_qpts.into());
-    "device.verbs.extended.raw_packet_caps" "RAW_PACKET_CAPS" Right Asked ["verbs"] "Capabilities of raw packet queue pairs"
-        |row| extra_mask(row, |verbs| verbs.raw_packet_caps.into());
-    "device.verbs.extended.tm_max_rndv_hdr_bytes" "TM_MAX_RNDV_HDR_BYTES" Right Asked ["verbs"] "Largest rendezvous header of tag matching in bytes"
-        |row| extra_number(row, |verbs| verbs.tm_max_rndv_hdr_bytes.into());
-    "device.verbs.extended.tm_max_num_tags" "TM_MAX_NUM_TAGS" Right Asked ["verbs"] "Maximum number of tags of tag matching"
-        |row| extra_number(row, |verbs| verbs.tm_max_num_tags.into());
-    "device.verbs.extended.tm_flags" "TM_FLAGS" Right Asked ["verbs"] "Tag matching flags"
-        |row| extra_mask(row, |verbs| verbs.tm_flags.into());
-    "device.verbs.extended.tm_max_ops" "TM_MAX_OPS" Right Asked ["verbs"] "Maximum number of outstanding tag operations"
-        |row| extra_number(row, |verbs| verbs.tm_max_ops.into());
-    "device.verbs.extended.tm_max_sge" "TM_MAX_SGE" Right Asked ["verbs"] "Maximum number of scatter entries of a tagged receive"
-        |row| extra_number(row, |verbs| verbs.tm_max_sge.into());
-    "device.verbs.extended.max_cq_count" "MAX_CQ_COUNT" Right Asked ["verbs"] "Maximum number of completions per interrupt of moderation"
-        |row| extra_number(row, |verbs| verbs.max_cq_count.into());
-    "device.verbs.extended.max_cq_period_us" "MAX_CQ_PERIOD_US" Right Asked ["verbs"] "Maximum period of completion moderation, in us"
-        |row| extra_number(row, |verbs| verbs.max_cq_period_us.into());
-    "device.verbs.extended.max_dm_bytes" "MAX_DM_BYTES" Right Asked ["verbs"] "Device memory in bytes"
-        |row| extra_number(row, |verbs| verbs.max_dm_bytes);
-    "device.verbs.extended.pci_atomic_fetch_add" "PCI_ATOMIC_FETCH_ADD" Right Asked ["verbs"] "Sizes of fetch-and-add over PCI"
-        |row| extra_mask(row, |verbs| verbs.pci_atomic_fetch_add.into());
-    "device.verbs.extended.pci_atomic_swap" "PCI_ATOMIC_SWAP" Right Asked ["verbs"] "Sizes of swap over PCI"
-        |row| extra_mask(row, |verbs| verbs.pci_atomic_swap.into());
-    "device.verbs.extended.pci_atomic_compare_swap" "PCI_ATOMIC_COMPARE_SWAP" Right Asked ["verbs"] "Sizes of compare-and-swap over PCI"
-        |row| extra_mask(row, |verbs| verbs.pci_atomic_compare_swap.into());
+    [
+        verbs::max_qp().shown(ShowCondition::Verbose),
+        verbs::max_cq().shown(ShowCondition::Verbose),
+        verbs::max_mr().shown(ShowCondition::Verbose), verbs::max_srq(), verbs::transport_type(),
+        verbs::vendor_id(), verbs::vendor_part_id(), verbs::hw_ver(), verbs::phys_port_cnt(),
+        verbs::max_mr_size(), verbs::page_size_cap(), verbs::max_qp_wr(),
+        verbs::device_cap_flags(), verbs::max_sge(), verbs::max_sge_rd(), verbs::max_cqe(),
+        verbs::max_pd(), verbs::max_qp_rd_atom(), verbs::max_ee_rd_atom(),
+        verbs::max_res_rd_atom(), verbs::max_qp_init_rd_atom(), verbs::max_ee_init_rd_atom(),
+        verbs::atomic_cap(), verbs::max_ee(), verbs::max_rdd(), verbs::max_mw(),
+        verbs::max_raw_ipv6_qp(), verbs::max_raw_ethy_qp(), verbs::max_mcast_grp(),
+        verbs::max_mcast_qp_attach(), verbs::max_total_mcast_qp_attach(), verbs::max_ah(),
+        verbs::max_fmr(), verbs::max_map_per_fmr(), verbs::max_srq_wr(), verbs::max_srq_sge(),
+        verbs::max_pkeys(), verbs::local_ca_ack_delay(), verbs::num_comp_vectors(),
+        verbs::odp_general_caps(), verbs::odp_rc_caps(), verbs::odp_uc_caps(),
+        verbs::odp_ud_caps(), verbs::odp_xrc_caps(), verbs::completion_timestamp_mask(),
+        verbs::hca_core_clock_khz(), verbs::device_cap_flags_ex(), verbs::max_tso_bytes(),
+        verbs::tso_supported_qpts(), verbs::rss_supported_qpts(),
+        verbs::rss_max_rwq_indirection_tables(), verbs::rss_max_rwq_indirection_table_size(),
+        verbs::rss_rx_hash_fields_mask(), verbs::rss_rx_hash_function(), verbs::max_wq_type_rq(),
+        verbs::qp_rate_limit_min_kbps(), verbs::qp_rate_limit_max_kbps(),
+        verbs::pacing_supported_qpts(), verbs::raw_packet_caps(), verbs::tm_max_rndv_hdr_bytes(),
+        verbs::tm_max_num_tags(), verbs::tm_flags(), verbs::tm_max_ops(), verbs::tm_max_sge(),
+        verbs::max_cq_count(), verbs::max_cq_period_us(), verbs::max_dm_bytes(),
+        verbs::pci_atomic_fetch_add(), verbs::pci_atomic_swap(), verbs::pci_atomic_compare_swap(),
+    ]
     "device.verbs.comp_cntr_caps.max_counters" "MAX_COUNTERS" Right Asked ["verbs"] "Maximum number of completion counters"
-        |row| number(row, |verbs| Some(verbs.comp_cntr_caps.as_ref()?.max_counters.into()));
+        |row| number(row, |verbs| Some(verbs.comp_cntr_caps.as_ref()?.max_counters));
     "device.verbs.comp_cntr_caps.supported_qp_attach_ops" "SUPPORTED_QP_ATTACH_OPS" Right Asked ["verbs"] "Operations that completion counters support, as a mask"
-        |row| mask(row, |verbs| Some(verbs.comp_cntr_caps.as_ref()?.supported_qp_attach_ops.into()));
-}
-
-fn limit(row: &DeviceRow<'_>, get: impl Fn(&VerbsDevice) -> i64) -> Value {
-    number(row, |verbs| Some(get(verbs)))
-}
-
-fn number(row: &DeviceRow<'_>, get: impl Fn(&VerbsDevice) -> Option<i64>) -> Value {
-    let of = |verbs: &VerbsDevice| get(verbs).map_or(Value::Absent, Value::Int);
-    row.of_device(|device| device.verbs.as_ref().map_or(Value::Absent, of))
-}
-
-fn mask(row: &DeviceRow<'_>, get: impl Fn(&VerbsDevice) -> Option<u64>) -> Value {
-    let of = |verbs: &VerbsDevice| get(verbs).map_or(Value::Absent, Value::Hex);
-    row.of_device(|device| device.verbs.as_ref().map_or(Value::Absent, of))
-}
-
-fn extra_number(row: &DeviceRow<'_>, get: impl Fn(&VerbsExtended) -> u64) -> Value {
-    number(row, |verbs| i64::try_from(get(verbs.extended.as_ref()?)).ok())
-}
-
-fn extra_mask(row: &DeviceRow<'_>, get: impl Fn(&VerbsExtended) -> u64) -> Value {
-    mask(row, |verbs| verbs.extended.as_ref().map(&get))
+        |row| mask(row, |verbs| Some(verbs.comp_cntr_caps.as_ref()?.supported_qp_attach_ops));
 }
 
 /// Returns the file name of the provider, without the directory, which depends on the

@@ -2,13 +2,11 @@
 
 use crate::model::{
     Guid, VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry,
-    VerbsExtended, VerbsPort, VerbsRefusal, VerbsStep,
+    VerbsExtended, VerbsPort, VerbsRefusal, VerbsStep, verbs_device_fields, verbs_extended_fields,
 };
 use crate::source::fixes;
 use crate::sys::Errno;
-use crate::sys::verbs::{
-    DeviceAttr, DeviceEntry, DeviceList, Mtu, PortAttr, VerbsError, ibv_device_attr_ex,
-};
+use crate::sys::verbs::{DeviceAttr, DeviceEntry, DeviceList, Mtu, PortAttr, VerbsError};
 
 /// Queries libibverbs for every device and port. The library may print to stderr and may hang:
 /// only the verbs child calls this function.
@@ -74,95 +72,64 @@ fn query(
     Ok(VerbsAttributes { device, ports, refused_ports })
 }
 
+/// Copies fields of a type from attributes of the library. The other fields are given.
+macro_rules! copied {
+    (
+        ($name:ident, $attr:expr, $($given:tt)*)
+        $(
+            $(#[$field_meta:meta])*
+            $field:ident $(($default:ident))?: $type:ty $(= $($path:ident).+)?
+                $(, $column:ident $help:literal)?;
+        )*
+    ) => {
+        $name {
+            $($($field: FromLibrary::from_library($attr.$($path).+),)?)*
+            $($given)*
+        }
+    };
+}
+
+/// Conversion of a number of the library. A field that older programs did not record is an
+/// `Option`.
+trait FromLibrary<N> {
+    fn from_library(number: N) -> Self;
+}
+
+macro_rules! from_library {
+    ($($type:ident)*) => {$(
+        impl<N: Into<$type>> FromLibrary<N> for $type {
+            fn from_library(number: N) -> Self {
+                number.into()
+            }
+        }
+    )*};
+}
+
+from_library!(u32 u64 i64);
+
+impl<N, T: FromLibrary<N>> FromLibrary<N> for Option<T> {
+    fn from_library(number: N) -> Self {
+        Some(T::from_library(number))
+    }
+}
+
 fn verbs_device(attr: &DeviceAttr, transport_type: i32) -> VerbsDevice {
     let flags = attr.extended.as_ref().map_or(0, |extended| extended.device_cap_flags_ex);
     let basic = &attr.basic;
-    VerbsDevice {
+    verbs_device_fields! {
+        copied VerbsDevice, basic,
         fw_ver: attr.firmware(),
         node_guid: Some(Guid(u64::from_be(basic.node_guid))),
         sys_image_guid: Some(Guid(u64::from_be(basic.sys_image_guid))),
         transport_type: Some(transport_type),
-        vendor_id: basic.vendor_id,
-        vendor_part_id: basic.vendor_part_id,
-        hw_ver: basic.hw_ver,
         phys_port_cnt: attr.port_count(),
-        max_mr_size: basic.max_mr_size,
-        page_size_cap: basic.page_size_cap,
-        max_qp: basic.max_qp.into(),
-        max_qp_wr: basic.max_qp_wr.into(),
-        max_sge: basic.max_sge.into(),
-        max_sge_rd: Some(basic.max_sge_rd.into()),
-        max_cq: basic.max_cq.into(),
-        max_cqe: basic.max_cqe.into(),
-        max_mr: basic.max_mr.into(),
-        max_pd: basic.max_pd.into(),
-        max_ah: basic.max_ah.into(),
-        max_srq: basic.max_srq.into(),
-        max_srq_wr: Some(basic.max_srq_wr.into()),
-        max_srq_sge: Some(basic.max_srq_sge.into()),
-        max_qp_rd_atom: basic.max_qp_rd_atom.into(),
-        max_ee_rd_atom: Some(basic.max_ee_rd_atom.into()),
-        max_res_rd_atom: Some(basic.max_res_rd_atom.into()),
-        max_qp_init_rd_atom: Some(basic.max_qp_init_rd_atom.into()),
-        max_ee_init_rd_atom: Some(basic.max_ee_init_rd_atom.into()),
-        atomic_cap: Some(basic.atomic_cap),
-        max_ee: Some(basic.max_ee.into()),
-        max_rdd: Some(basic.max_rdd.into()),
-        max_mw: Some(basic.max_mw.into()),
-        max_raw_ipv6_qp: Some(basic.max_raw_ipv6_qp.into()),
-        max_raw_ethy_qp: Some(basic.max_raw_ethy_qp.into()),
-        max_mcast_grp: Some(basic.max_mcast_grp.into()),
-        max_mcast_qp_attach: Some(basic.max_mcast_qp_attach.into()),
-        max_total_mcast_qp_attach: Some(basic.max_total_mcast_qp_attach.into()),
-        max_fmr: Some(basic.max_fmr.into()),
-        max_map_per_fmr: Some(basic.max_map_per_fmr.into()),
-        max_pkeys: basic.max_pkeys.into(),
-        local_ca_ack_delay: Some(basic.local_ca_ack_delay.into()),
         num_comp_vectors: Some(attr.num_comp_vectors.into()),
         device_cap_flags: if flags == 0 { u64::from(basic.device_cap_flags) } else { flags },
-        extended: attr.extended.as_ref().map(verbs_extended),
+        extended: attr.extended.as_ref().map(|attr| verbs_extended_fields!(copied VerbsExtended, attr,)),
         comp_cntr_caps: attr.completion_counters.map(|caps| VerbsCompletionCounters {
             max_counters: caps.max_counters,
             supported_qp_attach_ops: caps.supported_qp_attach_ops,
         }),
-    }
-}
-
-fn verbs_extended(attr: &ibv_device_attr_ex) -> VerbsExtended {
-    let paging = &attr.odp_caps;
-    let transports = &paging.per_transport_caps;
-    VerbsExtended {
-        odp_general_caps: paging.general_caps,
-        odp_rc_caps: transports.rc_odp_caps,
-        odp_uc_caps: transports.uc_odp_caps,
-        odp_ud_caps: transports.ud_odp_caps,
-        odp_xrc_caps: attr.xrc_odp_caps,
-        completion_timestamp_mask: attr.completion_timestamp_mask,
-        hca_core_clock_khz: attr.hca_core_clock,
-        device_cap_flags_ex: attr.device_cap_flags_ex,
-        max_tso_bytes: attr.tso_caps.max_tso,
-        tso_supported_qpts: attr.tso_caps.supported_qpts,
-        rss_supported_qpts: attr.rss_caps.supported_qpts,
-        rss_max_rwq_indirection_tables: attr.rss_caps.max_rwq_indirection_tables,
-        rss_max_rwq_indirection_table_size: attr.rss_caps.max_rwq_indirection_table_size,
-        rss_rx_hash_fields_mask: attr.rss_caps.rx_hash_fields_mask,
-        rss_rx_hash_function: attr.rss_caps.rx_hash_function.into(),
-        max_wq_type_rq: attr.max_wq_type_rq,
-        qp_rate_limit_min_kbps: attr.packet_pacing_caps.qp_rate_limit_min,
-        qp_rate_limit_max_kbps: attr.packet_pacing_caps.qp_rate_limit_max,
-        pacing_supported_qpts: attr.packet_pacing_caps.supported_qpts,
-        raw_packet_caps: attr.raw_packet_caps,
-        tm_max_rndv_hdr_bytes: attr.tm_caps.max_rndv_hdr_size,
-        tm_max_num_tags: attr.tm_caps.max_num_tags,
-        tm_flags: attr.tm_caps.flags,
-        tm_max_ops: attr.tm_caps.max_ops,
-        tm_max_sge: attr.tm_caps.max_sge,
-        max_cq_count: attr.cq_mod_caps.max_cq_count.into(),
-        max_cq_period_us: attr.cq_mod_caps.max_cq_period.into(),
-        max_dm_bytes: attr.max_dm_size,
-        pci_atomic_fetch_add: attr.pci_atomic_caps.fetch_add.into(),
-        pci_atomic_swap: attr.pci_atomic_caps.swap.into(),
-        pci_atomic_compare_swap: attr.pci_atomic_caps.compare_swap.into(),
     }
 }
 
