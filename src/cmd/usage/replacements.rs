@@ -8,126 +8,103 @@ use std::ffi::OsString;
 ///
 /// `{hosts}` is replaced by the hosts of the command line and their connection flags. Example
 /// hosts stand after a bar: `{hosts|n1 n2}`.
-pub(super) const OTHER_WORDS: &[(&[&str], &str)] = &[
+pub(super) const OTHER_WORDS: &[(&str, &str)] = &[
+    ("status stat summary", "for a summary: rdmactl; for a live view: rdmactl top {hosts}"),
+    ("ls list show info dev device link", "rdmactl devices {hosts}"),
+    ("port links", "rdmactl ports {hosts}"),
+    ("gid", "rdmactl gids {hosts}"),
+    ("ib_write_bw ib_read_bw ib_send_bw", "rdmactl ping {hosts|n1 n2} --test bw"),
+    ("ib_write_lat ib_read_lat ib_send_lat", "rdmactl ping {hosts|n1 n2}"),
+    ("ps processes", "rdmactl resources {hosts}"),
+    ("stats statistic counter errors", "rdmactl counters {hosts}"),
+    ("resource res qp", "rdmactl resources {hosts}"),
+    ("mounts connection conn nfs beegfs", "rdmactl connections {hosts}"),
+    ("perf bw bandwidth", "rdmactl ping {hosts|n1 n2} --test lat,bw"),
+    ("latency lat pingpong", "rdmactl ping {hosts|n1 n2}"),
+    ("test matrix", "rdmactl ping --matrix {hosts|'n[1-4]'}"),
+    ("health diagnose", "rdmactl check {hosts}; rdmactl ping --matrix {hosts|'n[1-4]'}"),
+    ("monitor watch live", "rdmactl top {hosts}"),
+    ("record dump", "rdmactl capture {hosts} --save FILE"),
     (
-        &["status", "stat", "summary"],
-        "for a summary: rdmactl; for a live view: rdmactl top {hosts}",
-    ),
-    (&["ls", "list", "show", "info", "dev", "device", "link"], "rdmactl devices {hosts}"),
-    (&["port", "links"], "rdmactl ports {hosts}"),
-    (&["gid"], "rdmactl gids {hosts}"),
-    (&["ib_write_bw", "ib_read_bw", "ib_send_bw"], "rdmactl ping {hosts|n1 n2} --test bw"),
-    (&["ib_write_lat", "ib_read_lat", "ib_send_lat"], "rdmactl ping {hosts|n1 n2}"),
-    (&["ps", "processes"], "rdmactl resources {hosts}"),
-    (&["stats", "statistic", "counter", "errors"], "rdmactl counters {hosts}"),
-    (&["resource", "res", "qp"], "rdmactl resources {hosts}"),
-    (&["mounts", "connection", "conn", "nfs", "beegfs"], "rdmactl connections {hosts}"),
-    (&["perf", "bw", "bandwidth"], "rdmactl ping {hosts|n1 n2} --test lat,bw"),
-    (&["latency", "lat", "pingpong"], "rdmactl ping {hosts|n1 n2}"),
-    (&["test", "matrix"], "rdmactl ping --matrix {hosts|'n[1-4]'}"),
-    (&["health", "diagnose"], "rdmactl check {hosts}; rdmactl ping --matrix {hosts|'n[1-4]'}"),
-    (&["monitor", "watch", "live"], "rdmactl top {hosts}"),
-    (&["record", "dump"], "rdmactl capture {hosts} --save FILE"),
-    (
-        &["diff", "compare", "cmp"],
+        "diff compare cmp",
         "list the hosts in one table; hosts with equal values share a row: rdmactl ports {hosts|n1 n2}; to compare two runs: rdmactl ping --diff OLD NEW",
     ),
-    (&["nodes", "nodeset", "expand"], "rdmactl hosts {hosts|SET}"),
-    (&["metrics", "prom", "prometheus"], "rdmactl counters {hosts} -f prom"),
+    ("nodes nodeset expand", "rdmactl hosts {hosts|SET}"),
+    ("metrics prom prometheus", "rdmactl counters {hosts} -f prom"),
     (
-        &["problems", "issues"],
+        "problems issues",
         "rdmactl top problems {hosts}; rdmactl connections {hosts} --only fallback",
     ),
-    (
-        &["report", "bugreport", "support", "sosreport"],
-        "rdmactl capture {hosts} --redact --save FILE",
-    ),
-    (&["settings", "configuration", "conf", "cfg"], "rdmactl config"),
-    (&["version"], "rdmactl --version"),
+    ("report bugreport support sosreport", "rdmactl capture {hosts} --redact --save FILE"),
+    ("settings configuration conf cfg", "rdmactl config"),
+    ("version", "rdmactl --version"),
 ];
 
+/// Stands in place of a command in a row for every command.
+const ANY: &str = "";
+
 /// Flags of other tools, with the flag to write instead, for one command or for every command.
-const OTHER_FLAGS: &[(Option<&str>, &[&str], &str)] = &[
-    (Some("ping"), &["--all", "--all-pairs", "--all-to-all", "-a"], "write --matrix SET"),
-    (Some("ping"), &["--device", "-d"], "write --dev NAME"),
-    (Some("ping"), &["-i", "--ib-port"], "write --port N"),
-    (Some("ping"), &["-x"], "write --gid-index N"),
-    (Some("ping"), &["-m"], "write --mtu BYTES"),
-    (Some("ping"), &["-S"], "write --sl N"),
-    (Some("ping"), &["-R"], "write --test conn,lat; ping connects with librdmacm on iWARP only"),
+const OTHER_FLAGS: &[(&str, &str, &str)] = &[
+    ("ping", "--all --all-pairs --all-to-all -a", "write --matrix SET"),
+    ("ping", "--device -d", "write --dev NAME"),
+    ("ping", "-i --ib-port", "write --port N"),
+    ("ping", "-x", "write --gid-index N"),
+    ("ping", "-m", "write --mtu BYTES"),
+    ("ping", "-S", "write --sl N"),
+    ("ping", "-R", "write --test conn,lat; ping connects with librdmacm on iWARP only"),
+    ("ping", "-q --qp", "ping uses one queue pair per pair; use ib_write_bw -q for more"),
+    ("ping", "-b", "write --test bw: ping measures both directions of each pair"),
+    ("ping", "-t -W", "write --timeout TIME for a host, --slot TIME for a pair"),
+    ("ping", "--count", "write -c N"),
+    ("capture", "--anonymize --anonymise --anon", "write --redact"),
+    (ANY, "--anonymize --anonymise", "write rdmactl capture --redact"),
+    (ANY, "--bw --bandwidth --throughput", "write --test bw"),
+    (ANY, "--lat --latency", "write --test lat"),
+    (ANY, "--duration --time -D", "write --slot TIME for each pair, --budget TIME for the run"),
+    (ANY, "--interval -i --delay", "write --watch {value|SECS}, and --count N for N samples"),
+    ("counters", "--error", "write --errors"),
+    ("gids", "--v2 --rocev2 --roce-v2 --type --roce", "write -w kind~v2"),
+    ("gids", "--v1 --rocev1 --roce-v1", "write -w kind~v1"),
     (
-        Some("ping"),
-        &["-q", "--qp"],
-        "ping uses one queue pair per pair; use ib_write_bw -q for more",
-    ),
-    (Some("ping"), &["-b"], "write --test bw: ping measures both directions of each pair"),
-    (Some("ping"), &["-t", "-W"], "write --timeout TIME for a host, --slot TIME for a pair"),
-    (Some("ping"), &["--count"], "write -c N"),
-    (Some("capture"), &["--anonymize", "--anonymise", "--anon"], "write --redact"),
-    (None, &["--anonymize", "--anonymise"], "write rdmactl capture --redact"),
-    (None, &["--bw", "--bandwidth", "--throughput"], "write --test bw"),
-    (None, &["--lat", "--latency"], "write --test lat"),
-    (
-        None,
-        &["--duration", "--time", "-D"],
-        "write --slot TIME for each pair, --budget TIME for the run",
-    ),
-    (
-        None,
-        &["--interval", "-i", "--delay"],
-        "write --watch {value|SECS}, and --count N for N samples",
-    ),
-    (Some("counters"), &["--error"], "write --errors"),
-    (Some("gids"), &["--v2", "--rocev2", "--roce-v2", "--type", "--roce"], "write -w kind~v2"),
-    (Some("gids"), &["--v1", "--rocev1", "--roce-v1"], "write -w kind~v1"),
-    (
-        None,
-        &["--down", "--inactive"],
+        ANY,
+        "--down --inactive",
         "list the ports that are not active: rdmactl ports -w 'state!=ACTIVE'",
     ),
-    (None, &["--only"], "write -w EXPR, for example: rdmactl ports -w 'state!=ACTIVE'"),
+    (ANY, "--only", "write -w EXPR, for example: rdmactl ports -w 'state!=ACTIVE'"),
     (
-        Some("connections"),
-        &["--storage", "--nfs", "--nvme", "--nvmeof", "--iscsi", "--beegfs", "--lustre"],
+        "connections",
+        "--storage --nfs --nvme --nvmeof --iscsi --beegfs --lustre",
         "write -w 'user==nfs'; other values of user: nvmeof, iscsi, srp, beegfs, lustre, smb, 9p, smc, rds, process",
     ),
-    (Some("resources"), &["--summary", "--by-process", "-p"], "write --by process"),
-    (Some("connections"), &["--check", "--exit-code"], "write --fail-on fail"),
+    ("resources", "--summary --by-process -p", "write --by process"),
+    ("connections", "--check --exit-code", "write --fail-on fail"),
     (
-        None,
-        &["--check", "--exit-code"],
+        ANY,
+        "--check --exit-code",
         "for exit code 1 after a fallback to TCP: rdmactl connections --fail-on fail",
     ),
-    (None, &["--summary"], "print a summary of each host: rdmactl -H {value|SET}"),
-    (None, &["--speed"], "write -o +rate,rate_text"),
-    (Some("ping"), &["--dry-run"], "write --plan"),
+    (ANY, "--summary", "print a summary of each host: rdmactl -H {value|SET}"),
+    (ANY, "--speed", "write -o +rate,rate_text"),
+    ("ping", "--dry-run", "write --plan"),
+    ("ping", "--failed --fail --failures --only-failed --errors --bad", "write --only failed"),
+    (ANY, "--roce --type", "write -w link==roce"),
+    (ANY, "-r --reverse", "for descending order write -s -COLUMN"),
+    (ANY, "--explain", "print the meaning of a verdict: rdmactl help {value|CODE}"),
+    ("counters", "--diff --changed", "write --watch 2 -w 'delta>0'"),
+    (ANY, "-c", "write --watch --count N"),
+    (ANY, "--host --node --nodes", "write -H SET"),
+    (ANY, "-a -g --all --group", "write -H @GROUP for a group of hosts"),
+    (ANY, "--filter --grep --only-active", "write -w EXPR"),
+    (ANY, "--user", "write -l USER"),
+    (ANY, "--csv", "write -f csv"),
+    ("ping", "--baseline --compare", "write rdmactl ping --diff OLD NEW"),
     (
-        Some("ping"),
-        &["--failed", "--fail", "--failures", "--only-failed", "--errors", "--bad"],
-        "write --only failed",
-    ),
-    (None, &["--roce", "--type"], "write -w link==roce"),
-    (None, &["-r", "--reverse"], "for descending order write -s -COLUMN"),
-    (None, &["--explain"], "print the meaning of a verdict: rdmactl help {value|CODE}"),
-    (Some("counters"), &["--diff", "--changed"], "write --watch 2 -w 'delta>0'"),
-    (None, &["-c"], "write --watch --count N"),
-    (None, &["--host", "--node", "--nodes"], "write -H SET"),
-    (None, &["-a", "-g", "--all", "--group"], "write -H @GROUP for a group of hosts"),
-    (None, &["--filter", "--grep", "--only-active"], "write -w EXPR"),
-    (None, &["--user"], "write -l USER"),
-    (None, &["--csv"], "write -f csv"),
-    (Some("ping"), &["--baseline", "--compare"], "write rdmactl ping --diff OLD NEW"),
-    (
-        None,
-        &["--baseline", "--compare", "--diff"],
+        ANY,
+        "--baseline --compare --diff",
         "list the hosts in one table; hosts with equal values share a row: rdmactl ports n1 n2 -v",
     ),
-    (
-        None,
-        &["--output", "--out", "--file"],
-        "write --save FILE for the raw data, -f FORMAT for a format",
-    ),
-    (None, &["-d", "--device", "--dev"], "write -w 'device=={value|NAME}'"),
+    (ANY, "--output --out --file", "write --save FILE for the raw data, -f FORMAT for a format"),
+    (ANY, "-d --device --dev", "write -w 'device=={value|NAME}'"),
 ];
 
 /// Flags that name hosts or configure the connection, each with a value.
@@ -146,7 +123,8 @@ const PLACE: [&str; 10] = [
 
 /// Returns the command for a word that is no command.
 pub(super) fn of_word(word: &str, words: &[OsString]) -> Option<String> {
-    let (_, fix) = OTHER_WORDS.iter().find(|(others, _)| others.contains(&word))?;
+    let (_, fix) =
+        OTHER_WORDS.iter().find(|(others, _)| others.split(' ').any(|other| other == word))?;
     Some(filled(fix, "hosts", &hosts_of(words, Some(word))))
 }
 
@@ -155,9 +133,9 @@ pub(super) fn of_flag(command: Option<&str>, flag: &str, words: &[OsString]) -> 
     if command != Some("ping") && matches!(flag, "-x" | "--exclude") {
         return Some(without_hosts(flag, words));
     }
-    let is_for = |only: Option<&str>| only.is_none() || only == command;
-    let (.., fix) =
-        OTHER_FLAGS.iter().find(|(only, flags, _)| is_for(*only) && flags.contains(&flag))?;
+    let (.., fix) = OTHER_FLAGS.iter().find(|(only, flags, _)| {
+        [ANY, command.unwrap_or(ANY)].contains(only) && flags.split(' ').any(|one| one == flag)
+    })?;
     let mut after = words.iter().skip_while(|word| *word != flag).skip(1);
     let value = after.next().and_then(|word| word.to_str()).filter(|word| is_plain(word));
     Some(filled(fix, "value", value.unwrap_or_default()))
@@ -286,7 +264,7 @@ fn no_command_is_listed_as_another_word() {
     use clap::CommandFactory as _;
 
     let tree = crate::cli::Cli::command();
-    for word in OTHER_WORDS.iter().flat_map(|(words, _)| *words) {
+    for word in OTHER_WORDS.iter().flat_map(|(words, _)| words.split(' ')) {
         assert!(tree.find_subcommand(word).is_none(), "{word} is a command");
     }
 }
