@@ -1,30 +1,19 @@
 //! Command line: clap types whose doc comments are the help, the man pages and the completions.
 //!
-//! Parses and checks words; runs nothing. Used by `cmd`, which has one file per command.
+//! Parses and checks words; runs nothing. Used by `cmd`, which runs the commands.
 #![expect(clippy::doc_markdown, reason = "the help would show the backticks of doc comments")]
 
-mod agent;
-mod capture;
 mod check;
-mod compat;
-mod config;
+mod commands;
 mod connections;
-mod counters;
-mod devices;
 mod duration;
 pub mod exit_codes;
 mod fabric;
-mod fabric_file;
 pub mod flags;
-mod gids;
 mod global;
 mod host_sets;
-mod hosts;
 mod launcher;
 mod ping;
-mod ports;
-mod resources;
-mod shell;
 pub mod short_help;
 mod ssh_option;
 mod top;
@@ -35,26 +24,18 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub use agent::AgentArgs;
-pub use capture::CaptureArgs;
 pub use check::{CheckArgs, Level};
-pub use compat::CompatArgs;
-pub use config::ConfigArgs;
+pub use commands::{
+    AgentArgs, By, CaptureArgs, CompatArgs, CompletionShell, CompletionsArgs, ConfigArgs,
+    CountersArgs, DevicesArgs, FabricFile, GidsArgs, HostsArgs, ManArgs, PortsArgs, ResourcesArgs,
+};
 pub use connections::{ConnectionsArgs, FailOn, Only};
-pub use counters::CountersArgs;
-pub use devices::DevicesArgs;
 pub use duration::{parse as parse_time, parse_interval};
 pub use fabric::{FabricArgs, FabricView, SweepVia};
-pub use fabric_file::FabricFile;
-pub use gids::GidsArgs;
 pub use global::{ColorWhen, Configured, FANOUT, Format, Global, TIMEOUT, WIDE};
 pub use host_sets::{HostSets, WordOrSet};
-pub use hosts::HostsArgs;
 pub use launcher::LauncherArg;
 pub use ping::{MadArgs, OnlyPairs, PingArgs, RailsAsked, ScheduleName};
-pub use ports::PortsArgs;
-pub use resources::{By, ResourcesArgs};
-pub use shell::{CompletionShell, CompletionsArgs, ManArgs};
 pub use ssh_option::parse as parse_ssh_option;
 pub use top::{ThemeName, TopArgs};
 pub use typed::rewrite;

@@ -8,19 +8,15 @@ mod capture;
 mod check;
 mod compat;
 mod complete;
-mod completions;
 mod config;
 mod configure;
 mod connection_flags;
 mod connections;
 mod counters;
-mod devices;
-mod down_ports;
 mod fabric;
 mod fabric_clear;
 mod flags;
 mod fleet;
-mod gids;
 mod host_selection;
 mod hosts;
 mod interrupt;
@@ -119,9 +115,9 @@ fn run(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Outcome> {
         return Err(Advice::error("--format tree and --format dot draw a fabric", fix));
     }
     match command {
-        Command::Devices(args) => devices::run(global, args, term),
-        Command::Ports(args) => ports::run(global, args, term),
-        Command::Gids(_) => gids::run(global, term),
+        Command::Devices(args) => ports::devices(global, args, term),
+        Command::Ports(args) => ports::ports(global, args, term),
+        Command::Gids(_) => ports::gids(global, term),
         Command::Counters(args) => counters::run(global, args, term),
         Command::Resources(args) => resources::run(global, args, term),
         Command::Connections(args) => connections::run(global, args, term),
@@ -133,7 +129,7 @@ fn run(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Outcome> {
         Command::Capture(args) => capture::run(global, args, term),
         Command::Config(args) => config::run(global, args, &config, term),
         Command::Compat(args) => compat::run(global, args, term),
-        Command::Completions(args) => completions::run(args, term),
+        Command::Completions(args) => complete::print_script(args, term),
         Command::Man(args) => man::run(args),
         Command::Agent(args) => agent::run(args, term),
     }

@@ -5,14 +5,10 @@
 
 mod excerpt;
 mod fold;
-mod listed;
+mod message;
 mod natural;
-mod replace;
-mod shell;
 
 pub use excerpt::{around, shortened};
 pub use fold::fold;
-pub use listed::{limited, listed};
+pub use message::{in_shell, limited, listed, replace};
 pub use natural::compare;
-pub use replace::replace;
-pub use shell::in_shell;

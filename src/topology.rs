@@ -8,7 +8,6 @@
 mod builder;
 mod error;
 mod fabric;
-mod file;
 mod lines;
 mod list;
 mod slurm;
@@ -17,6 +16,10 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+
+use builder::LeafSwitchesBuilder;
+use error::{LineFault, ParseResult};
+use lines::{LogicalLine, logical};
 
 pub use error::TopologyError;
 pub(crate) use error::{LineFault, ParseResult, wrong};
@@ -42,6 +45,10 @@ pub(crate) fn expand_set(expand: ExpandHosts<'_>, set: &str) -> ParseResult<Vec<
 
 /// Name of the leaf switch of hosts that are not in the file.
 pub const UNKNOWN: &str = "unknown";
+
+/// Fix for a file of neither format.
+const KINDS: &str =
+    "write one line for each leaf switch: leaf leaf1 n[01-16], or SwitchName=leaf1 Nodes=n[01-16]";
 
 /// Leaf switches and the hosts that are connected to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,7 +79,23 @@ impl LeafSwitches {
     /// # Errors
     /// Returns the first invalid line with its fix. A host on two leaf switches is an error.
     pub fn parse(text: &str, expand: ExpandHosts<'_>) -> Result<Self, TopologyError> {
-        file::parse(text, expand)
+        let lines = logical(text);
+        let missing =
+            |what: &str| TopologyError { line: None, what: what.into(), fix: KINDS.into() };
+        let Some(first) = lines.first() else { return Err(missing("no leaf switch")) };
+        let read: fn(&mut LeafSwitchesBuilder<'_>, &LogicalLine) -> ParseResult<()> = match () {
+            () if slurm::is_line(&first.text) => slurm::read,
+            () if list::is_line(&first.text) => list::read,
+            () => {
+                let what = "neither a leaf line nor a line of Slurm's topology.conf";
+                return Err(LineFault { what: what.into(), fix: KINDS.into() }.at(first.number));
+            }
+        };
+        let mut draft = LeafSwitchesBuilder::new(expand);
+        for line in &lines {
+            read(&mut draft, line).map_err(|wrong| wrong.at(line.number))?;
+        }
+        draft.finish().ok_or_else(|| missing("no leaf switch has a host"))
     }
 
     /// Returns the number of hosts with a known leaf switch.

@@ -1,8 +1,8 @@
-//! Prints completion candidates for the word at the cursor. The scripts under completions/ call
-//! it through an environment variable.
+//! Prints the scripts under completions/ for `rdmactl completions`, and the candidates for the
+//! word at the cursor, which the scripts request through an environment variable.
 //!
-//! It answers within a fixed time, prints no error and no control characters, and does not use
-//! the network.
+//! A request returns within a fixed time, prints no error and no control characters, and does not
+//! use the network.
 
 mod hosts;
 mod rows;
@@ -18,13 +18,14 @@ use std::time::Duration;
 use clap::CommandFactory as _;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
-use crate::cli::{Cli, CompletionShell};
+use crate::cli::{Cli, CompletionShell, CompletionsArgs};
 use crate::compat::Tool;
 use crate::model::Object;
 use crate::query::{ColumnDescription, listings_of};
 use crate::term::Term;
 use crate::tui::View;
 
+use super::Outcome;
 use super::flags::without_useless;
 use words::Line;
 
@@ -34,6 +35,16 @@ const VARIABLE: &str = "RDMACTL_COMPLETE";
 /// Time limit, because a home directory may hang. Usually it takes hundredths of a second; the
 /// limit leaves time for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Prints the script for one shell.
+pub(super) fn print_script(args: &CompletionsArgs, term: Term) -> anyhow::Result<Outcome> {
+    term.write_stdout(match args.shell {
+        CompletionShell::Bash => include_str!("../../completions/rdmactl.bash"),
+        CompletionShell::Zsh => include_str!("../../completions/_rdmactl"),
+        CompletionShell::Fish => include_str!("../../completions/rdmactl.fish"),
+    })?;
+    Ok(Outcome::Complete)
+}
 
 /// Returns the shell that requests completion, if one does.
 pub(super) fn requested_shell() -> Option<CompletionShell> {

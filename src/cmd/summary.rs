@@ -8,11 +8,12 @@ use crate::query::{DeviceRow, Devices, device_rows};
 use crate::render::{escape, notes};
 use crate::term::Term;
 
+use super::Outcome;
 use super::connection_flags::place_flags;
 use super::listing::read;
 use super::listing_output::{Hosts, ListingOutput};
 use super::outcome::say;
-use super::{Outcome, down_ports};
+use super::ports::down_ports;
 
 /// Command and its description. `HOSTS` is replaced by the flags that name and reach the hosts.
 type NextCommand = (&'static str, &'static str);
@@ -32,7 +33,7 @@ const SOME_HOSTS: &str = "-H 'n[1-4]'";
 pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result<Outcome> {
     let reports = read(global, &Parts::default())?;
     let rows = device_rows(&reports.hosts, reports.hosts_named);
-    let footer = |rows: &[DeviceRow<'_>]| down_ports::below(rows, reports.hosts_named);
+    let footer = |rows: &[DeviceRow<'_>]| down_ports(rows, reports.hosts_named);
     let view = ListingOutput::<Devices>::new(global, term)?;
     let devices = view.print_with(rows, Hosts::of(&reports), &footer)?;
     let mut text = heading(&reports.hosts);

@@ -104,8 +104,8 @@ pub struct VerbsRefusal {
     pub detail: String,
 }
 
-/// Declares a type from a table of fields: `field: type = field of the library, column "help";`. A
-/// field with `(default)` is missing in captures of older programs. A field without `=` is not
+/// Declares a type from a table of fields: `field: type = field of the library, column "help";`.
+/// A field with `(default)` is missing in captures of older programs. A field without `=` is not
 /// copied from the library; a field without a column is not listed alone.
 macro_rules! declared {
     (

@@ -1,5 +1,5 @@
-//! Declares the columns of the attributes that libibverbs returns of a device. Ids and headings are
-//! the names of the fields. `devices` gives the columns an order.
+//! Declares the columns of the attributes that libibverbs returns of a device. Ids and headings
+//! are the names of the fields. `devices` gives the columns an order.
 
 use super::column::Listing;
 use super::place_columns::HasPort;

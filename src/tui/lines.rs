@@ -5,8 +5,7 @@
 use super::detail::{Chart, DetailPart, RowKind};
 use super::glyphs::Glyphs;
 use super::measure::{fit, width, wrap};
-use super::theme::Token;
-use super::tone::tone;
+use super::theme::{Token, tone};
 use crate::query::{Align, Value, ValueMeaning};
 use crate::render::escape;
 

@@ -1,6 +1,6 @@
-//! One sample of all hosts. `cmd::top` makes samples, `tui` shows them.
+//! One sample of all hosts, and its place in time. `cmd::top` makes samples, `tui` shows them.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::model::{Connection, HostFailure, HostReport};
 
@@ -36,4 +36,33 @@ pub struct LastResponse {
     pub answered: Option<Instant>,
     /// Reason for which the host does not respond; `None` if it responds.
     pub failure: Option<HostFailure>,
+}
+
+/// Time behavior of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeline {
+    /// Live hosts, queried at this interval.
+    Live(Duration),
+    /// Capture: a single moment.
+    Capture,
+    /// Recording, which can be played, paused and stepped through.
+    Recording,
+}
+
+impl Timeline {
+    /// Returns true for live hosts; only they can be pinged.
+    pub(super) fn is_live(self) -> bool {
+        matches!(self, Self::Live(_))
+    }
+}
+
+/// Position in a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordingPosition {
+    /// Number of the sample, from 1.
+    pub position: usize,
+    /// Number of samples.
+    pub count: usize,
+    /// True if the recording is paused.
+    pub is_paused: bool,
 }

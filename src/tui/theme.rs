@@ -1,9 +1,12 @@
-//! Colors: maps a [`Token`] to a style.
+//! Colors: maps a value to a [`Token`], and a [`Token`] to a style.
 //!
 //! Every token has a word or a mark beside it, so that a theme without colors loses no
 //! information.
 
 use ratatui::style::{Color, Modifier, Style};
+
+use crate::model::{PerSecond, Severity};
+use crate::query::{Value, ValueMeaning};
 
 /// Meaning of a piece of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +105,34 @@ impl Theme {
             Token::Dim if matches!(self, Self::Mono | Self::Auto) => Modifier::DIM,
             _ => Modifier::empty(),
         }
+    }
+}
+
+/// Returns the token of a value in a column of this meaning.
+pub(super) fn tone(meaning: ValueMeaning, value: &Value) -> Token {
+    match (meaning, value) {
+        (_, Value::Bad(_)) => Token::Bad,
+        (ValueMeaning::Severity, Value::Text(word)) if word == Severity::Warn.word() => Token::Warn,
+        (ValueMeaning::Severity, Value::Text(word))
+            if [Severity::Info.word(), Severity::Past.word()].contains(&word.as_str()) =>
+        {
+            Token::Dim
+        }
+        (_, Value::Failed) | (ValueMeaning::Severity, Value::Text(_)) => Token::Unknown,
+        // A count of 0 unwanted events needs no attention.
+        (_, Value::Absent)
+        | (ValueMeaning::Unwanted, Value::Int(0) | Value::PerSecond(PerSecond(0))) => Token::Dim,
+        (ValueMeaning::State, Value::Text(word)) => match word.as_str() {
+            "up" | "ACTIVE" | "ok" | "RDMA" => Token::Ok,
+            "connecting" => Token::Warn,
+            _ => Token::Plain,
+        },
+        (ValueMeaning::Received, _) => Token::Rx,
+        (ValueMeaning::Sent, _) => Token::Tx,
+        (ValueMeaning::Unwanted, Value::PerSecond(_)) => Token::Bad,
+        (ValueMeaning::Unwanted, Value::Int(_)) => Token::Warn,
+        (ValueMeaning::Fix, _) => Token::Accent,
+        _ => Token::Plain,
     }
 }
 

@@ -8,9 +8,9 @@ use super::canvas::{Canvas, width};
 use crate::clock::{utc_text, utc_time};
 use crate::model::Severity;
 use crate::query::Value;
+use crate::tui::sample::{RecordingPosition, Timeline};
 use crate::tui::state::State;
 use crate::tui::theme::Token;
-use crate::tui::timeline::{RecordingPosition, Timeline};
 
 /// Minimum width that shows the program name.
 const WIDE: u16 = 100;

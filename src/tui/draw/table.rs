@@ -12,8 +12,7 @@ use crate::tui::history::{PortTraffic, Track, Unit};
 use crate::tui::rows::{Graph, StaleData};
 use crate::tui::state::State;
 use crate::tui::table_view::VisibleRow;
-use crate::tui::theme::Token;
-use crate::tui::tone::tone;
+use crate::tui::theme::{Token, tone};
 use crate::tui::view::View;
 
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {

@@ -8,8 +8,8 @@ use crate::tui::keys::Action;
 use crate::tui::matrix::MatrixGrid;
 use crate::tui::mode::{Help, Mode, Page, Picker, PickerKind, Prompt, PromptKind};
 use crate::tui::rows::Target;
+use crate::tui::sample::Timeline;
 use crate::tui::state::State;
-use crate::tui::timeline::Timeline;
 use crate::tui::view::{HostFilter, View};
 
 impl State {

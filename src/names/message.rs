@@ -1,4 +1,36 @@
-//! Replaces names in texts.
+//! Writes names into messages and printed commands, and replaces them there.
+
+use std::borrow::Borrow;
+
+/// Joins the first names and the number of the others: `a, b and 7 more nodes`, where `more` is
+/// `more nodes`.
+pub fn listed<S: Borrow<str>>(
+    names: impl ExactSizeIterator<Item = S>,
+    most: usize,
+    more: &str,
+) -> String {
+    let rest = names.len().saturating_sub(most);
+    let first = names.take(most).collect::<Vec<_>>().join(", ");
+    if rest == 0 { first } else { format!("{first} and {rest} {more}") }
+}
+
+/// Returns the first names, and one entry with the number of the others: `7 more nodes`.
+pub fn limited(
+    names: impl ExactSizeIterator<Item = String>,
+    most: usize,
+    more: &str,
+) -> Vec<String> {
+    let rest = names.len().saturating_sub(most);
+    let rest = (rest > 0).then(|| format!("{rest} {more}"));
+    names.take(most).chain(rest).collect()
+}
+
+/// Returns a host set as an argument of a shell command, in quotes if the shell would expand its
+/// brackets.
+#[must_use]
+pub fn in_shell(set: &str) -> String {
+    if set.contains(['[', '*', '?', '!', '{']) { format!("'{set}'") } else { set.to_owned() }
+}
 
 /// Returns the text with each whole occurrence of a name replaced by `by`. The name `n1` occurs
 /// in `on n1:`, but not in `n12`, `gn1` or `n1.a`.
@@ -34,6 +66,11 @@ fn begins_in_name(text: &str) -> bool {
         Some('.') => letters.next().is_some_and(is_of_name),
         first => first.is_some_and(is_of_name),
     }
+}
+
+#[test]
+fn a_set_with_brackets_is_quoted() {
+    assert_eq!([in_shell("n[1,4]"), in_shell("n1,n4")], ["'n[1,4]'", "n1,n4"]);
 }
 
 #[test]
