@@ -140,8 +140,8 @@ impl<L: Listing> Column<L> {
     }
 }
 
-/// Declares a listing: its type, and its [`Listing`]. Keys from `metric` stand in brackets; own keys
-/// have an object, a label and a column each. `unreadable` is [`Listing::is_unreadable`].
+/// Declares a listing: its type, and its [`Listing`]. Keys from `metric` stand in brackets; own
+/// keys have an object, a label and a column each. `unreadable` is [`Listing::is_unreadable`].
 macro_rules! listing {
     (
         $(#[$doc:meta])*
