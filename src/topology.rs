@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use builder::LeafSwitchesBuilder;
-use error::{LineFault, ParseResult};
 use lines::{LogicalLine, logical};
 
 pub use error::TopologyError;

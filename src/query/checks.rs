@@ -1,13 +1,9 @@
 //! Lists the findings of `rdmactl check`.
 
-use super::column::columns;
-use super::{Column, Listing, MetricLabel, Value};
+use super::Value;
+use super::column::listing;
 use crate::model::{CheckReport, CheckedFinding, Severity};
 use crate::names;
-
-/// Listing of `rdmactl check`, one row for each finding. A finding can have several hosts.
-#[derive(Debug)]
-pub enum Checks {}
 
 /// One row: a finding of a check.
 #[derive(Debug, Clone, Copy)]
@@ -16,52 +12,45 @@ pub struct CheckRow<'report> {
     pub found: &'report CheckedFinding,
 }
 
-impl Listing for Checks {
-    type Row<'report> = CheckRow<'report>;
-
-    const NAME: &'static str = "check";
-
-    const EXAMPLE: &'static str = "severity==fail";
-
-    const FOLDS: bool = false;
-
-    const KEYS: &'static [MetricLabel] = &[
-        MetricLabel::new("check", "id", "check.id"),
-        MetricLabel::new("check", "subject", "check.subject"),
-        MetricLabel::new("check", "hosts", "check.hosts"),
-    ];
-
-    const COLUMNS: &'static [Column<Self>] = columns! {
-        []
-        "check.severity" "SEVERITY" Left Always []: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read), info (may be intended)"
-            |row| match row.found.finding.severity {
-                Severity::Fail => Value::Bad(Severity::Fail.word().into()),
-                severity => Value::Text(severity.word().into()),
-            };
-        "check.id" "CHECK" Left Always [] "Check; rdmactl check --explain shows its rule"
-            |row| Value::text(Some(row.found.check.id));
-        "check.hosts" "HOSTS" Left Always [] "Hosts with the finding, as one host set"
-            |row| Value::Text(names::fold(&row.found.finding.hosts));
-        "check.subject" "SUBJECT" Left Always [] "Device, port, connection, interface or part of a report"
-            |row| Value::text(Some(&row.found.finding.subject));
-        "check.what" "WHAT" Left Always [] "Observation, in one sentence"
-            |row| Value::text(Some(&row.found.finding.what));
-        "check.fix" "FIX" Left Verbose []: Fix "Fix: a command or a setting"
-            |row| Value::text(row.found.finding.fix.as_ref());
-        "check.source" "SOURCE" Left Verbose [] "Source of the observation: a path or a query"
-            |row| Value::text(row.found.finding.source.as_ref());
-        "check.rule" "RULE" Left Asked [] "Rule with its threshold"
-            |row| Value::text(Some(row.found.check.rule));
-        "check.origin" "ORIGIN" Left Verbose [] "Origin of the rule and its threshold"
-            |row| Value::text(Some(row.found.check.origin));
-        "check.consequence" "CONSEQUENCE" Left Verbose [] "Likely consequence"
-            |row| Value::text(Some(row.found.check.consequence));
-        "check.hides" "HIDES" Left Verbose [] "Checks whose findings this finding explains"
-            |row| {
-                let hides: Vec<&str> = row.found.hides.iter().copied().collect();
-                Value::text(Some(hides.join(",")).filter(|hides| !hides.is_empty()))
-            };
-    };
+listing! {
+    /// Listing of `rdmactl check`, one row for each finding. A finding can have several hosts.
+    Checks "check" of CheckRow<'report>;
+    example "severity==fail";
+    keys []
+        check "id" "check.id",
+        check "subject" "check.subject",
+        check "hosts" "check.hosts";
+    folds false;
+    columns
+    []
+    "check.severity" "SEVERITY" Left Always []: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read), info (may be intended)"
+        |row| match row.found.finding.severity {
+            Severity::Fail => Value::Bad(Severity::Fail.word().into()),
+            severity => Value::Text(severity.word().into()),
+        };
+    "check.id" "CHECK" Left Always [] "Check; rdmactl check --explain shows its rule"
+        |row| Value::text(Some(row.found.check.id));
+    "check.hosts" "HOSTS" Left Always [] "Hosts with the finding, as one host set"
+        |row| Value::Text(names::fold(&row.found.finding.hosts));
+    "check.subject" "SUBJECT" Left Always [] "Device, port, connection, interface or part of a report"
+        |row| Value::text(Some(&row.found.finding.subject));
+    "check.what" "WHAT" Left Always [] "Observation, in one sentence"
+        |row| Value::text(Some(&row.found.finding.what));
+    "check.fix" "FIX" Left Verbose []: Fix "Fix: a command or a setting"
+        |row| Value::text(row.found.finding.fix.as_ref());
+    "check.source" "SOURCE" Left Verbose [] "Source of the observation: a path or a query"
+        |row| Value::text(row.found.finding.source.as_ref());
+    "check.rule" "RULE" Left Asked [] "Rule with its threshold"
+        |row| Value::text(Some(row.found.check.rule));
+    "check.origin" "ORIGIN" Left Verbose [] "Origin of the rule and its threshold"
+        |row| Value::text(Some(row.found.check.origin));
+    "check.consequence" "CONSEQUENCE" Left Verbose [] "Likely consequence"
+        |row| Value::text(Some(row.found.check.consequence));
+    "check.hides" "HIDES" Left Verbose [] "Checks whose findings this finding explains"
+        |row| {
+            let hides: Vec<&str> = row.found.hides.iter().copied().collect();
+            Value::text(Some(hides.join(",")).filter(|hides| !hides.is_empty()))
+        };
 }
 
 /// Returns a row for each finding.
