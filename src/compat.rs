@@ -30,6 +30,7 @@ mod sminfo;
 mod smpquery;
 mod transcript;
 mod umad;
+mod word;
 
 use crate::source::{Answer, Question, ReadError, Source};
 
@@ -37,6 +38,7 @@ pub use error::CompatError;
 pub use release::Release;
 pub use transcript::Transcript;
 
+use error::{ToolError, ended};
 use file_reader::FileReader;
 
 /// Directory of RDMA devices.
@@ -44,114 +46,106 @@ const CLASS: &str = "/sys/class/infiniband";
 /// Directory of network interfaces.
 const NETS: &str = "/sys/class/net";
 
-/// A tool whose output this program can produce.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tool {
+/// Declares the tools: a variant with its documentation, and its row.
+macro_rules! tools {
+    ($(#[doc = $doc:literal] $name:ident = $row:expr;)*) => {
+        /// A tool whose output this program can produce.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Tool {
+            $(#[doc = $doc] $name,)*
+        }
+
+        impl Tool {
+            /// All tools.
+            pub const ALL: [Self; [$(Self::$name),*].len()] = [$(Self::$name),*];
+
+            fn row(self) -> Row {
+                match self {
+                    $(Self::$name => $row,)*
+                }
+            }
+        }
+    };
+}
+
+tools! {
     /// `ibstat` of infiniband-diags.
-    Ibstat,
+    Ibstat = Row::of_host("ibstat", ibstat::run);
     /// `ibstatus` of infiniband-diags.
-    Ibstatus,
+    Ibstatus = Row::of_host("ibstatus", ibstatus::run);
     /// `ibv_devices` of libibverbs.
-    IbvDevices,
+    IbvDevices = Row::of_host("ibv_devices", ibv_devices::run);
     /// `ibv_devinfo` of libibverbs.
-    IbvDevinfo,
+    IbvDevinfo = Row::of_host("ibv_devinfo", ibv_devinfo::run);
     /// `ibdev2netdev` of mlnx-tools.
-    Ibdev2netdev,
+    Ibdev2netdev = Row::of_host("ibdev2netdev", ibdev2netdev::run);
     /// `show_gids` of mlnx-tools.
-    ShowGids,
+    ShowGids = Row::of_host("show_gids", |job, out| {
+        show_gids::run(job, out);
+        Ok(())
+    });
     /// `beegfs-net` of beegfs-utils, up to version 7.
-    BeegfsNet,
+    BeegfsNet = Row::of_host("beegfs-net", beegfs_net::run);
     /// `ibnetdiscover` of infiniband-diags.
-    Ibnetdiscover,
+    Ibnetdiscover = Row::of_fabric("ibnetdiscover", ibnetdiscover::run);
     /// `ibhosts` of infiniband-diags.
-    Ibhosts,
+    Ibhosts = Row::of_fabric("ibhosts", ibnodes::run);
     /// `ibswitches` of infiniband-diags.
-    Ibswitches,
+    Ibswitches = Row::of_fabric("ibswitches", ibnodes::run);
     /// `sminfo` of infiniband-diags.
-    Sminfo,
+    Sminfo = Row::of_fabric("sminfo", sminfo::run);
     /// `smpquery` of infiniband-diags.
-    Smpquery,
+    Smpquery = Row::of_fabric("smpquery", smpquery::run);
     /// `perfquery` of infiniband-diags.
-    Perfquery,
+    Perfquery = Row::of_fabric("perfquery", perfquery::run);
     /// `iblinkinfo` of infiniband-diags.
-    Iblinkinfo,
+    Iblinkinfo = Row::of_fabric("iblinkinfo", iblinkinfo::run);
     /// `ibqueryerrors` of infiniband-diags.
-    Ibqueryerrors,
+    Ibqueryerrors = Row::of_fabric("ibqueryerrors", ibqueryerrors::run);
     /// `ibroute` of infiniband-diags.
-    Ibroute,
+    Ibroute = Row::of_fabric("ibroute", ibroute::run);
     /// `ibtracert` of infiniband-diags.
-    Ibtracert,
+    Ibtracert = Row::of_fabric("ibtracert", ibtracert::run);
     /// `saquery` of infiniband-diags.
-    Saquery,
+    Saquery = Row::of_fabric("saquery", saquery::run);
 }
 
 impl Tool {
-    /// All tools.
-    pub const ALL: [Self; 18] = [
-        Self::Ibstat,
-        Self::Ibstatus,
-        Self::IbvDevices,
-        Self::IbvDevinfo,
-        Self::Ibdev2netdev,
-        Self::ShowGids,
-        Self::BeegfsNet,
-        Self::Ibnetdiscover,
-        Self::Ibhosts,
-        Self::Ibswitches,
-        Self::Sminfo,
-        Self::Smpquery,
-        Self::Perfquery,
-        Self::Iblinkinfo,
-        Self::Ibqueryerrors,
-        Self::Ibroute,
-        Self::Ibtracert,
-        Self::Saquery,
-    ];
-
     /// Returns the name of the original.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Ibstat => "ibstat",
-            Self::Ibstatus => "ibstatus",
-            Self::IbvDevices => "ibv_devices",
-            Self::IbvDevinfo => "ibv_devinfo",
-            Self::Ibdev2netdev => "ibdev2netdev",
-            Self::ShowGids => "show_gids",
-            Self::BeegfsNet => "beegfs-net",
-            Self::Ibnetdiscover => "ibnetdiscover",
-            Self::Ibhosts => "ibhosts",
-            Self::Ibswitches => "ibswitches",
-            Self::Sminfo => "sminfo",
-            Self::Smpquery => "smpquery",
-            Self::Perfquery => "perfquery",
-            Self::Iblinkinfo => "iblinkinfo",
-            Self::Ibqueryerrors => "ibqueryerrors",
-            Self::Ibroute => "ibroute",
-            Self::Ibtracert => "ibtracert",
-            Self::Saquery => "saquery",
-        }
+        self.row().name
     }
 
     /// True for a tool that sends management datagrams to the fabric.
     #[must_use]
     pub fn queries_fabric(self) -> bool {
-        let local = [
-            Self::Ibstat,
-            Self::Ibstatus,
-            Self::IbvDevices,
-            Self::IbvDevinfo,
-            Self::Ibdev2netdev,
-            Self::ShowGids,
-            Self::BeegfsNet,
-        ];
-        !local.contains(&self)
+        self.row().queries_fabric
     }
 
     /// Returns the tool with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+}
+
+/// Name of a tool, and the function that appends its output to a transcript.
+struct Row {
+    name: &'static str,
+    queries_fabric: bool,
+    run: Run,
+}
+
+type Run = fn(&Job<'_>, &mut Transcript) -> Result<(), ToolError>;
+
+impl Row {
+    fn of_host(name: &'static str, run: Run) -> Self {
+        Self { name, queries_fabric: false, run }
+    }
+
+    fn of_fabric(name: &'static str, run: Run) -> Self {
+        Self { name, queries_fabric: true, run }
     }
 }
 
@@ -176,37 +170,10 @@ pub struct Call<'call> {
 /// The option is not supported, an answer is not recorded, or libibverbs is missing.
 pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatError> {
     let reading = FileReader::new(source);
-    let release = match &call.release {
-        Some(release) => release.clone(),
-        None => Release::installed(source),
-    };
+    let release = call.release.clone().unwrap_or_else(|| Release::installed(source));
     let mut out = Transcript::default();
     let job = Job { call, reading: &reading, release };
-    match call.tool {
-        Tool::Ibstat => ibstat::run(&job, &mut out),
-        Tool::Ibstatus => {
-            ibstatus::run(&job, &mut out);
-            Ok(())
-        }
-        Tool::IbvDevices => ibv_devices::run(&job, &mut out),
-        Tool::IbvDevinfo => ibv_devinfo::run(&job, &mut out),
-        Tool::Ibdev2netdev => ibdev2netdev::run(&job, &mut out),
-        Tool::ShowGids => {
-            show_gids::run(&job, &mut out);
-            Ok(())
-        }
-        Tool::BeegfsNet => beegfs_net::run(&job, &mut out),
-        Tool::Ibnetdiscover => ibnetdiscover::run(&job, &mut out),
-        Tool::Ibhosts | Tool::Ibswitches => ibnodes::run(&job, &mut out),
-        Tool::Sminfo => sminfo::run(&job, &mut out),
-        Tool::Smpquery => smpquery::run(&job, &mut out),
-        Tool::Perfquery => perfquery::run(&job, &mut out),
-        Tool::Iblinkinfo => iblinkinfo::run(&job, &mut out),
-        Tool::Ibqueryerrors => ibqueryerrors::run(&job, &mut out),
-        Tool::Ibroute => ibroute::run(&job, &mut out),
-        Tool::Ibtracert => ibtracert::run(&job, &mut out),
-        Tool::Saquery => saquery::run(&job, &mut out),
-    }?;
+    ended((call.tool.row().run)(&job, &mut out))?;
     // Incomplete output would look complete.
     match reading.into_missing() {
         missing if missing.is_empty() => Ok(out),
@@ -267,5 +234,16 @@ impl Job<'_> {
     /// True if the requested release is this one or a later one.
     fn since(&self, major: u32) -> bool {
         self.release.major >= major
+    }
+
+    /// Formats a warning of a function like libibmad.
+    fn warning(&self, function: &str, message: &str) -> String {
+        format!("ibwarn: [{}] {function}: {message}\n", self.call.pid)
+    }
+
+    /// Returns the error for an option that only the original has.
+    fn refused(&self, option: impl Into<String>, instead: Option<&'static str>) -> ToolError {
+        let (tool, option) = (self.call.tool.name(), option.into());
+        ToolError::Refused(CompatError::NotOffered { tool, option, instead })
     }
 }

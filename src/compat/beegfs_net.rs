@@ -3,27 +3,19 @@
 //! Without `-n` the script calls `df` first to make the client connect, and hangs if a server is
 //! dead. rdmactl never does this: it opens no connection.
 
-use super::file_reader::strerror;
-use super::{CompatError, Job, Tool, Transcript};
+use super::{Job, ToolError, Transcript};
 
 const CLIENTS: &str = "/proc/fs/beegfs";
 const LISTS: [&str; 3] = ["mgmt_nodes", "meta_nodes", "storage_nodes"];
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     if let Some(option) = job.call.args.iter().find(|arg| *arg != "-n") {
-        let option = option.clone();
-        return Err(CompatError::NotOffered {
-            tool: Tool::BeegfsNet.name(),
-            option,
-            instead: None,
-        });
+        return Err(job.refused(option, None));
     }
     let clients = job.reading.names(CLIENTS).unwrap_or_default();
     out.print("\n");
     if clients.is_empty() {
-        out.warn("No active BeeGFS mounts found.\n");
-        out.code = 1;
-        return Ok(());
+        return Err(out.end(1, "No active BeeGFS mounts found.\n"));
     }
     for (index, client) in clients.iter().enumerate() {
         if index > 0 {
@@ -37,7 +29,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
                 Ok(text) => text.lines().filter(|line| !line.contains("Root")).for_each(|line| {
                     out.print(format!("{line}\n"));
                 }),
-                Err(error) => out.warn(format!("cat: {path}: {}\n", strerror(&error))),
+                Err(error) => out.warn_of_file(&path, &error),
             }
             out.print("\n");
         }

@@ -18,31 +18,25 @@ pub(super) use discovery::{DiscoveredSubnet, Node, Port, discover};
 pub(super) use fields::{Field, dump, dump_port_info, dump_values, tables};
 pub(super) use link::{DOWN, far_text, link_text};
 pub(super) use names::{NodeNames, clean};
-pub(super) use options::{Common, DestinationKind, OwnOption, Parsed, Usage, parse, show_usage};
-pub(super) use session::{Session, fail};
+pub(super) use options::{Common, DestinationKind, Parsed, Usage, parse, show_usage, show_version};
+pub(super) use session::Session;
 pub(super) use values::{ValueFormat, human_readable, value};
 
-use super::CompatError;
+use super::{Job, ToolError, Transcript};
 
-/// Reason why a tool ends before its last line.
-#[derive(Debug)]
-pub(super) enum ToolError {
-    /// The transcript contains the reason, as the original prints it.
-    Said,
-    /// Output like that of the original is not possible.
-    Refused(CompatError),
-}
+/// Types of nodes.
+pub(super) const CA: u8 = 1;
+pub(super) const SWITCH: u8 = 2;
+pub(super) const ROUTER: u8 = 3;
 
-impl From<CompatError> for ToolError {
-    fn from(error: CompatError) -> Self {
-        Self::Refused(error)
-    }
-}
+/// Attribute of Mellanox devices that distinguishes FDR10 from QDR.
+pub(super) const MELLANOX_PORT_INFO: u16 = 0xff90;
 
-/// Converts the end of a tool to the result of the run.
-pub(super) fn ended(result: Result<(), ToolError>) -> Result<(), CompatError> {
-    match result {
-        Ok(()) | Err(ToolError::Said) => Ok(()),
-        Err(ToolError::Refused(error)) => Err(error),
-    }
+/// Exit code of `ibexit`.
+const FAILED: u8 = 255;
+
+/// Ends a tool with a message, like `ibexit`.
+pub(super) fn fail(job: &Job<'_>, out: &mut Transcript, message: &str) -> ToolError {
+    out.print(format!("{}: iberror: failed: {message}\n", job.call.program));
+    out.end(FAILED, "")
 }

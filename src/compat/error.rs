@@ -37,6 +37,29 @@ pub enum CompatError {
     },
 }
 
+/// Reason why a tool ends before its last line.
+#[derive(Debug)]
+pub(super) enum ToolError {
+    /// The transcript contains the reason, as the original prints it.
+    Said,
+    /// Output like that of the original is not possible.
+    Refused(CompatError),
+}
+
+impl From<CompatError> for ToolError {
+    fn from(error: CompatError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// Converts the end of a tool to the result of the run.
+pub(super) fn ended(result: Result<(), ToolError>) -> Result<(), CompatError> {
+    match result {
+        Ok(()) | Err(ToolError::Said) => Ok(()),
+        Err(ToolError::Refused(error)) => Err(error),
+    }
+}
+
 fn more(count: usize) -> String {
     match count {
         0 => String::new(),

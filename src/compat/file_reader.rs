@@ -7,21 +7,13 @@ use crate::model::{VerbsAnswer, VerbsEntry};
 use crate::source::{Question, ReadError, Source};
 use crate::sys::Errno;
 
-use super::CompatError;
+use super::{CompatError, Job, ToolError, Transcript};
 
 /// A source, its unrecorded answers, and the text of the last error.
 pub(super) struct FileReader<'source> {
     source: &'source dyn Source,
     missing: RefCell<Vec<String>>,
     last_error: RefCell<String>,
-}
-
-/// Device list of libibverbs.
-pub(super) enum Listed {
-    /// Devices, in the order of the library.
-    Devices(Vec<VerbsEntry>),
-    /// Error of the library, as text of the C library.
-    Refused(String),
 }
 
 impl<'source> FileReader<'source> {
@@ -94,35 +86,6 @@ impl<'source> FileReader<'source> {
         }
     }
 
-    /// Returns the devices of libibverbs.
-    pub(super) fn verbs(&self, tool: &'static str) -> Result<Listed, CompatError> {
-        let unavailable = |detail: String, fix| CompatError::Unavailable { tool, detail, fix };
-        let bytes = match self.ask(&Question::Verbs) {
-            Ok(bytes) => bytes,
-            // The item is already in `missing`, so the run ends with an error.
-            Err(ReadError::NotRecorded) => return Ok(Listed::Devices(Vec::new())),
-            Err(error) => return Err(unavailable(error.to_string(), None)),
-        };
-        match serde_json::from_slice(&bytes) {
-            Ok(VerbsAnswer::Devices(entries)) => {
-                if entries.iter().any(|entry| entry.transport_type.is_none()) {
-                    let older = "data of libibverbs (an older rdmactl wrote the capture)";
-                    self.missing.borrow_mut().push(older.into());
-                }
-                Ok(Listed::Devices(entries))
-            }
-            Ok(VerbsAnswer::Unavailable { errno: Some(errno), .. }) => {
-                Ok(Listed::Refused(strerror(&ReadError::from(errno))))
-            }
-            Ok(VerbsAnswer::Unavailable { detail, fix, .. }) => {
-                Err(unavailable(detail, fix.map(String::from)))
-            }
-            Err(error) => {
-                Err(unavailable(format!("invalid reply of the verbs process: {error}"), None))
-            }
-        }
-    }
-
     fn ask(&self, question: &Question) -> Result<Vec<u8>, ReadError> {
         let answer = match self.source.ask(question) {
             Err(ReadError::NotRecorded) if self.is_known_to_lack(question) => {
@@ -131,13 +94,50 @@ impl<'source> FileReader<'source> {
             answer => answer,
         };
         match &answer {
-            Err(ReadError::NotRecorded) => {
-                self.missing.borrow_mut().push(question.to_string());
-            }
+            Err(ReadError::NotRecorded) => self.lacks(question.to_string()),
             Err(error) => *self.last_error.borrow_mut() = strerror(error),
             Ok(_) => {}
         }
         answer
+    }
+}
+
+impl Job<'_> {
+    /// Returns the devices of libibverbs, in the order of the library. Ends the tool with `code`
+    /// if the library returns an error.
+    pub(super) fn verbs_devices(
+        &self,
+        code: u8,
+        out: &mut Transcript,
+    ) -> Result<Vec<VerbsEntry>, ToolError> {
+        let tool = self.call.tool.name();
+        let unavailable = |detail: String, fix| CompatError::Unavailable { tool, detail, fix };
+        let bytes = match self.reading.ask(&Question::Verbs) {
+            Ok(bytes) => bytes,
+            // The item is already in `missing`, so the run ends with an error.
+            Err(ReadError::NotRecorded) => return Ok(Vec::new()),
+            Err(error) => return Err(unavailable(error.to_string(), None).into()),
+        };
+        match serde_json::from_slice(&bytes) {
+            Ok(VerbsAnswer::Devices(entries)) => {
+                if entries.iter().any(|entry| entry.transport_type.is_none()) {
+                    let older = "data of libibverbs (an older rdmactl wrote the capture)";
+                    self.reading.lacks(older);
+                }
+                Ok(entries)
+            }
+            Ok(VerbsAnswer::Unavailable { errno: Some(errno), .. }) => {
+                let why = strerror(&ReadError::from(errno));
+                Err(out.end(code, format!("Failed to get IB devices list: {why}\n")))
+            }
+            Ok(VerbsAnswer::Unavailable { detail, fix, .. }) => {
+                Err(unavailable(detail, fix.map(String::from)).into())
+            }
+            Err(error) => {
+                let detail = format!("invalid reply of the verbs process: {error}");
+                Err(unavailable(detail, None).into())
+            }
+        }
     }
 }
 
@@ -157,6 +157,13 @@ impl FileReader<'_> {
                 Err(error) => error.is_absent(),
             }
         })
+    }
+}
+
+impl Transcript {
+    /// Appends the error of `cat` for a file that it cannot read to stderr.
+    pub(super) fn warn_of_file(&mut self, path: &str, error: &ReadError) {
+        self.warn(format!("cat: {path}: {}\n", strerror(error)));
     }
 }
 

@@ -3,18 +3,32 @@
 //! Options may stand between operands. Short options may be joined (`-vdx`), and long options may
 //! be abbreviated (`--verb`). The tools of `compat` use it.
 
-/// Option that a tool accepts.
-pub(super) struct Opt {
-    pub(super) short: char,
-    pub(super) long: &'static str,
-    pub(super) takes_value: bool,
+/// Option that a tool accepts, in the notation of a help text: `--switch, -S <port_guid>`. The
+/// letter and the value may be missing.
+#[derive(Clone, Copy)]
+pub(super) struct Opt(pub(super) &'static str);
+
+impl Opt {
+    /// Returns the long name without its `--`. It identifies the option.
+    pub(super) fn name(self) -> &'static str {
+        let name = self.0.split([',', ' ']).next().unwrap_or_default();
+        name.trim_start_matches('-')
+    }
+
+    pub(super) fn letter(self) -> Option<char> {
+        self.0.split_once(", -")?.1.chars().next()
+    }
+
+    fn takes_value(self) -> bool {
+        self.0.ends_with('>')
+    }
 }
 
 /// Element of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// Letter of an option and its value; the value is empty if the option takes none.
-    Option(char, String),
+    /// Name of an option and its value; the value is empty if the option takes none.
+    Option(&'static str, String),
     /// Message of the C library for an unknown or invalid option, with a line feed.
     Bad(String),
     /// Word that is not an option.
@@ -53,17 +67,17 @@ fn parse_short<'args>(
 ) {
     let mut rest = letters.chars();
     while let Some(letter) = rest.next() {
-        let Some(opt) = opts.iter().find(|opt| opt.short == letter) else {
+        let Some(opt) = opts.iter().find(|opt| opt.letter() == Some(letter)) else {
             words.push(Word::Bad(format!("{program}: invalid option -- '{letter}'\n")));
             return;
         };
-        if !opt.takes_value {
-            words.push(Word::Option(letter, String::new()));
+        if !opt.takes_value() {
+            words.push(Word::Option(opt.name(), String::new()));
             continue;
         }
         let joined = Some(rest.as_str().to_owned()).filter(|value| !value.is_empty());
         words.push(match joined.or_else(|| args.next().cloned()) {
-            Some(value) => Word::Option(letter, value),
+            Some(value) => Word::Option(opt.name(), value),
             None => Word::Bad(format!("{program}: option requires an argument -- '{letter}'\n")),
         });
         return;
@@ -81,8 +95,8 @@ fn parse_long<'args>(
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (text, None),
     };
-    let exact = opts.iter().find(|opt| opt.long == name);
-    let abbreviated: Vec<&Opt> = opts.iter().filter(|opt| opt.long.starts_with(name)).collect();
+    let exact = opts.iter().find(|opt| opt.name() == name);
+    let abbreviated: Vec<&Opt> = opts.iter().filter(|opt| opt.name().starts_with(name)).collect();
     let opt = match (exact, &abbreviated[..]) {
         (Some(opt), _) => opt,
         (None, [opt]) => *opt,
@@ -91,22 +105,22 @@ fn parse_long<'args>(
         }
         (None, several) => {
             let names: Vec<String> =
-                several.iter().map(|opt| format!("'--{}'", opt.long)).collect();
+                several.iter().map(|opt| format!("'--{}'", opt.name())).collect();
             return Word::Bad(format!(
                 "{program}: option '--{text}' is ambiguous; possibilities: {}\n",
                 names.join(" ")
             ));
         }
     };
-    let long = opt.long;
-    match (opt.takes_value, value) {
-        (false, None) => Word::Option(opt.short, String::new()),
+    let long = opt.name();
+    match (opt.takes_value(), value) {
+        (false, None) => Word::Option(long, String::new()),
         (false, Some(_)) => {
             Word::Bad(format!("{program}: option '--{long}' doesn't allow an argument\n"))
         }
-        (true, Some(value)) => Word::Option(opt.short, value),
+        (true, Some(value)) => Word::Option(long, value),
         (true, None) => match args.next() {
-            Some(value) => Word::Option(opt.short, value.clone()),
+            Some(value) => Word::Option(long, value.clone()),
             None => Word::Bad(format!("{program}: option '--{long}' requires an argument\n")),
         },
     }
@@ -116,11 +130,7 @@ fn parse_long<'args>(
 mod tests {
     use super::*;
 
-    const OPTS: [Opt; 3] = [
-        Opt { short: 'd', long: "ib-dev", takes_value: true },
-        Opt { short: 'v', long: "verbose", takes_value: false },
-        Opt { short: 'V', long: "version", takes_value: false },
-    ];
+    const OPTS: [Opt; 3] = [Opt("--ib-dev, -d <dev>"), Opt("--verbose, -v"), Opt("--version, -V")];
 
     fn words(args: &[&str]) -> Vec<Word> {
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
@@ -129,8 +139,8 @@ mod tests {
 
     #[test]
     fn options_may_be_joined_abbreviated_or_behind_operands() {
-        let option = |letter, value: &str| Word::Option(letter, value.into());
-        let expected = [option('v', ""), option('d', "x")];
+        let option = |name, value: &str| Word::Option(name, value.into());
+        let expected = [option("verbose", ""), option("ib-dev", "x")];
         for args in [
             &["-v", "-d", "x"][..],
             &["-vdx"],
@@ -142,7 +152,7 @@ mod tests {
         }
         assert_eq!(
             words(&["a", "-v", "--", "-d"]),
-            [Word::Operand("a".into()), option('v', ""), Word::Operand("-d".into())]
+            [Word::Operand("a".into()), option("verbose", ""), Word::Operand("-d".into())]
         );
     }
 

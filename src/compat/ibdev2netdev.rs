@@ -3,9 +3,8 @@
 //! The script ends on hosts without an interface of its vendor, and omits ports without an
 //! interface.
 
-use super::file_reader::strerror;
 use super::number::{parse_any, truncate};
-use super::{CLASS, CompatError, Job, NETS, Tool, Transcript};
+use super::{CLASS, Job, NETS, ToolError, Transcript};
 use crate::source::ReadError;
 
 /// PCI vendor ID; the script ends without an interface of this vendor.
@@ -22,7 +21,7 @@ const USAGE: &str = "ibdev2netdev <options>
 -v, --verbose             print more info
 ";
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let verbose = match job.call.args {
         [] => false,
         [flag] if flag == "-v" => true,
@@ -30,14 +29,10 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
             let program = job.call.program.rsplit('/').next().unwrap_or_default();
             out.print(USAGE.replacen("ibdev2netdev", program, 1));
             let is_help = matches!(args[0].as_str(), "-h" | "--help");
-            out.code = if is_help { 0 } else { FAILED };
-            return Ok(());
+            return Err(out.end(if is_help { 0 } else { FAILED }, ""));
         }
     };
-    let Ok(devices) = job.reading.names(CLASS) else {
-        out.code = FAILED;
-        return Ok(());
-    };
+    let Ok(devices) = job.reading.names(CLASS) else { return Err(out.end(FAILED, "")) };
     let nets = job.reading.names(NETS).unwrap_or_default();
     let vendors: Vec<&String> = nets
         .iter()
@@ -51,12 +46,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     }
     if !vendors.iter().any(|net| job.reading.has_file(&format!("{NETS}/{net}/dev_id"))) {
         // Kernels before 2.6.31; the script has another method for them.
-        let option = "an interface without dev_id (a kernel before 2.6.31)".into();
-        return Err(CompatError::NotOffered {
-            tool: Tool::Ibdev2netdev.name(),
-            option,
-            instead: None,
-        });
+        return Err(job.refused("an interface without dev_id (a kernel before 2.6.31)", None));
     }
     let mut links = Links { job, nets: &nets, last: String::new() };
     for device in devices {
@@ -156,7 +146,7 @@ impl Links<'_> {
 
 fn complain(path: &str, error: &ReadError, out: &mut Transcript) {
     if *error != ReadError::NotRecorded {
-        out.warn(format!("cat: {path}: {}\n", strerror(error)));
+        out.warn_of_file(path, error);
     }
 }
 

@@ -5,139 +5,89 @@
 use std::fmt::Write as _;
 
 use super::diags::{
-    DOWN, DiscoveredSubnet, Node, NodeNames, OwnOption, Port, PortId, Session, ToolError, Usage,
-    discover, ended, far_text, link_text, parse,
+    CA, DOWN, DiscoveredSubnet, Node, NodeNames, Port, PortId, SWITCH, Session, Usage, discover,
+    far_text, link_text, parse,
 };
 use super::number::parse_any;
-use super::{CompatError, Job, Transcript};
-use crate::mad::read_bits;
+use super::word::word;
+use super::{Job, ToolError, Transcript};
+use crate::mad::NodeInfo;
 
-const NODE_INFO: u16 = 0x11;
-const CA: u8 = 1;
-const SWITCH: u8 = 2;
-const CACHE: &str = "read saved data of a subnet: rdmactl fabric links --from FILE";
-const DIFF: &str = "compare the output of two runs: rdmactl compat iblinkinfo | diff OLD -";
-const WHOLE: &str = "remove it: rdmactl scans the whole subnet";
+const OPTIONS: &str = "\
+--node-name-map <file>        node name map file
+--switch, -S <port_guid>      start partial scan at the port specified by <port_guid> (hex format)
+--port-guid, -G <port_guid>   (same as -S)
+--Direct, -D <dr_path>        start partial scan at the port specified by <dr_path>
+--all, -a                     print all nodes found in a partial fabric scan
+--hops, -n <hops>             Number of hops to include away from specified node
+--down, -d                    print only down links
+--line, -l                    (line mode) print all information for each link on a single line
+--additional, -p              print additional port settings (PktLifeTime, HoqLife, VLStallCount)
+--load-cache <file>           filename of ibnetdiscover cache to load
+--diff <file>                 filename of ibnetdiscover cache to diff
+--diffcheck <key(s)>          specify checks to execute for --diff
+--filterdownports <file>      filename of ibnetdiscover cache to filter downports
+--outstanding_smps, -o <val>  specify the number of outstanding SMP's which should be issued \
+                              during the scan
+--switches-only               Output only switches
+--cas-only                    Output only CAs
+";
 
-const OWN: [OwnOption; 16] = [
-    OwnOption::valued('\u{1}', "node-name-map", "<file>", "node name map file"),
-    OwnOption::valued(
-        'S',
-        "switch",
-        "<port_guid>",
-        "start partial scan at the port specified by <port_guid> (hex format)",
-    ),
-    OwnOption::valued('G', "port-guid", "<port_guid>", "(same as -S)"),
-    OwnOption::valued(
-        'D',
-        "Direct",
-        "<dr_path>",
-        "start partial scan at the port specified by <dr_path>",
-    ),
-    OwnOption::flag('a', "all", "print all nodes found in a partial fabric scan").refused(WHOLE),
-    OwnOption::valued('n', "hops", "<hops>", "Number of hops to include away from specified node")
-        .refused(WHOLE),
-    OwnOption::flag('d', "down", "print only down links"),
-    OwnOption::flag(
-        'l',
-        "line",
-        "(line mode) print all information for each link on a single line",
-    ),
-    OwnOption::flag(
-        'p',
-        "additional",
-        "print additional port settings (PktLifeTime, HoqLife, VLStallCount)",
-    ),
-    OwnOption::valued('\u{2}', "load-cache", "<file>", "filename of ibnetdiscover cache to load")
-        .refused(CACHE),
-    OwnOption::valued('\u{3}', "diff", "<file>", "filename of ibnetdiscover cache to diff")
-        .refused(DIFF),
-    OwnOption::valued('\u{4}', "diffcheck", "<key(s)>", "specify checks to execute for --diff")
-        .refused(DIFF),
-    OwnOption::valued(
-        '\u{5}',
-        "filterdownports",
-        "<file>",
-        "filename of ibnetdiscover cache to filter downports",
-    )
-    .refused(CACHE),
-    OwnOption::valued(
-        'o',
-        "outstanding_smps",
-        "<val>",
-        "specify the number of outstanding SMP's which should be issued during the scan",
-    ),
-    OwnOption::flag('\u{6}', "switches-only", "Output only switches"),
-    OwnOption::flag('\u{7}', "cas-only", "Output only CAs"),
-];
-const USAGE: Usage<'_> = Usage { own: &OWN, without: "aDdGgKLlnpRS", operands: "", examples: &[] };
+const USAGE: Usage = Usage {
+    options: OPTIONS,
+    refused: &[
+        ("all hops", "remove it: rdmactl scans the whole subnet"),
+        (
+            "load-cache filterdownports",
+            "read saved data of a subnet: rdmactl fabric links --from FILE",
+        ),
+        (
+            "diff diffcheck",
+            "compare the output of two runs: rdmactl compat iblinkinfo | diff OLD -",
+        ),
+    ],
+    without: "aDdGgKLlnpRS",
+    operands: "",
+    examples: &[],
+};
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    ended(show(job, out))
-}
-
-fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
-    let names = NodeNames::read(job, parsed.value('\u{1}'), out);
-    let (device, port) = (parsed.common.device.clone(), parsed.common.port);
-    let mut session = match Session::open(job, parsed.common.clone(), out) {
-        Ok(session) => session,
-        Err(out) => {
-            let name = device.unwrap_or_else(|| "(null)".into());
-            let pid = job.call.pid;
-            out.warn(format!(
-                "ibwarn: [{pid}] mad_rpc_open_port: can't open UMAD port ({name}:{port})\n\
-                 Failed to open {name} port {port}\n"
-            ));
-            out.code = 1;
-            return Err(ToolError::Said);
-        }
-    };
-    let wanted = parsed.own.iter().rev().find(|(letter, _)| "SG".contains(*letter));
-    let mut guid = wanted.map(|(_, text)| (text.clone(), parse_any(text)));
-    if let Some(route) = parsed.value('D') {
+    let names = NodeNames::read(job, parsed.value("node-name-map"), out);
+    let mut session = Session::open_or(job, &parsed.common, out, |out, device, port| {
+        out.end(1, format!("Failed to open {device} port {port}\n"))
+    })?;
+    let wanted = parsed.last_of(&["switch", "port-guid"]);
+    let mut guid = wanted.map(|(_, text)| (text, parse_any(text)));
+    if let Some(route) = parsed.value("Direct") {
         let at = PortId::parse_route(route);
-        let Some(node) = at.and_then(|at| session.smp(&at, NODE_INFO, 0)) else {
-            session.out.warn("Failed to get local Node Info\n");
-            session.out.code = 1;
-            return Err(ToolError::Said);
+        let Some(node) = at.and_then(|at| session.get::<NodeInfo>(&at, 0)) else {
+            return Err(session.out.end(1, "Failed to get local Node Info\n"));
         };
-        guid = guid.or_else(|| Some((route.to_owned(), read_bits(&node, 160, 64))));
-    } else if let Some((text, _)) = &guid {
+        guid = guid.or(Some((route, node.port_guid)));
+    } else if let Some((text, _)) = guid {
         session.warn_if_unresolved(text, "\n");
     }
     let Some(net) = discover(&mut session, false) else {
-        session.out.warn("discover failed\n");
-        session.out.code = 1;
-        return Err(ToolError::Said);
+        return Err(session.out.end(1, "discover failed\n"));
     };
-    let only = parsed.own.iter().rev().find_map(|(letter, _)| match letter {
-        '\u{6}' => Some(SWITCH),
-        '\u{7}' => Some(CA),
-        _ => None,
-    });
+    let only = parsed.last_of(&["switches-only", "cas-only"]);
+    let only = only.map(|(name, _)| if name == "cas-only" { CA } else { SWITCH });
     let printer = Printer {
         net: &net,
         names: &names,
-        only_down: parsed.has('d'),
-        by_line: parsed.has('l'),
-        with_settings: parsed.has('p'),
+        only_down: parsed.has("down"),
+        by_line: parsed.has("line"),
+        with_settings: parsed.has("additional"),
     };
-    let is_wanted = |node: &Node| only.is_none_or(|kind| kind == node.info.node_type);
+    let is_wanted = |node: &&Node| only.is_none_or(|kind| kind == node.info.node_type);
     let out = session.out;
     match guid {
-        Some((text, guid)) => {
-            let found = net.node_of_port(guid).filter(|at| is_wanted(&net.nodes[*at]));
-            match found {
-                Some(at) => out.print(printer.node(at, &net.nodes[at])),
-                None => out.warn(format!("Failed to find port: {text}\n")),
-            }
-        }
-        None => {
-            for (at, node) in net.in_order().filter(|(_, node)| is_wanted(node)) {
-                out.print(printer.node(at, node));
-            }
-        }
+        Some((text, guid)) => match net.node_of_port(guid).filter(is_wanted) {
+            Some(node) => out.print(printer.node(node)),
+            None => out.warn(format!("Failed to find port: {text}\n")),
+        },
+        None => net.in_order().filter(is_wanted).for_each(|node| out.print(printer.node(node))),
     }
     Ok(())
 }
@@ -155,58 +105,46 @@ impl Printer<'_> {
         self.names.name(node.guid(), &node.description)
     }
 
-    fn node(&self, at: usize, node: &Node) -> String {
+    fn node(&self, node: &Node) -> String {
         let mut text = String::new();
         let is_shown = |port: &&Port| !self.only_down || port.info.state == DOWN;
         for port in node.outer_ports().filter(is_shown) {
             if text.is_empty() && !self.by_line {
                 text = self.header(node);
             }
-            text += &self.port(at, node, port);
+            text += &self.port(node, port);
         }
         text
     }
 
     fn header(&self, node: &Node) -> String {
+        let kind = word(node.info.node_type, &["??", "CA", "Switch", "Router"], "??");
         let name = self.name(node);
-        match node.info.node_type {
-            SWITCH => {
-                let guid = node.port(0).map_or(node.info.port_guid, |port| port.guid);
-                format!("Switch: 0x{guid:016x} {name}:\n")
-            }
-            CA => format!("CA: {name}:\n"),
-            3 => format!("Router: {name}:\n"),
-            _ => format!("??: {name}:\n"),
+        if node.is_switch() {
+            let guid = node.port(0).map_or(node.info.port_guid, |port| port.guid);
+            return format!("{kind}: 0x{guid:016x} {name}:\n");
         }
+        format!("{kind}: {name}:\n")
     }
 
-    fn port(&self, at: usize, node: &Node, port: &Port) -> String {
-        let mut link = link_text(self.net, at, node, port);
+    fn port(&self, node: &Node, port: &Port) -> String {
+        let mut link = link_text(node, port);
         if self.with_settings && port.info.state != DOWN {
-            let _ = write!(
-                link,
-                " (HOQ:{} VL_Stall:{})",
-                port.info.head_of_queue_life, port.info.vl_stall_count
-            );
+            let (life, stall) = (port.info.head_of_queue_life, port.info.vl_stall_count);
+            let _ = write!(link, " (HOQ:{life} VL_Stall:{stall})");
         }
-        let far = far_text(self.net, at, port, |node| self.name(node), self.by_line);
-        let far = far.unwrap_or_else(|| {
-            let nowhere = if port.info.state == DOWN {
-                "           [  ] \"\" ( )\n"
-            } else {
-                "    \"Port not available\"\n"
-            };
-            nowhere.into()
-        });
-        let mut text = if self.by_line {
-            format!("0x{:016x} \"{:>30}\" ", port.guid, self.name(node))
+        let nowhere = if port.info.state == DOWN {
+            "           [  ] \"\" ( )\n"
         } else {
-            "      ".into()
+            "    \"Port not available\"\n"
         };
-        let lid = if node.is_switch() { node.lid } else { port.lid };
-        if !node.is_switch() && !self.by_line {
-            let _ = write!(text, "0x{:016x} ", port.guid);
-        }
-        text + &format!("{lid:6} {:4}[  ] =={link}==>  {far}", port.number)
+        let far = far_text(self.net, node, port, |node| self.name(node), self.by_line);
+        let far = far.unwrap_or_else(|| nowhere.into());
+        let start = match (self.by_line, node.is_switch()) {
+            (true, _) => format!("0x{:016x} \"{:>30}\" ", port.guid, self.name(node)),
+            (false, true) => "      ".into(),
+            (false, false) => format!("      0x{:016x} ", port.guid),
+        };
+        format!("{start}{:6} {:4}[  ] =={link}==>  {far}", node.lid_of(port), port.number)
     }
 }

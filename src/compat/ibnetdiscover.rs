@@ -7,97 +7,83 @@ use std::fmt::Write as _;
 mod ports;
 
 use super::diags::{
-    DiscoveredSubnet, Node, NodeNames, OwnOption, Port, Session, ToolError, Usage, clean, discover,
-    ended, parse,
+    CA, DiscoveredSubnet, Node, NodeNames, Port, ROUTER, SWITCH, Session, Usage, clean, discover,
+    fail, parse,
 };
-use super::{CompatError, Job, Transcript};
+use super::word::word;
+use super::{Job, ToolError, Transcript};
 use crate::sys::local_time::local_time;
 
-const CA: u8 = 1;
-const SWITCH: u8 = 2;
-const ROUTER: u8 = 3;
+const OPTIONS: &str = "\
+--full, -f                    show full information (ports' speed and width, vlcap)
+--show, -s                    show more information
+--list, -l                    list of connected nodes
+--grouping, -g                show grouping
+--Hca_list, -H                list of connected CAs
+--Switch_list, -S             list of connected switches
+--Router_list, -R             list of connected routers
+--node-name-map <file>        node name map file
+--cache <file>                filename to cache ibnetdiscover data to
+--load-cache <file>           filename of ibnetdiscover cache to load
+--diff <file>                 filename of ibnetdiscover cache to diff
+--diffcheck <key(s)>          specify checks to execute for --diff
+--ports, -p                   obtain a ports report
+--max_hops, -m                report max hops discovered by the library
+--outstanding_smps, -o <val>  specify the number of outstanding SMP's which should be issued \
+                              during the scan
+";
 
-const OWN: [OwnOption; 15] = [
-    OwnOption::flag('f', "full", "show full information (ports' speed and width, vlcap)"),
-    OwnOption::flag('s', "show", "show more information"),
-    OwnOption::flag('l', "list", "list of connected nodes"),
-    OwnOption::flag('g', "grouping", "show grouping")
-        .refused("list the switches with their systems: rdmactl fabric switches"),
-    OwnOption::flag('H', "Hca_list", "list of connected CAs"),
-    OwnOption::flag('S', "Switch_list", "list of connected switches"),
-    OwnOption::flag('R', "Router_list", "list of connected routers"),
-    OwnOption::valued('\u{1}', "node-name-map", "<file>", "node name map file"),
-    OwnOption::valued('\u{2}', "cache", "<file>", "filename to cache ibnetdiscover data to")
-        .refused("save the data of the subnet: rdmactl fabric --save FILE"),
-    OwnOption::valued('\u{3}', "load-cache", "<file>", "filename of ibnetdiscover cache to load")
-        .refused("read saved data of a subnet: rdmactl fabric --from FILE"),
-    OwnOption::valued('\u{4}', "diff", "<file>", "filename of ibnetdiscover cache to diff")
-        .refused("compare the output of two runs: rdmactl compat ibnetdiscover | diff OLD -"),
-    OwnOption::valued('\u{5}', "diffcheck", "<key(s)>", "specify checks to execute for --diff")
-        .refused("compare the output of two runs: rdmactl compat ibnetdiscover | diff OLD -"),
-    OwnOption::flag('p', "ports", "obtain a ports report"),
-    OwnOption::flag('m', "max_hops", "report max hops discovered by the library"),
-    OwnOption::valued(
-        'o',
-        "outstanding_smps",
-        "<val>",
-        "specify the number of outstanding SMP's which should be issued during the scan",
-    ),
-];
+const USAGE: Usage = Usage {
+    options: OPTIONS,
+    refused: &[
+        ("grouping", "list the switches with their systems: rdmactl fabric switches"),
+        ("cache", "save the data of the subnet: rdmactl fabric --save FILE"),
+        ("load-cache", "read saved data of a subnet: rdmactl fabric --from FILE"),
+        (
+            "diff diffcheck",
+            "compare the output of two runs: rdmactl compat ibnetdiscover | diff OLD -",
+        ),
+    ],
+    without: "DGKLs",
+    operands: "[topology-file]",
+    examples: &[],
+};
 
-const USAGE: Usage<'_> =
-    Usage { own: &OWN, without: "DGKLs", operands: "[topology-file]", examples: &[] };
-
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    ended(show(job, out))
-}
-
-fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
     if let Some(file) = parsed.operands.first() {
-        let instead = Some("redirect the output: rdmactl compat ibnetdiscover > FILE");
-        let (tool, option) = (job.call.tool.name(), file.clone());
-        return Err(CompatError::NotOffered { tool, option, instead }.into());
+        let instead = "redirect the output: rdmactl compat ibnetdiscover > FILE";
+        return Err(job.refused(file, Some(instead)));
     }
-    let names = NodeNames::read(job, parsed.value('\u{1}'), out);
-    let (device, port) = (parsed.common.device.clone(), parsed.common.port);
-    let shows_progress = parsed.has('s');
-    let mut session = match Session::open(job, parsed.common.clone(), out) {
-        Ok(session) => session,
-        Err(out) => {
-            let name = device.unwrap_or_else(|| "(null)".into());
-            out.warn(format!(
-                "ibwarn: [{}] mad_rpc_open_port: can't open UMAD port ({name}:{port})\n\
-                 ./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({name}:{port})\n",
-                job.call.pid
-            ));
-            out.print(format!("{}: iberror: failed: discover failed\n\n", job.call.program));
-            out.code = 255;
-            return Err(ToolError::Said);
-        }
-    };
-    let Some(net) = discover(&mut session, shows_progress) else {
+    let names = NodeNames::read(job, parsed.value("node-name-map"), out);
+    let mut session = Session::open_or(job, &parsed.common, out, |out, device, port| {
+        out.warn(format!(
+            "./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({device}:{port})\n"
+        ));
+        fail(job, out, "discover failed\n")
+    })?;
+    let Some(net) = discover(&mut session, parsed.has("show")) else {
         return Err(session.fail("discover failed\n"));
     };
-    let printer = Printer { net: &net, names: &names, is_full: parsed.has('f') };
+    let printer = Printer { net: &net, names: &names, is_full: parsed.has("full") };
     let out = session.out;
-    if parsed.has('p') {
-        for (at, node) in net.in_order() {
-            out.print(printer.ports_report(at, node));
+    if parsed.has("ports") {
+        for node in net.in_order() {
+            out.print(printer.ports_report(node));
         }
         return Ok(());
     }
     // The last list option has precedence.
-    let list = parsed.own.iter().rev().find(|(letter, _)| "lHSR".contains(*letter));
-    if let Some((letter, _)) = list {
-        let kinds: &[u8] = match letter {
-            'H' => &[CA],
-            'S' => &[SWITCH],
-            'R' => &[ROUTER],
+    let lists = ["list", "Hca_list", "Switch_list", "Router_list"];
+    if let Some((list, _)) = parsed.last_of(&lists) {
+        let kinds: &[u8] = match list {
+            "Hca_list" => &[CA],
+            "Switch_list" => &[SWITCH],
+            "Router_list" => &[ROUTER],
             _ => &[CA, SWITCH, ROUTER],
         };
         for kind in kinds {
-            for (_, node) in net.in_order().filter(|(_, node)| node.info.node_type == *kind) {
+            for node in net.in_order().filter(|node| node.info.node_type == *kind) {
                 out.print(printer.listed(node));
             }
         }
@@ -108,7 +94,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
         "#\n# Topology file: generated on {}#\n",
         c_time(i64::try_from(seconds).unwrap_or(0))
     ));
-    if parsed.has('m') {
+    if parsed.has("max_hops") {
         out.print(format!(
             "# Reported max hops discovered: {}\n# Total MADs used: {}\n",
             net.hops, net.requests
@@ -120,8 +106,8 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
         first.node_guid, first.port_guid
     ));
     for kind in [SWITCH, CA, ROUTER] {
-        for (at, node) in net.in_order().filter(|(_, node)| node.info.node_type == kind) {
-            out.print(printer.node(at, node));
+        for node in net.in_order().filter(|node| node.info.node_type == kind) {
+            out.print(printer.node(node));
         }
     }
     Ok(())
@@ -133,11 +119,10 @@ fn c_time(seconds: i64) -> String {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let Some(time) = local_time(seconds) else { return "???\n".into() };
-    let name = |names: &[&'static str], at: usize| names.get(at).copied().unwrap_or("???");
     format!(
         "{} {}{:3} {:02}:{:02}:{:02} {}\n",
-        name(&DAYS, time.weekday),
-        name(&MONTHS, time.month),
+        word(time.weekday, &DAYS, "???"),
+        word(time.month, &MONTHS, "???"),
         time.day,
         time.hour,
         time.minute,
@@ -160,11 +145,7 @@ impl Printer<'_> {
 
     /// Formats a line of a list.
     fn listed(&self, node: &Node) -> String {
-        let kind = match node.info.node_type {
-            SWITCH => "Switch",
-            CA => "Ca",
-            _ => "Router",
-        };
+        let kind = word(node.info.node_type, &["Router", "Ca", "Switch"], "Router");
         format!(
             "{kind}\t : 0x{:016x} ports {} devid 0x{:x} vendid 0x{:x} \"{}\"\n",
             node.guid(),
@@ -176,7 +157,7 @@ impl Printer<'_> {
     }
 
     /// Formats a node and its links.
-    fn node(&self, at: usize, node: &Node) -> String {
+    fn node(&self, node: &Node) -> String {
         let info = &node.info;
         let mut text = format!("\nvendid=0x{:x}\ndevid=0x{:x}\n", info.vendor_id, info.device_id);
         if info.system_image_guid != 0 {
@@ -203,14 +184,14 @@ impl Printer<'_> {
             let _ = writeln!(text, "{kind}\t{} {}\t\t# \"{name}\"", info.ports, id(node));
         }
         for port in node.outer_ports() {
-            text += &self.link(at, node, port).unwrap_or_default();
+            text += &self.link(node, port).unwrap_or_default();
         }
         text
     }
 
     /// Formats a link from one of its ports; `None` for a port without a link.
-    fn link(&self, at: usize, node: &Node, port: &Port) -> Option<String> {
-        let (far_node, far) = self.peer(port)?;
+    fn link(&self, node: &Node, port: &Port) -> Option<String> {
+        let (far_node, far) = self.net.peer(port)?;
         let mut text = format!("[{}]", port.number);
         if !node.is_switch() {
             let _ = write!(text, "({:x}) ", port.guid);
@@ -220,7 +201,7 @@ impl Printer<'_> {
             let space = if node.is_switch() { "" } else { " " };
             let _ = write!(text, "{space}({:x}) ", far.guid);
         }
-        let far_lid = if far_node.is_switch() { far_node.lid } else { far.lid };
+        let far_lid = far_node.lid_of(far);
         let far_name = self.name(far_node);
         if node.is_switch() {
             let _ = write!(text, "\t\t# \"{far_name}\" lid {far_lid} ");
@@ -228,34 +209,19 @@ impl Printer<'_> {
             let (lid, lmc) = (port.lid, port.lmc);
             let _ = write!(text, "\t\t# lid {lid} lmc {lmc} \"{far_name}\" lid {far_lid} ");
         }
-        // Without the capabilities of a switch its speeds are unknown.
-        let is_known = !node.is_switch() || node.port(0).is_some();
         text += ports::width(port.info.width_active);
-        text += ports::speed(self.net, at, port, is_known);
+        text += ports::speed(node, port);
         if self.is_full {
-            let info = &port.info;
-            let speed = if is_known { info.speed_active } else { 0 };
+            let (info, (speed, _)) = (&port.info, node.active_speeds(port));
             let _ = write!(text, " s={speed} w={} v={}", info.width_active, info.vl_capability);
         }
         text.push('\n');
         Some(text)
     }
-
-    /// Returns the remote port with its node.
-    fn peer(&self, port: &Port) -> Option<(&Node, &Port)> {
-        let (node, number) = port.peer?;
-        let node = self.net.nodes.get(node)?;
-        Some((node, node.port(number)?))
-    }
 }
 
 /// Returns the ID of a node, in quotation marks.
 fn id(node: &Node) -> String {
-    let letter = match node.info.node_type {
-        SWITCH => 'S',
-        CA => 'H',
-        ROUTER => 'R',
-        _ => '?',
-    };
+    let letter = word(node.info.node_type, &["?", "H", "S", "R"], "?");
     format!("\"{letter}-{:016x}\"", node.guid())
 }

@@ -3,28 +3,26 @@
 //! The originals are scripts that filter the output of `ibnetdiscover`, or a file with this
 //! output.
 
-use super::file_reader::strerror;
-use super::{CompatError, Job, Tool, Transcript, ibnetdiscover};
+use super::{Job, Tool, ToolError, Transcript, ended, ibnetdiscover};
 use crate::source::Question;
 
 /// Exit code of wrong usage.
 const USAGE: u8 = 255;
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let Some(asked) = parse(job.call.args) else {
         let program = job.call.program.rsplit('/').next().unwrap_or_default();
         out.print(format!(
             "Usage: {program} [-h] [<topology-file> | -y mkey -C ca_name -P ca_port -t timeout_ms]\n"
         ));
-        out.code = USAGE;
-        return Ok(());
+        return Err(out.end(USAGE, ""));
     };
     let text = match asked {
         TopologySource::File(path) => match job.reading.source().ask(&Question::File(path.clone()))
         {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) => {
-                out.warn(format!("cat: {path}: {}\n", strerror(&error)));
+                out.warn_of_file(&path, &error);
                 out.code = 1;
                 String::new()
             }
@@ -34,7 +32,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
                 super::Call { args: &args, program: "/usr/sbin/ibnetdiscover", ..job.call.clone() };
             let inner = Job { call: &call, reading: job.reading, release: job.release.clone() };
             let mut topology = Transcript::default();
-            ibnetdiscover::run(&inner, &mut topology)?;
+            ended(ibnetdiscover::run(&inner, &mut topology))?;
             out.warn(&topology.stderr);
             out.code = topology.code;
             topology.stdout

@@ -6,141 +6,111 @@
 use std::fmt::Write as _;
 
 use super::diags::{
-    DiscoveredSubnet, Field, Node, NodeNames, OwnOption, PortId, Session, ToolError, Usage,
-    discover, ended, far_text, human_readable, link_text, parse, tables,
+    CA, DiscoveredSubnet, Field, Node, NodeNames, Parsed, PortId, ROUTER, SWITCH, Session, Usage,
+    discover, fail, far_text, human_readable, link_text, parse, tables,
 };
 use super::number::parse_any;
-use super::{CompatError, Job, Transcript};
+use super::{Job, ToolError, Transcript};
 use crate::mad::{
     ClassPortInfo, ERROR_COUNTERS, MadAttribute as _, NodeInfo, PortCounters, PortCountersExtended,
-    PortReceiveErrorDetails, PortTransmitDiscardDetails, read_bits,
+    PortReceiveErrorDetails, PortTransmitDiscardDetails,
 };
 use crate::source::Question;
 
 const ALL_PORTS: u8 = 255;
 /// Thresholds that are used if the command line names no file.
 const THRESHOLDS: &str = "/etc/infiniband-diags/error_thresholds";
-const NO_RESET: &str = "reset the counters afterwards: rdmactl fabric errors --clear";
 
-const OWN: [OwnOption; 20] = [
-    OwnOption::valued('s', "suppress", "<err1,err2,...>", "suppress errors listed"),
-    OwnOption::flag('c', "suppress-common", "suppress some of the common counters"),
-    OwnOption::valued('\u{1}', "node-name-map", "<file>", "node name map file"),
-    OwnOption::valued(
-        'G',
-        "port-guid",
-        "<port_guid>",
-        "report the node containing the port specified by <port_guid>",
-    ),
-    OwnOption::valued('S', "", "<port_guid>", "Same as \"-G\" for backward compatibility"),
-    OwnOption::valued(
-        'D',
-        "Direct",
-        "<dr_path>",
-        "report the node containing the port specified by <dr_path>",
-    ),
-    OwnOption::flag('\u{a}', "skip-sl", "don't obtain SL to all destinations"),
-    OwnOption::flag('r', "report-port", "report port link information"),
-    OwnOption::valued(
-        '\u{8}',
-        "threshold-file",
-        "<val>",
-        "specify an alternate threshold file, default: /etc/infiniband-diags/error_thresholds",
-    ),
-    OwnOption::flag('R', "GNDN", "(This option is obsolete and does nothing)"),
-    OwnOption::flag('\u{2}', "data", "include data counters for ports with errors"),
-    OwnOption::flag('\u{3}', "switch", "print data for switches only"),
-    OwnOption::flag('\u{4}', "ca", "print data for CA's only"),
-    OwnOption::flag('\u{5}', "router", "print data for routers only"),
-    OwnOption::flag('\u{6}', "details", "include transmit discard details"),
-    OwnOption::flag('\u{9}', "counters", "print data counters only"),
-    OwnOption::flag('k', "clear-errors", "Clear error counters after read").refused(NO_RESET),
-    OwnOption::flag('K', "clear-counts", "Clear data counters after read").refused(NO_RESET),
-    OwnOption::valued('\u{7}', "load-cache", "<file>", "filename of ibnetdiscover cache to load")
-        .refused("read saved counters: rdmactl fabric errors --from FILE"),
-    OwnOption::valued(
-        'o',
-        "outstanding_smps",
-        "<val>",
-        "specify the number of outstanding SMP's which should be issued during the scan",
-    ),
-];
-const USAGE: Usage<'_> = Usage { own: &OWN, without: "cDGKLnRrSs", operands: "", examples: &[] };
+const OPTIONS: &str = "\
+--suppress, -s <err1,err2,...>  suppress errors listed
+--suppress-common, -c           suppress some of the common counters
+--node-name-map <file>          node name map file
+--port-guid, -G <port_guid>     report the node containing the port specified by <port_guid>
+--, -S <port_guid>              Same as \"-G\" for backward compatibility
+--Direct, -D <dr_path>          report the node containing the port specified by <dr_path>
+--skip-sl                       don't obtain SL to all destinations
+--report-port, -r               report port link information
+--threshold-file <val>          specify an alternate threshold file, \
+                                default: /etc/infiniband-diags/error_thresholds
+--GNDN, -R                      (This option is obsolete and does nothing)
+--data                          include data counters for ports with errors
+--switch                        print data for switches only
+--ca                            print data for CA's only
+--router                        print data for routers only
+--details                       include transmit discard details
+--counters                      print data counters only
+--clear-errors, -k              Clear error counters after read
+--clear-counts, -K              Clear data counters after read
+--load-cache <file>             filename of ibnetdiscover cache to load
+--outstanding_smps, -o <val>    specify the number of outstanding SMP's which should be issued \
+                                during the scan
+";
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    ended(show(job, out))
-}
+const USAGE: Usage = Usage {
+    options: OPTIONS,
+    refused: &[
+        (
+            "clear-errors clear-counts",
+            "reset the counters afterwards: rdmactl fabric errors --clear",
+        ),
+        ("load-cache", "read saved counters: rdmactl fabric errors --from FILE"),
+    ],
+    without: "cDGKLnRrSs",
+    operands: "",
+    examples: &[],
+};
 
-fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
-    let (device, port) = (parsed.common.device.clone(), parsed.common.port);
-    let names = NodeNames::read(job, parsed.value('\u{1}'), out);
-    let mut session = match Session::open(job, parsed.common.clone(), out) {
-        Ok(session) => session,
-        Err(out) => {
-            let name = device.unwrap_or_else(|| "(null)".into());
-            out.warn(format!(
-                "ibwarn: [{}] mad_rpc_open_port: can't open UMAD port ({name}:{port})\n",
-                job.call.pid
-            ));
-            out.print(format!(
-                "{}: iberror: failed: Failed to open port; {name}:{port}\n\n",
-                job.call.program
-            ));
-            out.code = 255;
-            return Err(ToolError::Said);
-        }
-    };
-    let suppressed = suppressed(&parsed.own);
-    let guid = parsed.own.iter().rev().find(|(letter, _)| "GS".contains(*letter));
-    let route = parsed.value('D');
-    if let Some((_, text)) = guid.filter(|_| route.is_none()) {
+    let names = NodeNames::read(job, parsed.value("node-name-map"), out);
+    let mut session = Session::open_or(job, &parsed.common, out, |out, device, port| {
+        fail(job, out, &format!("Failed to open port; {device}:{port}\n"))
+    })?;
+    let route = parsed.value("Direct");
+    let guid = parsed.last_of(&["port-guid", ""]).map(|(_, text)| text);
+    if let Some(text) = guid.filter(|_| route.is_none()) {
         session.warn_if_unresolved(text, "");
     }
     let Some(net) = discover(&mut session, false) else {
-        session.out.warn("discover failed\n");
-        session.out.code = 255;
-        return Err(ToolError::Said);
+        return Err(session.out.end(255, "discover failed\n"));
     };
-    let kinds: Vec<u8> = [('\u{3}', 2), ('\u{4}', 1), ('\u{5}', 3)]
-        .into_iter()
-        .filter(|(letter, _)| parsed.has(*letter))
-        .map(|(_, kind)| kind)
-        .collect();
-    let thresholds = Thresholds::read(job, parsed.value('\u{8}').unwrap_or(THRESHOLDS));
+    let kinds = [("switch", SWITCH), ("ca", CA), ("router", ROUTER)]
+        .map(|(name, kind)| parsed.has(name).then_some(kind));
     let mut wanted = None;
-    if let Some(text) = route.or(guid.map(|(_, text)| text.as_str())) {
-        let found = if route.is_some() {
+    if let Some(text) = route.or(guid) {
+        let port_guid = if route.is_some() {
             let at = PortId::parse_route(text);
-            let Some(node) = at.and_then(|at| session.smp(&at, NodeInfo::ID, 0)) else {
-                session.out.warn("Failed to query local Node Info\n");
-                return Ok(());
+            let Some(node) = at.and_then(|at| session.get::<NodeInfo>(&at, 0)) else {
+                return Err(session.out.end(0, "Failed to query local Node Info\n"));
             };
-            read_bits(&node, 160, 64)
+            node.port_guid
         } else {
             parse_any(text)
         };
-        wanted = Some(net.node_of_port(found));
+        wanted = Some(net.node_of_port(port_guid).map(Node::guid));
         if wanted == Some(None) {
             session.out.warn(format!("Failed to find node: {text}\n"));
         }
     }
+    let thresholds = Thresholds::read(job, parsed.value("threshold-file").unwrap_or(THRESHOLDS));
     let mut report = Report {
         session: &mut session,
         net: &net,
         names: &names,
         thresholds: &thresholds,
-        suppressed: &suppressed,
-        with_data: parsed.has('\u{2}'),
-        with_links: parsed.has('r'),
-        with_details: parsed.has('\u{6}'),
-        only_data: parsed.has('\u{9}'),
+        suppressed: &suppressed(&parsed),
+        with_data: parsed.has("data"),
+        with_links: parsed.has("report-port"),
+        with_details: parsed.has("details"),
+        only_data: parsed.has("counters"),
         summary: Summary::default(),
+        masks: Masks::default(),
+        has_header: false,
     };
-    for (at, node) in net.in_order() {
-        let is_kind = kinds.is_empty() || kinds.contains(&node.info.node_type);
-        if is_kind && wanted.is_none_or(|wanted| wanted == Some(at)) {
-            report.node(at, node);
+    for node in net.in_order() {
+        let is_kind = kinds == [None; 3] || kinds.contains(&Some(node.info.node_type));
+        if is_kind && wanted.is_none_or(|wanted| wanted == Some(node.guid())) {
+            report.node(node);
         }
     }
     report.end();
@@ -153,12 +123,12 @@ fn counters() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the counters that `-c` and `-s` suppress.
-fn suppressed(own: &[(char, String)]) -> Vec<&'static str> {
+fn suppressed(parsed: &Parsed) -> Vec<&'static str> {
     let mut suppressed = Vec::new();
-    for (letter, value) in own {
-        match letter {
-            'c' => suppressed.push("PortRcvSwitchRelayErrors"),
-            's' => {
+    for (option, value) in &parsed.own {
+        match *option {
+            "suppress-common" => suppressed.push("PortRcvSwitchRelayErrors"),
+            "suppress" => {
                 for name in value.split(',') {
                     let fields = tables::PORT_COUNTERS.iter().map(|field| field.name);
                     suppressed.extend(fields.filter(|known| *known == name));
@@ -247,50 +217,51 @@ struct Report<'run, 'job> {
     with_details: bool,
     only_data: bool,
     summary: Summary,
+    /// Capabilities of the current node.
+    masks: Masks,
+    /// True if the header of the current node is printed.
+    has_header: bool,
 }
 
 impl Report<'_, '_> {
-    fn node(&mut self, at: usize, node: &Node) {
+    fn node(&mut self, node: &Node) {
         let name = self.names.name(node.guid(), &node.description);
-        let lid = |number: u8| {
-            let port_lid = node.port(number).map_or(0, |port| port.lid);
-            PortId::lid(if node.is_switch() { node.lid } else { port_lid })
+        let place = |port: u8| {
+            let port_lid = node.port(port).map_or(0, |port| port.lid);
+            let lid = if node.is_switch() { node.lid } else { port_lid };
+            Place { node, name: &name, to: PortId::lid(lid), port }
         };
         let first = if node.is_switch() {
             0
         } else {
             node.outer_ports().next().map_or(node.info.ports.saturating_add(1), |port| port.number)
         };
-        let masks = self.masks(&lid(first), &name, first);
+        let masks = self.masks(&place(first));
         let has_all = masks.is_some_and(|masks| masks.first & ClassPortInfo::ALL_PORTS != 0);
-        let masks = masks.unwrap_or_default();
+        self.masks = masks.unwrap_or_default();
+        self.has_header = false;
         let start = u8::from(!(node.is_switch() && node.has_enhanced_port_0));
-        let mut has_header = false;
         self.summary.nodes += 1;
         if !self.only_data && has_all {
-            let place = Place { at, node, name: &name, port: ALL_PORTS };
-            if !self.errors(&lid(first), &place, masks, &mut has_header) {
+            let all = Place { port: ALL_PORTS, ..place(first) };
+            if !self.errors(&all) {
                 self.summary.ports += u32::from(node.info.ports);
                 return;
             }
         }
-        for number in start..=node.info.ports {
-            if node.port(number).is_none() {
-                continue;
-            }
-            let place = Place { at, node, name: &name, port: number };
+        for number in (start..=node.info.ports).filter(|number| node.port(*number).is_some()) {
             if self.only_data {
-                self.data(&lid(number), &place, masks, &mut has_header);
+                self.data(&place(number));
             } else {
-                self.errors(&lid(number), &place, masks, &mut has_header);
+                self.errors(&place(number));
             }
             self.summary.ports += 1;
         }
     }
 
-    fn ask(&mut self, to: &PortId, place: (&str, u8), attribute: (u16, &str)) -> Option<[u8; 192]> {
-        let ((name, port), (id, title)) = (place, attribute);
-        let data = self.session.performance(to, id, port);
+    fn ask(&mut self, place: &Place<'_>, id: u16, title: &str) -> Option<[u8; 192]> {
+        let Place { name, to, port, .. } = place;
+        let data = self.session.performance(to, id, *port);
         if data.is_none() {
             let function = match id {
                 ClassPortInfo::ID => "query_cap_mask",
@@ -305,33 +276,31 @@ impl Report<'_, '_> {
         data
     }
 
-    fn masks(&mut self, to: &PortId, name: &str, port: u8) -> Option<Masks> {
-        let info = self.ask(to, (name, port), (ClassPortInfo::ID, "classportinfo"))?;
+    fn masks(&mut self, place: &Place<'_>) -> Option<Masks> {
+        let info = self.ask(place, ClassPortInfo::ID, "classportinfo")?;
         Some(Masks {
             first: u16::from_be_bytes([info[2], info[3]]),
             second: u32::from_be_bytes([info[4], info[5], info[6], info[7]]) >> 5,
         })
     }
 
-    fn counters(&mut self, to: &PortId, place: &Place<'_>, is_extended: bool) -> Option<[u8; 192]> {
-        let attribute = if is_extended {
-            (PortCountersExtended::ID, "IB_GSI_PORT_COUNTERS_EXT")
+    fn counters(&mut self, place: &Place<'_>, is_extended: bool) -> Option<[u8; 192]> {
+        if is_extended {
+            self.ask(place, PortCountersExtended::ID, "IB_GSI_PORT_COUNTERS_EXT")
         } else {
-            (PortCounters::ID, "IB_GSI_PORT_COUNTERS")
-        };
-        self.ask(to, (place.name, place.port), attribute)
+            self.ask(place, PortCounters::ID, "IB_GSI_PORT_COUNTERS")
+        }
     }
 
-    /// Prints the data counters of a port.
-    fn data(&mut self, to: &PortId, place: &Place<'_>, masks: Masks, has_header: &mut bool) {
-        let Some(data) = self.counters(to, place, masks.is_extended()) else { return };
+    fn data(&mut self, place: &Place<'_>) {
+        let Some(data) = self.counters(place, self.masks.is_extended()) else { return };
         let guid = place.node.guid();
-        if !*has_header {
-            *has_header = true;
+        if !self.has_header {
+            self.has_header = true;
             self.session.out.print(format!("Data Counters for 0x{guid:x} \"{}\"\n", place.name));
         }
-        let values: String =
-            masks.data_fields().iter().map(|field| data_text(field, &data)).collect();
+        let fields = self.masks.data_fields();
+        let values: String = fields.iter().map(|field| data_text(field, &data)).collect();
         self.session.out.print(format!("   GUID 0x{guid:x} port {}:{values}\n", place.port));
         if self.with_links {
             self.link(place);
@@ -339,61 +308,52 @@ impl Report<'_, '_> {
     }
 
     /// Prints the counters of a port that are above their thresholds; true if there are any.
-    fn errors(
-        &mut self,
-        to: &PortId,
-        place: &Place<'_>,
-        masks: Masks,
-        has_header: &mut bool,
-    ) -> bool {
-        let Some(mut short) = self.counters(to, place, false) else { return false };
+    fn errors(&mut self, place: &Place<'_>) -> bool {
+        let Some(mut short) = self.counters(place, false) else { return false };
         let mut long = None;
-        if masks.is_extended() {
-            long = self.counters(to, place, true);
+        if self.masks.is_extended() {
+            long = self.counters(place, true);
             if long.is_none() {
                 return false;
             }
         }
-        if masks.first & ClassPortInfo::TRANSMIT_WAIT == 0 {
+        if self.masks.first & ClassPortInfo::TRANSMIT_WAIT == 0 {
             short[40..44].fill(0);
         }
+        let has_long = self.masks.second & ClassPortInfo::EXTENDED_ERRORS != 0;
+        let (table, bytes) = if has_long {
+            (tables::EXTENDED_ERRORS, long.unwrap_or([0; 192]))
+        } else {
+            (tables::PORT_COUNTERS, short)
+        };
         let mut text = String::new();
         for name in counters().filter(|name| !self.suppressed.contains(name)) {
-            let has_long = masks.second & ClassPortInfo::EXTENDED_ERRORS != 0;
-            let table = if has_long { tables::EXTENDED_ERRORS } else { tables::PORT_COUNTERS };
             let Some(field) = table.iter().find(|field| field.name == name) else { continue };
-            let bytes = if has_long { long.unwrap_or([0; 192]) } else { short };
             let count = field.number(&bytes);
             if count <= self.thresholds.of(name) {
                 continue;
             }
-            let counter = if has_long {
-                let (value, unit) = human_readable(count, false);
-                format!(" [{name} == {count} ({value:5.3}{unit})]")
-            } else {
-                format!(" [{name} == {count}]")
-            };
-            text += &counter;
-            text += &self.details(to, place, name);
+            text += &if has_long { with_unit(name, count, false) } else { plain(name, count) };
+            text += &self.details(place, name);
         }
         if text.is_empty() {
             return false;
         }
         if self.with_data {
             let bytes = long.unwrap_or(short);
-            let fields = masks.data_fields();
+            let fields = self.masks.data_fields();
             let counted = fields.iter().filter(|field| field.number(&bytes) != 0);
             text += &counted.map(|field| data_text(field, &bytes)).collect::<String>();
         }
-        self.print(place, &text, has_header);
+        self.print(place, &text);
         true
     }
 
-    fn print(&mut self, place: &Place<'_>, text: &str, has_header: &mut bool) {
+    fn print(&mut self, place: &Place<'_>, text: &str) {
         let node = place.node;
         let switch_guid = node.port(0).map_or(node.info.port_guid, |port| port.guid);
-        if !*has_header {
-            *has_header = true;
+        if !self.has_header {
+            self.has_header = true;
             self.summary.bad_nodes += 1;
             let header = if node.is_switch() {
                 format!("Errors for 0x{switch_guid:x} \"{}\"\n", place.name)
@@ -417,8 +377,9 @@ impl Report<'_, '_> {
     }
 
     /// Returns the details of a counter. The original swaps the fields of the two attributes.
-    fn details(&mut self, to: &PortId, place: &Place<'_>, name: &str) -> String {
+    fn details(&mut self, place: &Place<'_>, name: &str) -> String {
         let (id, title, fields) = match name {
+            _ if !self.with_details => return String::new(),
             "PortXmitDiscards" => (
                 PortTransmitDiscardDetails::ID,
                 "PortXmitDiscardDetails",
@@ -429,32 +390,23 @@ impl Report<'_, '_> {
             }
             _ => return String::new(),
         };
-        if !self.with_details {
-            return String::new();
-        }
-        let Some(data) = self.ask(to, (place.name, place.port), (id, title)) else {
-            return String::new();
-        };
+        let Some(data) = self.ask(place, id, title) else { return String::new() };
         let counted = fields.iter().map(|field| (field.name, field.number(&data)));
-        counted
-            .filter(|(_, count)| *count != 0)
-            .map(|(name, count)| format!(" [{name} == {count}]"))
-            .collect::<Vec<_>>()
-            .concat()
+        let counted = counted.filter(|(_, count)| *count != 0);
+        counted.map(|(name, count)| plain(name, count)).collect()
     }
 
     /// Prints the link of a port.
     fn link(&mut self, place: &Place<'_>) {
-        let (net, node) = (self.net, place.node);
+        let node = place.node;
         let Some(port) = node.port(place.port) else { return };
-        let link = link_text(net, place.at, node, port);
+        let link = link_text(node, port);
         let name = |node: &Node| self.names.name(node.guid(), &node.description);
-        let far = far_text(net, place.at, port, name, true);
+        let far = far_text(self.net, node, port, name, true);
         let far = far.unwrap_or_else(|| "           [  ] \"\" ( )\n".into());
-        let lid = if node.is_switch() { node.lid } else { port.lid };
-        self.session
-            .out
-            .print(format!("       Link info: {lid:6}{:4}[  ] =={link}==>  {far}", port.number));
+        let (lid, number) = (node.lid_of(port), port.number);
+        let text = format!("       Link info: {lid:6}{number:4}[  ] =={link}==>  {far}");
+        self.session.out.print(text);
     }
 
     fn end(self) {
@@ -468,25 +420,30 @@ impl Report<'_, '_> {
         if failures > 0 {
             out.print(format!("##          {failures} PMA query failures\n"));
         }
-        let names = self.suppressed.iter().map(|name| format!(" {name}"));
-        let names = names.collect::<Vec<_>>().concat();
+        let names: String = self.suppressed.iter().flat_map(|name| [" ", name]).collect();
         out.print(format!("## Suppressed:{names}\n"));
         out.code = u8::from(bad_ports > 0);
     }
 }
 
-/// A port of a node with its name.
+/// A port of a node, with the name of the node and the destination of requests.
 struct Place<'run> {
-    at: usize,
     node: &'run Node,
     name: &'run str,
+    to: PortId,
     port: u8,
 }
 
-/// Returns a data counter with its unit.
-fn data_text(field: &Field, data: &[u8]) -> String {
-    let count = field.number(data);
-    let is_data = matches!(field.name, "PortXmitData" | "PortRcvData");
+fn plain(name: &str, count: u64) -> String {
+    format!(" [{name} == {count}]")
+}
+
+fn with_unit(name: &str, count: u64, is_data: bool) -> String {
     let (value, unit) = human_readable(count, is_data);
-    format!(" [{} == {count} ({value:5.3}{unit})]", field.name)
+    format!(" [{name} == {count} ({value:5.3}{unit})]")
+}
+
+fn data_text(field: &Field, data: &[u8]) -> String {
+    let is_data = matches!(field.name, "PortXmitData" | "PortRcvData");
+    with_unit(field.name, field.number(data), is_data)
 }

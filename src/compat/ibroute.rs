@@ -5,27 +5,19 @@
 mod multicast;
 mod unicast;
 
-use super::diags::{
-    NodeNames, OwnOption, PortId, Session, ToolError, Usage, ended, parse, show_usage,
-};
+use super::diags::{NodeNames, PortId, SWITCH, Session, Usage, parse, show_usage};
 use super::number::{parse_any, truncate};
-use super::{CompatError, Job, Transcript};
+use super::{Job, ToolError, Transcript};
 use crate::mad::{MadAttribute as _, NodeDescription, NodeInfo, SwitchInfo};
 
-/// Node type of a switch.
-const SWITCH: u8 = 2;
-/// Letter of an option that has only a long name.
-const NODE_NAME_MAP: char = '\u{1}';
-
-const OPTIONS: [OwnOption; 4] = [
-    OwnOption::flag('a', "all", "show all lids, even invalid entries"),
-    OwnOption::flag('n', "no_dests", "do not try to resolve destinations"),
-    OwnOption::flag('M', "Multicast", "show multicast forwarding tables"),
-    OwnOption::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
-];
-
-const USAGE: Usage<'_> = Usage {
-    own: &OPTIONS,
+const USAGE: Usage = Usage {
+    options: "\
+--all, -a               show all lids, even invalid entries
+--no_dests, -n          do not try to resolve destinations
+--Multicast, -M         show multicast forwarding tables
+--node-name-map <file>  node name map file
+",
+    refused: &[],
     without: "K",
     operands: "[<dest dr_path|lid|guid> [<startlid> [<endlid>]]]",
     examples: &[
@@ -44,25 +36,23 @@ const USAGE: Usage<'_> = Usage {
     ],
 };
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    ended(answer(job, out))
-}
-
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
     let Some(address) = parsed.operands.first() else {
         return Err(show_usage(job, &USAGE, out));
     };
     let lid = |at: usize| parsed.operands.get(at).map_or(0, |word| truncate(parse_any(word)));
-    let names = NodeNames::read(job, parsed.value(NODE_NAME_MAP), out);
-    let mut session = Session::open_or_fail(job, parsed.common.clone(), out)?;
-    let Some(to) = session.resolve(address) else {
-        return Err(session.fail(&format!("can't resolve destination port {address}")));
+    let names = NodeNames::read(job, parsed.value("node-name-map"), out);
+    let mut session = Session::open_or_fail(job, &parsed.common, out)?;
+    let to = session.resolve_or_fail(address)?;
+    let range = Range {
+        first: lid(1),
+        last: lid(2),
+        is_all: parsed.has("all"),
+        is_brief: parsed.has("no_dests"),
     };
-    let range =
-        Range { first: lid(1), last: lid(2), is_all: parsed.has('a'), is_brief: parsed.has('n') };
     let switch = Switch::read(session, names, to)?;
-    if parsed.has('M') {
+    if parsed.has("Multicast") {
         multicast::run(switch, &range);
     } else {
         unicast::run(switch, &range);
@@ -97,7 +87,7 @@ struct Switch<'job> {
 impl<'job> Switch<'job> {
     /// Requests the attributes of the node.
     fn read(mut session: Session<'job>, names: NodeNames, to: PortId) -> Result<Self, ToolError> {
-        let Some(node) = session.smp(&to, NodeInfo::ID, 0) else {
+        let Some(node) = session.get::<NodeInfo>(&to, 0) else {
             // Without a reply, the original prints an empty reply: 64 zero bytes.
             let line = ["0000"; 8].join(" ") + "\n";
             session.out.warn(format!("nodeinfo\n{}", line.repeat(4)));
@@ -106,14 +96,12 @@ impl<'job> Switch<'job> {
         let Some(description) = session.smp(&to, NodeDescription::ID, 0) else {
             return Err(session.fail("dump tables: node desc failed"));
         };
-        let node = NodeInfo::decode(&node).unwrap_or_default();
         if node.node_type != SWITCH {
             return Err(session.fail("dump tables: not a switch"));
         }
-        let Some(info) = session.smp(&to, SwitchInfo::ID, 0) else {
+        let Some(info) = session.get::<SwitchInfo>(&to, 0) else {
             return Err(session.fail("dump tables: switch info failed: is a switch node?"));
         };
-        let info = SwitchInfo::decode(&info).unwrap_or_default();
         let name = names.name(node.node_guid, &description);
         Ok(Self { session, names, to, ports: node.ports, guid: node.node_guid, name, info })
     }

@@ -1,28 +1,42 @@
 //! `ibstat`: InfiniBand devices and their ports from sysfs.
 
+use super::diags::show_version;
 use super::file_reader::strerror;
 use super::getopt::{Opt, Word, parse};
 use super::number::{parse_any, truncate};
 use super::umad::{self, Ca, Port};
-use super::{CLASS, CompatError, Job, Tool, Transcript};
+use super::word::word;
+use super::{CLASS, Job, ToolError, Transcript};
 use crate::model::VerbsPort;
 
 const OPTS: [Opt; 8] = [
-    Opt { short: 'l', long: "list_of_cas", takes_value: false },
-    Opt { short: 's', long: "short", takes_value: false },
-    Opt { short: 'p', long: "port_list", takes_value: false },
-    Opt { short: 'z', long: "config", takes_value: true },
-    Opt { short: 'v', long: "verbose", takes_value: false },
-    Opt { short: 'd', long: "debug", takes_value: false },
-    Opt { short: 'h', long: "help", takes_value: false },
-    Opt { short: 'V', long: "version", takes_value: false },
+    Opt("--list_of_cas, -l"),
+    Opt("--short, -s"),
+    Opt("--port_list, -p"),
+    Opt("--config, -z <config>"),
+    Opt("--verbose, -v"),
+    Opt("--debug, -d"),
+    Opt("--help, -h"),
+    Opt("--version, -V"),
 ];
 /// Option since release 64; like the other common options it has no effect in `ibstat`.
-const PKEY_INDEX: Opt = Opt { short: 'Y', long: "pkey-idx", takes_value: true };
+const PKEY_INDEX: Opt = Opt("--pkey-idx, -Y <idx>");
 
 /// Exit code of wrong usage, and of a panic.
 const USAGE: u8 = 2;
 const PANIC: u8 = 255;
+
+const STATES: [&str; 5] = ["???", "Down", "Initializing", "Armed", "Active"];
+const PHYSICAL_STATES: [&str; 8] = [
+    "No state change",
+    "Sleep",
+    "Polling",
+    "Disabled",
+    "PortConfigurationTraining",
+    "LinkUp",
+    "LinkErrorRecovery",
+    "PhyTest",
+];
 
 #[derive(Default)]
 struct Options {
@@ -32,56 +46,40 @@ struct Options {
     operands: Vec<String>,
 }
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    if let Some(options) = options(job, out)? {
-        show(job, &options, out);
-    }
-    Ok(())
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+    let options = options(job, out)?;
+    show(job, &options, out)
 }
 
-/// Parses the options; `None` if an option such as `-h` already produced the output.
-fn options(job: &Job<'_>, out: &mut Transcript) -> Result<Option<Options>, CompatError> {
+fn options(job: &Job<'_>, out: &mut Transcript) -> Result<Options, ToolError> {
     let mut opts: Vec<Opt> = OPTS.into();
     if job.since(64) {
         opts.push(PKEY_INDEX);
     }
-    let program = job.call.program;
     let mut options = Options::default();
-    for word in parse(program, &opts, job.call.args) {
+    for word in parse(job.call.program, &opts, job.call.args) {
         match word {
-            Word::Option('l', _) => options.list = true,
-            Word::Option('s', _) => options.short = true,
-            Word::Option('p', _) => options.port_list = true,
+            Word::Option("list_of_cas", _) => options.list = true,
+            Word::Option("short", _) => options.short = true,
+            Word::Option("port_list", _) => options.port_list = true,
             // The configuration has no setting that `ibstat` uses; `-v` has no effect either.
-            Word::Option('z' | 'v', _) => {}
-            Word::Option('V', _) => {
-                out.warn(format!("{program} BUILD VERSION: {}\n", job.release.text));
-                return Ok(None);
-            }
-            Word::Option('h', _) => {
-                usage(job, out);
-                return Ok(None);
-            }
-            Word::Option(letter, _) => {
-                let tool = Tool::Ibstat.name();
-                return Err(CompatError::NotOffered {
-                    tool,
-                    option: format!("-{letter}"),
-                    instead: None,
-                });
-            }
+            Word::Option("config" | "verbose", _) => {}
+            Word::Option("version", _) => return Err(show_version(job, out)),
+            Word::Option("help", _) => return Err(usage(job, out)),
+            Word::Option("debug", _) => return Err(job.refused("-d", None)),
+            // The only other option is `--pkey-idx`.
+            Word::Option(..) => return Err(job.refused("-Y", None)),
             Word::Bad(said) => {
                 out.warn(said);
-                usage(job, out);
-                return Ok(None);
+                return Err(usage(job, out));
             }
             Word::Operand(operand) => options.operands.push(operand),
         }
     }
-    Ok(Some(options))
+    Ok(options)
 }
 
-fn usage(job: &Job<'_>, out: &mut Transcript) {
+fn usage(job: &Job<'_>, out: &mut Transcript) -> ToolError {
     let program = job.call.program;
     let pkey_index = if job.since(64) {
         "  --pkey-idx, -Y <idx>    P_Key table index for outgoing SA/GMP MADs \n                          \
@@ -89,7 +87,7 @@ fn usage(job: &Job<'_>, out: &mut Transcript) {
     } else {
         ""
     };
-    out.warn(format!(
+    let text = format!(
         "
 Usage: {program} [options] <ca_name> [portnum]
 
@@ -108,17 +106,17 @@ Examples:
   {program} mthca0 2 # stat port 2 of 'mthca0'
 
 "
-    ));
-    out.code = USAGE;
+    );
+    out.end(USAGE, text)
 }
 
-fn show(job: &Job<'_>, options: &Options, out: &mut Transcript) {
+fn show(job: &Job<'_>, options: &Options, out: &mut Transcript) -> Result<(), ToolError> {
     let mut names = match job.reading.names(CLASS) {
         Ok(names) => names,
         Err(error) if strerror(&error) == "No such file or directory" => Vec::new(),
         Err(error) => {
-            panic(job, out, &format!("can't list IB device names: {}", strerror(&error)));
-            return;
+            let why = strerror(&error);
+            return Err(panic(job, out, &format!("can't list IB device names: {why}")));
         }
     };
     names.retain(|name| {
@@ -129,58 +127,59 @@ fn show(job: &Job<'_>, options: &Options, out: &mut Transcript) {
         names.retain(|name| name == wanted);
         if names.is_empty() {
             // The list of devices sets no errno.
-            panic(job, out, &format!("'{wanted}' IB device can't be found: Success"));
-            return;
+            return Err(panic(job, out, &format!("'{wanted}' IB device can't be found: Success")));
         }
     }
     job.reading.forget_error();
     let port = options.operands.get(1).map_or(-1, |text| truncate(parse_any(text)).cast_signed());
     for name in names {
-        let stays = if options.port_list {
-            list_ports(job, &name, out)
+        if options.port_list {
+            list_ports(job, &name, out)?;
         } else if options.list {
             out.print(format!("{name}\n"));
-            true
         } else {
-            show_device(job, &name, port, options.short, out)
-        };
-        if !stays {
-            break;
+            show_device(job, &name, port, options.short, out)?;
         }
     }
+    Ok(())
 }
 
-/// Prints the port GUIDs of a device; false if the program ends.
-fn list_ports(job: &Job<'_>, name: &str, out: &mut Transcript) -> bool {
-    let Ok(ca) = Ca::read(job.reading, name, job.call.pid, out) else {
-        panic(job, out, &format!("can't list ports: {}", job.reading.last_error()));
-        return false;
+/// Prints the port GUIDs of a device.
+fn list_ports(job: &Job<'_>, name: &str, out: &mut Transcript) -> Result<(), ToolError> {
+    let Some(ca) = Ca::read(job, name, out) else {
+        let why = job.reading.last_error();
+        return Err(panic(job, out, &format!("can't list ports: {why}")));
     };
     for port in ca.ports.iter().filter(|port| port.guid != 0) {
         out.print(format!("0x{:016x}\n", port.guid));
     }
-    true
+    Ok(())
 }
 
-/// Prints a device, or one port of it; false if the program ends.
-fn show_device(job: &Job<'_>, name: &str, port: i32, short: bool, out: &mut Transcript) -> bool {
-    let Ok(ca) = Ca::read(job.reading, name, job.call.pid, out) else {
-        return (job.since(63) && is_no_endpoint(job, name, port)) || failed(job, name, out);
+/// Prints a device, or one port of it.
+fn show_device(
+    job: &Job<'_>,
+    name: &str,
+    port: i32,
+    short: bool,
+    out: &mut Transcript,
+) -> Result<(), ToolError> {
+    let Some(ca) = Ca::read(job, name, out) else {
+        let is_ignored = job.since(63) && is_no_endpoint(job, name, port);
+        return if is_ignored { Ok(()) } else { failed(job, name, out) };
     };
     let speeds = effective_speeds(job, &ca.name);
-    let kind = node_type(ca.node_type);
+    let kind = word(ca.node_type, &["???", "CA", "Switch", "Router"], "???");
     if !short && port >= 0 {
         let Some(found) = ca.port(port) else {
-            out.warn(format!(
-                "ibwarn: [{}] ca_stat: {kind}: '{name}' has no port number {port} - max ({})\n",
-                job.call.pid,
-                ca.port_count()
-            ));
+            let max = ca.port_count();
+            let text = format!("{kind}: '{name}' has no port number {port} - max ({max})");
+            out.warn(job.warning("ca_stat", &text));
             return failed(job, name, out);
         };
         out.print(format!("{kind}: '{}'\n", ca.name));
         show_port(found, "", "", &speeds, out);
-        return true;
+        return Ok(());
     }
     out.print(format!("{kind} '{}'\n", ca.name));
     out.print(format!("\t{kind} type: {}\n", ca.hca_type));
@@ -192,14 +191,14 @@ fn show_device(job: &Job<'_>, name: &str, port: i32, short: bool, out: &mut Tran
     for port in ca.ports.iter().filter(|_| !short) {
         show_port(port, "\t", "\t\t", &speeds, out);
     }
-    true
+    Ok(())
 }
 
 fn show_port(port: &Port, head: &str, indent: &str, speeds: &[VerbsPort], out: &mut Transcript) {
     out.print(format!("{head}Port {}:\n", port.number));
     let mut line = |text: String| out.print(format!("{indent}{text}\n"));
-    line(format!("State: {}", state(port.state)));
-    line(format!("Physical state: {}", phys_state(port.phys_state)));
+    line(format!("State: {}", word(port.state, &STATES, "???")));
+    line(format!("Physical state: {}", word(port.phys_state, &PHYSICAL_STATES, "???")));
     let rate = port.rate.cast_signed();
     line(match (port.is_fdr10, rate) {
         (true, rate) => format!("Rate: {rate} (FDR10)"),
@@ -247,54 +246,18 @@ fn is_no_endpoint(job: &Job<'_>, name: &str, port: i32) -> bool {
     !has_gid && cap_mask & 0x10000 == 0
 }
 
-/// Prints the failure of a device; false if the program ends.
-fn failed(job: &Job<'_>, name: &str, out: &mut Transcript) -> bool {
+/// Prints the failure of a device, which ended the program before release 54.
+fn failed(job: &Job<'_>, name: &str, out: &mut Transcript) -> Result<(), ToolError> {
+    let text = format!("stat of IB device '{name}' failed");
     if job.since(54) {
-        let pid = job.call.pid;
-        out.warn(format!("ibwarn: [{pid}] main: stat of IB device '{name}' failed\n"));
-        return true;
+        out.warn(job.warning("main", &text));
+        return Ok(());
     }
-    let why = job.reading.last_error();
-    panic(job, out, &format!("stat of IB device '{name}' failed: {why}"));
-    false
+    Err(panic(job, out, &format!("{text}: {}", job.reading.last_error())))
 }
 
-fn panic(job: &Job<'_>, out: &mut Transcript, text: &str) {
-    out.warn(format!("ibpanic: [{}] main: {text}\n", job.call.pid));
-    out.code = PANIC;
-}
-
-fn node_type(code: u32) -> &'static str {
-    match code {
-        1 => "CA",
-        2 => "Switch",
-        3 => "Router",
-        _ => "???",
-    }
-}
-
-fn state(code: u32) -> &'static str {
-    match code {
-        1 => "Down",
-        2 => "Initializing",
-        3 => "Armed",
-        4 => "Active",
-        _ => "???",
-    }
-}
-
-fn phys_state(code: u32) -> &'static str {
-    match code {
-        0 => "No state change",
-        1 => "Sleep",
-        2 => "Polling",
-        3 => "Disabled",
-        4 => "PortConfigurationTraining",
-        5 => "LinkUp",
-        6 => "LinkErrorRecovery",
-        7 => "PhyTest",
-        _ => "???",
-    }
+fn panic(job: &Job<'_>, out: &mut Transcript, text: &str) -> ToolError {
+    out.end(PANIC, format!("ibpanic: [{}] main: {text}\n", job.call.pid))
 }
 
 #[test]

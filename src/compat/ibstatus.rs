@@ -2,8 +2,7 @@
 //!
 //! The script splits file contents into words: runs of white space become one space.
 
-use super::file_reader::strerror;
-use super::{CLASS, Job, Transcript};
+use super::{CLASS, Job, ToolError, Transcript};
 use crate::source::ReadError;
 
 /// Exit code of help and of a fatal error.
@@ -20,26 +19,24 @@ const LINES: [(&str, &str, &str); 7] = [
     ("\tlink_layer:\t", "link_layer", "IB"),
 ];
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let args = job.call.args;
     match args.first().map(String::as_str) {
-        Some("-h") => usage(job, out),
+        Some("-h") => Err(usage(job, out)),
         Some(first) if !first.is_empty() => {
             // The script stops at the first empty argument.
-            for arg in args.iter().take_while(|arg| !arg.is_empty()) {
+            args.iter().take_while(|arg| !arg.is_empty()).try_for_each(|arg| {
                 let device = arg.split(':').next().unwrap_or(arg);
                 let port = arg.rsplit(':').next().unwrap_or(arg);
                 let port = (port != device).then_some(port);
-                if !show(job, device, port, None, out) {
-                    break;
-                }
-            }
+                show(job, device, port, None, out)
+            })
         }
         _ => show_all(job, out),
     }
 }
 
-fn usage(job: &Job<'_>, out: &mut Transcript) {
+fn usage(job: &Job<'_>, out: &mut Transcript) -> ToolError {
     let program = job.call.program.rsplit('/').next().unwrap_or(job.call.program);
     out.print(format!(
         "Usage:  {program}  [-h] [devname[:portnum]]
@@ -50,24 +47,17 @@ fn usage(job: &Job<'_>, out: &mut Transcript) {
 \t\t{program}\t\t# default: shows status of all 'mthca0' ports
 "
     ));
-    out.code = FATAL;
+    out.end(FATAL, "")
 }
 
-fn show_all(job: &Job<'_>, out: &mut Transcript) {
-    let Ok(devices) = job.reading.names(CLASS) else {
-        fatal(out, "No devices");
-        return;
-    };
+fn show_all(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+    let Ok(devices) = job.reading.names(CLASS) else { return Err(fatal(out, "No devices")) };
     // A shell keeps a pattern without matches.
     let devices = if devices.is_empty() { vec!["*".to_owned()] } else { devices };
-    for device in &devices {
-        if !show(job, device, None, Some(&devices), out) {
-            break;
-        }
-    }
+    devices.iter().try_for_each(|device| show(job, device, None, Some(&devices), out))
 }
 
-/// Prints one port of a device, or all of them; false if the script ends.
+/// Prints one port of a device, or all of them.
 ///
 /// `here` has the names in the working directory of the script. For a device without ports, the
 /// shell expands the remaining pattern to these names. `None` means the directory of the caller.
@@ -77,7 +67,7 @@ fn show(
     port: Option<&str>,
     here: Option<&[String]>,
     out: &mut Transcript,
-) -> bool {
+) -> Result<(), ToolError> {
     let folder = format!("{CLASS}/{device}/ports");
     let mut ports = match job.reading.names(&folder) {
         Ok(ports) => ports,
@@ -86,8 +76,8 @@ fn show(
             ["Fatal", "error:", "No", "devices"].map(str::to_owned).into()
         }
         Err(_) => {
-            fatal(out, &format!("device '{device}': sys files not found ({folder})"));
-            return false;
+            let text = format!("device '{device}': sys files not found ({folder})");
+            return Err(fatal(out, &text));
         }
     };
     if let Some(port) = port {
@@ -105,7 +95,7 @@ fn show(
         }
         out.print("\n");
     }
-    true
+    Ok(())
 }
 
 /// Returns the content of a file. Prints the error of `cat` for a file that exists but cannot be
@@ -117,12 +107,12 @@ fn read(job: &Job<'_>, path: &str, out: &mut Transcript) -> Option<String> {
     };
     let is_silent = error.is_absent() || error.is_denied() || error == ReadError::NotRecorded;
     if !is_silent {
-        out.warn(format!("cat: {path}: {}\n", strerror(&error)));
+        out.warn_of_file(path, &error);
     }
     None
 }
 
-fn fatal(out: &mut Transcript, text: &str) {
+fn fatal(out: &mut Transcript, text: &str) -> ToolError {
     out.print(format!("Fatal error:  {text}\n"));
-    out.code = FATAL;
+    out.end(FATAL, "")
 }

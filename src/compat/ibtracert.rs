@@ -4,29 +4,20 @@
 
 mod route;
 
-use super::diags::{
-    DestinationKind, NodeNames, OwnOption, PortId, Session, ToolError, Usage, ended, parse,
-    show_usage,
-};
-use super::{CompatError, Job, Transcript};
+use super::diags::{DestinationKind, NodeNames, PortId, Session, Usage, parse, show_usage};
+use super::{Job, ToolError, Transcript};
 use crate::source::Question;
 use route::{Format, Tracer};
 
-/// Letters of options that have only long names.
-const NODE_NAME_MAP: char = '\u{1}';
-const PORTS_FILE: char = '\u{2}';
-
-const OPTIONS: [OwnOption; 5] = [
-    OwnOption::flag('f', "force", "force"),
-    OwnOption::flag('n', "no_info", "simple format"),
-    OwnOption::valued('m', "mlid", "<mlid>", "multicast trace of the mlid")
-        .refused("compat ibroute -M SWITCH, for the multicast table of each switch"),
-    OwnOption::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
-    OwnOption::valued(PORTS_FILE, "ports-file", "<file>", "port pairs file"),
-];
-
-const USAGE: Usage<'_> = Usage {
-    own: &OPTIONS,
+const USAGE: Usage = Usage {
+    options: "\
+--force, -f             force
+--no_info, -n           simple format
+--mlid, -m <mlid>       multicast trace of the mlid
+--node-name-map <file>  node name map file
+--ports-file <file>     port pairs file
+",
+    refused: &[("mlid", "compat ibroute -M SWITCH, for the multicast table of each switch")],
     without: "DK",
     operands: "<src-addr> <dest-addr>",
     examples: &[
@@ -39,26 +30,22 @@ const USAGE: Usage<'_> = Usage {
     ],
 };
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    ended(answer(job, out))
-}
-
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
-    let file = parsed.value(PORTS_FILE);
+    let file = parsed.value("ports-file");
     if parsed.operands.len() < 2 && file.is_none() {
         return Err(show_usage(job, &USAGE, out));
     }
-    let mut session = Session::open_or_fail(job, parsed.common.clone(), out)?;
-    let names = NodeNames::read(job, parsed.value(NODE_NAME_MAP), session.out);
-    let format = if parsed.has('n') { Format::Simple } else { Format::Full };
+    let mut session = Session::open_or_fail(job, &parsed.common, out)?;
+    let names = NodeNames::read(job, parsed.value("node-name-map"), session.out);
+    let format = if parsed.has("no_info") { Format::Simple } else { Format::Full };
     let mut pairs = Vec::new();
     match file {
         None => pairs.push((0, parsed.operands[0].clone(), parsed.operands[1].clone())),
         Some(path) => pairs = read_pairs(job, &mut session, path)?,
     }
     let count = pairs.len();
-    let mut tracer = Tracer { session, names, is_forced: parsed.has('f') };
+    let mut tracer = Tracer { session, names, is_forced: parsed.has("force") };
     for (line, from, to) in pairs {
         if to.is_empty() {
             let path = file.unwrap_or_default();

@@ -1,17 +1,9 @@
 //! `ibv_devices`: the devices for which libibverbs has a driver.
 
-use super::file_reader::Listed;
-use super::{CompatError, Job, Tool, Transcript};
+use super::{Job, ToolError, Transcript};
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    let entries = match job.reading.verbs(Tool::IbvDevices.name())? {
-        Listed::Devices(entries) => entries,
-        Listed::Refused(why) => {
-            out.warn(format!("Failed to get IB devices list: {why}\n"));
-            out.code = 1;
-            return Ok(());
-        }
-    };
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+    let entries = job.verbs_devices(1, out)?;
     out.print(format!("    {:<16}\t   node GUID\n", "device"));
     out.print(format!("    {:<16}\t----------------\n", "------"));
     for entry in entries {

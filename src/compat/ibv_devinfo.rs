@@ -3,17 +3,16 @@
 mod device;
 mod port;
 
-use super::file_reader::Listed;
 use super::getopt::{Opt, Word, parse};
 use super::number::{parse_any, truncate};
-use super::{CompatError, Job, Tool, Transcript};
+use super::{Job, ToolError, Transcript};
 use crate::model::{VerbsEntry, VerbsStep};
 
 const OPTS: [Opt; 4] = [
-    Opt { short: 'd', long: "ib-dev", takes_value: true },
-    Opt { short: 'i', long: "ib-port", takes_value: true },
-    Opt { short: 'l', long: "list", takes_value: false },
-    Opt { short: 'v', long: "verbose", takes_value: false },
+    Opt("--ib-dev, -d <dev>"),
+    Opt("--ib-port, -i <port>"),
+    Opt("--list, -l"),
+    Opt("--verbose, -v"),
 ];
 
 /// Exit code of wrong usage, and of an unknown device.
@@ -28,16 +27,9 @@ struct Options {
     verbose: bool,
 }
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    let Some(options) = options(job, out) else { return Ok(()) };
-    let entries = match job.reading.verbs(Tool::IbvDevinfo.name())? {
-        Listed::Devices(entries) => entries,
-        Listed::Refused(why) => {
-            out.warn(format!("Failed to get IB devices list: {why}\n"));
-            out.code = FAILED;
-            return Ok(());
-        }
-    };
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+    let options = options(job, out)?;
+    let entries = job.verbs_devices(FAILED, out)?;
     if options.list {
         let plural = if entries.len() == 1 { "" } else { "s" };
         out.print(format!("{} HCA{plural} found:\n", entries.len()));
@@ -52,11 +44,11 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
         Some(name) => entries.iter().find(|entry| entry.name == *name).into_iter().collect(),
     };
     if wanted.is_empty() {
-        out.warn(match &options.device {
+        let text = match &options.device {
             None => "No IB devices found\n".into(),
             Some(name) => format!("IB device '{name}' wasn't found\n"),
-        });
-        out.code = FAILED;
+        };
+        return Err(out.end(FAILED, text));
     }
     for entry in wanted {
         out.code |= show(job, entry, &options, out);
@@ -64,36 +56,32 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     Ok(())
 }
 
-/// Parses the options; `None` if an error or the help was printed.
-fn options(job: &Job<'_>, out: &mut Transcript) -> Option<Options> {
+fn options(job: &Job<'_>, out: &mut Transcript) -> Result<Options, ToolError> {
     let mut options = Options::default();
     for word in parse(job.call.program, &OPTS, job.call.args) {
         match word {
-            Word::Option('d', name) => options.device = Some(name),
-            Word::Option('i', number) => {
+            Word::Option("ib-dev", name) => options.device = Some(name),
+            Word::Option("ib-port", number) => {
                 let number = truncate(parse_any(&number)).cast_signed();
                 if number <= 0 {
                     usage(job, out);
-                    out.code = 1;
-                    return None;
+                    return Err(out.end(1, ""));
                 }
                 // The original keeps only one byte.
                 options.port = u32::from(number.to_le_bytes()[0]);
             }
-            Word::Option('v', _) => options.verbose = true,
+            Word::Option("verbose", _) => options.verbose = true,
             // Options after `-l` are ignored.
-            Word::Option('l', _) => return Some(Options { list: true, ..options }),
+            Word::Option("list", _) => return Ok(Options { list: true, ..options }),
             Word::Bad(said) => {
-                out.warn(said);
                 usage(job, out);
-                out.code = FAILED;
-                return None;
+                return Err(out.end(FAILED, said));
             }
             // Operands are ignored, so that `ibv_devinfo siw0` shows every device.
             Word::Option(..) | Word::Operand(_) => {}
         }
     }
-    Some(options)
+    Ok(options)
 }
 
 fn usage(job: &Job<'_>, out: &mut Transcript) {

@@ -6,29 +6,18 @@ mod details;
 mod options;
 mod ports;
 
-use super::diags::{
-    Field, PortId, Session, ToolError, dump, dump_values, ended, fail, parse, tables,
-};
-use super::{CompatError, Job, Transcript};
+use super::diags::{Field, PortId, Session, dump, dump_values, fail, parse, tables};
+use super::{Job, ToolError, Transcript};
 use crate::mad::{ClassPortInfo, MadAttribute as _, PortCounters, PortCountersExtended, read_bits};
-use details::Detail;
+use details::{Detail, SAMPLES_CONTROL};
 use options::Request;
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    ended(answer(job, out))
-}
-
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &options::USAGE, out)?;
     let request = Request::new(&parsed).map_err(|message| fail(job, out, message))?;
-    let mut session = Session::open_or_fail(job, parsed.common, out)?;
+    let mut session = Session::open_or_fail(job, &parsed.common, out)?;
     let (to, port) = match &request.address {
-        Some(address) => match session.resolve(address) {
-            Some(to) => (to, request.port),
-            None => {
-                return Err(session.fail(&format!("can't resolve destination port {address}")));
-            }
-        },
+        Some(address) => (session.resolve_or_fail(address)?, request.port),
         // Without an address, the number of the local port replaces the port of the request, even
         // the 255 of `-a`.
         None => match session.own() {
@@ -99,8 +88,7 @@ impl Query<'_> {
         } else {
             (PortCounters::ID, "perfquery")
         };
-        let answer = self.session.performance(&self.to, attribute, low(port));
-        answer.ok_or_else(|| self.session.fail(failure))
+        self.ask(attribute, port, failure)
     }
 
     /// Returns the number in a field of a reply; 0 for an unsupported counter.
@@ -111,8 +99,7 @@ impl Query<'_> {
         if is_missing { 0 } else { field.number(bytes) }
     }
 
-    /// Prints the counters of a port.
-    fn print(&mut self, port: i32, fields: &[Field], number: impl Fn(&Field) -> u64) {
+    fn print(&mut self, port: i32, fields: &[Field], numbers: &[u64]) {
         let head = if self.is_extended {
             format!(
                 "# Port extended counters: {} port {port} (CapMask: 0x{:02X} CapMask2: 0x{:07X})\n",
@@ -124,19 +111,31 @@ impl Query<'_> {
                 self.to, self.capabilities
             )
         };
-        self.session.out.print(head + &dump_values(fields, number));
+        self.session.out.print(head + &dump_values(fields, numbers));
     }
 
-    /// Reads and prints a detail attribute of a port.
+    fn ask(&mut self, attribute: u16, port: i32, failure: &str) -> Result<[u8; 192], ToolError> {
+        let answer = self.session.performance(&self.to, attribute, low(port));
+        answer.ok_or_else(|| self.session.fail(failure))
+    }
+
+    /// Prints the fields of a reply.
+    fn dump(&mut self, title: &str, port: i32, bytes: &[u8], fields: &[&[Field]]) {
+        let text = format!("# {title}: {} port {port}\n{}", self.to, dump(bytes, &fields.concat()));
+        self.session.out.print(text);
+    }
+
     fn detail(&mut self, detail: &Detail, port: i32) -> Result<(), ToolError> {
         let name = detail.name;
-        let answer = self.session.performance(&self.to, detail.attribute, low(port));
-        let Some(bytes) = answer else {
-            return Err(self.session.fail(&format!("cannot query {name}")));
-        };
-        let fields = [tables::SELECTION, detail.fields].concat();
-        let text = format!("# {name} counters: {} port {port}\n{}", self.to, dump(&bytes, &fields));
-        self.session.out.print(text);
+        let bytes = self.ask(detail.attribute, port, &format!("cannot query {name}"))?;
+        let title = format!("{name} counters");
+        self.dump(&title, port, &bytes, &[tables::SELECTION, detail.fields]);
+        Ok(())
+    }
+
+    fn samples(&mut self, port: i32) -> Result<(), ToolError> {
+        let bytes = self.ask(SAMPLES_CONTROL, port, "sampctlquery")?;
+        self.dump("PortSamplesControl", port, &bytes, &tables::SAMPLES_CONTROL);
         Ok(())
     }
 }

@@ -8,11 +8,12 @@ mod queries;
 mod records;
 mod table;
 
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
-use super::diags::{NodeNames, Parsed, PortId, Session, ToolError, ended, parse, show_usage};
+use super::diags::{NodeNames, Parsed, PortId, Session, parse, show_usage};
 use super::number::{parse_any, truncate};
-use super::{CompatError, Job, Tool, Transcript};
+use super::{Job, ToolError, Transcript};
 use options::{Operation, Print, USAGE};
 use table::Administration;
 
@@ -21,43 +22,29 @@ const PANIC: u8 = 255;
 /// Timeout for a reply if the command line has none.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    ended(answer(job, out))
-}
-
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &USAGE, out)?;
     let asked = SaRequest::new(job, &parsed, out)?;
-    let has_timeout = parsed.common.timeout_ms.is_some();
-    let device = parsed.common.device.clone();
-    let port = parsed.common.port;
-    let mut session = match Session::open(job, parsed.common.clone(), out) {
-        Ok(session) => session,
-        Err(out) => return Err(no_manager(job, device.as_deref(), port, out)),
+    let common = &parsed.common;
+    // The original prints "(null)" without a device name, and nothing with a device name.
+    let device = if common.device.is_some() { "" } else { "(null)" };
+    let no_manager = |out: &mut Transcript| {
+        let text = format!("No SM/SA found on port {device}:{}", common.port);
+        out.warn(job.warning("sa_get_handle", &text));
+        let why = "Failed to bind to the SA: No such file or directory";
+        out.end(PANIC, format!("ibpanic: [{}] main: {why}\n", job.call.pid))
     };
-    if !has_timeout {
+    let mut session = Session::open(job, common.clone(), out).map_err(no_manager)?;
+    if common.timeout_ms.is_none() {
         session.mads.set_timeout(TIMEOUT);
     }
     let manager = session.own().map_or(0, |own| own.sm_lid);
     if manager == 0 {
-        return Err(no_manager(job, device.as_deref(), port, session.out));
+        return Err(no_manager(session.out));
     }
-    let names = NodeNames::read(job, parsed.value(options::NODE_NAME_MAP), session.out);
+    let names = NodeNames::read(job, parsed.value("node-name-map"), session.out);
     let mut administration = Administration { session, manager: PortId::lid(manager), names };
     administration.run(&asked)
-}
-
-/// Prints the last messages of a tool that finds no subnet manager.
-fn no_manager(job: &Job<'_>, device: Option<&str>, port: u32, out: &mut Transcript) -> ToolError {
-    // The original prints "(null)" without a device name, and nothing with a device name.
-    let name = if device.is_some() { "" } else { "(null)" };
-    let pid = job.call.pid;
-    out.warn(format!(
-        "ibwarn: [{pid}] sa_get_handle: No SM/SA found on port {name}:{port}\n\
-         ibpanic: [{pid}] main: Failed to bind to the SA: No such file or directory\n"
-    ));
-    out.code = PANIC;
-    ToolError::Said
 }
 
 /// Query of the command line.
@@ -93,14 +80,14 @@ impl SaRequest {
             operands: parsed.operands.clone(),
             path: PathQuery::default(),
         };
-        for (letter, value) in &parsed.own {
-            if let Some((operation, print)) = options::of_letter(*letter) {
+        for (option, value) in &parsed.own {
+            if let Some((operation, print)) = options::request(option) {
                 asked.operation = operation;
                 asked.print = print.unwrap_or(asked.print);
-            } else if !asked.path.take(*letter, value) {
+            } else if asked.path.take(option, value).is_none() {
                 return Err(show_usage(job, &USAGE, out));
             }
-            if matches!(*letter, options::SOURCE_TO_DESTINATION | options::GIDS) {
+            if matches!(*option, "src-to-dst" | "sgid-to-dgid") {
                 asked.operation = Operation::Paths;
             }
         }
@@ -112,10 +99,7 @@ impl SaRequest {
                     asked.operands.remove(0);
                     match query.operation {
                         Ok(operation) => operation,
-                        Err(instead) => {
-                            let (tool, option) = (Tool::Saquery.name(), query.name.to_owned());
-                            return Err(CompatError::NotOffered { tool, option, instead }.into());
-                        }
+                        Err(instead) => return Err(job.refused(query.name, instead)),
                     }
                 }
             };
@@ -145,56 +129,33 @@ impl SaRequest {
 }
 
 impl PathQuery {
-    /// Applies an option; false if its value is invalid.
-    fn take(&mut self, letter: char, value: &str) -> bool {
+    /// Applies an option; `None` if its value is invalid.
+    fn take(&mut self, option: &str, value: &str) -> Option<()> {
         let number = truncate(parse_any(value));
         let low = u8::try_from(number & 0xff).unwrap_or(0);
         let half = u16::try_from(number & 0xffff).unwrap_or(0);
-        let gid = || value.parse::<std::net::Ipv6Addr>().ok().map(u128::from);
-        match letter {
-            options::SOURCE_TO_DESTINATION => {
-                let ends = value.split_once(':');
-                self.ends = ends.map(|(from, to)| (from.to_owned(), to.to_owned()));
+        let gid = |text: &str| text.parse::<Ipv6Addr>().ok().map(u128::from);
+        match option {
+            "src-to-dst" => {
+                let (from, to) = value.split_once(':')?;
+                self.ends = Some((from.to_owned(), to.to_owned()));
                 self.paths = Some(options::MAX_PATHS);
-                self.ends.is_some()
             }
-            options::GIDS => {
-                let gids = value.split_once('-').and_then(|(from, to)| {
-                    let gid = |text: &str| text.parse::<std::net::Ipv6Addr>().ok();
-                    gid(from).zip(gid(to))
-                });
-                let Some((from, to)) = gids else { return false };
-                (self.from_gid, self.to_gid) = (from.into(), to.into());
+            "sgid-to-dgid" => {
+                let (from, to) = value.split_once('-')?;
+                (self.from_gid, self.to_gid) = (gid(from)?, gid(to)?);
                 self.paths = Some(options::MAX_PATHS);
-                true
             }
-            options::FROM_GID => gid().map(|gid| self.from_gid = gid).is_some(),
-            options::TO_GID => gid().map(|gid| self.to_gid = gid).is_some(),
-            options::FROM_LID => {
-                self.from_lid = half;
-                true
-            }
-            options::TO_LID => {
-                self.to_lid = half;
-                true
-            }
-            options::P_KEY => {
-                self.p_key = half;
-                true
-            }
-            options::SERVICE_LEVEL => {
-                self.service_level = Some(low);
-                true
-            }
-            'r' => {
-                self.reversible = Some(low);
-                true
-            }
-            'n' => {
-                self.paths = Some(low);
-                true
-            }
-            _ => true,
+            "sgid" => self.from_gid = gid(value)?,
+            "dgid" => self.to_gid = gid(value)?,
+            "slid" => self.from_lid = half,
+            "dlid" => self.to_lid = half,
+            "pkey" => self.p_key = half,
+            "sl" => self.service_level = Some(low),
+            "reversible" => self.reversible = Some(low),
+            "numb_path" => self.paths = Some(low),
+            _ => {}
         }
+        Some(())
     }
 }

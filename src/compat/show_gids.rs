@@ -48,7 +48,7 @@ fn entry(job: &Job<'_>, folder: &str, index: &str, out: &mut Transcript) -> Opti
     let gid = match job.reading.file(&path) {
         Ok(text) => text.trim().to_owned(),
         Err(error) => {
-            out.warn(format!("cat: {path}: {}\n", strerror(&error)));
+            out.warn_of_file(&path, &error);
             String::new()
         }
     };

@@ -6,16 +6,13 @@ mod attributes;
 mod options;
 mod tables;
 
-use super::diags::{NodeNames, PortId, Session, ToolError, ended, fail, parse, show_usage};
+use super::diags::{NodeNames, PortId, Session, fail, parse, show_usage};
 use super::number::{parse_any, truncate};
-use super::{CompatError, Job, Transcript};
+use super::{Job, ToolError, Transcript};
+use crate::mad::MadAttribute;
 use options::OPERATIONS;
 
-pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
-    ended(answer(job, out))
-}
-
-fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let parsed = parse(job, &options::USAGE, out)?;
     let [name, address, params @ ..] = parsed.operands.as_slice() else {
         return Err(show_usage(job, &options::USAGE, out));
@@ -25,16 +22,13 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let Some(known) = found else {
         return Err(fail(job, out, &format!("operation '{name}' not supported")));
     };
-    let map = parsed.value(options::NODE_NAME_MAP);
-    let mut session = Session::open_or_fail(job, parsed.common.clone(), out)?;
-    let names = NodeNames::read(job, map, session.out);
-    let Some(to) = session.resolve(address) else {
-        return Err(session.fail(&format!("can't resolve destination port {address}")));
-    };
+    let mut session = Session::open_or_fail(job, &parsed.common, out)?;
+    let names = NodeNames::read(job, parsed.value("node-name-map"), session.out);
+    let to = session.resolve_or_fail(address)?;
     let port = params.first().map_or(0, |word| truncate(parse_any(word)).cast_signed());
-    let has_extended_speeds = parsed.has('x');
-    let query = Query { session, name, names, to, port, has_extended_speeds };
-    (known.run)(query)
+    let has_extended_speeds = parsed.has("extended");
+    let mut query = Query { session, name, names, to, port, has_extended_speeds };
+    (known.run)(&mut query)
 }
 
 /// A query to one node.
@@ -53,6 +47,11 @@ impl Query<'_> {
     fn ask(&mut self, attribute: u16, modifier: u32, message: &str) -> Result<[u8; 64], ToolError> {
         let answer = self.session.smp(&self.to, attribute, modifier);
         answer.ok_or_else(|| self.failed(message))
+    }
+
+    fn get<A: MadAttribute>(&mut self, modifier: u32, message: &str) -> Result<A, ToolError> {
+        let found = self.session.get(&self.to, modifier);
+        found.ok_or_else(|| self.failed(message))
     }
 
     fn failed(&mut self, message: &str) -> ToolError {

@@ -3,7 +3,7 @@
 
 use super::file_reader::FileReader;
 use super::number::{parse_any, parse_decimal, parse_hex, truncate};
-use super::{CLASS, Transcript};
+use super::{CLASS, Job, Transcript};
 use crate::source::ReadError;
 
 /// Size in bytes of a name with its end.
@@ -40,15 +40,6 @@ pub(super) struct Port {
     pub(super) link_layer: String,
 }
 
-/// Marker that part of the device could not be read.
-pub(super) struct Unreadable;
-
-impl From<ReadError> for Unreadable {
-    fn from(_: ReadError) -> Self {
-        Self
-    }
-}
-
 impl Ca {
     /// Returns the highest port number.
     pub(super) fn port_count(&self) -> i32 {
@@ -60,20 +51,16 @@ impl Ca {
         self.ports.iter().find(|port| port.number == number)
     }
 
-    /// Reads a device.
-    pub(super) fn read(
-        reading: &FileReader<'_>,
-        name: &str,
-        pid: u32,
-        out: &mut Transcript,
-    ) -> Result<Self, Unreadable> {
+    /// Reads a device; `None` if part of it cannot be read.
+    pub(super) fn read(job: &Job<'_>, name: &str, out: &mut Transcript) -> Option<Self> {
+        let reading = job.reading;
         // A longer name is truncated, so the device is not found.
         let name = name.get(..NAME - 1).unwrap_or(name);
         let folder = format!("{CLASS}/{name}");
         let text = |file: &str, room| {
             read_text(reading, &format!("{folder}/{file}"), room).unwrap_or_default()
         };
-        let node_type = read_number(reading, &format!("{folder}/node_type"))?;
+        let node_type = read_number(reading, &format!("{folder}/node_type")).ok()?;
         let fw_ver = text("fw_ver", 20);
         let hw_rev = text("hw_rev", 20);
         let hca_type = text("hca_type", 40);
@@ -81,15 +68,15 @@ impl Ca {
         let system_guid = read_groups(reading, &format!("{folder}/sys_image_guid"), 32, 4)?;
         let folder = format!("{folder}/ports");
         let mut ports = Vec::new();
-        for entry in reading.names(&folder)? {
+        for entry in reading.names(&folder).ok()? {
             let number = parse_decimal(&entry);
             if entry != "0" && !(1..PORTS).contains(&number) {
-                return Err(Unreadable);
+                return None;
             }
-            ports.push(Port::read(reading, name, &folder, number, pid, out)?);
+            ports.push(Port::read(job, name, &folder, number, out)?);
         }
         ports.sort_by_key(|port| port.number);
-        Ok(Self {
+        Some(Self {
             name: name.to_owned(),
             node_type,
             hca_type,
@@ -104,15 +91,15 @@ impl Ca {
 
 impl Port {
     fn read(
-        reading: &FileReader<'_>,
+        job: &Job<'_>,
         device: &str,
         folder: &str,
         number: i32,
-        pid: u32,
         out: &mut Transcript,
-    ) -> Result<Self, Unreadable> {
+    ) -> Option<Self> {
+        let reading = job.reading;
         let folder = format!("{folder}/{number}");
-        let value = |file: &str| read_number(reading, &format!("{folder}/{file}"));
+        let value = |file: &str| read_number(reading, &format!("{folder}/{file}")).ok();
         let lmc = value("lid_mask_count")?;
         let sm_lid = value("sm_lid")?;
         value("sm_sl")?;
@@ -120,7 +107,7 @@ impl Port {
         let state = value("state")?;
         let phys_state = value("phys_state")?;
         let rate_path = format!("{folder}/rate");
-        let rate_text = read_text(reading, &rate_path, 32)?;
+        let rate_text = read_text(reading, &rate_path, 32).ok()?;
         let cap_mask = value("cap_mask")?;
         let link_layer = read_text(reading, &format!("{folder}/link_layer"), NAME)
             .unwrap_or_else(|_| "IB".into());
@@ -133,15 +120,14 @@ impl Port {
             .filter(|name| name.bytes().all(|letter| letter.is_ascii_digit()))
             .collect();
         if names.is_empty() {
-            out.warn(format!(
-                "ibwarn: [{pid}] get_port: no pkeys found for {device}:{number} (at dir {pkeys})...\n"
-            ));
-            return Err(Unreadable);
+            let text = format!("no pkeys found for {device}:{number} (at dir {pkeys})...");
+            out.warn(job.warning("get_port", &text));
+            return None;
         }
         for name in names {
-            read_number(reading, &format!("{pkeys}/{name}"))?;
+            read_number(reading, &format!("{pkeys}/{name}")).ok()?;
         }
-        Ok(Self {
+        Some(Self {
             number,
             state,
             phys_state,
@@ -186,20 +172,15 @@ pub(super) fn read_number(reading: &FileReader<'_>, path: &str) -> Result<u32, R
 }
 
 /// Returns the last four of `groups` groups of hexadecimal digits.
-fn read_groups(
-    reading: &FileReader<'_>,
-    path: &str,
-    room: usize,
-    groups: usize,
-) -> Result<u64, Unreadable> {
-    let text = read_text(reading, path, room)?;
+fn read_groups(reading: &FileReader<'_>, path: &str, room: usize, groups: usize) -> Option<u64> {
+    let text = read_text(reading, path, room).ok()?;
     let mut parts = text.split([':', ' ', '\t', '\n']);
     let mut value = 0_u64;
     for _ in 0..groups {
-        let part = parts.next().ok_or(Unreadable)?;
+        let part = parts.next()?;
         value = value << 16 | parse_hex(part) & 0xffff;
     }
-    Ok(value)
+    Some(value)
 }
 
 #[test]

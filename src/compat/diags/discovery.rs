@@ -7,18 +7,11 @@
 use std::collections::HashMap;
 
 use super::session::smp_to;
-use super::{PortId, Session, value};
+use super::{MELLANOX_PORT_INFO, PortId, SWITCH, Session, value};
 use crate::compat::diags::ValueFormat;
-use crate::mad::{MadAttribute as _, NodeInfo, PortInfo, smp_data};
+use crate::mad::{MadAttribute as _, NodeDescription, NodeInfo, PortInfo, SwitchInfo, smp_data};
 use crate::source::{MadError, MadTicket};
 
-const NODE_DESCRIPTION: u16 = 0x10;
-const NODE_INFO: u16 = 0x11;
-const SWITCH_INFO: u16 = 0x12;
-const PORT_INFO: u16 = 0x15;
-/// Attribute of Mellanox devices that distinguishes FDR10 from QDR.
-const MELLANOX_PORT_INFO: u16 = 0xff90;
-const SWITCH: u8 = 2;
 const LINK_UP: u8 = 5;
 /// Bit of the capability mask: extended speeds.
 const EXTENDED_SPEEDS: u32 = 1 << 14;
@@ -66,6 +59,30 @@ impl Node {
         self.ports.get(usize::from(number))?.as_ref()
     }
 
+    /// LID of a port; for a switch the LID of port 0.
+    pub(in crate::compat) fn lid_of(&self, port: &Port) -> u16 {
+        if self.is_switch() { self.lid } else { port.lid }
+    }
+
+    /// True if the capability mask of a port has extended speeds; for a switch the mask of port
+    /// 0.
+    pub(in crate::compat) fn has_extended_speeds(&self, port: &Port) -> bool {
+        let port = if self.is_switch() { self.port(0) } else { Some(port) };
+        port.is_some_and(|port| port.info.capabilities & EXTENDED_SPEEDS != 0)
+    }
+
+    /// Returns the active speed and the active extended speed of a port; 0 if unknown.
+    pub(in crate::compat) fn active_speeds(&self, port: &Port) -> (u8, u8) {
+        let (info, has_extended) = (&port.info, self.has_extended_speeds(port));
+        let speed = if self.has_known_speeds() { info.speed_active } else { 0 };
+        (speed, if has_extended { info.speed_ext_active } else { 0 })
+    }
+
+    /// True unless the capabilities of a switch are missing: then its speeds are unknown.
+    pub(in crate::compat) fn has_known_speeds(&self) -> bool {
+        !self.is_switch() || self.port(0).is_some()
+    }
+
     /// Returns the ports without port 0.
     pub(in crate::compat) fn outer_ports(&self) -> impl DoubleEndedIterator<Item = &Port> {
         self.ports.iter().skip(1).flatten()
@@ -83,23 +100,20 @@ pub(in crate::compat) struct DiscoveredSubnet {
 
 impl DiscoveredSubnet {
     /// Returns the nodes in the order of libibnetdisc: the last one first.
-    pub(in crate::compat) fn in_order(&self) -> impl Iterator<Item = (usize, &Node)> {
-        self.nodes.iter().enumerate().rev()
+    pub(in crate::compat) fn in_order(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().rev()
     }
 
-    /// Returns the node with the port of this GUID.
-    pub(in crate::compat) fn node_of_port(&self, guid: u64) -> Option<usize> {
-        let has = |node: &Node| node.ports.iter().flatten().any(|port| port.guid == guid);
-        self.nodes.iter().position(has)
+    pub(in crate::compat) fn node_of_port(&self, guid: u64) -> Option<&Node> {
+        let has = |node: &&Node| node.ports.iter().flatten().any(|port| port.guid == guid);
+        self.nodes.iter().find(has)
     }
 
-    /// True if the capability mask of a port has extended speeds; for a switch the mask of port
-    /// 0.
-    pub(in crate::compat) fn has_extended_speeds(&self, node: usize, port: &Port) -> bool {
-        let node = &self.nodes[node];
-        let info =
-            if node.is_switch() { node.port(0).map(|port| &port.info) } else { Some(&port.info) };
-        info.is_some_and(|info| info.capabilities & EXTENDED_SPEEDS != 0)
+    /// Returns the remote port of a link with its node.
+    pub(in crate::compat) fn peer(&self, port: &Port) -> Option<(&Node, &Port)> {
+        let (node, number) = port.peer?;
+        let node = self.nodes.get(node)?;
+        Some((node, node.port(number)?))
     }
 }
 
@@ -131,7 +145,7 @@ pub(in crate::compat) fn discover(
         by_guid: HashMap::new(),
         from_port: 0,
     };
-    discovery.ask(&PortId::default(), NODE_INFO, 0, None);
+    discovery.ask(&PortId::default(), NodeInfo::ID, 0, None);
     while let Ok(Some((ticket, answer))) = discovery.session.mads.next_answer() {
         let Some(asked) = discovery.flying.remove(&ticket) else { continue };
         match answer {
@@ -169,14 +183,14 @@ impl Discovery<'_, '_> {
 
     fn answered(&mut self, asked: &PendingRequest, data: &[u8]) {
         match (asked.attribute, asked.node) {
-            (NODE_INFO, from) => self.node(asked, from, data),
-            (NODE_DESCRIPTION, Some((node, _))) => {
+            (NodeInfo::ID, from) => self.node(asked, from, data),
+            (NodeDescription::ID, Some((node, _))) => {
                 self.net.nodes[node].description = data.to_vec();
             }
-            (SWITCH_INFO, Some((node, _))) => {
+            (SwitchInfo::ID, Some((node, _))) => {
                 self.net.nodes[node].has_enhanced_port_0 = data[16] >> 3 & 1 == 1;
             }
-            (PORT_INFO, Some((node, port))) => self.port(asked, node, port, data),
+            (PortInfo::ID, Some((node, port))) => self.port(asked, node, port, data),
             (MELLANOX_PORT_INFO, Some((node, port))) => {
                 if let Some(port) = self.port_mut(node, port) {
                     (port.fdr10_supported, port.fdr10_active) =
@@ -254,14 +268,14 @@ impl Discovery<'_, '_> {
             Some(from) => self.link(from, (node, number)),
         }
         if known.is_none() {
-            self.ask(&asked.at, NODE_DESCRIPTION, 0, Some((node, 0)));
+            self.ask(&asked.at, NodeDescription::ID, 0, Some((node, 0)));
             if self.net.nodes[node].is_switch() {
-                self.ask(&asked.at, SWITCH_INFO, 0, Some((node, 0)));
-                self.ask(&asked.at, PORT_INFO, 0, Some((node, 0)));
+                self.ask(&asked.at, SwitchInfo::ID, 0, Some((node, 0)));
+                self.ask(&asked.at, PortInfo::ID, 0, Some((node, 0)));
             }
         }
         if !self.net.nodes[node].is_switch() {
-            self.ask(&asked.at, PORT_INFO, number.into(), Some((node, number)));
+            self.ask(&asked.at, PortInfo::ID, number.into(), Some((node, number)));
         }
     }
 
@@ -312,7 +326,7 @@ impl Discovery<'_, '_> {
         (port.info, port.lid, port.lmc) = (info, lid, lmc);
         let port = port.clone();
         let is_qdr = info.speed_active == 4
-            && (!self.net.has_extended_speeds(node, &port) || info.speed_ext_active == 0);
+            && (!self.net.nodes[node].has_extended_speeds(&port) || info.speed_ext_active == 0);
         let device = &self.net.nodes[node].info;
         let has_attribute = has_mellanox_port_info(device.vendor_id, device.device_id);
         if self.session.common.reads_mellanox
@@ -326,7 +340,7 @@ impl Discovery<'_, '_> {
         }
         if number == 0 {
             for number in 1..=ports {
-                self.ask(&asked.at, PORT_INFO, number.into(), Some((node, number)));
+                self.ask(&asked.at, PortInfo::ID, number.into(), Some((node, number)));
             }
         }
     }
@@ -344,7 +358,7 @@ impl Discovery<'_, '_> {
         let mut next = at.clone();
         next.hops.push(number);
         self.net.hops = self.net.hops.max(next.hops.len());
-        self.ask(&next, NODE_INFO, 0, Some((node, number)));
+        self.ask(&next, NodeInfo::ID, 0, Some((node, number)));
     }
 }
 

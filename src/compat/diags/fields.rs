@@ -18,6 +18,8 @@ pub(in crate::compat) struct Field {
     pub(in crate::compat) bit: usize,
     pub(in crate::compat) bits: usize,
     pub(in crate::compat) name: &'static str,
+    /// Number after the name, for a field of a series.
+    index: Option<usize>,
     pub(in crate::compat) show: ValueFormat,
 }
 
@@ -26,43 +28,43 @@ impl Field {
     pub(in crate::compat) fn number(&self, bytes: &[u8]) -> u64 {
         read_bits(bytes, self.bit, self.bits)
     }
+
+    fn line(&self, shown: &str) -> String {
+        let name =
+            format!("{}{}", self.name, self.index.map_or(String::new(), |it| it.to_string()));
+        format!("{name}:{}{shown}\n", ".".repeat(COLUMN.saturating_sub(name.len())))
+    }
+
+    fn line_of(&self, number: u64) -> String {
+        self.line(&value(self.show, number, self.bits))
+    }
 }
 
 /// Formats fields, one per line.
 pub(in crate::compat) fn dump(bytes: &[u8], fields: &[Field]) -> String {
-    dump_values(fields, |field| field.number(bytes))
+    fields.iter().map(|field| field.line_of(field.number(bytes))).collect()
 }
 
 /// Formats fields with computed values, one per line.
-pub(in crate::compat) fn dump_values(fields: &[Field], number: impl Fn(&Field) -> u64) -> String {
-    let line = |field: &Field| line(field.name, &value(field.show, number(field), field.bits));
-    fields.iter().map(line).collect()
+pub(in crate::compat) fn dump_values(fields: &[Field], numbers: &[u64]) -> String {
+    fields.iter().zip(numbers).map(|(field, number)| field.line_of(*number)).collect()
 }
 
 /// Formats `PortInfo`; the key only if keys are shown.
 pub(in crate::compat) fn dump_port_info(bytes: &[u8], shows_keys: bool, indent: &str) -> String {
-    let tables = [tables::PORT_INFO, tables::PORT_INFO_EXTENDED_SPEEDS];
-    let one = |field: &Field| {
+    let line = |field: &Field| {
         let shown = if field.name == "Mkey" && !shows_keys {
             "<not displayed>".to_owned()
         } else {
             value(field.show, field.number(bytes), field.bits)
         };
-        format!("{indent}{}", line(field.name, &shown))
+        format!("{indent}{}", field.line(&shown))
     };
-    tables.iter().flat_map(|table| table.iter()).map(one).collect()
-}
-
-fn line(name: &str, shown: &str) -> String {
-    let dots = ".".repeat(COLUMN.saturating_sub(name.len()));
-    format!("{name}:{dots}{shown}\n")
+    tables::PORT_INFO.iter().chain(tables::PORT_INFO_EXTENDED_SPEEDS).map(line).collect()
 }
 
 #[test]
 fn a_line_has_dots_up_to_its_value() {
-    let text = dump(
-        &[0, 0, 2],
-        &[Field { bit: 16, bits: 8, name: "NodeType", show: ValueFormat::NodeType }],
-    );
+    let text = dump(&[0, 0, 2], &tables::NODE_INFO[2..3]);
     assert_eq!(text, "NodeType:........................Switch\n");
 }

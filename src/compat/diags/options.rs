@@ -3,34 +3,30 @@
 //!
 //! Sends nothing. Used by every tool of the fabric.
 
-use std::fmt::Write as _;
-
-use super::ToolError;
+use super::fail;
 use crate::compat::getopt::{Opt, Word, parse as parse_words};
 use crate::compat::number::{parse_any, truncate};
-use crate::compat::{CompatError, Job, Transcript};
+use crate::compat::{Job, ToolError, Transcript};
 use crate::source::Question;
 
 /// Configuration file of all tools.
 const CONFIG: &str = "/etc/infiniband-diags/ibdiag.conf";
 /// Exit code of wrong usage.
 const USAGE: u8 = 2;
-/// Exit code of `ibexit`.
-const FAILED: u8 = 255;
 /// Column of the descriptions in the help, and the line width.
 const COLUMN: usize = 24;
 const WIDTH: usize = 74;
 
 /// Notation of a destination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::compat) enum DestinationKind {
+    #[default]
     Lid,
     Directed,
     Guid,
 }
 
-/// Values of the common options.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(in crate::compat) struct Common {
     pub(in crate::compat) device: Option<String>,
@@ -46,144 +42,98 @@ pub(in crate::compat) struct Common {
     pub(in crate::compat) reads_mellanox: bool,
 }
 
-/// An option of one tool.
-pub(in crate::compat) struct OwnOption {
-    pub(in crate::compat) letter: char,
-    pub(in crate::compat) long: &'static str,
-    /// Value in the help; `None` for a flag.
-    pub(in crate::compat) value: Option<&'static str>,
-    pub(in crate::compat) text: &'static str,
-    /// Alternative command, for an unsupported option.
-    pub(in crate::compat) instead: Option<&'static str>,
-}
-
-impl OwnOption {
-    /// Returns an option without a value.
-    pub(in crate::compat) const fn flag(
-        letter: char,
-        long: &'static str,
-        text: &'static str,
-    ) -> Self {
-        Self { letter, long, value: None, text, instead: None }
-    }
-
-    /// Returns an option with a value.
-    pub(in crate::compat) const fn valued(
-        letter: char,
-        long: &'static str,
-        value: &'static str,
-        text: &'static str,
-    ) -> Self {
-        Self { letter, long, value: Some(value), text, instead: None }
-    }
-
-    /// Marks the option as unsupported.
-    pub(in crate::compat) const fn refused(self, instead: &'static str) -> Self {
-        Self { instead: Some(instead), ..self }
-    }
-}
-
 /// Command line of a tool.
-pub(in crate::compat) struct Usage<'tool> {
-    pub(in crate::compat) own: &'tool [OwnOption],
+pub(in crate::compat) struct Usage {
+    /// Options of the tool, one per line: name, letter and value as in the help, two spaces or
+    /// more, description.
+    pub(in crate::compat) options: &'static str,
+    /// Names of unsupported options, with spaces between them, and their alternative command.
+    pub(in crate::compat) refused: &'static [(&'static str, &'static str)],
     /// Letters of common options that the tool does not have.
-    pub(in crate::compat) without: &'tool str,
-    pub(in crate::compat) operands: &'tool str,
-    pub(in crate::compat) examples: &'tool [&'tool str],
+    pub(in crate::compat) without: &'static str,
+    pub(in crate::compat) operands: &'static str,
+    pub(in crate::compat) examples: &'static [&'static str],
 }
 
-/// A parsed command line.
 pub(in crate::compat) struct Parsed {
     pub(in crate::compat) common: Common,
-    /// Options of the tool, in order.
-    pub(in crate::compat) own: Vec<(char, String)>,
+    /// Names and values of the options of the tool, in order.
+    pub(in crate::compat) own: Vec<(&'static str, String)>,
     pub(in crate::compat) operands: Vec<String>,
 }
 
 impl Parsed {
-    /// True if the flag was given.
-    pub(in crate::compat) fn has(&self, letter: char) -> bool {
-        self.own.iter().any(|(found, _)| *found == letter)
+    pub(in crate::compat) fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
     }
 
     /// Returns the last value of an option.
-    pub(in crate::compat) fn value(&self, letter: char) -> Option<&str> {
-        self.own.iter().rev().find(|(found, _)| *found == letter).map(|(_, value)| value.as_str())
+    pub(in crate::compat) fn value(&self, name: &str) -> Option<&str> {
+        self.last_of(&[name]).map(|(_, value)| value)
+    }
+
+    /// Returns name and value of the last of these options.
+    pub(in crate::compat) fn last_of(&self, names: &[&str]) -> Option<(&'static str, &str)> {
+        let last = self.own.iter().rev().find(|(name, _)| names.contains(name));
+        last.map(|(name, value)| (*name, value.as_str()))
     }
 }
 
-/// Options of every tool.
-const COMMON: [OwnOption; 15] = [
-    OwnOption::valued(
-        'z',
-        "config",
-        "<config>",
-        "use config file, default: /etc/infiniband-diags/ibdiag.conf",
-    ),
-    OwnOption::valued('C', "Ca", "<ca>", "Ca name to use"),
-    OwnOption::valued('P', "Port", "<port>", "Ca port number to use"),
-    OwnOption::flag('D', "Direct", "use Direct address argument"),
-    OwnOption::flag('L', "Lid", "use LID address argument"),
-    OwnOption::flag('G', "Guid", "use GUID address argument"),
-    OwnOption::valued('t', "timeout", "<ms>", "timeout in ms"),
-    OwnOption::valued('s', "sm_port", "<lid>", "SM port lid"),
-    OwnOption::flag('K', "show_keys", "display security keys in output"),
-    OwnOption::valued('y', "m_key", "<key>", "M_Key to use in request"),
-    OwnOption::flag('e', "errors", "show send and receive errors"),
-    OwnOption::flag('v', "verbose", "increase verbosity level"),
-    OwnOption::flag('d', "debug", "raise debug level")
-        .refused("remove -d: rdmactl prints no trace of libibmad"),
-    OwnOption::flag('h', "help", "help message"),
-    OwnOption::flag('V', "version", "show version"),
-];
+const COMMON: &str = "\
+--config, -z <config>  use config file, default: /etc/infiniband-diags/ibdiag.conf
+--Ca, -C <ca>          Ca name to use
+--Port, -P <port>      Ca port number to use
+--Direct, -D           use Direct address argument
+--Lid, -L              use LID address argument
+--Guid, -G             use GUID address argument
+--timeout, -t <ms>     timeout in ms
+--sm_port, -s <lid>    SM port lid
+--show_keys, -K        display security keys in output
+--m_key, -y <key>      M_Key to use in request
+--errors, -e           show send and receive errors
+--verbose, -v          increase verbosity level
+--debug, -d            raise debug level
+--help, -h             help message
+--version, -V          show version
+";
+const REFUSED: (&str, &str) = ("debug", "remove -d: rdmactl prints no trace of libibmad");
 
-/// Parses the command line of a tool.
-///
-/// # Errors
-/// The transcript contains the output, or an option is not supported.
+/// Parses the command line of a tool. Ends the tool if the command line requests the help.
 pub(in crate::compat) fn parse(
     job: &Job<'_>,
-    usage: &Usage<'_>,
+    usage: &Usage,
     out: &mut Transcript,
 ) -> Result<Parsed, ToolError> {
-    let program = job.call.program;
-    let all: Vec<&OwnOption> = all(usage).collect();
-    let opts: Vec<Opt> = all
-        .iter()
-        .map(|own| Opt { short: own.letter, long: own.long, takes_value: own.value.is_some() })
-        .collect();
-    let mut common = Common {
-        device: None,
-        port: 0,
-        timeout_ms: None,
-        kind: DestinationKind::Lid,
-        sm_lid: None,
-        shows_keys: false,
-        m_key: 0,
-        shows_errors: false,
-        is_verbose: false,
-        reads_mellanox: true,
-    };
+    let opts: Vec<Opt> = all(usage).map(|(opt, _)| opt).collect();
+    debug_assert!(
+        usage
+            .refused
+            .iter()
+            .flat_map(|(names, _)| names.split(' '))
+            .all(|name| is_own(usage, name)),
+        "a refused option is in the table of options"
+    );
+    let mut common = Common { reads_mellanox: true, ..Common::default() };
     configure(&mut common, job, CONFIG);
     let mut parsed = Parsed { common, own: Vec::new(), operands: Vec::new() };
-    for word in parse_words(program, &opts, job.call.args) {
+    for word in parse_words(job.call.program, &opts, job.call.args) {
         match word {
             Word::Operand(operand) => parsed.operands.push(operand),
             Word::Bad(said) => {
                 out.warn(said);
                 return Err(show_usage(job, usage, out));
             }
-            Word::Option(letter, value) => {
-                let refused = all.iter().find(|own| own.letter == letter && own.instead.is_some());
-                if let Some(own) = refused {
-                    let option = format!("--{}", own.long);
-                    let (tool, instead) = (job.call.tool.name(), own.instead);
-                    return Err(CompatError::NotOffered { tool, option, instead }.into());
+            Word::Option(name, value) => {
+                let mut refused = usage.refused.iter().chain([&REFUSED]);
+                if let Some((_, instead)) =
+                    refused.find(|row| row.0.split(' ').any(|it| it == name))
+                {
+                    return Err(job.refused(format!("--{name}"), Some(instead)));
                 }
-                if usage.own.iter().any(|own| own.letter == letter) {
-                    parsed.own.push((letter, value));
+                if is_own(usage, name) {
+                    parsed.own.push((name, value));
                 } else {
-                    take(&mut parsed.common, job, usage, letter, value, out)?;
+                    take(&mut parsed.common, job, usage, name, value, out)?;
                 }
             }
         }
@@ -191,75 +141,73 @@ pub(in crate::compat) fn parse(
     Ok(parsed)
 }
 
-fn all<'tool>(usage: &'tool Usage<'_>) -> impl Iterator<Item = &'tool OwnOption> {
-    let common = COMMON.iter().filter(|common| !usage.without.contains(common.letter));
-    usage.own.iter().chain(common)
+/// Returns the options of a table with their descriptions.
+fn rows(table: &'static str) -> impl Iterator<Item = (Opt, &'static str)> {
+    table.lines().map(|line| {
+        let (opt, text) = line.split_once("  ").unwrap_or((line, ""));
+        (Opt(opt), text.trim_start())
+    })
 }
 
-/// Applies a common option.
+/// True if the option is not a common one.
+fn is_own(usage: &Usage, name: &str) -> bool {
+    rows(usage.options).any(|(own, _)| own.name() == name)
+}
+
+/// Returns the options of a tool, then the common options that it has.
+fn all(usage: &Usage) -> impl Iterator<Item = (Opt, &'static str)> {
+    let is_left_out = |opt: Opt| opt.letter().is_some_and(|it| usage.without.contains(it));
+    rows(usage.options).chain(rows(COMMON).filter(move |(opt, _)| !is_left_out(*opt)))
+}
+
 fn take(
     common: &mut Common,
     job: &Job<'_>,
-    usage: &Usage<'_>,
-    letter: char,
+    usage: &Usage,
+    name: &str,
     value: String,
     out: &mut Transcript,
 ) -> Result<(), ToolError> {
-    let program = job.call.program;
-    match letter {
-        'z' => configure(common, job, &value),
-        'C' => common.device = Some(value),
-        'P' => common.port = truncate(parse_any(&value)),
-        'D' => common.kind = DestinationKind::Directed,
-        'L' => common.kind = DestinationKind::Lid,
-        'G' => common.kind = DestinationKind::Guid,
-        't' => {
-            let number = value.trim_start().parse::<i32>().ok();
-            let number = number.or_else(|| {
-                i32::try_from(parse_any(&value)).ok().filter(|_| {
-                    value.trim_start().starts_with('0')
-                        && value.chars().all(|it| it.is_ascii_alphanumeric())
-                })
-            });
-            let Some(number) =
-                number.and_then(|number| u32::try_from(number).ok()).filter(|it| *it > 0)
-            else {
-                out.print(format!(
-                    "{program}: iberror: failed: Invalid timeout \"{value}\".  Timeout requires a \
-                     positive integer value < {}.\n",
+    match name {
+        "config" => configure(common, job, &value),
+        "Ca" => common.device = Some(value),
+        "Port" => common.port = truncate(parse_any(&value)),
+        "Direct" => common.kind = DestinationKind::Directed,
+        "Lid" => common.kind = DestinationKind::Lid,
+        "Guid" => common.kind = DestinationKind::Guid,
+        "timeout" => {
+            let is_octal_or_hex = value.trim_start().starts_with('0')
+                && value.chars().all(|it| it.is_ascii_alphanumeric());
+            let other_base = || i32::try_from(parse_any(&value)).ok().filter(|_| is_octal_or_hex);
+            let number = value.trim_start().parse::<i32>().ok().or_else(other_base);
+            common.timeout_ms = number.and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 0);
+            if common.timeout_ms.is_none() {
+                let text = format!(
+                    "Invalid timeout \"{value}\".  Timeout requires a positive integer value < {}.",
                     i32::MAX
-                ));
-                out.code = FAILED;
-                return Err(ToolError::Said);
-            };
-            common.timeout_ms = Some(number);
-        }
-        's' => {
-            let lid = u16::try_from(parse_any(&value)).ok().filter(|lid| (1..0xc000).contains(lid));
-            if lid.is_none() {
-                out.print(format!(
-                    "{program}: iberror: failed: cannot resolve SM destination port {value}\n"
-                ));
-                out.code = FAILED;
-                return Err(ToolError::Said);
+                );
+                return Err(fail(job, out, &text));
             }
-            common.sm_lid = lid;
         }
-        'K' => common.shows_keys = true,
-        'y' => {
+        "sm_port" => {
+            common.sm_lid =
+                u16::try_from(parse_any(&value)).ok().filter(|lid| (1..0xc000).contains(lid));
+            if common.sm_lid.is_none() {
+                let text = format!("cannot resolve SM destination port {value}");
+                return Err(fail(job, out, &text));
+            }
+        }
+        "show_keys" => common.shows_keys = true,
+        "m_key" => {
             if !value.starts_with(|digit: char| digit.is_ascii_digit()) {
-                let (tool, option) = (job.call.tool.name(), format!("-y {value}"));
-                let instead = Some("write the key as a number: rdmactl asks for no key");
-                return Err(CompatError::NotOffered { tool, option, instead }.into());
+                let instead = "write the key as a number: rdmactl asks for no key";
+                return Err(job.refused(format!("-y {value}"), Some(instead)));
             }
             common.m_key = parse_any(&value);
         }
-        'e' => common.shows_errors = true,
-        'v' => common.is_verbose = true,
-        'V' => {
-            out.warn(format!("{program} BUILD VERSION: {}\n", job.release.text));
-            return Err(ToolError::Said);
-        }
+        "errors" => common.shows_errors = true,
+        "verbose" => common.is_verbose = true,
+        "version" => return Err(show_version(job, out)),
         _ => return Err(show_usage(job, usage, out)),
     }
     Ok(())
@@ -289,25 +237,15 @@ fn configure(common: &mut Common, job: &Job<'_>, path: &str) {
 /// Prints the help of a tool.
 pub(in crate::compat) fn show_usage(
     job: &Job<'_>,
-    usage: &Usage<'_>,
+    usage: &Usage,
     out: &mut Transcript,
 ) -> ToolError {
     let program = job.call.program;
     out.warn(format!("\nUsage: {program} [options] {}\n\nOptions:\n", usage.operands));
-    for own in all(usage) {
-        let mut line = format!("  --{}", own.long);
-        if own.letter.is_ascii_graphic() {
-            let _ = write!(line, ", -{}", own.letter);
-        }
-        if let Some(value) = own.value {
-            let _ = write!(line, " {value}");
-        }
-        line += &" ".repeat(COLUMN.saturating_sub(line.len()));
-        line += "  ";
-        let indent = line.len();
-        out.warn(line);
-        out.warn(wrap(own.text, indent));
-        out.warn("\n");
+    for (Opt(opt), text) in all(usage) {
+        let head = format!("  {opt:width$}  ", width = COLUMN - 2);
+        let text = wrap(text, head.len());
+        out.warn(format!("{head}{text}\n"));
     }
     if !usage.examples.is_empty() {
         out.warn("\nExamples:\n");
@@ -315,9 +253,11 @@ pub(in crate::compat) fn show_usage(
             out.warn(format!("  {program} {example}\n"));
         }
     }
-    out.warn("\n");
-    out.code = USAGE;
-    ToolError::Said
+    out.end(USAGE, "\n")
+}
+
+pub(in crate::compat) fn show_version(job: &Job<'_>, out: &mut Transcript) -> ToolError {
+    out.end(0, format!("{} BUILD VERSION: {}\n", job.call.program, job.release.text))
 }
 
 /// Wraps a description, with an indent for each line. A line ends with the space at the break.

@@ -4,22 +4,17 @@
 
 use std::time::Duration;
 
-use super::{Common, DestinationKind, PortId, ToolError};
+use super::{Common, DestinationKind, PortId, fail};
 use crate::compat::number::parse_any;
-use crate::compat::{Job, Transcript};
+use crate::compat::{Job, ToolError, Transcript};
 use crate::mad::{
-    Class, Header, MAD_BYTES, Method, PortInfo, directed_smp_by_id, smp_attribute, smp_by_id,
-    smp_data,
+    Class, Header, MAD_BYTES, MadAttribute, Method, NodeInfo, NodeRecord, PortInfo,
+    directed_smp_by_id, smp_by_id, smp_data,
 };
-use crate::source::{MadAnswer, MadError, MadPortFacts, Mads, Question, parse_mad_ports};
+use crate::source::{
+    MadAnswer, MadError, MadPortFacts, Mads, Question, ReadError, parse_mad_ports,
+};
 
-/// Exit code of a failure.
-const FAILED: u8 = 255;
-/// Attributes of subnet management.
-const NODE_INFO: u16 = 0x11;
-const PORT_INFO: u16 = 0x15;
-/// Attribute of subnet administration.
-const NODE_RECORD: u16 = 0x11;
 /// Offset of the data in a MAD of performance management, and of subnet administration.
 const PERFORMANCE_DATA: usize = 64;
 const RECORD_DATA: usize = 56;
@@ -47,45 +42,36 @@ impl<'job> Session<'job> {
         common: Common,
         out: &'job mut Transcript,
     ) -> Result<Self, &'job mut Transcript> {
-        let source = job.reading.source();
-        let facts = match source.ask(&Question::MadPorts) {
-            Ok(answer) => choose(&common, parse_mad_ports(&answer)),
-            Err(crate::source::ReadError::NotRecorded) => {
-                job.reading.lacks(Question::MadPorts.to_string());
-                None
-            }
-            Err(_) => None,
-        };
-        let opened = facts.map(|facts| (source.mads(&facts.umad), facts));
-        match opened {
-            Some((Ok(mut mads), _)) => {
-                if let Some(timeout_ms) = common.timeout_ms {
-                    mads.set_timeout(Duration::from_millis(timeout_ms.into()));
-                }
-                Ok(Self { job, common, out, mads })
-            }
-            Some((Err(crate::source::ReadError::NotRecorded), facts)) => {
-                job.reading.lacks(Question::Mads(facts.umad).to_string());
-                Err(out)
-            }
-            _ => Err(out),
+        match open_port(job, &common) {
+            Some(mads) => Ok(Self { job, common, out, mads }),
+            None => Err(out),
         }
+    }
+
+    /// Opens the port. Without a port, prints a warning and ends the tool with `failure`, which
+    /// gets the names of the device and of the port.
+    pub(in crate::compat) fn open_or(
+        job: &'job Job<'job>,
+        common: &Common,
+        out: &'job mut Transcript,
+        failure: impl FnOnce(&mut Transcript, &str, u32) -> ToolError,
+    ) -> Result<Self, ToolError> {
+        Self::open(job, common.clone(), out).map_err(|out| {
+            let (device, port) = (common.device.as_deref().unwrap_or("(null)"), common.port);
+            let place = format!("{device}:{port}");
+            out.warn(job.warning("mad_rpc_open_port", &format!("can't open UMAD port ({place})")));
+            failure(out, device, port)
+        })
     }
 
     /// Opens the port, or prints the usual message of the tools.
     pub(in crate::compat) fn open_or_fail(
         job: &'job Job<'job>,
-        common: Common,
+        common: &Common,
         out: &'job mut Transcript,
     ) -> Result<Self, ToolError> {
-        let (device, port) = (common.device.clone(), common.port);
-        Self::open(job, common, out).map_err(|out| {
-            let name = device.unwrap_or_else(|| "(null)".into());
-            out.warn(format!(
-                "ibwarn: [{}] mad_rpc_open_port: can't open UMAD port ({name}:{port})\n",
-                job.call.pid
-            ));
-            fail(job, out, &format!("Failed to open '{name}' port '{port}'"))
+        Self::open_or(job, common, out, |out, device, port| {
+            fail(job, out, &format!("Failed to open '{device}' port '{port}'"))
         })
     }
 
@@ -96,7 +82,7 @@ impl<'job> Session<'job> {
 
     /// Prints a warning of a function.
     pub(in crate::compat) fn warn(&mut self, function: &str, message: &str) {
-        self.out.warn(format!("ibwarn: [{}] {function}: {message}\n", self.job.call.pid));
+        self.out.warn(self.job.warning(function, message));
     }
 
     /// Sends one request and waits for its reply.
@@ -190,14 +176,27 @@ impl<'job> Session<'job> {
         answer.get(PERFORMANCE_DATA..MAD_BYTES)?.try_into().ok()
     }
 
-    /// Requests the LIDs and the number of the local port.
+    pub(in crate::compat) fn get<A: MadAttribute>(
+        &mut self,
+        to: &PortId,
+        modifier: u32,
+    ) -> Option<A> {
+        A::decode(&self.smp(to, A::ID, modifier)?).ok()
+    }
+
     pub(in crate::compat) fn own(&mut self) -> Option<OwnPort> {
         let own = PortId::default();
-        let node = self.smp(&own, NODE_INFO, 0)?;
-        let (path, mad) = smp_to(&own, PORT_INFO, 0, self.common.m_key)?;
-        let answer = self.call(&own, path, mad)?;
-        let port: PortInfo = smp_attribute(&answer)?;
-        Some(OwnPort { lid: port.lid, sm_lid: port.sm_lid, number: node[36] })
+        let node: NodeInfo = self.get(&own, 0)?;
+        let port: PortInfo = self.get(&own, 0)?;
+        Some(OwnPort { lid: port.lid, sm_lid: port.sm_lid, number: node.local_port })
+    }
+
+    pub(in crate::compat) fn resolve_or_fail(
+        &mut self,
+        address: &str,
+    ) -> Result<PortId, ToolError> {
+        let found = self.resolve(address);
+        found.ok_or_else(|| self.fail(&format!("can't resolve destination port {address}")))
     }
 
     /// Resolves an address in the notation of the options; `None` if it is invalid.
@@ -227,7 +226,7 @@ impl<'job> Session<'job> {
         let own = self.own().filter(|_| guid != 0)?;
         let mut mad = [0; MAD_BYTES];
         let class = Class::SUBNET_ADMINISTRATION;
-        Header::request(class, Method::GET_TABLE, NODE_RECORD, 0).encode(&mut mad);
+        Header::request(class, Method::GET_TABLE, NodeRecord::ID, 0).encode(&mut mad);
         // The component mask selects the GUID of the port.
         mad[48..56].copy_from_slice(&0x100_u64.to_be_bytes());
         let at = RECORD_DATA + 24;
@@ -265,11 +264,23 @@ pub(super) fn smp_to(
     Some(((to.lid > 0).then_some(to.lid), mad))
 }
 
-/// Ends a tool with a message before its port is open.
-pub(in crate::compat) fn fail(job: &Job<'_>, out: &mut Transcript, message: &str) -> ToolError {
-    out.print(format!("{}: iberror: failed: {message}\n", job.call.program));
-    out.code = FAILED;
-    ToolError::Said
+/// Opens the port from the options, or the best port.
+fn open_port<'job>(job: &'job Job<'job>, common: &Common) -> Option<Box<dyn Mads + 'job>> {
+    let source = job.reading.source();
+    let missing = |question: &Question, error: &ReadError| {
+        if *error == ReadError::NotRecorded {
+            job.reading.lacks(question.to_string());
+        }
+    };
+    let question = Question::MadPorts;
+    let answer = source.ask(&question).inspect_err(|error| missing(&question, error)).ok()?;
+    let umad = choose(common, parse_mad_ports(&answer))?.umad;
+    let mads = source.mads(&umad);
+    let mut mads = mads.inspect_err(|error| missing(&Question::Mads(umad), error)).ok()?;
+    if let Some(timeout_ms) = common.timeout_ms {
+        mads.set_timeout(Duration::from_millis(timeout_ms.into()));
+    }
+    Some(mads)
 }
 
 /// Returns the port that libibumad opens: an active port, else a port with a link, else any port

@@ -3,7 +3,8 @@
 //! Reads no bytes and knows no link. Used by `fields`, `discovery` and `link`, and by the tools
 //! that print values.
 
-/// Format of a value.
+use crate::compat::word::word;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::compat) enum ValueFormat {
     Unsigned,
@@ -83,12 +84,12 @@ pub(in crate::compat) fn value(show: ValueFormat, number: u64, bits: usize) -> S
         ValueFormat::OperationalVls => {
             listed(number, &["No change", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"])
         }
-        ValueFormat::NodeType => match number {
-            1 => "Channel Adapter".into(),
-            2 => "Switch".into(),
-            3 => "Router".into(),
-            other => format!("?({other})?"),
-        },
+        ValueFormat::NodeType => {
+            match word(number, &["", "Channel Adapter", "Switch", "Router"], "") {
+                "" => format!("?({number})?"),
+                name => name.to_owned(),
+            }
+        }
     }
 }
 
@@ -162,9 +163,11 @@ fn one_of(code: u64, names: &[(u64, &str)], other: impl Fn(u64) -> String) -> St
     found.map_or_else(|| other(code), |(_, name)| (*name).to_owned())
 }
 
-fn listed(code: u64, names: &[&str]) -> String {
-    let name = usize::try_from(code).ok().and_then(|code| names.get(code));
-    name.map_or_else(|| format!("?({code})"), |name| (*name).to_owned())
+fn listed(code: u64, names: &[&'static str]) -> String {
+    match word(code, names, "") {
+        "" => format!("?({code})"),
+        name => name.to_owned(),
+    }
 }
 
 /// Joins the names of the bits. A mask without a known bit, or with unknown bits, is undefined.

@@ -1,7 +1,8 @@
 //! The report of ports (`-p`), and width and speed in the words of `ibnetdiscover`.
 
 use super::Printer;
-use crate::compat::diags::{DiscoveredSubnet, Node, Port};
+use crate::compat::diags::{Node, Port};
+use crate::compat::word::word;
 
 /// Returns the name of a link width.
 pub(super) fn width(code: u8) -> &'static str {
@@ -16,18 +17,8 @@ pub(super) fn width(code: u8) -> &'static str {
 }
 
 /// Returns the name of the speed of a port.
-pub(super) fn speed(
-    net: &DiscoveredSubnet,
-    node: usize,
-    port: &Port,
-    is_known: bool,
-) -> &'static str {
-    let extended = if is_known && net.has_extended_speeds(node, port) {
-        port.info.speed_ext_active
-    } else {
-        0
-    };
-    let first = if is_known { port.info.speed_active } else { 0 };
+pub(super) fn speed(node: &Node, port: &Port) -> &'static str {
+    let (first, extended) = node.active_speeds(port);
     match (extended, first) {
         (0, 4) if port.fdr10_active => "FDR10",
         (0, 1) => "SDR",
@@ -42,37 +33,27 @@ pub(super) fn speed(
 }
 
 fn kind(node: &Node) -> &'static str {
-    match node.info.node_type {
-        super::SWITCH => "SW",
-        super::CA => "CA",
-        super::ROUTER => "RT",
-        _ => "??",
-    }
-}
-
-fn lid(node: &Node, port: &Port) -> u16 {
-    if node.is_switch() { node.lid } else { port.lid }
+    word(node.info.node_type, &["??", "CA", "SW", "RT"], "??")
 }
 
 impl Printer<'_> {
     /// Formats a line for each port of a node, the last port first.
-    pub(super) fn ports_report(&self, at: usize, node: &Node) -> String {
-        let is_known = !node.is_switch() || node.port(0).is_some();
+    pub(super) fn ports_report(&self, node: &Node) -> String {
         let line = |port: &Port| {
-            let width = if is_known { width(port.info.width_active) } else { "??" };
+            let width = if node.has_known_speeds() { width(port.info.width_active) } else { "??" };
             let near = format!(
                 "{:>2} {:5} {:2} 0x{:016x} {width} {}",
                 kind(node),
-                lid(node, port),
+                node.lid_of(port),
                 port.number,
                 port.guid,
-                speed(self.net, at, port, is_known)
+                speed(node, port)
             );
-            match self.peer(port) {
+            match self.net.peer(port) {
                 Some((far_node, far)) => format!(
                     "{near} - {:>2} {:5} {:2} 0x{:016x} ( '{}' - '{}' )\n",
                     kind(far_node),
-                    lid(far_node, far),
+                    far_node.lid_of(far),
                     far.number,
                     far.guid,
                     self.name(node),

@@ -104,7 +104,5 @@ impl Paths {
 /// Requests the description, the LIDs and the GUIDs of the port with a LID.
 fn ask(switch: &mut Switch<'_>, to: &PortId) -> Option<([u8; 64], PortInfo, NodeInfo)> {
     let description = switch.session.smp(to, NodeDescription::ID, 0)?;
-    let port = switch.session.smp(to, PortInfo::ID, 0)?;
-    let node = switch.session.smp(to, NodeInfo::ID, 0)?;
-    Some((description, PortInfo::decode(&port).ok()?, NodeInfo::decode(&node).ok()?))
+    Some((description, switch.session.get(to, 0)?, switch.session.get(to, 0)?))
 }

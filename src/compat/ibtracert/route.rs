@@ -3,7 +3,8 @@
 //! Every step extends the directed route, so that no request depends on the tables. Used by
 //! `ibtracert`.
 
-use crate::compat::diags::{NodeNames, PortId, Session, clean};
+use crate::compat::diags::{NodeNames, PortId, SWITCH, Session, clean};
+use crate::compat::word::word;
 use crate::mad::{
     ForwardingBlock, LONGEST_PATH, MadAttribute as _, NodeDescription, NodeInfo, PortInfo,
     SwitchInfo,
@@ -11,11 +12,8 @@ use crate::mad::{
 
 /// Maximum number of steps.
 const MAX_HOPS: u32 = 63;
-/// Node type of a switch, and code of the active state.
-const SWITCH: u8 = 2;
+/// Code of the active state.
 const ACTIVE: u8 = 4;
-/// Names of node types.
-const KINDS: [&str; 4] = ["???", "ca", "switch", "router"];
 
 /// Format of a printed route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,12 +161,10 @@ impl Tracer<'_> {
 
     /// Requests the attributes of the node at the end of a route, or with a LID.
     fn stop(&mut self, to: &PortId) -> Option<Stop> {
-        let node = self.session.smp(to, NodeInfo::ID, 0)?;
-        let description = self.session.smp(to, NodeDescription::ID, 0)?;
-        let port = self.session.smp(to, PortInfo::ID, 0)?;
-        let node = NodeInfo::decode(&node).ok()?;
-        let port = PortInfo::decode(&port).ok()?;
-        Some(Stop { node, description: description.to_vec(), port, number: node.local_port })
+        let node: NodeInfo = self.session.get(to, 0)?;
+        let description = self.session.smp(to, NodeDescription::ID, 0)?.to_vec();
+        let port = self.session.get(to, 0)?;
+        Some(Stop { node, description, port, number: node.local_port })
     }
 
     fn reach(&mut self, to: &PortId) -> Result<Stop, Lost> {
@@ -182,8 +178,8 @@ impl Tracer<'_> {
     /// Requests the port of a switch for the LID.
     fn forwarding(&mut self, to: &PortId, node: &NodeInfo, lid: u16) -> Result<Forwarding, Lost> {
         let mut found = Forwarding { out: -1, ..Forwarding::default() };
-        if let Some(bytes) = self.session.smp(to, SwitchInfo::ID, 0) {
-            found.info = SwitchInfo::decode(&bytes).unwrap_or_default();
+        if let Some(info) = self.session.get(to, 0) {
+            found.info = info;
             if lid < found.info.linear_entries || lid <= found.info.linear_top {
                 let block = self.session.smp(to, ForwardingBlock::ID, u32::from(lid / 64));
                 let port = block.and_then(|ports| ports.get(usize::from(lid % 64)).copied());
@@ -278,7 +274,7 @@ fn is_inactive(at: &Stop, forwarding: &Forwarding) -> bool {
 }
 
 fn kind(at: &Stop) -> &'static str {
-    KINDS.get(usize::from(at.node.node_type)).copied().unwrap_or("???")
+    word(at.node.node_type, &["???", "ca", "switch", "router"], "???")
 }
 
 fn lids(at: &Stop) -> String {

@@ -1,13 +1,16 @@
 //! Output of `ibv_devinfo` about a device.
 
-use std::fmt::{Display, UpperHex};
+use std::fmt::Display;
 
-use super::super::{CLASS, Job, Transcript};
+use crate::compat::word::word;
+use crate::compat::{CLASS, Job, Transcript};
 use crate::model::{Guid, VerbsDevice, VerbsExtended};
 
 /// Names of the bits of a mask.
 type Names<'names> = &'names [(u64, &'names str)];
 
+const TRANSPORTS: [&str; 5] = ["InfiniBand", "iWARP", "usNIC", "usNIC UDP", "unspecified"];
+const ATOMICS: [&str; 3] = ["ATOMIC_NONE", "ATOMIC_HCA", "ATOMIC_GLOB"];
 const CAPABILITIES: Names<'_> = &[
     (1 << 0, "RESIZE_MAX_WR"),
     (1 << 1, "BAD_PKEY_CNTR"),
@@ -75,7 +78,8 @@ pub(super) fn print(
 ) {
     out.print(format!("hca_id:\t{name}\n"));
     let transport = device.transport_type.unwrap_or(-1);
-    row(out, "transport", format_args!("{} ({transport})", transport_name(transport)));
+    let name_of_transport = word(transport, &TRANSPORTS, "invalid transport");
+    row(out, "transport", format_args!("{name_of_transport} ({transport})"));
     if !device.fw_ver.is_empty() {
         row(out, "fw_ver", &device.fw_ver);
     }
@@ -122,7 +126,8 @@ fn print_limits(job: &Job<'_>, device: &VerbsDevice, out: &mut Transcript) {
     row(out, "max_qp_init_rd_atom", known(device.max_qp_init_rd_atom));
     row(out, "max_ee_init_rd_atom", known(device.max_ee_init_rd_atom));
     let atomics = device.atomic_cap.unwrap_or(0);
-    row(out, "atomic_cap", format_args!("{} ({atomics})", atomics_name(atomics)));
+    let name_of_atomics = word(atomics, &ATOMICS, "invalid atomic capability");
+    row(out, "atomic_cap", format_args!("{name_of_atomics} ({atomics})"));
     row(out, "max_ee", known(device.max_ee));
     row(out, "max_rdd", known(device.max_rdd));
     row(out, "max_mw", known(device.max_mw));
@@ -262,12 +267,8 @@ fn flags(out: &mut Transcript, mask: u64, names: Names<'_>, shows_unknown: bool)
         }
     }
     if shows_unknown && unknown != 0 {
-        out.print(format!("\t\t\t\t\tUnknown flags: {}\n", upper_hex(unknown)));
+        out.print(format!("\t\t\t\t\tUnknown flags: 0x{unknown:X}\n"));
     }
-}
-
-fn upper_hex(number: impl UpperHex) -> String {
-    format!("0x{number:X}")
 }
 
 /// Formats a GUID as four groups of digits; zeros for `None`.
@@ -275,24 +276,4 @@ fn guid(guid: Option<Guid>) -> String {
     let number = guid.map_or(0, |guid| guid.0);
     let group = |shift: u32| number >> shift & 0xffff;
     format!("{:04x}:{:04x}:{:04x}:{:04x}", group(48), group(32), group(16), group(0))
-}
-
-fn transport_name(code: i32) -> &'static str {
-    match code {
-        0 => "InfiniBand",
-        1 => "iWARP",
-        2 => "usNIC",
-        3 => "usNIC UDP",
-        4 => "unspecified",
-        _ => "invalid transport",
-    }
-}
-
-fn atomics_name(code: u32) -> &'static str {
-    match code {
-        0 => "ATOMIC_NONE",
-        1 => "ATOMIC_HCA",
-        2 => "ATOMIC_GLOB",
-        _ => "invalid atomic capability",
-    }
 }

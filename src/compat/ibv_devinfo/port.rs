@@ -3,12 +3,28 @@
 use std::fmt::Display;
 use std::net::Ipv6Addr;
 
-use super::super::{CLASS, Job, Transcript};
+use crate::compat::word::word;
+use crate::compat::{CLASS, Job, Transcript};
 use crate::model::VerbsPort;
 use crate::source::ReadError;
 
 /// Maximum size of a GID table; a larger number is a driver bug.
 const MAX_GIDS: u32 = 65_536;
+
+const STATES: [&str; 5] = ["invalid state", "PORT_DOWN", "PORT_INIT", "PORT_ARMED", "PORT_ACTIVE"];
+const MTUS: [&str; 6] = ["invalid MTU", "256", "512", "1024", "2048", "4096"];
+const LINK_LAYERS: [&str; 3] = ["Unspecified", "InfiniBand", "Ethernet"];
+const PHYSICAL_STATES: [&str; 8] = [
+    "invalid physical state",
+    "SLEEP",
+    "POLLING",
+    "DISABLED",
+    // The misspelling is the original one.
+    "PORT_CONFIGURATION TRAINNING",
+    "LINK_UP",
+    "LINK_ERROR_RECOVERY",
+    "PHY TEST",
+];
 
 /// Prints a port without its GIDs.
 pub(super) fn print(
@@ -20,14 +36,17 @@ pub(super) fn print(
 ) {
     let known = |value: Option<u32>| value.unwrap_or(0);
     let named = |name: &str, code: u32| format!("{name} ({code})");
+    let listed = |code: Option<u32>, words: &[&'static str]| {
+        named(word(known(code), words, words[0]), known(code))
+    };
     out.print(format!("\t\tport:\t{}\n", port.number));
-    row(out, "state", named(state(known(port.state_code)), known(port.state_code)));
-    row(out, "max_mtu", named(mtu(known(port.max_mtu_code)), known(port.max_mtu_code)));
-    row(out, "active_mtu", named(mtu(known(port.active_mtu_code)), known(port.active_mtu_code)));
+    row(out, "state", listed(port.state_code, &STATES));
+    row(out, "max_mtu", listed(port.max_mtu_code, &MTUS));
+    row(out, "active_mtu", listed(port.active_mtu_code, &MTUS));
     row(out, "sm_lid", known(port.sm_lid));
     row(out, "port_lid", known(port.lid));
     row(out, "port_lmc", format_args!("0x{:02x}", known(port.lmc)));
-    row(out, "link_layer", link_layer(known(port.link_layer_code)));
+    row(out, "link_layer", word(known(port.link_layer_code), &LINK_LAYERS, "Unknown"));
     if !verbose {
         return;
     }
@@ -52,8 +71,7 @@ pub(super) fn print(
         row(out, "effective_speed", format_args!("{}.{} Gbps", tenths / 10, tenths % 10));
     }
     if is_infiniband {
-        let code = known(port.phys_state_code);
-        row(out, "phys_state", named(phys_state(code), code));
+        row(out, "phys_state", listed(port.phys_state_code, &PHYSICAL_STATES));
     }
 }
 
@@ -134,50 +152,6 @@ fn row(out: &mut Transcript, name: &str, value: impl Display) {
     let width = 24 + name.len() + 1;
     let tabs = (48_usize.saturating_sub(width)).div_ceil(8).max(1);
     out.print(format!("\t\t\t{name}:{}{value}\n", "\t".repeat(tabs)));
-}
-
-fn state(code: u32) -> &'static str {
-    match code {
-        1 => "PORT_DOWN",
-        2 => "PORT_INIT",
-        3 => "PORT_ARMED",
-        4 => "PORT_ACTIVE",
-        _ => "invalid state",
-    }
-}
-
-fn mtu(code: u32) -> &'static str {
-    match code {
-        1 => "256",
-        2 => "512",
-        3 => "1024",
-        4 => "2048",
-        5 => "4096",
-        _ => "invalid MTU",
-    }
-}
-
-fn link_layer(code: u32) -> &'static str {
-    match code {
-        0 => "Unspecified",
-        1 => "InfiniBand",
-        2 => "Ethernet",
-        _ => "Unknown",
-    }
-}
-
-fn phys_state(code: u32) -> &'static str {
-    match code {
-        1 => "SLEEP",
-        2 => "POLLING",
-        3 => "DISABLED",
-        // The misspelling is the original one.
-        4 => "PORT_CONFIGURATION TRAINNING",
-        5 => "LINK_UP",
-        6 => "LINK_ERROR_RECOVERY",
-        7 => "PHY TEST",
-        _ => "invalid physical state",
-    }
 }
 
 /// Returns name and code of the speed. Release 49 added the wider field and XDR; release 39 added

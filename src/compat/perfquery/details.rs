@@ -2,19 +2,20 @@
 //!
 //! Sends nothing. Used by `perfquery`.
 
-use crate::compat::diags::{Field, tables};
+use crate::compat::diags::tables::numbered;
+use crate::compat::diags::{Field, ValueFormat, tables};
 
 /// A detail attribute.
 pub(super) struct Detail {
-    /// Letter of the option.
-    pub(super) option: char,
+    /// Name of the option.
+    pub(super) option: &'static str,
     pub(super) name: &'static str,
     pub(super) attribute: u16,
     pub(super) fields: &'static [Field],
 }
 
 const fn detail(
-    option: char,
+    option: &'static str,
     name: &'static str,
     attribute: u16,
     fields: &'static [Field],
@@ -22,24 +23,40 @@ const fn detail(
     Detail { option, name, attribute, fields }
 }
 
+/// Returns a field for each virtual lane, or for each service level.
+const fn sixteen(name: &'static str, bits: usize) -> [Field; 16] {
+    numbered(name, 32, bits, ValueFormat::Unsigned)
+}
+
 /// Detail attributes, in the order in which the original checks its options.
 pub(super) const ALL: [Detail; 16] = [
-    detail('X', "PortXmitDataSL", 0x36, tables::TRANSMIT_DATA_SL),
-    detail('S', "PortRcvDataSL", 0x37, tables::RECEIVE_DATA_SL),
-    detail('D', "PortXmitDiscardDetails", 0x16, tables::TRANSMIT_DISCARDS),
-    detail('E', "PortRcvErrorDetails", 0x15, tables::RECEIVE_ERRORS),
-    detail('\u{1}', "PortOpRcvCounters", 0x17, tables::OP_RECEIVE),
-    detail('\u{2}', "PortFlowCtlCounters", 0x18, tables::FLOW_CONTROL),
-    detail('\u{3}', "PortVLOpPackets", 0x19, tables::VL_OP_PACKETS),
-    detail('\u{4}', "PortVLOpData", 0x1a, tables::VL_OP_DATA),
-    detail('\u{5}', "PortVLXmitFlowCtlUpdateErrors", 0x1b, tables::VL_FLOW_CONTROL_ERRORS),
-    detail('\u{6}', "PortVLXmitWaitCounters", 0x1c, tables::VL_TRANSMIT_WAIT),
-    detail('\u{7}', "SwPortVLCongestion", 0x30, tables::SWITCH_VL_CONGESTION),
-    detail('\u{8}', "PortRcvConCtrl", 0x31, tables::CONGESTION_RECEIVED),
-    detail('\u{9}', "PortSLRcvFECN", 0x32, tables::SL_FECN),
-    detail('\u{a}', "PortSLRcvBECN", 0x33, tables::SL_BECN),
-    detail('\u{b}', "PortXmitConCtrl", 0x34, tables::CONGESTION_SENT),
-    detail('\u{c}', "PortVLXmitTimeCong", 0x35, tables::VL_CONGESTION),
+    detail("xmtsl", "PortXmitDataSL", 0x36, &sixteen("XmtDataSL", 32)),
+    detail("rcvsl", "PortRcvDataSL", 0x37, &sixteen("RcvDataSL", 32)),
+    detail("xmtdisc", "PortXmitDiscardDetails", 0x16, tables::TRANSMIT_DISCARDS),
+    detail("rcverr", "PortRcvErrorDetails", 0x15, tables::RECEIVE_ERRORS),
+    detail("oprcvcounters", "PortOpRcvCounters", 0x17, tables::OP_RECEIVE),
+    detail("flowctlcounters", "PortFlowCtlCounters", 0x18, tables::FLOW_CONTROL),
+    detail("vloppackets", "PortVLOpPackets", 0x19, &sixteen("PortVLOpPackets", 16)),
+    detail("vlopdata", "PortVLOpData", 0x1a, &sixteen("PortVLOpData", 32)),
+    detail(
+        "vlxmitflowctlerrors",
+        "PortVLXmitFlowCtlUpdateErrors",
+        0x1b,
+        &sixteen("PortVLXmitFlowCtlUpdateErrors", 2),
+    ),
+    detail("vlxmitcounters", "PortVLXmitWaitCounters", 0x1c, &sixteen("PortVLXmitWait", 16)),
+    detail("swportvlcong", "SwPortVLCongestion", 0x30, &sixteen("SWPortVLCongestion", 16)),
+    detail("rcvcc", "PortRcvConCtrl", 0x31, tables::CONGESTION_RECEIVED),
+    detail("slrcvfecn", "PortSLRcvFECN", 0x32, &sixteen("PortSLRcvFECN", 32)),
+    detail("slrcvbecn", "PortSLRcvBECN", 0x33, &sixteen("PortSLRcvBECN", 32)),
+    detail("xmitcc", "PortXmitConCtrl", 0x34, tables::CONGESTION_SENT),
+    // Virtual lanes 0 to 14.
+    detail(
+        "vlxmittimecc",
+        "PortVLXmitTimeCong",
+        0x35,
+        &numbered::<15>("PortVLXmitTimeCong", 32, 32, ValueFormat::Unsigned),
+    ),
 ];
 
 /// Attribute of `-c`.

@@ -2,7 +2,7 @@
 //!
 //! Sends nothing. Used by `perfquery`.
 
-use crate::compat::diags::{OwnOption, Parsed, Usage};
+use crate::compat::diags::{Parsed, Usage};
 use crate::compat::number::{parse_any, truncate};
 
 use super::details::{self, Detail};
@@ -12,39 +12,42 @@ pub(super) const ALL_PORTS: i32 = 255;
 /// Maximum number of ports in a list; the original has no limit and overruns its buffer.
 const MAX_PORTS: usize = 255;
 
-/// Alternative for options that reset counters: the only command that changes counters of a
-/// subnet.
-const NO_RESET: &str = "rdmactl fabric errors --clear, which lists the counters and clears them";
+const OPTIONS: &str = "\
+--extended, -x          show extended port counters
+--xmtsl, -X             show Xmt SL port counters
+--rcvsl, -S             show Rcv SL port counters
+--xmtdisc, -D           show Xmt Discard Details
+--rcverr, -E            show Rcv Error Details
+--extended_speeds, -T   show port extended speeds counters
+--oprcvcounters         show Rcv Counters per Op code
+--flowctlcounters       show flow control counters
+--vloppackets           show packets received per Op code per VL
+--vlopdata              show data received per Op code per VL
+--vlxmitflowctlerrors   show flow control update errors per VL
+--vlxmitcounters        show ticks waiting to transmit counters per VL
+--swportvlcong          show sw port VL congestion
+--rcvcc                 show Rcv congestion control counters
+--slrcvfecn             show SL Rcv FECN counters
+--slrcvbecn             show SL Rcv BECN counters
+--xmitcc                show Xmit congestion control counters
+--vlxmittimecc          show VL Xmit Time congestion control counters
+--smplctl, -c           show samples control
+--all_ports, -a         show aggregated counters
+--loop_ports, -l        iterate through each port
+--reset_after_read, -r  reset counters after read
+--Reset_only, -R        only reset counters
+";
 
-const OPTIONS: [OwnOption; 23] = [
-    OwnOption::flag('x', "extended", "show extended port counters"),
-    OwnOption::flag('X', "xmtsl", "show Xmt SL port counters"),
-    OwnOption::flag('S', "rcvsl", "show Rcv SL port counters"),
-    OwnOption::flag('D', "xmtdisc", "show Xmt Discard Details"),
-    OwnOption::flag('E', "rcverr", "show Rcv Error Details"),
-    OwnOption::flag('T', "extended_speeds", "show port extended speeds counters")
-        .refused("rdmactl fabric errors, for the error counters of all links"),
-    OwnOption::flag('\u{1}', "oprcvcounters", "show Rcv Counters per Op code"),
-    OwnOption::flag('\u{2}', "flowctlcounters", "show flow control counters"),
-    OwnOption::flag('\u{3}', "vloppackets", "show packets received per Op code per VL"),
-    OwnOption::flag('\u{4}', "vlopdata", "show data received per Op code per VL"),
-    OwnOption::flag('\u{5}', "vlxmitflowctlerrors", "show flow control update errors per VL"),
-    OwnOption::flag('\u{6}', "vlxmitcounters", "show ticks waiting to transmit counters per VL"),
-    OwnOption::flag('\u{7}', "swportvlcong", "show sw port VL congestion"),
-    OwnOption::flag('\u{8}', "rcvcc", "show Rcv congestion control counters"),
-    OwnOption::flag('\u{9}', "slrcvfecn", "show SL Rcv FECN counters"),
-    OwnOption::flag('\u{a}', "slrcvbecn", "show SL Rcv BECN counters"),
-    OwnOption::flag('\u{b}', "xmitcc", "show Xmit congestion control counters"),
-    OwnOption::flag('\u{c}', "vlxmittimecc", "show VL Xmit Time congestion control counters"),
-    OwnOption::flag('c', "smplctl", "show samples control"),
-    OwnOption::flag('a', "all_ports", "show aggregated counters"),
-    OwnOption::flag('l', "loop_ports", "iterate through each port"),
-    OwnOption::flag('r', "reset_after_read", "reset counters after read").refused(NO_RESET),
-    OwnOption::flag('R', "Reset_only", "only reset counters").refused(NO_RESET),
-];
-
-pub(super) const USAGE: Usage<'_> = Usage {
-    own: &OPTIONS,
+pub(super) const USAGE: Usage = Usage {
+    options: OPTIONS,
+    refused: &[
+        ("extended_speeds", "rdmactl fabric errors, for the error counters of all links"),
+        // The only command that changes counters of a subnet.
+        (
+            "reset_after_read Reset_only",
+            "rdmactl fabric errors --clear, which lists the counters and clears them",
+        ),
+    ],
     without: "DK",
     operands: " [<lid|guid> [[port(s)] [reset_mask]]]",
     examples: &[
@@ -84,12 +87,9 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Parses the options and the operands.
-    ///
-    /// # Errors
-    /// The text is the last message of the original.
+    /// Parses the options and the operands. The error is the last message of the original.
     pub(super) fn new(parsed: &Parsed) -> Result<Self, &'static str> {
-        let is_all_ports = parsed.has('a');
+        let is_all_ports = parsed.has("all_ports");
         let operand = |at: usize| parsed.operands.get(at).map(String::as_str);
         let mut port = if is_all_ports { ALL_PORTS } else { 0 };
         let mut ports = Vec::new();
@@ -114,10 +114,10 @@ impl Request {
             address: operand(0).map(str::to_owned),
             port,
             ports,
-            is_extended: parsed.has('x'),
+            is_extended: parsed.has("extended"),
             is_all_ports,
-            is_loop: parsed.has('l'),
-            reads_samples: parsed.has('c'),
+            is_loop: parsed.has("loop_ports"),
+            reads_samples: parsed.has("smplctl"),
             detail: details::ALL.iter().find(|detail| parsed.has(detail.option)),
         })
     }

@@ -2,16 +2,12 @@
 //!
 //! Used by `perfquery`.
 
-use super::details::SAMPLES_CONTROL;
 use super::options::{ALL_PORTS, Request};
 use super::{Query, low};
-use crate::compat::diags::{Field, ToolError, dump, tables};
-use crate::mad::{ClassPortInfo, MadAttribute as _, NodeInfo, SwitchInfo};
+use crate::compat::ToolError;
+use crate::compat::diags::{Field, SWITCH};
+use crate::mad::{ClassPortInfo, NodeInfo, SwitchInfo};
 
-/// Node type of a switch.
-const SWITCH: u8 = 2;
-
-/// Prints the counters that the command line requests.
 pub(super) fn run(mut query: Query<'_>, request: &Request, port: i32) -> Result<(), ToolError> {
     let is_all = port == ALL_PORTS;
     let mut emulates = false;
@@ -25,7 +21,7 @@ pub(super) fn run(mut query: Query<'_>, request: &Request, port: i32) -> Result<
         return query.detail(detail, port);
     }
     if request.reads_samples {
-        return samples(&mut query, port);
+        return query.samples(port);
     }
     let is_sum_of_all = emulates && !request.is_loop;
     let loops_all = emulates || request.is_loop && (request.is_all_ports || is_all);
@@ -50,7 +46,7 @@ pub(super) fn run(mut query: Query<'_>, request: &Request, port: i32) -> Result<
     for port in &ports {
         let bytes = query.read(*port)?;
         let numbers: Vec<u64> = fields.iter().map(|field| query.number(field, &bytes)).collect();
-        print(&mut query, *port, &fields, &numbers);
+        query.print(*port, &fields, &numbers);
     }
     Ok(())
 }
@@ -69,49 +65,27 @@ fn sum(query: &mut Query<'_>, ports: &[i32], fields: &[Field]) -> Result<(), Too
             };
         }
     }
-    print(query, ALL_PORTS, fields, &numbers);
+    query.print(ALL_PORTS, fields, &numbers);
     Ok(())
-}
-
-fn print(query: &mut Query<'_>, port: i32, fields: &[Field], numbers: &[u64]) {
-    let number = |wanted: &Field| {
-        let mut pairs = fields.iter().zip(numbers);
-        pairs.find(|(field, _)| field.bit == wanted.bit).map_or(0, |(_, number)| *number)
-    };
-    query.print(port, fields, number);
 }
 
 /// Returns the port numbers of the node. Port 0 counts only on a switch with an enhanced port 0.
 fn all_ports(query: &mut Query<'_>) -> Result<Vec<i32>, ToolError> {
-    let node = query.session.smp(&query.to, NodeInfo::ID, 0);
-    let Some(node) = node.and_then(|bytes| NodeInfo::decode(&bytes).ok()) else {
-        return Err(query.session.fail("smp query nodeinfo failed"));
+    let failure = "smp query nodeinfo failed";
+    let Some(node) = query.session.get::<NodeInfo>(&query.to, 0) else {
+        return Err(query.session.fail(failure));
     };
     if node.ports == 0 {
         return Err(query.session.fail("smp query nodeinfo: num ports invalid"));
     }
     let mut first = 1;
     if node.node_type == SWITCH {
-        let switch = query.session.smp(&query.to, SwitchInfo::ID, 0);
-        let Some(switch) = switch.and_then(|bytes| SwitchInfo::decode(&bytes).ok()) else {
-            return Err(query.session.fail("smp query nodeinfo failed"));
+        let Some(switch) = query.session.get::<SwitchInfo>(&query.to, 0) else {
+            return Err(query.session.fail(failure));
         };
         if switch.enhanced_port_0 == 1 {
             first = 0;
         }
     }
     Ok((first..=i32::from(node.ports)).collect())
-}
-
-fn samples(query: &mut Query<'_>, port: i32) -> Result<(), ToolError> {
-    let Some(bytes) = query.session.performance(&query.to, SAMPLES_CONTROL, low(port)) else {
-        return Err(query.session.fail("sampctlquery"));
-    };
-    let text = format!(
-        "# PortSamplesControl: {} port {port}\n{}",
-        query.to,
-        dump(&bytes, tables::SAMPLES_CONTROL)
-    );
-    query.session.out.print(text);
-    Ok(())
 }

@@ -2,18 +2,8 @@
 //!
 //! Sends nothing. Used by `saquery`.
 
-use crate::compat::diags::{OwnOption, Usage};
+use crate::compat::diags::Usage;
 
-/// Letters of options that have only long names.
-pub(super) const SOURCE_TO_DESTINATION: char = '\u{1}';
-pub(super) const GIDS: char = '\u{2}';
-pub(super) const NODE_NAME_MAP: char = '\u{3}';
-pub(super) const FROM_LID: char = '\u{5}';
-pub(super) const TO_LID: char = '\u{6}';
-pub(super) const FROM_GID: char = '\u{e}';
-pub(super) const TO_GID: char = '\u{f}';
-pub(super) const P_KEY: char = '\u{12}';
-pub(super) const SERVICE_LEVEL: char = '\u{13}';
 /// Number of paths that requests all of them.
 pub(super) const MAX_PATHS: u8 = 0x7f;
 
@@ -49,22 +39,22 @@ pub(super) enum Print {
 }
 
 /// Returns the request of an option without a value.
-pub(super) fn of_letter(letter: char) -> Option<(Operation, Option<Print>)> {
+pub(super) fn request(option: &str) -> Option<(Operation, Option<Print>)> {
     let list = |print| Some((Operation::ListNodes, Some(print)));
-    match letter {
-        'p' => Some((Operation::Paths, None)),
-        'x' => Some((Operation::Links, None)),
-        'c' => Some((Operation::ClassPortInfo, None)),
-        's' => Some((Operation::ManagerPorts, None)),
-        'g' => Some((Operation::MulticastGroups, None)),
-        'm' => Some((Operation::MulticastMembers, None)),
-        'N' => Some((Operation::ListNodes, None)),
-        'D' => list(Print::Names),
-        'L' => list(Print::Lids),
-        'l' => list(Print::FirstLid),
-        'G' => list(Print::Guids),
-        'O' => list(Print::NameOfLid),
-        'U' => list(Print::NameOfGuid),
+    match option {
+        "p" => Some((Operation::Paths, None)),
+        "x" => Some((Operation::Links, None)),
+        "c" => Some((Operation::ClassPortInfo, None)),
+        "s" => Some((Operation::ManagerPorts, None)),
+        "g" => Some((Operation::MulticastGroups, None)),
+        "m" => Some((Operation::MulticastMembers, None)),
+        "N" => Some((Operation::ListNodes, None)),
+        "list" => list(Print::Names),
+        "L" => list(Print::Lids),
+        "l" => list(Print::FirstLid),
+        "G" => list(Print::Guids),
+        "O" => list(Print::NameOfLid),
+        "U" => list(Print::NameOfGuid),
         _ => None,
     }
 }
@@ -109,110 +99,71 @@ pub(super) fn query(name: &str) -> Option<&'static Query> {
     QUERIES.iter().find(|query| is_named(query.name) || is_named(query.alias))
 }
 
-/// Alternatives for unsupported options.
-const RECORDS: &str = "remove it: saquery then prints all records";
-const KEYS: &str = "remove it: rdmactl sends no key to subnet administration";
+const OPTIONS: &str = "\
+--p, -p                      get PathRecord info
+--N, -N                      get NodeRecord info
+--L, -L                      return the Lids of the name specified
+--l, -l                      return the unique Lid of the name specified
+--G, -G                      return the Guids of the name specified
+--O, -O                      return name for the Lid specified
+--U, -U                      return name for the Guid specified
+--s, -s                      return the PortInfoRecords with isSM or isSMdisabled capability mask \
+                             bit on
+--g, -g                      get multicast group info
+--m, -m                      get multicast member info (if multicast group specified, list member \
+                             GIDs only for group specified, for example 'saquery -m 0xC000')
+--x, -x                      get LinkRecord info
+--c, -c                      get the SA's class port info
+--S, -S                      get ServiceRecord info
+--I, -I                      get InformInfoRecord (subscription) info
+--list, -D                   the node desc of the CA's
+--src-to-dst <src:dst>       get a PathRecord for <src:dst> where src and dst are either node \
+                             names or LIDs
+--sgid-to-dgid <sgid-dgid>   get a PathRecord for <sgid-dgid> where sgid and dgid are addresses \
+                             in IPv6 format
+--node-name-map <file>       specify a node name map file
+--smkey <val>                SA SM_Key value for the query. If non-numeric value (like 'x') is \
+                             specified then saquery will prompt for a value.  Default (when not \
+                             specified here or in ibdiag.conf) is to  use SM_Key == 0 (or \
+                             \"untrusted\")
+--slid <lid>                 Source LID (PathRecord)
+--dlid <lid>                 Destination LID (PathRecord)
+--mlid <lid>                 Multicast LID (MCMemberRecord)
+--sgid <gid>                 Source GID (IPv6 format) (PathRecord)
+--dgid <gid>                 Destination GID (IPv6 format) (PathRecord)
+--gid <gid>                  Port GID (MCMemberRecord)
+--mgid <gid>                 Multicast GID (MCMemberRecord)
+--reversible, -r <val>       Reversible path (PathRecord)
+--numb_path, -n <val>        Number of paths (PathRecord)
+--pkey <val>                 P_Key (PathRecord, MCMemberRecord). If non-numeric value (like 'x') \
+                             is specified then saquery will prompt for a value
+--qos_class, -Q <val>        QoS Class (PathRecord)
+--sl <val>                   Service level (PathRecord, MCMemberRecord)
+--mtu, -M <val>              MTU and selector (PathRecord, MCMemberRecord)
+--rate, -R <val>             Rate and selector (PathRecord, MCMemberRecord)
+--pkt_lifetime <val>         Packet lifetime and selector (PathRecord, MCMemberRecord)
+--qkey, -q <val>             Q_Key (MCMemberRecord). If non-numeric value (like 'x') is specified \
+                             then saquery will prompt for a value
+--tclass, -T <val>           Traffic Class (PathRecord, MCMemberRecord)
+--flow_label, -F <val>       Flow Label (PathRecord, MCMemberRecord)
+--hop_limit, -H <val>        Hop limit (PathRecord, MCMemberRecord)
+--scope <val>                Scope (MCMemberRecord)
+--join_state, -J <val>       Join state (MCMemberRecord)
+--proxy_join, -X <val>       Proxy join (MCMemberRecord)
+--service_id <val>           ServiceID (PathRecord)
+";
 
-const OPTIONS: [OwnOption; 42] = [
-    OwnOption::flag('p', "p", "get PathRecord info"),
-    OwnOption::flag('N', "N", "get NodeRecord info"),
-    OwnOption::flag('L', "L", "return the Lids of the name specified"),
-    OwnOption::flag('l', "l", "return the unique Lid of the name specified"),
-    OwnOption::flag('G', "G", "return the Guids of the name specified"),
-    OwnOption::flag('O', "O", "return name for the Lid specified"),
-    OwnOption::flag('U', "U", "return name for the Guid specified"),
-    OwnOption::flag(
-        's',
-        "s",
-        "return the PortInfoRecords with isSM or isSMdisabled capability mask bit on",
-    ),
-    OwnOption::flag('g', "g", "get multicast group info"),
-    OwnOption::flag(
-        'm',
-        "m",
-        "get multicast member info (if multicast group specified, list member GIDs only for group \
-         specified, for example 'saquery -m 0xC000')",
-    ),
-    OwnOption::flag('x', "x", "get LinkRecord info"),
-    OwnOption::flag('c', "c", "get the SA's class port info"),
-    OwnOption::flag('S', "S", "get ServiceRecord info")
-        .refused("rdmactl fabric sm, for the subnet managers"),
-    OwnOption::flag('I', "I", "get InformInfoRecord (subscription) info")
-        .refused("rdmactl fabric sm, for the subnet managers"),
-    OwnOption::flag('D', "list", "the node desc of the CA's"),
-    OwnOption::valued(
-        SOURCE_TO_DESTINATION,
-        "src-to-dst",
-        "<src:dst>",
-        "get a PathRecord for <src:dst> where src and dst are either node names or LIDs",
-    ),
-    OwnOption::valued(
-        GIDS,
-        "sgid-to-dgid",
-        "<sgid-dgid>",
-        "get a PathRecord for <sgid-dgid> where sgid and dgid are addresses in IPv6 format",
-    ),
-    OwnOption::valued(NODE_NAME_MAP, "node-name-map", "<file>", "specify a node name map file"),
-    OwnOption::valued(
-        '\u{4}',
-        "smkey",
-        "<val>",
-        "SA SM_Key value for the query. If non-numeric value (like 'x') is specified then saquery \
-         will prompt for a value.  Default (when not specified here or in ibdiag.conf) is to  use \
-         SM_Key == 0 (or \"untrusted\")",
-    )
-    .refused(KEYS),
-    OwnOption::valued(FROM_LID, "slid", "<lid>", "Source LID (PathRecord)"),
-    OwnOption::valued(TO_LID, "dlid", "<lid>", "Destination LID (PathRecord)"),
-    OwnOption::valued('\u{7}', "mlid", "<lid>", "Multicast LID (MCMemberRecord)").refused(RECORDS),
-    OwnOption::valued(FROM_GID, "sgid", "<gid>", "Source GID (IPv6 format) (PathRecord)"),
-    OwnOption::valued(TO_GID, "dgid", "<gid>", "Destination GID (IPv6 format) (PathRecord)"),
-    OwnOption::valued('\u{10}', "gid", "<gid>", "Port GID (MCMemberRecord)").refused(RECORDS),
-    OwnOption::valued('\u{11}', "mgid", "<gid>", "Multicast GID (MCMemberRecord)").refused(RECORDS),
-    OwnOption::valued('r', "reversible", "<val>", "Reversible path (PathRecord)"),
-    OwnOption::valued('n', "numb_path", "<val>", "Number of paths (PathRecord)"),
-    OwnOption::valued(
-        P_KEY,
-        "pkey",
-        "<val>",
-        "P_Key (PathRecord, MCMemberRecord). If non-numeric value (like 'x') is specified then \
-         saquery will prompt for a value",
-    ),
-    OwnOption::valued('Q', "qos_class", "<val>", "QoS Class (PathRecord)").refused(RECORDS),
-    OwnOption::valued(SERVICE_LEVEL, "sl", "<val>", "Service level (PathRecord, MCMemberRecord)"),
-    OwnOption::valued('M', "mtu", "<val>", "MTU and selector (PathRecord, MCMemberRecord)")
-        .refused(RECORDS),
-    OwnOption::valued('R', "rate", "<val>", "Rate and selector (PathRecord, MCMemberRecord)")
-        .refused(RECORDS),
-    OwnOption::valued(
-        '\u{14}',
-        "pkt_lifetime",
-        "<val>",
-        "Packet lifetime and selector (PathRecord, MCMemberRecord)",
-    )
-    .refused(RECORDS),
-    OwnOption::valued(
-        'q',
-        "qkey",
-        "<val>",
-        "Q_Key (MCMemberRecord). If non-numeric value (like 'x') is specified then saquery will \
-         prompt for a value",
-    )
-    .refused(RECORDS),
-    OwnOption::valued('T', "tclass", "<val>", "Traffic Class (PathRecord, MCMemberRecord)")
-        .refused(RECORDS),
-    OwnOption::valued('F', "flow_label", "<val>", "Flow Label (PathRecord, MCMemberRecord)")
-        .refused(RECORDS),
-    OwnOption::valued('H', "hop_limit", "<val>", "Hop limit (PathRecord, MCMemberRecord)")
-        .refused(RECORDS),
-    OwnOption::valued('\u{15}', "scope", "<val>", "Scope (MCMemberRecord)").refused(RECORDS),
-    OwnOption::valued('J', "join_state", "<val>", "Join state (MCMemberRecord)").refused(RECORDS),
-    OwnOption::valued('X', "proxy_join", "<val>", "Proxy join (MCMemberRecord)").refused(RECORDS),
-    OwnOption::valued('\u{16}', "service_id", "<val>", "ServiceID (PathRecord)").refused(RECORDS),
-];
-
-pub(super) const USAGE: Usage<'_> = Usage {
-    own: &OPTIONS,
+pub(super) const USAGE: Usage = Usage {
+    options: OPTIONS,
+    refused: &[
+        ("S I", "rdmactl fabric sm, for the subnet managers"),
+        ("smkey", "remove it: rdmactl sends no key to subnet administration"),
+        (
+            "mlid gid mgid qos_class mtu rate pkt_lifetime qkey tclass flow_label hop_limit scope \
+             join_state proxy_join service_id",
+            "remove it: saquery then prints all records",
+        ),
+    ],
     without: "DGLsy",
     operands: "[query-name] [<name> | <lid> | <guid>]\n\
                \nSupported query names (and aliases):\n  \

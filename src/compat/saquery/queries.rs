@@ -3,10 +3,11 @@
 //! Used by `saquery`.
 
 use super::options::{Operation, Print};
-use super::records;
+use super::records::{self, Line};
 use super::table::{Administration, Conditions};
 use super::{PathQuery, SaRequest};
-use crate::compat::diags::{ToolError, dump_port_info};
+use crate::compat::ToolError;
+use crate::compat::diags::dump_port_info;
 use crate::compat::number::parse_any;
 use crate::mad::{
     LinkRecord, MadAttribute as _, Method, NodeRecord, PortInfo, PortInfoRecord, read_bits,
@@ -31,15 +32,10 @@ impl Administration<'_> {
     /// Sends the request of the command line and prints the reply.
     pub(super) fn run(&mut self, asked: &SaRequest) -> Result<(), ToolError> {
         let operand = |at: usize| asked.operands.get(at).map(String::as_str);
-        let lid = |key: &Key| key.lid;
         match asked.operation {
             Operation::ClassPortInfo => self.class_port_info(),
             Operation::Named | Operation::Nodes => {
-                let mut conditions = Conditions::default();
-                if let Some(word) = operand(0) {
-                    let key = self.key(word)?;
-                    conditions.set(0, 0, &lid(&key).to_be_bytes());
-                }
+                let conditions = self.of_lid(operand(0))?;
                 for record in self.table(NodeRecord::ID, &conditions)? {
                     self.print_node(&record);
                 }
@@ -49,15 +45,15 @@ impl Administration<'_> {
             Operation::Links => self.links(operand(0), operand(1)),
             Operation::Paths => self.paths(&asked.path),
             Operation::Switches => self.switches(operand(0)),
-            Operation::Managers => self.managers(operand(0)),
+            Operation::Managers => {
+                let (conditions, title) = (self.of_lid(operand(0))?, "SMInfoRecord dump:\n\t\tRID");
+                self.print_table(SM_INFO_RECORD, &conditions, title, records::MANAGER)
+            }
             Operation::ListNodes => self.list_nodes(asked.print, operand(0)),
             Operation::ManagerPorts => self.manager_ports(),
             Operation::MulticastGroups => {
-                for record in self.table(MULTICAST_RECORD, &Conditions::default())? {
-                    let title = "MCMemberRecord group dump:";
-                    self.print(&records::print(title, &record, records::GROUP));
-                }
-                Ok(())
+                let (all, title) = (Conditions::default(), "MCMemberRecord group dump:");
+                self.print_table(MULTICAST_RECORD, &all, title, records::GROUP)
             }
             Operation::MulticastMembers => self.members(operand(0)),
         }
@@ -67,7 +63,19 @@ impl Administration<'_> {
         self.session.out.print(text);
     }
 
-    /// Returns the name of the node of a record.
+    fn print_table(
+        &mut self,
+        attribute: u16,
+        conditions: &Conditions,
+        title: &str,
+        lines: &[Line],
+    ) -> Result<(), ToolError> {
+        for record in self.table(attribute, conditions)? {
+            self.print(&records::print(title, &record, lines));
+        }
+        Ok(())
+    }
+
     fn name(&self, record: &[u8]) -> String {
         let guid = read_bits(record, 128, 64);
         self.names.name(guid, description(record))
@@ -87,13 +95,10 @@ impl Administration<'_> {
 
     /// Requests the `ClassPortInfo` of subnet administration.
     fn administration(&mut self) -> Result<Vec<u8>, ToolError> {
-        match self.ask(Method::GET, CLASS_PORT_INFO, &Conditions::default()) {
-            Ok(records) => Ok(records.into_iter().next().unwrap_or_default()),
-            Err(halt) => {
-                self.session.out.warn("Failed to query SA:ClassPortInfo\n");
-                Err(halt)
-            }
-        }
+        let answer = self.ask(Method::GET, CLASS_PORT_INFO, &Conditions::default());
+        let records =
+            answer.inspect_err(|_| self.session.out.warn("Failed to query SA:ClassPortInfo\n"))?;
+        Ok(records.into_iter().next().unwrap_or_default())
     }
 
     fn ports(&mut self, word: Option<&str>) -> Result<(), ToolError> {
@@ -128,10 +133,7 @@ impl Administration<'_> {
                 conditions.set(port.0, port.1, &[number]);
             }
         }
-        for record in self.table(LinkRecord::ID, &conditions)? {
-            self.print(&records::print("LinkRecord dump:", &record, records::LINK));
-        }
-        Ok(())
+        self.print_table(LinkRecord::ID, &conditions, "LinkRecord dump:", records::LINK)
     }
 
     fn paths(&mut self, path: &PathQuery) -> Result<(), ToolError> {
@@ -168,10 +170,7 @@ impl Administration<'_> {
         if let Some(level) = path.service_level {
             conditions.set(15, 53, &[level & 0xf]);
         }
-        for record in self.table(PATH_RECORD, &conditions)? {
-            self.print(&records::print("PathRecord dump:", &record, records::PATH));
-        }
-        Ok(())
+        self.print_table(PATH_RECORD, &conditions, "PathRecord dump:", records::PATH)
     }
 
     fn switches(&mut self, word: Option<&str>) -> Result<(), ToolError> {
@@ -190,15 +189,6 @@ impl Administration<'_> {
                 text += whole.trim_start_matches('\n');
             }
             self.print(&text);
-        }
-        Ok(())
-    }
-
-    fn managers(&mut self, word: Option<&str>) -> Result<(), ToolError> {
-        let conditions = self.of_lid(word)?;
-        for record in self.table(SM_INFO_RECORD, &conditions)? {
-            let title = "SMInfoRecord dump:\n\t\tRID";
-            self.print(&records::print(title, &record, records::MANAGER));
         }
         Ok(())
     }
@@ -228,7 +218,7 @@ impl Administration<'_> {
     }
 
     fn list_nodes(&mut self, print: Print, word: Option<&str>) -> Result<(), ToolError> {
-        let found = self.table(NodeRecord::ID, &Conditions::default())?;
+        let found = self.all(NodeRecord::ID)?;
         if print == Print::Names {
             self.print("   LID \"name\"\n================\n");
         }
@@ -258,8 +248,8 @@ impl Administration<'_> {
     }
 
     fn members(&mut self, word: Option<&str>) -> Result<(), ToolError> {
-        let members = self.table(MULTICAST_RECORD, &Conditions::default())?;
-        let nodes = self.table(NodeRecord::ID, &Conditions::default())?;
+        let members = self.all(MULTICAST_RECORD)?;
+        let nodes = self.all(NodeRecord::ID)?;
         for record in members {
             let port = read_bits(&record, 192, 64);
             let node = nodes.iter().find(|node| read_bits(node, 192, 64) == port);
@@ -299,23 +289,20 @@ impl Administration<'_> {
     /// Returns the LID for a word: a number, or the description of a node.
     fn lid(&mut self, word: &str) -> Result<u16, ToolError> {
         if word.starts_with(|it: char| it.is_ascii_alphabetic()) {
-            let nodes = self.table(NodeRecord::ID, &Conditions::default())?;
+            let nodes = self.all(NodeRecord::ID)?;
             let found = nodes.iter().find(|node| text(description(node)) == word.as_bytes());
             if let Some(lid) = found.and_then(|node| u16::try_from(read_bits(node, 0, 16)).ok()) {
                 return Ok(lid);
             }
-            self.session.out.warn(format!(
-                "Failed to find lid for \"{word}\": Machine is not on the network\n"
-            ));
-            self.session.out.code = NOT_IN_NETWORK;
-            return Err(ToolError::Said);
+            let text =
+                format!("Failed to find lid for \"{word}\": Machine is not on the network\n");
+            return Err(self.session.out.end(NOT_IN_NETWORK, text));
         }
         match u16::try_from(parse_any(word)) {
             Ok(lid) if lid != 0 => Ok(lid),
             _ => {
-                self.session.out.warn(format!("Invalid lid specified: \"{word}\"\n"));
-                self.session.out.code = INVALID;
-                Err(ToolError::Said)
+                let text = format!("Invalid lid specified: \"{word}\"\n");
+                Err(self.session.out.end(INVALID, text))
             }
         }
     }

@@ -4,9 +4,11 @@
 
 use std::net::Ipv6Addr;
 
+use crate::compat::word::word;
 use crate::mad::read_bits;
 
-/// Format of a value.
+const NODE_TYPES: [&str; 4] = ["UNKNOWN", "Channel Adapter", "Switch", "Router"];
+
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cell {
     Decimal,
@@ -40,7 +42,7 @@ pub(super) fn print(title: &str, record: &[u8], lines: &[Line]) -> String {
             Cell::Guid => format!("0x{:016x}", number()),
             Cell::Gid => gid(record, bit / 8),
             Cell::Nothing => String::new(),
-            Cell::NodeType => node_type(number()).to_owned(),
+            Cell::NodeType => word(number(), &NODE_TYPES, "UNKNOWN").to_owned(),
         };
         format!("\t\t{label}{shown}\n")
     };
@@ -51,15 +53,6 @@ pub(super) fn print(title: &str, record: &[u8], lines: &[Line]) -> String {
 pub(super) fn gid(record: &[u8], at: usize) -> String {
     let bytes = record.get(at..at + 16).and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
     Ipv6Addr::from(bytes.unwrap_or_default()).to_string()
-}
-
-fn node_type(code: u64) -> &'static str {
-    match code {
-        1 => "Channel Adapter",
-        2 => "Switch",
-        3 => "Router",
-        _ => "UNKNOWN",
-    }
 }
 
 /// `NodeRecord` without the description.

@@ -2,7 +2,8 @@
 //!
 //! Prints only failures. Used by `saquery` and `queries`.
 
-use crate::compat::diags::{NodeNames, PortId, Session, ToolError};
+use crate::compat::ToolError;
+use crate::compat::diags::{NodeNames, PortId, Session};
 use crate::mad::{Class, Header, MAD_BYTES, Method};
 use crate::source::MadError;
 
@@ -48,7 +49,10 @@ pub(super) struct Administration<'job> {
 }
 
 impl Administration<'_> {
-    /// Requests the records that meet the conditions.
+    pub(super) fn all(&mut self, attribute: u16) -> Result<Vec<Vec<u8>>, ToolError> {
+        self.table(attribute, &Conditions::default())
+    }
+
     pub(super) fn table(
         &mut self,
         attribute: u16,
@@ -72,15 +76,10 @@ impl Administration<'_> {
         mad[RECORDS..end].copy_from_slice(&conditions.record[..end - RECORDS]);
         match self.session.answer(Some(self.manager.lid), mad) {
             Ok(answer) => Ok(records(&answer, method == Method::GET_TABLE)),
-            Err(MadError::Refused(status)) => {
-                self.session.out.warn(refusal(status.0));
-                self.session.out.code = IO;
-                Err(ToolError::Said)
-            }
+            Err(MadError::Refused(status)) => Err(self.session.out.end(IO, refusal(status.0))),
             Err(_) => {
-                self.session.out.warn("Query SA failed: Connection timed out\n");
-                self.session.out.code = TIMED_OUT;
-                Err(ToolError::Said)
+                let text = "Query SA failed: Connection timed out\n";
+                Err(self.session.out.end(TIMED_OUT, text))
             }
         }
     }

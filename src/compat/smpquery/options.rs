@@ -3,16 +3,14 @@
 //! Sends nothing. Used by `smpquery`.
 
 use super::{Query, attributes, tables};
-use crate::compat::diags::{OwnOption, ToolError, Usage};
-
-/// Letter of an option that has only a long name.
-pub(super) const NODE_NAME_MAP: char = '\u{1}';
+use crate::compat::ToolError;
+use crate::compat::diags::Usage;
 
 /// An operation.
 pub(super) struct Operation {
     pub(super) name: &'static str,
     pub(super) alias: &'static str,
-    pub(super) run: fn(Query<'_>) -> Result<(), ToolError>,
+    pub(super) run: fn(&mut Query<'_>) -> Result<(), ToolError>,
 }
 
 pub(super) const OPERATIONS: [Operation; 10] = [
@@ -28,15 +26,13 @@ pub(super) const OPERATIONS: [Operation; 10] = [
     Operation { name: "MlnxExtPortInfo", alias: "MEPI", run: attributes::mellanox_port_info },
 ];
 
-const OPTIONS: [OwnOption; 3] = [
-    OwnOption::flag('c', "combined", "use Combined route address argument")
-        .refused("write the whole route from this port: smpquery -D OPERATION 0,1,12"),
-    OwnOption::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
-    OwnOption::flag('x', "extended", "use extended speeds"),
-];
-
-pub(super) const USAGE: Usage<'_> = Usage {
-    own: &OPTIONS,
+pub(super) const USAGE: Usage = Usage {
+    options: "\
+--combined, -c          use Combined route address argument
+--node-name-map <file>  node name map file
+--extended, -x          use extended speeds
+",
+    refused: &[("combined", "write the whole route from this port: smpquery -D OPERATION 0,1,12")],
     without: "",
     operands: "<op> <dest dr_path|lid|guid> [op params]\n\
                \nSupported ops (and aliases, case insensitive):\n  \

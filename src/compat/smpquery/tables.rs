@@ -3,7 +3,8 @@
 //! Used by `smpquery`.
 
 use super::Query;
-use crate::compat::diags::ToolError;
+use crate::compat::ToolError;
+use crate::compat::diags::SWITCH;
 use crate::mad::{MadAttribute as _, NodeInfo, PartitionBlock, PortInfo, SwitchInfo, read_bits};
 
 /// Attributes without a codec.
@@ -14,24 +15,20 @@ const ARBITRATION: u16 = 0x18;
 const KEYS: usize = 32;
 const GUIDS: usize = 8;
 const WEIGHTS: u8 = 32;
-/// Node type of a switch.
-const SWITCH: u8 = 2;
 
 /// Requests the node, and checks that the port number is valid.
 fn node_with_port(query: &mut Query<'_>) -> Result<NodeInfo, ToolError> {
-    let bytes = query.ask(NodeInfo::ID, 0, "node info query failed")?;
-    let node = NodeInfo::decode(&bytes).unwrap_or_default();
+    let node: NodeInfo = query.get(0, "node info query failed")?;
     if query.port > i32::from(node.ports) {
         return Err(query.failed("invalid port number"));
     }
     Ok(node)
 }
 
-pub(super) fn partition_keys(mut query: Query<'_>) -> Result<(), ToolError> {
-    let node = node_with_port(&mut query)?;
+pub(super) fn partition_keys(query: &mut Query<'_>) -> Result<(), ToolError> {
+    let node = node_with_port(query)?;
     let count = if node.node_type == SWITCH && query.port != 0 {
-        let bytes = query.ask(SwitchInfo::ID, 0, "switch info failed")?;
-        SwitchInfo::decode(&bytes).unwrap_or_default().partition_enforcement_entries
+        query.get::<SwitchInfo>(0, "switch info failed")?.partition_enforcement_entries
     } else {
         node.partition_entries
     };
@@ -54,16 +51,16 @@ pub(super) fn partition_keys(mut query: Query<'_>) -> Result<(), ToolError> {
     Ok(())
 }
 
-pub(super) fn virtual_lanes(mut query: Query<'_>) -> Result<(), ToolError> {
-    let node = node_with_port(&mut query)?;
+pub(super) fn virtual_lanes(query: &mut Query<'_>) -> Result<(), ToolError> {
+    let node = node_with_port(query)?;
     let levels = (0..16).map(|level| format!("{level:2}|")).collect::<Vec<_>>().concat();
     let head = format!("# SL2VL table: {}\n#                 SL: |{levels}\n", query.to);
     query.session.out.print(head);
     if node.node_type != SWITCH {
-        return lanes(&mut query, 0, 0);
+        return lanes(query, 0, 0);
     }
     let port = query.port;
-    (0..=i32::from(node.ports)).try_for_each(|from| lanes(&mut query, from, port))
+    (0..=i32::from(node.ports)).try_for_each(|from| lanes(query, from, port))
 }
 
 /// Prints the virtual lanes of packets from one port to another.
@@ -76,14 +73,14 @@ fn lanes(query: &mut Query<'_>, from: i32, to: i32) -> Result<(), ToolError> {
     Ok(())
 }
 
-pub(super) fn arbitration(mut query: Query<'_>) -> Result<(), ToolError> {
+pub(super) fn arbitration(query: &mut Query<'_>) -> Result<(), ToolError> {
     // Port 0 of a switch has tables only if it is an enhanced port. Other nodes treat 0 as the
     // port that received the request.
     if query.port == 0 {
-        let bytes = query.ask(NodeInfo::ID, 0, "node info query failed")?;
-        if NodeInfo::decode(&bytes).is_ok_and(|node| node.node_type == SWITCH) {
-            let bytes = query.ask(SwitchInfo::ID, 0, "switch info query failed")?;
-            if SwitchInfo::decode(&bytes).is_ok_and(|switch| switch.enhanced_port_0 == 0) {
+        let node: NodeInfo = query.get(0, "node info query failed")?;
+        if node.node_type == SWITCH {
+            let switch: SwitchInfo = query.get(0, "switch info query failed")?;
+            if switch.enhanced_port_0 == 0 {
                 let text = format!("# No VLArbitration tables (BSP0): {} port 0\n", query.to);
                 query.session.out.print(text);
                 return Ok(());
@@ -91,15 +88,14 @@ pub(super) fn arbitration(mut query: Query<'_>) -> Result<(), ToolError> {
         }
     }
     let modifier = query.modifier();
-    let bytes = query.ask(PortInfo::ID, modifier, "port info query failed")?;
-    let port = PortInfo::decode(&bytes).unwrap_or_default();
+    let port: PortInfo = query.get(modifier, "port info query failed")?;
     let (low, high) = (port.vl_arbitration_low_entries, port.vl_arbitration_high_entries);
     query.session.out.print(format!(
         "# VLArbitration tables: {} port {} LowCap {low} HighCap {high}\n",
         query.to, query.port
     ));
-    weights(&mut query, "Low", 1, low)?;
-    weights(&mut query, "High", 3, high)
+    weights(query, "Low", 1, low)?;
+    weights(query, "High", 3, high)
 }
 
 /// Prints a table of weights, which has up to two blocks.
@@ -129,9 +125,9 @@ fn weights(query: &mut Query<'_>, name: &str, block: u32, entries: u8) -> Result
     Ok(())
 }
 
-pub(super) fn guids(mut query: Query<'_>) -> Result<(), ToolError> {
-    let bytes = query.ask(PortInfo::ID, 0, "port info failed")?;
-    let count = usize::from(PortInfo::decode(&bytes).unwrap_or_default().guid_entries);
+pub(super) fn guids(query: &mut Query<'_>) -> Result<(), ToolError> {
+    let port: PortInfo = query.get(0, "port info failed")?;
+    let count = usize::from(port.guid_entries);
     for first in (0..count).step_by(GUIDS) {
         let block = u32::try_from(first / GUIDS).unwrap_or(0);
         let bytes = query.ask(GUID_INFO, block, "guid info query failed")?;

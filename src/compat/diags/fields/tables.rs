@@ -8,7 +8,24 @@ use super::Field;
 use crate::compat::diags::ValueFormat;
 
 const fn field(bit: usize, bits: usize, name: &'static str, show: ValueFormat) -> Field {
-    Field { bit, bits, name, show }
+    Field { bit, bits, name, index: None, show }
+}
+
+/// Returns fields that follow each other. Their names end with their index.
+pub(in crate::compat) const fn numbered<const COUNT: usize>(
+    name: &'static str,
+    bit: usize,
+    bits: usize,
+    show: ValueFormat,
+) -> [Field; COUNT] {
+    let mut fields = [field(bit, bits, name, show); COUNT];
+    let mut index = 0;
+    while index < COUNT {
+        fields[index].bit += index * bits;
+        fields[index].index = Some(index);
+        index += 1;
+    }
+    fields
 }
 
 /// `PortInfo` up to the round trip time.
@@ -176,47 +193,6 @@ pub(in crate::compat) const SELECTION: &[Field] = &[
     field(16, 16, "CounterSelect", ValueFormat::Hex),
 ];
 
-/// Transmitted data per service level (SL).
-pub(in crate::compat) const TRANSMIT_DATA_SL: &[Field] = &[
-    field(32, 32, "XmtDataSL0", ValueFormat::Unsigned),
-    field(64, 32, "XmtDataSL1", ValueFormat::Unsigned),
-    field(96, 32, "XmtDataSL2", ValueFormat::Unsigned),
-    field(128, 32, "XmtDataSL3", ValueFormat::Unsigned),
-    field(160, 32, "XmtDataSL4", ValueFormat::Unsigned),
-    field(192, 32, "XmtDataSL5", ValueFormat::Unsigned),
-    field(224, 32, "XmtDataSL6", ValueFormat::Unsigned),
-    field(256, 32, "XmtDataSL7", ValueFormat::Unsigned),
-    field(288, 32, "XmtDataSL8", ValueFormat::Unsigned),
-    field(320, 32, "XmtDataSL9", ValueFormat::Unsigned),
-    field(352, 32, "XmtDataSL10", ValueFormat::Unsigned),
-    field(384, 32, "XmtDataSL11", ValueFormat::Unsigned),
-    field(416, 32, "XmtDataSL12", ValueFormat::Unsigned),
-    field(448, 32, "XmtDataSL13", ValueFormat::Unsigned),
-    field(480, 32, "XmtDataSL14", ValueFormat::Unsigned),
-    field(512, 32, "XmtDataSL15", ValueFormat::Unsigned),
-];
-
-/// Received data per service level (SL).
-pub(in crate::compat) const RECEIVE_DATA_SL: &[Field] = &[
-    field(32, 32, "RcvDataSL0", ValueFormat::Unsigned),
-    field(64, 32, "RcvDataSL1", ValueFormat::Unsigned),
-    field(96, 32, "RcvDataSL2", ValueFormat::Unsigned),
-    field(128, 32, "RcvDataSL3", ValueFormat::Unsigned),
-    field(160, 32, "RcvDataSL4", ValueFormat::Unsigned),
-    field(192, 32, "RcvDataSL5", ValueFormat::Unsigned),
-    field(224, 32, "RcvDataSL6", ValueFormat::Unsigned),
-    field(256, 32, "RcvDataSL7", ValueFormat::Unsigned),
-    field(288, 32, "RcvDataSL8", ValueFormat::Unsigned),
-    field(320, 32, "RcvDataSL9", ValueFormat::Unsigned),
-    field(352, 32, "RcvDataSL10", ValueFormat::Unsigned),
-    field(384, 32, "RcvDataSL11", ValueFormat::Unsigned),
-    field(416, 32, "RcvDataSL12", ValueFormat::Unsigned),
-    field(448, 32, "RcvDataSL13", ValueFormat::Unsigned),
-    field(480, 32, "RcvDataSL14", ValueFormat::Unsigned),
-    field(512, 32, "RcvDataSL15", ValueFormat::Unsigned),
-];
-
-/// Transmit discards.
 pub(in crate::compat) const TRANSMIT_DISCARDS: &[Field] = &[
     field(32, 16, "PortInactiveDiscards", ValueFormat::Unsigned),
     field(48, 16, "PortNeighborMTUDiscards", ValueFormat::Unsigned),
@@ -246,210 +222,36 @@ pub(in crate::compat) const FLOW_CONTROL: &[Field] = &[
     field(64, 32, "PortRcvFlowPkts", ValueFormat::Unsigned),
 ];
 
-/// Packets per operation and virtual lane (VL).
-pub(in crate::compat) const VL_OP_PACKETS: &[Field] = &[
-    field(32, 16, "PortVLOpPackets0", ValueFormat::Unsigned),
-    field(48, 16, "PortVLOpPackets1", ValueFormat::Unsigned),
-    field(64, 16, "PortVLOpPackets2", ValueFormat::Unsigned),
-    field(80, 16, "PortVLOpPackets3", ValueFormat::Unsigned),
-    field(96, 16, "PortVLOpPackets4", ValueFormat::Unsigned),
-    field(112, 16, "PortVLOpPackets5", ValueFormat::Unsigned),
-    field(128, 16, "PortVLOpPackets6", ValueFormat::Unsigned),
-    field(144, 16, "PortVLOpPackets7", ValueFormat::Unsigned),
-    field(160, 16, "PortVLOpPackets8", ValueFormat::Unsigned),
-    field(176, 16, "PortVLOpPackets9", ValueFormat::Unsigned),
-    field(192, 16, "PortVLOpPackets10", ValueFormat::Unsigned),
-    field(208, 16, "PortVLOpPackets11", ValueFormat::Unsigned),
-    field(224, 16, "PortVLOpPackets12", ValueFormat::Unsigned),
-    field(240, 16, "PortVLOpPackets13", ValueFormat::Unsigned),
-    field(256, 16, "PortVLOpPackets14", ValueFormat::Unsigned),
-    field(272, 16, "PortVLOpPackets15", ValueFormat::Unsigned),
-];
-
-/// Data per operation and virtual lane (VL).
-pub(in crate::compat) const VL_OP_DATA: &[Field] = &[
-    field(32, 32, "PortVLOpData0", ValueFormat::Unsigned),
-    field(64, 32, "PortVLOpData1", ValueFormat::Unsigned),
-    field(96, 32, "PortVLOpData2", ValueFormat::Unsigned),
-    field(128, 32, "PortVLOpData3", ValueFormat::Unsigned),
-    field(160, 32, "PortVLOpData4", ValueFormat::Unsigned),
-    field(192, 32, "PortVLOpData5", ValueFormat::Unsigned),
-    field(224, 32, "PortVLOpData6", ValueFormat::Unsigned),
-    field(256, 32, "PortVLOpData7", ValueFormat::Unsigned),
-    field(288, 32, "PortVLOpData8", ValueFormat::Unsigned),
-    field(320, 32, "PortVLOpData9", ValueFormat::Unsigned),
-    field(352, 32, "PortVLOpData10", ValueFormat::Unsigned),
-    field(384, 32, "PortVLOpData11", ValueFormat::Unsigned),
-    field(416, 32, "PortVLOpData12", ValueFormat::Unsigned),
-    field(448, 32, "PortVLOpData13", ValueFormat::Unsigned),
-    field(480, 32, "PortVLOpData14", ValueFormat::Unsigned),
-    field(512, 32, "PortVLOpData15", ValueFormat::Unsigned),
-];
-
-/// Flow control update errors per virtual lane (VL).
-pub(in crate::compat) const VL_FLOW_CONTROL_ERRORS: &[Field] = &[
-    field(32, 2, "PortVLXmitFlowCtlUpdateErrors0", ValueFormat::Unsigned),
-    field(34, 2, "PortVLXmitFlowCtlUpdateErrors1", ValueFormat::Unsigned),
-    field(36, 2, "PortVLXmitFlowCtlUpdateErrors2", ValueFormat::Unsigned),
-    field(38, 2, "PortVLXmitFlowCtlUpdateErrors3", ValueFormat::Unsigned),
-    field(40, 2, "PortVLXmitFlowCtlUpdateErrors4", ValueFormat::Unsigned),
-    field(42, 2, "PortVLXmitFlowCtlUpdateErrors5", ValueFormat::Unsigned),
-    field(44, 2, "PortVLXmitFlowCtlUpdateErrors6", ValueFormat::Unsigned),
-    field(46, 2, "PortVLXmitFlowCtlUpdateErrors7", ValueFormat::Unsigned),
-    field(48, 2, "PortVLXmitFlowCtlUpdateErrors8", ValueFormat::Unsigned),
-    field(50, 2, "PortVLXmitFlowCtlUpdateErrors9", ValueFormat::Unsigned),
-    field(52, 2, "PortVLXmitFlowCtlUpdateErrors10", ValueFormat::Unsigned),
-    field(54, 2, "PortVLXmitFlowCtlUpdateErrors11", ValueFormat::Unsigned),
-    field(56, 2, "PortVLXmitFlowCtlUpdateErrors12", ValueFormat::Unsigned),
-    field(58, 2, "PortVLXmitFlowCtlUpdateErrors13", ValueFormat::Unsigned),
-    field(60, 2, "PortVLXmitFlowCtlUpdateErrors14", ValueFormat::Unsigned),
-    field(62, 2, "PortVLXmitFlowCtlUpdateErrors15", ValueFormat::Unsigned),
-];
-
-/// Transmit wait per virtual lane (VL).
-pub(in crate::compat) const VL_TRANSMIT_WAIT: &[Field] = &[
-    field(32, 16, "PortVLXmitWait0", ValueFormat::Unsigned),
-    field(48, 16, "PortVLXmitWait1", ValueFormat::Unsigned),
-    field(64, 16, "PortVLXmitWait2", ValueFormat::Unsigned),
-    field(80, 16, "PortVLXmitWait3", ValueFormat::Unsigned),
-    field(96, 16, "PortVLXmitWait4", ValueFormat::Unsigned),
-    field(112, 16, "PortVLXmitWait5", ValueFormat::Unsigned),
-    field(128, 16, "PortVLXmitWait6", ValueFormat::Unsigned),
-    field(144, 16, "PortVLXmitWait7", ValueFormat::Unsigned),
-    field(160, 16, "PortVLXmitWait8", ValueFormat::Unsigned),
-    field(176, 16, "PortVLXmitWait9", ValueFormat::Unsigned),
-    field(192, 16, "PortVLXmitWait10", ValueFormat::Unsigned),
-    field(208, 16, "PortVLXmitWait11", ValueFormat::Unsigned),
-    field(224, 16, "PortVLXmitWait12", ValueFormat::Unsigned),
-    field(240, 16, "PortVLXmitWait13", ValueFormat::Unsigned),
-    field(256, 16, "PortVLXmitWait14", ValueFormat::Unsigned),
-    field(272, 16, "PortVLXmitWait15", ValueFormat::Unsigned),
-];
-
-/// Switch congestion per virtual lane (VL).
-pub(in crate::compat) const SWITCH_VL_CONGESTION: &[Field] = &[
-    field(32, 16, "SWPortVLCongestion0", ValueFormat::Unsigned),
-    field(48, 16, "SWPortVLCongestion1", ValueFormat::Unsigned),
-    field(64, 16, "SWPortVLCongestion2", ValueFormat::Unsigned),
-    field(80, 16, "SWPortVLCongestion3", ValueFormat::Unsigned),
-    field(96, 16, "SWPortVLCongestion4", ValueFormat::Unsigned),
-    field(112, 16, "SWPortVLCongestion5", ValueFormat::Unsigned),
-    field(128, 16, "SWPortVLCongestion6", ValueFormat::Unsigned),
-    field(144, 16, "SWPortVLCongestion7", ValueFormat::Unsigned),
-    field(160, 16, "SWPortVLCongestion8", ValueFormat::Unsigned),
-    field(176, 16, "SWPortVLCongestion9", ValueFormat::Unsigned),
-    field(192, 16, "SWPortVLCongestion10", ValueFormat::Unsigned),
-    field(208, 16, "SWPortVLCongestion11", ValueFormat::Unsigned),
-    field(224, 16, "SWPortVLCongestion12", ValueFormat::Unsigned),
-    field(240, 16, "SWPortVLCongestion13", ValueFormat::Unsigned),
-    field(256, 16, "SWPortVLCongestion14", ValueFormat::Unsigned),
-    field(272, 16, "SWPortVLCongestion15", ValueFormat::Unsigned),
-];
-
-/// Received congestion notifications.
 pub(in crate::compat) const CONGESTION_RECEIVED: &[Field] = &[
     field(32, 32, "PortPktRcvFECN", ValueFormat::Unsigned),
     field(64, 32, "PortPktRcvBECN", ValueFormat::Unsigned),
-];
-
-/// Received FECN per service level (SL).
-pub(in crate::compat) const SL_FECN: &[Field] = &[
-    field(32, 32, "PortSLRcvFECN0", ValueFormat::Unsigned),
-    field(64, 32, "PortSLRcvFECN1", ValueFormat::Unsigned),
-    field(96, 32, "PortSLRcvFECN2", ValueFormat::Unsigned),
-    field(128, 32, "PortSLRcvFECN3", ValueFormat::Unsigned),
-    field(160, 32, "PortSLRcvFECN4", ValueFormat::Unsigned),
-    field(192, 32, "PortSLRcvFECN5", ValueFormat::Unsigned),
-    field(224, 32, "PortSLRcvFECN6", ValueFormat::Unsigned),
-    field(256, 32, "PortSLRcvFECN7", ValueFormat::Unsigned),
-    field(288, 32, "PortSLRcvFECN8", ValueFormat::Unsigned),
-    field(320, 32, "PortSLRcvFECN9", ValueFormat::Unsigned),
-    field(352, 32, "PortSLRcvFECN10", ValueFormat::Unsigned),
-    field(384, 32, "PortSLRcvFECN11", ValueFormat::Unsigned),
-    field(416, 32, "PortSLRcvFECN12", ValueFormat::Unsigned),
-    field(448, 32, "PortSLRcvFECN13", ValueFormat::Unsigned),
-    field(480, 32, "PortSLRcvFECN14", ValueFormat::Unsigned),
-    field(512, 32, "PortSLRcvFECN15", ValueFormat::Unsigned),
-];
-
-/// Received BECN per service level (SL).
-pub(in crate::compat) const SL_BECN: &[Field] = &[
-    field(32, 32, "PortSLRcvBECN0", ValueFormat::Unsigned),
-    field(64, 32, "PortSLRcvBECN1", ValueFormat::Unsigned),
-    field(96, 32, "PortSLRcvBECN2", ValueFormat::Unsigned),
-    field(128, 32, "PortSLRcvBECN3", ValueFormat::Unsigned),
-    field(160, 32, "PortSLRcvBECN4", ValueFormat::Unsigned),
-    field(192, 32, "PortSLRcvBECN5", ValueFormat::Unsigned),
-    field(224, 32, "PortSLRcvBECN6", ValueFormat::Unsigned),
-    field(256, 32, "PortSLRcvBECN7", ValueFormat::Unsigned),
-    field(288, 32, "PortSLRcvBECN8", ValueFormat::Unsigned),
-    field(320, 32, "PortSLRcvBECN9", ValueFormat::Unsigned),
-    field(352, 32, "PortSLRcvBECN10", ValueFormat::Unsigned),
-    field(384, 32, "PortSLRcvBECN11", ValueFormat::Unsigned),
-    field(416, 32, "PortSLRcvBECN12", ValueFormat::Unsigned),
-    field(448, 32, "PortSLRcvBECN13", ValueFormat::Unsigned),
-    field(480, 32, "PortSLRcvBECN14", ValueFormat::Unsigned),
-    field(512, 32, "PortSLRcvBECN15", ValueFormat::Unsigned),
 ];
 
 /// Time of congestion of the port.
 pub(in crate::compat) const CONGESTION_SENT: &[Field] =
     &[field(32, 32, "PortXmitTimeCong", ValueFormat::Unsigned)];
 
-/// Time of congestion per virtual lane (VL).
-pub(in crate::compat) const VL_CONGESTION: &[Field] = &[
-    field(32, 32, "PortVLXmitTimeCong0", ValueFormat::Unsigned),
-    field(64, 32, "PortVLXmitTimeCong1", ValueFormat::Unsigned),
-    field(96, 32, "PortVLXmitTimeCong2", ValueFormat::Unsigned),
-    field(128, 32, "PortVLXmitTimeCong3", ValueFormat::Unsigned),
-    field(160, 32, "PortVLXmitTimeCong4", ValueFormat::Unsigned),
-    field(192, 32, "PortVLXmitTimeCong5", ValueFormat::Unsigned),
-    field(224, 32, "PortVLXmitTimeCong6", ValueFormat::Unsigned),
-    field(256, 32, "PortVLXmitTimeCong7", ValueFormat::Unsigned),
-    field(288, 32, "PortVLXmitTimeCong8", ValueFormat::Unsigned),
-    field(320, 32, "PortVLXmitTimeCong9", ValueFormat::Unsigned),
-    field(352, 32, "PortVLXmitTimeCong10", ValueFormat::Unsigned),
-    field(384, 32, "PortVLXmitTimeCong11", ValueFormat::Unsigned),
-    field(416, 32, "PortVLXmitTimeCong12", ValueFormat::Unsigned),
-    field(448, 32, "PortVLXmitTimeCong13", ValueFormat::Unsigned),
-    field(480, 32, "PortVLXmitTimeCong14", ValueFormat::Unsigned),
+pub(in crate::compat) const SAMPLES_CONTROL: [&[Field]; 3] = [
+    &[
+        field(0, 8, "OpCode", ValueFormat::Hex),
+        field(8, 8, "PortSelect", ValueFormat::Unsigned),
+        field(16, 8, "Tick", ValueFormat::Hex),
+        field(29, 3, "CounterWidth", ValueFormat::Unsigned),
+        field(34, 3, "CounterMask0", ValueFormat::Hex),
+        field(37, 27, "CounterMasks1to9", ValueFormat::Hex),
+        field(65, 15, "CounterMasks10to14", ValueFormat::Hex),
+        field(80, 8, "SampleMechanisms", ValueFormat::Unsigned),
+        field(94, 2, "SampleStatus", ValueFormat::Unsigned),
+        field(96, 64, "OptionMask", ValueFormat::Hex),
+        field(160, 64, "VendorMask", ValueFormat::Hex),
+        field(224, 32, "SampleStart", ValueFormat::Unsigned),
+        field(256, 32, "SampleInterval", ValueFormat::Unsigned),
+        field(288, 16, "Tag", ValueFormat::Hex),
+    ],
+    &numbered::<15>("CounterSelect", 304, 16, ValueFormat::Hex),
+    &[field(576, 64, "SamplesOnlyOptionMask", ValueFormat::Hex)],
 ];
 
-/// Control of port samples.
-pub(in crate::compat) const SAMPLES_CONTROL: &[Field] = &[
-    field(0, 8, "OpCode", ValueFormat::Hex),
-    field(8, 8, "PortSelect", ValueFormat::Unsigned),
-    field(16, 8, "Tick", ValueFormat::Hex),
-    field(29, 3, "CounterWidth", ValueFormat::Unsigned),
-    field(34, 3, "CounterMask0", ValueFormat::Hex),
-    field(37, 27, "CounterMasks1to9", ValueFormat::Hex),
-    field(65, 15, "CounterMasks10to14", ValueFormat::Hex),
-    field(80, 8, "SampleMechanisms", ValueFormat::Unsigned),
-    field(94, 2, "SampleStatus", ValueFormat::Unsigned),
-    field(96, 64, "OptionMask", ValueFormat::Hex),
-    field(160, 64, "VendorMask", ValueFormat::Hex),
-    field(224, 32, "SampleStart", ValueFormat::Unsigned),
-    field(256, 32, "SampleInterval", ValueFormat::Unsigned),
-    field(288, 16, "Tag", ValueFormat::Hex),
-    field(304, 16, "CounterSelect0", ValueFormat::Hex),
-    field(320, 16, "CounterSelect1", ValueFormat::Hex),
-    field(336, 16, "CounterSelect2", ValueFormat::Hex),
-    field(352, 16, "CounterSelect3", ValueFormat::Hex),
-    field(368, 16, "CounterSelect4", ValueFormat::Hex),
-    field(384, 16, "CounterSelect5", ValueFormat::Hex),
-    field(400, 16, "CounterSelect6", ValueFormat::Hex),
-    field(416, 16, "CounterSelect7", ValueFormat::Hex),
-    field(432, 16, "CounterSelect8", ValueFormat::Hex),
-    field(448, 16, "CounterSelect9", ValueFormat::Hex),
-    field(464, 16, "CounterSelect10", ValueFormat::Hex),
-    field(480, 16, "CounterSelect11", ValueFormat::Hex),
-    field(496, 16, "CounterSelect12", ValueFormat::Hex),
-    field(512, 16, "CounterSelect13", ValueFormat::Hex),
-    field(528, 16, "CounterSelect14", ValueFormat::Hex),
-    field(576, 64, "SamplesOnlyOptionMask", ValueFormat::Hex),
-];
-
-/// Port information of Mellanox devices.
 pub(in crate::compat) const MELLANOX_PORT_INFO: &[Field] = &[
     field(24, 8, "StateChangeEnable", ValueFormat::Hex),
     field(56, 8, "LinkSpeedSupported", ValueFormat::Hex),
