@@ -42,7 +42,6 @@ impl<'source> FileReader<'source> {
         self.last_error.borrow().clone()
     }
 
-    /// Forgets the last failed read.
     pub(super) fn forget_error(&self) {
         *self.last_error.borrow_mut() = "Success".into();
     }

@@ -115,7 +115,6 @@ impl Links<'_> {
         self.nets.iter().filter(is_match).min_by_key(index).cloned()
     }
 
-    /// Returns the carrier state of an interface.
     fn state(&mut self, net: &str) -> String {
         let reading = self.job.reading;
         let carrier = format!("{NETS}/{net}/carrier");
@@ -150,7 +149,6 @@ fn complain(path: &str, error: &ReadError, out: &mut Transcript) {
     }
 }
 
-/// Formats a line of `-v`.
 fn describe(
     job: &Job<'_>,
     device: &str,

@@ -53,7 +53,6 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
     Ok(())
 }
 
-/// Source of the topology.
 enum TopologySource {
     File(String),
     /// The fabric; the arguments are for `ibnetdiscover`.

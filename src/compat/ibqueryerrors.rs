@@ -143,7 +143,6 @@ fn suppressed(parsed: &Parsed) -> Vec<&'static str> {
 /// Highest counter values that are not reported.
 struct Thresholds {
     values: Vec<(String, u64)>,
-    /// Text in the summary.
     text: String,
 }
 
@@ -191,7 +190,6 @@ impl Masks {
             != 0
     }
 
-    /// Returns the fields of data and packets.
     fn data_fields(self) -> Vec<Field> {
         if !self.is_extended() {
             let first = tables::PORT_COUNTERS.iter().position(|field| field.name == "PortXmitData");
@@ -396,7 +394,6 @@ impl Report<'_, '_> {
         counted.map(|(name, count)| plain(name, count)).collect()
     }
 
-    /// Prints the link of a port.
     fn link(&mut self, place: &Place<'_>) {
         let node = place.node;
         let Some(port) = node.port(place.port) else { return };

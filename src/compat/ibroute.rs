@@ -62,7 +62,6 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
 
 /// Entries to print.
 struct Range {
-    /// First LID.
     first: u32,
     /// Last LID; 0 for the last LID of the table.
     last: u32,
@@ -85,7 +84,6 @@ struct Switch<'job> {
 }
 
 impl<'job> Switch<'job> {
-    /// Requests the attributes of the node.
     fn read(mut session: Session<'job>, names: NodeNames, to: PortId) -> Result<Self, ToolError> {
         let Some(node) = session.get::<NodeInfo>(&to, 0) else {
             // Without a reply, the original prints an empty reply: 64 zero bytes.

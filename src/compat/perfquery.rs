@@ -59,7 +59,6 @@ impl Query<'_> {
         self.capabilities & capability != 0
     }
 
-    /// Returns the fields that the node supports.
     fn fields(&self) -> Vec<Field> {
         if !self.is_extended {
             return tables::PORT_COUNTERS.to_vec();

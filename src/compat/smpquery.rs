@@ -31,7 +31,6 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
     (known.run)(&mut query)
 }
 
-/// A query to one node.
 struct Query<'job> {
     session: Session<'job>,
     /// Operation as written on the command line.
@@ -59,7 +58,6 @@ impl Query<'_> {
         self.session.fail(&text)
     }
 
-    /// Returns the port as an attribute modifier.
     fn modifier(&self) -> u32 {
         self.port.cast_unsigned()
     }

@@ -11,7 +11,6 @@ const NAME: usize = 20;
 /// The library supports ports 0 to 9; a higher port number makes the whole device unreadable.
 const PORTS: i32 = 10;
 
-/// A device with all its ports.
 pub(super) struct Ca {
     pub(super) name: String,
     pub(super) node_type: u32,
@@ -24,7 +23,6 @@ pub(super) struct Ca {
     pub(super) ports: Vec<Port>,
 }
 
-/// A port.
 pub(super) struct Port {
     pub(super) number: i32,
     pub(super) state: u32,
@@ -46,7 +44,6 @@ impl Ca {
         self.ports.last().map_or(0, |port| port.number)
     }
 
-    /// Returns the port with this number.
     pub(super) fn port(&self, number: i32) -> Option<&Port> {
         self.ports.iter().find(|port| port.number == number)
     }

@@ -7,7 +7,6 @@ use std::fmt;
 use crate::compat::number::parse_decimal;
 use crate::mad::{DirectedPath, LONGEST_PATH};
 
-/// Destination of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::compat) struct PortId {
     /// LID; 0 for a directed route.
@@ -21,7 +20,6 @@ pub(in crate::compat) struct PortId {
 }
 
 impl PortId {
-    /// Returns the destination with a LID.
     pub(in crate::compat) fn lid(lid: u16) -> Self {
         Self { lid, ..Self::default() }
     }

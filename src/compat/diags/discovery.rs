@@ -18,7 +18,6 @@ const EXTENDED_SPEEDS: u32 = 1 << 14;
 /// Maximum number of nodes of a subnet: there are 49,151 unicast LIDs.
 const MAX_NODES: usize = 49_151;
 
-/// A port.
 #[derive(Debug, Clone, Default)]
 pub(in crate::compat) struct Port {
     pub(in crate::compat) number: u8,
@@ -33,7 +32,6 @@ pub(in crate::compat) struct Port {
     pub(in crate::compat) peer: Option<(usize, u8)>,
 }
 
-/// A node.
 #[derive(Debug, Clone)]
 pub(in crate::compat) struct Node {
     pub(in crate::compat) info: NodeInfo,
@@ -89,7 +87,6 @@ impl Node {
     }
 }
 
-/// A subnet.
 #[derive(Debug, Default)]
 pub(in crate::compat) struct DiscoveredSubnet {
     /// Nodes in the order of discovery.
@@ -117,7 +114,6 @@ impl DiscoveredSubnet {
     }
 }
 
-/// A request in flight.
 struct PendingRequest {
     at: PortId,
     attribute: u16,
@@ -291,7 +287,6 @@ impl Discovery<'_, '_> {
         }
     }
 
-    /// Prints a line of progress.
     fn show(&mut self, at: &PortId, node: usize, number: u8, is_new: bool) {
         let found = &self.net.nodes[node];
         let Some(port) = found.port(number) else { return };

@@ -11,7 +11,6 @@ use crate::mad::read_bits;
 /// Column of the value.
 const COLUMN: usize = 32;
 
-/// A field of an attribute.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::compat) struct Field {
     /// First bit; bit 0 is the most significant bit of byte 0.
@@ -24,7 +23,6 @@ pub(in crate::compat) struct Field {
 }
 
 impl Field {
-    /// Returns the number in the field.
     pub(in crate::compat) fn number(&self, bytes: &[u8]) -> u64 {
         read_bits(bytes, self.bit, self.bits)
     }

@@ -234,7 +234,6 @@ fn configure(common: &mut Common, job: &Job<'_>, path: &str) {
     }
 }
 
-/// Prints the help of a tool.
 pub(in crate::compat) fn show_usage(
     job: &Job<'_>,
     usage: &Usage,

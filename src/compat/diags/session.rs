@@ -19,7 +19,6 @@ use crate::source::{
 const PERFORMANCE_DATA: usize = 64;
 const RECORD_DATA: usize = 56;
 
-/// LIDs and number of the local port.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::compat) struct OwnPort {
     pub(in crate::compat) lid: u16,
@@ -27,7 +26,6 @@ pub(in crate::compat) struct OwnPort {
     pub(in crate::compat) number: u8,
 }
 
-/// An open port.
 pub(in crate::compat) struct Session<'job> {
     pub(in crate::compat) job: &'job Job<'job>,
     pub(in crate::compat) common: Common,
@@ -80,7 +78,6 @@ impl<'job> Session<'job> {
         fail(self.job, self.out, message)
     }
 
-    /// Prints a warning of a function.
     pub(in crate::compat) fn warn(&mut self, function: &str, message: &str) {
         self.out.warn(self.job.warning(function, message));
     }
@@ -162,7 +159,6 @@ impl<'job> Session<'job> {
         smp_data(&answer).and_then(|data| data.try_into().ok()).ok_or(0)
     }
 
-    /// Requests an attribute of performance management.
     pub(in crate::compat) fn performance(
         &mut self,
         to: &PortId,

@@ -59,7 +59,6 @@ pub(super) fn run(mut switch: Switch<'_>, range: &Range) {
     switch.count(count, range, "mlids");
 }
 
-/// Returns the first and the last multicast LID to print.
 fn bounds(switch: &mut Switch<'_>, range: &Range) -> (u32, u32) {
     const FUNCTION: &str = "dump_multicast_tables";
     let (entries, top) = (switch.info.multicast_entries, u32::from(switch.info.multicast_top));

@@ -63,7 +63,6 @@ struct Paths {
 }
 
 impl Paths {
-    /// Formats the destination of a LID.
     fn destination(&mut self, switch: &mut Switch<'_>, lid: u16, is_valid: bool) -> String {
         if lid <= self.last {
             let path = i32::from(lid) - i32::from(self.first);

@@ -10,12 +10,10 @@ use crate::mad::{
     SwitchInfo,
 };
 
-/// Maximum number of steps.
 const MAX_HOPS: u32 = 63;
 /// Code of the active state.
 const ACTIVE: u8 = 4;
 
-/// Format of a printed route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Nothing,
@@ -37,11 +35,9 @@ struct Stop {
     node: NodeInfo,
     description: Vec<u8>,
     port: PortInfo,
-    /// Number of the port on the node.
     number: u8,
 }
 
-/// Forwarding information of a switch.
 #[derive(Debug, Clone, Copy, Default)]
 struct Forwarding {
     info: SwitchInfo,

@@ -6,7 +6,6 @@ use crate::compat::word::word;
 use crate::compat::{CLASS, Job, Transcript};
 use crate::model::{Guid, VerbsDevice, VerbsExtended};
 
-/// Names of the bits of a mask.
 type Names<'names> = &'names [(u64, &'names str)];
 
 const TRANSPORTS: [&str; 5] = ["InfiniBand", "iWARP", "usNIC", "usNIC UDP", "unspecified"];

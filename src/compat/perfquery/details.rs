@@ -5,7 +5,6 @@
 use crate::compat::diags::tables::numbered;
 use crate::compat::diags::{Field, ValueFormat, tables};
 
-/// A detail attribute.
 pub(super) struct Detail {
     /// Name of the option.
     pub(super) option: &'static str,

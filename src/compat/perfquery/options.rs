@@ -7,7 +7,6 @@ use crate::compat::number::{parse_any, truncate};
 
 use super::details::{self, Detail};
 
-/// Port number for "all ports".
 pub(super) const ALL_PORTS: i32 = 255;
 /// Maximum number of ports in a list; the original has no limit and overruns its buffer.
 const MAX_PORTS: usize = 255;
@@ -69,7 +68,6 @@ pub(super) const USAGE: Usage = Usage {
     ],
 };
 
-/// Request of the command line.
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(super) struct Request {
     /// Address of the node; `None` for the local port.

@@ -7,7 +7,6 @@ use crate::compat::diags::Usage;
 /// Number of paths that requests all of them.
 pub(super) const MAX_PATHS: u8 = 0x7f;
 
-/// Kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     /// The query named by the first operand.
@@ -93,7 +92,6 @@ const QUERIES: [Query; 16] = [
     offered("SMInfoRecord", "SMIR", Operation::Managers),
 ];
 
-/// Returns the query with this name or alias.
 pub(super) fn query(name: &str) -> Option<&'static Query> {
     let is_named = |known: &str| known.eq_ignore_ascii_case(name);
     QUERIES.iter().find(|query| is_named(query.name) || is_named(query.alias))

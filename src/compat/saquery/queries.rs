@@ -29,7 +29,6 @@ const NOT_IN_NETWORK: u8 = 64;
 const INVALID: u8 = 22;
 
 impl Administration<'_> {
-    /// Sends the request of the command line and prints the reply.
     pub(super) fn run(&mut self, asked: &SaRequest) -> Result<(), ToolError> {
         let operand = |at: usize| asked.operands.get(at).map(String::as_str);
         match asked.operation {

@@ -15,7 +15,6 @@ const MASK: usize = 48;
 const IO: u8 = 5;
 const TIMED_OUT: u8 = 110;
 
-/// Conditions of a request.
 #[derive(Default)]
 pub(super) struct Conditions {
     modifier: u32,

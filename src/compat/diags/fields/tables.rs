@@ -87,7 +87,6 @@ pub(in crate::compat) const PORT_INFO_EXTENDED_SPEEDS: &[Field] = &[
     field(507, 5, "LinkSpeedExtEnabled", ValueFormat::ExtendedSpeedsEnabled),
 ];
 
-/// `NodeInfo`.
 pub(in crate::compat) const NODE_INFO: &[Field] = &[
     field(0, 8, "BaseVers", ValueFormat::Unsigned),
     field(8, 8, "ClassVers", ValueFormat::Unsigned),
@@ -103,7 +102,6 @@ pub(in crate::compat) const NODE_INFO: &[Field] = &[
     field(296, 24, "VendorId", ValueFormat::Hex),
 ];
 
-/// `SwitchInfo`.
 pub(in crate::compat) const SWITCH_INFO: &[Field] = &[
     field(0, 16, "LinearFdbCap", ValueFormat::Unsigned),
     field(16, 16, "RandomFdbCap", ValueFormat::Unsigned),
@@ -125,7 +123,6 @@ pub(in crate::compat) const SWITCH_INFO: &[Field] = &[
     field(144, 16, "MulticastFDBTop", ValueFormat::Hex),
 ];
 
-/// `PortCounters`.
 pub(in crate::compat) const PORT_COUNTERS: &[Field] = &[
     field(8, 8, "PortSelect", ValueFormat::Unsigned),
     field(16, 16, "CounterSelect", ValueFormat::Hex),
@@ -200,7 +197,6 @@ pub(in crate::compat) const TRANSMIT_DISCARDS: &[Field] = &[
     field(80, 16, "PortSwHOQLifetimeLimitDiscards", ValueFormat::Unsigned),
 ];
 
-/// Receive errors.
 pub(in crate::compat) const RECEIVE_ERRORS: &[Field] = &[
     field(32, 16, "PortLocalPhysicalErrors", ValueFormat::Unsigned),
     field(48, 16, "PortMalformedPktErrors", ValueFormat::Unsigned),
@@ -216,7 +212,6 @@ pub(in crate::compat) const OP_RECEIVE: &[Field] = &[
     field(64, 32, "PortOpRcvData", ValueFormat::Unsigned),
 ];
 
-/// Flow control.
 pub(in crate::compat) const FLOW_CONTROL: &[Field] = &[
     field(32, 32, "PortXmitFlowPkts", ValueFormat::Unsigned),
     field(64, 32, "PortRcvFlowPkts", ValueFormat::Unsigned),
@@ -259,7 +254,6 @@ pub(in crate::compat) const MELLANOX_PORT_INFO: &[Field] = &[
     field(120, 8, "LinkSpeedActive", ValueFormat::Hex),
 ];
 
-/// Extended port information.
 pub(in crate::compat) const PORT_INFO_EXTENDED: &[Field] = &[
     field(0, 32, "CapMask", ValueFormat::Hex),
     field(32, 16, "FECModeActive", ValueFormat::Unsigned),
