@@ -4,8 +4,9 @@ use super::results::Results;
 use crate::analyse::verdict::plain_or;
 use crate::model::{Bond, Finding, HostReport, Netdev, Part, Protocol, Severity, Subject};
 
-/// Bonding modes that RDMA drivers support (`mlx5_lag_is_bonding_supported` in
-/// `drivers/net/ethernet/mellanox/mlx5/core/lag`).
+/// Bonding modes for which RDMA drivers bond their ports: active backup, and the modes that
+/// choose a member by hash (`mlx5_handle_changeupper_event` in
+/// `drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c`; `bond_lag_tx_type` of the bonding driver).
 const SUPPORTED_MODES: [&str; 3] = ["802.3ad", "active-backup", "balance-xor"];
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
