@@ -56,13 +56,23 @@ fn places(pairs: &[Pair], has_fault: impl Fn(&Pair) -> bool) -> Vec<Place<'_>> {
 }
 
 fn lossy(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
-    let has_loss = |pair: &Pair| pair.measured.packets.is_some_and(Packets::is_lossy);
-    let places = places(pairs, has_loss).into_iter().filter(|place| lost_packets(place) != Some(1));
+    let places = places(pairs, has_loss).into_iter().filter(is_loss);
     places.map(|place| lossy_at(names, &place)).collect()
 }
 
-/// Returns the number of lost packets; `None` if the ports do not count packets. One missing
-/// packet proves no loss: a busy host may receive the packet after its counters were read.
+fn has_loss(pair: &Pair) -> bool {
+    pair.measured.packets.is_some_and(Packets::is_lossy)
+}
+
+/// True if the packets of a place were lost. One missing packet alone proves no loss: a busy host
+/// may receive the packet after its counters were read. A missing packet and TCP without a reply
+/// prove it together.
+fn is_loss(place: &Place<'_>) -> bool {
+    let (Place::Host(_, pairs) | Place::Pairs(pairs)) = place;
+    lost_packets(place) != Some(1) || pairs.iter().any(|pair| is_tcp_silent(pair))
+}
+
+/// Returns the number of lost packets; `None` if the ports do not count packets.
 fn lost_packets(place: &Place<'_>) -> Option<u64> {
     let (Place::Host(_, pairs) | Place::Pairs(pairs)) = place;
     let lost = |pair: &&Pair| {
@@ -442,6 +452,15 @@ mod tests {
         assert_eq!(one_pair(1), []);
         let seen = one_pair(2);
         assert_eq!((seen.len(), seen[0].code), (1, WarningCode::Lossy));
+    }
+
+    #[test]
+    fn one_lost_packet_and_tcp_without_a_reply_are_loss() {
+        let seen = found(&matrix(|a, b| match (a, b) {
+            (0, 2) => Measured { tcp_failure: tcp(NO_REPLY).tcp_failure, ..losing(1, 0, 1) },
+            _ => losing(0, 0, 0),
+        }));
+        assert_eq!((seen.len(), seen[0].code), (1, WarningCode::Lossy), "{seen:?}");
     }
 
     #[test]
