@@ -5,15 +5,26 @@ use super::results::Results;
 use crate::analyse::duplicates::Duplicates;
 use crate::analyse::mtu::{self, UsedPort};
 use crate::model::ping::{RoutePort, Warning};
-use crate::model::{Finding, GidValue, HostReport, PortState, Protocol, Severity, Subject};
+use crate::model::{Finding, GidValue, HostReport, Part, PortState, Protocol, Severity, Subject};
 
 /// Checks of duplicate values.
 const DUPLICATES: [&str; 5] =
     ["address.duplicate", "mac.duplicate", "guid.duplicate", "lid.duplicate", "host.twice"];
 
+/// Parts whose values the checks compare.
+const PARTS: [(&str, Part); 6] = [
+    ("address.duplicate", Part::Gids),
+    ("mac.duplicate", Part::Netdevs),
+    ("guid.duplicate", Part::Details),
+    ("lid.duplicate", Part::Gids),
+    ("host.twice", Part::Gids),
+    ("mtu.differs", Part::Verbs),
+];
+
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
-    if reports.len() < 2 {
-        for (host, _) in reports.iter().enumerate() {
+    let responding = reports.iter().filter(|report| report.failure.is_none()).count();
+    if responding < 2 {
+        for (host, _) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
             for id in DUPLICATES.iter().chain(&["mtu.differs"]) {
                 results.skip(host, id, "a single host has nothing to compare with");
             }
@@ -21,11 +32,14 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
         return;
     }
     let names: Vec<&str> = reports.iter().map(|report| report.host.as_str()).collect();
-    let responding = |report| Some(report).filter(|report: &&HostReport| report.failure.is_none());
-    let inventories: Vec<Option<&HostReport>> = reports.iter().map(responding).collect();
-    for (host, _) in inventories.iter().enumerate().filter(|(_, report)| report.is_some()) {
-        for id in DUPLICATES.iter().chain(&["mtu.differs"]) {
-            results.pass(host, id);
+    let with_report = |report| Some(report).filter(|report: &&HostReport| report.failure.is_none());
+    let inventories: Vec<Option<&HostReport>> = reports.iter().map(with_report).collect();
+    for (host, report) in inventories.iter().enumerate() {
+        let Some(report) = report else { continue };
+        for (id, part) in PARTS {
+            if results.has_part(host, report, part, &[id]) {
+                results.pass(host, id);
+            }
         }
     }
     let duplicates = Duplicates::of(&names, &inventories);

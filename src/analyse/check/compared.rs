@@ -131,7 +131,7 @@ const KERNEL: Comparison = Comparison {
 
 const COUNT: Comparison = Comparison {
     id: "device.count_differs",
-    severity: Severity::Fail,
+    severity: Severity::Warn,
     value: "devices of this driver",
     members: "hosts with this driver",
     fix: "find the missing card: lspci -nn -d ::0200; lspci -nn -d ::0207; then: echo 1 > /sys/bus/pci/rescan, or reseat it",
@@ -174,7 +174,7 @@ const PFC: Comparison = Comparison {
     severity: Severity::Warn,
     value: "priorities with PFC",
     members: "RoCE interfaces",
-    fix: "set the same priorities on all hosts and switches: dcb pfc set dev NETDEV prio-pfc all:off 3:on",
+    fix: "give NETDEV the priorities of the other hosts: dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
 };
 
 const IPOIB: Comparison = Comparison {
@@ -230,7 +230,9 @@ fn compare<'report>(
 /// Returns the number of devices of each hardware driver on a host.
 fn counts(host: usize, report: &HostReport) -> Vec<Member<'_>> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for device in report.devices.iter().filter(|device| !device.is_software()) {
+    for device in
+        report.devices.iter().filter(|one| !one.is_software() && one.gone_since_ns.is_none())
+    {
         let is_virtual =
             device.pci_link.as_ref().is_some_and(|link| link.physical_function.is_some());
         if let Some(driver) = device.driver.as_deref().filter(|_| !is_virtual) {
@@ -316,21 +318,20 @@ fn judge_versions(reports: &[HostReport], results: &mut Results<'_>) {
             }
         }
     }
-    let others = ports.iter().filter(|(.., has_second)| *has_second).count();
     for (host, report, device, port, has_second) in &ports {
+        let is_other = |one: &&(usize, _, _, _, bool)| one.0 != *host && one.4;
+        let others = ports.iter().filter(is_other).count();
         let found = (!has_second && others > 0).then(|| {
             let subject = Subject::Port(device.name.clone(), port.number);
             let what = format!(
                 "the port has RoCE v1 GIDs only, and {others} ports use RoCE v2; their rdma_cm \
                  connections to it fail"
             );
-            let name = plain_or(&device.name, "DEVICE");
             let fix = format!(
-                "on the clients of {}: mkdir /sys/kernel/config/rdma_cm/{name}; echo 'IB/RoCE v1' \
-                 > /sys/kernel/config/rdma_cm/{name}/ports/{}/default_roce_mode; or replace the \
-                 adapter by one with RoCE v2",
-                plain_or(&report.host, "HOST"),
-                port.number
+                "replace the adapter by one with RoCE v2; or let all clients of {} use RoCE v1: mkdir \
+                 /sys/kernel/config/rdma_cm/DEVICE; echo 'IB/RoCE v1' > \
+                 /sys/kernel/config/rdma_cm/DEVICE/ports/PORT/default_roce_mode",
+                plain_or(&report.host, "HOST")
             );
             let source = format!(
                 "/sys/class/infiniband/{}/ports/{}/gid_attrs/types",

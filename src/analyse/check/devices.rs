@@ -22,7 +22,7 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
                 continue;
             }
             judge_provider(host, report, device, results);
-            judge_identity(host, device, results);
+            judge_identity(host, report, device, results);
             judge_numa(host, report, device, results);
             if has_verbs {
                 judge_limits(host, report, device, results);
@@ -85,12 +85,15 @@ fn judge_provider(host: usize, report: &HostReport, device: &Device, results: &m
     results.found(host, finding(device, Severity::Fail, ID, what).fix(fix).source(source));
 }
 
-fn judge_identity(host: usize, device: &Device, results: &mut Results<'_>) {
+fn judge_identity(host: usize, report: &HostReport, device: &Device, results: &mut Results<'_>) {
     const ID: &str = "device.no_guid";
     let is_ib = device.ports.iter().any(|port| port.protocol == Some(Protocol::Ib));
     let is_virtual = device.pci_link.as_ref().is_some_and(|link| link.physical_function.is_some());
     if !is_ib {
         return results.skip(host, ID, "only InfiniBand needs a GUID from the driver");
+    }
+    if let Some(problem) = problem(report, &key::device(&device.name, "node_guid")) {
+        return results.unknown(host, ID, &*problem.detail);
     }
     let what = if is_virtual {
         "the virtual function has node GUID 0, so the subnet manager never activates its ports"
@@ -167,7 +170,7 @@ fn judge_gpus(host: usize, report: &HostReport, results: &mut Results<'_>) {
     gpus.sort_unstable();
     gpus.dedup();
     if gpus.is_empty() {
-        return results.skip(host, ID, "the host has no GPU");
+        return results.skip(host, ID, "no RDMA device of the host has a GPU");
     }
     for pci in gpus {
         let best = |only_active: bool| {

@@ -2,7 +2,7 @@
 
 use super::results::Results;
 use crate::analyse::findings::unreadable;
-use crate::model::{CHECKS, Finding, HostReport, Problem, Severity, Subject, VerbsState};
+use crate::model::{CHECKS, Finding, HostReport, Part, Problem, Severity, Subject, VerbsState};
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     for (host, report) in reports.iter().enumerate() {
@@ -36,8 +36,9 @@ fn judge_devices(host: usize, report: &HostReport, results: &mut Results<'_>) {
 
 fn judge_data(host: usize, report: &HostReport, results: &mut Results<'_>) {
     let (device_files, others): (Vec<&Problem>, Vec<&Problem>) =
-        report.problems.iter().partition(|problem| problem.is_of_device_file());
-    let is_denied = |problem: &&Problem| problem.errno.as_deref() == Some("EACCES");
+        report.problems.iter().partition(|problem| is_of_verbs_file(problem));
+    let is_denied =
+        |problem: &&Problem| matches!(problem.errno.as_deref(), Some("EACCES" | "EPERM"));
     let (denied, missing): (Vec<&Problem>, Vec<&Problem>) =
         device_files.into_iter().partition(is_denied);
     for (id, problems) in [("device.file_missing", missing), ("device.file_denied", denied)] {
@@ -46,7 +47,7 @@ fn judge_data(host: usize, report: &HostReport, results: &mut Results<'_>) {
             is_clean = false;
             results.found(host, Finding { code: id, severity: Severity::Fail, ..found });
         }
-        if is_clean {
+        if is_clean && results.has_part(host, report, Part::Verbs, &[id]) {
             results.pass(host, id);
         }
     }
@@ -76,4 +77,10 @@ fn judge_data(host: usize, report: &HostReport, results: &mut Results<'_>) {
     for one in found {
         results.found(host, one);
     }
+}
+
+/// True for a device file of verbs that cannot be opened. Files of management datagrams are for
+/// administrators only.
+fn is_of_verbs_file(problem: &Problem) -> bool {
+    problem.is_of_device_file() && problem.source.contains("/uverbs")
 }

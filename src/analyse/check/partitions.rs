@@ -12,10 +12,13 @@ use crate::model::{
 const DATAGRAM_MTU: u32 = 2044;
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
+    // Limited clients of full members are a valid design; limited members alone are not.
+    let has_full_member = reports.iter().flat_map(subnet_ports).any(|(_, port)| is_full(port));
+    let severity = if has_full_member { Severity::Info } else { Severity::Warn };
     for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
         let ids = ["port.pkey_limited", "ipoib.pkey_missing"];
         if results.has_part(host, report, Part::Pkeys, &ids) {
-            judge_keys(host, report, results);
+            judge_keys(host, report, severity, results);
         }
         if results.has_part(host, report, Part::Netdevs, &["ipoib.mtu"]) {
             judge_mtu(host, report, results);
@@ -35,7 +38,11 @@ fn subnet_ports(report: &HostReport) -> impl Iterator<Item = (&str, &Port)> {
     })
 }
 
-fn judge_keys(host: usize, report: &HostReport, results: &mut Results<'_>) {
+fn is_full(port: &Port) -> bool {
+    port.pkeys.iter().flatten().any(|key| key.membership == Membership::Full)
+}
+
+fn judge_keys(host: usize, report: &HostReport, severity: Severity, results: &mut Results<'_>) {
     for (device, port) in subnet_ports(report) {
         let path = format!("/sys/class/infiniband/{device}/ports/{}/pkeys", port.number);
         let Some(keys) = &port.pkeys else {
@@ -46,14 +53,13 @@ fn judge_keys(host: usize, report: &HostReport, results: &mut Results<'_>) {
             continue;
         };
         let subject = || Subject::Port(device.to_owned(), port.number);
-        let is_limited = !keys.iter().any(|key| key.membership == Membership::Full);
-        let found = is_limited.then(|| {
+        let found = (!is_full(port)).then(|| {
             let what = "the port is a full member of no partition: two such ports cannot \
                         communicate with each other";
-            Finding::new(Severity::Warn, "port.pkey_limited", subject(), what)
+            Finding::new(severity, "port.pkey_limited", subject(), what)
                 .fix(
-                    "in partitions.conf of the subnet manager: Default=0x7fff,ipoib: ALL=full; \
-                      then: systemctl kill -s HUP opensm",
+                    "if it needs such peers, make it a full member: add its port GUID with =full \
+                     to the partition in partitions.conf of the subnet manager",
                 )
                 .source(&path)
         });
@@ -63,7 +69,7 @@ fn judge_keys(host: usize, report: &HostReport, results: &mut Results<'_>) {
             let has = keys.iter().any(|key| key.value & 0x7fff == wanted & 0x7fff);
             let found = (!has).then(|| {
                 let what = format!(
-                    "{} uses the partition {wanted:#06x}, which the port has not",
+                    "{} uses the partition {wanted:#06x}, and the port is no member of it",
                     netdev.name
                 );
                 let fix = format!(

@@ -1,5 +1,7 @@
 //! Checks of ports: link, subnet manager, rate, PCI Express, addresses, MTU, lossless traffic.
 
+use std::collections::HashMap;
+
 use super::results::{Results, problem};
 use crate::analyse::findings::port::{PortRef, pci, speed, state};
 use crate::analyse::findings::rates::Rates;
@@ -7,8 +9,7 @@ use crate::analyse::lossless::{self, Losslessness};
 use crate::analyse::mtu::path_mtu;
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    CounterGroup, Finding, GidKind, HostReport, Part, Port, PortState, Protocol, Severity, Subject,
-    key,
+    CounterGroup, Finding, GidKind, HostReport, Part, PortState, Protocol, Severity, Subject, key,
 };
 
 /// Checks of the state of a port.
@@ -20,6 +21,7 @@ const LARGEST_MTU: u32 = 4096;
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     let responding = || reports.iter().filter(|report| report.failure.is_none());
     let rates = Rates::of(responding());
+    let down = count_down_ports(reports);
     for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
         let of_gids = ["gid.none_usable"];
         let has_gids = results.has_part(host, report, Part::Gids, &of_gids);
@@ -30,7 +32,7 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
         for device in report.devices.iter().filter(|device| device.gone_since_ns.is_none()) {
             for port in &device.ports {
                 let place = PortRef { report, device, port };
-                judge_state(host, place, reports, results);
+                judge_state(host, place, &down, results);
                 judge_speed(host, place, &rates, results);
                 if has_gids {
                     judge_gids(host, place, results);
@@ -64,7 +66,12 @@ fn file(place: PortRef<'_>, name: &str) -> String {
     format!("/sys/class/infiniband/{}/ports/{}/{name}", place.device.name, place.port.number)
 }
 
-fn judge_state(host: usize, place: PortRef<'_>, reports: &[HostReport], results: &mut Results<'_>) {
+fn judge_state(
+    host: usize,
+    place: PortRef<'_>,
+    down_ports: &DownPorts<'_>,
+    results: &mut Results<'_>,
+) {
     let key = key::port(&place.device.name, place.port.number, "state");
     if place.port.state.is_none() {
         match problem(place.report, &key) {
@@ -74,12 +81,24 @@ fn judge_state(host: usize, place: PortRef<'_>, reports: &[HostReport], results:
         return;
     }
     let found = state(place).map(|found| found.source(file(place, "state")));
-    let found = found.map(|found| match unused(place, reports) {
-        Some(why) if found.code != "port.not_active" => {
-            let what = format!("{}; {why}", found.what);
-            Finding { severity: Severity::Info, what, ..found }
+    let found = found.map(|found| {
+        if found.code == "port.not_active" {
+            return found;
         }
-        _ => found,
+        let elsewhere = down_ports.get(&(place.device.name.as_str(), place.port.number));
+        let (down, all) = elsewhere.copied().unwrap_or_default();
+        let is_down_everywhere = all > 2 && down == all;
+        let what = if is_down_everywhere {
+            format!("{}; this port is down on all {all} hosts", found.what)
+        } else {
+            found.what
+        };
+        // A port without a cable that no host of the cluster uses.
+        if is_unused(place) && (all <= 2 || is_down_everywhere) {
+            let what = format!("{what}; it has carried no packet since its driver was loaded");
+            return Finding { severity: Severity::Info, what, ..found };
+        }
+        Finding { what, ..found }
     });
     let code = found.as_ref().map(|found| found.code);
     for id in OF_STATE.into_iter().filter(|id| code != Some(id)) {
@@ -90,35 +109,33 @@ fn judge_state(host: usize, place: PortRef<'_>, reports: &[HostReport], results:
     }
 }
 
-/// Returns the evidence that a port is down on purpose: it never carried a packet, or the same
-/// port is down on all other hosts.
-fn unused(place: PortRef<'_>, reports: &[HostReport]) -> Option<String> {
-    let PortRef { report, device, port } = place;
-    let is_down = |port: &Port| matches!(port.state, Some(PortState::Down | PortState::Nop));
-    let same = |other: &&HostReport| {
-        let devices = other.devices.iter().filter(|other| other.name == device.name);
-        let mut ports = devices.flat_map(|other| &other.ports);
-        ports.any(|other| other.number == port.number)
-    };
-    let others: Vec<&HostReport> =
-        reports.iter().filter(|other| other.host != report.host).filter(same).collect();
-    let is_down_there = |other: &&HostReport| {
-        let devices = other.devices.iter().filter(|other| other.name == device.name);
-        devices.flat_map(|other| &other.ports).any(|one| one.number == port.number && is_down(one))
-    };
-    if others.len() >= 2 {
-        let count = others.iter().filter(|other| is_down_there(other)).count();
-        return (count == others.len())
-            .then(|| format!("the same port is down on {count} other hosts"));
-    }
-    // A software device has no unused ports: an administrator created it for its interface.
-    device.pci.as_ref()?;
+/// True if the port never carried a packet, and another port of the device is active. A software
+/// device has no unused port: an administrator created it for its interface.
+fn is_unused(PortRef { device, port, .. }: PortRef<'_>) -> bool {
     let value = |name: &str| {
         let counter = port.counters.iter().flatten().find(|counter| counter.name == name);
         counter.and_then(|counter| counter.value)
     };
-    let is_never = value("link_downed") == Some(0) && value("port_rcv_data") == Some(0);
-    is_never.then(|| "the port has carried no packet since its driver was loaded".to_owned())
+    let mut others = device.ports.iter().filter(|other| other.number != port.number);
+    device.pci.is_some()
+        && value("link_downed") == Some(0)
+        && value("port_rcv_data") == Some(0)
+        && others.any(|other| other.state.is_some_and(PortState::is_active))
+}
+
+/// Numbers of hosts by device and port number: those on which the port is down, and all.
+type DownPorts<'report> = HashMap<(&'report str, u32), (usize, usize)>;
+
+fn count_down_ports(reports: &[HostReport]) -> DownPorts<'_> {
+    let mut ports = DownPorts::new();
+    for device in reports.iter().flat_map(|report| &report.devices) {
+        for port in &device.ports {
+            let (down, all) = ports.entry((device.name.as_str(), port.number)).or_default();
+            *down += usize::from(matches!(port.state, Some(PortState::Down | PortState::Nop)));
+            *all += 1;
+        }
+    }
+    ports
 }
 
 fn judge_speed(host: usize, place: PortRef<'_>, rates: &Rates<'_>, results: &mut Results<'_>) {
@@ -154,17 +171,17 @@ fn judge_gids(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
     if !port.state.is_some_and(PortState::is_active) {
         return results.skip(host, ID, "the port is not active");
     }
-    let key = key::port(&device.name, port.number, "gids");
-    if let Some(problem) = problem(report, &key) {
-        return results.unknown(host, ID, &*problem.detail);
-    }
     let gids = port.gids.as_deref().unwrap_or_default();
     let netdev = port.netdev.as_deref().map_or("NETDEV", |name| plain_or(name, "NETDEV"));
     let host_name = plain_or(&report.host, "HOST");
+    let unread = problem(report, &key::port(&device.name, port.number, "gids"));
     let mut usable = gids.iter().filter(|gid| !gid.value.is_link_local());
     let has_version_2 = usable.clone().any(|gid| gid.kind != Some(GidKind::RoceV1));
     let (severity, what) = match (has_version_2, usable.next(), gids.first()) {
         (true, ..) => return results.pass(host, ID),
+        _ if unread.is_some() => {
+            return results.unknown(host, ID, unread.map_or("", |problem| &problem.detail));
+        }
         (false, Some(_), _) => {
             (Severity::Info, "all GIDs with an IP address are RoCE v1, which no router forwards")
         }
@@ -201,7 +218,8 @@ fn judge_mtu(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
             None => results.skip(host, ID, "the MTU of the port is unknown"),
         };
     };
-    if active >= port.max_mtu.unwrap_or(LARGEST_MTU) {
+    let has_large_netdev_mtu = path_mtu(netdev_mtu) == Some(LARGEST_MTU);
+    if active >= port.max_mtu.unwrap_or(LARGEST_MTU) || has_large_netdev_mtu {
         return results.pass(host, ID);
     }
     let netdev = port.netdev.as_deref().map_or("NETDEV", |name| plain_or(name, "NETDEV"));
@@ -244,12 +262,18 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
         counter.saturated && counter.group == CounterGroup::Pma && counter.value.is_some()
     };
     let full: Vec<&str> = counters.iter().filter(is_full).map(|one| one.name.as_str()).collect();
-    if full.is_empty() {
+    if counters.is_empty() {
+        match problem(report, &key) {
+            Some(problem) => results.unknown(host, "counter.saturated", &*problem.detail),
+            None => results.skip(host, "counter.saturated", "the port has no counters"),
+        }
+    } else if full.is_empty() {
         results.pass(host, "counter.saturated");
     } else {
         let names = crate::names::listed(full.iter().copied(), 3, "more");
         let what = format!("the counters are at their maximum and count no further: {names}");
-        let fix = "clear them: perfquery -R, or rdmactl fabric errors --clear on a subnet manager";
+        let name = plain_or(&device.name, "DEVICE");
+        let fix = format!("clear them: perfquery -C {name} -P {} -R", port.number);
         results.found(
             host,
             finding(place, Severity::Info, "counter.saturated", what)

@@ -95,7 +95,8 @@ impl<'run> Results<'run> {
             }
             return false;
         }
-        match problem(report, part.word()) {
+        // A problem of a part of the part concerns one item, not all.
+        match report.problems.iter().find(|problem| problem.key == part.word()) {
             None => true,
             Some(problem) => {
                 for id in ids {

@@ -1,7 +1,7 @@
 //! Checks of InfiniBand subnets: the findings of `analyse::fabric`.
 
 use super::results::Results;
-use crate::analyse::fabric::findings;
+use crate::analyse::fabric::{findings, has_tables};
 use crate::model::{CHECKS, CheckScope, HostReport, Part};
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
@@ -17,7 +17,14 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
         for fabric in report.fabrics.iter().flatten() {
             let found = findings(fabric, &report.host);
             for id in ids.iter().filter(|id| !found.iter().any(|found| found.code == **id)) {
-                results.pass(host, id);
+                let is_of_routes = id.starts_with("fabric.route");
+                if is_of_routes && !has_tables(fabric) {
+                    results.skip(host, id, "no forwarding table was read");
+                } else if fabric.is_partial {
+                    results.unknown(host, id, "the sweep is incomplete");
+                } else {
+                    results.pass(host, id);
+                }
             }
             for one in found {
                 results.found(host, one);

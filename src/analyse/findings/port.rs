@@ -78,13 +78,25 @@ pub(in crate::analyse) fn state(place: PortRef<'_>) -> Option<Finding> {
         }
         state => {
             let word = state.word();
-            let what =
-                format!("{word}: the link is up, but no subnet manager has activated the port");
-            let fix = format!(
-                "on {host}: sminfo -C {} -P {} finds the subnet manager; start opensm if there is \
-                 none",
-                device.name, port.number
-            );
+            let (what, fix) = match port.protocol {
+                Some(Protocol::Opa) => (
+                    format!("{word}: the link is up, but no fabric manager has activated the port"),
+                    "start the fabric manager of Omni-Path on one host: systemctl start opafm"
+                        .into(),
+                ),
+                _ if has_subnet || port.protocol.is_none() => (
+                    format!("{word}: the link is up, but no subnet manager has activated the port"),
+                    format!(
+                        "on {host}: sminfo -C {} -P {} finds the subnet manager; start opensm if \
+                         there is none",
+                        device.name, port.number
+                    ),
+                ),
+                _ => (
+                    format!("{word}: the port is not active; its interface may have no address"),
+                    format!("on {host}: ip addr show dev {}", netdev.unwrap_or("NETDEV")),
+                ),
+            };
             // A port that is not active carries no traffic, like a port that is down.
             Some(place.finding(Severity::Fail, "port.not_active", what).fix(fix))
         }

@@ -135,21 +135,21 @@ checks! {
     }
     "port.down" Fail Port [Counters] {
         title: "Each port has a link.",
-        applies_to: "every port; info if the port never carried a packet, or is down on all hosts",
+        applies_to: "every port; info if the port never carried a packet, another port of the device is active, and no host uses the port",
         rule: "the state is DOWN, and the physical state is not LinkUp",
         origin: "kernel: Documentation/ABI/stable/sysfs-class-infiniband",
         consequence: "no traffic passes the port",
         remedy: "connect or replace the cable; enable the switch port",
-        hides: ["port.slow", "port.pci_slow", "gid.none_usable", "port.link_lost", "port.errors", "ipoib.*", "gpu.far"],
+        hides: ["port.slow", "port.pci_slow", "gid.none_usable", "port.link_lost", "port.errors", "gpu.far"],
     }
     "port.disabled" Fail Port [Counters] {
         title: "Each port is enabled.",
-        applies_to: "every port; info if the port is down on all hosts",
+        applies_to: "every port; info as for port.down",
         rule: "the physical state is Disabled",
         origin: "gpud: check_thresholds.go",
         consequence: "no traffic passes the port",
         remedy: "Ethernet: ip link set NETDEV up; InfiniBand: ibportstate -C DEVICE -D 0 PORT enable",
-        hides: ["port.slow", "gid.none_usable", "port.link_lost", "port.errors", "ipoib.*", "gpu.far"],
+        hides: ["port.slow", "gid.none_usable", "port.link_lost", "port.errors", "gpu.far"],
     }
     "port.not_active" Fail Port [] {
         title: "A subnet manager has activated each port with a link.",
@@ -158,7 +158,7 @@ checks! {
         origin: "InfiniBand specification, volume 1, chapter 14; captures of BlueField-3",
         consequence: "no traffic passes the port",
         remedy: "rdmactl fabric sm; systemctl start opensm; for Omni-Path: systemctl start opafm",
-        hides: ["port.slow", "port.pkey_limited", "ipoib.*", "lid.duplicate", "gpu.far"],
+        hides: ["port.slow", "port.pkey_limited", "gpu.far"],
     }
     "port.slow" Warn Port [] {
         title: "Each port has the rate of comparable ports.",
@@ -198,7 +198,7 @@ checks! {
         rule: "the value is the maximum of the counter",
         origin: "InfiniBand specification: PortCounters",
         consequence: "new errors are not counted",
-        remedy: "perfquery -R; rdmactl fabric errors --clear",
+        remedy: "perfquery -C DEVICE -P PORT -R",
     }
     "port.lossy" Info Port [Details Ethernet Netdevs] {
         title: "The RoCE traffic of each port is lossless.",
@@ -219,10 +219,10 @@ checks! {
     "port.pkey_limited" Warn Port [Pkeys] {
         title: "Each port is a full member of a partition.",
         applies_to: "active InfiniBand and Omni-Path ports",
-        rule: "no entry of the P_Key table has the highest bit",
+        rule: "no entry of the P_Key table has the highest bit; info if another port is a full member",
         origin: "InfiniBand specification, volume 1, 10.9; opensm: doc/partition-config.txt",
         consequence: "two limited members cannot communicate",
-        remedy: "partitions.conf of opensm: Default=0x7fff,ipoib: ALL=full;",
+        remedy: "add the port GUID with =full to the partition in partitions.conf of the subnet manager",
     }
     "gid.none_usable" Fail Port [Gids] {
         title: "Each RoCE port has a RoCE v2 GID with an IP address.",
@@ -231,7 +231,7 @@ checks! {
         origin: "NCCL: src/transport/net_ib/connect.cc, validGid",
         consequence: "rdma_cm, NCCL and UCX do not find an address",
         remedy: "ip addr add ADDRESS/PREFIX dev NETDEV",
-        hides: ["gid.index_differs", "address.duplicate"],
+        hides: ["gid.index_differs"],
     }
     "ipoib.pkey_missing" Fail Port [Pkeys Netdevs] {
         title: "The port has the partition of each IPoIB interface.",
@@ -240,7 +240,6 @@ checks! {
         origin: "kernel: Documentation/infiniband/ipoib.rst",
         consequence: "the interface never gets a link",
         remedy: "add the port to the partition in partitions.conf of the subnet manager",
-        hides: ["ipoib.mtu", "ipoib.differs"],
     }
     "ipoib.mtu" Warn Host [Netdevs] {
         title: "Each IPoIB interface has the MTU of its mode.",
@@ -255,7 +254,7 @@ checks! {
         applies_to: "bonds of RoCE ports",
         rule: "a member has no carrier",
         origin: "kernel: Documentation/networking/bonding.rst",
-        consequence: "half of the bandwidth, and no second path",
+        consequence: "less bandwidth or no second path",
         remedy: "repair the link of the member: ethtool MEMBER",
     }
     "bond.mode" Warn Host [Netdevs] {
@@ -337,7 +336,7 @@ checks! {
         rule: "two ports with one subnet prefix have the same LID",
         origin: "InfiniBand specification, volume 1, chapter 14",
         consequence: "packets arrive at either port",
-        remedy: "opensm --reassign_lids",
+        remedy: "restart the subnet manager; if that does not help, let it assign all LIDs again",
     }
     "host.twice" Info Fleet [Gids] {
         title: "Each host was named once.",
@@ -346,7 +345,6 @@ checks! {
         origin: "rdmactl",
         consequence: "the host counts twice",
         remedy: "name the host once",
-        hides: ["address.duplicate", "mac.duplicate", "guid.duplicate", "lid.duplicate"],
     }
     "mtu.differs" Warn Fleet [Verbs Netdevs] {
         title: "The ports of a network have the same MTU.",
@@ -389,7 +387,7 @@ checks! {
         consequence: "one host has other drivers and other errors",
         remedy: "install and boot the same kernel",
     }
-    "device.count_differs" Fail Fleet [PciLinks] {
+    "device.count_differs" Warn Fleet [PciLinks] {
         title: "All hosts have the same number of devices.",
         applies_to: "three or more hosts with hardware devices of one driver, without virtual functions",
         rule: "the number differs from that of two thirds of the hosts",
@@ -444,7 +442,7 @@ checks! {
         rule: "the priorities differ from those of two thirds of the interfaces",
         origin: "iproute2: dcb-pfc(8); majority of the hosts",
         consequence: "one host loses packets, or stops its senders",
-        remedy: "dcb pfc set dev NETDEV prio-pfc all:off 3:on",
+        remedy: "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     }
     "ipoib.differs" Warn Fleet [Netdevs] {
         title: "All IPoIB interfaces of a partition have the same mode and MTU.",
