@@ -258,7 +258,7 @@ impl<'source> Reader<'source> {
         self.note(key, path, detail, None);
     }
 
-    /// Reports that a log has more than `limit` lines, of which only the latest are used.
+    /// Reports that a log has more than `limit` lines. Only the latest lines are used.
     pub(super) fn older_lines(&mut self, key: &str, path: &str, limit: usize) {
         let detail = format!("{path} has more than {limit} lines; older lines are not used");
         self.note(key, path, detail, None);

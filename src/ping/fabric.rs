@@ -164,7 +164,7 @@ impl SimulatedFabric {
     }
 
     /// Returns the result of a probe of a pair: the median of half a round trip, in nanoseconds.
-    /// The same pair and pass always have the same result.
+    /// Returns the same result for the same pair and pass.
     ///
     /// # Errors
     /// The first failure that the probe finds.

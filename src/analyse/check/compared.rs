@@ -208,7 +208,11 @@ fn compare<'report>(
         }
         let Some(usual) = majority(members.iter().map(|one| one.value.as_str())) else {
             for member in members {
-                results.skip(member.host, id, "no value is that of two thirds of three or more");
+                results.skip(
+                    member.host,
+                    id,
+                    "fewer than three comparable items, or no value that two thirds of them have",
+                );
             }
             continue;
         };

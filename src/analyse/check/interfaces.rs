@@ -5,8 +5,8 @@ use crate::analyse::verdict::plain_or;
 use crate::model::{Bond, Finding, HostReport, Netdev, Part, Protocol, Severity, Subject};
 
 /// Bonding modes for which RDMA drivers bond their ports: active backup, and the modes that
-/// choose a member by hash (`mlx5_handle_changeupper_event` in
-/// `drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c`; `bond_lag_tx_type` of the bonding driver).
+/// choose a member by hash (`mlx5_handle_changeupper_event` of the driver `mlx5_core`;
+/// `bond_lag_tx_type` of the bonding driver).
 const SUPPORTED_MODES: [&str; 3] = ["802.3ad", "active-backup", "balance-xor"];
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
