@@ -38,6 +38,11 @@ impl Selection {
     }
 }
 
+/// Returns the reports of the hosts that responded, with the indices of the hosts.
+fn responding(reports: &[HostReport]) -> impl Iterator<Item = (usize, &HostReport)> + Clone {
+    reports.iter().enumerate().filter(|(_, report)| report.failure.is_none())
+}
+
 /// Returns true if a selector names a check: `port.down`, `port.*`.
 pub fn selects(selector: &str, id: &str) -> bool {
     match selector.strip_suffix('*') {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::grouped;
 use super::verdict::plain_or;
 use crate::model::ping::{Warning, WarningCode};
-use crate::model::{Device, GidValue, HostReport, NetdevKind, Port, Protocol};
+use crate::model::{GidValue, HostReport, NetdevKind, Protocol};
 use crate::names;
 
 /// Maximum number of warnings of one kind; the last one has the number of the others.
@@ -114,12 +114,8 @@ fn shared<T: Ord>(values: impl Iterator<Item = (T, Place)>) -> BTreeMap<T, BTree
     places
 }
 
-fn ports(report: &HostReport) -> impl Iterator<Item = (&Device, &Port)> {
-    report.devices.iter().flat_map(|device| device.ports.iter().map(move |port| (device, port)))
-}
-
 fn gids(host: usize, report: &HostReport) -> impl Iterator<Item = (GidValue, Place)> {
-    ports(report).flat_map(move |(device, port)| {
+    report.ports().flat_map(move |(device, port)| {
         let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
         let is_roce = port.protocol == Some(Protocol::Roce);
         let counts = move |gid: GidValue| {
@@ -162,7 +158,7 @@ fn guids(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Plac
 type LidKey = (u64, u32, String, u32, u32);
 
 fn lids(host: usize, report: &HostReport) -> impl Iterator<Item = (LidKey, Place)> {
-    ports(report).filter_map(move |(device, port)| {
+    report.ports().filter_map(move |(device, port)| {
         port.protocol.filter(|protocol| protocol.has_subnet())?;
         let lid = port.lid.filter(|lid| *lid != 0)?;
         let gid = port.gids.iter().flatten().find(|gid| gid.index == 0)?;

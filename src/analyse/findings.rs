@@ -1,7 +1,7 @@
 //! Findings of hosts, worst first: unresponsive hosts, ports that are down or degraded, fallbacks
 //! to TCP, unreadable data. `connections` and `rate` supply the facts; `tui` shows the findings.
 
-mod changed;
+pub(super) mod changed;
 pub(super) mod port;
 pub(super) mod rates;
 pub(super) mod unreadable;
@@ -77,9 +77,7 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
     if let Some(failure) = facts.failure {
         // A host that is still being connected is not a failure yet.
         if failure.reason != Reason::Connecting {
-            let what = failure.detail.clone();
-            let silent = Finding::new(Severity::Fail, "host.silent", Subject::Host, what);
-            add(Finding { fix: failure.fix.clone(), ..silent });
+            add(silent(failure));
         }
         // The last report of an unresponsive host is stale.
         return;
@@ -94,19 +92,33 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
             port::findings(port::PortRef { report, device, port }, rates).for_each(&mut add);
         }
     }
-    if let Some((what, fix)) = report.no_device() {
-        add(Finding::new(Severity::Warn, "host.no_device", Subject::Host, what).fix(fix));
-    }
-    if let VerbsState::Unavailable { detail, fix } = &report.verbs
-        && !report.devices.is_empty()
-    {
-        let subject = Subject::Part("verbs".into());
-        let verbs = Finding::new(Severity::Unknown, "unreadable", subject, detail);
-        add(Finding { fix: fix.clone().map(String::from), ..verbs });
-    }
+    no_device(report).into_iter().for_each(&mut add);
+    no_verbs(report).into_iter().for_each(&mut add);
     let (device_files, others): (Vec<&Problem>, Vec<&Problem>) =
         report.problems.iter().partition(|problem| problem.is_of_device_file());
     unreadable::findings(&device_files).chain(unreadable::findings(&others)).for_each(&mut add);
+}
+
+/// Returns the finding of a host that does not respond.
+pub(super) fn silent(failure: &HostFailure) -> Finding {
+    let what = failure.detail.clone();
+    let silent = Finding::new(Severity::Fail, "host.silent", Subject::Host, what);
+    Finding { fix: failure.fix.clone(), ..silent }
+}
+
+/// Returns the finding of a host without an RDMA device.
+pub(super) fn no_device(report: &HostReport) -> Option<Finding> {
+    let (what, fix) = report.no_device()?;
+    Some(Finding::new(Severity::Warn, "host.no_device", Subject::Host, what).fix(fix))
+}
+
+/// Returns the finding of a host with devices whose libibverbs could not be queried.
+pub(super) fn no_verbs(report: &HostReport) -> Option<Finding> {
+    let VerbsState::Unavailable { detail, fix } = &report.verbs else { return None };
+    let subject = Subject::Part("verbs".into());
+    let verbs = Finding::new(Severity::Unknown, "unreadable", subject, detail);
+    let verbs = Finding { fix: fix.clone().map(String::from), ..verbs };
+    (!report.devices.is_empty()).then_some(verbs)
 }
 
 /// Returns the finding of a connection; `None` if its verdict needs no attention.

@@ -18,7 +18,7 @@ pub const ROCE_HEADERS: u32 = 96;
 /// Maximum number of port groups in a warning.
 const MAX_GROUPS: usize = 4;
 
-/// A port that a pair used.
+/// A port whose MTU is compared.
 #[derive(Debug, Clone, Copy)]
 pub struct UsedPort<'a> {
     /// Rail of the port.
@@ -27,15 +27,39 @@ pub struct UsedPort<'a> {
     pub host: usize,
     /// Protocol of the port.
     pub protocol: Protocol,
-    /// The port.
-    pub port: &'a RoutePort,
+    /// Kernel name of the device.
+    pub device: &'a str,
+    /// Port number.
+    pub number: u32,
+    /// Network interface of the port.
+    pub netdev: Option<&'a str>,
+    /// MTU of the network interface, in bytes.
+    pub netdev_mtu: Option<u32>,
+    /// Active RDMA MTU, in bytes.
+    pub active_mtu: Option<u32>,
+}
+
+impl<'a> UsedPort<'a> {
+    /// Returns the end of a route.
+    pub fn of_route(rail: usize, host: usize, protocol: Protocol, port: &'a RoutePort) -> Self {
+        Self {
+            rail,
+            host,
+            protocol,
+            device: &port.device,
+            number: port.port.into(),
+            netdev: port.netdev.as_deref(),
+            netdev_mtu: port.netdev_mtu,
+            active_mtu: port.active_mtu,
+        }
+    }
 }
 
 /// Returns the ports that pairs used; a port appears once for each of its pairs.
 pub fn used_ports(pairs: &[Pair]) -> impl Iterator<Item = UsedPort<'_>> {
     let routes = pairs.iter().filter_map(|pair| Some((pair, pair.route.as_ref()?)));
     routes.flat_map(|(pair, route): (&Pair, &Route)| {
-        let of = |host, port| UsedPort { rail: pair.rail, host, protocol: route.protocol, port };
+        let of = |host, port| UsedPort::of_route(pair.rail, host, route.protocol, port);
         [of(pair.source, &route.source), of(pair.target, &route.target)]
     })
 }
@@ -71,18 +95,17 @@ struct Group<'a> {
     active_mtu: u32,
     netdev_mtu: Option<u32>,
     device: &'a str,
-    port: u8,
+    port: u32,
     netdev: Option<&'a str>,
 }
 
 impl<'a> Group<'a> {
     fn of(one: &UsedPort<'a>) -> Option<Self> {
-        let RoutePort { device, port, netdev, .. } = one.port;
+        let UsedPort { protocol, device, number: port, netdev, netdev_mtu, active_mtu, .. } = *one;
         // On InfiniBand, the MTU of the IPoIB interface does not affect RDMA.
-        let netdev_mtu = one.port.netdev_mtu.filter(|_| one.protocol == Protocol::Roce);
-        let active_mtu = one.port.active_mtu.or_else(|| path_mtu(netdev_mtu?))?;
-        let netdev = netdev.as_deref();
-        Some(Self { active_mtu, netdev_mtu, device, port: *port, netdev })
+        let netdev_mtu = netdev_mtu.filter(|_| protocol == Protocol::Roce);
+        let active_mtu = active_mtu.or_else(|| path_mtu(netdev_mtu?))?;
+        Some(Self { active_mtu, netdev_mtu, device, port, netdev })
     }
 
     /// Formats `MTU 1500 (RDMA path MTU 1024)`.
@@ -222,7 +245,7 @@ mod tests {
             .map(|host| port("eth1", Some(mtus[host]), active.map(|active| active[host])))
             .collect();
         let used = ports.iter().enumerate();
-        differences(&NAMES, used.map(|(host, port)| UsedPort { rail: 0, host, protocol, port }))
+        differences(&NAMES, used.map(|(host, port)| UsedPort::of_route(0, host, protocol, port)))
     }
 
     #[test]
@@ -275,7 +298,7 @@ mod tests {
     #[test]
     fn rails_are_compared_one_by_one() {
         let (large, small) = (port("eth0", Some(9_000), None), port("eth1", Some(1_500), None));
-        let used = |rail, host, port| UsedPort { rail, host, protocol: Protocol::Roce, port };
+        let used = |rail, host, port| UsedPort::of_route(rail, host, Protocol::Roce, port);
         let apart =
             [used(0, 0, &large), used(0, 1, &large), used(1, 0, &small), used(1, 1, &small)];
         assert_eq!(differences(&NAMES, apart), []);
@@ -287,7 +310,7 @@ mod tests {
     #[test]
     fn a_name_that_a_shell_would_run_is_left_out_of_the_fix() {
         let (bad, good) = (port("$(reboot)", Some(1_500), None), port("eth1", Some(9_000), None));
-        let used = |host, port| UsedPort { rail: 0, host, protocol: Protocol::Roce, port };
+        let used = |host, port| UsedPort::of_route(0, host, Protocol::Roce, port);
         let names = ["`reboot`", "n2", "n3"];
         let found = differences(&names, [used(0, &bad), used(1, &good), used(2, &good)]);
         assert!(found[0].hint.ends_with("on HOST: ip link set NETDEV mtu 9000"), "{found:?}");

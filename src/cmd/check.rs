@@ -1,5 +1,7 @@
 //! Runs `rdmactl check`: reads the hosts, runs the checks, prints the findings.
 
+use std::collections::HashMap;
+
 use crate::analyse::check::{Selection, run as run_checks, selects};
 use crate::analyse::connections::connections;
 use crate::cli::{CheckArgs, Format, Global};
@@ -93,12 +95,15 @@ fn parts(args: &CheckArgs, selection: &Selection) -> Parts {
 
 /// Returns a report for each host, with the findings of the host.
 fn of_hosts(report: &CheckReport) -> Vec<CheckReport> {
-    let of_host = |host: &HostResults| {
-        let is_of_host = |found: &&CheckedFinding| found.finding.hosts.contains(&host.host);
-        CheckReport {
-            findings: report.findings.iter().filter(is_of_host).cloned().collect(),
-            hosts: vec![host.clone()],
+    let mut by_host: HashMap<&str, Vec<CheckedFinding>> = HashMap::new();
+    for found in &report.findings {
+        for host in &found.finding.hosts {
+            by_host.entry(host).or_default().push(found.clone());
         }
+    }
+    let of_host = |host: &HostResults| CheckReport {
+        findings: by_host.get(host.host.as_str()).cloned().unwrap_or_default(),
+        hosts: vec![host.clone()],
     };
     report.hosts.iter().map(of_host).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cli::Global;
-use crate::model::{HostReport, Parts, Port, PortState};
+use crate::model::{HostReport, Parts, Port};
 use crate::query::{DeviceRow, Devices, device_rows};
 use crate::render::{escape, notes};
 use crate::term::Term;
@@ -55,7 +55,7 @@ pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result
 fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
     let fitting: &[NextCommand] = if hosts.iter().all(|host| host.devices.is_empty()) {
         &[OTHERS, HELP]
-    } else if ports(hosts).any(is_active) {
+    } else if ports(hosts).any(Port::is_active) {
         &[PING, COUNTERS, HELP]
     } else {
         &[LINKS, COUNTERS, HELP]
@@ -105,7 +105,7 @@ fn heading(hosts: &[HostReport]) -> String {
             failed => format!("{} hosts, {failed} without data{}", hosts.len(), kernels(hosts)),
         },
     };
-    let active = ports(hosts).filter(|port| is_active(port)).count();
+    let active = ports(hosts).filter(|port| port.is_active()).count();
     // The numbers count hosts with a report; the text names these hosts if others have none.
     let there = hosts.iter().filter(|host| host.failure.is_none()).count();
     let on = match there {
@@ -127,10 +127,6 @@ fn heading(hosts: &[HostReport]) -> String {
 
 fn ports(hosts: &[HostReport]) -> impl Iterator<Item = &Port> {
     hosts.iter().flat_map(|host| &host.devices).flat_map(|device| &device.ports)
-}
-
-fn is_active(port: &Port) -> bool {
-    port.state.is_some_and(PortState::is_active)
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) use pci_link::compare as compare_links;
 
 use super::Reader;
 use crate::model::{Device, HostReport, KnownFix, Part, key};
-use crate::source::{CORE_MODULE, Question, ReadError};
+use crate::source::{Answer, CORE_MODULE, Question};
 
 /// Directory in which the kernel lists RDMA devices.
 pub(super) const CLASS: &str = "/sys/class/infiniband";
@@ -35,10 +35,9 @@ const MAX_DEVICES: usize = 4096;
 pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
     report.kernel = reader.text("kernel", "/proc/sys/kernel/osrelease");
     let listed = reader.ask(&Question::Dir(CLASS.into()));
-    report.rdma_core = match &listed {
-        Ok(_) => Some(true),
-        Err(error) if error.is_absent() => is_core_loaded(reader),
-        Err(_) => None,
+    report.rdma_core = match is_there(&listed) {
+        Some(false) => is_core_loaded(reader),
+        known => known,
     };
     let Some(mut names) = reader.names_of("devices", CLASS, listed) else { return };
     reader.cut("devices", CLASS, MAX_DEVICES, &mut names);
@@ -51,22 +50,26 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// Returns whether the RDMA core is loaded, for a host without [`CLASS`]: another mount may cover
-/// the directory or all of sysfs. `None` if that is unknown.
-fn is_core_loaded(reader: &mut Reader<'_>) -> Option<bool> {
-    let is_there = |answer: Result<Vec<u8>, ReadError>| match answer {
+/// Returns whether the item of a reply exists; `None` if that is unknown.
+fn is_there(answer: &Answer) -> Option<bool> {
+    match answer {
         Ok(_) => Some(true),
         Err(error) if error.is_absent() => Some(false),
         Err(_) => None,
-    };
-    match is_there(reader.ask(&Question::Dir(CORE_MODULE.into()))) {
+    }
+}
+
+/// Returns whether the RDMA core is loaded, for a host without [`CLASS`]: another mount may cover
+/// the directory or all of sysfs. `None` if that is unknown.
+fn is_core_loaded(reader: &mut Reader<'_>) -> Option<bool> {
+    match is_there(&reader.ask(&Question::Dir(CORE_MODULE.into()))) {
         Some(true) => return Some(true),
         // Captures of older versions have no record of the module.
         None => return Some(false),
         Some(false) => {}
     }
     // Each kernel lists modules or parts of its own in this directory.
-    if is_there(reader.ask(&Question::Dir(MODULES.into()))) == Some(false) {
+    if is_there(&reader.ask(&Question::Dir(MODULES.into()))) == Some(false) {
         let detail =
             format!("{MODULES} does not exist: sysfs is not mounted, or another mount covers it");
         reader.lacking("devices", MODULES, &detail, KnownFix::UncoverDevices);

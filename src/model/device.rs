@@ -73,6 +73,11 @@ pub struct Device {
 }
 
 impl Device {
+    /// Returns true for a virtual function of a card.
+    pub fn is_virtual_function(&self) -> bool {
+        self.pci_link.as_ref().is_some_and(|link| link.physical_function.is_some())
+    }
+
     /// Returns true if the kernel implements RDMA for the device (soft-RoCE, soft-iWARP).
     pub fn is_software(&self) -> bool {
         matches!(self.driver.as_deref(), Some(SOFT_ROCE | SOFT_IWARP))

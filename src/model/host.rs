@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Consumers, Device, Fabric, HostFailure, Netdev, Netdevs, Parts, Problems, RdmaSystem, Resource,
-    VerbsState,
+    Consumers, Device, Fabric, HostFailure, Netdev, Netdevs, Parts, Port, Problems, RdmaSystem,
+    Resource, VerbsState,
 };
 
 /// Facts about a host at one moment, or the reason why there are none.
@@ -88,6 +88,11 @@ impl HostReport {
     /// Returns the report of a host that failed.
     pub fn failed(host: impl Into<String>, failure: HostFailure) -> Self {
         Self { failure: Some(failure), ..Self::empty(host, Via::None) }
+    }
+
+    /// Returns the ports of all devices, each with its device.
+    pub fn ports(&self) -> impl Iterator<Item = (&Device, &Port)> {
+        self.devices.iter().flat_map(|device| device.ports.iter().map(move |port| (device, port)))
     }
 
     /// Returns the network interface with a name; `None` if the report has no such interface.

@@ -81,6 +81,19 @@ pub struct Port {
     pub verbs: Option<VerbsPort>,
 }
 
+impl Port {
+    /// Returns true if the port carries traffic.
+    pub fn is_active(&self) -> bool {
+        self.state.is_some_and(PortState::is_active)
+    }
+
+    /// Returns true for an active port of a subnet, to which a subnet manager assigns LIDs and
+    /// partitions.
+    pub fn is_active_in_subnet(&self) -> bool {
+        self.is_active() && self.protocol.is_some_and(Protocol::has_subnet)
+    }
+}
+
 words! {
     // The order is that of the kernel codes.
     /// Logical port states (`ib_port_state` of `include/rdma/ib_verbs.h`).

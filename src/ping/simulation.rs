@@ -126,7 +126,7 @@ impl Run<'_> {
         let all = || (0..rails).flat_map(|rail| (0..hosts).map(move |host| (rail, host)));
         let ports: Vec<RoutePort> = all().map(|(rail, host)| self.port(rail, host)).collect();
         let protocol = Protocol::Roce;
-        let used = |((rail, host), port)| UsedPort { rail, host, protocol, port };
+        let used = |((rail, host), port)| UsedPort::of_route(rail, host, protocol, port);
         mtu::differences(&names, all().zip(&ports).map(used))
     }
 

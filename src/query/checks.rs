@@ -2,7 +2,7 @@
 
 use super::Value;
 use super::column::listing;
-use crate::model::{CheckReport, CheckedFinding, Severity};
+use crate::model::{CheckReport, CheckedFinding};
 use crate::names;
 
 /// One row: a finding of a check.
@@ -24,10 +24,7 @@ listing! {
     columns
     []
     "check.severity" "SEVERITY" Left Always []: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read), info (may be intended)"
-        |row| match row.found.finding.severity {
-            Severity::Fail => Value::Bad(Severity::Fail.word().into()),
-            severity => Value::Text(severity.word().into()),
-        };
+        |row| Value::severity(row.found.finding.severity);
     "check.id" "CHECK" Left Always [] "Check; rdmactl check --explain shows its rule"
         |row| Value::text(Some(row.found.check.id));
     "check.hosts" "HOSTS" Left Always [] "Hosts with the finding, as one host set"

@@ -2,7 +2,7 @@
 
 use super::Value;
 use super::column::listing;
-use crate::model::{Finding, Severity};
+use crate::model::Finding;
 use crate::names;
 
 /// One row: a finding.
@@ -28,10 +28,7 @@ listing! {
     columns
     []
     "finding.severity" "SEVERITY" Left Always []: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read), past (is over)"
-        |row| match row.finding.severity {
-            Severity::Fail => Value::Bad(Severity::Fail.word().into()),
-            severity => Value::Text(severity.word().into()),
-        };
+        |row| Value::severity(row.finding.severity);
     "finding.hosts" "HOSTS" Left WithHosts [] "Hosts with the finding, as one host set"
         |row| Value::Text(names::fold(&row.finding.hosts));
     "finding.subject" "SUBJECT" Left Always [] "Subject: port, connection, or unreadable data"

@@ -10,7 +10,7 @@ use crate::analyse::congestion::Congestion;
 use crate::analyse::errors::errors;
 use crate::analyse::operations::Operation;
 use crate::analyse::traffic::Traffic;
-use crate::model::{Counter, PerSecond, Port, PortState};
+use crate::model::{Counter, PerSecond, Port};
 
 /// One row: a port, or a device or host without ports.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +68,7 @@ listing! {
 
 /// Returns the rate of the port; `None` if the port is not active.
 fn rate_bps(row: &LivePortRow<'_>) -> Option<u64> {
-    let port = row.place.port.filter(|port| port.state.is_some_and(PortState::is_active))?;
+    let port = row.place.port.filter(|port| port.is_active())?;
     port.rate_bps
 }
 

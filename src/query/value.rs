@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::{CounterUnit, HostFailure, HostReport, PerSecond, Reason};
+use crate::model::{CounterUnit, HostFailure, HostReport, PerSecond, Reason, Severity};
 
 /// Value of a cell. The variant defines the unit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,6 +45,12 @@ pub enum Value {
 }
 
 impl Value {
+    /// Returns the cell of a severity; a fault that stops something is marked.
+    pub(super) fn severity(severity: Severity) -> Self {
+        let word = severity.word().into();
+        if severity == Severity::Fail { Self::Bad(word) } else { Self::Text(word) }
+    }
+
     /// Returns the number in its base unit: bits per second, bytes or nanoseconds. `None` for
     /// other values.
     #[must_use]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::majority::majority;
+use super::responding;
 use super::results::Results;
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    Device, Finding, GidKind, HostReport, Netdev, Part, Port, PortState, Protocol, Severity,
-    Subject,
+    Device, Finding, GidKind, HostReport, Netdev, Part, Port, Protocol, Severity, Subject,
 };
 
 /// Item that is compared with the items of its group.
@@ -28,17 +28,19 @@ struct Comparison {
     value: &'static str,
     /// Name of the items: `devices of this board`.
     members: &'static str,
+    /// True if the items of one host are comparable, too.
+    compares_within_host: bool,
     fix: &'static str,
 }
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
-    let hosts = || reports.iter().enumerate().filter(|(_, report)| report.failure.is_none());
+    let hosts = || responding(reports);
     let devices = || {
         hosts().flat_map(|(host, one)| one.devices.iter().map(move |device| (host, one, device)))
     };
     let ports = || {
-        devices().flat_map(|(host, report, device)| {
-            device.ports.iter().map(move |port| (host, report, device, port))
+        hosts().flat_map(|(host, report)| {
+            report.ports().map(move |(device, port)| (host, report, device, port))
         })
     };
     let of_device = |(host, report, device): (usize, _, &Device), group: String, value: String| {
@@ -85,7 +87,7 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
         Some(of_port(host, report, device, port, device.driver.clone()?, index))
     });
     compare(&GID_INDEX, indices, results);
-    let lmcs = ports().filter(|(.., port)| is_subnet_port(port)).filter_map(
+    let lmcs = ports().filter(|(.., port)| port.is_active_in_subnet()).filter_map(
         |(host, report, device, port)| {
             let lmc = port.lmc?.to_string();
             Some(of_port(host, report, device, port, String::new(), lmc))
@@ -102,6 +104,7 @@ const FIRMWARE: Comparison = Comparison {
     severity: Severity::Warn,
     value: "firmware",
     members: "devices of this board",
+    compares_within_host: true,
     fix: "bring the firmware to one version with the tool of the vendor (NVIDIA: mstflint -d PCI -i IMAGE burn)",
 };
 
@@ -110,6 +113,7 @@ const BOARD: Comparison = Comparison {
     severity: Severity::Info,
     value: "board",
     members: "devices of this name",
+    compares_within_host: false,
     fix: "check the part: another board has other default settings",
 };
 
@@ -118,6 +122,7 @@ const SLOT: Comparison = Comparison {
     severity: Severity::Info,
     value: "PCI address",
     members: "devices of this name and type",
+    compares_within_host: false,
     fix: "name devices by PCI address (NAME_PCI of rdma-core), or check for a missing card",
 };
 
@@ -126,6 +131,7 @@ const KERNEL: Comparison = Comparison {
     severity: Severity::Warn,
     value: "kernel",
     members: "hosts",
+    compares_within_host: false,
     fix: "install the same kernel on all hosts, and boot it",
 };
 
@@ -134,6 +140,7 @@ const COUNT: Comparison = Comparison {
     severity: Severity::Warn,
     value: "devices of this driver",
     members: "hosts with this driver",
+    compares_within_host: false,
     fix: "find the missing card: lspci -nn -d ::0200; lspci -nn -d ::0207; then: echo 1 > /sys/bus/pci/rescan, or reseat it",
 };
 
@@ -142,6 +149,7 @@ const ROCE_MODE: Comparison = Comparison {
     severity: Severity::Warn,
     value: "default_roce_mode",
     members: "ports",
+    compares_within_host: false,
     fix: "write the same mode on all hosts: /sys/kernel/config/rdma_cm/DEVICE/ports/PORT/default_roce_mode",
 };
 
@@ -150,6 +158,7 @@ const ROCE_TOS: Comparison = Comparison {
     severity: Severity::Info,
     value: "default_roce_tos",
     members: "ports",
+    compares_within_host: false,
     fix: "write the same value on all hosts: /sys/kernel/config/rdma_cm/DEVICE/ports/PORT/default_roce_tos",
 };
 
@@ -158,6 +167,7 @@ const GID_INDEX: Comparison = Comparison {
     severity: Severity::Info,
     value: "index of the first RoCE v2 GID with an IP address",
     members: "ports of this driver",
+    compares_within_host: false,
     fix: "do not set NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or --gid-index to a fixed number",
 };
 
@@ -166,6 +176,7 @@ const LMC: Comparison = Comparison {
     severity: Severity::Info,
     value: "LMC",
     members: "ports",
+    compares_within_host: false,
     fix: "set lmc in opensm.conf to one value for the subnet",
 };
 
@@ -174,6 +185,7 @@ const PFC: Comparison = Comparison {
     severity: Severity::Warn,
     value: "priorities with PFC",
     members: "RoCE interfaces",
+    compares_within_host: false,
     fix: "give NETDEV the priorities of the other hosts: dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
 };
 
@@ -182,17 +194,17 @@ const IPOIB: Comparison = Comparison {
     severity: Severity::Warn,
     value: "mode and MTU",
     members: "interfaces of this partition",
+    compares_within_host: false,
     fix: "set the same on all hosts: echo MODE > /sys/class/net/NETDEV/mode; ip link set NETDEV mtu MTU",
 };
 
-/// Compares the members of each group with the majority of the group. The devices of one host are
-/// compared by their firmware only.
+/// Compares the members of each group with the majority of the group.
 fn compare<'report>(
     comparison: &Comparison,
     members: impl Iterator<Item = Member<'report>>,
     results: &mut Results<'_>,
 ) {
-    let Comparison { id, severity, value, members: noun, fix } = comparison;
+    let Comparison { id, severity, value, members: noun, compares_within_host, fix } = comparison;
     let mut groups: BTreeMap<String, Vec<Member<'report>>> = BTreeMap::new();
     for member in members {
         groups.entry(member.group.clone()).or_default().push(member);
@@ -200,7 +212,7 @@ fn compare<'report>(
     for members in groups.values() {
         let first = members.first().map(|member| member.host);
         let is_one_host = members.iter().all(|member| Some(member.host) == first);
-        if is_one_host && *id != FIRMWARE.id {
+        if is_one_host && !compares_within_host {
             if let Some(host) = first {
                 results.skip(host, id, "a single host has nothing to compare with");
             }
@@ -237,9 +249,7 @@ fn counts(host: usize, report: &HostReport) -> Vec<Member<'_>> {
     for device in
         report.devices.iter().filter(|one| !one.is_software() && one.gone_since_ns.is_none())
     {
-        let is_virtual =
-            device.pci_link.as_ref().is_some_and(|link| link.physical_function.is_some());
-        if let Some(driver) = device.driver.as_deref().filter(|_| !is_virtual) {
+        if let Some(driver) = device.driver.as_deref().filter(|_| !device.is_virtual_function()) {
             *counts.entry(driver).or_default() += 1;
         }
     }
@@ -251,10 +261,6 @@ fn counts(host: usize, report: &HostReport) -> Vec<Member<'_>> {
         value: count.to_string(),
     };
     counts.into_iter().map(member).collect()
-}
-
-fn is_subnet_port(port: &Port) -> bool {
-    port.protocol.is_some_and(Protocol::has_subnet) && port.state.is_some_and(PortState::is_active)
 }
 
 /// Returns the index of the first `RoCE` v2 GID of a port with an IP address.
@@ -269,9 +275,7 @@ fn first_index(port: &Port) -> Option<u32> {
 /// bond have the settings.
 fn flow_control(host: usize, report: &HostReport) -> Vec<Member<'_>> {
     let ports = report.devices.iter().flat_map(|device| &device.ports);
-    let is_used = |port: &&Port| {
-        port.protocol == Some(Protocol::Roce) && port.state.is_some_and(PortState::is_active)
-    };
+    let is_used = |port: &&Port| port.protocol == Some(Protocol::Roce) && port.is_active();
     let roce = ports.filter(is_used);
     let netdevs = roce.filter_map(|port| report.netdev(port.netdev.as_deref()?));
     let links = netdevs.flat_map(|netdev| match &netdev.bond {
@@ -304,28 +308,26 @@ fn ipoib(host: usize, report: &HostReport) -> Vec<Member<'_>> {
 fn judge_versions(reports: &[HostReport], results: &mut Results<'_>) {
     const ID: &str = "roce.version_differs";
     let mut ports = Vec::new();
-    for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
+    for (host, report) in responding(reports) {
         if !results.has_part(host, report, Part::Gids, &[ID]) {
             continue;
         }
-        for device in &report.devices {
-            let of_device = device.ports.iter().map(|port| (device, port));
-            for (device, port) in
-                of_device.filter(|(_, port)| port.protocol == Some(Protocol::Roce))
-            {
-                let has = |kind| port.gids.iter().flatten().any(|gid| gid.kind == Some(kind));
-                if let (true, is_second) | (false, is_second @ true) =
-                    (has(GidKind::RoceV1), has(GidKind::RoceV2))
-                {
-                    ports.push((host, report, device, port, is_second));
-                }
+        for (device, port) in report.ports() {
+            let has = |kind| port.gids.iter().flatten().any(|gid| gid.kind == Some(kind));
+            let (has_version_1, has_version_2) = (has(GidKind::RoceV1), has(GidKind::RoceV2));
+            if port.protocol == Some(Protocol::Roce) && (has_version_1 || has_version_2) {
+                ports.push((host, report, device, port, has_version_2));
             }
         }
     }
-    for (host, report, device, port, has_second) in &ports {
-        let is_other = |one: &&(usize, _, _, _, bool)| one.0 != *host && one.4;
-        let others = ports.iter().filter(is_other).count();
-        let found = (!has_second && others > 0).then(|| {
+    let mut of_version_2 = vec![0_usize; reports.len()];
+    for (host, .., has_version_2) in &ports {
+        of_version_2[*host] += usize::from(*has_version_2);
+    }
+    let all: usize = of_version_2.iter().sum();
+    for (host, report, device, port, has_version_2) in &ports {
+        let others = all - of_version_2[*host];
+        let found = (!has_version_2 && others > 0).then(|| {
             let subject = Subject::Port(device.name.clone(), port.number);
             let what = format!(
                 "the port has RoCE v1 GIDs only, and {others} ports use RoCE v2; their rdma_cm \

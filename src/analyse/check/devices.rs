@@ -1,18 +1,19 @@
 //! Checks of devices: presence, userspace provider, identity, distance to CPU and GPUs, limits.
 
+use super::responding;
 use super::results::{Results, problem};
 use crate::analyse::removed_devices::removal;
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    Device, Finding, HostReport, ObjectCount, Part, PciPath, PortState, Protocol, Severity,
-    Subject, VerbsDevice, VerbsState, key,
+    Device, Finding, HostReport, ObjectCount, Part, PciPath, Port, Protocol, Severity, Subject,
+    VerbsDevice, VerbsState, key,
 };
 
 /// Share of a limit of the device, in percent, from which the limit is nearly used up.
 const NEARLY_ALL: u64 = 80;
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
-    for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
+    for (host, report) in responding(reports) {
         let has_gpus = results.has_part(host, report, Part::Gpus, &["gpu.far"]);
         let has_verbs = results.has_part(host, report, Part::Verbs, &["device.exhausted"]);
         let has_hardware = report.devices.iter().any(|device| !device.is_software());
@@ -88,14 +89,13 @@ fn judge_provider(host: usize, report: &HostReport, device: &Device, results: &m
 fn judge_identity(host: usize, report: &HostReport, device: &Device, results: &mut Results<'_>) {
     const ID: &str = "device.no_guid";
     let is_ib = device.ports.iter().any(|port| port.protocol == Some(Protocol::Ib));
-    let is_virtual = device.pci_link.as_ref().is_some_and(|link| link.physical_function.is_some());
     if !is_ib {
         return results.skip(host, ID, "only InfiniBand needs a GUID from the driver");
     }
     if let Some(problem) = problem(report, &key::device(&device.name, "node_guid")) {
         return results.unknown(host, ID, &*problem.detail);
     }
-    let what = if is_virtual {
+    let what = if device.is_virtual_function() {
         "the virtual function has node GUID 0, so the subnet manager never activates its ports"
     } else {
         "the device has node GUID 0, so the subnet manager never activates its ports"
@@ -155,9 +155,7 @@ fn judge_limits(host: usize, report: &HostReport, device: &Device, results: &mut
 /// Finds GPUs whose nearest RDMA device with an active port is behind another NUMA node.
 fn judge_gpus(host: usize, report: &HostReport, results: &mut Results<'_>) {
     const ID: &str = "gpu.far";
-    let is_active = |device: &&Device| {
-        device.ports.iter().any(|port| port.state.is_some_and(PortState::is_active))
-    };
+    let is_active = |device: &&Device| device.ports.iter().any(Port::is_active);
     let near = |device: &Device, pci: &str| -> Option<PciPath> {
         device.gpus.iter().flatten().find(|gpu| gpu.pci == pci)?.path
     };

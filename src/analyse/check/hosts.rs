@@ -1,15 +1,13 @@
 //! Checks of a host as a whole: it responds, has RDMA devices, and its data could be read.
 
 use super::results::Results;
-use crate::analyse::findings::unreadable;
-use crate::model::{CHECKS, Finding, HostReport, Part, Problem, Severity, Subject, VerbsState};
+use crate::analyse::findings::{no_device, no_verbs, silent, unreadable};
+use crate::model::{CHECKS, Finding, HostReport, Part, Problem, Severity, Subject};
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     for (host, report) in reports.iter().enumerate() {
         if let Some(failure) = &report.failure {
-            let what = failure.detail.clone();
-            let silent = Finding::new(Severity::Fail, "host.silent", Subject::Host, what);
-            results.found(host, Finding { fix: failure.fix.clone(), ..silent });
+            results.found(host, silent(failure));
             for check in CHECKS.iter().filter(|check| check.id != "host.silent") {
                 results.unknown(host, check.id, "the host did not respond");
             }
@@ -26,11 +24,7 @@ fn judge_devices(host: usize, report: &HostReport, results: &mut Results<'_>) {
     if report.rdma_core.is_none() || report.problems.has("devices") {
         return results.unknown(host, ID, "the list of RDMA devices could not be read");
     }
-    let found = report.no_device().map(|(what, fix)| {
-        Finding::new(Severity::Warn, ID, Subject::Host, what)
-            .fix(fix)
-            .source("/sys/class/infiniband")
-    });
+    let found = no_device(report).map(|found| found.source("/sys/class/infiniband"));
     results.judged(host, ID, found);
 }
 
@@ -64,13 +58,7 @@ fn judge_data(host: usize, report: &HostReport, results: &mut Results<'_>) {
                 .fix("record the host again: rdmactl capture --save FILE"),
         );
     }
-    if let VerbsState::Unavailable { detail, fix } = &report.verbs
-        && !report.devices.is_empty()
-    {
-        let subject = Subject::Part("verbs".into());
-        let verbs = Finding::new(Severity::Unknown, "unreadable", subject, detail);
-        found.push(Finding { fix: fix.clone().map(String::from), ..verbs });
-    }
+    found.extend(no_verbs(report));
     if found.is_empty() {
         results.pass(host, "unreadable");
     }

@@ -1,5 +1,6 @@
 //! Checks of the network interfaces of ports: bonds.
 
+use super::responding;
 use super::results::Results;
 use crate::analyse::verdict::plain_or;
 use crate::model::{Bond, Finding, HostReport, Netdev, Part, Protocol, Severity, Subject};
@@ -10,7 +11,7 @@ use crate::model::{Bond, Finding, HostReport, Netdev, Part, Protocol, Severity, 
 const SUPPORTED_MODES: [&str; 3] = ["802.3ad", "active-backup", "balance-xor"];
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
-    for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
+    for (host, report) in responding(reports) {
         if !results.has_part(host, report, Part::Netdevs, &["bond.member_down", "bond.mode"]) {
             continue;
         }

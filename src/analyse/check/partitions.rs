@@ -1,11 +1,9 @@
 //! Checks of partitions: the `P_Key` tables of InfiniBand and Omni-Path ports, and `IPoIB`.
 
+use super::responding;
 use super::results::{Results, problem};
 use crate::analyse::verdict::plain_or;
-use crate::model::{
-    Finding, HostReport, Membership, Netdev, Part, Port, PortState, Protocol, Severity, Subject,
-    key,
-};
+use crate::model::{Finding, HostReport, Membership, Netdev, Part, Port, Severity, Subject, key};
 
 /// Smallest MTU of `IPoIB` in datagram mode: 2048 minus the 4 bytes of its header
 /// (Documentation/infiniband/ipoib.rst).
@@ -15,7 +13,7 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     // Limited clients of full members are a valid design; limited members alone are not.
     let has_full_member = reports.iter().flat_map(subnet_ports).any(|(_, port)| is_full(port));
     let severity = if has_full_member { Severity::Info } else { Severity::Warn };
-    for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
+    for (host, report) in responding(reports) {
         let ids = ["port.pkey_limited", "ipoib.pkey_missing"];
         if results.has_part(host, report, Part::Pkeys, &ids) {
             judge_keys(host, report, severity, results);
@@ -28,14 +26,8 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
 
 /// Returns the active ports of InfiniBand and Omni-Path with the names of their devices.
 fn subnet_ports(report: &HostReport) -> impl Iterator<Item = (&str, &Port)> {
-    let ports = report
-        .devices
-        .iter()
-        .flat_map(|device| device.ports.iter().map(|port| (device.name.as_str(), port)));
-    ports.filter(|(_, port)| {
-        port.protocol.is_some_and(Protocol::has_subnet)
-            && port.state.is_some_and(PortState::is_active)
-    })
+    let active = report.ports().filter(|(_, port)| port.is_active_in_subnet());
+    active.map(|(device, port)| (device.name.as_str(), port))
 }
 
 fn is_full(port: &Port) -> bool {

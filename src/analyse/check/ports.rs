@@ -2,14 +2,18 @@
 
 use std::collections::HashMap;
 
+use super::responding;
 use super::results::{Results, problem};
+use crate::analyse::errors::{ErrorIncrease, errors};
+use crate::analyse::findings::changed::port_errors;
 use crate::analyse::findings::port::{PortRef, pci, speed, state};
 use crate::analyse::findings::rates::Rates;
 use crate::analyse::lossless::{self, Losslessness};
 use crate::analyse::mtu::path_mtu;
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    CounterGroup, Finding, GidKind, HostReport, Part, PortState, Protocol, Severity, Subject, key,
+    Counter, CounterGroup, Finding, GidKind, HostReport, Part, Port, PortState, Protocol, Severity,
+    key,
 };
 
 /// Checks of the state of a port.
@@ -19,10 +23,9 @@ const OF_STATE: [&str; 3] = ["port.down", "port.disabled", "port.not_active"];
 const LARGEST_MTU: u32 = 4096;
 
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
-    let responding = || reports.iter().filter(|report| report.failure.is_none());
-    let rates = Rates::of(responding());
+    let rates = Rates::of(responding(reports).map(|(_, report)| report));
     let down = count_down_ports(reports);
-    for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
+    for (host, report) in responding(reports) {
         let of_gids = ["gid.none_usable"];
         let has_gids = results.has_part(host, report, Part::Gids, &of_gids);
         let has_verbs = results.has_part(host, report, Part::Verbs, &["port.mtu_low"]);
@@ -49,16 +52,6 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
             }
         }
     }
-}
-
-/// Returns a finding of the port.
-fn finding(
-    place: PortRef<'_>,
-    severity: Severity,
-    id: &'static str,
-    what: impl Into<String>,
-) -> Finding {
-    Finding::new(severity, id, Subject::Port(place.device.name.clone(), place.port.number), what)
 }
 
 /// Returns the path of a file of the port.
@@ -120,7 +113,7 @@ fn is_unused(PortRef { device, port, .. }: PortRef<'_>) -> bool {
     device.pci.is_some()
         && value("link_downed") == Some(0)
         && value("port_rcv_data") == Some(0)
-        && others.any(|other| other.state.is_some_and(PortState::is_active))
+        && others.any(Port::is_active)
 }
 
 /// Numbers of hosts by device and port number: those on which the port is down, and all.
@@ -140,7 +133,7 @@ fn count_down_ports(reports: &[HostReport]) -> DownPorts<'_> {
 
 fn judge_speed(host: usize, place: PortRef<'_>, rates: &Rates<'_>, results: &mut Results<'_>) {
     let PortRef { report, device, port } = place;
-    let is_active = port.state.is_some_and(PortState::is_active);
+    let is_active = port.is_active();
     let rate = key::port(&device.name, port.number, "rate_bps");
     match (port.rate_bps, problem(report, &rate)) {
         (None, Some(problem)) if is_active => {
@@ -162,14 +155,23 @@ fn judge_speed(host: usize, place: PortRef<'_>, rates: &Rates<'_>, results: &mut
     }
 }
 
+/// Returns true for an active `RoCE` port. Adds "skip" for any other port.
+fn is_active_roce(host: usize, id: &'static str, port: &Port, results: &mut Results<'_>) -> bool {
+    if port.protocol != Some(Protocol::Roce) {
+        results.skip(host, id, "the port is no RoCE port");
+    } else if !port.is_active() {
+        results.skip(host, id, "the port is not active");
+    } else {
+        return true;
+    }
+    false
+}
+
 fn judge_gids(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
     const ID: &str = "gid.none_usable";
     let PortRef { report, device, port } = place;
-    if port.protocol != Some(Protocol::Roce) {
-        return results.skip(host, ID, "the port is no RoCE port");
-    }
-    if !port.state.is_some_and(PortState::is_active) {
-        return results.skip(host, ID, "the port is not active");
+    if !is_active_roce(host, ID, port, results) {
+        return;
     }
     let gids = port.gids.as_deref().unwrap_or_default();
     let netdev = port.netdev.as_deref().map_or("NETDEV", |name| plain_or(name, "NETDEV"));
@@ -199,17 +201,14 @@ fn judge_gids(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
              configuration"
         )
     };
-    results.found(host, finding(place, severity, ID, what).fix(fix).source(file(place, "gids")));
+    results.found(host, place.finding(severity, ID, what).fix(fix).source(file(place, "gids")));
 }
 
 fn judge_mtu(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
     const ID: &str = "port.mtu_low";
     let PortRef { report, device, port } = place;
-    if port.protocol != Some(Protocol::Roce) {
-        return results.skip(host, ID, "the port is no RoCE port");
-    }
-    if !port.state.is_some_and(PortState::is_active) {
-        return results.skip(host, ID, "the port is not active");
+    if !is_active_roce(host, ID, port, results) {
+        return;
     }
     let active = port.active_mtu.or_else(|| path_mtu(port.netdev_mtu?));
     let Some((active, netdev_mtu)) = active.zip(port.netdev_mtu) else {
@@ -231,7 +230,7 @@ fn judge_mtu(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
          gives 4096)"
     );
     let source = format!("/sys/class/net/{netdev}/mtu");
-    results.found(host, finding(place, severity, ID, what).fix(fix).source(source));
+    results.found(host, place.finding(severity, ID, what).fix(fix).source(source));
 }
 
 fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
@@ -254,11 +253,11 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
                  --watch=10; then reseat or replace the cable",
                 plain_or(&report.host, "HOST")
             );
-            let found = finding(place, Severity::Info, "port.link_lost", what).fix(fix);
+            let found = place.finding(Severity::Info, "port.link_lost", what).fix(fix);
             results.found(host, found.source(file(place, "counters/link_downed")));
         }
     }
-    let is_full = |counter: &&crate::model::Counter| {
+    let is_full = |counter: &&Counter| {
         counter.saturated && counter.group == CounterGroup::Pma && counter.value.is_some()
     };
     let full: Vec<&str> = counters.iter().filter(is_full).map(|one| one.name.as_str()).collect();
@@ -276,25 +275,22 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
         let fix = format!("clear them: perfquery -C {name} -P {} -R", port.number);
         results.found(
             host,
-            finding(place, Severity::Info, "counter.saturated", what)
+            place
+                .finding(Severity::Info, "counter.saturated", what)
                 .fix(fix)
                 .source(file(place, "counters")),
         );
     }
-    let errors: Vec<String> = crate::analyse::errors::errors(port)
-        .filter_map(|counter| {
-            Some(format!("{} +{}", counter.name, counter.rate.and_then(|rate| rate.delta)?))
-        })
-        .collect();
-    let is_single = counters.iter().all(|counter| counter.rate.is_none());
-    if is_single {
-        results.skip(host, "port.errors", "a single sample shows no increase");
-    } else if errors.is_empty() {
-        results.pass(host, "port.errors");
-    } else {
-        let what = format!("new errors: {}", errors.join(", "));
-        results.found(host, finding(place, Severity::Warn, "port.errors", what));
+    if counters.iter().all(|counter| counter.rate.is_none()) {
+        return results.skip(host, "port.errors", "a single sample shows no increase");
     }
+    let increase = |counter: &Counter| {
+        let delta = counter.rate.and_then(|rate| rate.delta)?;
+        Some(ErrorIncrease { name: counter.name.as_str().into(), last: delta, sum: delta })
+    };
+    let errors: Vec<ErrorIncrease> = errors(port).filter_map(increase).collect();
+    let found = (!errors.is_empty()).then(|| port_errors(place.subject(), &errors));
+    results.judged(host, "port.errors", found);
 }
 
 fn judge_lossless(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
@@ -309,7 +305,7 @@ fn judge_lossless(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
         Losslessness::Lossless => results.pass(host, ID),
         Losslessness::Unknown => results.unknown(host, ID, judged.why),
         Losslessness::Lossy => {
-            let lossy = finding(place, Severity::Info, ID, judged.why);
+            let lossy = place.finding(Severity::Info, ID, judged.why);
             results.found(host, Finding { fix: judged.fix, ..lossy });
         }
     }

@@ -1,5 +1,6 @@
 //! Checks of InfiniBand subnets: the findings of `analyse::fabric`.
 
+use super::responding;
 use super::results::Results;
 use crate::analyse::fabric::{findings, has_tables};
 use crate::model::{CHECKS, CheckScope, HostReport, Part};
@@ -10,7 +11,7 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
         .filter(|check| check.scope == CheckScope::Subnet)
         .map(|check| check.id)
         .collect();
-    for (host, report) in reports.iter().enumerate().filter(|(_, one)| one.failure.is_none()) {
+    for (host, report) in responding(reports) {
         if !results.has_part(host, report, Part::Fabric, &ids) {
             continue;
         }

@@ -8,7 +8,7 @@ use super::channel::{Channel, channels};
 use super::portal::Portal;
 use crate::analyse::grouped;
 use crate::model::{
-    Consumers, Device, Holder, HostReport, Owner, PortState, Resource, TcpSocket, TcpState,
+    Consumers, Device, Holder, HostReport, Owner, Port, Resource, TcpSocket, TcpState,
 };
 
 /// Facts of one host.
@@ -193,7 +193,7 @@ impl<'report> Index<'report> {
 
     pub(super) fn has_active_port(&self) -> bool {
         let mut ports = self.report.devices.iter().flat_map(|device| &device.ports);
-        ports.any(|port| port.state.is_some_and(PortState::is_active))
+        ports.any(Port::is_active)
     }
 }
 

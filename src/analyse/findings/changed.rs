@@ -52,15 +52,19 @@ pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>
                 Finding::new(Severity::Warn, "connection.changed", subject, what)
             }
             Changed::Errors { port: (device, port), counted } => {
-                let subject = Subject::Port(device.to_owned(), port);
-                let what = format!("new errors: {}", errors_text(counted));
-                let errors = Finding::new(Severity::Warn, "port.errors", subject, what);
-                Finding { fix: advice(counted), ..errors }
+                port_errors(Subject::Port(device.to_owned(), port), counted)
             }
         };
         findings.add(host, finding);
     }
     findings.into_findings()
+}
+
+/// Returns the finding of a port whose error counters increased.
+pub(in crate::analyse) fn port_errors(port: Subject, counted: &[ErrorIncrease]) -> Finding {
+    let what = format!("new errors: {}", errors_text(counted));
+    let errors = Finding::new(Severity::Warn, "port.errors", port, what);
+    Finding { fix: advice(counted), ..errors }
 }
 
 /// Formats increases: `symbol_error +12, link_downed +1`.

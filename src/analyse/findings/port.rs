@@ -12,9 +12,17 @@ pub(in crate::analyse) struct PortRef<'report> {
 }
 
 impl PortRef<'_> {
-    fn finding(self, severity: Severity, code: &'static str, what: impl Into<String>) -> Finding {
-        let subject = Subject::Port(self.device.name.clone(), self.port.number);
-        Finding::new(severity, code, subject, what)
+    pub(in crate::analyse) fn subject(self) -> Subject {
+        Subject::Port(self.device.name.clone(), self.port.number)
+    }
+
+    pub(in crate::analyse) fn finding(
+        self,
+        severity: Severity,
+        code: &'static str,
+        what: impl Into<String>,
+    ) -> Finding {
+        Finding::new(severity, code, self.subject(), what)
     }
 }
 

@@ -7,7 +7,7 @@ use super::super::{Reader, rtnetlink};
 use super::CLASS;
 use super::netdev::{ETHERNET, INFINIBAND};
 use super::port_path::parse_index;
-use crate::model::{Bond, HostReport, Ipoib, Netdev, NetdevKind, PortState, Protocol, Vlan, key};
+use crate::model::{Bond, HostReport, Ipoib, Netdev, NetdevKind, Protocol, Vlan, key};
 use crate::model::{LinkLayer, Port};
 use crate::source::{Question, ReadError};
 
@@ -23,7 +23,7 @@ pub(in crate::collect) fn read_rates(reader: &mut Reader<'_>, report: &mut HostR
                 // Without the link layer, the kernel's rate may differ from the rate of the link.
                 None => port.rate_bps = None,
                 Some(layer) if is_ethernet(port, layer) => {
-                    let netdev = port.netdev.as_deref().filter(|_| is_active(port));
+                    let netdev = port.netdev.as_deref().filter(|_| port.is_active());
                     let key = key::port(&device.name, port.number, "rate_bps");
                     port.rate_bps = netdev.and_then(|netdev| read_speed(reader, &key, netdev));
                 }
@@ -35,10 +35,6 @@ pub(in crate::collect) fn read_rates(reader: &mut Reader<'_>, report: &mut HostR
 
 fn is_ethernet(port: &Port, layer: LinkLayer) -> bool {
     layer == LinkLayer::Ethernet || matches!(port.protocol, Some(Protocol::Roce | Protocol::Iwarp))
-}
-
-fn is_active(port: &Port) -> bool {
-    port.state.is_some_and(PortState::is_active)
 }
 
 /// Reads the interfaces of all ports in the report, and the interfaces related to them.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::Overrides;
 use crate::model::ping::RoutePort;
-use crate::model::{Device, Gid, GidKind, HostReport, Port, PortState, Protocol, SOFT_ROCE};
+use crate::model::{Device, Gid, GidKind, HostReport, Port, Protocol, SOFT_ROCE};
 
 /// First Linux version that is known not to hang if a firewall of the host drops a soft-RoCE
 /// datagram. In 5.10 and 6.1, `rxe_requester` sends the datagram again for ever, in the process
@@ -28,7 +28,7 @@ pub(super) struct Candidate<'a> {
 impl<'a> Candidate<'a> {
     /// True if the port is active. A port that is not active is on its rail, too.
     pub(super) fn is_active(&self) -> bool {
-        is_active(self.port)
+        self.port.is_active()
     }
 
     /// Returns the device and the port number.
@@ -129,10 +129,6 @@ pub(super) fn different_vlans(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(u
     // An interface without a tag may be in any VLAN: its switch port decides.
     let (here, there) = vlan(a).zip(vlan(b))?;
     (is_one_subnet && here != there).then_some((here, there))
-}
-
-pub(super) fn is_active(port: &Port) -> bool {
-    port.state.is_some_and(PortState::is_active)
 }
 
 /// True if rdmactl can send messages over the protocol: connections, or datagrams with replies.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Overrides;
-use super::candidate::{Candidate, candidates, different_vlans, is_active, is_usable};
+use super::candidate::{Candidate, candidates, different_vlans, is_usable};
 use crate::analyse::verdict::Ends;
 use crate::model::ping::{Code, FIX_SET_UP, FIX_VLAN, Side, Verdict};
 use crate::model::probe::Stage;
@@ -153,23 +153,20 @@ pub(super) fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoMatch
     if host.devices.is_empty() {
         return NoMatch::Port(side, "no RDMA device".into());
     }
-    let ports = || {
-        let devices = host.devices.iter();
-        devices.flat_map(|device| device.ports.iter().map(move |port| (device, port)))
-    };
+    let ports = || host.ports();
     let candidates = candidates(host, wanted);
     if let Some(one) = candidates.iter().find(|one| waits_for_manager(one.port)) {
         return down(side, one);
     }
     let is_off = |port: &Port| port.netdev.as_ref().is_some_and(|name| is_set_down(host, name));
-    if !ports().any(|(_, port)| is_active(port))
+    if !ports().any(|(_, port)| port.is_active())
         && let Some((device, port)) = ports().find(|(_, port)| is_off(port))
     {
         return down_port(side, host, (device, port), port.netdev.clone());
     }
     let states: Vec<String> = ports()
         .map(|(device, port)| {
-            let why = if is_active(port) { unusable_because(port) } else { String::new() };
+            let why = if port.is_active() { unusable_because(port) } else { String::new() };
             format!("{}{why}", state_text(device, port))
         })
         .collect();
@@ -235,7 +232,7 @@ fn first_if_none_active<'a>(
     let ports = devices.flat_map(|device| device.ports.iter().map(move |port| (device, port)));
     let is_number = |port: &Port| wanted.port.is_none_or(|number| number == port.number);
     let ports: Vec<_> = ports.filter(|(_, port)| is_number(port)).collect();
-    let is_down = ports.iter().all(|(_, port)| !is_active(port));
+    let is_down = ports.iter().all(|(_, port)| !port.is_active());
     ports.first().copied().filter(|_| is_down)
 }
 

@@ -24,15 +24,16 @@ pub(super) struct Results<'a> {
     pub(super) pairs: Vec<Pair>,
     /// Pairs of hosts that were suspended. Their failures are no evidence of a fault, and they
     /// are tested again.
-    back: BTreeSet<(usize, usize)>,
+    resumed: BTreeSet<(usize, usize)>,
 }
 
 impl<'a> Results<'a> {
     /// Takes the results of the first pass.
     pub(super) fn of(rounds: Rounds<'a>, pairs: Vec<Pair>) -> Self {
         let is_over = rounds.watch.is_over();
-        let back = if is_over { BTreeSet::new() } else { came_back(rounds.members, &pairs) };
-        Self { rounds, pairs, back }
+        let resumed =
+            if is_over { BTreeSet::new() } else { pairs_of_resumed(rounds.members, &pairs) };
+        Self { rounds, pairs, resumed }
     }
 }
 
@@ -40,14 +41,14 @@ impl Prober for Results<'_> {
     fn tested(&self, rail: usize) -> Option<Vec<TestedPair<'_>>> {
         self.pairs.last().filter(|last| rail <= last.rail)?;
         let is_evidence =
-            |pair: &&Pair| pair.rail == rail && !self.back.contains(&(pair.source, pair.target));
+            |pair: &&Pair| pair.rail == rail && !self.resumed.contains(&(pair.source, pair.target));
         Some(self.pairs.iter().filter(is_evidence).map(TestedPair::of).collect())
     }
 
     fn test_again(&mut self, cells: BTreeSet<Cell>) -> bool {
         let Rounds { members, test_options, watch, .. } = self.rounds;
         let mut doubtful = ends(&cells);
-        doubtful.append(&mut self.back);
+        doubtful.append(&mut self.resumed);
         // This process was suspended while it tested these pairs.
         let interrupted = self.pairs.iter().filter(|pair| pair.verdict.was_interrupted());
         doubtful.extend(interrupted.map(|pair| (pair.source, pair.target)));
@@ -57,8 +58,8 @@ impl Prober for Results<'_> {
         }
         let test_options = TestOptions { is_second_attempt: true, ..test_options.clone() };
         for again in (Rounds { test_options: &test_options, ..self.rounds }).run(&again) {
-            // A second attempt runs on all rails, and the end of the run may cut it off. It
-            // replaces only the results that caused it.
+            // A second attempt runs on all rails, and the end of the run may stop it. It replaces
+            // only the results that caused it.
             if again.verdict.code != Code::NotTested
                 && let Ok(at) = self.pairs.binary_search_by_key(&again.cell(), Pair::cell)
                 && deserves_second_attempt(&self.pairs[at].verdict)
@@ -69,10 +70,11 @@ impl Prober for Results<'_> {
             }
         }
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
-        for changed in between::correct(&names, &mut self.pairs) {
-            watch.pair_changed(&self.pairs[changed]);
+        let changed = between::correct(&names, &mut self.pairs);
+        for at in &changed {
+            watch.pair_changed(&self.pairs[*at]);
         }
-        true
+        again.count() > 0 || !changed.is_empty()
     }
 
     fn grid(&self, metric: Metric) -> Option<Cow<'_, Grid>> {
@@ -127,31 +129,31 @@ pub(super) fn ends(cells: &BTreeSet<Cell>) -> BTreeSet<(usize, usize)> {
     cells.iter().map(|cell| (cell.source, cell.target)).collect()
 }
 
-/// Returns the pairs that failed because a host was dead, if the host responds again: its machine
+/// Returns the pairs that failed because a host was dead, if the host responds again: the host
 /// was suspended.
 ///
-/// These are at most the pairs whose turn came during the suspension. Each costs as much as any
-/// other pair.
-fn came_back(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
-    let mut is_there = BTreeMap::new();
-    let mut is_back = |pair: &&Pair| {
+/// A second attempt costs at most as much as the pairs whose turn came during the suspension.
+fn pairs_of_resumed(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
+    let mut responds = BTreeMap::new();
+    let mut has_resumed = |pair: &&Pair| {
         let host = match pair.verdict.side {
             Side::Source => pair.source,
             Side::Target => pair.target,
             Side::Path => return false,
         };
-        // The liveness of the host is known by now, so this call does not wait.
-        *is_there.entry(host).or_insert_with(|| {
+        // The liveness of the host is already known, so this call does not wait.
+        *responds.entry(host).or_insert_with(|| {
             members[host].node.is_some_and(|node| node.known_life() == Liveness::Alive)
         })
     };
     pairs
         .iter()
-        .filter(|pair| pair.verdict.code == Code::PeerDead && is_back(pair))
+        .filter(|pair| pair.verdict.code == Code::PeerDead && has_resumed(pair))
         .map(|pair| (pair.source, pair.target))
         .collect()
 }
 
+/// True if the result of a second attempt replaces this verdict.
 fn deserves_second_attempt(verdict: &Verdict) -> bool {
     verdict.code.may_be_random() || verdict.code == Code::PeerDead || verdict.was_interrupted()
 }

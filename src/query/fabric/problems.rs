@@ -4,7 +4,7 @@ use super::super::Value;
 use super::super::column::listing;
 use super::{FabricRow, fabric_host, rows, subnet};
 use crate::analyse::fabric::findings;
-use crate::model::{Finding, HostReport, Severity};
+use crate::model::{Finding, HostReport};
 
 listing! {
     /// Listing of `rdmactl fabric problems`, one row for each finding.
@@ -14,11 +14,7 @@ listing! {
     columns
     [fabric_host(), subnet()]
     "problem.severity" "SEVERITY" Left Always ["fabric"]: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read)"
-        |row| match row.item.as_ref().map(|finding| finding.severity) {
-            None => Value::Absent,
-            Some(Severity::Fail) => Value::Bad(Severity::Fail.word().into()),
-            Some(severity) => Value::Text(severity.word().into()),
-        };
+        |row| row.item.as_ref().map_or(Value::Absent, |finding| Value::severity(finding.severity));
     "problem.subject" "SUBJECT" Left Always ["fabric"] "Node, port or LID; for an unreachable host the reason"
         |row| Value::or_failure(row.place.report, || Value::text(row.item.as_ref().map(|finding| &finding.subject)));
     "problem.what" "WHAT" Left Always ["fabric"] "Observation, in one sentence"
