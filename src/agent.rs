@@ -20,7 +20,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::ping;
 use crate::wire::WireError;
 
-/// Runs the worker: serves steps until `input` ends or the supervisor dies.
+/// Runs the worker until `input` ends or the supervisor dies.
 ///
 /// # Errors
 /// The input breaks the protocol.

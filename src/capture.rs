@@ -129,9 +129,8 @@ impl Capture {
                     lines.push(AnswerLine::new(question.clone(), WrittenAnswer::from(answer)));
                     lines.len() - 1
                 });
-                if let Some(line) = lines.get_mut(index) {
-                    line.push(host, *at_ns);
-                }
+                lines[index].hosts.push(host);
+                lines[index].at_ns.push(*at_ns);
             }
         }
         for line in &lines {
@@ -143,8 +142,7 @@ impl Capture {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file cannot be read, or is no capture of a known version. The error has the line
-    /// number.
+    /// The file cannot be read, or is no capture of a known version.
     pub fn read(path: &Path) -> Result<Self, CaptureError> {
         let file = Input::open(path).map_err(|error| CaptureError::open(path, error))?;
         Self::parse(BufReader::new(file), path)

@@ -67,17 +67,17 @@ pub struct Cli {
 impl Cli {
     /// Parses a command line; returns the tree of commands and the matches.
     ///
-    /// clap copies the global flags into every command, which takes longer than everything else
-    /// that `devices` does. So the tree has only the commands whose names are among the words.
-    /// A usage error is explained by the whole tree. A request for help is an error whose text
-    /// is the name of the command (`rdmactl` or `rdmactl-ping`): the caller prints the help.
+    /// The tree has only the commands whose names are among the words, because clap needs more
+    /// time for a whole tree than `devices` needs. The whole tree explains a usage error. A request
+    /// for help is an error whose text is the name of the command (`rdmactl` or `rdmactl-ping`).
     ///
     /// # Errors
     /// The command line is wrong, or it requests help or the version.
     pub fn matches(words: &[OsString]) -> Result<(clap::Command, ArgMatches), clap::Error> {
         const NAME_OF_COMMAND: &str = "{name}";
-        let mut tree = Self::command().help_template(NAME_OF_COMMAND);
-        tree = tree.mut_subcommands(|command| command.help_template(NAME_OF_COMMAND));
+        let mut tree = Self::command()
+            .help_template(NAME_OF_COMMAND)
+            .mut_subcommands(|command| command.help_template(NAME_OF_COMMAND));
         let is_named =
             |command: &&clap::Command| words.iter().any(|word| word == command.get_name());
         let mut few = clap::Command::new(NAME)
@@ -94,17 +94,14 @@ impl Cli {
         tree.try_get_matches_from_mut(words).map(|matches| (tree, matches))
     }
 
-    /// Returns the command line that clap parsed.
-    ///
-    /// Host sets that were given as arguments become sets of -H, and `-o wide` becomes -v.
+    /// Returns the command line: host sets as arguments become sets of -H, `-o wide` becomes -v.
     ///
     /// # Errors
     /// A value is invalid.
     pub fn from_matches(matches: &mut ArgMatches) -> Result<Self, clap::Error> {
         let mut cli = Self::from_arg_matches_mut(matches)?;
         if let Some(command) = &mut cli.command {
-            let sets = command.take_host_sets();
-            cli.global.hosts.extend(sets);
+            cli.global.hosts.extend(command.take_host_sets());
         }
         cli.global.expand_wide();
         Ok(cli)
@@ -152,7 +149,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Moves the host sets that were given as arguments out of a command that has the same as -H.
+    /// Moves the host sets out of a command whose sets are sets of -H.
     fn take_host_sets(&mut self) -> Vec<String> {
         let sets = match self {
             Self::Devices(args) => &mut args.hosts,

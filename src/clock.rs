@@ -14,8 +14,7 @@ pub fn flag_time(time: Duration) -> String {
     time_text(time).replace(' ', "")
 }
 
-/// Returns a time in the form of messages: `20 s`, or `1500 ms` if it is no whole number of
-/// seconds.
+/// Returns a time in the form of messages: `20 s`, or `1500 ms`.
 pub fn time_text(time: Duration) -> String {
     match time.as_millis() {
         ms if ms % 1_000 == 0 => format!("{} s", ms / 1_000),
@@ -60,13 +59,9 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// Returns nanoseconds since 1970-01-01 UTC by this machine's clock; 0 if the clock is set
-/// earlier.
+/// Returns nanoseconds since 1970-01-01 UTC by this machine's clock; 0 if it is set earlier.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
 pub fn wall_ns() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| u64::try_from(since.as_nanos()).ok())
-        .unwrap_or(0)
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(0)
 }

@@ -49,7 +49,6 @@ use flags::GivenFlags;
 pub use outcome::{Advice, Outcome};
 
 /// Runs the program with the arguments of this process.
-#[must_use]
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     if words.get(1).is_some_and(|word| word == "agent")
@@ -74,7 +73,9 @@ pub fn main() -> ExitCode {
     match given.check().and_then(|()| run(&mut cli, &given)) {
         // Results were printed before; the exit code reports that some may be missing.
         Ok(outcome) => interrupt::exit_code().unwrap_or_else(|| outcome.into()),
-        Err(error) if is_closed(&error) => ExitCode::SUCCESS,
+        Err(error) if matches!(error.downcast_ref(), Some(OutputError::Closed)) => {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             outcome::report(terminal(&cli.global), &error);
             Outcome::Nothing.into()
@@ -82,7 +83,6 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Returns stdout and stderr with the color setting of the flags.
 fn terminal(global: &Global) -> Term {
     Term::new(match global.color {
         ColorWhen::Auto => Color::Auto,
@@ -133,8 +133,4 @@ fn run(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Outcome> {
         Command::Man(args) => man::run(args),
         Command::Agent(args) => agent::run(args, term),
     }
-}
-
-fn is_closed(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(OutputError::Closed))
 }

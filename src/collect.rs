@@ -16,7 +16,6 @@ mod long_lists;
 mod nldev;
 mod provider;
 mod reader;
-mod rtnetlink;
 mod sysfs;
 mod verbs;
 
@@ -36,8 +35,7 @@ pub fn host_report(
     via: Via,
 ) -> HostReport {
     if parts.has(Part::Verbs) {
-        // The child process for verbs runs while this process reads the files. An early
-        // fork copies less memory of this process.
+        // The child process runs while this process reads. An early fork copies less memory.
         source.expect(&Question::Verbs);
     }
     let mut report = HostReport::empty(host, via);
@@ -72,7 +70,7 @@ pub fn host_report(
     if parts.has(Part::Resources) {
         nldev::read_resources(&mut reader, &mut report);
         if parts.has(Part::Keys) {
-            nldev::read_keys(&mut reader, &report);
+            nldev::report_hidden_keys(&mut reader, &report);
         }
     }
     if parts.has(Part::Connections) {
@@ -84,7 +82,7 @@ pub fn host_report(
     if parts.has(Part::FabricPeers) {
         fabric::read_peers(&mut reader, &mut report);
     }
-    report.problems = reader.into_problems().into();
+    report.problems = reader.problems.into();
     if parts.has(Part::Verbs) {
         verbs::read(source, &mut report);
     }

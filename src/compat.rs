@@ -41,9 +41,7 @@ pub use transcript::Transcript;
 use error::{ToolError, ended};
 use file_reader::FileReader;
 
-/// Directory of RDMA devices.
 const CLASS: &str = "/sys/class/infiniband";
-/// Directory of network interfaces.
 const NETS: &str = "/sys/class/net";
 
 /// Declares the tools: a variant with its documentation, and its row.
@@ -112,19 +110,16 @@ tools! {
 
 impl Tool {
     /// Returns the name of the original.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
     /// True for a tool that sends management datagrams to the fabric.
-    #[must_use]
     pub fn queries_fabric(self) -> bool {
         self.row().queries_fabric
     }
 
     /// Returns the tool with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
@@ -175,7 +170,7 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
     let job = Job { call, reading: &reading, release };
     ended((call.tool.row().run)(&job, &mut out))?;
     // Incomplete output would look complete.
-    match reading.into_missing() {
+    match reading.missing.into_inner() {
         missing if missing.is_empty() => Ok(out),
         missing => Err(CompatError::NotRecorded { tool: call.tool.name(), missing }),
     }
@@ -184,8 +179,7 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
 /// Asks every question of the local tools, so that a recording contains their answers.
 ///
 /// Omits tools of the fabric, because a capture of a host sends no requests to other nodes. Omits
-/// data that only root can read and that is not about RDMA: the product data of cards, which
-/// `ibdev2netdev -v` prints.
+/// the product data of cards (`ibdev2netdev -v`), which only root can read.
 pub fn ask_everything(source: &dyn Source) {
     let source = WithoutProductData(source);
     let _ = Release::installed(&source);
@@ -203,7 +197,6 @@ pub fn ask_everything(source: &dyn Source) {
     }
 }
 
-/// A source without the product data of cards.
 struct WithoutProductData<'source>(&'source dyn Source);
 
 impl Source for WithoutProductData<'_> {
@@ -223,7 +216,6 @@ impl Source for WithoutProductData<'_> {
     }
 }
 
-/// A call, its source and its release.
 struct Job<'job> {
     call: &'job Call<'job>,
     reading: &'job FileReader<'job>,

@@ -82,10 +82,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let default = |setting: &Setting| {
-            let value = setting.default.and_then(|text| setting.kind.of_text(text).ok());
-            (value, SettingOrigin::Default)
-        };
+        let default = |setting: &Setting| (setting.default_value(), SettingOrigin::Default);
         Self { values: SETTINGS.iter().map(default).collect() }
     }
 }
@@ -137,11 +134,8 @@ impl Config {
         const NO_COLOR: &str = "NO_COLOR";
         let set = |name: &str| variables(name).filter(|value| !value.is_empty());
         if set(NO_COLOR).is_some() {
-            self.set(
-                SettingKey::Color,
-                Value::Text("never".into()),
-                SettingOrigin::Variable(NO_COLOR),
-            );
+            let never = Value::Text("never".into());
+            self.set(SettingKey::Color, never, SettingOrigin::Variable(NO_COLOR));
         }
         for setting in SETTINGS {
             let Some(value) = set(setting.variable) else { continue };
@@ -160,27 +154,25 @@ impl Config {
     pub fn set(&mut self, key: SettingKey, value: Value, origin: SettingOrigin) {
         let is_nothing = matches!(&value, Value::List(items) if items.is_empty());
         if let Some(place) = place_of(key).and_then(|place| self.values.get_mut(place)) {
-            *place = ((!is_nothing).then_some(value), origin);
+            *place = (Some(value).filter(|_| !is_nothing), origin);
         }
     }
 
     /// Returns a value that is not a default, with its origin; `None` for a default or no value.
     pub fn configured(&self, key: SettingKey) -> Option<(&Value, &SettingOrigin)> {
         let (value, origin) = self.values.get(place_of(key)?)?;
-        (*origin != SettingOrigin::Default).then_some(())?;
-        Some((value.as_ref()?, origin))
+        Some((value.as_ref()?, origin)).filter(|_| *origin != SettingOrigin::Default)
     }
 
     /// Returns all settings with their values, in the form of `rdmactl config`.
     pub fn entries(&self) -> Vec<SettingEntry> {
         let entry = |(setting, (value, origin)): (&Setting, &(Option<Value>, SettingOrigin))| {
             let json = |value: Option<&Value>| value.map_or(serde_json::Value::Null, Value::json);
-            let default = setting.default.and_then(|text| setting.kind.of_text(text).ok());
             SettingEntry {
                 key: setting.name.into(),
                 value: json(value.as_ref()),
                 origin: origin.to_string(),
-                default: json(default.as_ref()),
+                default: json(setting.default_value().as_ref()),
                 variable: setting.variable.into(),
                 flags: setting.flags.iter().map(ToString::to_string).collect(),
                 help: setting.help.into(),

@@ -17,8 +17,7 @@ use rustix::fs::OFlags;
 
 pub use self::tail::Tail;
 
-/// Longest time without data from a pipe. A capture of many hosts that comes through a pipe
-/// starts after the slowest host.
+/// Longest time without data. A capture of many hosts in a pipe starts after the slowest host.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// A file, or a pipe of the shell, for one pass of reading.
@@ -51,14 +50,11 @@ impl Input {
     fn wait(&self, silence: Duration) -> io::Result<()> {
         let limit = Timespec::try_from(silence).map_err(io::Error::other)?;
         let mut watched = [PollFd::new(&self.file, PollFlags::IN)];
-        match poll(&mut watched, Some(&limit))? {
-            0 => {
-                let what =
-                    format!("no data came for {} s; no program writes it", silence.as_secs());
-                Err(io::Error::new(io::ErrorKind::TimedOut, what))
-            }
-            _ => Ok(()),
+        if poll(&mut watched, Some(&limit))? > 0 {
+            return Ok(());
         }
+        let what = format!("no data came for {} s; no program writes it", silence.as_secs());
+        Err(io::Error::new(io::ErrorKind::TimedOut, what))
     }
 }
 

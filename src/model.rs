@@ -31,7 +31,6 @@ mod pkey;
 mod port;
 pub mod probe;
 mod problem;
-mod provider;
 mod resource;
 mod setting;
 mod verbs;
@@ -55,7 +54,7 @@ pub use consumers::{
 };
 pub use counter::{Counter, CounterChange, CounterGroup, CounterRate, CounterUnit, PerSecond};
 pub use dcb::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc};
-pub use device::{Device, NodeType, SOFT_IWARP, SOFT_ROCE};
+pub use device::{Device, NodeType, Provider, SOFT_IWARP, SOFT_ROCE};
 pub use ethernet::{Ethernet, EthernetCounter, Fec, Module, Pause};
 pub use fabric::{
     DuplicateGuid, Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, ForwardingTable,
@@ -75,7 +74,6 @@ pub use pci::{Gpu, PciLink, PciPath, PciSpeed, VirtualFunctions};
 pub use pkey::{Membership, PKey};
 pub use port::{LinkLayer, Port, PortState, Protocol};
 pub use problem::{NEEDS_PROGRAM, Problem, Problems, REDACTED};
-pub use provider::Provider;
 pub use resource::{CmAddress, CmId, Object, Owner, QueuePair, Resource};
 pub use setting::SettingEntry;
 pub use verbs::{

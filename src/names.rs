@@ -1,5 +1,4 @@
-//! Orders, folds and replaces names of hosts and devices, and shortens long expressions for error
-//! messages.
+//! Orders, folds and replaces names of hosts and devices, and shortens expressions for messages.
 //!
 //! The module does not interpret the names. Most other modules use it.
 

@@ -29,6 +29,7 @@ mod own_firewall;
 mod pair;
 pub mod plan;
 mod port_traffic;
+mod random;
 pub mod simulation;
 mod statistics;
 mod stop_flag;

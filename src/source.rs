@@ -16,7 +16,7 @@ mod live;
 mod mad_ports;
 mod mad_record;
 mod mads;
-mod neighbours;
+mod neighbors;
 mod netlink;
 mod question;
 mod rds;
@@ -36,7 +36,8 @@ pub use mad_record::{MadRecordError, RecordedMads};
 pub use mads::{
     MadAnswer, MadError, MadLimits, MadPort, MadTicket, Mads, ended_mads, set_mad_window, stop_mads,
 };
-pub use neighbours::NeighbourTable;
+pub use neighbors::NeighborTable;
+pub(crate) use netlink::bytes_at;
 pub use netlink::{
     Attribute, Attributes, CORE_MODULE, EthtoolCommand, EthtoolQuery, Leaves, Message, Messages,
     RdmaCommand, RdmaQuery, RouteCommand, RouteQuery, SocketQuery, has_other_queue_pairs,
@@ -83,26 +84,4 @@ pub trait Source {
     /// Returns the time of the reply to a question that was just asked, by the same clock; `None`
     /// if replies have no time stamp.
     fn answered_ns(&self, question: &Question) -> Option<u64>;
-}
-
-impl<S: Source + ?Sized> Source for &S {
-    fn ask(&self, question: &Question) -> Answer {
-        (**self).ask(question)
-    }
-
-    fn mads(&self, umad: &str) -> Result<Box<dyn Mads + '_>, ReadError> {
-        (**self).mads(umad)
-    }
-
-    fn expect(&self, question: &Question) {
-        (**self).expect(question);
-    }
-
-    fn taken_ns(&self) -> Option<u64> {
-        (**self).taken_ns()
-    }
-
-    fn answered_ns(&self, question: &Question) -> Option<u64> {
-        (**self).answered_ns(question)
-    }
 }

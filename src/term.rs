@@ -6,6 +6,7 @@ pub mod screen;
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::BorrowedFd;
 
 use crate::sys::stdout;
 
@@ -64,9 +65,8 @@ impl Term {
             return Err(OutputError::Failed(rustix::io::Errno::BADF.into()));
         }
         let mut stdout = io::stdout().lock();
-        stdout.write_all(bytes.as_ref()).and_then(|()| stdout.flush()).map_err(|error| match error
-            .kind()
-        {
+        let written = stdout.write_all(bytes.as_ref()).and_then(|()| stdout.flush());
+        written.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => OutputError::Closed,
             _ => OutputError::Failed(error),
         })
@@ -87,9 +87,7 @@ impl Term {
 
     /// Returns the number of columns of the terminal on stdout; `None` if unknown or no terminal.
     pub fn stdout_width(&self) -> Option<usize> {
-        let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
-        // A serial line reports 0 columns.
-        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+        width(rustix::stdio::stdout())
     }
 
     /// True if stderr is a terminal.
@@ -100,23 +98,17 @@ impl Term {
 
     /// Returns the number of columns of the terminal on stderr; `None` if unknown or no terminal.
     pub fn stderr_width(&self) -> Option<usize> {
-        let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).ok()?;
-        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+        width(rustix::stdio::stderr())
     }
 
     /// True if a progress line can be shown: stderr is a terminal that can erase a line.
     pub fn shows_progress(&self) -> bool {
-        self.is_stderr_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
+        self.is_stderr_terminal() && !is_dumb()
     }
 
     /// True if text on stdout is colored.
     pub fn colors_stdout(&self) -> bool {
         self.colors(self.is_stdout_terminal())
-    }
-
-    /// True if text on stderr is colored.
-    pub fn colors_stderr(&self) -> bool {
-        self.colors(self.is_stderr_terminal())
     }
 
     /// Returns a text in a style, for stderr.
@@ -125,7 +117,8 @@ impl Term {
             Style::Bad => "1;31",
             Style::Fix => "32",
         };
-        if self.colors_stderr() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        let is_colored = self.colors(self.is_stderr_terminal());
+        if is_colored { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
     fn colors(self, is_terminal: bool) -> bool {
@@ -133,11 +126,17 @@ impl Term {
         match self.color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => {
-                is_terminal
-                    && !set("NO_COLOR")
-                    && env::var_os("TERM").is_none_or(|term| term != "dumb")
-            }
+            Color::Auto => is_terminal && !set("NO_COLOR") && !is_dumb(),
         }
     }
+}
+
+fn width(stream: BorrowedFd<'_>) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    // A serial line reports 0 columns.
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+fn is_dumb() -> bool {
+    env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

@@ -1,9 +1,8 @@
 //! Finds the leaf switch of each host: in a Slurm topology file, in a list, or in a sweep of an
 //! InfiniBand subnet.
 //!
-//! Opens no file and parses no host set: the caller passes the text and a function that expands
-//! host sets. `cmd::ping` makes a [`Topology`] from the result. `ping` plans and judges a run
-//! with it.
+//! Opens no file and parses no host set: the caller passes the text and a function for host sets.
+//! `cmd::ping` makes a [`Topology`] from the result, with which `ping` plans and judges a run.
 
 mod builder;
 mod error;
@@ -45,8 +44,7 @@ pub(crate) fn expand_set(expand: ExpandHosts<'_>, set: &str) -> ParseResult<Vec<
 /// Name of the leaf switch of hosts that are not in the file.
 pub const UNKNOWN: &str = "unknown";
 
-/// Fix for a file of neither format.
-const KINDS: &str =
+const FIX_OF_FORMAT: &str =
     "write one line for each leaf switch: leaf leaf1 n[01-16], or SwitchName=leaf1 Nodes=n[01-16]";
 
 /// Leaf switches and the hosts that are connected to them.
@@ -72,22 +70,22 @@ impl LeafSwitches {
     /// Maximum number of hosts in a file, and of switches.
     pub const MAX_NAMES: usize = 65_536;
 
-    /// Parses Slurm's `topology.conf` or a list of `leaf NAME SET` lines. The first line decides
-    /// the format.
+    /// Parses Slurm's `topology.conf` or `leaf NAME SET` lines. The first line decides the format.
     ///
     /// # Errors
     /// Returns the first invalid line with its fix. A host on two leaf switches is an error.
     pub fn parse(text: &str, expand: ExpandHosts<'_>) -> Result<Self, TopologyError> {
         let lines = logical(text);
         let missing =
-            |what: &str| TopologyError { line: None, what: what.into(), fix: KINDS.into() };
+            |what: &str| TopologyError { line: None, what: what.into(), fix: FIX_OF_FORMAT.into() };
         let Some(first) = lines.first() else { return Err(missing("no leaf switch")) };
         let read: fn(&mut LeafSwitchesBuilder<'_>, &LogicalLine) -> ParseResult<()> = match () {
             () if slurm::is_line(&first.text) => slurm::read,
             () if list::is_line(&first.text) => list::read,
             () => {
                 let what = "neither a leaf line nor a line of Slurm's topology.conf";
-                return Err(LineFault { what: what.into(), fix: KINDS.into() }.at(first.number));
+                let fault = LineFault { what: what.into(), fix: FIX_OF_FORMAT.into() };
+                return Err(fault.at(first.number));
             }
         };
         let mut draft = LeafSwitchesBuilder::new(expand);
@@ -102,26 +100,17 @@ impl LeafSwitches {
         self.leaf_of.len()
     }
 
-    /// Returns the topology of a run of these hosts.
-    ///
-    /// Looks up a name with a domain as it is, then without the domain, because Slurm writes
-    /// short names.
+    /// Returns the topology of a run of these hosts. Looks up a name with a domain as it is, then
+    /// without the domain, because Slurm writes short names.
     pub fn of_run<S: AsRef<str>>(&self, hosts: impl IntoIterator<Item = S>) -> RunTopology {
         let found: Vec<Option<usize>> =
             hosts.into_iter().map(|host| self.leaf_of(host.as_ref())).collect();
-        let mut is_used = vec![false; self.leaves.len()];
-        for &leaf in found.iter().flatten() {
-            is_used[leaf] = true;
-        }
-        let mut leaves = Vec::new();
-        let mut new_index = vec![0; self.leaves.len()];
-        for (at, leaf) in self.leaves.iter().enumerate().filter(|(at, _)| is_used[*at]) {
-            new_index[at] = leaves.len();
-            leaves.push(leaf.clone());
-        }
-        let unknown_leaf = leaves.len();
-        let leaf_of: Vec<usize> =
-            found.iter().map(|leaf| leaf.map_or(unknown_leaf, |leaf| new_index[leaf])).collect();
+        let mut used: Vec<usize> = found.iter().copied().flatten().collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut leaves: Vec<Leaf> = used.iter().map(|&leaf| self.leaves[leaf].clone()).collect();
+        let new_index = |leaf: usize| used.partition_point(|&other| other < leaf);
+        let leaf_of = found.iter().map(|leaf| leaf.map_or(used.len(), new_index)).collect();
         let unknown: Vec<usize> = (0..found.len()).filter(|&host| found[host].is_none()).collect();
         if !unknown.is_empty() {
             leaves.push(Leaf { name: UNKNOWN.to_owned(), pod: 0 });
@@ -129,13 +118,12 @@ impl LeafSwitches {
         RunTopology { topology: Topology { leaf_of, leaves }, unknown }
     }
 
-    /// Returns the index of the leaf switch of a host. An IP address has no domain.
     fn leaf_of(&self, host: &str) -> Option<usize> {
-        let full = self.leaf_of.get(host);
         let short = || {
-            let is_name = host.parse::<IpAddr>().is_err();
-            host.split_once('.').filter(|_| is_name).and_then(|(name, _)| self.leaf_of.get(name))
+            let (name, _) = host.split_once('.')?;
+            // An IP address has no domain.
+            if host.parse::<IpAddr>().is_ok() { None } else { self.leaf_of.get(name) }
         };
-        full.or_else(short).copied()
+        self.leaf_of.get(host).or_else(short).copied()
     }
 }

@@ -1,5 +1,4 @@
-//! Screen of `rdmactl top`: state, key handling and drawing, without access to terminal, files or
-//! network.
+//! Screen of `rdmactl top`: state, keys and drawing, without access to terminal, files or network.
 //!
 //! [`State`] changes only in [`State::update`], with an [`Event`] and its time. Actions for the
 //! caller are returned as [`Effect`]s. [`draw()`] changes only the frame. `cmd::top` reads keys,
@@ -37,10 +36,10 @@ mod view;
 pub use draw::draw;
 pub use event::{Effect, Event, Notice};
 pub use glyphs::Glyphs;
-pub use keys::{Action, KEYS, Key, Press, Scope};
+pub use keys::{KEYS, Key, Press, Scope};
 pub use prepared::{EarlierSamples, Prepared};
 pub use sample::{LastResponse, RecordingPosition, Sample, Timeline};
 pub use snapshot::{Snapshot, Snapshots};
 pub use state::{State, ViewSettings};
-pub use theme::{Theme, Token};
+pub use theme::Theme;
 pub use view::View;

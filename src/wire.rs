@@ -24,8 +24,7 @@ pub use message::{
 /// Size limit of a frame for either side, in bytes.
 pub const FRAME_LIMIT: usize = 1 << 20;
 
-/// Size limit of the report or recording of one host, in bytes of JSON. An agent omits data
-/// beyond it, and an operator does not read more.
+/// Size limit of a host's report or recording, in bytes of JSON. An agent omits data beyond it.
 pub const REPORT_LIMIT: usize = 16 << 20;
 
 /// Size limit of a report that both ends keep as the base of a delta, in bytes of JSON.

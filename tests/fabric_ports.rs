@@ -106,8 +106,8 @@ impl Mads for Played {
             return Err(ReadError::from("EPROTONOSUPPORT".to_owned()));
         }
         self.last += 1;
-        self.waiting.push_back((MadTicket::new(self.last), mad));
-        Ok(MadTicket::new(self.last))
+        self.waiting.push_back((MadTicket(self.last), mad));
+        Ok(MadTicket(self.last))
     }
 
     fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {

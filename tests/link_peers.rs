@@ -88,7 +88,7 @@ impl Mads for Port {
             "one hop, by port 2"
         );
         self.waiting.push_back(mad);
-        Ok(MadTicket::new(Header::decode(&mad).expect("a MAD").attribute.into()))
+        Ok(MadTicket(Header::decode(&mad).expect("a MAD").attribute.into()))
     }
 
     fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
@@ -102,7 +102,7 @@ impl Mads for Port {
             NodeDescription("leaf\u{1b}[2J".into()).encode(&mut mad[64..]).expect("room");
         }
         let answer = if self.has_peer { Ok(mad.to_vec()) } else { Err(MadError::NoReply) };
-        Ok(Some((MadTicket::new(id.into()), answer)))
+        Ok(Some((MadTicket(id.into()), answer)))
     }
 }
 

@@ -118,7 +118,7 @@ impl Port<'_> {
 impl Mads for Port<'_> {
     fn ask(&mut self, _lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
         self.last += 1;
-        let ticket = MadTicket::new(self.last);
+        let ticket = MadTicket(self.last);
         self.waiting.push_back((ticket, mad));
         Ok(ticket)
     }

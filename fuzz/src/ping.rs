@@ -60,7 +60,7 @@ pub fn run(data: &[u8]) {
         hosts: ["n1", "n2", "n3", "n4"].map(host).to_vec(),
         summary: Summary::of(&pairs),
         findings: findings(&pairs, None),
-        outliers: judge_all(&Grid::of_pairs(4, &pairs, Metric::Latency, None)).outliers().to_vec(),
+        outliers: judge_all(&Grid::of_pairs(4, &pairs, Metric::Latency, None)).outliers,
         warnings: Vec::new(),
         pairs,
         cells: None,

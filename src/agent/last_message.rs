@@ -1,4 +1,4 @@
-//! Time of the last message of a peer, shared between threads.
+//! Time of the last message of a peer. The reading thread updates it, and other threads check it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,7 +7,6 @@ use parking_lot::Mutex;
 
 use crate::clock;
 
-/// Time of the last message of a peer. The reading thread updates it, and other threads check it.
 #[derive(Debug, Clone)]
 pub(super) struct LastMessage(Arc<Mutex<Instant>>);
 

@@ -4,10 +4,7 @@ use std::fs;
 
 use crate::wire::Process;
 
-/// Returns this process with its start time, so that a later process with the same id does not
-/// match.
-///
-/// Without `/proc` the start time is 0, which no kill command matches.
+/// Returns this process. Without `/proc` its start time is 0, which no kill command matches.
 pub(super) fn this_process() -> Process {
     let start_ticks = fs::read_to_string("/proc/self/stat")
         .ok()

@@ -28,8 +28,7 @@ use crate::wire::{
     WireError,
 };
 
-/// Bytes of a report in one frame. A frame escapes the text again, which stays far below the
-/// limit of a frame.
+/// Bytes of a report in one frame. The escaped text stays far below the limit of a frame.
 const REPORT_PART: usize = 128 * 1024;
 
 /// Process that serves the operator and watches its worker.
@@ -39,8 +38,7 @@ pub struct Supervisor {
     pub nonce: String,
     /// True to remove the binary and its directory before anything else.
     pub unlink: bool,
-    /// Reads the inventory of the host. The arguments are the parts to read besides files, and
-    /// the time limit.
+    /// Reads the inventory of the host: the parts besides files, within the time limit.
     pub inventory: fn(&Parts, Duration) -> HostReport,
     /// Reads the same inventory and keeps the raw replies.
     pub recording: fn(&Parts, Duration) -> Recording,
@@ -67,8 +65,7 @@ enum Event {
 }
 
 impl Supervisor {
-    /// Serves the operator until its stream ends, its lease expires, or it sends
-    /// [`ToAgent::Bye`].
+    /// Serves the operator until its stream or lease ends, or it sends [`ToAgent::Bye`].
     ///
     /// # Errors
     /// The stream broke. Only the stderr of the login can still report it.
@@ -79,8 +76,7 @@ impl Supervisor {
     ) -> Result<(), SupervisorError> {
         let unlinked = if self.unlink { unlink_own_binary() } else { Ok(()) };
         unlinked.map_err(|error| SupervisorError::System("remove the uploaded agent", error))?;
-        let greeting = Greeting::line(&self.nonce);
-        output.write_all(greeting.as_bytes()).map_err(WireError::from)?;
+        output.write_all(Greeting::line(&self.nonce).as_bytes()).map_err(WireError::from)?;
         let (events, inbox) = mpsc::channel();
         let lease = Lease::start()?;
         let (from_operator, operator) = (events.clone(), lease.operator.clone());
@@ -95,16 +91,14 @@ impl Supervisor {
                 }
             }
         })?;
-        let out = FrameWriter::new(output);
-        let delta_sender = DeltaSender::default();
         let mut session = Session {
-            out,
+            out: FrameWriter::new(output),
             frames: 0,
             worker: None,
             started_workers: 0,
             last_heartbeat: clock::now(),
             lease,
-            delta_sender,
+            delta_sender: DeltaSender::default(),
         };
         session.send(&FromAgent::Hello(this_process()))?;
         loop {
@@ -117,8 +111,8 @@ impl Supervisor {
                         read_aside(read, events.clone())?;
                     }
                     Some(ToAgent::Record { parts, limit_ms }) => {
-                        let limit = session.lease.wait_for_ms(limit_ms);
-                        let recording = self.recording;
+                        let (recording, limit) =
+                            (self.recording, session.lease.wait_for_ms(limit_ms));
                         let read = move || Event::Recording(recording(&parts, limit));
                         read_aside(read, events.clone())?;
                     }
@@ -143,16 +137,14 @@ impl Supervisor {
     }
 }
 
-/// Reads in a thread of its own, so that the main thread still handles [`ToAgent::Bye`] if
-/// reading hangs.
+/// Reads in a thread of its own, so that [`ToAgent::Bye`] is handled even if reading hangs.
 fn read_aside(
     read: impl FnOnce() -> Event + Send + 'static,
     events: Sender<Event>,
 ) -> Result<(), SupervisorError> {
     spawn("inventory", move || {
-        let event = read();
         // Sending fails only after the end of the session.
-        let _ = events.send(event);
+        let _ = events.send(read());
     })
 }
 
@@ -214,30 +206,29 @@ impl<W: Write> Session<W> {
         }
     }
 
-    /// Starts the worker. Only the main thread may call this: the worker dies with the thread
-    /// that started it.
+    /// Starts the worker. Only the main thread may call this: the worker dies with its thread.
     fn start_worker(&mut self, events: Sender<Event>) -> Result<(), SupervisorError> {
         if self.worker.is_some() {
             return Ok(());
         }
         self.started_workers += 1;
         let worker = Worker::start(self.started_workers, events)?;
-        self.lease.hold(worker.child());
+        self.lease.hold(worker.child.clone());
         self.worker = Some(worker);
         Ok(())
     }
 
     fn pass_on(&mut self, number: u32, message: Option<FromWorker>) -> Result<(), WireError> {
         // The end of a killed worker must not affect a later one.
-        if self.worker.as_ref().is_none_or(|worker| worker.number != number) {
+        let Some(worker) = self.worker.as_ref().filter(|worker| worker.number == number) else {
             return Ok(());
-        }
+        };
         match message {
             Some(FromWorker::Reply(reply)) => self.send(&FromAgent::Worker(*reply)),
             Some(FromWorker::Alive) => Ok(()),
             None => {
-                let loss = self.worker.as_ref().map(Worker::ending);
-                loss.map_or(Ok(()), |loss| self.lose_worker(loss))
+                let loss = worker.ending();
+                self.lose_worker(loss)
             }
         }
     }

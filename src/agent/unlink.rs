@@ -5,11 +5,8 @@ use std::{fs, io};
 
 use crate::wire::UPLOAD_PREFIX;
 
-/// Removes the file that this program runs from, and the directory of the upload.
-///
-/// # Errors
-/// The file cannot be removed, or it was not uploaded. The agent then ends before its greeting,
-/// and the operator removes the upload.
+/// Removes the file that this program runs from, and the directory of the upload. After an error
+/// the agent ends before its greeting, and the operator removes the upload.
 pub(super) fn unlink_own_binary() -> io::Result<()> {
     let file = fs::read_link("/proc/self/exe")?;
     let directory = upload_directory(&file).ok_or_else(|| {

@@ -10,20 +10,18 @@ use crate::model::Protocol;
 use crate::model::ping::{Code, FIX_BETWEEN, Pair, Side};
 
 /// Changes detail and fix of the pairs with [`Code::RailDown`] whose ports pass other pairs of
-/// their rail; `names` has the names of all hosts. Returns the positions of the changed pairs.
+/// their rail. Returns the positions of the changed pairs. `names` has the names of all hosts.
 pub fn correct(names: &[&str], pairs: &mut [Pair]) -> Vec<usize> {
     let passed = pairs.iter().filter(|pair| pair.verdict.code == Code::Ok);
     let works: BTreeSet<(usize, usize)> =
         passed.flat_map(|pair| [(pair.rail, pair.source), (pair.rail, pair.target)]).collect();
     let mut changed = Vec::new();
-    for (at, pair) in pairs.iter_mut().enumerate() {
-        if pair.verdict.code != Code::RailDown {
-            continue;
-        }
+    let is_down = |(_, pair): &(usize, &mut Pair)| pair.verdict.code == Code::RailDown;
+    for (at, pair) in pairs.iter_mut().enumerate().filter(is_down) {
         let is_ip = |protocol| matches!(protocol, Protocol::Roce | Protocol::Iwarp);
         let has_addresses = pair.route.as_ref().is_some_and(|route| is_ip(route.protocol));
-        let both_work = [pair.source, pair.target].map(|host| works.contains(&(pair.rail, host)));
-        if !has_addresses || both_work != [true; 2] {
+        let works = |host| works.contains(&(pair.rail, host));
+        if !(has_addresses && works(pair.source) && works(pair.target)) {
             continue;
         }
         pair.verdict.hint = Some(Ends::of(pair, names).fill(FIX_BETWEEN, Side::Source));
@@ -36,6 +34,7 @@ pub fn correct(names: &[&str], pairs: &mut [Pair]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::verdict::not_tested;
     use crate::model::ping::{Cell, Route, RoutePort, Verdict};
     use crate::model::probe::Method;
 
@@ -52,14 +51,8 @@ mod tests {
             source: port(source),
             target: port(target),
         };
-        let verdict = Verdict {
-            code,
-            stage: None,
-            side: Side::Path,
-            error: None,
-            detail: "seen".into(),
-            hint: Some("check the link".into()),
-        };
+        let hint = Some("check the link".into());
+        let verdict = Verdict { code, hint, ..not_tested() };
         let pair = Pair::of_verdict(Cell { rail: 0, source, target }, verdict);
         Pair { route: Some(route), ..pair }
     }

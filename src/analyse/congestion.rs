@@ -1,5 +1,4 @@
-//! Congestion control counters. Each driver has its own names for the counters; this module maps
-//! one event to the names of all drivers.
+//! Congestion control counters: maps one event to the counter names of all drivers.
 
 use crate::model::{Counter, CounterGroup};
 
@@ -17,10 +16,10 @@ pub enum Congestion {
 }
 
 impl Congestion {
-    /// Returns the counter names of mlx5, `bnxt_re` (before and since Linux 7), irdma, hns, mana
-    /// and rxe, in that order.
-    fn names(self) -> &'static [&'static str] {
-        match self {
+    /// Returns the counter of this event; `None` if the driver has none.
+    pub fn find(self, counters: &[Counter]) -> Option<&Counter> {
+        // Names of mlx5, bnxt_re (before and since Linux 7), irdma, hns, mana and rxe, in order.
+        let names: &[&str] = match self {
             Self::CnpSent => {
                 &["np_cnp_sent", "tx_cnp_pkts", "np_cnp_pkts", "cnpSent", "tx_cnp_pkt", "sent_cnps"]
             }
@@ -33,16 +32,9 @@ impl Congestion {
             Self::OutOfSequence => {
                 &["out_of_sequence", "oos_drop_count", "responder_oos", "out_of_seq_request"]
             }
-        }
-    }
-
-    /// Returns the counter of this event; `None` if the driver has none.
-    pub fn find(self, counters: &[Counter]) -> Option<&Counter> {
-        self.names().iter().find_map(|name| {
-            counters
-                .iter()
-                .find(|counter| counter.group == CounterGroup::Hardware && counter.name == *name)
-        })
+        };
+        let hardware = || counters.iter().filter(|one| one.group == CounterGroup::Hardware);
+        names.iter().find_map(|name| hardware().find(|counter| counter.name == *name))
     }
 }
 

@@ -1,5 +1,4 @@
-//! Connections of RDMA consumers: the transport in use, the requested transport and a verdict.
-//! The facts of all hosts are combined.
+//! Connections of RDMA consumers on all hosts: transport in use, requested transport and verdict.
 //!
 //! A fallback is confirmed only if the software reports it, or if the requested transport is
 //! configured and the transport in use was observed. Weaker evidence gives the verdict
@@ -39,8 +38,8 @@ pub fn connections(reports: &[HostReport]) -> Vec<Vec<Connection>> {
     let numbered = reports.iter().enumerate();
     let indices: Vec<_> = numbered.map(|(host, report)| Index::new(host, report)).collect();
     let fleet = Fleet::new(reports, &indices);
-    let of_host = |index: &Option<Index<'_>>| index.as_ref().map(|index| judge(index, &fleet));
-    let mut all: Vec<_> = indices.iter().map(|index| of_host(index).unwrap_or_default()).collect();
+    let of_host = |index: &Option<_>| index.as_ref().map_or(Vec::new(), |one| judge(one, &fleet));
+    let mut all: Vec<_> = indices.iter().map(of_host).collect();
     join::join(&fleet, &mut all);
     all
 }
@@ -60,6 +59,6 @@ fn judge(index: &Index<'_>, fleet: &Fleet<'_>) -> Vec<Connection> {
     p9::judge(index, &mut all);
     // The last step: a channel that no other consumer claimed belongs to a process.
     process::judge(index, fleet, &mut all);
-    builder::name(&index.report.host, &mut all);
+    builder::set_ids(&index.report.host, &mut all);
     all
 }

@@ -1,5 +1,4 @@
-//! Duplicate addresses (GIDs and MAC addresses), GUIDs and LIDs of two hosts, and hosts with two
-//! names.
+//! Duplicate addresses (GIDs and MACs), GUIDs and LIDs of two hosts, and hosts with two names.
 //!
 //! A packet to a duplicate address arrives at either host, so verdicts on its pairs accuse cables
 //! and switches. `ping::matrix` does not use duplicate GIDs. Link-local GIDs of RoCE are not
@@ -20,7 +19,7 @@ const MAX: usize = 20;
 #[derive(Debug, Clone, Default)]
 pub struct Duplicates {
     /// GIDs that more than one host has.
-    gids: BTreeSet<GidValue>,
+    pub gids: BTreeSet<GidValue>,
     /// Hosts with one of these GIDs.
     hosts: BTreeSet<usize>,
     /// Network interfaces whose MAC address another host has too.
@@ -31,7 +30,7 @@ pub struct Duplicates {
     pub warnings: Vec<Warning>,
 }
 
-/// Place of a value: index of the host, device, and network interface or port.
+/// Index of the host, and device, network interface or port.
 type Place = (usize, String);
 
 impl Duplicates {
@@ -45,25 +44,20 @@ impl Duplicates {
         let macs = shared(hosts.clone().flat_map(|(at, report)| macs(at, report)));
         let nodes = shared(hosts.clone().flat_map(|(at, report)| guids(at, report)));
         let lids = shared(hosts.flat_map(|(at, report)| lids(at, report)));
-        let addresses_warned =
-            addresses.iter().map(|(gid, places)| duplicate_gid(names, *gid, places));
-        let macs_warned = macs.iter().map(|(mac, places)| duplicate_mac(names, mac, places));
-        let nodes_warned = nodes.iter().map(|(guid, places)| duplicate_guid(names, guid, places));
-        let subnets_warned = lids.iter().map(|(lid, places)| duplicate_lid(names, lid, places));
-        let mut warnings = twins(names, &machines);
-        warnings.extend(limited(addresses_warned));
-        warnings.extend(limited(macs_warned));
-        warnings.extend(limited(nodes_warned));
-        warnings.extend(limited(subnets_warned));
-        let hosts = addresses.values().flatten().map(|place| place.0).collect();
-        let (gids, macs) =
-            (addresses.into_keys().collect(), macs.into_values().flatten().collect());
-        Self { gids, hosts, macs, machines, warnings }
-    }
-
-    /// Returns the GIDs that more than one host has.
-    pub fn gids(&self) -> &BTreeSet<GidValue> {
-        &self.gids
+        let warnings = [
+            twins(names, &machines),
+            limited(addresses.iter().map(|(gid, places)| duplicate_gid(names, *gid, places))),
+            limited(macs.iter().map(|(mac, places)| duplicate_mac(names, mac, places))),
+            limited(nodes.iter().map(|(guid, places)| duplicate_guid(names, guid, places))),
+            limited(lids.iter().map(|(lid, places)| duplicate_lid(names, lid, places))),
+        ];
+        Self {
+            hosts: addresses.values().flatten().map(|place| place.0).collect(),
+            gids: addresses.into_keys().collect(),
+            macs: macs.into_values().flatten().collect(),
+            machines,
+            warnings: warnings.into_iter().flatten().collect(),
+        }
     }
 
     /// True if another host has an address of this host too.
@@ -83,9 +77,8 @@ impl Duplicates {
     }
 }
 
-/// Returns for each host the first host with equal device GUIDs and equal GIDs.
-///
-/// Clones of a virtual machine may have equal GUIDs, but not equal addresses.
+/// Returns for each host the first host with equal device GUIDs and equal GIDs. Clones of a
+/// virtual machine may have equal GUIDs, but not equal addresses.
 fn machines(inventories: &[Option<&HostReport>]) -> Vec<usize> {
     let mut first = BTreeMap::new();
     let of = |(at, report): (usize, Option<&HostReport>)| {
@@ -130,15 +123,12 @@ fn gids(host: usize, report: &HostReport) -> impl Iterator<Item = (GidValue, Pla
     })
 }
 
-/// Returns the MAC addresses of the Ethernet interfaces of ports and GIDs.
 fn macs(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Place)> {
-    let ports = report.devices.iter().flat_map(|device| &device.ports);
-    let names: BTreeSet<&str> = ports
-        .flat_map(|port| {
-            let of_gids = port.gids.iter().flatten().map(|gid| gid.netdev.as_deref());
-            of_gids.chain([port.netdev.as_deref()]).flatten()
-        })
-        .collect();
+    let names = report.ports().flat_map(|(_, port)| {
+        let of_gids = port.gids.iter().flatten().map(|gid| gid.netdev.as_deref());
+        of_gids.chain([port.netdev.as_deref()]).flatten()
+    });
+    let names: BTreeSet<&str> = names.collect();
     let netdevs = names.into_iter().filter_map(|name| report.netdev(name));
     let is_real = |mac: &String| mac.bytes().any(|byte| !matches!(byte, b'0' | b':'));
     netdevs.filter(|netdev| netdev.kind == Some(NetdevKind::Ethernet)).filter_map(move |netdev| {
@@ -152,9 +142,8 @@ fn guids(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Plac
     known.map(move |(device, guid)| (guid.to_string(), (host, device.name.clone())))
 }
 
-/// LID key: subnet prefix, LID of the subnet manager, device, port and LID. Different subnets may
-/// have equal LIDs. Ports with equal names count as ports of one subnet if the LID of their
-/// subnet manager is equal.
+/// Subnet prefix, LID of the subnet manager, device, port and LID. Different subnets may have
+/// equal LIDs: only ports with equal names and managers with equal LIDs count as one subnet.
 type LidKey = (u64, u32, String, u32, u32);
 
 fn lids(host: usize, report: &HostReport) -> impl Iterator<Item = (LidKey, Place)> {
@@ -186,15 +175,12 @@ fn twins(names: &[&str], machines: &[usize]) -> Vec<Warning> {
 }
 
 fn duplicate_gid(names: &[&str], gid: GidValue, places: &BTreeSet<Place>) -> Warning {
-    let on = told(names, places);
-    let netdev = |place: &Place| plain_or(&place.1, "NETDEV").to_owned();
-    let last = places.last().map(|place| (plain_name(names, place.0), netdev(place)));
-    let (host, netdev) = last.unwrap_or_default();
+    let (host, netdev) = last_host_and_netdev(names, places);
     let address = gid.ip();
     warning(
         WarningCode::AddressDuplicate,
         places,
-        format!("{address} is an address of {on}; no pair uses it"),
+        format!("{address} is an address of {}; no pair uses it", told(names, places)),
         format!(
             "find out which host is to have the address, and remove it from the others; for example on \
              {host}: ip addr show dev {netdev} to {address}; ip addr del {address}/PREFIX dev {netdev}"
@@ -203,9 +189,7 @@ fn duplicate_gid(names: &[&str], gid: GidValue, places: &BTreeSet<Place>) -> War
 }
 
 fn duplicate_mac(names: &[&str], mac: &str, places: &BTreeSet<Place>) -> Warning {
-    let last =
-        places.last().map(|place| (plain_name(names, place.0), plain_or(&place.1, "NETDEV")));
-    let (host, netdev) = last.unwrap_or_default();
+    let (host, netdev) = last_host_and_netdev(names, places);
     warning(
         WarningCode::MacDuplicate,
         places,
@@ -218,9 +202,7 @@ fn duplicate_mac(names: &[&str], mac: &str, places: &BTreeSet<Place>) -> Warning
 }
 
 fn duplicate_guid(names: &[&str], guid: &str, places: &BTreeSet<Place>) -> Warning {
-    let hosts = names::fold(
-        places.iter().map(|place| plain_name(names, place.0)).collect::<BTreeSet<_>>().iter(),
-    );
+    let hosts: BTreeSet<_> = places.iter().map(|place| plain_name(names, place.0)).collect();
     warning(
         WarningCode::GuidDuplicate,
         places,
@@ -228,7 +210,7 @@ fn duplicate_guid(names: &[&str], guid: &str, places: &BTreeSet<Place>) -> Warni
         format!(
             "give each device a GUID of its own: a cloned virtual machine needs a new MAC address, a \
              card its own firmware configuration; compare: rdmactl devices -v -H {}",
-            names::in_shell(&hosts)
+            names::in_shell(&names::fold(hosts))
         ),
     )
 }
@@ -255,8 +237,13 @@ fn told(names: &[&str], places: &BTreeSet<Place>) -> String {
     names::limited(places, MAX, "more").join(" and ")
 }
 
-fn plain_name(names: &[&str], host: usize) -> String {
-    plain_or(names.get(host).copied().unwrap_or_default(), "HOST").to_owned()
+fn plain_name<'a>(names: &[&'a str], host: usize) -> &'a str {
+    plain_or(names.get(host).copied().unwrap_or_default(), "HOST")
+}
+
+fn last_host_and_netdev<'a>(names: &[&'a str], places: &'a BTreeSet<Place>) -> (&'a str, &'a str) {
+    let last = places.last();
+    last.map(|place| (plain_name(names, place.0), plain_or(&place.1, "NETDEV"))).unwrap_or_default()
 }
 
 fn warning(code: WarningCode, places: &BTreeSet<Place>, detail: String, hint: String) -> Warning {

@@ -36,10 +36,10 @@ impl ErrorKind {
         const LINK: [&str; 6] = ["symbol", "link", "rcv_errors", "physical", "overrun", "crc"];
         const LOSS: [&str; 8] =
             ["retr", "exceeded", "seq", "oos", "out of order", "timeout", "discard", "drop"];
-        let name = lowered(name);
-        if !tells_of_error(&name) {
+        if !is_error(name) {
             return None;
         }
+        let name = lowered(name);
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
         Some(match () {
             () if has(&RECEIVER) => Self::Receiver,
@@ -67,11 +67,6 @@ impl ErrorKind {
     }
 }
 
-/// True if a counter with this name counts errors.
-pub fn is_error(name: &str) -> bool {
-    tells_of_error(&lowered(name))
-}
-
 /// Returns the error counters that increased since the previous sample.
 pub fn errors(port: &Port) -> impl Iterator<Item = &Counter> {
     let has_counted = |counter: &&Counter| {
@@ -95,8 +90,9 @@ fn lowered(name: &str) -> Cow<'_, str> {
     }
 }
 
-fn tells_of_error(name: &str) -> bool {
-    const TELLING: [&str; 12] = [
+/// True if a counter with this name counts errors.
+pub fn is_error(name: &str) -> bool {
+    const WORDS: [&str; 12] = [
         "discard",
         "drop",
         "downed",
@@ -110,13 +106,14 @@ fn tells_of_error(name: &str) -> bool {
         "oos",
         "nak",
     ];
+    let name = lowered(name);
     // Excludes `ack_deferred` of rxe.
     let has_error = name.match_indices("err").any(|(at, _)| {
         let rest = &name[at + 3..];
         rest.is_empty() || rest.starts_with(['o', 's', '_', ' '])
     });
     // A closed queue pair flushes its requests, which is no error.
-    (has_error || TELLING.iter().any(|word| name.contains(word))) && !name.contains("flush")
+    (has_error || WORDS.iter().any(|word| name.contains(word))) && !name.contains("flush")
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Findings of an InfiniBand subnet: faults of its links, addresses, managers and routes.
 //!
-//! Pure functions over a [`Fabric`]. `links` judges links, `routes` follows the forwarding
-//! tables, `errors` compares counters with thresholds, `search` finds a port by name, GUID or
-//! LID.
+//! `links` judges links, `routes` follows the forwarding tables, `errors` compares counters with
+//! thresholds, `search` finds a port by name, GUID or LID.
 
 pub mod errors;
 mod links;
@@ -24,10 +23,10 @@ pub use search::{SearchError, find_port};
 pub fn findings(fabric: &Fabric, host: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     managers(fabric, &mut found);
-    addresses(fabric, &mut found);
+    duplicate_addresses(fabric, &mut found);
     links::judge(fabric, &mut found);
     routes::judge(fabric, &mut found);
-    descriptions(fabric, &mut found);
+    default_descriptions(fabric, &mut found);
     unanswered(fabric, &mut found);
     for finding in &mut found {
         finding.hosts = vec![host.to_owned()];
@@ -44,7 +43,7 @@ fn warn(code: &'static str, subject: impl Into<String>, what: impl Into<String>)
     Finding { severity: Severity::Warn, ..fail(code, subject, what) }
 }
 
-/// Returns node and port, for example `leaf003 port 17`.
+/// Returns `leaf003 port 17`.
 pub(super) fn title(fabric: &Fabric, end: FabricEnd) -> String {
     let node = fabric.nodes.get(end.node);
     format!("{} port {}", node.map(FabricNode::title).unwrap_or_default(), end.port)
@@ -62,15 +61,12 @@ pub fn subnet_managers(fabric: &Fabric) -> impl Iterator<Item = (FabricEnd, &Sub
     ports(fabric).filter_map(|(end, port)| Some((end, port.subnet_manager.as_ref()?)))
 }
 
-/// Adds findings of subnet managers. An imported fabric has none, which proves nothing about the
-/// subnet.
+/// Judges the managers. An imported fabric has none, which proves nothing about the subnet.
 fn managers(fabric: &Fabric, found: &mut Vec<Finding>) {
     use crate::model::SweepMethod::{Sa, Smp};
 
-    let masters: Vec<FabricEnd> = subnet_managers(fabric)
-        .filter(|(_, manager)| manager.is_master())
-        .map(|(end, _)| end)
-        .collect();
+    let masters = subnet_managers(fabric).filter(|(_, manager)| manager.is_master());
+    let masters: Vec<FabricEnd> = masters.map(|(end, _)| end).collect();
     let start = "start a subnet manager: systemctl start opensm, or enable that of a switch";
     let was_swept = matches!(fabric.via, Sa | Smp) && !fabric.nodes.is_empty();
     match masters[..] {
@@ -87,11 +83,8 @@ fn managers(fabric: &Fabric, found: &mut Vec<Finding>) {
         }
         [] | [_] => {}
         [..] => {
-            let what = format!(
-                "{} subnet managers are master at the same time: {}",
-                masters.len(),
-                titles(fabric, &masters)
-            );
+            let (count, titles) = (masters.len(), titles(fabric, &masters));
+            let what = format!("{count} subnet managers are master at the same time: {titles}");
             let fix = "stop all but one of them: systemctl stop opensm";
             found.push(fail("fabric.two_managers", "subnet manager", what).fix(fix));
         }
@@ -102,8 +95,7 @@ fn titles(fabric: &Fabric, ends: &[FabricEnd]) -> String {
     ends.iter().map(|end| title(fabric, *end)).collect::<Vec<_>>().join(", ")
 }
 
-/// Adds findings of duplicate port GUIDs and LIDs.
-fn addresses(fabric: &Fabric, found: &mut Vec<Finding>) {
+fn duplicate_addresses(fabric: &Fabric, found: &mut Vec<Finding>) {
     let duplicate_guid = |guid: Guid, what: String| {
         fail("fabric.duplicate_guid", guid.to_string(), what)
             .fix("restore the GUID of the adapter with the tool of its vendor")
@@ -128,11 +120,8 @@ fn addresses(fabric: &Fabric, found: &mut Vec<Finding>) {
             continue;
         }
         for lid in lids_of(port) {
-            match lids.insert(lid, end) {
-                Some(other) if other.node != end.node || other.port != end.port => {
-                    clashes.entry((other, end)).or_insert(lid);
-                }
-                _ => {}
+            if let Some(other) = lids.insert(lid, end).filter(|other| *other != end) {
+                clashes.entry((other, end)).or_insert(lid);
             }
         }
     }
@@ -153,17 +142,16 @@ pub fn lids_of(port: &FabricPort) -> impl Iterator<Item = u16> + use<> {
     (first..first + count).map_while(|lid| u16::try_from(lid).ok())
 }
 
-/// Adds a finding of node descriptions that no administrator has set.
-fn descriptions(fabric: &Fabric, found: &mut Vec<Finding>) {
+fn default_descriptions(fabric: &Fabric, found: &mut Vec<Finding>) {
     let is_default = |name: &str| {
         name.is_empty()
             // Aggregation nodes (SHARP) belong to switches and always have this name.
             || name.contains("Mellanox Technologies") && !name.contains("Aggregation Node")
             || name.starts_with("MT") && name.contains("ConnectX")
     };
-    let nodes = fabric.nodes.iter().filter(|node| !node.is_switch());
-    let unnamed: Vec<_> =
-        nodes.filter(|node| node.name.as_deref().is_some_and(is_default)).collect();
+    let is_unnamed =
+        |node: &&FabricNode| !node.is_switch() && node.name.as_deref().is_some_and(is_default);
+    let unnamed: Vec<_> = fabric.nodes.iter().filter(is_unnamed).collect();
     let Some(first) = unnamed.first() else { return };
     let guids = unnamed.iter().map(|node| node.guid.to_string());
     let what = format!(
@@ -176,7 +164,6 @@ fn descriptions(fabric: &Fabric, found: &mut Vec<Finding>) {
     );
 }
 
-/// Adds a finding for each place of requests without a reply.
 fn unanswered(fabric: &Fabric, found: &mut Vec<Finding>) {
     let requests = fabric.unanswered.iter().map(|request| (place(fabric, request), request));
     for (place, requests) in grouped(requests) {
@@ -199,10 +186,9 @@ fn place(fabric: &Fabric, request: &UnansweredRequest) -> String {
         return node.map_or_else(|| format!("LID {}", request.lid), FabricNode::title);
     }
     let mut node = 0;
-    for port in &request.route {
-        let peer = fabric.port(FabricEnd { node, port: *port }).and_then(|port| port.peer);
-        let Some(peer) = peer else {
-            let end = FabricEnd { node, port: *port };
+    for &port in &request.route {
+        let end = FabricEnd { node, port };
+        let Some(peer) = fabric.port(end).and_then(|port| port.peer) else {
             return format!("the node behind {}", title(fabric, end));
         };
         node = peer.node;
@@ -212,8 +198,8 @@ fn place(fabric: &Fabric, request: &UnansweredRequest) -> String {
 
 /// True if a switch reported its forwarding table.
 pub(super) fn has_tables(fabric: &Fabric) -> bool {
-    let tables = fabric.nodes.iter().filter_map(|node| node.forwarding.as_ref());
-    tables.into_iter().any(|ForwardingTable(ports)| !ports.is_empty())
+    let mut tables = fabric.nodes.iter().filter_map(|node| node.forwarding.as_ref());
+    tables.any(|ForwardingTable(ports)| !ports.is_empty())
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ pub(super) mod unreadable;
 use std::cmp::Reverse;
 
 use crate::model::{
-    Cause, Connection, Consumer, Finding, HostFailure, HostReport, Problem, Reason, Severity,
-    Subject, VerbsState,
+    Connection, Consumer, Finding, HostFailure, HostReport, Problem, Reason, Severity, Subject,
+    VerbsState,
 };
 pub use changed::{Changed, changes};
 use rates::Rates;
@@ -29,8 +29,7 @@ pub struct HostFacts<'facts> {
     pub connections: &'facts [Connection],
 }
 
-/// Returns the findings of all hosts, worst first. Equal findings of several hosts are one
-/// finding.
+/// Returns the findings of all hosts, worst first; equal findings of several hosts are one.
 pub fn findings<'facts>(hosts: impl Iterator<Item = HostFacts<'facts>> + Clone) -> Vec<Finding> {
     let is_there = |facts: &HostFacts<'_>| facts.failure.is_none();
     let rates = Rates::of(hosts.clone().filter(is_there).map(|facts| facts.report));
@@ -38,11 +37,10 @@ pub fn findings<'facts>(hosts: impl Iterator<Item = HostFacts<'facts>> + Clone) 
     for facts in hosts {
         of_host(&facts, &rates, &mut all);
     }
-    worst_first(all.into_findings())
+    worst_first(all.findings)
 }
 
-/// Returns the findings about ports that are down or not active, without unresponsive hosts and
-/// removed devices.
+/// Returns the findings about ports that are not active, without hosts and devices that are gone.
 pub fn port_states<'report>(reports: impl Iterator<Item = &'report HostReport>) -> Vec<Finding> {
     let mut all = Folded::default();
     for report in reports.filter(|report| report.failure.is_none()) {
@@ -51,11 +49,11 @@ pub fn port_states<'report>(reports: impl Iterator<Item = &'report HostReport>) 
             states.filter_map(port::state).for_each(|finding| all.add(&report.host, finding));
         }
     }
-    worst_first(all.into_findings())
+    worst_first(all.findings)
 }
 
 /// Sorts findings: by severity; hosts before devices, connections and ports; findings of many
-/// hosts first. Past findings come last and keep their order.
+/// hosts first. Past findings come last and keep their order, which is the order of time.
 pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let rank = |code: &str| match code.split('.').next() {
         Some("host") => 0,
@@ -64,7 +62,6 @@ pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
         _ => 3,
     };
     findings.sort_by_key(|one| match one.severity {
-        // Past findings keep their order, which is the order of time.
         Severity::Past => (Severity::Past, 0, Reverse(0)),
         severity => (severity, rank(one.code), Reverse(one.hosts.len())),
     });
@@ -102,17 +99,15 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
 /// Returns the finding of a host that does not respond.
 pub(super) fn silent(failure: &HostFailure) -> Finding {
     let what = failure.detail.clone();
-    let silent = Finding::new(Severity::Fail, "host.silent", Subject::Host, what);
-    Finding { fix: failure.fix.clone(), ..silent }
+    let found = Finding::new(Severity::Fail, "host.silent", Subject::Host, what);
+    Finding { fix: failure.fix.clone(), ..found }
 }
 
-/// Returns the finding of a host without an RDMA device.
 pub(super) fn no_device(report: &HostReport) -> Option<Finding> {
     let (what, fix) = report.no_device()?;
     Some(Finding::new(Severity::Warn, "host.no_device", Subject::Host, what).fix(fix))
 }
 
-/// Returns the finding of a host with devices whose libibverbs could not be queried.
 pub(super) fn no_verbs(report: &HostReport) -> Option<Finding> {
     let VerbsState::Unavailable { detail, fix } = &report.verbs else { return None };
     let subject = Subject::Part("verbs".into());
@@ -121,17 +116,14 @@ pub(super) fn no_verbs(report: &HostReport) -> Option<Finding> {
     (!report.devices.is_empty()).then_some(verbs)
 }
 
-/// Returns the finding of a connection; `None` if its verdict needs no attention.
 pub(super) fn of_connection(connection: &Connection) -> Option<Finding> {
     let (severity, code) = connection.verdict.finding()?;
     let Consumer { kind, instance, .. } = &connection.consumer;
     let subject = Subject::Connection(kind.word().to_owned(), instance.clone());
-    Some(match &connection.cause {
-        None => Finding::new(severity, code, subject, connection.verdict.word()),
-        Some(Cause { text, fix, .. }) => {
-            Finding { fix: fix.clone(), ..Finding::new(severity, code, subject, text) }
-        }
-    })
+    let cause = connection.cause.as_ref();
+    let what = cause.map_or(connection.verdict.word(), |cause| cause.text.as_str());
+    let fix = cause.and_then(|cause| cause.fix.clone());
+    Some(Finding { fix, ..Finding::new(severity, code, subject, what) })
 }
 
 #[cfg(test)]

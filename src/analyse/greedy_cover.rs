@@ -10,15 +10,14 @@ pub(super) struct GreedyCover {
     nodes: Vec<Node>,
 }
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct Node {
     /// Peers, each once, with true if the link to the peer failed.
     peers: Vec<(usize, bool)>,
-    /// Number of peers that are not named.
-    open: usize,
+    unnamed: usize,
     /// Number of unnamed peers with a failed link.
     failing: usize,
-    /// True if the node is named: its links no longer count.
+    /// The links of a named node no longer count.
     is_named: bool,
 }
 
@@ -31,28 +30,27 @@ impl GreedyCover {
         // A failed occurrence sorts first, and `dedup_by_key` keeps it.
         links.sort_unstable();
         links.dedup_by_key(|&mut (a, b, _)| (a, b));
-        let mut greedy_cover = Self { nodes: (0..nodes).map(|_| Node::default()).collect() };
+        let mut nodes = vec![Node::default(); nodes];
         for (a, b, passed) in links {
             for (node, peer) in [(a, b), (b, a)] {
-                let node = &mut greedy_cover.nodes[node];
+                let node = &mut nodes[node];
                 node.peers.push((peer, !passed));
-                node.open += 1;
+                node.unnamed += 1;
                 node.failing += usize::from(!passed);
             }
         }
-        greedy_cover
+        Self { nodes }
     }
 
     pub(super) fn is_named(&self, node: usize) -> bool {
         self.nodes[node].is_named
     }
 
-    /// Names a node: removes the node and all its links.
     pub(super) fn name(&mut self, node: usize) {
         self.nodes[node].is_named = true;
         for (peer, fails) in mem::take(&mut self.nodes[node].peers) {
             let peer = &mut self.nodes[peer];
-            peer.open -= 1;
+            peer.unnamed -= 1;
             peer.failing -= usize::from(fails);
         }
     }
@@ -64,13 +62,13 @@ impl GreedyCover {
     /// two fabrics without a path between them would accuse every node of both.
     pub(super) fn worst(&self) -> Option<usize> {
         let is_bad =
-            |node: &Node| !node.is_named && node.failing >= 2 && 2 * node.failing >= node.open;
+            |node: &Node| !node.is_named && node.failing >= 2 && 2 * node.failing >= node.unnamed;
         let stands_out = |node: &Node| {
-            let mut open = node.peers.iter().filter(|(peer, _)| !self.is_named(*peer));
-            if 2 * node.failing == node.open {
-                open.all(|&(peer, _)| self.nodes[peer].failing < node.failing)
+            let mut peers = node.peers.iter().map(|&(peer, _)| &self.nodes[peer]);
+            if 2 * node.failing == node.unnamed {
+                peers.all(|peer| peer.is_named || peer.failing < node.failing)
             } else {
-                open.any(|&(peer, _)| self.nodes[peer].failing < node.failing)
+                peers.any(|peer| !peer.is_named && peer.failing < node.failing)
             }
         };
         // Only the worst nodes are compared with their peers, because the comparison is slow.

@@ -3,15 +3,16 @@
 //!
 //! Only pairs whose messages all passed are compared. `ping::matrix` calls this module.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::duplicates::Duplicates;
 use super::greedy_cover::GreedyCover;
+use super::grouped;
 use super::verdict::{Ends, plain_or, plain_set};
-use crate::model::ping::{Code, Packets, Pair, RoutePort, Side, TcpFailure, Warning, WarningCode};
+use crate::model::ping::{Code, Packets, Pair, Side, TcpFailure, Warning, WarningCode};
 use crate::names;
 
-/// Maximum number of names in a warning.
+/// Maximum number of pairs that a warning names.
 const MAX_PAIRS: usize = 4;
 
 /// Returns the warnings of a run; `names` has the names of all hosts. TCP between hosts with a
@@ -27,14 +28,14 @@ pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warn
     warnings
 }
 
-enum Place<'a> {
-    /// A host, and its pairs with the fault.
-    Host(usize, Vec<&'a Pair>),
-    /// Pairs that no host explains.
-    Pairs(Vec<&'a Pair>),
+/// Pairs with a fault.
+struct Place<'a> {
+    /// Host that explains the fault.
+    host: Option<usize>,
+    pairs: Vec<&'a Pair>,
 }
 
-/// Explains the pairs with a fault by as few hosts as possible, with the method for failed pairs.
+/// Explains the pairs with a fault by as few hosts as possible.
 fn places(pairs: &[Pair], has_fault: impl Fn(&Pair) -> bool) -> Vec<Place<'_>> {
     let passed: Vec<&Pair> = pairs.iter().filter(|pair| pair.verdict.code == Code::Ok).collect();
     let hosts = passed.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0);
@@ -45,48 +46,39 @@ fn places(pairs: &[Pair], has_fault: impl Fn(&Pair) -> bool) -> Vec<Place<'_>> {
     while let Some(host) = greedy_cover.worst() {
         let (mine, others) =
             open.into_iter().partition(|pair| pair.source == host || pair.target == host);
-        places.push(Place::Host(host, mine));
+        places.push(Place { host: Some(host), pairs: mine });
         open = others;
         greedy_cover.name(host);
     }
     if !open.is_empty() {
-        places.push(Place::Pairs(open));
+        places.push(Place { host: None, pairs: open });
     }
     places
 }
 
 fn lossy(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
-    let places = places(pairs, has_loss).into_iter().filter(is_loss);
-    places.map(|place| lossy_at(names, &place)).collect()
+    let has_loss = |pair: &Pair| pair.measured.packets.is_some_and(Packets::is_lossy);
+    let places = places(pairs, has_loss).into_iter().filter(|place| is_loss(&place.pairs));
+    places.map(|place| lossy_at(names, place.host, &place.pairs)).collect()
 }
 
-fn has_loss(pair: &Pair) -> bool {
-    pair.measured.packets.is_some_and(Packets::is_lossy)
-}
-
-/// True if the packets of a place were lost. One missing packet alone proves no loss: a busy host
-/// may receive the packet after its counters were read. A missing packet and TCP without a reply
-/// prove it together.
-fn is_loss(place: &Place<'_>) -> bool {
-    let (Place::Host(_, pairs) | Place::Pairs(pairs)) = place;
-    lost_packets(place) != Some(1) || pairs.iter().any(|pair| is_tcp_silent(pair))
-}
-
-/// Returns the number of lost packets; `None` if the ports do not count packets.
-fn lost_packets(place: &Place<'_>) -> Option<u64> {
-    let (Place::Host(_, pairs) | Place::Pairs(pairs)) = place;
-    let lost = |pair: &&Pair| {
+/// True if packets were lost. One missing packet alone proves no loss: a busy host may receive the
+/// packet after its counters were read. A missing packet and TCP without a reply prove it.
+fn is_loss(pairs: &[&Pair]) -> bool {
+    // `None` if the ports do not count packets.
+    let lost = pairs.iter().try_fold(0_u64, |sum, pair| {
         let packets = pair.measured.packets?;
-        Some(packets.lost_to_target?.saturating_add(packets.lost_to_source?))
-    };
-    pairs.iter().try_fold(0_u64, |sum, pair| Some(sum.saturating_add(lost(pair)?)))
+        let lost = packets.lost_to_target?.saturating_add(packets.lost_to_source?);
+        Some(sum.saturating_add(lost))
+    });
+    lost != Some(1) || pairs.iter().any(|pair| is_tcp_silent(pair))
 }
 
-fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
-    let mut warning = match place {
-        Place::Host(host, pairs) => {
-            let (sent, received) = (lost(*host, pairs, true), lost(*host, pairs, false));
-            let name = names.get(*host).copied().unwrap_or("?");
+fn lossy_at(names: &[&str], host: Option<usize>, pairs: &[&Pair]) -> Warning {
+    let mut warning = match host {
+        Some(host) => {
+            let (sent, received) = (lost(host, pairs, true), lost(host, pairs, false));
+            let name = name(names, host);
             let what = match (sent, received) {
                 (Some(sent), Some(received)) => format!(
                     "{} that {name} sent and {} to {name} were lost",
@@ -96,16 +88,20 @@ fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
                 _ => format!("{} were retransmitted", packets((retransmissions(pairs), 0))),
             };
             let detail = format!("{what} in {} pairs; retransmissions hid the loss", pairs.len());
-            let netdev = port(*host, pairs).and_then(|port| port.netdev.as_deref());
-            let netdev = plain_or(netdev.unwrap_or("NETDEV"), "NETDEV");
+            let port = pairs.iter().find_map(|pair| {
+                let route = pair.route.as_ref()?;
+                Some(if pair.source == host { &route.source } else { &route.target })
+            });
+            let netdev = port.and_then(|port| port.netdev.as_deref()).unwrap_or("NETDEV");
+            let netdev = plain_or(netdev, "NETDEV");
             let plain = plain_or(name, "HOST");
             let hint = format!(
                 "find what drops or damages packets of {plain}: on {plain}: ip -s link show {netdev}; tc -s \
                  qdisc show dev {netdev}; ethtool -S {netdev}; then the counters of its switch port and cable"
             );
-            Warning::new(WarningCode::Lossy, [*host], detail, hint)
+            Warning::new(WarningCode::Lossy, [host], detail, hint)
         }
-        Place::Pairs(pairs) => {
+        None => {
             let hosts = hosts(pairs);
             let detail = format!(
                 "packets between {} were lost; retransmissions hid the loss",
@@ -118,7 +114,6 @@ fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
             Warning::new(WarningCode::Lossy, hosts, detail, hint)
         }
     };
-    let (Place::Host(_, pairs) | Place::Pairs(pairs)) = place;
     let without_tcp = pairs.iter().filter(|pair| is_tcp_silent(pair)).count();
     if without_tcp > 0 {
         let more = format!("; TCP connections of {without_tcp} pairs got no reply");
@@ -132,8 +127,7 @@ fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
 fn lost(host: usize, pairs: &[&Pair], is_sent: bool) -> Option<(u64, u64)> {
     let counts = pairs.iter().filter_map(|pair| {
         let packets = pair.measured.packets?;
-        let is_to_target = (pair.source == host) == is_sent;
-        if is_to_target {
+        if (pair.source == host) == is_sent {
             packets.lost_to_target.zip(packets.sent_to_target)
         } else {
             packets.lost_to_source.zip(packets.sent_to_source)
@@ -154,20 +148,18 @@ fn packets((part, of): (u64, u64)) -> String {
 
 /// Returns the warnings of hosts whose own kernel stops TCP: one for each host and errno.
 fn tcp_local_errors(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
-    let mut by_errno: BTreeMap<(usize, Option<&str>), Vec<&Pair>> = BTreeMap::new();
-    for pair in pairs.iter().filter(|pair| pair.verdict.code == Code::Ok) {
-        let Some(TcpFailure { side, error, .. }) = &pair.measured.tcp_failure else { continue };
+    let passed = pairs.iter().filter(|pair| pair.verdict.code == Code::Ok);
+    let by_errno = grouped(passed.filter_map(|pair| {
+        let TcpFailure { side, error, .. } = pair.measured.tcp_failure.as_ref()?;
         let host = match side {
             Side::Source => pair.source,
             Side::Target => pair.target,
-            Side::Path => continue,
+            Side::Path => return None,
         };
-        by_errno.entry((host, error.as_deref())).or_default().push(pair);
-    }
-    let warning = |((host, errno), pairs): ((usize, Option<&str>), Vec<&Pair>)| {
-        tcp_local_error(names, host, errno, &pairs)
-    };
-    by_errno.into_iter().map(warning).collect()
+        Some(((host, error.as_deref()), pair))
+    }));
+    let by_errno = by_errno.into_iter();
+    by_errno.map(|((host, errno), pairs)| tcp_local_error(names, host, errno, &pairs)).collect()
 }
 
 fn tcp_local_error(names: &[&str], host: usize, errno: Option<&str>, pairs: &[&Pair]) -> Warning {
@@ -189,12 +181,9 @@ fn tcp_local_error(names: &[&str], host: usize, errno: Option<&str>, pairs: &[&P
         Some("EADDRNOTAVAIL") => ("no local port is free, or the host lost the address", PORTS),
         Some(_) => ("the kernel refuses the call", LIMITS),
     };
-    let name = names.get(host).copied().unwrap_or("?");
+    let (between, name) = (listed(names, pairs), name(names, host));
     let error = errno.map_or_else(String::new, |errno| format!(" with {errno}"));
-    let detail = format!(
-        "TCP between {} fails on {name}{error}: {cause}; RDMA passes",
-        listed(names, pairs),
-    );
+    let detail = format!("TCP between {between} fails on {name}{error}: {cause}; RDMA passes");
     let hint = filled(names, Some(host), pairs, hint);
     Warning::new(WarningCode::TcpLocalError, [host], detail, hint)
 }
@@ -202,7 +191,8 @@ fn tcp_local_error(names: &[&str], host: usize, errno: Option<&str>, pairs: &[&P
 fn tcp_blocked(names: &[&str], pairs: &[Pair], is_unclear: impl Fn(usize) -> bool) -> Vec<Warning> {
     let is_blocked =
         |pair: &Pair| is_tcp_silent(pair) && !is_unclear(pair.source) && !is_unclear(pair.target);
-    places(pairs, is_blocked).into_iter().map(|place| tcp_blocked_at(names, &place)).collect()
+    let places = places(pairs, is_blocked).into_iter();
+    places.map(|place| tcp_blocked_at(names, place.host, &place.pairs)).collect()
 }
 
 /// True if TCP packets were sent, and no connection came of them.
@@ -210,20 +200,16 @@ fn is_tcp_silent(pair: &Pair) -> bool {
     pair.measured.tcp_failure.as_ref().is_some_and(|failure| failure.side == Side::Path)
 }
 
-fn tcp_blocked_at(names: &[&str], place: &Place<'_>) -> Warning {
+fn tcp_blocked_at(names: &[&str], host: Option<usize>, pairs: &[&Pair]) -> Warning {
     const REJECTED: &str = "on {host}, find the rule that rejects TCP on {netdev}: nft list ruleset; iptables -S; \
                             ip6tables -S";
     const NO_REPLY: &str = "on {host}, check that replies leave through {netdev}: ip route get {address} from \
                             {own_address}; ip rule; if they do, find the rule that drops TCP: nft list ruleset; \
                             iptables -S; ip6tables -S; tc filter show dev {netdev} ingress; tc filter show dev \
                             {netdev} egress";
-    let (host, pairs) = match place {
-        Place::Host(host, pairs) => (Some(*host), pairs),
-        Place::Pairs(pairs) => (None, pairs),
-    };
     let between = match host {
         Some(host) => {
-            let name = names.get(host).copied().unwrap_or("?");
+            let name = name(names, host);
             let direction = if pairs.iter().all(|pair| pair.target == host) {
                 format!("to {name} from")
             } else if pairs.iter().all(|pair| pair.source == host) {
@@ -265,32 +251,28 @@ fn filled(names: &[&str], host: Option<usize>, pairs: &[&Pair], fix: &str) -> St
     })
 }
 
-fn port<'a>(host: usize, pairs: &[&'a Pair]) -> Option<&'a RoutePort> {
-    let route = |pair: &&'a Pair| {
-        let route = pair.route.as_ref()?;
-        Some(if pair.source == host { &route.source } else { &route.target })
-    };
-    pairs.iter().find_map(route)
-}
-
 fn hosts(pairs: &[&Pair]) -> BTreeSet<usize> {
     pairs.iter().flat_map(|pair| [pair.source, pair.target]).collect()
 }
 
+fn name<'a>(names: &[&'a str], host: usize) -> &'a str {
+    names.get(host).copied().unwrap_or("?")
+}
+
 /// Formats host pairs: `n1 and n2, n3 and n4`.
 fn listed(names: &[&str], pairs: &[&Pair]) -> String {
-    let name = |host: usize| names.get(host).copied().unwrap_or("?");
-    let ends =
-        pairs.iter().map(|pair| (pair.source.min(pair.target), pair.source.max(pair.target)));
-    let ends: BTreeSet<(usize, usize)> = ends.collect();
-    let ends = ends.into_iter().map(|(a, b)| format!("{} and {}", name(a), name(b)));
+    let ends = |pair: &&Pair| (pair.source.min(pair.target), pair.source.max(pair.target));
+    let ends: BTreeSet<(usize, usize)> = pairs.iter().map(ends).collect();
+    let ends = ends.into_iter();
+    let ends = ends.map(|(a, b)| format!("{} and {}", name(names, a), name(names, b)));
     names::limited(ends, MAX_PAIRS, "more pairs").join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ping::{Measured, Verdict};
+    use crate::analyse::verdict::not_tested;
+    use crate::model::ping::{Cell, Measured, Verdict};
 
     const NAMES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 
@@ -298,25 +280,17 @@ mod tests {
         find(&NAMES, pairs, &Duplicates::default())
     }
 
+    fn only(pairs: &[Pair]) -> Warning {
+        let [one] = <[Warning; 1]>::try_from(found(pairs)).unwrap();
+        one
+    }
+
     fn matrix(measured: impl Fn(usize, usize) -> Measured) -> Vec<Pair> {
         let ordered = (0..4).flat_map(|a| (0..4).map(move |b| (a, b)));
-        let pair = |(source, target)| Pair {
-            rail: 0,
-            source,
-            target,
-            verdict: Verdict {
-                code: Code::Ok,
-                stage: None,
-                side: Side::Path,
-                error: None,
-                detail: String::new(),
-                hint: None,
-            },
-            route: None,
-            rdma: None,
-            tcp: None,
-            measured: measured(source, target),
-            first: None,
+        let pair = |(source, target)| {
+            let verdict = Verdict { code: Code::Ok, ..not_tested() };
+            let pair = Pair::of_verdict(Cell { rail: 0, source, target }, verdict);
+            Pair { measured: measured(source, target), ..pair }
         };
         ordered.filter(|(a, b)| a != b).map(pair).collect()
     }
@@ -334,12 +308,11 @@ mod tests {
 
     #[test]
     fn a_host_that_loses_what_it_sends_is_named_with_counts() {
-        let seen = found(&matrix(|a, b| match (a, b) {
+        let one = only(&matrix(|a, b| match (a, b) {
             (1, _) => losing(5, 0, 2),
             (_, 1) => losing(0, 5, 2),
             _ => losing(0, 0, 0),
         }));
-        let [one] = seen.as_slice() else { panic!("{seen:?}") };
         assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::Lossy, &[1][..]));
         assert_eq!(
             one.detail,
@@ -370,22 +343,20 @@ mod tests {
         assert!(one[0].detail.starts_with("packets between n1 and n3 were lost"), "{one:?}");
     }
 
-    /// Returns the measurements of a pair without TCP, or with it.
     fn tcp(failure: Option<(Side, Option<&str>)>) -> Measured {
-        let failure = failure.map(|(side, error)| TcpFailure {
+        let tcp_failure = failure.map(|(side, error)| TcpFailure {
             side,
             error: error.map(str::to_owned),
             detail: "seen".into(),
         });
-        Measured { tcp_failure: failure, ..Measured::default() }
+        Measured { tcp_failure, ..Measured::default() }
     }
 
     const NO_REPLY: Option<(Side, Option<&str>)> = Some((Side::Path, None));
 
     #[test]
     fn pairs_without_tcp_are_told() {
-        let seen = found(&matrix(|a, b| tcp(NO_REPLY.filter(|_| a == 2 || b == 2))));
-        let [one] = seen.as_slice() else { panic!("{seen:?}") };
+        let one = only(&matrix(|a, b| tcp(NO_REPLY.filter(|_| a == 2 || b == 2))));
         assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::TcpBlocked, &[2][..]));
         assert!(
             one.detail.starts_with("between n3 and 3 other hosts, RDMA passes"),
@@ -402,8 +373,7 @@ mod tests {
     #[test]
     fn a_rejected_connection_is_told_from_a_missing_reply() {
         let rejected = Some((Side::Path, Some("ECONNREFUSED")));
-        let seen = found(&matrix(|_, b| tcp(rejected.filter(|_| b == 2))));
-        let [one] = seen.as_slice() else { panic!("{seen:?}") };
+        let one = only(&matrix(|_, b| tcp(rejected.filter(|_| b == 2))));
         assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::TcpBlocked, &[2][..]));
         assert!(one.detail.starts_with("to n3 from 3 other hosts"), "{}", one.detail);
         assert!(one.detail.contains("connections are rejected"), "{}", one.detail);
@@ -424,10 +394,9 @@ mod tests {
             ("EADDRNOTAVAIL", "no local port is free", "ss -s"),
             ("EMFILE", "the kernel refuses", "ulimit -a"),
         ] {
-            let seen = found(&matrix(|a, b| {
+            let one = only(&matrix(|a, b| {
                 tcp(Some((Side::Source, Some(errno))).filter(|_| (a, b) == (1, 3)))
             }));
-            let [one] = seen.as_slice() else { panic!("{seen:?}") };
             assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::TcpLocalError, &[1][..]));
             assert!(one.detail.contains("n2 and n4") && one.detail.contains(words), "{one:?}");
             assert!(one.hint.contains("on n2, ") && one.hint.contains(command), "{one:?}");
@@ -465,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_lossy_host_is_not_accused_of_blocking_tcp() {
-        let seen = found(&matrix(|a, b| {
+        let one = only(&matrix(|a, b| {
             let is_lossy = a == 1 || b == 1;
             let lost = u64::from(is_lossy);
             Measured {
@@ -473,7 +442,6 @@ mod tests {
                 ..losing(lost, 0, lost)
             }
         }));
-        let [one] = seen.as_slice() else { panic!("{seen:?}") };
         assert_eq!(one.code, WarningCode::Lossy);
         assert!(one.detail.ends_with("TCP connections of 6 pairs got no reply"), "{}", one.detail);
     }

@@ -1,7 +1,7 @@
 //! Faults of the link layer that the inventories show: a bridge above the port, and a MAC address
 //! that two hosts have. TCP may pass where RoCE does not, which looks like a firewall.
 //!
-//! `ping::matrix` passes each verdict to this module, which judges nothing else.
+//! `ping::matrix` passes each verdict to this module.
 
 use super::duplicates::Duplicates;
 use super::verdict::Ends;
@@ -28,10 +28,8 @@ pub fn explained(
     duplicates: &Duplicates,
     ends: &Ends<'_>,
 ) -> Verdict {
-    let is_silent = matches!(
-        verdict.code,
-        Code::Udp4791Blocked | Code::NoAck | Code::RailDown | Code::Asymmetric
-    );
+    use Code::{Asymmetric, NoAck, RailDown, Udp4791Blocked};
+    let is_silent = matches!(verdict.code, Udp4791Blocked | NoAck | RailDown | Asymmetric);
     // A filter of the own host is observed directly, before a connection is made.
     if !is_silent || verdict.stage == Some(Stage::Connect) {
         return verdict;
@@ -39,7 +37,7 @@ pub fn explained(
     let sides = [Side::Source, Side::Target].into_iter().zip(at);
     let bridged = sides.clone().find_map(|(side, end)| Some((side, bridge(&end)?)));
     // TCP, which the bridge carries, distinguishes a bridge from a rail that is down.
-    let bridged = bridged.filter(|_| verdict.code != Code::RailDown);
+    let bridged = bridged.filter(|_| verdict.code != RailDown);
     if let Some((side, (bridge, port))) = bridged {
         let host = ends.host(side);
         let fault = format!("the address of {host} is on {bridge}, a bridge above the port {port}");
@@ -49,14 +47,9 @@ pub fn explained(
         let netdev = end.port.netdev.as_deref()?;
         duplicates.has_shared_mac(end.host, netdev).then_some((side, netdev.to_owned()))
     };
-    match sides.into_iter().find_map(shared) {
-        Some((side, netdev)) => {
-            let host = ends.host(side);
-            let fault = format!("another host has the MAC address of {netdev} on {host}");
-            replaced(verdict, Code::MacDuplicate, side, &fault, ends)
-        }
-        None => verdict,
-    }
+    let Some((side, netdev)) = sides.into_iter().find_map(shared) else { return verdict };
+    let fault = format!("another host has the MAC address of {netdev} on {}", ends.host(side));
+    replaced(verdict, Code::MacDuplicate, side, &fault, ends)
 }
 
 fn replaced(seen: Verdict, code: Code, side: Side, fault: &str, ends: &Ends<'_>) -> Verdict {
@@ -82,6 +75,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::analyse::verdict::not_tested;
     use crate::model::ping::Route;
     use crate::model::{Netdev, Via};
 
@@ -122,8 +116,7 @@ mod tests {
             End { host: 1, inventory: Some(hosts[1]), port: &route.target },
         ];
         let duplicates = Duplicates::of(&["n1", "n2"], &hosts.map(Some));
-        let (stage, side, error) = (Some(stage), Side::Source, None);
-        let seen = Verdict { code, stage, side, error, detail: "seen".into(), hint: None };
+        let seen = Verdict { code, stage: Some(stage), detail: "seen".into(), ..not_tested() };
         explained(seen, at, &duplicates, &ends)
     }
 

@@ -5,7 +5,7 @@
 //! never leads to the verdict "lossless". Lossy `RoCE` with ECN is a valid design, so "lossy" is
 //! no error.
 //!
-//! Reads no files and reports no finding. `query` shows the verdicts.
+//! Reports no finding. `query` shows the verdicts.
 
 use crate::model::{
     Dcb, DcbApp, DcbSelector, Device, Ethernet, GidKind, HostReport, Netdev, Pause, Pfc, Port,
@@ -58,8 +58,8 @@ impl LosslessVerdict {
         Self::new(Losslessness::Unknown, why)
     }
 
-    fn fix(self, fix: impl Into<String>) -> Self {
-        Self { fix: Some(fix.into()), ..self }
+    fn lossy(why: String, fix: String) -> Self {
+        Self { fix: Some(fix), ..Self::new(Losslessness::Lossy, why) }
     }
 }
 
@@ -68,7 +68,7 @@ pub fn judge(report: &HostReport, device: &Device, port: &Port) -> LosslessVerdi
     judge_port(report, device, port).unwrap_or_else(LosslessVerdict::unknown)
 }
 
-/// Judges a port. The error is the reason why the verdict is unknown.
+/// Returns as error the reason why the verdict is unknown.
 fn judge_port(
     report: &HostReport,
     device: &Device,
@@ -91,8 +91,7 @@ fn judge_port(
     let traffic = Traffic::of(report, device, port)?;
     let links = links(report, port)?;
     let judged = links.into_iter().map(|link| judge_link(report, link, &traffic));
-    // The verdict of a bond is the worst verdict of its members. Of equal verdicts, the first
-    // member's verdict is taken.
+    // The verdict of a bond is the worst verdict of its members; of equal ones, the first.
     judged
         .reduce(|worst, next| if next.verdict > worst.verdict { next } else { worst })
         .ok_or_else(|| "the bond has no member".into())
@@ -101,7 +100,7 @@ fn judge_port(
 /// Traffic of connections that set no type of service.
 struct Traffic {
     tos: u32,
-    /// Command that sets another type of service. The word `TOS` stands for the value.
+    /// Command that sets the type of service `TOS`.
     set_tos: String,
 }
 
@@ -113,9 +112,8 @@ impl Traffic {
             }
         }
         if port.default_roce_mode == Some(GidKind::RoceV1) {
-            return Err(
-                "rdma_cm uses RoCE v1 on this port, and RoCE v1 packets have no DSCP".into()
-            );
+            let why = "rdma_cm uses RoCE v1 on this port, and RoCE v1 packets have no DSCP";
+            return Err(why.into());
         }
         // Without configuration, the configfs directory does not exist and the kernel uses 0.
         let tos = port.default_roce_tos.unwrap_or(0);
@@ -148,7 +146,7 @@ fn links<'report>(
     }
 }
 
-/// Judges the traffic on one interface: by PFC if PFC is on for any priority, else by pause.
+/// Judges by PFC if PFC is on for any priority, else by pause.
 fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> LosslessVerdict {
     let name = &link.name;
     let of_link = |part: &str| key::netdev(name, &format!("ethernet/{part}"));
@@ -166,30 +164,25 @@ fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> Lossless
     }
 }
 
-/// Judges whether PFC is on for the priority of the traffic.
 fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> LosslessVerdict {
     let (tos, dscp) = (traffic.tos, traffic.dscp());
+    let of_dscp = |one| LosslessVerdict { tos: Some(tos), dscp: Some(dscp), ..one };
     let priority = match priority_of(dcb, dscp) {
         Ok(priority) => priority,
-        Err(why) => {
-            let unknown = LosslessVerdict::unknown(format!("{name}: {why}"));
-            return LosslessVerdict { tos: Some(tos), dscp: Some(dscp), ..unknown };
-        }
+        Err(why) => return of_dscp(LosslessVerdict::unknown(format!("{name}: {why}"))),
     };
-    let class = dcb.ets.as_ref().and_then(|ets| ets.priority_class.get(usize::from(priority)));
     let mapping = format!("ToS {tos} (DSCP {dscp}) has priority {priority} on {name}");
     let verdict = if pfc.enabled.contains(&priority) {
-        LosslessVerdict::new(
-            Losslessness::Lossless,
-            format!("{mapping}, and PFC is on for this priority"),
-        )
+        let why = format!("{mapping}, and PFC is on for this priority");
+        LosslessVerdict::new(Losslessness::Lossless, why)
     } else {
         let on: Vec<String> = pfc.enabled.iter().map(u8::to_string).collect();
         let why = format!("{mapping}, but PFC is on for priority {} only", on.join(" and "));
-        LosslessVerdict::new(Losslessness::Lossy, why).fix(move_traffic(name, dcb, pfc, traffic))
+        LosslessVerdict::lossy(why, move_traffic(name, dcb, pfc, traffic))
     };
-    let class = class.copied();
-    LosslessVerdict { tos: Some(tos), dscp: Some(dscp), priority: Some(priority), class, ..verdict }
+    let classes = dcb.ets.as_ref().map(|ets| &ets.priority_class);
+    let class = classes.and_then(|classes| classes.get(usize::from(priority)).copied());
+    LosslessVerdict { priority: Some(priority), class, ..of_dscp(verdict) }
 }
 
 /// Returns a command that moves the traffic to a priority with flow control.
@@ -208,8 +201,7 @@ fn move_traffic(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> String {
     }
 }
 
-/// Returns the priority of untagged traffic with this DSCP. The error is the reason why the
-/// priority is unknown.
+/// Returns the priority of untagged traffic with this DSCP, or the reason why it is unknown.
 fn priority_of(dcb: &Dcb, dscp: u32) -> Result<u8, String> {
     let by = |selector: DcbSelector, protocol: u32| {
         let matches =
@@ -239,33 +231,28 @@ fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> LosslessVe
         "dcb pfc set dev {name} prio-pfc 3:on && dcb app add dev {name} dscp-prio 26:3 && {tos}; \
          configure the switch port in the same way"
     );
-    let lossy = |why: String| LosslessVerdict::new(Losslessness::Lossy, why).fix(&fix);
-    let pfc = match ethernet.dcb.as_ref().map(|dcb| dcb.pfc.is_some()) {
-        Some(true) => "PFC is off",
-        Some(false) | None => "the driver does not report PFC",
+    let lossy = |why: String| LosslessVerdict::lossy(format!("{name}: {why}"), fix);
+    let unknown = |why: String| LosslessVerdict::unknown(format!("{name}: {why}"));
+    let has_pfc = ethernet.dcb.as_ref().is_some_and(|dcb| dcb.pfc.is_some());
+    let pfc = if has_pfc { "PFC is off" } else { "the driver does not report PFC" };
+    let Some(Pause { autoneg, rx, tx, .. }) = ethernet.pause else {
+        return if has_pfc {
+            lossy("PFC and pause are off".into())
+        } else {
+            unknown("the driver reports neither PFC nor pause".into())
+        };
     };
-    match &ethernet.pause {
-        None if pfc == "PFC is off" => lossy(format!("{name}: PFC and pause are off")),
-        None => {
-            LosslessVerdict::unknown(format!("{name}: the driver reports neither PFC nor pause"))
+    match (rx, tx) {
+        (Some(true), Some(true)) if autoneg == Some(true) => {
+            unknown(format!("{pfc}, and the driver does not report the negotiated pause"))
         }
-        Some(Pause { autoneg: Some(true), rx: Some(true), tx: Some(true), .. }) => {
-            LosslessVerdict::unknown(format!(
-                "{name}: {pfc}, and the driver does not report the negotiated pause"
-            ))
-        }
-        Some(Pause { rx: Some(true), tx: Some(true), .. }) => LosslessVerdict::new(
+        (Some(true), Some(true)) => LosslessVerdict::new(
             Losslessness::Lossless,
             format!("{name}: pause is on in both directions, for all priorities"),
         ),
-        Some(Pause { rx: Some(rx), tx: Some(tx), .. }) => lossy(if *rx || *tx {
-            format!("{name}: {pfc}, and pause is on in one direction only")
-        } else {
-            format!("{name}: {pfc}, and pause is off")
-        }),
-        Some(_) => LosslessVerdict::unknown(format!(
-            "{name}: the driver does not report whether pause is on"
-        )),
+        (Some(false), Some(false)) => lossy(format!("{pfc}, and pause is off")),
+        (Some(_), Some(_)) => lossy(format!("{pfc}, and pause is on in one direction only")),
+        _ => unknown("the driver does not report whether pause is on".into()),
     }
 }
 

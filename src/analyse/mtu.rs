@@ -1,8 +1,7 @@
 //! Ports whose MTU differs from that of the other ports on their rail.
 //!
 //! A pair with such a port works with the smaller path MTU of both ends, so no verdict reports
-//! the difference. Only ports of tested pairs are compared. `ping::matrix` and
-//! `ping::simulation` call this module.
+//! the difference. Only ports of tested pairs are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,13 +79,9 @@ pub fn differences<'a>(
         };
         rails.entry(one.rail).or_default().entry(group).or_default().insert(one.host);
     }
-    let has_rails = rails.len() > 1;
-    let mut warnings = Vec::new();
-    for (rail, groups) in &rails {
-        let number = has_rails.then_some(*rail);
-        warnings.extend(Rail { names, number, groups }.warnings());
-    }
-    warnings
+    let number = |rail: usize| (rails.len() > 1).then_some(rail);
+    let compared = rails.iter().map(|(rail, groups)| Rail { names, number: number(*rail), groups });
+    compared.flat_map(|rail| rail.warnings()).collect()
 }
 
 /// Ports with equal MTUs and equal names.
@@ -118,11 +113,8 @@ impl<'a> Group<'a> {
 
     /// Formats `mlx5_1/1 on eth1`.
     fn place(&self) -> String {
-        let place = format!("{}/{}", self.device, self.port);
-        match self.netdev {
-            Some(netdev) => format!("{place} on {netdev}"),
-            None => place,
-        }
+        let on = self.netdev.map_or(String::new(), |netdev| format!(" on {netdev}"));
+        format!("{}/{}{on}", self.device, self.port)
     }
 }
 
@@ -146,27 +138,25 @@ impl Rail<'_> {
             *counts.entry(group.active_mtu).or_default() += hosts.len();
         }
         let all: usize = counts.values().sum();
-        let Some((&usual, &most)) = counts.iter().max_by_key(|(_, count)| **count) else {
-            return Vec::new();
-        };
-        match counts.len() {
-            1 => Vec::new(),
-            _ if 2 * most > all => self.differing_from(usual, (most, all)),
-            _ => vec![self.undecided(all)],
+        match counts.iter().max_by_key(|(_, count)| **count) {
+            None => Vec::new(),
+            Some(_) if counts.len() == 1 => Vec::new(),
+            Some((&usual, &most)) if 2 * most > all => self.differing_from(usual, (most, all)),
+            Some(_) => vec![self.undecided(all)],
         }
     }
 
     /// Returns a warning for each group that differs from the normal value.
     fn differing_from(&self, usual: u32, (most, all): (usize, usize)) -> Vec<Warning> {
         let normal = self.largest(usual);
-        let odd = self.groups.iter().filter(|(group, _)| group.active_mtu != usual);
+        let usual_mtus = normal.map(Group::mtus).unwrap_or_default();
+        let different = self.groups.iter().filter(|(group, _)| group.active_mtu != usual);
         let warning = |(group, hosts): (&Group<'_>, &BTreeSet<usize>)| {
             let (place, mtus) = (group.place(), group.mtus());
-            let usual = normal.map(Group::mtus).unwrap_or_default();
-            let detail = format!("{place} has {mtus}; {most} of {all} hosts have {usual}");
-            self.warning(hosts.iter().copied(), detail, self.fix(group, hosts, normal))
+            let detail = format!("{place} has {mtus}; {most} of {all} hosts have {usual_mtus}");
+            self.warning(hosts, detail, self.fix(group, hosts, normal))
         };
-        odd.map(warning).collect()
+        different.map(warning).collect()
     }
 
     /// Returns one warning that lists all groups, for a rail without a normal value.
@@ -182,16 +172,12 @@ impl Rail<'_> {
             small.take(MAX_GROUPS).map(|(group, hosts)| self.fix(group, hosts, normal)).collect();
         let hosts: BTreeSet<usize> = self.groups.values().flatten().copied().collect();
         let detail = format!("{all} hosts have different MTUs: {clauses}");
-        self.warning(hosts, detail, fixes.join("; "))
+        self.warning(&hosts, detail, fixes.join("; "))
     }
 
-    fn warning(
-        &self,
-        hosts: impl IntoIterator<Item = usize>,
-        detail: String,
-        hint: String,
-    ) -> Warning {
+    fn warning(&self, hosts: &BTreeSet<usize>, detail: String, hint: String) -> Warning {
         let rails = self.number.into_iter().collect();
+        let hosts = hosts.iter().copied();
         Warning { rails, ..Warning::new(WarningCode::MtuDiffers, hosts, detail, hint) }
     }
 
@@ -209,7 +195,7 @@ impl Rail<'_> {
     ) -> String {
         let set = plain_set(self.names, hosts);
         let mtu = normal.and_then(|normal| normal.netdev_mtu);
-        let (Some(mtu), Some(netdev)) = (mtu, group.netdev) else {
+        let Some((mtu, netdev)) = mtu.zip(group.netdev) else {
             let set = names::in_shell(&set);
             return format!("compare the MTUs that the ports support: rdmactl ports -v -H {set}");
         };

@@ -2,8 +2,8 @@
 
 use crate::model::{Counter, CounterGroup, PerSecond};
 
-/// Counters of reads, writes and sends in each driver; empty if the driver has no such counter.
-/// No driver counts one event under two of the names.
+/// Counters in each driver, a column for each [`Operation`]; empty if the driver has none. No
+/// driver counts one event under two of the names.
 const NAMES: [[&str; 3]; 11] = [
     // mlx5 and mana.
     ["rx_read_requests", "rx_write_requests", "rx_send_requests"],
@@ -39,14 +39,9 @@ impl Operation {
     /// Returns operations per second, summed over the directions that the driver counts. `None`
     /// if the driver counts none, and in the first sample.
     pub fn rate(self, counters: &[Counter]) -> Option<PerSecond> {
-        let column = match self {
-            Self::Read => 0,
-            Self::Write => 1,
-            Self::Send => 2,
-        };
         let ours = |counter: &&Counter| {
             counter.group == CounterGroup::Hardware
-                && NAMES.iter().any(|names| names[column] == counter.name)
+                && NAMES.iter().any(|names| names[self as usize] == counter.name)
         };
         let rates = counters.iter().filter(ours).filter_map(|counter| counter.rate?.rate_per_s);
         rates.reduce(|one, other| PerSecond(one.0.saturating_add(other.0)))

@@ -31,7 +31,8 @@ const MIN_HOSTS: usize = 4;
 /// Outliers of a grid, and the expected latencies.
 #[derive(Debug, Clone, Default)]
 pub struct SlowParts {
-    outliers: Vec<Outlier>,
+    /// Leaf switches before hosts before pairs, the slowest of each kind first.
+    pub outliers: Vec<Outlier>,
     /// One fit per rail.
     fits: Vec<Fit>,
     leaves: Vec<String>,
@@ -42,7 +43,7 @@ pub fn judge(grid: &Grid) -> SlowParts {
     if grid.hosts() < MIN_HOSTS {
         return SlowParts::default();
     }
-    let topology = grid.topology().filter(|topology| tells_something(topology));
+    let topology = grid.topology().filter(|topology| groups_hosts(topology));
     let (mut fits, mut on_leaves) = (Vec::new(), Vec::new());
     let (mut hosts, mut pairs) = (Vec::new(), Vec::new());
     for rail in 0..grid.rails() {
@@ -53,8 +54,8 @@ pub fn judge(grid: &Grid) -> SlowParts {
         pairs.push(pairs::SlowPair::on_rail(&fit, &logs, grid.hosts()));
         fits.push(fit);
     }
-    let mut outliers =
-        topology.map(|topology| leaves::name(&on_leaves, &fits, topology)).unwrap_or_default();
+    let of_leaves = topology.map(|topology| leaves::name(&on_leaves, &fits, topology));
+    let mut outliers = of_leaves.unwrap_or_default();
     outliers.extend(hosts::name(&hosts, &fits));
     outliers.extend(pairs::name(&pairs));
     outliers.sort_by_key(|outlier| {
@@ -66,14 +67,12 @@ pub fn judge(grid: &Grid) -> SlowParts {
         };
         (rank, std::cmp::Reverse(outlier.slower_permille))
     });
-    let leaves = topology.map_or(&[][..], |topology| topology.leaves.as_slice());
-    let leaves = leaves.iter().map(|leaf| leaf.name.clone()).collect();
-    SlowParts { outliers, fits, leaves }
+    let leaves = topology.into_iter().flat_map(|topology| &topology.leaves);
+    SlowParts { outliers, fits, leaves: leaves.map(|leaf| leaf.name.clone()).collect() }
 }
 
-/// True if the topology groups hosts: not one leaf switch per host, and more than one leaf
-/// switch.
-fn tells_something(topology: &Topology) -> bool {
+/// True if the topology has more than one leaf switch, but not one per host.
+fn groups_hosts(topology: &Topology) -> bool {
     let leaves = topology.leaves.len();
     leaves > 1 && leaves < topology.leaf_of.len()
 }
@@ -89,7 +88,6 @@ struct Slow {
 
 impl Slow {
     /// Combines the rails. `known_on` is the number of rails on which the item was measured.
-    /// `None` without values.
     fn across(seen: impl IntoIterator<Item = (usize, Excess)>, known_on: usize) -> Option<Self> {
         let (mut rails, seen): (Vec<usize>, Vec<Excess>) = seen.into_iter().unzip();
         rails.sort_unstable();
@@ -107,8 +105,6 @@ impl Slow {
         self.rails.is_empty()
     }
 
-    /// Returns an outlier without hosts and leaf switches. `usual_ns` is the usual latency in
-    /// nanoseconds.
     fn told(self, kind: OutlierKind, usual_ns: f32) -> Outlier {
         let (slower_permille, slower_ns) = slower(self.log, usual_ns);
         Outlier {

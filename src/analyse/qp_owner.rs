@@ -1,15 +1,11 @@
 //! Kernel modules that own the queue pairs of the RDMA connection manager.
 //!
 //! The kernel reports `rdma_cm` as the owner of every queue pair that a module creates with the
-//! connection manager. The connection identifier of the queue pair has the module and the
-//! addresses. Used by `rdmactl resources` and `top`.
+//! connection manager. The connection identifier of the queue pair has module and addresses.
 
 use std::collections::HashMap;
 
 use crate::model::{CmId, HostReport, Object, Owner, Resource};
-
-/// Owner of the queue pairs of the connection manager in kernel reports.
-const MANAGER: &str = "rdma_cm";
 
 /// Connection identifiers of a host with their owners, by device and queue pair number.
 #[derive(Debug, Default)]
@@ -20,11 +16,11 @@ pub struct ConnectionIds<'report>(
 impl<'report> ConnectionIds<'report> {
     /// Collects the connection identifiers of a host.
     pub fn of(resources: &'report [Resource]) -> Self {
-        let made = |one: &'report Resource| match &one.object {
-            Object::CmId(id) => Some(((one.device.as_str(), id.lqpn?), (id, one.owner.as_ref()))),
-            _ => None,
-        };
-        Self(resources.iter().filter_map(made).collect())
+        let ids = resources.iter().filter_map(|one| {
+            let Object::CmId(id) = &one.object else { return None };
+            Some(((one.device.as_str(), id.lqpn?), (id, one.owner.as_ref())))
+        });
+        Self(ids.collect())
     }
 
     /// Returns the connection identifier of a queue pair.
@@ -32,11 +28,10 @@ impl<'report> ConnectionIds<'report> {
         self.find(resource).map(|(id, _)| id)
     }
 
-    /// Returns the module that owns a queue pair of the connection manager; `None` for every
-    /// other object.
+    /// Returns `None` unless the object is a queue pair of the connection manager.
     fn owner(&self, resource: &Resource) -> Option<&'report Owner> {
         match &resource.owner {
-            Some(Owner::Kernel { name }) if name == MANAGER => self.find(resource)?.1,
+            Some(Owner::Kernel { name }) if name == "rdma_cm" => self.find(resource)?.1,
             _ => None,
         }
     }

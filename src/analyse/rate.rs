@@ -9,9 +9,8 @@ use crate::model::{
 
 const SECOND: u128 = 1_000_000_000;
 
-/// Counters of one sample, kept to compute the rates of the next sample.
-///
-/// It contains nothing else, because a run may have a thousand hosts.
+/// Counters of one sample, kept to compute the rates of the next sample. Nothing else is kept,
+/// because a run may have a thousand hosts.
 #[derive(Debug, Default)]
 pub struct CounterSample {
     /// Counters by host and device.
@@ -32,13 +31,12 @@ impl CounterSample {
         };
         let fabrics = hosts.iter().flat_map(|host| host.fabrics.iter().flatten());
         let nodes = fabrics.flat_map(|fabric| &fabric.nodes).flat_map(|node| {
-            let counted =
-                |port: &FabricPort| Some(((node.guid.0, port.number), port.counters.clone()?));
-            node.ports.iter().filter_map(counted)
+            let key = |port: &FabricPort| (node.guid.0, port.number);
+            node.ports.iter().filter_map(move |port| Some((key(port), port.counters.clone()?)))
         });
-        let nodes = nodes.collect();
         let hosts = hosts.iter().map(|host| (host.host.clone(), banks(host)));
-        Self { hosts: hosts.filter(|(_, banks)| !banks.is_empty()).collect(), nodes }
+        let hosts = hosts.filter(|(_, banks)| !banks.is_empty());
+        Self { hosts: hosts.collect(), nodes: nodes.collect() }
     }
 
     /// Adds rates to the later sample, for counters that both samples have.

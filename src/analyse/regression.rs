@@ -20,8 +20,8 @@ const MIN_PAIRS: usize = 8;
 /// Minimum number of hosts; with fewer, a host cannot be compared with the others.
 const MIN_HOSTS: usize = 4;
 
-/// Logarithm of the usual variation (5 %) of the median of a thousand round trips between runs.
-/// Used if there are too few pairs to measure the variation.
+/// Logarithm of the usual variation (5 %) of the median of a thousand round trips between runs,
+/// for too few pairs to measure it.
 const USUAL_NOISE: f32 = 0.05;
 
 /// Maximum number of reported changes of each kind; the counts include all.
@@ -30,8 +30,7 @@ const MAX: usize = 10_000;
 /// Compares two runs.
 pub fn between(old: &PingReport, new: &PingReport) -> PingDiff {
     let (old_places, new_places) = (places_by_name(old), places_by_name(new));
-    // Index in the new run of each host of the old run; for two hosts with one name only the
-    // first.
+    // Of two hosts with one name, only the first has a place.
     let place = |(at, host): (usize, &PingHost)| {
         let is_first = old_places.get(host.name.as_str()) == Some(&at);
         new_places.get(host.name.as_str()).copied().filter(|_| is_first)
@@ -90,12 +89,11 @@ impl RunPair<'_> {
 
     fn compare_codes(&mut self, diff: &mut PingDiff) {
         let hosts = self.places.len();
-        // Per host: the number of pairs that worked before and were tested again, and the new
-        // codes of broken pairs.
+        // Per host: pairs that worked before and were tested again, and new codes of broken pairs.
         let mut worked = vec![0_u64; hosts];
         let mut broke: Vec<BTreeMap<Code, u64>> = vec![BTreeMap::new(); hosts];
         let (mut broken, mut mended, mut still_failing) = (Vec::new(), Vec::new(), Vec::new());
-        for (cell, was) in (0..self.before.rails()).flat_map(|rail| self.before.told(rail)) {
+        for (cell, was) in (0..self.before.rails()).flat_map(|rail| self.before.verdicts(rail)) {
             let Some(later) = self.later(cell) else { continue };
             let Some(is) = self.after.code(later) else { continue };
             if !tells(was) || !tells(is) {
@@ -184,7 +182,7 @@ impl RunPair<'_> {
         let mut changed: Vec<(i64, bool, Cell)> = Vec::new();
         for &(cell, shift) in &self.shifts {
             let excess = baseline.excess(own(cell, shift), noise);
-            let usual = self.before.half_rtt_ns(cell).map_or(0.0, as_ns);
+            let usual = self.before.median_ns(cell).map_or(0.0, as_ns);
             let is_slower = excess.stands_out(Floor::SINGLE, usual);
             // A decrease is judged like the equal increase in the opposite direction.
             let now = usual * shift.exp();
@@ -218,16 +216,15 @@ impl RunPair<'_> {
         }
         let mut single: Vec<f32> = parts.iter().flatten().copied().collect();
         let noise = spread(&mut single, 0.0);
-        let medians: Vec<Option<f32>> =
-            parts.iter_mut().map(|parts| median(parts.as_mut_slice())).collect();
+        let medians: Vec<Option<f32>> = parts.iter_mut().map(|parts| median(parts)).collect();
         let Some(baseline) = Baseline::of(medians.iter().flatten().copied()) else {
             return changes;
         };
-        let before = self.shifts.iter().filter_map(|&(cell, _)| self.before.half_rtt_ns(cell));
+        let before = self.shifts.iter().filter_map(|&(cell, _)| self.before.median_ns(cell));
         let mut before: Vec<f32> = before.map(as_ns).collect();
         let usual = median(&mut before).unwrap_or(0.0);
-        for host in 0..hosts {
-            let Some(value) = medians[host] else { continue };
+        for (host, value) in medians.into_iter().enumerate() {
+            let Some(value) = value else { continue };
             let excess = baseline.excess(value, error_of_median(noise, parts[host].len()));
             let is_slower = excess.stands_out(Floor::MANY, usual);
             if !is_slower && !excess.reversed().stands_out(Floor::MANY, usual) {
@@ -250,9 +247,8 @@ impl RunPair<'_> {
         changes
     }
 
-    /// Returns the logarithmic change of a pair if both medians are known.
     fn shift(&self, cell: Cell, later: Cell) -> Option<(Cell, f32)> {
-        let (was, is) = (self.before.half_rtt_ns(cell)?, self.after.half_rtt_ns(later)?);
+        let (was, is) = (self.before.median_ns(cell)?, self.after.median_ns(later)?);
         Some((cell, (as_ns(is) / as_ns(was)).ln()))
     }
 
@@ -264,8 +260,8 @@ impl RunPair<'_> {
             rail: cell.rail as u64,
             old_code,
             new_code,
-            old_half_rtt_ns: self.before.half_rtt_ns(cell).map(u64::from),
-            new_half_rtt_ns: later.and_then(|cell| self.after.half_rtt_ns(cell)).map(u64::from),
+            old_half_rtt_ns: self.before.median_ns(cell).map(u64::from),
+            new_half_rtt_ns: later.and_then(|cell| self.after.median_ns(cell)).map(u64::from),
             slower_permille: None,
         }
     }
@@ -280,7 +276,6 @@ fn tells(code: Code) -> bool {
     code == Code::Ok || code.is_failure()
 }
 
-/// Converts a logarithm to a change in thousandths.
 #[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and makes 0 of no number")]
 fn permille(log: f32) -> i64 {
     (log.exp_m1() * 1_000.0).round() as i64

@@ -1,8 +1,7 @@
 //! Devices that are removed, or come back, between samples.
 //!
-//! A report lists only devices that exist, so a removal would be invisible. This module keeps the
-//! identity of each device and adds removed devices to the next reports. `--watch` and `top` use
-//! this module.
+//! A report lists only devices that exist, so a removal would be invisible. For `--watch` and
+//! `top`, this module keeps each device and adds removed devices to the next reports.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -34,8 +33,7 @@ pub struct DeviceMove {
 }
 
 impl RemovedDevices {
-    /// Adds the removed devices to the report of a host. Returns the changes since the last
-    /// report of the host.
+    /// Adds the removed devices to the report of a host. Returns the changes since its last report.
     ///
     /// `place` is the index of the host. A host without a report, or whose devices could not be
     /// listed, does not change.
@@ -58,11 +56,8 @@ impl RemovedDevices {
                 let (host, name) = (report.host.clone(), device.name.clone());
                 moves.push(DeviceMove { host, device: name, since_ns, back_ns: Some(now_ns) });
             }
-            let is_same = before.is_some_and(|before| {
-                before.gone_since_ns == device.gone_since_ns
-                    && before.ports.len() == device.ports.len()
-            });
-            if !is_same {
+            let state = |one: &Device| (one.gone_since_ns, one.ports.len());
+            if before.map(state) != Some(state(device)) {
                 let gone_since_ns = device.gone_since_ns;
                 let kept = Device { gone_since_ns, ..device.removed(0) };
                 known.insert(device.name.clone(), kept);
@@ -90,7 +85,6 @@ impl RemovedDevices {
     }
 }
 
-/// Returns the finding of a removed device; `None` for a device that exists.
 pub(super) fn removal(report: &HostReport, device: &Device) -> Option<Finding> {
     Some(removed(&report.host, &device.name, device.gone_since_ns?))
 }
@@ -101,8 +95,8 @@ fn removed(host: &str, device: &str, since_ns: u64) -> Finding {
         let fix = fix.replace("{host}", plain_or(host, "HOST"));
         fix.replace("{device}", plain_or(device, "DEVICE"))
     };
-    let gone = gone(Severity::Fail, device, what);
-    Finding { fix: Code::DeviceGone.fixes().first().map(fill), ..gone }
+    let fix = Code::DeviceGone.fixes().first().map(fill);
+    Finding { fix, ..gone(Severity::Fail, device, what) }
 }
 
 fn gone(severity: Severity, device: &str, what: String) -> Finding {
@@ -116,16 +110,16 @@ pub fn findings(moves: &[DeviceMove]) -> Vec<Finding> {
         let finding = match back_ns {
             None => removed(host, device, *since_ns),
             Some(back_ns) => {
-                let missing = back_ns.saturating_sub(*since_ns) / 1_000_000_000;
+                let seconds = back_ns.saturating_sub(*since_ns) / 1_000_000_000;
                 let since = clock::utc_time(*since_ns);
                 let what =
-                    format!("the device is back; it was missing for {missing} s, since {since}");
+                    format!("the device is back; it was missing for {seconds} s, since {since}");
                 gone(Severity::Past, device, what)
             }
         };
         all.add(host, finding);
     }
-    all.into_findings()
+    all.findings
 }
 
 #[cfg(test)]

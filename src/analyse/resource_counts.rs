@@ -32,12 +32,12 @@ pub struct ResourceCounts {
 }
 
 impl ResourceCounts {
-    /// Returns the owners of the resources of a host, in the order of their first resource.
+    /// Returns the counts of all owners of a host, in the order of their first resource.
     pub fn all_of(report: &HostReport) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         let mut known = HashMap::new();
         for resource in report.resources.iter().flatten() {
-            let index = *known.entry(who(resource.owner.as_ref())).or_insert_with(|| {
+            let index = *known.entry(owner_key(resource.owner.as_ref())).or_insert_with(|| {
                 all.push(Self { owner: resource.owner.clone(), ..Self::default() });
                 all.len() - 1
             });
@@ -48,7 +48,7 @@ impl ResourceCounts {
 
     /// True if the resource belongs to this owner.
     pub fn has(&self, resource: &Resource) -> bool {
-        who(resource.owner.as_ref()) == who(self.owner.as_ref())
+        owner_key(resource.owner.as_ref()) == owner_key(self.owner.as_ref())
     }
 
     fn add(&mut self, device: &str, object: &Object) {
@@ -75,8 +75,8 @@ impl ResourceCounts {
     }
 }
 
-/// Returns the key of an owner. Processes are compared by PID, not by name.
-fn who(owner: Option<&Owner>) -> (Option<u32>, Option<&str>) {
+/// Identifies processes by PID, not by name.
+fn owner_key(owner: Option<&Owner>) -> (Option<u32>, Option<&str>) {
     match owner {
         None => (None, None),
         Some(Owner::Process { pid, .. }) => (Some(*pid), None),

@@ -1,5 +1,4 @@
-//! Probable causes of failed pairs. A faulty leaf switch or host is one finding, not one per
-//! pair. `ping` calls this module after each matrix.
+//! Probable causes of failed pairs. A faulty leaf switch or host is one finding, not one per pair.
 
 mod leaves;
 
@@ -39,10 +38,11 @@ impl<'a> TestedPair<'a> {
     }
 
     /// Returns the host that the verdict accuses by direct evidence: the host reported the fault
-    /// itself, or did not respond.
-    ///
-    /// Other codes only show the side at which a fault was observed.
+    /// itself, or did not respond. Other codes only show the side that observed a fault.
     fn accused(&self) -> Option<usize> {
+        // Only the check of the own packet filter runs before a connection is made.
+        let drops_own =
+            self.verdict.code == Code::Udp4791Blocked && self.verdict.stage == Some(Stage::Connect);
         let is_direct = matches!(
             self.verdict.code,
             Code::Unreached
@@ -61,7 +61,7 @@ impl<'a> TestedPair<'a> {
                 | Code::GidIndex
                 | Code::NoSubnetManager
                 | Code::Bridge
-        ) || self.drops_own();
+        ) || drops_own;
         match self.verdict.side {
             Side::Source if is_direct => Some(self.source),
             Side::Target if is_direct => Some(self.target),
@@ -69,18 +69,12 @@ impl<'a> TestedPair<'a> {
         }
     }
 
-    /// True if the host observed that its own packet filter drops its packets. Only this check
-    /// runs before a connection is made.
-    fn drops_own(&self) -> bool {
-        self.verdict.code == Code::Udp4791Blocked && self.verdict.stage == Some(Stage::Connect)
-    }
-
     fn finding(&self) -> Finding {
         Finding::of_verdict(self.source, self.target, self.verdict)
     }
 }
 
-/// Limit of findings for single pairs per rail. The summary has the others.
+/// Limit per rail. The summary has the others.
 const MAX_SINGLE: usize = 10_000;
 
 /// Explains all failed pairs with as few findings as possible: leaf switches and hosts before
@@ -158,7 +152,7 @@ pub fn findings_of_rail(pairs: &[TestedPair<'_>], topology: Option<&Topology>) -
     let mut is_named = vec![false; records.len()];
     for (host, record) in records.iter().enumerate() {
         let accusing = record.failed.iter().filter(|pair| pair.accused() == Some(host));
-        if let Some(finding) = story(record, host, accusing) {
+        if let Some(finding) = finding_of_host(record, host, accusing) {
             findings.push(finding);
             is_named[host] = true;
         }
@@ -179,23 +173,19 @@ pub fn findings_of_rail(pairs: &[TestedPair<'_>], topology: Option<&Topology>) -
         of_host[pair.source].push(pair);
         of_host[pair.target].push(pair);
     }
+    let is_open = |pair: &TestedPair<'_>, cover: &GreedyCover| {
+        !cover.is_named(pair.source) && !cover.is_named(pair.target)
+    };
     while let Some(host) = greedy_cover.worst() {
-        let mine = of_host[host].iter().copied();
-        let mine = mine.filter(|pair| {
-            !greedy_cover.is_named(pair.source) && !greedy_cover.is_named(pair.target)
-        });
-        findings.extend(story(&records[host], host, mine));
+        let mine = of_host[host].iter().copied().filter(|pair| is_open(pair, &greedy_cover));
+        findings.extend(finding_of_host(&records[host], host, mine));
         greedy_cover.name(host);
     }
-    let single = open
-        .iter()
-        .filter(|pair| !greedy_cover.is_named(pair.source) && !greedy_cover.is_named(pair.target));
-    findings.extend(singles(single));
+    findings.extend(singles(open.iter().filter(|pair| is_open(pair, &greedy_cover))));
     findings
 }
 
-/// Returns the findings of pairs without another cause. Both directions of a pair with one code
-/// are one finding.
+/// Merges both directions of a pair with one code.
 fn singles<'t, 'a: 't>(pairs: impl Iterator<Item = &'t TestedPair<'a>>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut known: HashMap<(usize, usize, Code), usize> = HashMap::new();
@@ -224,11 +214,8 @@ pub fn second_attempt(
     findings: &[Finding],
     topology: Option<&Topology>,
 ) -> BTreeSet<(usize, usize)> {
-    let surely_bad: BTreeSet<usize> = findings
-        .iter()
-        .filter(|finding| finding.failed == finding.of)
-        .filter_map(|finding| finding.host)
-        .collect();
+    let total = findings.iter().filter(|finding| finding.failed == finding.of);
+    let surely_bad: BTreeSet<usize> = total.filter_map(|finding| finding.host).collect();
     let sure_leaves = topology.map(|topology| leaves::TotalFailures::of(findings, topology));
     let is_of_leaf =
         |pair: &TestedPair<'_>| sure_leaves.as_ref().is_some_and(|sure| sure.explains(pair));
@@ -238,15 +225,14 @@ pub fn second_attempt(
         .map(|pair| (pair.source, pair.target))
         .filter(|(source, target)| !surely_bad.contains(source) && !surely_bad.contains(target))
         .collect();
-    if doubtful.len() > 2 * hosts(pairs) { BTreeSet::new() } else { doubtful }
+    if doubtful.len() > 2 * count_hosts(pairs) { BTreeSet::new() } else { doubtful }
 }
 
-/// Returns the number of hosts: the highest index plus one.
-fn hosts(pairs: &[TestedPair<'_>]) -> usize {
+fn count_hosts(pairs: &[TestedPair<'_>]) -> usize {
     pairs.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0)
 }
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct HostPairs<'a> {
     /// Number of pairs that are evidence.
     pairs: usize,
@@ -255,7 +241,7 @@ struct HostPairs<'a> {
 }
 
 fn records<'a>(pairs: &[TestedPair<'a>]) -> Vec<HostPairs<'a>> {
-    let mut records: Vec<HostPairs<'_>> = (0..hosts(pairs)).map(|_| HostPairs::default()).collect();
+    let mut records = vec![HostPairs::default(); count_hosts(pairs)];
     for pair in pairs.iter().filter(|pair| pair.tells_something()) {
         for host in [pair.source, pair.target] {
             records[host].pairs += 1;
@@ -268,9 +254,9 @@ fn records<'a>(pairs: &[TestedPair<'a>]) -> Vec<HostPairs<'a>> {
     records
 }
 
-/// Returns the finding of a host. The example is a trial with the most frequent code, and if
-/// possible one that was tried and observed by a peer. `None` without trials.
-fn story<'t, 'a: 't>(
+/// Describes a trial with the most frequent code, if possible one that was tried and observed by a
+/// peer. Returns `None` without trials.
+fn finding_of_host<'t, 'a: 't>(
     record: &HostPairs<'_>,
     host: usize,
     pairs: impl Iterator<Item = &'t TestedPair<'a>>,
@@ -278,19 +264,14 @@ fn story<'t, 'a: 't>(
     let example = example(pairs, Some(host))?;
     let (failed, of) = (record.failed.len(), record.pairs);
     let peer = |pair: &TestedPair<'_>| if pair.source == host { pair.target } else { pair.source };
-    let mut peers: Vec<usize> = record.failed.iter().map(peer).collect();
-    peers.sort_unstable();
-    peers.dedup();
-    let host_pairs_failed = peers.len();
+    let host_pairs_failed = record.failed.iter().map(peer).collect::<BTreeSet<_>>().len();
     // A plan tests both directions of a pair, or a host in one role.
     let host_pairs = record.as_source.max(of - record.as_source).max(host_pairs_failed);
-    let of_pair = example.finding();
     let host = Some(host);
-    Some(Finding { host, failed, of, host_pairs_failed, host_pairs, ..of_pair })
+    Some(Finding { host, failed, of, host_pairs_failed, host_pairs, ..example.finding() })
 }
 
-/// Returns a trial with the most frequent code. Prefers trials that were tried, then trials with
-/// `target`.
+/// Returns a trial with the most frequent code. Prefers tried ones, then those with `target`.
 fn example<'t, 'a: 't>(
     pairs: impl Iterator<Item = &'t TestedPair<'a>>,
     target: Option<usize>,
@@ -309,6 +290,7 @@ fn example<'t, 'a: 't>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::verdict::not_tested;
     use crate::model::ping::{Cell, Verdict};
 
     fn findings(pairs: &[Pair]) -> Vec<Finding> {
@@ -325,8 +307,7 @@ mod tests {
         let ordered = (0..hosts).flat_map(|a| (0..hosts).map(move |b| (a, b)));
         let pair = |(source, target)| {
             let (code, side) = judge(source, target);
-            let (stage, error, detail, hint) = Default::default();
-            let verdict = Verdict { code, stage, side, error, detail, hint };
+            let verdict = Verdict { code, side, ..not_tested() };
             Pair::of_verdict(Cell { rail: 0, source, target }, verdict)
         };
         ordered.filter(|(a, b)| a != b).map(pair).collect()

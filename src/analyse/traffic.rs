@@ -18,7 +18,7 @@ const BYTES: [(&str, &str); 6] = [
     ("ip6InOctets", "ip6OutOctets"),
 ];
 
-/// Counters of received and sent packets in these drivers.
+/// Counters of received and sent packets in the drivers.
 const PACKETS: [(&str, &str); 8] = [
     ("rx_pkts", "tx_pkts"),
     ("rx_packets", "tx_packets"),
@@ -53,8 +53,7 @@ impl Traffic {
 
     fn of_counters(counters: &[Counter]) -> Self {
         let mut all = Self::default();
-        // A driver may count one event in both groups; the counters of the specification have
-        // precedence.
+        // A driver may count one event in both groups; counters of the specification come first.
         let mut own = Self::default();
         for counter in counters {
             let Some(rate) = &counter.rate else { continue };

@@ -1,4 +1,4 @@
-//! Number of connections over RDMA and over TCP.
+//! Number of connections by transport.
 
 use crate::model::{Connection, ConnectionVerdict, Transport};
 
@@ -14,7 +14,7 @@ pub struct TransportCounts {
 }
 
 impl TransportCounts {
-    /// Returns the sum of both.
+    /// Returns the sum.
     pub fn and(self, other: Self) -> Self {
         Self {
             rdma: self.rdma.saturating_add(other.rdma),

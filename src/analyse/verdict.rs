@@ -22,13 +22,14 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     }
     let (source, target) = (&evidence.source.failure, &evidence.target.failure);
     let Some((failure, side)) = first_cause(source.as_ref(), target.as_ref()) else {
-        let judged = judge_mads(evidence, ends);
-        let otherwise =
-            || if evidence.passed { judge_passed(evidence, ends) } else { not_tested() };
-        return judged.unwrap_or_else(otherwise);
+        return match judge_mads(evidence, ends) {
+            Some(verdict) => verdict,
+            None if evidence.passed => judge_passed(evidence, ends),
+            None => not_tested(),
+        };
     };
     let code = code_of(failure, evidence);
-    let mut clauses = vec![describe(failure, side, ends)];
+    let mut clauses = vec![failure_clause(failure, side, ends)];
     if failure.stage >= Stage::Connect {
         clauses.extend(evidence.datagrams.as_ref().map(|seen| datagram_clause(seen, ends)));
         clauses.extend(evidence.tcp.as_ref().map(|tcp| match tcp {
@@ -52,7 +53,7 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     }
 }
 
-/// Returns the fix from the failed end, else the fix from the table, with the names of the pair.
+/// Returns the fix from the failed end, else from the table, with the names of the pair.
 fn hint(
     code: Code,
     known: Option<&str>,
@@ -64,8 +65,7 @@ fn hint(
     Some(ends.fill(known.or_else(of_table)?, side))
 }
 
-/// Returns the failure as a clause. Names the host if its own filter dropped the packets.
-fn describe(failure: &StepError, side: Side, ends: &Ends<'_>) -> String {
+fn failure_clause(failure: &StepError, side: Side, ends: &Ends<'_>) -> String {
     if failure.cause != Cause::Filtered {
         return failure.detail.clone();
     }
@@ -95,16 +95,14 @@ fn code_of(failure: &StepError, evidence: &Evidence) -> Code {
     }
 }
 
-/// Judges a pair with a working reliable connection. Other requested transports must pass as
-/// well.
+/// Judges a pair with a working reliable connection. Other requested transports must pass too.
 fn judge_passed(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
-    let side = Side::Path;
     if let Some(failure) = &evidence.unreliable {
         let is_stuck = failure.cause == Cause::Stuck;
         let code = if is_stuck { Code::DriverStuck } else { Code::NoUnreliable };
         let detail = &failure.detail;
         let detail = format!("reliable connections pass; over an unreliable connection, {detail}");
-        let hint = hint(code, failure.fix.as_deref(), None, ends, side);
+        let hint = hint(code, failure.fix.as_deref(), None, ends, Side::Path);
         let error = failure.cause.error();
         return Verdict { error, hint, ..on_path(code, Some(failure.stage), detail) };
     }
@@ -112,13 +110,12 @@ fn judge_passed(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
         && let Some(datagrams) = evidence.datagrams.as_ref().filter(|one| one.answered == 0)
     {
         let detail = format!("reliable connections pass; {}", datagram_clause(datagrams, ends));
-        let hint = hint(Code::NoDatagrams, None, None, ends, side);
+        let hint = hint(Code::NoDatagrams, None, None, ends, Side::Path);
         return Verdict { hint, ..on_path(Code::NoDatagrams, Some(Stage::Connect), detail) };
     }
     on_path(Code::Ok, None, "every message was echoed".into())
 }
 
-/// Returns a verdict on the path between both hosts, without an error and a fix.
 fn on_path(code: Code, stage: Option<Stage>, detail: String) -> Verdict {
     Verdict { code, stage, side: Side::Path, error: None, detail, hint: None }
 }
@@ -134,7 +131,7 @@ fn judge_mads(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
         Stage::Mad if matches!(failure.cause, Cause::NoReply | Cause::Refused) => Code::NoMadReply,
         _ => code_of(failure, evidence),
     };
-    let detail = describe(failure, side, ends);
+    let detail = failure_clause(failure, side, ends);
     let special = (code == Code::Udp4791Blocked).then_some(FIX_OWN_FIREWALL);
     Some(Verdict {
         code,
@@ -150,7 +147,6 @@ fn judge_mads(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
     })
 }
 
-/// Formats datagram counts as a clause of a verdict.
 fn datagram_clause(seen: &Datagrams, ends: &Ends<'_>) -> String {
     let Ends { source, target, .. } = ends;
     let Datagrams { sent, answered, heard_by_target, heard_by_source, .. } = seen;
@@ -180,8 +176,7 @@ pub fn one_machine(ends: &Ends<'_>) -> Verdict {
     Verdict { detail: format!("{source} and {target} are names of one host"), ..not_tested() }
 }
 
-/// Returns the verdict on a pair if this process was not scheduled during the test. The result
-/// proves nothing about the hosts.
+/// Returns the verdict on a pair during whose test this process was not scheduled.
 pub fn interrupted(seen: &Verdict) -> Verdict {
     let detail = format!(
         "rdmactl itself did not run for a while during this test (stopped or suspended, or no CPU time), so that \
@@ -192,8 +187,7 @@ pub fn interrupted(seen: &Verdict) -> Verdict {
     on_path(Code::NotTested, seen.stage.or(Some(Stage::Agent)), detail)
 }
 
-/// Returns the verdict on every pair with a host whose agent does not run; `None` if the agent is
-/// alive.
+/// Returns the verdict on every pair with a host whose agent does not run.
 pub fn judge_host(life: &Life, side: Side, stage: Stage, ends: &Ends<'_>) -> Option<Verdict> {
     let (code, special, detail) = match life {
         Life::Alive => return None,
@@ -216,35 +210,26 @@ fn judge_life(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
         .or_else(|| judge_host(&source.life, Side::Source, stage, ends))
 }
 
-/// Returns the failure that came first and the side that reported it.
-///
-/// A timeout or a refusal at the source only repeats an error at the target. If both ends report
-/// the same cause, the end with a fix is used.
+/// Returns the failure that came first and the side that reported it. A timeout or a refusal at the
+/// source only repeats an error at the target. Of equal causes, the one with a fix is used.
 fn first_cause<'a>(
     source: Option<&'a StepError>,
     target: Option<&'a StepError>,
 ) -> Option<(&'a StepError, Side)> {
-    match (source, target) {
-        (Some(mine), Some(theirs)) => {
-            // The peer of a removed device observes only an effect, at any stage.
-            let is_gone = |one: &StepError| one.cause == Cause::DeviceGone;
-            let is_echo = is_gone(theirs)
-                || matches!(mine.cause, Cause::NoReply | Cause::Timeout | Cause::Refused)
-                || is_secondary(mine)
-                || mine.stage > theirs.stage
-                || (mine.cause == theirs.cause && mine.fix.is_none() && theirs.fix.is_some());
-            let theirs_is_echo =
-                is_gone(mine) || theirs.cause == Cause::Timeout || is_secondary(theirs);
-            if is_echo && !theirs_is_echo {
-                Some((theirs, Side::Target))
-            } else {
-                Some((mine, Side::Source))
-            }
-        }
-        (Some(mine), None) => Some((mine, Side::Source)),
-        (None, Some(theirs)) => Some((theirs, Side::Target)),
-        (None, None) => None,
-    }
+    let (Some(mine), Some(theirs)) = (source, target) else {
+        let at = |side| move |failure| (failure, side);
+        return source.map(at(Side::Source)).or(target.map(at(Side::Target)));
+    };
+    // The peer of a removed device observes only an effect, at any stage.
+    let is_gone = |one: &StepError| one.cause == Cause::DeviceGone;
+    let is_echo = is_gone(theirs)
+        || matches!(mine.cause, Cause::NoReply | Cause::Timeout | Cause::Refused)
+        || is_secondary(mine)
+        || mine.stage > theirs.stage
+        || (mine.cause == theirs.cause && mine.fix.is_none() && theirs.fix.is_some());
+    let theirs_is_echo = is_gone(mine) || theirs.cause == Cause::Timeout || is_secondary(theirs);
+    let is_of_target = is_echo && !theirs_is_echo;
+    Some(if is_of_target { (theirs, Side::Target) } else { (mine, Side::Source) })
 }
 
 /// True for a flushed request: another request failed before it.
@@ -252,18 +237,16 @@ fn is_secondary(failure: &StepError) -> bool {
     matches!(&failure.cause, Cause::Completion(status) if status == "IBV_WC_WR_FLUSH_ERR")
 }
 
-/// Returns the fix for an object that could not be created, unless the cause is a limit of the
-/// adapter.
+/// Returns `None` for a limit of the adapter.
 fn fix_of_resources(cause: &Cause) -> Option<&'static str> {
-    let name = match cause {
-        Cause::ThreadLimit => return Some(FIX_THREADS),
-        Cause::Errno(name) => name,
-        _ => return None,
-    };
-    match name.as_str() {
-        "EAGAIN" => Some(FIX_CGROUP),
-        "EMFILE" | "ENFILE" => Some(FIX_OPEN_FILES),
-        "EIO" => Some(FIX_FIRMWARE),
+    match cause {
+        Cause::ThreadLimit => Some(FIX_THREADS),
+        Cause::Errno(name) => match name.as_str() {
+            "EAGAIN" => Some(FIX_CGROUP),
+            "EMFILE" | "ENFILE" => Some(FIX_OPEN_FILES),
+            "EIO" => Some(FIX_FIRMWARE),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -314,8 +297,7 @@ fn judge_connect(cause: &Cause, evidence: &Evidence) -> Code {
     }
 }
 
-/// Returns the code of a completion status with one meaning at every stage; `None` if the status
-/// only means loss.
+/// Judges a completion status with one meaning at every stage; `None` if it only means loss.
 fn judge_status(cause: &Cause) -> Option<Code> {
     let Cause::Completion(status) = cause else { return None };
     match status.as_str() {
@@ -335,14 +317,14 @@ fn judge_first_message(failure: &StepError, evidence: &Evidence) -> Code {
         Cause::NoCompletion | Cause::Timeout => true,
         _ => false,
     };
-    match (is_no_response, passage) {
-        (true, Some(Passage::There | Passage::Back)) => return Code::Asymmetric,
-        (true, Some(Passage::Neither) | None) => {
-            if let Some(code) = judge_silence(failure, evidence) {
-                return code;
-            }
-        }
-        _ => {}
+    let of_no_response = match passage {
+        _ if !is_no_response => None,
+        Some(Passage::There | Passage::Back) => Some(Code::Asymmetric),
+        Some(Passage::Neither) | None => judge_no_response(failure, evidence),
+        Some(Passage::Both) => None,
+    };
+    if let Some(code) = of_no_response {
+        return code;
     }
     match &failure.cause {
         Cause::Timeout if passage == Some(Passage::Both) => Code::NotPosting,
@@ -356,13 +338,11 @@ fn judge_first_message(failure: &StepError, evidence: &Evidence) -> Code {
     }
 }
 
-/// Judges a pair without proof of a passed RDMA packet. TCP distinguishes a filter from a rail
-/// that is down.
-fn judge_silence(failure: &StepError, evidence: &Evidence) -> Option<Code> {
+/// Judges by TCP, which distinguishes a filter from a rail that is down.
+fn judge_no_response(failure: &StepError, evidence: &Evidence) -> Option<Code> {
     match &evidence.tcp {
         Some(Ok(_)) if evidence.protocol == Protocol::Roce => Some(Code::Udp4791Blocked),
-        // rxe of Linux 5.10 does not even complete the request if the local firewall drops its
-        // packets.
+        // rxe of Linux 5.10 does not complete a request whose packets the local firewall drops.
         Some(Err(tcp)) if failure.cause != Cause::NoCompletion && !is_local(tcp) => {
             Some(Code::RailDown)
         }
@@ -420,8 +400,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_cannot_start_is_a_limit_of_the_host() {
-        let failure = StepError::new(Stage::Open, Cause::ThreadLimit);
-        let verdict = judge(&evidence(Some(failure), None));
+        let verdict = judge(&failed(Stage::Open, Cause::ThreadLimit));
         assert_eq!(verdict.code, Code::Resources);
         assert!(verdict.hint.is_some_and(|hint| hint.contains("ulimit -u")));
     }
@@ -441,6 +420,11 @@ mod tests {
             passed: false,
             rdma: None,
         }
+    }
+
+    /// Returns the evidence of a pair whose source failed.
+    fn failed(stage: Stage, cause: Cause) -> Evidence {
+        evidence(Some(at(stage, cause)), None)
     }
 
     #[test]
@@ -468,8 +452,8 @@ mod tests {
                 assert_eq!(verdict.error.as_deref(), Some(errno));
             }
         }
-        let open = at(Stage::Open, Cause::Errno("EPERM".into()));
-        assert_eq!(judge(&evidence(Some(open), None)).code, Code::Permission);
+        let open = failed(Stage::Open, Cause::Errno("EPERM".into()));
+        assert_eq!(judge(&open).code, Code::Permission);
     }
 
     #[test]
@@ -491,7 +475,7 @@ mod tests {
 
     #[test]
     fn the_error_that_was_seen_is_named_as_it_is() {
-        let error = |cause| judge(&evidence(Some(at(Stage::Connect, cause)), None)).error;
+        let error = |cause| judge(&failed(Stage::Connect, cause)).error;
         assert_eq!(error(retry_exceeded()).as_deref(), Some("IBV_WC_RETRY_EXC_ERR"));
         assert_eq!(error(Cause::Errno("ETIMEDOUT".into())).as_deref(), Some("ETIMEDOUT"));
         assert_eq!(error(Cause::NoReply), None);
@@ -504,7 +488,7 @@ mod tests {
 
     #[test]
     fn a_filtered_port_is_told_from_a_dead_rail_by_tcp() {
-        let mut pair = evidence(Some(at(Stage::FirstMessage, retry_exceeded())), None);
+        let mut pair = failed(Stage::FirstMessage, retry_exceeded());
         assert_eq!(judge(&pair).code, Code::Udp4791Blocked);
         pair.tcp = Some(Err(at(Stage::Tcp, Cause::Timeout)));
         assert_eq!(judge(&pair).code, Code::RailDown);
@@ -520,7 +504,7 @@ mod tests {
 
     #[test]
     fn a_request_that_never_ends_is_a_filter_only_where_tcp_passes() {
-        let mut pair = evidence(Some(at(Stage::FirstMessage, Cause::NoCompletion)), None);
+        let mut pair = failed(Stage::FirstMessage, Cause::NoCompletion);
         assert_eq!(judge(&pair).code, Code::Udp4791Blocked);
         pair.tcp = None;
         assert_eq!(judge(&pair).code, Code::DriverStuck);
@@ -529,9 +513,9 @@ mod tests {
     #[test]
     fn datagrams_tell_a_filter_from_a_connection_that_fails_alone() {
         let code = |answered, heard_by_target, heard_by_source| {
-            let mut pair = evidence(Some(at(Stage::FirstMessage, retry_exceeded())), None);
-            let seen =
-                Datagrams { sent: 3, answered, heard_by_target, heard_by_source, latency: None };
+            let mut pair = failed(Stage::FirstMessage, retry_exceeded());
+            let latency = None;
+            let seen = Datagrams { sent: 3, answered, heard_by_target, heard_by_source, latency };
             pair.datagrams = Some(seen);
             let verdict = judge(&pair);
             assert!(verdict.detail.contains("datagrams"), "{}", verdict.detail);
@@ -546,7 +530,7 @@ mod tests {
     #[test]
     fn a_request_that_is_only_flushed_was_as_silent_as_one_that_got_lost() {
         let flushed = Cause::Completion("IBV_WC_WR_FLUSH_ERR".into());
-        let mut pair = evidence(Some(at(Stage::FirstMessage, flushed)), None);
+        let mut pair = failed(Stage::FirstMessage, flushed);
         assert_eq!(judge(&pair).code, Code::Udp4791Blocked);
         pair.datagrams = Some(Datagrams { sent: 1, answered: 1, ..Datagrams::default() });
         assert_eq!(judge(&pair).code, Code::NoAck);
@@ -554,7 +538,7 @@ mod tests {
 
     #[test]
     fn neither_datagrams_nor_tcp_is_a_rail_that_is_down() {
-        let mut pair = evidence(Some(at(Stage::FirstMessage, retry_exceeded())), None);
+        let mut pair = failed(Stage::FirstMessage, retry_exceeded());
         pair.datagrams = Some(Datagrams { sent: 3, ..Datagrams::default() });
         pair.tcp = Some(Err(at(Stage::Tcp, Cause::Timeout)));
         assert_eq!(judge(&pair).code, Code::RailDown);
@@ -610,14 +594,14 @@ mod tests {
 
     #[test]
     fn a_stream_that_breaks_is_loss() {
-        let mut pair = evidence(Some(at(Stage::Bandwidth, retry_exceeded())), None);
+        let mut pair = failed(Stage::Bandwidth, retry_exceeded());
         pair.passed = true;
         assert_eq!(judge(&pair).code, Code::Loss);
     }
 
     #[test]
     fn a_dead_host_is_dead_whatever_else_was_seen() {
-        let mut pair = evidence(Some(at(Stage::FirstMessage, retry_exceeded())), None);
+        let mut pair = failed(Stage::FirstMessage, retry_exceeded());
         pair.target.life = Life::Dead("gone".into());
         let verdict = judge(&pair);
         assert_eq!((verdict.code, verdict.side), (Code::PeerDead, Side::Target));
@@ -626,14 +610,14 @@ mod tests {
 
     #[test]
     fn a_hung_peer_is_named_at_its_side() {
-        let mut pair = evidence(Some(at(Stage::Latency, Cause::NoReply)), None);
+        let mut pair = failed(Stage::Latency, Cause::NoReply);
         pair.source.life = Life::Hung("stopped".into());
         assert_eq!((judge(&pair).code, judge(&pair).side), (Code::PeerHung, Side::Source));
     }
 
     #[test]
     fn full_packets_that_vanish_are_a_black_hole_from_either_end() {
-        let there = evidence(Some(at(Stage::FullMtu, retry_exceeded())), None);
+        let there = failed(Stage::FullMtu, retry_exceeded());
         assert_eq!(judge(&there).code, Code::MtuBlackhole);
         let back = evidence(
             Some(at(Stage::FullMtu, Cause::NoReply)),
@@ -672,7 +656,7 @@ mod tests {
 
     #[test]
     fn local_causes_are_told_apart() {
-        let code = |cause| judge(&evidence(Some(at(Stage::Open, cause)), None)).code;
+        let code = |cause| judge(&failed(Stage::Open, cause)).code;
         assert_eq!(code(Cause::Errno("EACCES".into())), Code::Permission);
         assert_eq!(code(Cause::Errno("ENOMEM".into())), Code::Resources);
         assert_eq!(code(Cause::MemoryLimit("ENOMEM".into())), Code::Memlock);
@@ -692,22 +676,19 @@ mod tests {
 
     #[test]
     fn an_unresolved_neighbour_is_no_dead_link() {
-        let code = |name: &str| {
-            judge(&evidence(Some(at(Stage::Connect, Cause::Errno(name.into()))), None)).code
-        };
+        let code = |name: &str| judge(&failed(Stage::Connect, Cause::Errno(name.into()))).code;
         assert_eq!(code("ETIMEDOUT"), Code::NoNeighbour);
         assert_eq!(code("ENETUNREACH"), Code::LinkDown);
         assert_eq!(code("EHOSTUNREACH"), Code::Prohibited);
-        let failed = evidence(Some(at(Stage::Connect, Cause::NoRoute)), None);
-        assert_eq!(judge(&failed).code, Code::NoRoute);
-        let failed = at(Stage::Connect, Cause::Errno("ETIMEDOUT".into()));
-        let failed = Evidence { gids: GidMatch::LinkLocal, ..evidence(Some(failed), None) };
-        assert_eq!(judge(&failed).code, Code::LinkLocal);
+        assert_eq!(judge(&failed(Stage::Connect, Cause::NoRoute)).code, Code::NoRoute);
+        let pair = failed(Stage::Connect, Cause::Errno("ETIMEDOUT".into()));
+        let pair = Evidence { gids: GidMatch::LinkLocal, ..pair };
+        assert_eq!(judge(&pair).code, Code::LinkLocal);
     }
 
     #[test]
     fn acknowledged_message_without_a_reply_is_no_firewall() {
-        let mut silent = evidence(Some(at(Stage::FirstMessage, Cause::NoReply)), None);
+        let mut silent = failed(Stage::FirstMessage, Cause::NoReply);
         assert_eq!(judge(&silent).code, Code::NotPosting);
         silent.protocol = Protocol::Iwarp;
         assert_eq!(judge(&silent).code, Code::NoAck);
@@ -724,20 +705,18 @@ mod tests {
                 ("IBV_WC_REM_ACCESS_ERR", Code::Agent),
                 ("IBV_WC_REM_OP_ERR", Code::Agent),
             ] {
-                let failure = at(stage, Cause::Completion(status.into()));
-                let verdict = judge(&evidence(Some(failure), None));
+                let verdict = judge(&failed(stage, Cause::Completion(status.into())));
                 assert_eq!(verdict.code, wanted, "{status} at {stage:?}");
                 assert!(verdict.hint.is_some(), "{status} at {stage:?}");
             }
-            let wrong = judge(&evidence(Some(at(stage, Cause::WrongBytes)), None));
+            let wrong = judge(&failed(stage, Cause::WrongBytes));
             assert_eq!(wrong.code, Code::Corrupted, "{stage:?}");
         }
     }
 
     #[test]
     fn gid_family_verdict_needs_different_families() {
-        let invalid = at(Stage::Connect, Cause::Errno("EINVAL".into()));
-        let mut pair = evidence(Some(invalid), None);
+        let mut pair = failed(Stage::Connect, Cause::Errno("EINVAL".into()));
         assert_eq!(judge(&pair).code, Code::Agent);
         pair.gids = GidMatch::FamiliesDiffer;
         assert_eq!(judge(&pair).code, Code::GidFamily);
@@ -760,7 +739,7 @@ mod tests {
 
     #[test]
     fn lost_datagrams_of_efa_have_verdicts_of_lost_packets() {
-        let mut pair = evidence(Some(at(Stage::FirstMessage, Cause::Timeout)), None);
+        let mut pair = failed(Stage::FirstMessage, Cause::Timeout);
         pair.protocol = Protocol::Efa;
         let code = |pair: &Evidence, heard_by_target| {
             let seen = Datagrams { sent: 3, heard_by_target, ..Datagrams::default() };
@@ -774,7 +753,7 @@ mod tests {
 
     #[test]
     fn an_iwarp_peer_that_is_silent_is_no_link_that_is_down() {
-        let mut pair = evidence(Some(at(Stage::Connect, Cause::Timeout)), None);
+        let mut pair = failed(Stage::Connect, Cause::Timeout);
         pair.protocol = Protocol::Iwarp;
         assert_eq!(judge(&pair).code, Code::NoAck);
         pair.tcp = Some(Err(at(Stage::Tcp, Cause::Timeout)));

@@ -1,5 +1,4 @@
-//! Errors of capture files and recordings, with path and line. `Capture` and `Recording` return
-//! them.
+//! Errors of capture files and recordings, with path and line.
 
 use std::path::{Path, PathBuf};
 
@@ -29,9 +28,5 @@ pub enum CaptureError {
 impl CaptureError {
     pub(super) fn open(path: &Path, error: std::io::Error) -> Self {
         Self::Open { path: path.to_owned(), error }
-    }
-
-    pub(super) fn line(path: &Path, line: u64, cause: String) -> Self {
-        Self::Line { path: path.to_owned(), line, cause }
     }
 }

@@ -8,9 +8,9 @@ use crate::source::{Answer, Question, WrittenAnswer};
 #[derive(Serialize, Deserialize)]
 pub(super) struct AnswerLine {
     /// Indices of the hosts in the header.
-    hosts: Vec<usize>,
+    pub(super) hosts: Vec<usize>,
     /// Time of the answer of each host, in the order of `hosts`.
-    at_ns: Vec<Option<u64>>,
+    pub(super) at_ns: Vec<Option<u64>>,
     ask: Question,
     #[serde(flatten)]
     answer: WrittenAnswer,
@@ -36,11 +36,6 @@ pub(super) struct LineContent {
 impl AnswerLine {
     pub(super) fn new(question: Question, answer: WrittenAnswer) -> Self {
         Self { hosts: Vec::new(), at_ns: Vec::new(), ask: question, answer }
-    }
-
-    pub(super) fn push(&mut self, host: usize, at_ns: Option<u64>) {
-        self.hosts.push(host);
-        self.at_ns.push(at_ns);
     }
 }
 

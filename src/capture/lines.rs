@@ -1,16 +1,13 @@
-//! Reads a file line by line, with a length limit and line numbers for errors. Captures and
-//! recordings use it.
+//! Reads captures and recordings line by line, with a length limit and line numbers for errors.
 
 use std::io::{BufRead, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::CaptureError;
 
-/// Maximum length of a line in bytes: a header with the maximum number of hosts, each with a
-/// failure.
+/// Maximum length in bytes: a header with the maximum number of hosts, each with a failure.
 const MAX_LINE: u64 = 32 * 1024 * 1024;
 
-/// Lines of a file, with a length limit and their numbers.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     pub(super) input: R,
@@ -39,6 +36,6 @@ impl<R: BufRead> Lines<R> {
 
     /// Returns an error for the last line.
     pub(super) fn fault(&self, cause: impl Into<String>) -> CaptureError {
-        CaptureError::line(&self.path, self.number, cause.into())
+        CaptureError::Line { path: self.path.clone(), line: self.number, cause: cause.into() }
     }
 }

@@ -9,21 +9,14 @@ use std::time::UNIX_EPOCH;
 use crate::model::ping::{PingReport, Summary};
 
 const SCHEMA: &str = "rdmactl.ping/1";
-
 const KIND: &str = "rdmactl.ping/";
-
-/// Maximum size in bytes: a thousand hosts have a million pairs per rail, of about 1,500 bytes
-/// each.
-const MAX: u64 = 16 << 30;
-
 const MAX_SCHEMA_BYTES: usize = 100;
-
-/// Maximum number of hosts: with more, one column of pairs takes gigabytes.
+/// Maximum size in bytes: a thousand hosts have a million pairs per rail, of about 1,500 bytes.
+const MAX: u64 = 16 << 30;
+/// With more hosts, one column of pairs takes gigabytes.
 const MAX_HOSTS: usize = 16_384;
-
 const MAX_RAILS: usize = 256;
-
-/// Maximum number of pairs over all hosts and rails: 1.6 GB as columns.
+/// Maximum number of pairs on all rails: 1.6 GB as columns.
 const MAX_CELLS: usize = 1 << 28;
 
 /// A run from a file.
@@ -31,8 +24,7 @@ const MAX_CELLS: usize = 1 << 28;
 pub struct PingRun {
     /// Report of the run.
     pub report: PingReport,
-    /// Modification time of the file in nanoseconds since 1970 UTC; `None` if the file system has
-    /// none.
+    /// Modification time of the file in nanoseconds since 1970 UTC, if the file system has one.
     pub written_ns: Option<u64>,
 }
 
@@ -131,12 +123,10 @@ fn parse(mut input: impl BufRead) -> Result<PingReport, Cause> {
         None => return Err(Cause::NoRun),
         Some(other) => {
             let version = other.strip_prefix(KIND).and_then(|number| number.parse::<u32>().ok());
-            let cause = if version.is_some_and(|version| version > 1) {
-                Cause::Newer
-            } else {
-                Cause::OtherKind
-            };
-            return Err(cause(other.to_owned()));
+            return Err(match version {
+                Some(2..) => Cause::Newer(other.to_owned()),
+                _ => Cause::OtherKind(other.to_owned()),
+            });
         }
     }
     let mut report: PingReport = serde_json::from_reader(input).map_err(|error| {
@@ -154,8 +144,7 @@ fn parse(mut input: impl BufRead) -> Result<PingReport, Cause> {
     Ok(report)
 }
 
-/// Checks the indices of hosts and the number of rails, because the functions that show a run
-/// rely on them.
+/// Checks the indices of hosts and the number of rails, on which the display of a run relies.
 fn check(report: &PingReport) -> Result<(), Cause> {
     let hosts = report.hosts.len();
     if hosts > MAX_HOSTS {

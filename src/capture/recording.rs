@@ -40,14 +40,10 @@ pub struct HostSampleRef<'told> {
 }
 
 impl HostSample {
-    /// Returns a host without recorded data.
-    fn none(host: &str) -> Self {
+    fn not_recorded(host: &str) -> Self {
         let failure = HostFailure::new(Reason::Connecting, "no data of the host is recorded");
-        Self {
-            report: HostReport::empty(host, Via::None),
-            answered_ns: None,
-            failure: Some(failure),
-        }
+        let report = HostReport::empty(host, Via::None);
+        Self { report, answered_ns: None, failure: Some(failure) }
     }
 }
 

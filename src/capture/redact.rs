@@ -12,7 +12,6 @@ mod iscsi;
 mod mounts;
 mod names;
 mod netlink;
-mod permutation;
 mod secret;
 mod text;
 
@@ -32,7 +31,8 @@ impl Capture {
     /// # Errors
     /// The system provides no random numbers.
     pub fn redacted(self) -> Result<Self, getrandom::Error> {
-        let redactor = Redactor::new(Secret::fresh()?, &self);
+        let names = Names::of(self.hosts.iter().map(|(head, _)| head.host.as_str()));
+        let redactor = Redactor { secret: Secret::fresh()?, names };
         // A run of digits is an address only if the capture has it as an address elsewhere. The
         // first pass finds these addresses.
         let _ = redactor.capture(&self);
@@ -46,11 +46,6 @@ struct Redactor {
 }
 
 impl Redactor {
-    fn new(secret: Secret, capture: &Capture) -> Self {
-        let names = Names::of(capture.hosts.iter().map(|(head, _)| head.host.as_str()));
-        Self { secret, names }
-    }
-
     fn capture(&self, capture: &Capture) -> Capture {
         let host = |(head, entries): &(CapturedHost, Vec<Entry>)| {
             let head = CapturedHost {
@@ -124,15 +119,9 @@ impl Redactor {
             serde_json::Value::Number(number) if key.contains("guid") => {
                 *value = number.as_u64().map(|guid| self.guid(guid)).into();
             }
-            serde_json::Value::Array(values) => {
-                for value in values {
-                    self.json(key, value);
-                }
-            }
+            serde_json::Value::Array(all) => all.iter_mut().for_each(|one| self.json(key, one)),
             serde_json::Value::Object(fields) => {
-                for (key, value) in fields {
-                    self.json(key, value);
-                }
+                fields.iter_mut().for_each(|(key, value)| self.json(key, value));
             }
             _ => {}
         }
@@ -151,8 +140,7 @@ fn some(entry: &Entry, redact: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Answer {
     }
 }
 
-/// Returns the failure without its text, which contains names of users, files and addresses, and
-/// output of the host.
+/// Returns the failure without its text, which has names of users and files, and addresses.
 fn failure(failure: &HostFailure) -> HostFailure {
     HostFailure::new(failure.reason, format!("{}; the text is {LEFT_OUT}", failure.reason.word()))
 }

@@ -80,8 +80,7 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// Creates a file with a random name in the directory of `path`, so that the rename stays within
-/// one file system.
+/// Creates a file with a random name beside `path`, so that a rename stays in its file system.
 fn part_beside(path: &Path) -> io::Result<NamedTempFile<File>> {
     let is_directory = fs::metadata(path).is_ok_and(|there| there.is_dir());
     let name = path.file_name().filter(|_| !is_directory).ok_or(io::ErrorKind::IsADirectory)?;
@@ -95,8 +94,7 @@ fn part_beside(path: &Path) -> io::Result<NamedTempFile<File>> {
     builder.make_in(path.parent().unwrap_or(Path::new("/")), create)
 }
 
-/// Returns the absolute path of the file to replace. If the last component is a link, the link
-/// stays and its target is returned.
+/// Returns the absolute path of the file to replace: the target if the last component is a link.
 ///
 /// # Errors
 /// The path has too many links, or [`is_redirected`] is true.
@@ -135,7 +133,6 @@ fn is_redirected(link: &fs::Metadata, directory: &fs::Metadata) -> bool {
     directory.mode() & OTHERS_MAY_WRITE != 0 && !is_trusted
 }
 
-/// True for a file of the user of this process.
 fn is_ours(file: &fs::Metadata) -> bool {
     file.uid() == rustix::process::geteuid().as_raw()
 }

@@ -39,7 +39,6 @@ pub enum Only {
 
 impl Only {
     /// Returns true for a connection of this kind.
-    #[must_use]
     pub fn admits(self, connection: &Connection) -> bool {
         let Connection { transport, verdict, .. } = connection;
         match self {
@@ -70,7 +69,6 @@ pub enum FailOn {
 
 impl FailOn {
     /// Returns true if a verdict is a problem at this level.
-    #[must_use]
     pub fn is_reached(self, verdict: ConnectionVerdict) -> bool {
         match self {
             Self::Never => return false,

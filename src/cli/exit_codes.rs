@@ -2,7 +2,6 @@
 
 use clap::Command;
 
-/// Exit codes of listings.
 const LISTING: &str = "Exit codes: 0 everything was read; 2 usage error, or nothing could be read; \
                        3 a host or a value could not be read.";
 
@@ -35,24 +34,19 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Start of the line.
-const START: &str = "Exit codes: ";
+pub const START: &str = "Exit codes: ";
 
 /// Adds the line to the help of each command that has none.
-#[must_use]
-pub fn add_to(mut tree: Command) -> Command {
-    let names: Vec<String> = tree.get_subcommands().map(|one| one.get_name().to_owned()).collect();
-    for name in names {
-        tree = tree.mut_subcommand(&name, |command| {
-            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            if text.contains(START) {
-                return command;
-            }
-            let other = OTHERS.iter().find(|(known, _)| *known == name);
-            let codes = other.map_or(LISTING, |(_, codes)| codes);
-            command.after_help(format!("{text}\n\n{codes}").trim_start().to_owned())
-        });
-    }
-    tree
+pub fn add_to(tree: Command) -> Command {
+    tree.mut_subcommands(|command| {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        if text.contains(START) {
+            return command;
+        }
+        let other = OTHERS.iter().find(|(name, _)| *name == command.get_name());
+        let codes = other.map_or(LISTING, |(_, codes)| codes);
+        command.after_help(format!("{text}\n\n{codes}").trim_start().to_owned())
+    })
 }
 
 #[test]

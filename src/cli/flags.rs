@@ -1,37 +1,24 @@
 //! Table of the flags that each command supports; refusals come from it. A test compares it with
 //! the clap tree.
 //!
-//! A flag without effect misleads, so that a command refuses it and says what to type instead.
+//! A flag without effect misleads, so a command refuses it and says what to type instead.
 
-/// Flags that go together.
 type Group = &'static [&'static str];
 
-/// Other hosts.
 const HOSTS: Group = &["hosts", "hosts-file"];
-/// This host instead of the configured hosts.
 const LOCAL: Group = &["local"];
-/// Another place than a living host.
-const PLACES: Group = &["from", "root"];
-/// Flag for a source without netlink and libibverbs: only its kernel files are read.
+const SOURCES: Group = &["from", "root"];
 const ROOT: Group = &["root"];
-/// A file for the raw answers.
 const SAVE: Group = &["save"];
-/// The choice of columns, and the order of rows.
 const ROWS: Group = &["columns", "sort", "no-header", "verbose"];
-/// The choice of columns alone.
 const COLUMNS: Group = &["columns"];
-/// The end of a repetition.
 const COUNT: Group = &["count"];
-/// The choice of rows.
 const WHERE: Group = &["where"];
-/// Equal hosts apart.
 const FOLD: Group = &["no-fold"];
-/// The answer again and again.
 const WATCH: Group = &["watch", "count"];
-/// The form of the answer.
-const FORM: Group = &["format", "json"];
-/// Flags that contradict each other. clap sees a contradiction only when both stand on the
-/// same side of the command.
+const FORMAT: Group = &["format", "json"];
+
+/// Contradictions; clap sees only those whose flags stand on the same side of the command.
 const CONTRARY: [(Group, &str); 10] = [
     (&["hosts", "root"], "remove one of them"),
     (&["local", "hosts"], "remove one of them"),
@@ -42,34 +29,32 @@ const CONTRARY: [(Group, &str); 10] = [
     (&["launcher", "from", "root"], "remove one of them"),
     (&["format", "json"], "remove one of them"),
     (&["from", "watch"], "remove --watch: a file does not change"),
-    // Rates need both readings; a file of many would be another kind of file.
+    // Rates need both samples, and a file of many samples would be another kind of file.
     (
         &["save", "watch"],
         "remove one of them: a file holds one sample; to save another sample, run the command with --save again",
     ),
 ];
 
-/// Flags of a command that tell of what was done before: nothing else of its own has an effect
-/// then.
-const ALONE: [(&str, &[&str], &str); 1] = [(
-    "ping",
-    &["from", "diff"],
-    "remove one of them: the file holds the pairs as they were tested",
-)];
+/// Flags of ping that read saved runs; flags of a new run have no effect then.
+const SAVED_RUNS: [&str; 2] = ["from", "diff"];
 
-/// Flags of ping that choose what is printed of a run, also of a saved one.
+/// Flags of ping that choose what is printed of a new or saved run.
 const OF_PRINT: [&str; 2] = ["--only", "--findings"];
 
-/// Flags that a command does not support, each time with the remedy.
+/// Name of a command, and the flags that it does not support, each time with the fix.
 type Row = (&'static str, &'static [(&'static [Group], &'static str)]);
 
-/// How the table calls the program without a command.
+/// Name of the program without a command.
 pub const SUMMARY: &str = "the summary";
 
 const TABLE: &[Row] = &[
     (
         SUMMARY,
-        &[(&[SAVE, ROWS, WHERE, FOLD, WATCH, FORM], "name a command, for example rdmactl devices")],
+        &[(
+            &[SAVE, ROWS, WHERE, FOLD, WATCH, FORMAT],
+            "name a command, for example rdmactl devices",
+        )],
     ),
     ("devices", &[]),
     ("ports", &[]),
@@ -101,14 +86,14 @@ const TABLE: &[Row] = &[
             (&[SAVE], "remove it: the key w records samples"),
             (&[ROWS, FOLD], "remove it: the keys c and s choose columns and order"),
             (&[COUNT], "remove it: top samples until q ends it"),
-            (&[FORM], "remove it, or print repeatedly: rdmactl ports --watch"),
+            (&[FORMAT], "remove it, or print repeatedly: rdmactl ports --watch"),
         ],
     ),
     (
         "hosts",
         &[
             (&[LOCAL], "remove it: hosts lists only the sets that the command line names"),
-            (&[PLACES, SAVE], "remove it: hosts contacts no host"),
+            (&[SOURCES, SAVE], "remove it: hosts contacts no host"),
             (&[ROWS, WHERE, FOLD], "remove it; choose the form with --fold, --size or --format"),
             (&[COUNT], "count the hosts of a set: rdmactl hosts --size SET"),
             (&[WATCH], "remove it, and run hosts again"),
@@ -119,14 +104,14 @@ const TABLE: &[Row] = &[
         &[
             (&[COLUMNS], "write --save FILE; -o chooses the columns of a listing"),
             (
-                &[ROWS, WHERE, FOLD, WATCH, FORM],
+                &[ROWS, WHERE, FOLD, WATCH, FORMAT],
                 "remove it; list what a capture holds with rdmactl devices --from FILE",
             ),
         ],
     ),
     (
         "config",
-        &[(&[PLACES, SAVE, FOLD, WATCH], "remove it: config lists settings and queries no host")],
+        &[(&[SOURCES, SAVE, FOLD, WATCH], "remove it: config lists settings and queries no host")],
     ),
     (
         "compat",
@@ -134,7 +119,7 @@ const TABLE: &[Row] = &[
             (&[LOCAL], "remove it: compat queries this host, or the host of -H"),
             (&[SAVE], "save the data: rdmactl capture --save FILE"),
             (
-                &[ROWS, WHERE, FOLD, FORM],
+                &[ROWS, WHERE, FOLD, FORMAT],
                 "remove it, or write it after the tool if it is an option of the tool",
             ),
         ],
@@ -157,36 +142,21 @@ const MODES: [Row; 2] = [
 ];
 
 const GENERATED: &[(&[Group], &str)] = &[(
-    &[HOSTS, LOCAL, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM],
+    &[HOSTS, LOCAL, SOURCES, SAVE, ROWS, WHERE, FOLD, WATCH, FORMAT],
     "remove it: the flag does not change the output",
 )];
 
-/// Why a command line makes no sense.
+/// Error of a flag that has no effect on its command, or that contradicts another flag.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FlagError {
-    /// The command does not support the flag.
-    #[error("{command} does not support --{flag}{}", short(flag))]
-    Useless {
-        /// The command.
-        command: &'static str,
-        /// The flag, without dashes.
-        flag: &'static str,
-        /// Fix: a command or a change of the command line.
-        fix: &'static str,
-    },
-    /// Two flags that contradict each other.
-    #[error("--{one} contradicts {other}")]
-    Contrary {
-        /// One, without dashes.
-        one: &'static str,
-        /// The other, with dashes where it has some.
-        other: String,
-        /// Fix: a command or a change of the command line.
-        fix: &'static str,
-    },
+#[error("{what}")]
+pub struct FlagError {
+    /// Description of the error.
+    pub what: String,
+    /// Fix: a command or a change of the command line.
+    pub fix: &'static str,
 }
 
-/// Returns the short form of a flag, in parentheses after its name; nothing without a short form.
+/// Returns the short form of a flag in parentheses.
 fn short(flag: &str) -> &'static str {
     match flag {
         "hosts" => " (-H)",
@@ -199,48 +169,55 @@ fn short(flag: &str) -> &'static str {
     }
 }
 
-/// Looks at what was given to a command: flags that all commands have, by their long names, and
-/// its own arguments, flags with their dashes.
+/// Checks the long names of the given global flags, and the own flags of the command, with dashes,
+/// and arguments.
 ///
 /// # Errors
-/// One has no effect on this command, or two contradict each other.
+/// A flag has no effect on this command, or two flags contradict each other.
 pub fn check(command: &str, given: &[&str], own: &[String]) -> Result<(), FlagError> {
     let is_mode = |name: &str| {
         let flag = name.strip_prefix(command).and_then(|flag| flag.strip_prefix(' '));
         flag.is_some_and(|flag| own.iter().any(|own| own == flag))
     };
     let rows = TABLE.iter().filter(|(name, _)| *name == command);
+    let contradiction =
+        |one, other, fix| Err(FlagError { what: format!("--{one} contradicts {other}"), fix });
     for (command, refused) in rows.chain(MODES.iter().filter(|(name, _)| is_mode(name))) {
         for (groups, fix) in *refused {
             let mut flags = groups.iter().copied().flatten().copied();
             if let Some(flag) = flags.find(|flag| given.contains(flag)) {
-                return Err(FlagError::Useless { command, flag, fix });
+                let what = format!("{command} does not support --{flag}{}", short(flag));
+                return Err(FlagError { what, fix });
             }
         }
     }
     for (group, fix) in CONTRARY {
         let mut both = group.iter().copied().filter(|flag| given.contains(flag));
         if let (Some(one), Some(other)) = (both.next(), both.next()) {
-            return Err(FlagError::Contrary { one, other: format!("--{other}"), fix });
+            return contradiction(one, format!("--{other}"), fix);
         }
     }
-    for (_, flags, fix) in ALONE.iter().filter(|(name, ..)| *name == command) {
-        let is_given = |flag: &str| given.contains(&flag) || own.contains(&format!("--{flag}"));
-        let Some(&one) = flags.iter().find(|flag| is_given(flag)) else { continue };
+    let is_given = |flag: &str| given.contains(&flag) || own.contains(&format!("--{flag}"));
+    if command == "ping"
+        && let Some(one) = SAVED_RUNS.into_iter().find(|flag| is_given(flag))
+    {
         let itself = format!("--{one}");
-        if let Some(other) = own.iter().find(|other| {
+        let is_new_run = |other: &&String| {
             **other != itself && !(one == "from" && OF_PRINT.contains(&other.as_str()))
-        }) {
-            return Err(FlagError::Contrary { one, other: other.clone(), fix });
+        };
+        if let Some(other) = own.iter().find(is_new_run) {
+            let fix = "remove one of them: the file holds the pairs as they were tested";
+            return contradiction(one, other.clone(), fix);
         }
     }
     Ok(())
 }
 
 /// Returns true if a command supports a flag.
-#[must_use]
 pub fn takes(command: &str, flag: &str) -> bool {
-    !matches!(check(command, &[flag], &[]), Err(FlagError::Useless { .. }))
+    let rows = TABLE.iter().filter(|(name, _)| *name == command);
+    let mut groups = rows.flat_map(|(_, refused)| *refused).flat_map(|(groups, _)| *groups);
+    !groups.any(|group| group.contains(&flag))
 }
 
 #[cfg(test)]
@@ -268,7 +245,8 @@ mod tests {
     ];
 
     /// Every flag that stands with every command has its place in one of these.
-    const GROUPS: [Group; 10] = [HOSTS, LOCAL, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM, WAY];
+    const GROUPS: [Group; 10] =
+        [HOSTS, LOCAL, SOURCES, SAVE, ROWS, WHERE, FOLD, WATCH, FORMAT, WAY];
 
     #[test]
     fn every_flag_of_every_command_has_its_place() {

@@ -195,16 +195,14 @@ const WATCH_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Global {
     /// Returns the interval of --watch, if the flag is given.
-    #[must_use]
     pub fn interval(&self) -> Option<Duration> {
         self.watch.map(|every| every.or(self.configured.interval).unwrap_or(WATCH_INTERVAL))
     }
 
     /// Returns the words for the columns: those of the configuration, and those of -o.
     ///
-    /// A list of -o that replaces columns replaces those of the configuration, too, and so does
-    /// -v. A plus before the first word of a list counts for all of its words.
-    #[must_use]
+    /// A list of -o that replaces columns, and -v, also replace the columns of the configuration. A
+    /// plus before the first word of a list counts for all of its words.
     pub fn column_words(&self) -> Vec<String> {
         let adds = |words: &[String]| words.first().is_none_or(|word| word.starts_with('+'));
         let configured = &self.configured.columns;
@@ -217,7 +215,6 @@ impl Global {
     }
 
     /// Returns the first word of -o with a plus, if the list does not start with one.
-    #[must_use]
     pub fn late_plus(&self) -> Option<&str> {
         let is_mixed = self.columns.first().is_some_and(|word| !word.starts_with('+'));
         let late = self.columns.iter().find(|word| word.starts_with('+'));
@@ -225,24 +222,21 @@ impl Global {
     }
 
     /// True if the command line names hosts.
-    #[must_use]
     pub fn names_hosts(&self) -> bool {
         !self.hosts.is_empty() || self.hosts_file.is_some()
     }
 
     /// True if other hosts are queried: the named hosts, or the hosts of the Slurm job.
-    #[must_use]
     pub fn queries_hosts(&self) -> bool {
         self.from.is_none() && (self.names_hosts() || self.launcher == LauncherArg::Slurm)
     }
 
     /// Returns the output format, chosen with --format or --json.
-    #[must_use]
     pub fn output(&self) -> Format {
         if self.json { Format::Json } else { self.format }
     }
 
-    /// Replaces the column word `wide` by the columns of `-v`.
+    /// Replaces the column word `wide` by `-v`.
     pub(super) fn expand_wide(&mut self) {
         let before = self.columns.len();
         self.columns.retain(|word| word.strip_prefix('+').unwrap_or(word) != WIDE);
@@ -255,11 +249,11 @@ impl Global {
 /// Puts a plus before each word of a list whose first word has one.
 fn spread_plus(words: &[String]) -> impl Iterator<Item = String> {
     let adds = words.first().is_some_and(|word| word.starts_with('+'));
-    words.iter().map(
-        move |word| {
-            if adds && !word.starts_with('+') { format!("+{word}") } else { word.clone() }
-        },
-    )
+    let spread = move |word: &String| match word.starts_with('+') {
+        false if adds => format!("+{word}"),
+        _ => word.clone(),
+    };
+    words.iter().map(spread)
 }
 
 /// Output formats.
@@ -298,13 +292,17 @@ pub enum ColorWhen {
     Never,
 }
 
-#[test]
-fn configured_columns_give_way_to_flags() {
+#[cfg(test)]
+fn typed(flags: &[&str]) -> Global {
     use clap::Parser as _;
 
+    super::Cli::try_parse_from(["rdmactl", "devices"].iter().chain(flags)).unwrap().global
+}
+
+#[test]
+fn configured_columns_give_way_to_flags() {
     let words = |flags: &[&str], configured: &[&str]| {
-        let line = ["rdmactl", "devices"].iter().chain(flags);
-        let mut global = super::Cli::try_parse_from(line).unwrap().global;
+        let mut global = typed(flags);
         global.configured.columns = configured.iter().map(ToString::to_string).collect();
         global.column_words().join(",")
     };
@@ -320,11 +318,8 @@ fn configured_columns_give_way_to_flags() {
 
 #[test]
 fn an_interval_is_that_of_the_flag_or_the_configured_one() {
-    use clap::Parser as _;
-
     let interval = |flags: &[&str], configured: Option<u64>| {
-        let line = ["rdmactl", "devices"].iter().chain(flags);
-        let mut global = super::Cli::try_parse_from(line).unwrap().global;
+        let mut global = typed(flags);
         global.configured.interval = configured.map(Duration::from_secs);
         global.interval().map(|interval| interval.as_secs())
     };

@@ -20,7 +20,7 @@ pub enum WordOrSet {
 }
 
 impl WordOrSet {
-    /// Parses an argument; `noun` is what the command calls its words.
+    /// Parses an argument; `noun` names the words of the command in the error.
     ///
     /// # Errors
     /// The argument is close to one of the words, but is not one of them.
@@ -36,8 +36,7 @@ impl WordOrSet {
         }
     }
 
-    /// Returns the word, if this is one of the command's own words.
-    #[must_use]
+    /// Returns the word; `None` for a host set.
     pub fn word(&self) -> Option<&str> {
         match self {
             Self::Word(word) => Some(word),
@@ -48,13 +47,12 @@ impl WordOrSet {
     /// Moves the host sets out of the arguments of a command.
     pub(super) fn take_sets(arguments: &mut Vec<Self>) -> Vec<String> {
         let mut sets = Vec::new();
-        arguments.retain(|one| match one {
-            Self::Word(_) => true,
-            Self::Set(set) => {
-                sets.push(set.clone());
-                false
+        for argument in std::mem::take(arguments) {
+            match argument {
+                Self::Word(_) => arguments.push(argument),
+                Self::Set(set) => sets.push(set),
             }
-        });
+        }
         sets
     }
 }

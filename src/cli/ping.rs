@@ -192,20 +192,18 @@ impl RailsAsked {
     /// # Errors
     /// The text is none of them.
     pub fn parse(text: &str) -> Result<Self, String> {
+        let numbers = || text.split(',').map(|number| number.parse::<u8>().ok().map(usize::from));
         match text {
             "all" => Ok(Self::All),
             "first" => Ok(Self::First),
-            _ => {
-                let numbers = text.split(',').map(|number| number.parse::<u8>().map(usize::from));
-                numbers.collect::<Result<Vec<_>, _>>().map(Self::Numbers).map_err(|_no_number| {
-                    "write all, first, or rail numbers such as 0,2 (0 to 255)".to_owned()
-                })
-            }
+            _ => numbers()
+                .collect::<Option<_>>()
+                .map(Self::Numbers)
+                .ok_or_else(|| "write all, first, or rail numbers such as 0,2 (0 to 255)".into()),
         }
     }
 
     /// Returns the requested numbers; none for all rails or the best one.
-    #[must_use]
     pub fn numbers(&self) -> &[usize] {
         if let Self::Numbers(numbers) = self { numbers } else { &[] }
     }
@@ -227,10 +225,16 @@ fn parse_mtu(text: &str) -> Result<u32, String> {
         .ok_or_else(|| "the path MTU is 256, 512, 1024, 2048 or 4096".into())
 }
 
+/// Parses a decimal number, or a hexadecimal one after `0x`.
+fn parse_u16(text: &str) -> Option<u16> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u16::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
 fn parse_pkey(text: &str) -> Result<u16, String> {
-    let digits = text.strip_prefix("0x");
-    let key = digits.map_or_else(|| text.parse::<u16>(), |digits| u16::from_str_radix(digits, 16));
-    key.ok()
+    parse_u16(text)
         .filter(|key| key & 0x7fff != 0)
         .ok_or_else(|| "the partition key is a number of 16 bits, such as 0x8001".into())
 }
@@ -253,7 +257,6 @@ pub enum OnlyPairs {
 
 impl OnlyPairs {
     /// Returns true for a pair of this kind.
-    #[must_use]
     pub fn admits(self, pair: &Pair) -> bool {
         match self {
             Self::Failed => pair.verdict.code.is_failure(),
@@ -276,14 +279,12 @@ pub enum ScheduleName {
 
 impl PingArgs {
     /// Returns the arguments with the tests that --mad selects.
-    #[must_use]
     pub fn with_tests(&self) -> Self {
         let test = if self.mads.mad { vec![Test::Mad] } else { self.test.clone() };
         Self { test, ..self.clone() }
     }
 
     /// Returns the number of round trips per pair, and their time limit.
-    #[must_use]
     pub fn measurement(&self) -> (u32, Duration) {
         match (self.quick, self.full) {
             (true, _) => (100, Duration::from_millis(50)),
@@ -296,40 +297,34 @@ impl PingArgs {
 impl Default for PingArgs {
     /// Returns the arguments of `rdmactl ping` without flags and hosts.
     fn default() -> Self {
-        let (targets, matrix, clients, servers, simulate) = Default::default();
-        let (diff, peers, topology, budget, schedule, seed) = Default::default();
-        let (only, findings, plan, quick, full, mads) = Default::default();
-        let test = Test::USUAL.to_vec();
-        let (dev, port, gid_index, mtu, pkey) = Default::default();
-        let (iters, slot, size) = (None, Duration::from_millis(300), SIZE);
         Self {
-            targets,
-            matrix,
-            clients,
-            servers,
-            simulate,
-            diff,
-            only,
-            findings,
-            peers,
-            topology,
-            budget,
-            schedule,
-            seed,
-            plan,
-            quick,
-            full,
-            test,
-            mads,
-            iters,
-            slot,
-            size,
+            targets: Vec::new(),
+            matrix: None,
+            clients: None,
+            servers: None,
+            simulate: None,
+            diff: None,
+            only: None,
+            findings: false,
+            peers: None,
+            topology: None,
+            budget: None,
+            schedule: None,
+            seed: None,
+            plan: false,
+            quick: false,
+            full: false,
+            test: Test::USUAL.to_vec(),
+            mads: MadArgs::default(),
+            iters: None,
+            slot: Duration::from_millis(300),
+            size: SIZE,
             rails: RailsAsked::All,
-            dev,
-            port,
-            gid_index,
-            mtu,
-            pkey,
+            dev: None,
+            port: None,
+            gid_index: None,
+            mtu: None,
+            pkey: None,
             sl: 0,
             tclass: 0,
         }

@@ -38,7 +38,6 @@ pub struct TopArgs {
 
 impl TopArgs {
     /// Returns the view to start with, if the command line names one.
-    #[must_use]
     pub fn view(&self) -> Option<View> {
         View::of_word(self.words.iter().find_map(WordOrSet::word)?)
     }

@@ -9,7 +9,6 @@ use std::ffi::{OsStr, OsString};
 ///
 /// `--launcher exec TEMPLATE` becomes two words, and `--watch 5` becomes `--watch=5`. Words after
 /// `--` stay as they are.
-#[must_use]
 pub fn rewrite(words: Vec<OsString>) -> Vec<OsString> {
     let mut rewritten: Vec<OsString> = Vec::with_capacity(words.len());
     let mut words = words.into_iter().peekable();

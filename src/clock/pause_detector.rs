@@ -1,8 +1,6 @@
-//! Detects that this process did not run: it was stopped, got no CPU, or the machine was
-//! suspended.
+//! Detects that this process did not run: it was stopped, got no CPU, or the machine slept.
 //!
-//! After such a pause no peer has been heard for long, although its data can wait unread in a
-//! socket.
+//! After a pause no peer has been heard for long, although its data can wait unread in a socket.
 
 use std::sync::OnceLock;
 use std::thread;
@@ -77,8 +75,7 @@ impl PauseDetector {
         self.last_beat = now;
     }
 
-    /// Returns the time since the last pause; zero if a pause has ended and its beat is still
-    /// due.
+    /// Returns the time since the last pause; zero if a pause has ended and its beat is due.
     fn awake_time(&self, now: Instant) -> Duration {
         if self.is_late(now) {
             Duration::ZERO

@@ -1,12 +1,8 @@
 //! Formats nanoseconds since 1970 as UTC, without the time zone of this machine.
 
-/// Returns nanoseconds since 1970 as `20261122-080240Z`. The text sorts by time and is valid in a
-/// file name.
+/// Returns nanoseconds since 1970 as `20261122-080240Z`, which sorts by time, for file names.
 pub fn utc_stamp(wall_ns: u64) -> String {
-    let seconds = wall_ns / 1_000_000_000;
-    let (year, month, day) = date(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}Z")
+    utc_text(wall_ns).replace(['-', ':'], "").replace(' ', "-")
 }
 
 /// Returns nanoseconds since 1970 as `2026-11-22 08:02:40Z`, for readers.

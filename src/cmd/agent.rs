@@ -25,8 +25,11 @@ use crate::wire::{LineReader, LineWriter, Recipient};
 
 use super::{Advice, Outcome, local};
 
-/// Environment of an agent that sudo started.
-const ENVIRONMENT: [(&str, &str); 2] = [("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")];
+const ENVIRONMENT_UNDER_SUDO: [(&str, &str); 2] =
+    [("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")];
+
+/// Fix for a user who runs `rdmactl agent`.
+const DO_NOT_RUN: &str = "do not run this command; rdmactl starts it on the hosts";
 
 /// Prepares a process whose first argument is `agent`; call it before any input is read.
 ///
@@ -34,20 +37,18 @@ const ENVIRONMENT: [(&str, &str); 2] = [("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"
 /// An argument does not belong to the agent. Other flags of rdmactl run programs and read files.
 pub(super) fn isolate(arguments: &[OsString]) -> anyhow::Result<()> {
     if let Some(other) = arguments.iter().skip(1).find(|argument| !is_of_agent(argument)) {
-        return Err(Advice::error(
-            format!("rdmactl agent does not accept {}", escape(&other.to_string_lossy())),
-            "do not run this command; rdmactl starts it on the hosts",
-        ));
+        let what = format!("rdmactl agent does not accept {}", escape(&other.to_string_lossy()));
+        return Err(Advice::error(what, DO_NOT_RUN));
     }
     if rustix::process::geteuid().is_root() && env::var_os("SUDO_UID").is_some() {
         let mut again = Command::new("/proc/self/exe");
-        let error = again.arg0("rdmactl").args(arguments).env_clear().envs(ENVIRONMENT).exec();
+        let error =
+            again.arg0("rdmactl").args(arguments).env_clear().envs(ENVIRONMENT_UNDER_SUDO).exec();
         return Err(error).context("cannot start the agent again without the caller's environment");
     }
     Ok(())
 }
 
-/// Returns true for a word of the agent's own command line.
 fn is_of_agent(argument: &OsString) -> bool {
     argument.to_str().is_some_and(|argument| {
         matches!(argument, "verbs" | "worker" | "--unlink" | "--lines" | "--parent")
@@ -55,14 +56,12 @@ fn is_of_agent(argument: &OsString) -> bool {
     })
 }
 
-/// Runs the role that the parent process requests.
 pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
     // Without this, `ps` and `rdma resource show` would show the name "exe" of "/proc/self/exe".
     let _ = fs::write("/proc/self/comm", "rdmactl");
     match args.role.as_str() {
         "verbs" => {
-            // A child without its parent has no reader. If the kernel refuses the signal, the
-            // deadline of the parent still applies.
+            // A child without its parent has no reader. The deadline of the parent also applies.
             let _ = set_parent_process_death_signal(Some(Signal::KILL));
             if args.parent.is_some_and(|parent| !is_parent(parent)) {
                 // The parent died before that call, so no signal will come.
@@ -76,17 +75,11 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
             let supervisor = Supervisor { nonce, unlink, inventory, recording };
             serve(&supervisor, args.lines)?;
         }
-        role => {
-            return Err(Advice::error(
-                format!("invalid agent role {role}"),
-                "do not run this command; rdmactl starts it on the hosts",
-            ));
-        }
+        role => return Err(Advice::error(format!("invalid agent role {role}"), DO_NOT_RUN)),
     }
     Ok(Outcome::Complete)
 }
 
-/// Serves on stdin and stdout, either raw or in lines of text.
 fn serve(supervisor: &Supervisor, lines: bool) -> anyhow::Result<()> {
     let (input, output) = (own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?);
     let nonce = &supervisor.nonce;
@@ -111,7 +104,7 @@ fn recording(parts: &Parts, limit: Duration) -> Recording {
     recorder.into_recording()
 }
 
-/// Returns true if `pid` is still the parent of this process: an orphan has another parent.
+/// Returns true if `pid` is the parent of this process: an orphan has another parent.
 fn is_parent(pid: u32) -> bool {
     getppid().is_some_and(|parent| u32::try_from(parent.as_raw_nonzero().get()) == Ok(pid))
 }

@@ -10,10 +10,9 @@ use crate::names;
 use crate::render::{Note, escape, notes};
 use crate::term::Term;
 
-use super::outcome::say;
+use super::outcome::{note, say_all};
 use super::{Advice, Outcome, fleet, host_selection, local};
 
-/// Records the hosts of the flags, or copies a capture.
 pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Result<Outcome> {
     if global.save.is_none() && term.is_stdout_terminal() {
         let fix = "name a file: rdmactl capture --save FILE";
@@ -39,25 +38,19 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     if let Some(path) = &global.save {
         local::save(&capture, path)?;
         let failed = capture.hosts.iter().filter(|(host, _)| host.failure.is_some()).count();
-        if let Some(note) = written(path, capture.hosts.len(), failed) {
-            say(term, &note);
-        }
+        say_all(term, written(path, capture.hosts.len(), failed));
     } else {
         let mut text = Vec::new();
         capture.write(&mut text)?;
         term.write_stdout(text)?;
     }
     // A copy is complete. A recording lacks the data that its hosts could not read.
-    for note in notes(&reports, global.queries_hosts(), global.verbose > 0) {
-        say(term, &note);
-    }
-    if let Some(note) = failed(global, args.redact, &reports) {
-        say(term, &note);
-    }
+    say_all(term, notes(&reports, global.queries_hosts(), global.verbose > 0));
+    say_all(term, failed(global, args.redact, &reports));
     Ok(Outcome::of_listing(&reports))
 }
 
-/// Returns the note about failed hosts, with the command that records these hosts again.
+/// Returns the note about failed hosts, with the command that records them again.
 fn failed(global: &Global, redacts: bool, reports: &[HostReport]) -> Option<Note> {
     let failed: Vec<&HostReport> = reports.iter().filter(|one| one.failure.is_some()).collect();
     if failed.is_empty() || !global.queries_hosts() {
@@ -77,7 +70,6 @@ fn failed(global: &Global, redacts: bool, reports: &[HostReport]) -> Option<Note
     Some(Note { text: escape(&text).into_owned(), fix: Some(fix) })
 }
 
-/// Returns true for a word that names a capture file rather than a host.
 fn is_file_name(word: &str) -> bool {
     [".json", ".ndjson"].iter().any(|end| word.ends_with(end))
 }
@@ -86,10 +78,9 @@ fn is_file_name(word: &str) -> bool {
 /// an entry in the file, without data.
 fn written(path: &Path, hosts: usize, failed: usize) -> Option<Note> {
     let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-    let count = if failed > 0 {
-        format!("{} of {hosts}", hosts.saturating_sub(failed))
-    } else {
-        hosts.to_string()
+    let count = match failed {
+        0 => hosts.to_string(),
+        _ => format!("{} of {hosts}", hosts.saturating_sub(failed)),
     };
     let noun = if hosts == 1 { "host" } else { "hosts" };
     let kilobytes = about.len().div_ceil(1000);
@@ -98,8 +89,7 @@ fn written(path: &Path, hosts: usize, failed: usize) -> Option<Note> {
     let archives = ["tar", "gz", "tgz", "bz2", "xz", "zst", "zip"];
     let looks_packed = path.extension().is_some_and(|end| archives.iter().any(|one| end == *one));
     let kind = if looks_packed { " of JSON lines, not an archive" } else { "" };
-    let text = format!(
+    Some(note(&format!(
         "wrote {name}: {count} {noun}, {kilobytes} KB{kind}; list it: rdmactl devices --from {quoted}"
-    );
-    Some(Note { text: escape(&text).into_owned(), fix: None })
+    )))
 }

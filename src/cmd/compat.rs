@@ -18,8 +18,7 @@ use crate::term::Term;
 
 use super::{Advice, Outcome, fleet, host_selection, local};
 
-/// Returns the command line for a link named like a tool: `ibstat -l` becomes
-/// `rdmactl compat ibstat -l`.
+/// Expands the command line of a link named like a tool: `ibstat -l` to `rdmactl compat ibstat -l`.
 pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
     let tool =
         words.first().and_then(|word| Path::new(word).file_name()?.to_str()).map(str::to_owned);
@@ -28,16 +27,14 @@ pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
     before.into_iter().chain(words.into_iter().skip(1)).collect()
 }
 
-/// Returns the `compat` command line for a tool that was typed as a command; `None` for another
-/// word.
+/// Returns the `compat` command line for a tool that was typed as a command.
 pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
     let tool = Tool::from_name(word)?;
     let words: Vec<String> =
         words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let at = words.iter().position(|other| other == word)?;
     let (before, after) = (&words[..at], &words[at + 1..]);
-    let is_own = |flag: &str| !is_option(tool, flag);
-    let (ours, theirs) = match own_flags(after).filter(|(flag, ..)| is_own(flag)) {
+    let (ours, theirs) = match own_flags(after).filter(|(flag, ..)| !is_option(tool, flag)) {
         Some((_, ours, theirs)) => (ours, theirs),
         None => (Vec::new(), after.iter().map(String::as_str).collect()),
     };
@@ -70,7 +67,6 @@ fn is_option(tool: Tool, flag: &str) -> bool {
     tool == Tool::Ibnetdiscover && flag == "-H"
 }
 
-/// Prints the output of the original tool, and returns its exit status.
 pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Result<Outcome> {
     let words: Vec<String> =
         args.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -87,7 +83,7 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
     refuse_own_flags(tool, flags_before(tool, &typed), args_of_tool)?;
     let call = Call {
         tool,
-        program: &program(tool),
+        program: &link_to(tool).unwrap_or_else(|| tool.name().to_owned()),
         args: args_of_tool,
         release: args.release.and_then(Release::of),
         pid: std::process::id(),
@@ -102,8 +98,7 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
     Ok(Outcome::Original(transcript.code))
 }
 
-/// Returns the fix of an error. On a host without rdmactl, only an uploaded rdmactl can read all
-/// data.
+/// Returns the fix of an error. On a host without rdmactl, only an upload can read all data.
 fn fix_of(error: &CompatError, global: &Global, typed: &[String]) -> String {
     let is_unrecorded = matches!(error, CompatError::NotRecorded { .. });
     let is_live = global.queries_hosts() && global.from.is_none();
@@ -119,81 +114,58 @@ fn fix_of(error: &CompatError, global: &Global, typed: &[String]) -> String {
     error.fix()
 }
 
-/// Flags of rdmactl that no tool has, each with true if a value follows.
-const OWN_FLAGS: [(&str, bool); 16] = [
-    ("-H", true),
-    ("--hosts", true),
-    ("--hosts-file", true),
-    ("-F", true),
-    ("--ssh-config", true),
-    ("--ssh-option", true),
-    ("--login", true),
-    ("--from", true),
-    ("--root", true),
-    ("--timeout", true),
-    ("--launcher", true),
-    ("--as", true),
-    ("--upload", false),
-    ("--no-upload", false),
-    ("--sudo", false),
-    ("--no-sudo", false),
-];
+/// Flags of rdmactl that no tool has.
+const OWN_FLAGS_WITH_VALUE: &str = "-H --hosts --hosts-file -F --ssh-config --ssh-option --login \
+                                    --from --root --timeout --launcher --as";
+
+const OWN_SWITCHES: &str = "--upload --no-upload --sudo --no-sudo";
 
 /// Refuses a flag of rdmactl after the name of the tool: only options of the tool may follow.
 ///
 /// A symbolic link with the name of a tool passes every word on.
 fn refuse_own_flags(tool: Tool, before: Vec<&str>, args: &[String]) -> anyhow::Result<()> {
-    let called = std::env::args_os().next();
-    let file = called.as_deref().and_then(|word| Path::new(word).file_name());
-    if file.is_some_and(|file| file == tool.name()) {
+    if link_to(tool).is_some() {
         return Ok(());
     }
     let found = own_flags(args).filter(|(flag, ..)| !is_option(tool, flag));
-    let Some((flag, ours, theirs)) = found else {
-        return Ok(());
-    };
+    let Some((flag, ours, theirs)) = found else { return Ok(()) };
     let fixed = command_line(tool, &[before, ours].concat(), &theirs)?;
     Err(Advice::error(format!("{flag} belongs to rdmactl, not to {}", tool.name()), fixed))
 }
 
-/// Returns the words of a command line before the name of the tool, without `rdmactl` and
-/// `compat`.
+/// Returns the words before the name of the tool, without `rdmactl` and `compat`.
 fn flags_before(tool: Tool, typed: &[String]) -> Vec<&str> {
     let words = typed.iter().skip(1).map(String::as_str);
     words.take_while(|word| *word != tool.name()).filter(|word| *word != "compat").collect()
 }
 
-/// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of
-/// rdmactl.
+/// Returns the first flag of rdmactl, all flags of rdmactl, and the options of the tool.
 fn own_flags(args: &[String]) -> Option<(&str, Vec<&str>, Vec<&str>)> {
     let (mut first, mut ours, mut theirs) = (None, Vec::new(), Vec::new());
     let mut words = args.iter().map(String::as_str);
     while let Some(word) = words.next() {
-        let (name, value) =
-            word.split_once('=').map_or((word, None), |(name, it)| (name, Some(it)));
-        match OWN_FLAGS.iter().find(|(flag, _)| *flag == name) {
-            Some((flag, takes_value)) => {
-                first = first.or(Some(*flag));
-                ours.push(word);
-                ours.extend(if *takes_value && value.is_none() { words.next() } else { None });
-            }
-            None => theirs.push(word),
+        let name = word.split('=').next().unwrap_or(word);
+        let is_in = |flags: &str| flags.split(' ').any(|flag| flag == name);
+        let takes_value = is_in(OWN_FLAGS_WITH_VALUE);
+        if takes_value || is_in(OWN_SWITCHES) {
+            first = first.or(Some(name));
+            ours.push(word);
+            ours.extend(if takes_value && name == word { words.next() } else { None });
+        } else {
+            theirs.push(word);
         }
     }
     Some((first?, ours, theirs))
 }
 
-/// Returns the program name for the messages of the tool.
-fn program(tool: Tool) -> String {
-    let called = std::env::args_os().next().map(|word| word.to_string_lossy().into_owned());
-    let is_link =
-        |word: &String| Path::new(word).file_name().is_some_and(|file| file == tool.name());
-    called.filter(is_link).unwrap_or_else(|| tool.name().to_owned())
+/// Returns the path of the symbolic link with the name of the tool, if this process is called so.
+fn link_to(tool: Tool) -> Option<String> {
+    let called = std::env::args_os().next()?.to_string_lossy().into_owned();
+    let is_link = Path::new(&called).file_name().is_some_and(|file| file == tool.name());
+    is_link.then_some(called)
 }
 
-/// Source of the data.
 enum Origin {
-    /// This machine.
     Live(Box<dyn Source>),
     /// File or directory with untrusted content.
     Copy(Box<dyn Source>),
@@ -215,19 +187,14 @@ fn source(global: &Global) -> anyhow::Result<Origin> {
     Ok(Origin::Live(Box::new(Live::new(VerbsChild::own(global.timeout)))))
 }
 
-/// Returns the only host of a capture.
 fn only_host(capture: Capture, place: &str) -> anyhow::Result<Origin> {
-    let mut hosts = capture.into_sources();
-    let count = hosts.len();
-    match (hosts.pop(), count) {
-        (Some((head, source)), 1) => match head.failure {
-            None => Ok(Origin::Copy(Box::new(source))),
-            Some(failure) => Err(anyhow::Error::new(failure).context(head.host)),
-        },
-        (_, count) => Err(Advice::error(
-            format!("{place} holds {count} hosts"),
-            "choose one host with -H: rdmactl compat -H n1 TOOL",
-        )),
+    let [(head, source)] = <[_; 1]>::try_from(capture.into_sources()).map_err(|hosts| {
+        let what = format!("{place} holds {} hosts", hosts.len());
+        Advice::error(what, "choose one host with -H: rdmactl compat -H n1 TOOL")
+    })?;
+    match head.failure {
+        None => Ok(Origin::Copy(Box::new(source))),
+        Some(failure) => Err(anyhow::Error::new(failure).context(head.host)),
     }
 }
 

@@ -29,14 +29,12 @@ use super::Outcome;
 use super::flags::without_useless;
 use words::Line;
 
-/// Environment variable with the name of the shell.
-const VARIABLE: &str = "RDMACTL_COMPLETE";
+const SHELL_VARIABLE: &str = "RDMACTL_COMPLETE";
 
 /// Time limit, because a home directory may hang. Usually it takes hundredths of a second; the
 /// limit leaves time for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Prints the script for one shell.
 pub(super) fn print_script(args: &CompletionsArgs, term: Term) -> anyhow::Result<Outcome> {
     term.write_stdout(match args.shell {
         CompletionShell::Bash => include_str!("../../completions/rdmactl.bash"),
@@ -46,9 +44,8 @@ pub(super) fn print_script(args: &CompletionsArgs, term: Term) -> anyhow::Result
     Ok(Outcome::Complete)
 }
 
-/// Returns the shell that requests completion, if one does.
 pub(super) fn requested_shell() -> Option<CompletionShell> {
-    match env::var(VARIABLE).ok()?.as_str() {
+    match env::var(SHELL_VARIABLE).ok()?.as_str() {
         "bash" => Some(CompletionShell::Bash),
         "zsh" => Some(CompletionShell::Zsh),
         "fish" => Some(CompletionShell::Fish),
@@ -85,15 +82,12 @@ fn candidates(shell: CompletionShell, arguments: &[OsString]) -> Option<String> 
         if is_flag(one) && has_values && !current.starts_with('-') {
             continue;
         }
-        let Some(value) = one.get_value().to_str().filter(|value| is_printable(value)) else {
-            continue;
-        };
-        let Some(value) = line.rest_of(value) else { continue };
+        let value = one.get_value().to_str().filter(|value| is_printable(value));
+        let Some(value) = value.and_then(|value| line.rest_of(value)) else { continue };
         text.push_str(&value);
-        let help = one.get_help().map(ToString::to_string);
-        let help = help.as_deref().and_then(|help| help.lines().next());
-        if let Some(help) = help.filter(|help| shell != CompletionShell::Bash && is_printable(help))
-        {
+        let help = one.get_help().map(ToString::to_string).unwrap_or_default();
+        let help = help.lines().next().unwrap_or_default();
+        if shell != CompletionShell::Bash && is_printable(help) {
             text.extend(["\t", help]);
         }
         text.push('\n');
@@ -105,23 +99,17 @@ fn is_printable(text: &str) -> bool {
     !text.is_empty() && !text.chars().any(char::is_control)
 }
 
-/// Returns the command line with the completers of its values.
 fn tree(words: &[OsString]) -> clap::Command {
-    let mut tree = without_useless(Cli::command());
-    let names: Vec<String> =
-        tree.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    for name in names {
-        tree = tree.mut_subcommand(&name, |command| {
-            command.mut_args(|arg| match completer(&name, arg.get_id().as_str(), words) {
-                Some(completer) => arg.add(completer),
-                None => arg,
-            })
-        });
-    }
+    let tree = without_useless(Cli::command()).mut_subcommands(|command| {
+        let name = command.get_name().to_owned();
+        command.mut_args(|arg| match completer(&name, arg.get_id().as_str(), words) {
+            Some(completer) => arg.add(completer),
+            None => arg,
+        })
+    });
     tree.mut_arg("hosts", |arg| arg.add(ArgValueCompleter::new(hosts::complete)))
 }
 
-/// Returns the completer for the values of an argument.
 fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgValueCompleter> {
     let of_columns: fn(&[ColumnDescription], &str) -> Vec<CompletionCandidate> = match argument {
         "hosts" | "matrix" | "clients" | "servers" | "targets" | "sets" => {
@@ -135,9 +123,8 @@ fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgVal
             };
             let takes_hosts = command != "compat";
             return Some(ArgValueCompleter::new(move |current: &OsStr| {
-                let is_begun =
-                    |word: &&&str| current.to_str().is_some_and(|it| word.starts_with(it));
-                let words = words.iter().filter(is_begun).map(CompletionCandidate::new);
+                let begins = |word: &&&str| current.to_str().is_some_and(|it| word.starts_with(it));
+                let words = words.iter().filter(begins).map(CompletionCandidate::new);
                 let hosts = if takes_hosts { hosts::complete(current) } else { Vec::new() };
                 words.chain(hosts).collect()
             }));

@@ -8,10 +8,9 @@ use crate::render::{Note, SettingsDocument, column_help, escape, to_json, to_jso
 use crate::term::Term;
 
 use super::listing_output::{Hosts, ListingOutput};
-use super::outcome::say;
+use super::outcome::{say, say_all};
 use super::{Advice, Outcome};
 
-/// Lists the settings, prints the schema of the file, or writes an example file.
 pub(super) fn run(
     global: &Global,
     args: &ConfigArgs,
@@ -46,21 +45,13 @@ pub(super) fn run(
             return Err(Advice::error("config has no metrics", fix));
         }
         // Html, Svg, Tree and Dot are refused earlier for this command.
-        Format::Table
-        | Format::Plain
-        | Format::Csv
-        | Format::Html
-        | Format::Svg
-        | Format::Tree
-        | Format::Dot => {
+        _ => {
             let rows = view.print(entries.iter().collect(), Hosts::One(&[]))?;
             let is_for_people = global.output() == Format::Table && !global.no_header;
             if is_for_people { rows + &files_read() } else { rows }
         }
     })?;
-    if let Some(note) = view.no_match() {
-        say(term, &note);
-    }
+    say_all(term, view.no_match());
     Ok(Outcome::Complete)
 }
 

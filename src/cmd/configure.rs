@@ -9,12 +9,7 @@ use super::flags::GivenFlags;
 use crate::cli::{Cli, ColorWhen, Command, Global, LauncherArg, PortsArgs, ThemeName};
 use crate::config::{Config, SETTINGS, SettingKey, SettingOrigin, Value};
 
-/// Reads the configuration and applies it to a command line.
-///
-/// Commands whose output does not depend on the configuration do not read it.
-///
-/// # Errors
-/// The configuration is invalid.
+/// Reads the configuration and applies it, unless the output of the command does not depend on it.
 pub(super) fn apply(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Config> {
     if !reads_configuration(cli.command.as_ref()) {
         return Ok(Config::default());
@@ -37,26 +32,20 @@ fn apply_to(cli: &mut Cli, config: &Config, given: &GivenFlags) {
     let listing = cli.command.as_ref().and_then(listing_of);
     let global = &mut cli.global;
     let value = |key| config.configured(key).map(|(value, _)| value.clone());
-    let is_given = |key| !given.flags_of(key).is_empty();
+    let without_flag = |key| value(key).filter(|_| given.flags_of(key).is_empty());
     if queries_configured
         && let Some((Value::List(sets), origin)) = config.configured(SettingKey::Hosts)
     {
         global.hosts.clone_from(sets);
         global.configured.hosts_origin = Some(origin.to_string());
     }
-    if let Some(Value::Time(_, timeout)) =
-        value(SettingKey::Timeout).filter(|_| !is_given(SettingKey::Timeout))
-    {
+    if let Some(Value::Time(_, timeout)) = without_flag(SettingKey::Timeout) {
         global.timeout = timeout;
     }
-    if let Some(Value::Number(fanout)) =
-        value(SettingKey::Fanout).filter(|_| !is_given(SettingKey::Fanout))
-    {
+    if let Some(Value::Number(fanout)) = without_flag(SettingKey::Fanout) {
         global.fanout = fanout;
     }
-    if let Some(Value::Text(policy)) =
-        value(SettingKey::Upload).filter(|_| !is_given(SettingKey::Upload))
-    {
+    if let Some(Value::Text(policy)) = without_flag(SettingKey::Upload) {
         global.upload = policy == "always";
         global.no_upload = policy == "never";
     }
@@ -64,25 +53,25 @@ fn apply_to(cli: &mut Cli, config: &Config, given: &GivenFlags) {
         global.configured.interval = Some(interval);
     }
     // `Term` handles NO_COLOR itself, and a theme given as a flag has priority.
-    let color = config.configured(SettingKey::Color);
-    let is_plain = color.is_some_and(|(_, origin)| *origin == SettingOrigin::Variable("NO_COLOR"));
-    if let Some((Value::Text(word), _)) = color
+    let is_plain = config
+        .configured(SettingKey::Color)
+        .is_some_and(|(_, origin)| *origin == SettingOrigin::Variable("NO_COLOR"));
+    if let Some(Value::Text(word)) = without_flag(SettingKey::Color)
         && !is_plain
-        && !is_given(SettingKey::Color)
-        && let Ok(color) = ColorWhen::from_str(word, false)
+        && let Ok(color) = ColorWhen::from_str(&word, false)
     {
         global.color = color;
     }
     if global.launcher == LauncherArg::Ssh {
-        apply_ssh(global, &value, &is_given);
+        apply_ssh(global, without_flag);
     }
     let columns = listing.and_then(|listing| value(SettingKey::Columns(listing)));
     if let Some(Value::List(columns)) = columns {
         global.configured.columns = columns;
     }
     if let Some(Command::Top(args)) = &mut cli.command
-        && let Some(Value::Text(word)) = value(SettingKey::Theme).filter(|_| !is_plain)
-        && !is_given(SettingKey::Theme)
+        && let Some(Value::Text(word)) = without_flag(SettingKey::Theme)
+        && !is_plain
         && let Ok(theme) = ThemeName::from_str(&word, false)
     {
         args.theme = theme;
@@ -90,12 +79,7 @@ fn apply_to(cli: &mut Cli, config: &Config, given: &GivenFlags) {
 }
 
 /// Applies the settings of SSH; other launchers do not use them.
-fn apply_ssh(
-    global: &mut Global,
-    value: &dyn Fn(SettingKey) -> Option<Value>,
-    is_given: &dyn Fn(SettingKey) -> bool,
-) {
-    let value = |key| value(key).filter(|_| !is_given(key));
+fn apply_ssh(global: &mut Global, value: impl Fn(SettingKey) -> Option<Value>) {
     if let Some(Value::Text(user)) = value(SettingKey::Login) {
         global.login = Some(user);
     }
@@ -110,8 +94,7 @@ fn apply_ssh(
     }
 }
 
-/// Returns true if the command queries the configured hosts, because no flag names another
-/// source.
+/// Returns true if the command queries the configured hosts: no flag names another source.
 fn queries_configured(cli: &Cli) -> bool {
     let Global { local, from, root, launcher, .. } = &cli.global;
     let is_elsewhere = *local
@@ -129,7 +112,6 @@ fn queries_configured(cli: &Cli) -> bool {
         }
 }
 
-/// Returns the name of the listing of a command.
 fn listing_of(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Devices(_) => "devices",
@@ -190,7 +172,6 @@ mod tests {
     use super::*;
     use crate::cmd::flags;
 
-    /// Returns a command line with this configuration file and these variables applied.
     fn applied(words: &[&str], text: &str, variables: &[(&str, &str)]) -> Cli {
         let words: Vec<OsString> = ["rdmactl"].iter().chain(words).map(OsString::from).collect();
         let (tree, mut matches) = Cli::matches(&words).unwrap();
@@ -262,24 +243,9 @@ mod tests {
         assert_eq!(none.login.as_deref(), Some("a"));
         assert_eq!(none.ssh_config.as_deref(), Some(Path::new("/x")));
         assert_eq!(none.ssh_option, ["Port=7"]);
-        let flags = [
-            "devices",
-            "--timeout",
-            "5",
-            "--fanout",
-            "9",
-            "--upload",
-            "--color",
-            "always",
-            "-l",
-            "b",
-            "-F",
-            "/y",
-            "--ssh-option",
-            "Port=8",
-            "--no-sudo",
-        ];
-        let all = applied(&flags, text, &[]).global;
+        let flags = "devices --timeout 5 --fanout 9 --upload --color always -l b -F /y \
+                     --ssh-option Port=8 --no-sudo";
+        let all = applied(&flags.split(' ').collect::<Vec<_>>(), text, &[]).global;
         assert_eq!((all.timeout, all.fanout), (Duration::from_secs(5), 9));
         assert_eq!((all.upload, all.no_upload, all.sudo), (true, false, false));
         assert_eq!(all.color, ColorWhen::Always);

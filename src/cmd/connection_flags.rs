@@ -2,65 +2,54 @@
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use crate::cli::{FANOUT, Global, LauncherArg, TIMEOUT};
+use crate::clock::flag_time;
 use crate::render::escape;
 
 /// The flags of this run, quoted for a shell; empty without flags.
-static FLAGS: OnceLock<String> = OnceLock::new();
+static CONNECTION_FLAGS: OnceLock<String> = OnceLock::new();
 
-/// Keeps the typed flags that select the connection to the hosts. Flags of the configuration need
-/// no repetition.
+/// Keeps the typed connection flags; flags of the configuration need no repetition.
 pub(super) fn keep(typed: &Global) {
     if typed.from.is_some() || typed.root.is_some() {
         return;
     }
-    let way = Global { hosts: Vec::new(), hosts_file: None, ..typed.clone() };
-    let _ = FLAGS.set(place_flags(&way));
+    let without_hosts = Global { hosts: Vec::new(), hosts_file: None, ..typed.clone() };
+    let _ = CONNECTION_FLAGS.set(place_flags(&without_hosts));
 }
 
 /// Returns the flags that name and reach the hosts, quoted for a shell.
 pub(super) fn place_flags(global: &Global) -> String {
-    let mut words = Vec::new();
-    let mut add = |flag: &str, value: Option<&str>| {
-        words.push(flag.to_owned());
-        words.extend(value.and_then(|value| shlex::try_quote(value).ok()).map(String::from));
+    let mut words: Vec<String> = Vec::new();
+    let mut add = |flag: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.push(flag.to_owned());
+            words.extend(shlex::try_quote(&value).ok().map(String::from));
+        }
     };
     let path = |path: &std::path::Path| path.display().to_string();
     for set in &global.hosts {
-        add("-H", Some(set));
+        add("-H", Some(set.clone()));
     }
-    for (flag, value) in [
-        ("--hosts-file", global.hosts_file.clone()),
-        ("--from", global.from.as_deref().map(path)),
-        ("--root", global.root.as_deref().map(path)),
-    ] {
-        if let Some(value) = value {
-            add(flag, Some(&value));
-        }
-    }
+    add("--hosts-file", global.hosts_file.clone());
+    add("--from", global.from.as_deref().map(path));
+    add("--root", global.root.as_deref().map(path));
     if global.from.is_some() || global.root.is_some() {
         return escape(&words.join(" ")).into_owned();
     }
-    for (flag, value) in [
-        ("-l", global.login.clone()),
-        ("-F", global.ssh_config.as_deref().map(path)),
-        ("--timeout", (global.timeout != TIMEOUT).then(|| seconds(global.timeout))),
-        ("--fanout", (global.fanout != FANOUT).then(|| global.fanout.to_string())),
-    ] {
-        if let Some(value) = value {
-            add(flag, Some(&value));
-        }
-    }
+    add("-l", global.login.clone());
+    add("-F", global.ssh_config.as_deref().map(path));
+    add("--timeout", (global.timeout != TIMEOUT).then(|| flag_time(global.timeout)));
+    add("--fanout", (global.fanout != FANOUT).then(|| global.fanout.to_string()));
     for option in &global.ssh_option {
-        add("--ssh-option", Some(option));
+        add("--ssh-option", Some(option.clone()));
     }
     match &global.launcher {
         LauncherArg::Ssh => {}
-        LauncherArg::Slurm => add("--launcher", Some("slurm")),
+        LauncherArg::Slurm => add("--launcher", Some("slurm".into())),
         LauncherArg::Exec(template) => {
-            add("--launcher", Some("exec"));
+            add("--launcher", Some("exec".into()));
             words.extend(shlex::try_quote(template).ok().map(String::from));
         }
     }
@@ -77,15 +66,6 @@ pub(super) fn place_flags(global: &Global) -> String {
     escape(&words.join(" ")).into_owned()
 }
 
-/// Formats a time limit for `--timeout`: `10s`, `2500ms`.
-fn seconds(time: Duration) -> String {
-    if time.subsec_millis() == 0 {
-        return format!("{}s", time.as_secs());
-    }
-    format!("{}ms", time.as_millis())
-}
-
-/// Returns a text whose fixes have the flags of this run in each rdmactl command with `-H`.
 pub(super) fn in_fixes(text: &str) -> String {
     let line = |line| match fix_of(line) {
         Some((before, fix)) => Cow::Owned(format!("{before}{}", in_fix(fix))),
@@ -94,9 +74,9 @@ pub(super) fn in_fixes(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// Returns a fix with the flags of this run in each rdmactl command with `-H`.
+/// Adds the flags of this run to each rdmactl command with `-H` in a fix.
 pub(super) fn in_fix(fix: &str) -> String {
-    with(fix, FLAGS.get().map_or("", String::as_str))
+    with(fix, CONNECTION_FLAGS.get().map_or("", String::as_str))
 }
 
 /// Splits a line before the text of its fix.

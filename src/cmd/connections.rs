@@ -12,18 +12,18 @@ use crate::analyse::transport_state::TransportState;
 use crate::cli::{ConnectionsArgs, Global, Only};
 use crate::model::{Connection, ConnectionVerdict, ConsumerKind, HostReport, Part, Parts};
 use crate::query::{ConnectionRow, Connections, connection_rows};
-use crate::render::{ConnectionsDocument, Note, render_connections, to_json, to_json_lines};
+use crate::render::{ConnectionsDocument, render_connections, to_json, to_json_lines};
 use crate::term::Term;
 
 use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
-use super::outcome::say;
+use super::outcome::{note, say};
 use super::{Advice, Outcome};
 
 pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow::Result<Outcome> {
     refuse_consumer(global)?;
     let peers = LinkPeers::read(&args.fabric)?;
-    let reading = WatchState { args, reached: RefCell::default(), before: RefCell::default() };
+    let reading = WatchState::new(args);
     let recipe = Recipe::<Connections> {
         parts: [Part::Connections, Part::Resources, Part::Gids].into(),
         document: Parts::default(),
@@ -37,10 +37,14 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
             render_connections(rows, hosts_named)
         },
         json: &|taken_ns, reports| {
-            to_json(&ConnectionsDocument::new(taken_ns, reports, reading.wanted(reports)))
+            to_json(&ConnectionsDocument::new(
+                taken_ns,
+                reports,
+                reading.selected_connections(reports),
+            ))
         },
         json_lines: &|taken_ns, reports| {
-            let hosts = reports.iter().zip(reading.wanted(reports));
+            let hosts = reports.iter().zip(reading.selected_connections(reports));
             to_json_lines(hosts.map(|(report, all)| {
                 ConnectionsDocument::new(taken_ns, std::slice::from_ref(report), vec![all])
             }))
@@ -55,12 +59,11 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
     let words = reached.into_iter().collect::<Vec<_>>().join(", ");
     let level = args.fail_on.to_possible_value();
     let level = level.as_ref().map_or("", PossibleValue::get_name);
-    let text = format!("exit code 1: --fail-on {level} includes {words}");
-    say(term, &Note { text, fix: None });
+    say(term, &note(&format!("exit code 1: --fail-on {level} includes {words}")));
     Ok(Outcome::Problem)
 }
 
-/// Returns the note for a listing without a row, if rdmactl could read everything.
+/// Returns the note for a listing without rows, if rdmactl could read everything.
 fn nothing(only: Option<Only>) -> &'static str {
     match only {
         Some(_) => "--only selects none of the connections",
@@ -93,7 +96,11 @@ struct WatchState<'args> {
     before: RefCell<HashMap<String, HashMap<String, TransportState>>>,
 }
 
-impl WatchState<'_> {
+impl<'args> WatchState<'args> {
+    fn new(args: &'args ConnectionsArgs) -> Self {
+        Self { args, reached: RefCell::default(), before: RefCell::default() }
+    }
+
     /// Compares the verdicts of listed connections with the level of `--fail-on`.
     fn judge<'listed>(&self, listed: impl Iterator<Item = &'listed Connection>) {
         let verdicts = listed.map(|connection| connection.verdict);
@@ -101,15 +108,14 @@ impl WatchState<'_> {
         self.reached.borrow_mut().extend(reached.map(ConnectionVerdict::word));
     }
 
-    fn is_wanted(&self, connection: &Connection) -> bool {
+    fn is_selected(&self, connection: &Connection) -> bool {
         self.args.only.is_none_or(|only| only.admits(connection))
     }
 
-    /// Returns the connections that `--only` selects.
-    fn wanted(&self, reports: &[HostReport]) -> Vec<Vec<Connection>> {
+    fn selected_connections(&self, reports: &[HostReport]) -> Vec<Vec<Connection>> {
         let mut all = connections(reports);
         for of_host in &mut all {
-            of_host.retain(|connection| self.is_wanted(connection));
+            of_host.retain(|connection| self.is_selected(connection));
         }
         self.judge(all.iter().flatten());
         all
@@ -130,12 +136,11 @@ impl WatchState<'_> {
         }
         // An unresponsive host keeps its earlier connections.
         before.extend(now.into_iter().map(|(host, known)| (host.to_owned(), known)));
-        rows.retain(|row| row.connection.as_ref().is_none_or(|one| self.is_wanted(one)));
+        rows.retain(|row| row.connection.as_ref().is_none_or(|one| self.is_selected(one)));
         rows
     }
 }
 
-/// Returns the change since the last report of the host.
 fn change(known: &HashMap<String, TransportState>, connection: &Connection) -> Option<String> {
     match known.get(&connection.id) {
         None => Some("new".to_owned()),
@@ -169,6 +174,11 @@ mod tests {
         reading.rows(reports).into_iter().map(|row| row.change).collect()
     }
 
+    fn args(only: Option<Only>) -> ConnectionsArgs {
+        let (hosts, fabric) = (HostSets::default(), FabricFile::default());
+        ConnectionsArgs { hosts, fabric, only, fail_on: FailOn::Never }
+    }
+
     #[test]
     fn a_listing_of_selected_connections_without_a_row_is_no_all_clear() {
         assert!(nothing(None).starts_with("no connection uses RDMA"));
@@ -177,14 +187,8 @@ mod tests {
 
     #[test]
     fn a_fallback_says_what_was_before_also_where_only_fallbacks_are_shown() {
-        let args = ConnectionsArgs {
-            hosts: HostSets::default(),
-            fabric: FabricFile::default(),
-            only: Some(Only::Tcp),
-            fail_on: FailOn::Never,
-        };
-        let reading =
-            WatchState { args: &args, reached: RefCell::default(), before: RefCell::default() };
+        let args = args(Some(Only::Tcp));
+        let reading = WatchState::new(&args);
         assert_eq!(changes(&reading, &[report("n1", "rdma")]), []);
         let fallen = changes(&reading, &[report("n1", "tcp")]);
         assert!(fallen[0].as_ref().is_some_and(|was| was.starts_with("was RDMA, ")), "{fallen:?}");
@@ -193,14 +197,8 @@ mod tests {
 
     #[test]
     fn host_without_a_sample_reports_no_change() {
-        let args = ConnectionsArgs {
-            hosts: HostSets::default(),
-            fabric: FabricFile::default(),
-            only: None,
-            fail_on: FailOn::Never,
-        };
-        let reading =
-            WatchState { args: &args, reached: RefCell::default(), before: RefCell::default() };
+        let args = args(None);
+        let reading = WatchState::new(&args);
         let failed =
             || HostReport::failed("n1", HostFailure::new(Reason::Connecting, "still connecting"));
         for (reports, expected) in [

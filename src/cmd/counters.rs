@@ -10,7 +10,6 @@ use crate::term::Term;
 use super::Outcome;
 use super::listing::{self, Recipe};
 
-/// Lists the counters of the hosts that the flags name.
 pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
     if args.fabric {
         return of_fabric(global, args, term);
@@ -31,13 +30,12 @@ pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::R
         for device in &mut report.devices {
             let of_ports = device.ports.iter_mut().map(|port| &mut port.counters);
             for counters in of_ports.chain([&mut device.counters]).flatten() {
-                keep(global, args, counters);
+                keep_selected(global, args, counters);
             }
         }
     })
 }
 
-/// Lists the counters of every port of the subnets.
 fn of_fabric(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
     let recipe = Recipe::<FabricCounters> {
         parts: [Part::Fabric, Part::FabricCounters].into(),
@@ -48,16 +46,14 @@ fn of_fabric(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result
     };
     listing::run(global, term, &recipe, |report| {
         let nodes = report.fabrics.iter_mut().flatten().flat_map(|fabric| &mut fabric.nodes);
-        for counters in
-            nodes.flat_map(|node| &mut node.ports).filter_map(|port| port.counters.as_mut())
-        {
-            keep(global, args, counters);
+        let ports = nodes.flat_map(|node| &mut node.ports);
+        for counters in ports.filter_map(|port| port.counters.as_mut()) {
+            keep_selected(global, args, counters);
         }
     })
 }
 
-/// Keeps the counters that the flags select.
-fn keep(global: &Global, args: &CountersArgs, counters: &mut Vec<Counter>) {
+fn keep_selected(global: &Global, args: &CountersArgs, counters: &mut Vec<Counter>) {
     if args.errors {
         counters.retain(|counter| is_error(&counter.name));
     }

@@ -20,25 +20,23 @@ use crate::query::{
     manager_rows, partition_rows, subnet_rows, subnets,
 };
 use crate::render::{
-    FabricDocument, Note, escape, fabric_dot, fabric_tree, notes, render_problems, to_json,
-    to_json_lines,
+    FabricDocument, fabric_dot, fabric_tree, notes, render_problems, to_json, to_json_lines,
 };
 use crate::source::set_mad_window;
 use crate::term::Term;
 
 use super::fabric_clear::{ListedCounters, refuse_clear};
 use super::listing::{self, Recipe, Rows};
-use super::outcome::say;
+use super::outcome::{note, say, say_all};
 use super::{Advice, Outcome, local};
 
-/// Lists the subnets of the hosts or of the file that the flags name.
 pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Result<Outcome> {
     check(global, args)?;
     let names = args.node_name_map.as_deref().map(read_names).transpose()?;
     if let Some(window) = args.window {
         set_mad_window(window.into());
     }
-    let command = Fabric { global, args, term, names: names.unwrap_or_default() };
+    let command = Fabric { global, args, term, names_by_guid: names.unwrap_or_default() };
     if matches!(global.output(), Format::Tree | Format::Dot) {
         return command.draw();
     }
@@ -101,13 +99,11 @@ fn check(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
     if args.clear { refuse_clear(global, args) } else { Ok(()) }
 }
 
-/// Arguments of one run of the command.
 struct Fabric<'args> {
     global: &'args Global,
     args: &'args FabricArgs,
     term: Term,
-    /// Names of nodes by their GUIDs.
-    names: HashMap<u64, String>,
+    names_by_guid: HashMap<u64, String>,
 }
 
 impl Fabric<'_> {
@@ -124,22 +120,18 @@ impl Fabric<'_> {
             | FabricView::Switches
             | FabricView::Sm => &[],
         };
-        let via = match self.args.via {
-            Some(SweepVia::Sa) => Some(Part::FabricSa),
-            Some(SweepVia::Smp) => Some(Part::FabricSmp),
-            None => None,
-        };
+        let via = self.args.via.map(|via| match via {
+            SweepVia::Sa => Part::FabricSa,
+            SweepVia::Smp => Part::FabricSmp,
+        });
         let mut parts: Parts = [Part::Fabric].into_iter().chain(via).collect();
         // A saved file must serve every view.
-        let of_views = [Part::FabricRoutes, Part::FabricPartitions, Part::FabricCounters];
-        parts.extend(
-            if self.global.save.is_some() { of_views.iter() } else { of_view.iter() }.copied(),
-        );
+        let of_views: &[Part] = &[Part::FabricRoutes, Part::FabricPartitions, Part::FabricCounters];
+        parts.extend(if self.global.save.is_some() { of_views } else { of_view }.iter().copied());
         parts
     }
 
-    /// Sets the node names from the name map. With `-v`, prints why the sweep did not use the
-    /// tables of subnet administration.
+    /// Sets the names of the name map. With `-v`, prints why the sweep rejected tables.
     fn rename(&self, report: &mut HostReport) {
         for fabric in report.fabrics.iter().flatten().filter(|fabric| !fabric.nodes.is_empty()) {
             for why in fabric.rejected_tables.iter().filter(|_| self.global.verbose > 0) {
@@ -148,12 +140,12 @@ impl Fabric<'_> {
                      administration: {why}",
                     fabric.device, fabric.port
                 );
-                say(self.term, &Note { text: escape(&text).into_owned(), fix: None });
+                say(self.term, &note(&text));
             }
         }
         let nodes = report.fabrics.iter_mut().flatten().flat_map(|fabric| &mut fabric.nodes);
         for node in nodes {
-            if let Some(name) = self.names.get(&node.guid.0) {
+            if let Some(name) = self.names_by_guid.get(&node.guid.0) {
                 node.name = Some(name.clone());
             }
         }
@@ -167,7 +159,6 @@ impl Fabric<'_> {
         listing::run(self.global, self.term, recipe, |report| self.rename(report))
     }
 
-    /// Returns a recipe whose documents are fabric documents.
     fn recipe<'rows, L: Listing>(&self, rows: &'rows Rows<'rows, L>) -> Recipe<'rows, L> {
         Recipe {
             parts: self.parts(),
@@ -194,7 +185,6 @@ impl Fabric<'_> {
         })
     }
 
-    /// Lists error counters above their thresholds. Each listed counter is a problem.
     fn errors(&self) -> anyhow::Result<Outcome> {
         let thresholds = match &self.args.thresholds {
             None => Thresholds::default(),
@@ -207,8 +197,7 @@ impl Fabric<'_> {
                 })?
             }
         };
-        // A capture contains the replies to requests for all counters. It has no replies to the
-        // different requests for error counters alone.
+        // A capture has no replies to the different requests for error counters alone.
         let needs_all = thresholds.name_traffic() || self.global.from.is_some();
         let mut parts = self.parts();
         parts.extend([if needs_all { Part::FabricCounters } else { Part::FabricErrors }]);
@@ -230,7 +219,7 @@ impl Fabric<'_> {
             },
             |report| {
                 self.rename(report);
-                // JSON output has no rows and no filter. Therefore the reports are checked here.
+                // JSON has no rows and no filter, so the reports are checked here.
                 let mut fabrics = report.fabrics.iter().flatten().filter(|_| is_document);
                 if fabrics.any(|fabric| above(fabric, &thresholds).next().is_some()) {
                     has_errors.set(true);
@@ -238,11 +227,10 @@ impl Fabric<'_> {
             },
         )?;
         let outcome = if has_errors.get() { Outcome::Problem } else { outcome };
-        Ok(if self.args.clear {
-            listed.into_inner().clear(self.global, self.term)?.unwrap_or(outcome)
-        } else {
-            outcome
-        })
+        if !self.args.clear {
+            return Ok(outcome);
+        }
+        Ok(listed.into_inner().clear(self.global, self.term)?.unwrap_or(outcome))
     }
 
     /// Lists the routes between two nodes; a route that ends early is a problem.
@@ -257,17 +245,15 @@ impl Fabric<'_> {
                 let mut missing = None;
                 for place in subnets(reports) {
                     let Some(fabric) = place.fabric else { continue };
-                    let ends =
-                        find_port(fabric, from).and_then(|a| Ok((a, find_port(fabric, to)?)));
-                    match ends {
-                        Ok((from, to)) => {
+                    match (find_port(fabric, from), find_port(fabric, to)) {
+                        (Ok(from), Ok(to)) => {
                             let routes = routes::routes(fabric, from, to);
                             let is_broken = |route: &FabricRoute| route.failure.is_some();
                             let has_none = routes.is_empty() || routes.iter().any(is_broken);
                             failed.set(failed.get() || has_none);
                             rows.extend(hop_rows(place, &routes));
                         }
-                        Err(error) => missing = Some(error),
+                        (Err(error), _) | (_, Err(error)) => missing = Some(error),
                     }
                 }
                 if rows.is_empty() {
@@ -285,7 +271,6 @@ impl Fabric<'_> {
         }
     }
 
-    /// Prints each subnet as a tree or as a graph.
     fn draw(&self) -> anyhow::Result<Outcome> {
         let mut reports =
             listing::read_with_progress(self.global, self.term, &[Part::Fabric].into())?;
@@ -296,19 +281,15 @@ impl Fabric<'_> {
             let text = if is_tree { fabric_tree(fabric) } else { fabric_dot(fabric) };
             self.term.write_stdout(text)?;
         }
-        for note in notes(&reports.hosts, reports.hosts_named, false) {
-            say(self.term, &note);
-        }
+        say_all(self.term, notes(&reports.hosts, reports.hosts_named, false));
         reports.saved?;
         Ok(Outcome::of_listing(&reports.hosts))
     }
 }
 
-/// Maximum size of a file of node names or thresholds, in bytes; enough for 100,000 names of 64
-/// characters.
+/// Maximum size of a file of names or thresholds; enough for 100,000 names of 64 characters.
 const MAX_TEXT_BYTES: u64 = 16 << 20;
 
-/// Reads a file of node names: lines with a GUID and a quoted name.
 fn read_names(path: &Path) -> anyhow::Result<HashMap<u64, String>> {
     let text = read_text(path, MAX_TEXT_BYTES)
         .with_context(|| format!("cannot read the node names in {}", path.display()))?;

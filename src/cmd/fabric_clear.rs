@@ -5,16 +5,12 @@ use std::collections::BTreeMap;
 use crate::cli::{FabricArgs, FabricView, Format, Global};
 use crate::collect::{NotCleared, PortToClear, clear_counters};
 use crate::query::FabricErrorRow;
-use crate::render::{Note, escape};
 use crate::term::Term;
 
-use super::outcome::say;
+use super::outcome::{note, say};
 use super::{Advice, Outcome, local};
 
 /// Refuses `--clear` for counters that this host cannot clear.
-///
-/// # Errors
-/// The view, the source or the output format does not allow `--clear`.
 pub(super) fn refuse_clear(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
     let here = "on a host of the subnet: rdmactl fabric errors --clear";
     let (what, fix) = if args.view != FabricView::Errors {
@@ -33,15 +29,12 @@ pub(super) fn refuse_clear(global: &Global, args: &FabricArgs) -> anyhow::Result
     Err(Advice::error(what, fix))
 }
 
-/// Listed counters: by RDMA device and port of this host that lead to the subnet, then by LID and
-/// port number.
+/// Listed counters by device and port of this host that lead to the subnet.
 #[derive(Debug, Default)]
-pub(super) struct ListedCounters(BTreeMap<(String, u32), Ports>);
+pub(super) struct ListedCounters(BTreeMap<(String, u32), PortsByLidAndNumber>);
 
-/// Listed counters of a subnet, by LID and port number.
-type Ports = BTreeMap<(u16, u8), ListedPort>;
+type PortsByLidAndNumber = BTreeMap<(u16, u8), ListedPort>;
 
-/// Listed counters of one port.
 #[derive(Debug)]
 struct ListedPort {
     node: String,
@@ -49,7 +42,6 @@ struct ListedPort {
 }
 
 impl ListedCounters {
-    /// Collects the counters of the listed rows.
     pub(super) fn of(rows: &[FabricErrorRow<'_>]) -> Self {
         let mut listed = Self::default();
         for row in rows {
@@ -64,11 +56,7 @@ impl ListedCounters {
         listed
     }
 
-    /// Sets the counters to zero and reports the result on stderr. Returns
-    /// [`Outcome::Incomplete`] if some counters keep their values.
-    ///
-    /// # Errors
-    /// A port of this host cannot be opened.
+    /// Sets the counters to zero; returns an outcome if some counters keep their values.
     pub(super) fn clear(self, global: &Global, term: Term) -> anyhow::Result<Option<Outcome>> {
         let mut is_incomplete = false;
         for ((device, number), ports) in self.0 {
@@ -80,9 +68,8 @@ impl ListedCounters {
                     counters: listed.counters.clone(),
                 })
                 .collect();
-            let kept =
-                local::with_live(global, |live| clear_counters(live, &device, number, &all))?;
-            let kept = kept.map_err(|error| {
+            let (live, ..) = local::live(global)?;
+            let kept = clear_counters(&live, &device, number, &all).map_err(|error| {
                 Advice::error(
                     format!("{device}/{number}: cannot clear counters: {error}"),
                     "run rdmactl as root",
@@ -101,12 +88,7 @@ impl ListedCounters {
     }
 }
 
-/// Formats the counters of a port that keep their values.
-fn not_cleared(ports: &Ports, kept: &NotCleared) -> String {
+fn not_cleared(ports: &PortsByLidAndNumber, kept: &NotCleared) -> String {
     let node = ports.get(&(kept.lid, kept.port)).map_or("", |port| &port.node);
     format!("{node} port {}: not cleared: {}: {}", kept.port, kept.counters.join(", "), kept.why)
-}
-
-fn note(text: &str) -> Note {
-    Note { text: escape(text).into_owned(), fix: None }
 }

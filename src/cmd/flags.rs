@@ -3,12 +3,11 @@
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use crate::cli::flags::{self, FlagError, SUMMARY};
+use crate::cli::flags::{self, SUMMARY};
 use crate::config::{SETTINGS, SettingKey};
 
 use super::Advice;
 
-/// Flags and arguments of a command line.
 pub(super) struct GivenFlags {
     command: String,
     /// Long names of the given global flags.
@@ -18,7 +17,6 @@ pub(super) struct GivenFlags {
 }
 
 impl GivenFlags {
-    /// Returns the given flags of a setting, with their dashes.
     pub(super) fn flags_of(&self, key: SettingKey) -> Vec<&'static str> {
         let flags = SETTINGS.iter().filter(|setting| setting.key == key);
         let is_given = |flag: &&str| {
@@ -29,21 +27,13 @@ impl GivenFlags {
     }
 
     /// Checks the command line with the table of `cli::flags`.
-    ///
-    /// # Errors
-    /// A flag has no effect on the command, or two flags contradict each other.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let global: Vec<&str> = self.global.iter().map(String::as_str).collect();
-        flags::check(&self.command, &global, &self.own).map_err(|error| {
-            let fix = match error {
-                FlagError::Useless { fix, .. } | FlagError::Contrary { fix, .. } => fix,
-            };
-            Advice::error(error.to_string(), fix)
-        })
+        flags::check(&self.command, &global, &self.own)
+            .map_err(|error| Advice::error(error.what, error.fix))
     }
 }
 
-/// Returns the flags and arguments of a command line.
 pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> GivenFlags {
     // clap copies global flags before the command into the matches of the subcommand.
     let (command, matches) = matches.subcommand().unwrap_or((SUMMARY, matches));
@@ -76,17 +66,13 @@ pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> GivenFlags {
 /// Returns the built clap tree; each command hides flags that have no effect on it.
 pub(super) fn without_useless(mut tree: clap::Command) -> clap::Command {
     tree.build();
-    let names: Vec<String> =
-        tree.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    for name in names {
-        tree = tree.mut_subcommand(&name, |command| {
-            let reads_no_host = matches!(name.as_str(), "completions" | "man");
-            command.mut_args(|arg| {
-                let is_useless = arg.get_long().is_some_and(|flag| !flags::takes(&name, flag))
-                    || (reads_no_host && arg.is_global_set());
-                if is_useless { arg.hide(true) } else { arg }
-            })
-        });
-    }
-    tree
+    tree.mut_subcommands(|command| {
+        let name = command.get_name().to_owned();
+        let reads_no_host = matches!(name.as_str(), "completions" | "man");
+        command.mut_args(|arg| {
+            let is_useless = arg.get_long().is_some_and(|flag| !flags::takes(&name, flag))
+                || (reads_no_host && arg.is_global_set());
+            if is_useless { arg.hide(true) } else { arg }
+        })
+    })
 }

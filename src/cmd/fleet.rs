@@ -20,10 +20,10 @@ use crate::fleet::{
 };
 use crate::hosts::Host;
 use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Via};
-use crate::render::{Note, escape};
+use crate::render::Note;
 use crate::source::{Recorded, Recording};
 
-use super::outcome::say;
+use super::outcome::{note, say};
 use super::upload_notes::UploadNotes;
 use super::{interrupt, launcher, terminal};
 
@@ -32,7 +32,7 @@ pub(super) fn upload(global: &Global) -> UploadPolicy {
     if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never }
 }
 
-/// Returns the connections that the flags describe, and their watchdog, which a signal cancels.
+/// Returns the connections and their watchdog, which a signal cancels.
 pub(super) fn agent_starter(
     global: &Global,
     upload: UploadPolicy,
@@ -46,8 +46,8 @@ pub(super) fn agent_starter(
     Ok((starter, watchdog))
 }
 
-/// Returns the connections for a full-screen run. The caller cancels the watchdog; no passphrase
-/// is requested; `tell` gets the notes about connections.
+/// Returns the connections for a full-screen run, which request no passphrase. The caller cancels
+/// the watchdog; `notify` gets the notes about connections.
 pub(super) fn agent_starter_beside_screen(
     watchdog: &Watchdog,
     global: &Global,
@@ -59,7 +59,7 @@ pub(super) fn agent_starter_beside_screen(
     new_starter(connector, global, upload, hosts, notify)
 }
 
-/// Returns the limits of one connection. A longer --timeout also gives the login more time.
+/// Returns the limits of one connection; a longer --timeout also gives the login more time.
 fn limits(global: &Global) -> SshTimeouts {
     let usual = SshTimeouts::default();
     SshTimeouts { login: usual.login.max(global.timeout), ..usual }
@@ -84,26 +84,19 @@ fn new_starter(
     let notify = move |host: &Host, notice: &StartNotice| match notice {
         StartNotice::Uploading { bytes, why } => notes.add(host, *bytes, why),
         StartNotice::ByProgram { why } if is_verbose => {
-            notes.tell(note(host, &format!("using the ssh program: {why}")));
+            notes.tell(note(&format!("{host}: using the ssh program: {why}")));
         }
         StartNotice::ByProgram { .. } => {}
-        StartNotice::Unchecked => {
-            let text =
-                "neither sha256sum nor busybox found; only the size of the upload was checked";
-            notes.tell(note(host, text));
-        }
+        StartNotice::Unchecked => notes.tell(note(&format!(
+            "{host}: neither sha256sum nor busybox found; only the size of the upload was checked"
+        ))),
     };
     let privilege = if global.sudo { Privilege::Sudo } else { Privilege::Login };
-    let timeout = global.timeout;
+    let (timeout, notify) = (global.timeout, Box::new(notify));
     let launcher = launcher::of(global, hosts, connector.watchdog())?;
-    let starter =
-        AgentStarter::new(resolver, connector, upload, privilege, timeout, Box::new(notify));
-    Ok(starter.by(launcher))
-}
-
-/// Returns the note of one host.
-fn note(host: &Host, text: &str) -> Note {
-    Note { text: escape(&format!("{host}: {text}")).into_owned(), fix: None }
+    let mut starter = AgentStarter::new(resolver, connector, upload, privilege, timeout, notify);
+    starter.launcher = launcher;
+    Ok(starter)
 }
 
 /// Result of one host, with its transport.
@@ -114,10 +107,8 @@ pub(super) struct HostResult<T> {
     left: Option<CleanupFailure>,
 }
 
-/// Result of a host, or the reason for its failure.
 type HostReply<T> = Result<HostResult<T>, HostFailure>;
 
-/// Event while hosts are queried.
 enum QueryEvent<T> {
     /// The host with this index responded or failed.
     Answered(usize, HostReply<T>),
@@ -142,9 +133,8 @@ pub(super) fn report_hosts(
     Ok(asked.into_iter().map(|(host, result)| report(&host, result)).collect())
 }
 
-/// Queries every host like [`report_hosts`]. When no host responds for [`QUIET`], `show` gets the
-/// new reports and the outstanding hosts. At the end it gets the remaining reports, and no
-/// outstanding host.
+/// Queries every host. When no host responds for [`QUIET`], `show` gets the new reports and the
+/// outstanding hosts. At the end it gets the remaining reports, and no outstanding host.
 ///
 /// # Errors
 /// As for [`report_hosts`], or the first error of `show`, which ends the run.
@@ -175,8 +165,7 @@ pub(super) fn report_in_batches(
         }
         Ok(())
     })?;
-    batch
-        .extend(outstanding.iter().map(|index| (*index, report(&hosts[*index], Err(cancelled())))));
+    batch.extend(outstanding.into_iter().map(|at| (at, report(&hosts[at], Err(cancelled())))));
     show(in_order(&mut batch), &[])
 }
 
@@ -190,9 +179,6 @@ fn report(host: &Host, result: HostReply<HostReport>) -> HostReport {
 }
 
 /// Records the raw data of every host; returns the recordings and the reports derived from them.
-///
-/// # Errors
-/// As for [`report_hosts`].
 pub(super) fn record_hosts(
     global: &Global,
     hosts: Vec<Host>,
@@ -304,7 +290,6 @@ fn ask_host<T>(
     }
 }
 
-/// Adds an agent that could not be ended to the problems of the report.
 fn with_cleanup_failure(mut report: HostReport, left: Option<CleanupFailure>) -> HostReport {
     report.problems.extend(left.map(|CleanupFailure { detail, fix }| Problem {
         key: "agent".into(),

@@ -9,23 +9,19 @@ use crate::hosts::{Host, HostSet, Lookup as _, ResolvedLineError, Site};
 
 use super::{Advice, launcher};
 
-/// Returns the hosts to query: the named hosts, or the hosts of the launcher; `None` for this
-/// host.
-///
-/// # Errors
-/// As for [`named`], or the launcher needs host names or a job.
+/// Returns the named hosts, or the hosts of the launcher; `None` for this host.
 pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
     // A capture file is read on this host; the named hosts are selected from the file.
     if global.from.is_some() {
         return Ok(None);
     }
-    if let Some(hosts) = named(global)? {
-        return Ok(Some(hosts));
+    if let hosts @ Some(_) = named(global)? {
+        return Ok(hosts);
     }
     match global.launcher {
         cli::LauncherArg::Ssh => Ok(None),
         cli::LauncherArg::Slurm => {
-            launcher::in_job()?;
+            launcher::job()?;
             of_set("@job").map(Some)
         }
         cli::LauncherArg::Exec(_) => {
@@ -35,19 +31,12 @@ pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
     }
 }
 
-/// Returns the hosts of `-H` and `--hosts-file` together; `None` if neither is given.
-///
-/// # Errors
-/// A set or a file is invalid, or together they name no host or too many hosts.
+/// Returns the hosts of `-H` and `--hosts-file`: at least one, and not too many.
 pub(super) fn named(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
-    let Some(set) = flags(global, &Site::local())? else { return Ok(None) };
-    some(set).map(Some)
+    flags(global, &Site::local())?.map(some).transpose()
 }
 
 /// Returns the set of `-H` and `--hosts-file`, which may be empty or too large.
-///
-/// # Errors
-/// A set or a file is invalid.
 pub(super) fn flags(global: &Global, site: &Site) -> anyhow::Result<Option<HostSet>> {
     if !global.names_hosts() {
         return Ok(None);
@@ -67,36 +56,27 @@ pub(super) fn flags(global: &Global, site: &Site) -> anyhow::Result<Option<HostS
     Ok(Some(sets.into_iter().flatten().collect()))
 }
 
-/// Refuses the name of an RDMA device or network interface of this host in the place of a host.
+/// Refuses the name of an RDMA device or network interface of this host.
 fn refuse_device(word: &str) -> anyhow::Result<()> {
     let is_plain =
         word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
-    let kinds = [("infiniband", "RDMA device", "device"), ("net", "network interface", "netdev")];
+    let kinds =
+        [("infiniband", "an RDMA device", "device"), ("net", "a network interface", "netdev")];
     for (class, noun, column) in kinds.into_iter().filter(|_| is_plain && !word.is_empty()) {
         if Path::new("/sys/class").join(class).join(word).exists() {
-            return Err(Advice::error(
-                format!("{word} is an {noun} of this host, not a host")
-                    .replace("an network", "a network"),
-                format!("show it: rdmactl ports -w '{column}=={word}'"),
-            ));
+            let what = format!("{word} is {noun} of this host, not a host");
+            let fix = format!("show it: rdmactl ports -w '{column}=={word}'");
+            return Err(Advice::error(what, fix));
         }
     }
     Ok(())
 }
 
-/// Returns the hosts of a host set expression.
-///
-/// # Errors
-/// The expression is invalid, and the error marks the position; or it names no host or too many
-/// hosts.
+/// Returns the hosts of an expression that names at least one host, and not too many.
 pub(super) fn of_set(expression: &str) -> anyhow::Result<Vec<Host>> {
     some(set_of(expression, &Site::local())?)
 }
 
-/// Returns the set of a host set expression, which may be empty.
-///
-/// # Errors
-/// The expression is invalid, and the error marks the position.
 pub(super) fn set_of(expression: &str, site: &Site) -> anyhow::Result<HostSet> {
     HostSet::find(expression, site).map_err(|error| {
         let fix = "write a host set such as n[01-16,20],gpu3; all forms: rdmactl help hosts";
@@ -110,7 +90,7 @@ fn file_of(file: &str, site: &Site) -> anyhow::Result<HostSet> {
         None => anyhow::Error::msg(error.message),
     })?;
     HostSet::of_lines(found, site).map_err(|ResolvedLineError { place, error }| {
-        let path = file.rsplit_once(':').map_or(file, |(_, path)| path);
+        let path = file.rsplit(':').next().unwrap_or(file);
         let fix =
             format!("correct the line, or name the kind of the file: --hosts-file KIND:{path}");
         Advice::error(format!("invalid host set in {place}:\n{error}"), fix)

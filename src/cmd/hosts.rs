@@ -7,7 +7,7 @@ use crate::term::Term;
 
 use super::{Advice, Outcome, host_selection};
 
-/// Prints the hosts. An empty list is a valid result.
+/// Prints the hosts; an empty list is a valid result.
 pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Result<Outcome> {
     let form = global.output();
     if (args.fold || args.size) && !matches!(form, Format::Table | Format::Plain) {
@@ -39,19 +39,12 @@ pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Resu
                 to_json_lines(entries().map(alone))?
             }
             Format::Csv => hosts_csv(&entries().collect::<Vec<_>>())?,
-            // Html, Svg, Tree and Dot are refused earlier for this command.
-            Format::Table
-            | Format::Plain
-            | Format::Html
-            | Format::Svg
-            | Format::Tree
-            | Format::Dot => {
-                all.iter().flat_map(|host| [host.to_string(), "\n".into()]).collect::<String>()
-            }
             Format::Prom => {
                 let fix = "for a metric per host: rdmactl devices -H SET -f prom";
                 return Err(Advice::error("hosts does not support --format prom", fix));
             }
+            // Html, Svg, Tree and Dot are refused earlier for this command.
+            _ => all.iter().flat_map(|host| [host.to_string(), "\n".into()]).collect::<String>(),
         }
     })?;
     Ok(Outcome::Complete)

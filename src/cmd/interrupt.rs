@@ -24,23 +24,15 @@ static ENDED_BY: AtomicI32 = AtomicI32::new(0);
 /// True if nothing is left running on a host.
 static IS_LOCAL: AtomicBool = AtomicBool::new(false);
 
-/// Time to print the results of a canceled run.
-const REST: Duration = Duration::from_secs(1);
+const TIME_TO_PRINT: Duration = Duration::from_secs(1);
 
-/// Installs a handler: the first signal cancels the run, so that its results are printed; the
-/// next one kills.
-///
-/// # Errors
-/// The system creates no pipe or no thread.
+/// Installs a handler: the first signal cancels the run and prints its results; the next one kills.
 pub(super) fn cancel_on_signals(watchdog: &Watchdog) -> io::Result<()> {
     let watchdog = watchdog.clone();
     end_on_signals(move || watchdog.cancel())
 }
 
 /// Installs a handler: the first signal calls `end`; the next one kills.
-///
-/// # Errors
-/// As for [`cancel_on_signals`].
 pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> {
     IS_LOCAL.store(false, Ordering::SeqCst);
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -63,16 +55,13 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
 
 /// Marks that nothing is left running on a host. From now on, a signal ends the program at once.
 /// A signal that came before ends it after one second.
-///
-/// # Errors
-/// The system creates no thread.
 pub(super) fn only_local_work() -> io::Result<()> {
     IS_LOCAL.store(true, Ordering::SeqCst);
     if ENDED_BY.load(Ordering::SeqCst) == 0 {
         return Ok(());
     }
     let end = || {
-        thread::park_timeout(REST);
+        thread::park_timeout(TIME_TO_PRINT);
         end_at_once();
     };
     thread::Builder::new().name("rest".into()).stack_size(64 * 1024).spawn(end).map(drop)

@@ -8,15 +8,11 @@ use crate::hosts::Host;
 
 use super::Advice;
 
-/// Returns the launcher for the hosts of a run.
-///
-/// # Errors
-/// No Slurm job is active, the template is invalid, or a flag of SSH contradicts the launcher.
 pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow::Result<Launcher> {
     let launcher = match &global.launcher {
         cli::LauncherArg::Ssh => return Ok(Launcher::Ssh),
         cli::LauncherArg::Slurm => {
-            let Job { id, nodes } = job()?;
+            let (id, nodes) = job()?;
             let slurm = Slurm::job(&id, &nodes, hosts, watchdog.clone(), global.timeout);
             Launcher::Slurm(slurm.map_err(|error| {
                 let text = format!("invalid host set in SLURM_JOB_NODELIST:\n{error}");
@@ -42,28 +38,12 @@ pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow
     Ok(launcher)
 }
 
-/// Slurm job, from the environment.
-struct Job {
-    id: String,
-    nodes: String,
-}
-
-/// Checks that this process runs in a Slurm job.
-///
-/// # Errors
-/// The variables of a Slurm job are not set.
-pub(super) fn in_job() -> anyhow::Result<()> {
-    job().map(drop)
-}
-
-fn job() -> anyhow::Result<Job> {
-    let said = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let id = said("SLURM_JOB_ID").or_else(|| said("SLURM_JOBID"));
-    let nodes = said("SLURM_JOB_NODELIST");
-    match (id, nodes) {
-        (Some(id), Some(nodes)) if id.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Ok(Job { id, nodes })
-        }
+/// Returns the id and the nodes of the Slurm job; fails outside of a job.
+pub(super) fn job() -> anyhow::Result<(String, String)> {
+    let variable = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let id = variable("SLURM_JOB_ID").or_else(|| variable("SLURM_JOBID"));
+    match id.zip(variable("SLURM_JOB_NODELIST")) {
+        Some((id, nodes)) if id.bytes().all(|byte| byte.is_ascii_digit()) => Ok((id, nodes)),
         _ => Err(Advice::error(
             "--launcher slurm works only within a Slurm job: SLURM_JOB_ID or SLURM_JOB_NODELIST is not set",
             "start a job: salloc -N 4 rdmactl devices --launcher slurm",

@@ -14,14 +14,11 @@ pub(super) struct LinkPeers(Option<HashMap<(Guid, u32), LinkPeer>>);
 
 impl LinkPeers {
     /// Reads the file of `--fabric`; without the flag, no link has a peer.
-    ///
-    /// # Errors
-    /// The file cannot be read or holds no fabric.
     pub(super) fn read(args: &FabricFile) -> anyhow::Result<Self> {
         args.file.as_deref().map(read).transpose().map(Self)
     }
 
-    /// Returns the parts that need no request because the file provides them.
+    /// Returns the parts that the file provides, so that they need no request.
     pub(super) fn parts(&self) -> Parts {
         self.0.iter().map(|_| Part::FabricPeers).collect()
     }
@@ -35,7 +32,6 @@ impl LinkPeers {
         global
     }
 
-    /// Sets the link peers of a host.
     pub(super) fn fill(&self, report: &mut HostReport) {
         let Some(peers) = &self.0 else { return };
         report.parts.extend(self.parts());

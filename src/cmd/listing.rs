@@ -1,12 +1,11 @@
 //! Runs a listing: reads the hosts of the flags, selects rows and columns, prints.
 //!
-//! Each listing command passes a [`Recipe`]. `view` formats the rows; `asked` finds the hosts.
+//! Each listing command passes a [`Recipe`]. `listing_output` formats the rows.
 
 use crate::analyse::rate::CounterSample;
 use crate::analyse::removed_devices::{self, DeviceMove, RemovedDevices};
 use crate::cli::{Format, Global};
 use crate::clock;
-use crate::hosts::Host;
 use crate::model::{HostReport, Part, Parts};
 use crate::names;
 use crate::query::Listing;
@@ -16,7 +15,7 @@ use crate::term::Term;
 
 use super::listing_output::{Hosts, ListingOutput};
 use super::local::{self, Reports};
-use super::outcome::say;
+use super::outcome::{note, say, say_all};
 use super::watch::Watch;
 use super::{Advice, Outcome, fleet, host_selection, interrupt, progress};
 
@@ -44,15 +43,12 @@ pub(super) struct Recipe<'recipe, L: Listing> {
     pub(super) json_lines: &'recipe Json<'recipe>,
 }
 
-/// Function that makes rows.
 pub(super) type Rows<'recipe, L> =
     dyn for<'report> Fn(&'report [HostReport], bool) -> Vec<<L as Listing>::Row<'report>> + 'recipe;
 
-/// Function that returns the text below a table.
 pub(super) type Footer<'recipe, L> =
     dyn for<'report> Fn(&[<L as Listing>::Row<'report>], bool) -> String + 'recipe;
 
-/// Function that makes a document.
 pub(super) type Json<'recipe> =
     dyn Fn(Option<u64>, &[HostReport]) -> serde_json::Result<String> + 'recipe;
 
@@ -77,8 +73,7 @@ impl<'recipe, L: Listing> Recipe<'recipe, L> {
     }
 }
 
-/// Prints a listing, with `--watch` repeatedly. `keep` first removes from the reports what the
-/// user did not select.
+/// Prints a listing, with `--watch` repeatedly. `keep` first removes data that is not selected.
 pub(super) fn run<L: Listing>(
     global: &Global,
     term: Term,
@@ -125,14 +120,13 @@ pub(super) fn run<L: Listing>(
         }
         reports.hosts.iter_mut().for_each(&keep);
         let is_apart = matches!(global.output(), Format::Table | Format::Plain);
-        let time = now_ns;
         let is_table = global.output() == Format::Table && !global.no_header;
         let text = text(global, term, recipe, &view, &reports)?;
         let no_match = view.no_match().filter(|_| is_table && text.is_empty());
         let heading = match &no_match {
             // A sample without rows also gets a heading.
-            Some(empty) => format!("{}  {}\n", clock::utc_time(time), empty.text),
-            None if is_table && !text.is_empty() => format!("{}\n", clock::utc_time(time)),
+            Some(empty) => format!("{}  {}\n", clock::utc_time(now_ns), empty.text),
+            None if is_table && !text.is_empty() => format!("{}\n", clock::utc_time(now_ns)),
             None => String::new(),
         };
         let gap = if is_apart && !is_first && !text.is_empty() { "\n" } else { "" };
@@ -143,11 +137,8 @@ pub(super) fn run<L: Listing>(
             say(term, note);
         }
         said = notes;
-        if is_first
-            && no_match.is_none()
-            && let Some(note) = view.no_match()
-        {
-            say(term, &note);
+        if is_first && no_match.is_none() {
+            say_all(term, view.no_match());
         }
         let this = Outcome::of_listing(&reports.hosts);
         outcome = if is_first { this } else { outcome.and(this) };
@@ -156,24 +147,21 @@ pub(super) fn run<L: Listing>(
     }
     for left in watch.end() {
         outcome = outcome.and(Outcome::Incomplete);
-        say(term, &Note { text: escape(&left).into_owned(), fix: None });
+        say(term, &note(&left));
     }
     Ok(outcome)
 }
 
-/// Prints which devices were removed or came back since the previous sample.
 fn report_device_moves(term: Term, moves: &[DeviceMove], hosts_named: bool) {
     for found in removed_devices::findings(moves) {
-        let place =
-            if hosts_named { format!("{}: ", names::fold(&found.hosts)) } else { String::new() };
-        let text = format!("{place}{}: {}", found.subject, found.what);
+        let hosts = hosts_named.then(|| format!("{}: ", names::fold(&found.hosts)));
+        let text = format!("{}{}: {}", hosts.unwrap_or_default(), found.subject, found.what);
         let fix = found.fix.map(|fix| escape(&fix).into_owned());
-        say(term, &Note { text: escape(&text).into_owned(), fix });
+        say(term, &Note { fix, ..note(&text) });
     }
 }
 
-/// Prints one listing. On a terminal, an unresponsive host does not delay the rows of the other
-/// hosts.
+/// Prints one listing. On a terminal, an unresponsive host does not delay the rows of others.
 fn once<L: Listing>(
     global: &Global,
     term: Term,
@@ -188,9 +176,7 @@ fn once<L: Listing>(
         let text = text(global, term, recipe, view, &reports)?;
         let gap = if outcome.is_some() && !text.is_empty() { "\n" } else { "" };
         term.write_stdout(format!("{gap}{text}"))?;
-        for note in notes(&reports.hosts, reports.hosts_named, global.verbose > 0) {
-            say(term, &note);
-        }
+        say_all(term, notes(&reports.hosts, reports.hosts_named, global.verbose > 0));
         let this = Outcome::of_listing(&reports.hosts);
         outcome = Some(outcome.map_or(this, |before| before.and(this)));
         reports.saved
@@ -206,19 +192,17 @@ fn once<L: Listing>(
                     show(Reports { hosts, hosts_named: true, taken_ns, saved: Ok(()) })?;
                 }
                 if !waiting.is_empty() {
-                    say(term, &still_waiting(waiting));
+                    let names = names::fold(waiting.iter().map(ToString::to_string));
+                    say(term, &note(&format!("still waiting for {names}")));
                 }
                 Ok(())
             })?;
         }
     }
-    if let Some(note) = view.no_match() {
-        say(term, &note);
-    }
+    say_all(term, view.no_match());
     Ok(outcome.unwrap_or(Outcome::Complete))
 }
 
-/// Returns the reports in the requested format.
 fn text<L: Listing>(
     global: &Global,
     term: Term,
@@ -231,30 +215,17 @@ fn text<L: Listing>(
         Format::Json => (recipe.json)(*taken_ns, hosts)?,
         Format::Ndjson => (recipe.json_lines)(*taken_ns, hosts)?,
         // Html, Svg, Tree and Dot are refused earlier for listings.
-        Format::Table
-        | Format::Plain
-        | Format::Csv
-        | Format::Prom
-        | Format::Html
-        | Format::Svg
-        | Format::Tree
-        | Format::Dot => {
+        _ => {
             let rows = (recipe.rows)(hosts, *hosts_named);
             if rows.is_empty() && hosts.iter().any(has_something) {
                 let nothing =
                     if hosts.iter().all(is_whole) { recipe.nothing } else { NOTHING_READ };
-                say(term, &Note { text: nothing.into(), fix: None });
+                say(term, &note(nothing));
             }
             let footer = |rows: &[L::Row<'_>]| (recipe.footer)(rows, *hosts_named);
             view.print_with(rows, Hosts::of(reports), &footer)?
         }
     })
-}
-
-/// Returns the note with the hosts that did not respond so far.
-fn still_waiting(hosts: &[&Host]) -> Note {
-    let names = names::fold(hosts.iter().map(ToString::to_string));
-    Note { text: escape(&format!("still waiting for {names}")).into_owned(), fix: None }
 }
 
 /// Reads the hosts of the flags, and shows the progress of a subnet sweep from this host.
@@ -274,7 +245,6 @@ pub(super) fn read_with_progress(
     progress::show(term, line, || read(global, parts))
 }
 
-/// Reads the hosts, the capture or the local host that the flags name.
 pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     let Some(hosts) = host_selection::hosts(global)? else { return local::read(global, parts) };
     let taken_ns = Some(clock::wall_ns());
@@ -287,10 +257,8 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     Ok(Reports { hosts, hosts_named: true, taken_ns, saved })
 }
 
-/// Note that replaces `nothing` if some data could not be read.
 const NOTHING_READ: &str = "no entry in the readable data; some data could not be read";
 
-/// Returns true if everything that a listing shows could be read.
 fn is_whole(host: &HostReport) -> bool {
     let parts = ["connections", "consumers", "resources", "fabric"];
     host.failure.is_none() && !parts.iter().any(|part| host.problems.touch(part))

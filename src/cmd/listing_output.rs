@@ -9,8 +9,8 @@ use crate::model::ping::PingHost;
 use crate::model::{HostFailure, HostReport, Parts};
 use crate::names;
 use crate::query::{
-    Column, Defaults, Filter, Listing, Order, ShowCondition, Words, cells, describe, drop_common,
-    drop_unknown, fold, select, words_of,
+    Column, ColumnError, Defaults, Filter, Listing, Order, ShowCondition, Words, cells, describe,
+    drop_common, drop_unknown, fold, select, words_of,
 };
 use crate::render::{Note, blocks, csv, plain, prom, table};
 use crate::term::Term;
@@ -18,10 +18,8 @@ use crate::term::Term;
 use super::local::Reports;
 use super::{Advice, connection_flags};
 
-/// Hosts that the rows come from.
 #[derive(Clone, Copy)]
 pub(super) enum Hosts<'reports> {
-    /// No host was queried yet.
     Unknown,
     /// One host, without a name on the command line.
     One(&'reports [HostReport]),
@@ -32,7 +30,6 @@ pub(super) enum Hosts<'reports> {
 }
 
 impl<'reports> Hosts<'reports> {
-    /// Returns the hosts of a listing.
     pub(super) fn of(reports: &'reports Reports) -> Self {
         if reports.hosts_named { Self::Named(&reports.hosts) } else { Self::One(&reports.hosts) }
     }
@@ -40,10 +37,8 @@ impl<'reports> Hosts<'reports> {
     /// Returns the number of hosts without a report. Their rows show only the reason.
     fn without_report(self) -> usize {
         match self {
-            Self::Unknown | Self::Pinged(_) => 0,
-            Self::One(reports) | Self::Named(reports) => {
-                reports.iter().filter(|report| report.failure.is_some()).count()
-            }
+            Self::Pinged(_) => 0,
+            _ => self.names_and_failures().iter().filter(|(_, failure)| failure.is_some()).count(),
         }
     }
 
@@ -66,7 +61,6 @@ impl<'reports> Hosts<'reports> {
 pub(super) struct ListingOutput<'global, L: Listing> {
     filter: Option<Filter<L>>,
     order: Option<Order<L>>,
-    /// True if the next rows get a heading.
     header: bool,
     global: &'global Global,
     /// Column names from the command line.
@@ -77,10 +71,6 @@ pub(super) struct ListingOutput<'global, L: Listing> {
 }
 
 impl<'global, L: Listing> ListingOutput<'global, L> {
-    /// Parses the filter, the order and the columns.
-    ///
-    /// # Errors
-    /// A flag is invalid for the rows of the listing, or the format has no rows.
     pub(super) fn new(global: &'global Global, term: Term) -> anyhow::Result<Self> {
         refuse_host_set(global)?;
         refuse_late_plus(global)?;
@@ -91,27 +81,24 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
                 format!("write for example -w '{}'; -o help lists the columns{some}", L::EXAMPLE);
             Advice::error(format!("invalid filter expression:\n{error}"), fix)
         })?;
-        let order = global.sort.as_deref().map(Order::parse).transpose();
-        let order = order.map_err(|error| {
-            let is_size = global.sort.as_deref().is_some_and(|word| word.parse::<u32>().is_ok());
-            if is_size {
-                let fix = "-s sorts by a column; the message size of ping is --size BYTES";
-                return Advice::error(error.to_string(), fix);
-            }
-            no_column::<L>("-s", &error.to_string())
-        })?;
-        let columns = global.column_words();
-        let header = !global.no_header;
-        let output =
-            Self { filter, order, header, global, columns, term, matched: Cell::default() };
+        let order = |word: &String| {
+            Order::parse(word).map_err(|error| {
+                if word.parse::<u32>().is_ok() {
+                    let fix = "-s sorts by a column; the message size of ping is --size BYTES";
+                    return Advice::error(error.to_string(), fix);
+                }
+                no_column::<L>("-s", &error)
+            })
+        };
+        let order = global.sort.as_ref().map(order).transpose()?;
+        let (header, columns, matched) =
+            (!global.no_header, global.column_words(), Cell::default());
+        let output = Self { filter, order, header, global, columns, term, matched };
         // Reports wrong column names before any host is queried.
         output.columns(Hosts::Unknown)?;
         if output.is_document() && (output.filter.is_some() || output.order.is_some()) {
-            let fix = "filter JSON with jq, or use --format csv";
-            return Err(Advice::error(
-                "--where and --sort work on rows, and JSON has no rows",
-                fix,
-            ));
+            let what = "--where and --sort work on rows, and JSON has no rows";
+            return Err(Advice::error(what, "filter JSON with jq, or use --format csv"));
         }
         Ok(output)
     }
@@ -122,15 +109,13 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
         matches!(self.global.output(), Json | Ndjson | Html | Svg | Tree | Dot)
     }
 
-    /// Prepares the next sample: resets the row counts. Only a table repeats its heading for each
-    /// sample.
+    /// Prepares the next sample; only a table repeats its heading for each sample.
     pub(super) fn prepare_next(&mut self) {
         self.matched.set((0, 0));
         self.header &= self.global.output() == Format::Table;
     }
 
-    /// Returns true if printing can begin before all hosts respond: for a table on a terminal in
-    /// the order of the hosts.
+    /// Returns true if rows can be printed before all hosts respond, in the order of the hosts.
     pub(super) fn can_be_in_batches(&self) -> bool {
         let is_table = self.global.output() == Format::Table && self.global.save.is_none();
         is_table && self.order.is_none() && self.term.is_stdout_terminal()
@@ -178,13 +163,12 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
         if let Some(filter) = &self.filter {
             let all = rows.len();
             rows.retain(|row| filter.matches(row));
-            let had_rows = all > 0;
             let compared = all.saturating_sub(hosts.without_report());
             let (matched, before) = self.matched.get();
             self.matched.set((matched + rows.len(), before + compared));
             // A bare word is often meant as a host, because pdsh and clush take hosts after -w.
-            if let (true, true, Some(word), Hosts::One(_)) =
-                (had_rows, rows.is_empty(), filter.word(), hosts)
+            if let (1.., true, Some(word), Hosts::One(_)) =
+                (all, rows.is_empty(), filter.word(), hosts)
             {
                 let word = names::shortened(word);
                 let what = format!("-w filters rows, and no row of this host contains {word}");
@@ -202,19 +186,12 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
         if self.global.output() == Format::Table {
             drop_common(&mut columns, &self.columns, &rows);
         }
-        let header = self.header;
-        let footer = footer(&rows);
+        let (header, footer) = (self.header, footer(&rows));
         Ok(match self.global.output() {
             Format::Csv => csv(&columns, &rows, header)?,
             Format::Plain => plain(&columns, &rows, header),
             Format::Prom => prom(&columns, &rows, &hosts.names_and_failures(), header),
-            Format::Table
-            | Format::Json
-            | Format::Ndjson
-            | Format::Html
-            | Format::Svg
-            | Format::Tree
-            | Format::Dot => {
+            _ => {
                 let cells = cells(&columns, &rows);
                 let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells.collect() };
                 let text = table(&columns, &cells, header);
@@ -224,8 +201,7 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
         })
     }
 
-    /// Returns the note for a filter that removed all rows; `None` if rows matched or none
-    /// existed.
+    /// Returns the note for a filter that removed all rows.
     pub(super) fn no_match(&self) -> Option<Note> {
         let (matched, all) = self.matched.get();
         let text = format!("0 of {all} rows match the filter");
@@ -250,19 +226,17 @@ impl<'global, L: Listing> ListingOutput<'global, L> {
         is_table && L::FOLDS && !self.global.no_fold && hosts.names_and_failures().len() > 1
     }
 
-    /// Returns the columns to show; fails if a word of `-o` is no column.
     fn columns(&self, hosts: Hosts<'_>) -> anyhow::Result<Vec<&'static Column<L>>> {
         let hosts_named = !matches!(hosts, Hosts::One(_));
         let folded = self.folds(hosts);
         let (verbose, watched) = (self.global.verbose > 0, self.global.watch.is_some());
         let is_table = self.global.output() == Format::Table;
         let defaults = Defaults { hosts_named, verbose, watched, folded, is_table };
-        select(&self.columns, defaults).map_err(|error| no_column::<L>("-o", &error.to_string()))
+        select(&self.columns, defaults).map_err(|error| no_column::<L>("-o", &error))
     }
 }
 
-/// Returns an example of `-w` that compares the column with a value; `None` if the word is no
-/// column.
+/// Returns an example of `-w` that compares the column with a value.
 fn comparison<L: Listing>(word: &str) -> Option<String> {
     let column = describe::<L>().find(|column| column.is_called(word))?;
     let value = match words_of(column.id) {
@@ -302,29 +276,24 @@ fn is_host_set(filter: &str) -> bool {
 }
 
 /// Returns the error for a word after `-o` or `-s` that is not a column of the listing.
-fn no_column<L: Listing>(flag: &str, error: &str) -> anyhow::Error {
-    let word = error.strip_prefix("no column ").unwrap_or_default();
-    if let Some(format) = ["csv", "json", "yaml", "ndjson", "prom", "table", "plain"]
-        .into_iter()
-        .find(|format| word == *format)
-    {
-        let format = if format == "yaml" { "json" } else { format };
-        return Advice::error(error, format!("write -f {format}; -o chooses columns"));
-    }
-    let is_file = error.contains('/')
-        || [".json", ".ndjson", ".csv", ".txt", ".log", ".svg", ".html"]
-            .iter()
-            .any(|end| error.ends_with(end));
-    if is_file {
-        let fix = "-o chooses columns; the file for the raw data is --save FILE";
-        return Advice::error(error, fix);
+fn no_column<L: Listing>(flag: &str, error: &ColumnError) -> anyhow::Error {
+    let what = error.to_string();
+    if let ColumnError::Unknown { word, .. } = error {
+        let format = if word == "yaml" { "json" } else { word };
+        if ["csv", "json", "ndjson", "prom", "table", "plain"].contains(&format) {
+            return Advice::error(what, format!("write -f {format}; -o chooses columns"));
+        }
+        let ends = [".json", ".ndjson", ".csv", ".txt", ".log", ".svg", ".html"];
+        if word.contains('/') || ends.iter().any(|end| word.ends_with(end)) {
+            let fix = "-o chooses columns; the file for the raw data is --save FILE";
+            return Advice::error(what, fix);
+        }
     }
     let words: Vec<String> = usual_columns::<L>().take(3).collect();
     let example = if flag == "-s" { words.last().cloned() } else { Some(words.join(",")) };
-    let example = example.unwrap_or_default();
-    let some = among_them::<L>();
+    let (example, some) = (example.unwrap_or_default(), among_them::<L>());
     let fix = format!("write for example {flag} {example}; -o help lists the columns{some}");
-    Advice::error(error, fix)
+    Advice::error(what, fix)
 }
 
 /// Formats the end of a hint with the usual columns: `, among them host, device`.

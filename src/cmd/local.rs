@@ -20,8 +20,7 @@ use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 
 use super::{Advice, host_selection};
 
-/// Maximum of bytes that are read from a file of another tool.
-const MAX_IMPORTED: u64 = 256 << 20;
+const MAX_IMPORTED_BYTES: u64 = 256 << 20;
 
 /// Number of first bytes of a larger file that show which tool wrote it.
 const HEAD: usize = 64 << 10;
@@ -64,19 +63,14 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         let (report, capture) = record(global, parts)?;
         (report, save(&capture, path))
     } else {
-        // Recording doubles the cost of reading full GID tables, so it is done only with
-        // `--save`.
+        // Recording doubles the cost of reading full GID tables.
         let (live, host, via) = live(global)?;
         (host_report(&live, parts, host, via), Ok(()))
     };
     Ok(Reports { taken_ns: report.taken_ns, hosts: vec![report], hosts_named: false, saved })
 }
 
-/// Reads the subnets in a file of `rdmactl fabric --save` or of another tool; `None` for another
-/// kind of file.
-///
-/// # Errors
-/// The file cannot be read, or a line is invalid.
+/// Reads the subnets of a capture or of a file of another tool; `None` for another kind of file.
 pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
     if let Some(report) = imported(path)? {
         return Ok(report.fabrics);
@@ -98,9 +92,6 @@ pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
 }
 
 /// Reads a fabric from a file of another tool; `None` for a capture.
-///
-/// # Errors
-/// The file cannot be read, or a line is invalid.
 pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     let name = path.display().to_string();
     let kind = fs::metadata(path).with_context(|| format!("cannot read {name}"))?.file_type();
@@ -122,36 +113,32 @@ pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
 
 /// Returns the content of a file of another tool.
 ///
-/// Returns `None` for a file that starts with a JSON object, as captures do: captures may be
-/// larger than [`MAX_IMPORTED`]. A line of opensm starts with a brace, too, but not with a key in
-/// quotation marks. Returns `None` for any other large file of no such tool as well: its reader
-/// has a limit and an error of its own.
+/// Returns `None` for a JSON object, because captures may be larger than [`MAX_IMPORTED_BYTES`]. A
+/// line of opensm also starts with a brace, but not with a key in quotation marks. Returns `None`
+/// for another large file of no such tool as well: its reader has its own limit and error.
 fn read_imported(path: &Path, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let failed = || format!("cannot read {name}");
     let file = fs::File::open(path).with_context(failed)?;
-    let is_large = file.metadata().with_context(failed)?.len() > MAX_IMPORTED;
+    let is_large = file.metadata().with_context(failed)?.len() > MAX_IMPORTED_BYTES;
     let mut file = BufReader::new(file);
     if file.fill_buf().with_context(failed)?.starts_with(b"{\"") {
         return Ok(None);
     }
     let mut text = Vec::new();
-    let limit = if is_large { HEAD as u64 } else { MAX_IMPORTED + 1 };
+    let limit = if is_large { HEAD as u64 } else { MAX_IMPORTED_BYTES + 1 };
     file.take(limit).read_to_end(&mut text).with_context(failed)?;
-    if !is_large && text.len() as u64 <= MAX_IMPORTED {
+    if !is_large && text.len() as u64 <= MAX_IMPORTED_BYTES {
         return Ok(Some(text));
     }
     text.truncate(HEAD);
     if import_fabric(name, &String::from_utf8_lossy(&text)).is_none() {
         return Ok(None);
     }
-    let what = format!("{name} is larger than {} MiB", MAX_IMPORTED >> 20);
+    let what = format!("{name} is larger than {} MiB", MAX_IMPORTED_BYTES >> 20);
     Err(Advice::error(what, "save each subnet in its own file: ibnetdiscover > FILE"))
 }
 
 /// Reads a capture file; with -H, keeps only the named hosts.
-///
-/// # Errors
-/// The file is no capture, or it does not hold a named host.
 pub(super) fn read_capture(global: &Global, path: &Path) -> anyhow::Result<Capture> {
     let read = Capture::read(path);
     if read.is_err() && PingRun::is_at(path) {
@@ -195,16 +182,8 @@ pub(super) fn ask(recorder: &Recorder<Live>, parts: &Parts, host: &str, via: Via
     report
 }
 
-/// Calls `work` with the live source of this host.
-///
-/// # Errors
-/// The directory of `--root` cannot be read.
-pub(super) fn with_live<R>(global: &Global, work: impl FnOnce(&Live) -> R) -> anyhow::Result<R> {
-    live(global).map(|(live, ..)| work(&live))
-}
-
 /// Returns the live source, the host name and the origin of the data: this host or another root.
-fn live(global: &Global) -> anyhow::Result<(Live, String, Via)> {
+pub(super) fn live(global: &Global) -> anyhow::Result<(Live, String, Via)> {
     Ok(if let Some(root) = &global.root {
         let live = Live::with_root(root)
             .with_context(|| format!("cannot read the directory {} of --root", root.display()))?;
@@ -215,8 +194,7 @@ fn live(global: &Global) -> anyhow::Result<(Live, String, Via)> {
     })
 }
 
-/// Refuses to overwrite the input file: a listing saves only the data it used, so the rest would
-/// be lost.
+/// Refuses to overwrite the input: a listing saves only the data it used.
 fn refuse_same(from: &Path, save: &Path) -> anyhow::Result<()> {
     let is_same = fs::canonicalize(from)
         .is_ok_and(|read| fs::canonicalize(save).is_ok_and(|written| read == written));
@@ -260,11 +238,11 @@ fn a_large_file_of_another_tool_is_an_error_and_a_large_capture_is_not() {
     let of_opensm =
         "{ CA Ports:01 SystemGUID:01 NodeGUID:01 PortGUID:02 {n1} PN:01 } PHY=4x LOG=ACT\n";
     for start in ["vendid=0x2c9\n", of_opensm] {
-        let error = import(start, MAX_IMPORTED + 1).unwrap_err();
+        let error = import(start, MAX_IMPORTED_BYTES + 1).unwrap_err();
         let advice = error.downcast_ref::<Advice>().unwrap();
         assert_eq!(advice.what, format!("{} is larger than 256 MiB", path.display()));
         assert!(advice.fix.ends_with("ibnetdiscover > FILE"), "{}", advice.fix);
     }
-    assert!(import("{\"schema\":", MAX_IMPORTED + 1).unwrap().is_none());
-    assert!(import("leaf a n1\n", MAX_IMPORTED + 1).unwrap().is_none());
+    assert!(import("{\"schema\":", MAX_IMPORTED_BYTES + 1).unwrap().is_none());
+    assert!(import("leaf a n1\n", MAX_IMPORTED_BYTES + 1).unwrap().is_none());
 }

@@ -12,7 +12,6 @@ use crate::cli::{Cli, ManArgs, exit_codes};
 use super::Outcome;
 use super::flags::without_useless;
 
-/// Writes the pages into the directory of the flags.
 pub(super) fn run(args: &ManArgs) -> anyhow::Result<Outcome> {
     let tree = exit_codes::add_to(without_useless(Cli::command()));
     let commands = tree.get_subcommands().filter(|command| !command.is_hide_set());

@@ -29,7 +29,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns the outcome of a listing.
-    #[must_use]
     pub fn of_listing(reports: &[HostReport]) -> Self {
         let is_nothing = |report: &HostReport| {
             let has_devices = report.rdma_core.is_some() || !report.devices.is_empty();
@@ -43,12 +42,9 @@ impl Outcome {
             Self::Complete
         }
     }
-}
 
-impl Outcome {
     /// Combines the outcomes of two samples or batches. Equal outcomes stay; a problem takes
     /// precedence; any other mix is incomplete.
-    #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             _ if self == other => self,
@@ -90,16 +86,15 @@ impl Advice {
 /// Prints the error that ended the run, with the first fix in its chain of causes.
 pub(super) fn report(term: Term, error: &anyhow::Error) {
     let fix = error.chain().find_map(|cause| {
-        let advice = cause.downcast_ref::<Advice>().map(|advice| advice.fix.clone());
-        let failure =
-            || cause.downcast_ref::<HostFailure>().and_then(|failure| failure.fix.clone());
-        let capture = || {
-            cause
-                .downcast_ref::<CaptureError>()
-                .map(|_| "create one with rdmactl capture --save".into())
-        };
-        let run = || cause.downcast_ref::<PingRunError>().map(|error| error.fix().to_owned());
-        advice.or_else(failure).or_else(capture).or_else(run)
+        if let Some(advice) = cause.downcast_ref::<Advice>() {
+            Some(advice.fix.clone())
+        } else if let Some(failure) = cause.downcast_ref::<HostFailure>() {
+            failure.fix.clone()
+        } else if cause.is::<CaptureError>() {
+            Some("create one with rdmactl capture --save".into())
+        } else {
+            cause.downcast_ref::<PingRunError>().map(|error| error.fix().to_owned())
+        }
     });
     // Line breaks are kept, because a caret below a line marks the position of an error.
     let lines = format!("{error:#}");
@@ -111,6 +106,17 @@ pub(super) fn report(term: Term, error: &anyhow::Error) {
 /// Returns a line of an error with its long words shortened. A long word repeats an argument.
 pub(super) fn short_words(line: &str) -> String {
     line.split(' ').map(names::shortened).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a note without a fix; escapes the text for a terminal.
+pub(super) fn note(text: &str) -> Note {
+    Note { text: escape(text).into_owned(), fix: None }
+}
+
+pub(super) fn say_all(term: Term, notes: impl IntoIterator<Item = Note>) {
+    for note in notes {
+        say(term, &note);
+    }
 }
 
 /// Prints a note: `rdmactl: what: why`, then `  fix: ...`.

@@ -2,7 +2,6 @@
 //!
 //! `real` and `simulated` produce the report, `output` prints it.
 
-mod addressed;
 mod diff;
 mod leaves;
 mod notes;
@@ -21,7 +20,7 @@ use anyhow::Context as _;
 
 use crate::analyse::regression;
 use crate::capture::{PingRun, replace_file};
-use crate::cli::{Format, Global, OnlyPairs, PingArgs};
+use crate::cli::{Format, Global, PingArgs};
 use crate::clock::Deadline;
 use crate::fleet::Watchdog;
 use crate::model::ping::PingReport;
@@ -34,10 +33,9 @@ use self::real::RealRun;
 pub(super) use self::real::all_pairs;
 use self::stream::Stream;
 use self::watcher::Listener;
-use super::outcome::say;
+use super::outcome::say_all;
 use super::{Advice, Outcome, interrupt};
 
-/// Tests the requested pairs and prints the results.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
     if global.columns.iter().any(|word| word == "help") {
         term.write_stdout(column_help::<query::Pairs>())?;
@@ -51,7 +49,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         let fix = format!("the number of round trips is -c {number}");
         return Err(Advice::error(what, fix));
     }
-    addressed::refuse_long_interval(args)?;
+    refuse_long_interval(args)?;
     let args = &args.with_tests();
     let mut output = ReportOutput::new(global, args, term)?;
     if args.plan {
@@ -64,15 +62,26 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     }
 }
 
+/// Refuses an interval at which only one request fits into the time limit.
+fn refuse_long_interval(args: &PingArgs) -> anyhow::Result<()> {
+    let (rounds, slot) = args.measurement();
+    let Some(interval) = args.mads.interval.filter(|&interval| rounds > 1 && interval >= slot)
+    else {
+        return Ok(());
+    };
+    let what = format!("--interval {interval:?} is not shorter than --slot {slot:?}");
+    let needed = interval.saturating_mul(rounds.min(10)).as_secs() + 1;
+    Err(Advice::error(what, format!("set a longer time limit: --slot {needed}s")))
+}
+
 fn is_number(word: &str) -> bool {
     word.bytes().all(|letter| letter.is_ascii_digit())
 }
 
-/// Source of the results: real hosts, a simulated fabric, or a saved run.
 enum RunSource<'a> {
     Real(Box<RealRun>),
     Simulated(&'a Path, &'a PingArgs),
-    Kept(&'a Path),
+    Saved(&'a Path),
 }
 
 impl<'a> RunSource<'a> {
@@ -82,7 +91,7 @@ impl<'a> RunSource<'a> {
             return Err(Advice::error("--hosts cannot select hosts of a recorded ping run", fix));
         }
         Ok(match (&global.from, &args.simulate) {
-            (Some(run), _) => Self::Kept(run),
+            (Some(run), _) => Self::Saved(run),
             (None, Some(file)) => Self::Simulated(file, args),
             (None, None) => Self::Real(Box::new(RealRun::new(global, args, term)?)),
         })
@@ -96,29 +105,24 @@ impl<'a> RunSource<'a> {
                 let listener =
                     Listener { stream: is_stream.then_some(stream), ..Listener::default() };
                 let report = listener.progress.show(output.term, || real.run(&listener))?;
-                if let Some(note) = notes::cut_short(real.args(), &report) {
-                    say(output.term, &note);
-                }
+                say_all(output.term, notes::cut_short(&real.args, &report));
                 report
             }
             Self::Simulated(file, args) => simulated::run(output.global, args, file)?,
-            Self::Kept(path) => PingRun::read(path)?.report,
+            Self::Saved(path) => PingRun::read(path)?.report,
         })
     }
 
-    fn stream(&self, term: Term, only: Option<OnlyPairs>) -> Stream {
-        Stream::new(
-            term,
-            only,
-            match self {
-                Self::Real(real) => Some(real.watchdog().clone()),
-                _ => None,
-            },
-        )
+    fn stream(&self, output: &ReportOutput<'_>) -> Stream {
+        Stream::new(output.term, output.only, self.watchdog().cloned())
+    }
+
+    fn watchdog(&self) -> Option<&Watchdog> {
+        if let Self::Real(real) = self { Some(&real.watchdog) } else { None }
     }
 
     fn once(&self, output: &ReportOutput<'_>) -> anyhow::Result<Outcome> {
-        let stream = self.stream(output.term, output.only);
+        let stream = self.stream(output);
         let report = self.run(output, &stream)?;
         // The run is saved even if stdout accepts no output.
         let printed = output.print(&report, &stream);
@@ -135,15 +139,15 @@ impl<'a> RunSource<'a> {
         output: &mut ReportOutput<'_>,
         every: std::time::Duration,
     ) -> anyhow::Result<Outcome> {
-        let watchdog = match self {
-            Self::Real(real) => real.watchdog().clone(),
-            Self::Simulated(..) | Self::Kept(_) => {
+        let watchdog = match self.watchdog() {
+            Some(watchdog) => watchdog.clone(),
+            None => {
                 let watchdog = Watchdog::start().context("cannot start a thread")?;
                 interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
                 watchdog
             }
         };
-        let stream = self.stream(output.term, output.only);
+        let stream = self.stream(output);
         let mut before: Option<PingReport> = None;
         let mut outcome = Outcome::Complete;
         let mut left = output.global.count;
@@ -162,7 +166,7 @@ impl<'a> RunSource<'a> {
                 }
                 _ => output.print(&report, &stream)?,
             }
-            output.prepare_next();
+            output.view.prepare_next();
             outcome = outcome.and(output::outcome(&report));
             before = Some(report);
             if left == Some(0) || watchdog.wait_cancelled(due.remaining()) {
@@ -173,7 +177,6 @@ impl<'a> RunSource<'a> {
     }
 }
 
-/// Saves a run, to be read again with `--from`.
 fn save(report: &PingReport, path: &Path) -> anyhow::Result<()> {
     let write = |out: &mut dyn std::io::Write| {
         serde_json::to_writer(&mut *out, &PingDocument::new(report))?;

@@ -16,7 +16,6 @@ use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
 use super::{Advice, Outcome};
 
-/// Lists the devices of the hosts that the flags name.
 pub(super) fn devices(global: &Global, args: &DevicesArgs, term: Term) -> anyhow::Result<Outcome> {
     let peers = LinkPeers::read(&args.fabric)?;
     let recipe = Recipe::<Devices> {
@@ -28,18 +27,13 @@ pub(super) fn devices(global: &Global, args: &DevicesArgs, term: Term) -> anyhow
     listing::run(&peers.add_columns(global), term, &recipe, |report| peers.fill(report))
 }
 
-/// Lists the ports of the hosts that the flags name.
-///
-/// # Errors
-/// The flags contradict each other; for example, `--lossless` does not support JSON.
 pub(super) fn ports(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Result<Outcome> {
-    let is_document = matches!(global.output(), Format::Json | Format::Ndjson);
     if args.lossless {
         if args.fabric.file.is_some() {
             let fix = "remove --fabric, or remove --lossless";
             return Err(Advice::error("--lossless checks RoCE ports, which no fabric has", fix));
         }
-        if is_document {
+        if matches!(global.output(), Format::Json | Format::Ndjson) {
             let fix = "use --format csv, or remove --lossless";
             return Err(Advice::error("--lossless prints rows only, not JSON", fix));
         }
@@ -63,7 +57,6 @@ pub(super) fn ports(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Re
     listing::run(&peers.add_columns(global), term, &recipe, |report| peers.fill(report))
 }
 
-/// Lists the GID tables of the hosts that the flags name.
 pub(super) fn gids(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     let recipe = Recipe::<Gids> {
         parts: [Part::Gids].into(),

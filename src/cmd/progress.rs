@@ -3,21 +3,17 @@
 //! The line appears only on a terminal, 300 ms after the start, and is erased at the end. `ping`
 //! and `fabric` use it.
 
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
-
 use crate::term::Term;
 
-/// Time before the line appears.
-const AFTER: Duration = Duration::from_millis(300);
+const DELAY: Duration = Duration::from_millis(300);
 
-/// Time between two updates.
-const EVERY: Duration = Duration::from_millis(250);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Moves the cursor to the start of the line and erases the line.
-const ERASE: &str = "\r\x1b[K";
+const ERASE_LINE: &str = "\r\x1b[K";
 
 /// Assumed width of a terminal that does not report its width.
 const USUAL_WIDTH: usize = 80;
@@ -31,32 +27,35 @@ pub(super) fn show<R>(
     if !term.shows_progress() {
         return work();
     }
-    let end = End { has_ended: Mutex::new(false), changed: Condvar::new() };
+    beside(work, |ended| draw(term, &line, ended))
+}
+
+/// Runs `work`, and meanwhile `draw` in a thread. The sender of the channel is dropped at the end
+/// of `work`, also if it panics: the scope waits for the thread.
+fn beside<R>(work: impl FnOnce() -> R, draw: impl FnOnce(&Receiver<()>) + Send) -> R {
+    let (working, ended) = mpsc::channel();
     thread::scope(|scope| {
-        let shown = thread::Builder::new().name("progress".into());
+        let _working = working;
+        let thread = thread::Builder::new().name("progress".into());
         // If no thread starts, the work runs without a line.
-        let _ = shown.spawn_scoped(scope, || draw(term, &line, &end));
-        let guard = EndOnDrop(&end);
-        let result = work();
-        drop(guard);
-        result
+        let _ = thread.spawn_scoped(scope, move || draw(&ended));
+        work()
     })
 }
 
-/// Draws the line until the work has ended.
-fn draw(term: Term, line: &impl Fn() -> Option<String>, end: &End) {
-    let mut wait = AFTER;
+fn draw(term: Term, line: impl Fn() -> Option<String>, ended: &Receiver<()>) {
+    let mut wait = DELAY;
     let mut is_drawn = false;
-    while !end.comes_within(wait) {
+    while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
         if let Some(line) = line() {
             let width = term.stderr_width().unwrap_or(USUAL_WIDTH);
-            term.write_stderr(&format!("{ERASE}{}", cut(&line, width.saturating_sub(1))));
+            term.write_stderr(&format!("{ERASE_LINE}{}", cut(&line, width.saturating_sub(1))));
             is_drawn = true;
         }
-        wait = EVERY;
+        wait = UPDATE_INTERVAL;
     }
     if is_drawn {
-        term.write_stderr(ERASE);
+        term.write_stderr(ERASE_LINE);
     }
 }
 
@@ -65,40 +64,23 @@ fn cut(line: &str, width: usize) -> String {
     line.chars().take(width).collect()
 }
 
-/// Signal that the work ended.
-struct End {
-    has_ended: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl End {
-    /// Waits for the end; returns false after the timeout.
-    fn comes_within(&self, wait: Duration) -> bool {
-        let mut ended = self.has_ended.lock();
-        self.changed.wait_while_for(&mut ended, |ended| !*ended, wait);
-        *ended
-    }
-}
-
-/// Signals the end, also if the work panics: the scope waits for the drawing thread.
-struct EndOnDrop<'a>(&'a End);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        *self.0.has_ended.lock() = true;
-        self.0.changed.notify_all();
-    }
-}
-
 #[test]
 fn work_that_panics_ends_the_line() {
-    let end = End { has_ended: Mutex::new(false), changed: Condvar::new() };
-    assert!(!end.comes_within(Duration::ZERO));
+    let (started, starts) = mpsc::channel();
+    let (mut first, mut last) = (None, None);
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _guard = EndOnDrop(&end);
-        std::panic::resume_unwind(Box::new("the work panics"));
+        let work = || {
+            first = starts.recv().ok();
+            std::panic::resume_unwind(Box::new("the work panics"))
+        };
+        beside::<()>(work, |ended| {
+            started.send(ended.recv_timeout(Duration::ZERO)).unwrap();
+            last = Some(ended.recv_timeout(Duration::from_secs(60)));
+        });
     }));
-    assert!(panicked.is_err() && end.comes_within(Duration::ZERO));
+    assert!(panicked.is_err());
+    assert_eq!(first, Some(Err(RecvTimeoutError::Timeout)));
+    assert_eq!(last, Some(Err(RecvTimeoutError::Disconnected)));
 }
 
 #[test]

@@ -13,10 +13,8 @@ use crate::term::Term;
 use super::listing::{self, Recipe};
 use super::{Advice, Outcome};
 
-/// Note for hosts without matching objects.
 const NOTHING: &str = "no process and no kernel module holds these objects";
 
-/// Lists the RDMA objects of the hosts that the flags name.
 pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::Result<Outcome> {
     let kinds: Vec<&str> = args.words.iter().filter_map(WordOrSet::word).collect();
     if args.by == Some(By::Process) {
@@ -24,13 +22,11 @@ pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::
     }
     let recipe = Recipe::<Resources> {
         parts: [Part::Resources].into(),
-        // Without this part, a document could not distinguish a memory key that the kernel hides
-        // from a memory key that does not exist.
+        // A document must distinguish a hidden memory key from a missing one.
         document: [Part::Keys].into(),
         nothing: NOTHING,
         rows: &|reports, _| {
-            // Connection identifiers describe queue pairs, so rows are made from all kinds and
-            // filtered later.
+            // Rows are filtered here, because connection identifiers describe queue pairs.
             let mut rows = resource_rows(reports);
             let is_listed = |kind| is_requested(&kinds, kind);
             rows.retain(|row| row.resource.is_none_or(|one| is_listed(one.object.word())));
@@ -47,7 +43,6 @@ pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::
     listing::run(global, term, &recipe, name_owners)
 }
 
-/// Lists one row per process or kernel module.
 fn by_process(global: &Global, kinds: &[&str], term: Term) -> anyhow::Result<Outcome> {
     if let Some(kind) = kinds.first() {
         let fix = "remove the kinds; choose columns: rdmactl resources --by process -o process,qp";

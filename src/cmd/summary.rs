@@ -12,7 +12,7 @@ use super::Outcome;
 use super::connection_flags::place_flags;
 use super::listing::read;
 use super::listing_output::{Hosts, ListingOutput};
-use super::outcome::say;
+use super::outcome::say_all;
 use super::ports::down_ports;
 
 /// Command and its description. `HOSTS` is replaced by the flags that name and reach the hosts.
@@ -24,12 +24,9 @@ const LINKS: NextCommand = ("rdmactl ports HOSTS", "state of each link, and why 
 const OTHERS: NextCommand = ("rdmactl devices HOSTS", "RDMA devices of these hosts");
 const HELP: NextCommand = ("rdmactl --help", "all commands and flags");
 
-/// Example host set, used if the command line names no hosts.
-const SOME_HOSTS: &str = "-H 'n[1-4]'";
+const EXAMPLE_HOSTS: &str = "-H 'n[1-4]'";
 
-/// Prints the summary of the hosts that the flags name.
-///
-/// `typed` holds the flags without the configuration: the next commands need only these flags.
+/// Prints the summary. `typed` holds the flags without the configuration, for the next commands.
 pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result<Outcome> {
     let reports = read(global, &Parts::default())?;
     let rows = device_rows(&reports.hosts, reports.hosts_named);
@@ -38,15 +35,11 @@ pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result
     let devices = view.print_with(rows, Hosts::of(&reports), &footer)?;
     let mut text = heading(&reports.hosts);
     if !devices.is_empty() {
-        text.push('\n');
-        text.push_str(&devices);
+        text.extend(["\n", &devices]);
     }
-    text.push('\n');
-    text.push_str(&next(global, typed, &reports.hosts));
+    text.extend(["\n", &next(global, typed, &reports.hosts)]);
     term.write_stdout(text)?;
-    for note in notes(&reports.hosts, reports.hosts_named, global.verbose > 0) {
-        say(term, &note);
-    }
+    say_all(term, notes(&reports.hosts, reports.hosts_named, global.verbose > 0));
     reports.saved?;
     Ok(Outcome::of_listing(&reports.hosts))
 }
@@ -64,7 +57,7 @@ fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
     let fill = |(command, what): &NextCommand| {
         let needs_hosts = [PING.0, OTHERS.0].contains(command) && !global.names_hosts();
         let hosts = if needs_hosts {
-            format!("{SOME_HOSTS} {flags}")
+            format!("{EXAMPLE_HOSTS} {flags}")
         } else if global.local {
             format!("--local {flags}")
         } else {
@@ -81,8 +74,7 @@ fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
     format!("Next:\n{}", lines.iter().map(line).collect::<String>())
 }
 
-/// Returns the kernels of several hosts: `, Linux 6.8.0`, or their number; empty if no kernel is
-/// known.
+/// Returns the known kernels of several hosts, such as `, Linux 6.8.0`, or their number.
 fn kernels(hosts: &[HostReport]) -> String {
     let kernels: BTreeSet<&str> = hosts.iter().filter_map(|host| host.kernel.as_deref()).collect();
     let all: Vec<&str> = kernels.into_iter().collect();

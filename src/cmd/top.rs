@@ -28,18 +28,16 @@ use std::sync::mpsc;
 use anyhow::Context as _;
 
 use crate::cli::{Global, TopArgs};
-use crate::render::{Note, escape};
 use crate::sys::heap;
 use crate::term::Term;
 use crate::term::screen::{self, Screen, ScreenError};
 
-use super::outcome::say;
+use super::outcome::{note, say_all};
 use super::{Advice, Outcome};
 use input::Input;
 use origin::SampleOrigin;
 use session::Session;
 
-/// Shows the data of the flags until the operator exits.
 pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result<Outcome> {
     let origin = SampleOrigin::of(global, args)?;
     let wanted = settings::wanted(global, args, &origin)?;
@@ -52,18 +50,14 @@ pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result
     input::watch(&sender).context("cannot watch keys and signals")?;
     let panicked = sender.clone();
     screen::restore_on_panic(move || drop(panicked.send(Input::Panicked)));
-    let session = Session::start(global, origin, settings, sender).map_err(no_screen)?;
-    let ended = session.run(wanted, &inputs)?;
+    let session = Session::start(global, origin, settings, sender, inputs).map_err(no_screen)?;
+    let ended = session.run(wanted)?;
     if let Some(frame) = &ended.frame {
         term.write_stdout(frame)?;
     }
-    let tell = |text: String| say(term, &Note { text, fix: None });
-    for left in ended.left.iter().chain(&ended.left_by_ping) {
-        tell(escape(left).into_owned());
-    }
-    if ended.is_cut {
-        tell("the disk is too slow: the end of the recording may be missing".into());
-    }
+    say_all(term, ended.left.iter().chain(&ended.left_by_ping).map(|left| note(left)));
+    let cut = "the disk is too slow: the end of the recording may be missing";
+    say_all(term, ended.is_cut.then(|| note(cut)));
     Ok(ended.outcome())
 }
 

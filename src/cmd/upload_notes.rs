@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::outcome::note;
 use crate::hosts::Host;
 use crate::names;
-use crate::render::{Note, escape};
+use crate::render::Note;
 
 /// Time in which uploads are collected for one line; it is short compared with an upload.
 const COLLECTED: Duration = Duration::from_millis(300);
@@ -35,12 +36,10 @@ struct Pending {
 }
 
 impl UploadNotes {
-    /// Returns a collector that prints notes with `tell`.
     pub(super) fn new(tell: Box<dyn Fn(Note) + Send + Sync>) -> Self {
         Self(Arc::new(Shared { pending: Mutex::default(), tell }))
     }
 
-    /// Adds an upload of `bytes` bytes.
     pub(super) fn add(&self, host: &Host, bytes: usize, why: &str) {
         let mut pending = self.0.pending.lock();
         pending.hosts.entry((bytes, why.to_owned())).or_default().push(host.to_string());
@@ -64,7 +63,6 @@ impl UploadNotes {
         }
     }
 
-    /// Prints another note immediately.
     pub(super) fn tell(&self, note: Note) {
         (self.0.tell)(note);
     }
@@ -77,18 +75,14 @@ impl Drop for UploadNotes {
 }
 
 impl Shared {
-    /// Announces all pending uploads.
     fn write(&self) {
-        let pending = {
-            let mut pending = self.pending.lock();
-            std::mem::take(&mut *pending)
-        };
+        let pending = std::mem::take(&mut *self.pending.lock());
         for ((bytes, why), hosts) in pending.hosts {
             // Truncated to tenths of a megabyte.
             let tenths = bytes / 100_000;
             let size = format!("{}.{} MB", tenths / 10, tenths % 10);
             let text = format!("uploading rdmactl ({size}) to {}: {why}", names::fold(hosts));
-            (self.tell)(Note { text: escape(&text).into_owned(), fix: None });
+            (self.tell)(note(&text));
         }
     }
 }

@@ -67,14 +67,12 @@ fn topic_of(words: &[OsString]) -> Option<&OsString> {
     after.find(|word| !word.to_string_lossy().starts_with('-'))
 }
 
-/// Returns the usage error and its fix.
 fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
     let context = |kind| error.get(kind).and_then(first_string);
     if error.kind() == ErrorKind::InvalidSubcommand {
         let mut word = context(ContextKind::InvalidSubcommand).unwrap_or_default();
         if word == "help" {
-            word =
-                topic_of(words).map(|topic| topic.to_string_lossy().into_owned()).unwrap_or(word);
+            word = topic_of(words).map_or(word, |topic| topic.to_string_lossy().into_owned());
         }
         let what = format!("unknown command {}", escape(&names::shortened(&word)));
         return (what, escape(&fix_of_word(&word, words)).into_owned());
@@ -121,7 +119,6 @@ fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
     (what, escape(&fix).into_owned())
 }
 
-/// Returns the fix for a word that is no command.
 fn fix_of_word(word: &str, words: &[OsString]) -> String {
     // A tool of `compat` keeps its own options.
     if let Some(fix) = compat::instead_of(word, words) {
@@ -132,13 +129,10 @@ fn fix_of_word(word: &str, words: &[OsString]) -> String {
     }
     if matches!(word, "explain" | "verdict") {
         let mut known = words.iter().filter_map(|word| word.to_str());
-        return known.find(|word| verdict::text_of(word).is_some()).map_or_else(
-            || {
-                "rdmactl help CODE, with the code of a verdict; list the codes: man rdmactl-ping"
-                    .to_owned()
-            },
-            |code| format!("rdmactl help {code}"),
-        );
+        let code = known.find(|word| verdict::text_of(word).is_some());
+        let code =
+            code.unwrap_or("CODE, with the code of a verdict; list the codes: man rdmactl-ping");
+        return format!("rdmactl help {code}");
     }
     if verdict::text_of(word).is_some() {
         return format!("rdmactl help {word}");
@@ -146,9 +140,8 @@ fn fix_of_word(word: &str, words: &[OsString]) -> String {
     let tree = Cli::command();
     let commands = tree.get_subcommands().filter(|command| !command.is_hide_set());
     if let Some(near) = suggestion::nearest(word, commands.map(clap::Command::get_name)) {
-        return format!("rdmactl {near} {}", replacements::hosts_of(words, Some(word)))
-            .trim_end()
-            .to_owned();
+        let hosts = replacements::hosts_of(words, Some(word));
+        return format!("rdmactl {near} {hosts}").trim_end().to_owned();
     }
     let is_several = word.contains(['[', ',', '@']);
     let has_number = word.chars().any(|letter| letter.is_ascii_digit());
@@ -156,8 +149,8 @@ fn fix_of_word(word: &str, words: &[OsString]) -> String {
         let set = shlex::try_quote(word).unwrap_or_default();
         let way = replacements::hosts_of(words, Some(word));
         let way = if way.is_empty() { way } else { format!(" {way}") };
-        let whose = if is_several { "these hosts" } else { "this host" };
-        let their = if is_several { "their" } else { "its" };
+        let (whose, their) =
+            if is_several { ("these hosts", "their") } else { ("this host", "its") };
         return format!(
             "a summary of {whose}: rdmactl -H {set}{way}; {their} devices: rdmactl devices {set}{way}"
         );
@@ -165,7 +158,6 @@ fn fix_of_word(word: &str, words: &[OsString]) -> String {
     "list the commands: rdmactl -h".to_owned()
 }
 
-/// Returns the fix for a value that belongs to another flag.
 fn fix_of_value(command: Option<&str>, flag: &str, value: &str) -> Option<String> {
     if flag.starts_with("--format") {
         if value.parse::<u16>().is_ok() {
@@ -194,7 +186,6 @@ fn near_flag(command: Option<&str>, flag: &str) -> Option<String> {
     suggestion::nearest(word, flags.filter_map(Arg::get_long)).map(|flag| format!("--{flag}"))
 }
 
-/// Returns the first string in the context of an error.
 fn first_string(value: &ContextValue) -> Option<String> {
     match value {
         ContextValue::String(text) => Some(text.clone()),
@@ -203,7 +194,6 @@ fn first_string(value: &ContextValue) -> Option<String> {
     }
 }
 
-/// Returns the name of the command on a command line.
 fn command_of(words: &[OsString]) -> Option<&str> {
     let tree = Cli::command();
     let named = words.iter().skip(1).filter_map(|word| word.to_str());
@@ -239,17 +229,16 @@ fn render_short(command: &mut clap::Command, short: &short_help::ShortHelp) -> S
         let name = arg.get_value_names().and_then(|names| names.first());
         (name.map(ToString::to_string).unwrap_or_default(), help_of(arg))
     });
-    let flags = short.flags.iter().map(|typed| {
+    let flags = short.flags().map(|typed| {
         let flag = typed.split(' ').next().unwrap_or(typed);
         let arg = command.get_arguments().find(|arg| is_called(arg, flag));
         let own = short_help::own_text(short.command, flag).map(str::to_owned);
-        ((*typed).to_owned(), own.or_else(|| arg.map(help_of)).unwrap_or_default())
+        (typed.to_owned(), own.or_else(|| arg.map(help_of)).unwrap_or_default())
     });
-    let commands = command
-        .get_subcommands()
-        .filter(|one| !one.is_hide_set())
-        .map(|one| (one.get_name().to_owned(), one.get_about().map(ToString::to_string)))
-        .map(|(name, about)| (name, about.unwrap_or_default()));
+    let commands = command.get_subcommands().filter(|one| !one.is_hide_set()).map(|one| {
+        let about = one.get_about().map(ToString::to_string);
+        (one.get_name().to_owned(), about.unwrap_or_default())
+    });
     let values = short_help::rows_of(short.command).iter();
     let values = values.map(|(left, right)| ((*left).to_owned(), (*right).to_owned()));
     let rows: Vec<(String, String)> =

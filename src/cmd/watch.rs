@@ -14,7 +14,6 @@ use crate::sys::heap;
 use super::local::{self, Reports};
 use super::{fleet, host_selection, interrupt};
 
-/// Samples of `--watch`.
 pub(super) struct Watch<'global> {
     global: &'global Global,
     parts: Parts,
@@ -37,8 +36,7 @@ impl<'global> Watch<'global> {
         extra: u32,
     ) -> anyhow::Result<Self> {
         let (watchdog, hosts) = if let Some(set) = host_selection::hosts(global)? {
-            // Called before the second thread starts, because each later thread would get its own
-            // heap.
+            // Before the second thread starts: each later thread would get its own heap.
             heap::share();
             let (starter, watchdog) = fleet::agent_starter(global, fleet::upload(global), &set)?;
             let fanout = usize::from(global.fanout);
@@ -65,8 +63,7 @@ impl<'global> Watch<'global> {
             live.settle().context("cannot start a thread")?;
         }
         self.left = self.left.map(|left| left - 1);
-        // The interval starts before the sample, so that the time of reading does not lengthen
-        // it.
+        // The interval starts before the sample, so that reading does not lengthen it.
         self.due = Some(Deadline::after(self.every));
         let reports = match &self.hosts {
             None => local::read(self.global, &self.parts)?,
@@ -81,7 +78,6 @@ impl<'global> Watch<'global> {
         Ok((is_first || !self.watchdog.is_cancelled()).then_some(reports))
     }
 
-    /// Ends all agents; returns the agents that could not be ended.
     pub(super) fn end(self) -> Vec<String> {
         self.hosts.map(LiveAgents::end).unwrap_or_default()
     }

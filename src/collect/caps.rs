@@ -2,117 +2,48 @@
 
 use crate::model::LinkLayer;
 
-/// Bits of `PortInfo:CapabilityMask` in their order (`IBA` 14.2.5.6, `enum ib_port_cap_mask_bits`
-/// of `include/rdma/ib_verbs.h`), in the spelling of `rdma link`.
-const PORT: [&str; 32] = [
-    "RESERVED",
-    "SM",
-    "NOTICE",
-    "TRAP",
-    "OPT_IPD",
-    "AUTO_MIGR",
-    "SL_MAP",
-    "MKEY_NVRAM",
-    "PKEY_NVRAM",
-    "LED_INFO",
-    "SM_DISABLED",
-    "SYS_IMAGE_GUID",
-    "PKEY_SW_EXT_PORT_TRAP",
-    "CABLE_INFO",
-    "EXTENDED_SPEEDS",
-    "CAP_MASK2",
-    "CM",
-    "SNMP_TUNNEL",
-    "REINIT",
-    "DEVICE_MGMT",
-    "VENDOR_CLASS",
-    "DR_NOTICE",
-    "CAP_MASK_NOTICE",
-    "BOOT_MGMT",
-    "LINK_LATENCY",
-    "CLIENT_REG",
-    "OTHER_LOCAL_CHANGES",
-    "LINK_SPEED_WIDTH_TABLE",
-    "VENDOR_SPECIFIC_MADS_TABLE",
-    "MCAST_PKEY_TRAP_SUPPRESSION",
-    "MCAST_FDB_TOP",
-    "HIERARCHY_INFO",
-];
+/// Bits of `PortInfo:CapabilityMask` (`IBA` 14.2.5.6, `enum ib_port_cap_mask_bits` of
+/// `include/rdma/ib_verbs.h`), in the spelling of `rdma link`: four a line, from bit 0. Netlink
+/// reports the bits of `PortInfo:CapabilityMask2` above them, from bit 32.
+const PORT: &str = "\
+    RESERVED SM NOTICE TRAP \
+    OPT_IPD AUTO_MIGR SL_MAP MKEY_NVRAM \
+    PKEY_NVRAM LED_INFO SM_DISABLED SYS_IMAGE_GUID \
+    PKEY_SW_EXT_PORT_TRAP CABLE_INFO EXTENDED_SPEEDS CAP_MASK2 \
+    CM SNMP_TUNNEL REINIT DEVICE_MGMT \
+    VENDOR_CLASS DR_NOTICE CAP_MASK_NOTICE BOOT_MGMT \
+    LINK_LATENCY CLIENT_REG OTHER_LOCAL_CHANGES LINK_SPEED_WIDTH_TABLE \
+    VENDOR_SPECIFIC_MADS_TABLE MCAST_PKEY_TRAP_SUPPRESSION MCAST_FDB_TOP HIERARCHY_INFO \
+    SET_NODE_DESC EXT_INFO VIRT SWITCH_PORT_STATE_TABLE \
+    LINK_WIDTH_2X LINK_SPEED_HDR MKEY_PROTECT_BITS_EXT ENHANCED_TRAP128 \
+    PARTITION_TOP ENHANCED_QOS_ARBITER LINK_SPEED_NDR EXTENDED_SPEEDS2 \
+    LINK_SPEED_XDR";
 
-/// Bits of `PortInfo:CapabilityMask2`. Netlink reports them above the bits of [`PORT`].
-const PORT_UPPER: [&str; 13] = [
-    "SET_NODE_DESC",
-    "EXT_INFO",
-    "VIRT",
-    "SWITCH_PORT_STATE_TABLE",
-    "LINK_WIDTH_2X",
-    "LINK_SPEED_HDR",
-    "MKEY_PROTECT_BITS_EXT",
-    "ENHANCED_TRAP128",
-    "PARTITION_TOP",
-    "ENHANCED_QOS_ARBITER",
-    "LINK_SPEED_NDR",
-    "EXTENDED_SPEEDS2",
-    "LINK_SPEED_XDR",
-];
-
-/// Bits of a device in their order (`enum ib_device_cap_flags` and `ib_kernel_cap_flags` of
+/// Bits of a device (`enum ib_device_cap_flags` and `ib_kernel_cap_flags` of
 /// `include/rdma/ib_verbs.h`), in the spelling of `rdma dev`. Bits without a name in `rdma dev`
 /// have the kernel's spelling. Bit 37 exists only in kernels before 6.0.
-const DEVICE: [&str; 41] = [
-    "RESIZE_MAX_WR",
-    "BAD_PKEY_CNTR",
-    "BAD_QKEY_CNTR",
-    "RAW_MULTI",
-    "AUTO_PATH_MIG",
-    "CHANGE_PHY_PORT",
-    "UD_AV_PORT_ENFORCE_PORT_ENFORCE",
-    "CURR_QP_STATE_MOD",
-    "SHUTDOWN_PORT",
-    "INIT_TYPE",
-    "PORT_ACTIVE_EVENT",
-    "SYS_IMAGE_GUID",
-    "RC_RNR_NAK_GEN",
-    "SRQ_RESIZE",
-    "N_NOTIFY_CQ",
-    "LOCAL_DMA_LKEY",
-    "",
-    "MEM_WINDOW",
-    "UD_IP_CSUM",
-    "UD_TSO",
-    "XRC",
-    "MEM_MGT_EXTENSIONS",
-    "BLOCK_MULTICAST_LOOPBACK",
-    "MEM_WINDOW_TYPE_2A",
-    "MEM_WINDOW_TYPE_2B",
-    "RC_IP_CSUM",
-    "RAW_IP_CSUM",
-    "CROSS_CHANNEL",
-    "",
-    "MANAGED_FLOW_STEERING",
-    "SIGNATURE_HANDOVER",
-    "ON_DEMAND_PAGING",
-    "SG_GAPS_REG",
-    "VIRTUAL_FUNCTION",
-    "RAW_SCATTER_FCS",
-    "RDMA_NETDEV_OPA_VNIC",
-    "PCI_WRITE_END_PADDING",
-    "ALLOW_USER_UNREG",
-    "FLUSH_GLOBAL",
-    "FLUSH_PERSISTENT",
-    "ATOMIC_WRITE",
-];
+const DEVICE: &str = "\
+    RESIZE_MAX_WR BAD_PKEY_CNTR BAD_QKEY_CNTR RAW_MULTI \
+    AUTO_PATH_MIG CHANGE_PHY_PORT UD_AV_PORT_ENFORCE_PORT_ENFORCE CURR_QP_STATE_MOD \
+    SHUTDOWN_PORT INIT_TYPE PORT_ACTIVE_EVENT SYS_IMAGE_GUID \
+    RC_RNR_NAK_GEN SRQ_RESIZE N_NOTIFY_CQ LOCAL_DMA_LKEY \
+    - MEM_WINDOW UD_IP_CSUM UD_TSO \
+    XRC MEM_MGT_EXTENSIONS BLOCK_MULTICAST_LOOPBACK MEM_WINDOW_TYPE_2A \
+    MEM_WINDOW_TYPE_2B RC_IP_CSUM RAW_IP_CSUM CROSS_CHANNEL \
+    - MANAGED_FLOW_STEERING SIGNATURE_HANDOVER ON_DEMAND_PAGING \
+    SG_GAPS_REG VIRTUAL_FUNCTION RAW_SCATTER_FCS RDMA_NETDEV_OPA_VNIC \
+    PCI_WRITE_END_PADDING ALLOW_USER_UNREG FLUSH_GLOBAL FLUSH_PERSISTENT \
+    ATOMIC_WRITE";
 
 pub(super) fn device_words(flags: u64) -> Vec<String> {
-    words(flags, |bit| DEVICE.get(bit).copied())
+    words(flags, |bit| DEVICE.split(' ').nth(bit))
 }
 
 pub(super) fn port_words(flags: u64, layer: LinkLayer) -> Vec<String> {
     words(flags, |bit| match (bit, layer) {
         // On Ethernet, which has no subnet managers, the kernel gives the bit another meaning.
         (26, LinkLayer::Ethernet) => Some("IP_BASED_GIDS"),
-        (0..32, _) => PORT.get(bit).copied(),
-        _ => PORT_UPPER.get(bit - 32).copied(),
+        _ => PORT.split(' ').nth(bit),
     })
 }
 
@@ -120,7 +51,7 @@ pub(super) fn port_words(flags: u64, layer: LinkLayer) -> Vec<String> {
 fn words(flags: u64, name: impl Fn(usize) -> Option<&'static str>) -> Vec<String> {
     let set = (0..64_usize).filter(|bit| flags >> bit & 1 != 0);
     let word = |bit| match name(bit) {
-        None | Some("") => format!("BIT_{bit}"),
+        None | Some("-") => format!("BIT_{bit}"),
         Some(name) => name.to_owned(),
     };
     set.map(word).collect()

@@ -1,9 +1,7 @@
-//! Reads which file systems, storage protocols and sockets use RDMA on this host, or could use
-//! it.
+//! Reads which file systems, storage protocols and sockets use RDMA on this host, or could use it.
 //!
 //! Reading loads no kernel module, writes nothing and opens no connection. A query that would
-//! load a module is sent only if the module is loaded. The results go to
-//! [`HostReport::consumers`].
+//! load a module is sent only if the module is loaded. [`HostReport::consumers`] has the results.
 
 mod beegfs;
 mod iscsi;
@@ -38,26 +36,19 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
 }
 
 fn read_memory(reader: &mut Reader<'_>) -> Option<u64> {
-    let text = read_text(reader, "consumers/memory", "/proc/meminfo")?;
+    let text = reader.content("consumers/memory", "/proc/meminfo")?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
 
-/// Returns the text of a file that holds more than one value.
-fn read_text(reader: &mut Reader<'_>, key: &str, path: &str) -> Option<String> {
-    let bytes = reader.answer(key, &Question::File(path.into()))?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Returns the sorted names in a directory; empty if the directory does not exist.
-fn list(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<String> {
-    let mut names = reader.names(key, path).unwrap_or_default();
-    names.sort_by(|a, b| crate::names::compare(a, b));
-    names
-}
-
 /// True if `/sys/module` lists a kernel module, so that a query to the module loads nothing.
 fn has_module(reader: &mut Reader<'_>, key: &str, name: &str) -> bool {
-    reader.answer(key, &Question::Dir(format!("/sys/module/{name}"))).is_some()
+    reader.read(key, &Question::Dir(format!("/sys/module/{name}"))).is_some()
+}
+
+/// Returns the text before the first zero byte.
+fn c_text(bytes: &[u8]) -> String {
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
 }

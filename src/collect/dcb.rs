@@ -5,7 +5,7 @@
 
 use super::Reader;
 use crate::model::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc, key};
-use crate::source::{Attributes, Messages, Question, RouteCommand, RouteQuery};
+use crate::source::{Attributes, Messages, Question, RouteCommand, RouteQuery, bytes_at};
 
 /// Bytes of a `struct dcbmsg` before the attributes.
 const DCBMSG: usize = 4;
@@ -25,12 +25,12 @@ pub(super) fn read(reader: &mut Reader<'_>, netdev: &str) -> Option<Dcb> {
     let key = key::netdev(netdev, "ethernet/dcb");
     let question = |command| Question::Route(RouteQuery { command, netdev: netdev.to_owned() });
     let settings = question(RouteCommand::Dcb);
-    let answer = reader.answer(&key, &settings)?;
+    let answer = reader.read(&key, &settings)?;
     let Some(mut dcb) = decode_ieee(&answer) else {
-        reader.malformed(&key, &settings.to_string(), "a reply with an unknown layout");
+        reader.report_malformed(&key, &settings.to_string(), "a reply with an unknown layout");
         return None;
     };
-    let mode = reader.answer(&format!("{key}/dcbx"), &question(RouteCommand::Dcbx));
+    let mode = reader.read(&format!("{key}/dcbx"), &question(RouteCommand::Dcbx));
     dcb.dcbx = mode.as_deref().and_then(decode_dcbx);
     Some(dcb)
 }
@@ -40,8 +40,7 @@ fn attributes(answer: &[u8]) -> Option<Attributes<'_>> {
     Some(Attributes::new(message.payload.get(DCBMSG..)?))
 }
 
-/// Decodes a reply; `None` if a part has an unknown layout, because half a configuration would
-/// mislead.
+/// Decodes a reply; `None` if any layout is unknown, because half a configuration would mislead.
 fn decode_ieee(answer: &[u8]) -> Option<Dcb> {
     if !Messages::new(answer).last_is_whole() {
         return None;
@@ -54,10 +53,8 @@ fn decode_ieee(answer: &[u8]) -> Option<Dcb> {
             IEEE_PFC => dcb.pfc = Some(decode_pfc(attribute.payload)?),
             IEEE_PEER_PFC => dcb.peer_pfc = Some(decode_pfc(attribute.payload)?),
             IEEE_APP_TABLE => {
-                dcb.apps = attribute
-                    .nest()
-                    .map(|app| decode_app(app.payload))
-                    .collect::<Option<Vec<_>>>()?;
+                let apps = attribute.nest().map(|app| decode_app(app.payload));
+                dcb.apps = apps.collect::<Option<Vec<_>>>()?;
             }
             IEEE_APP_TRUST_TABLE => {
                 let selector = |code: u64| u8::try_from(code).map(DcbSelector::from_code).ok();
@@ -70,10 +67,6 @@ fn decode_ieee(answer: &[u8]) -> Option<Dcb> {
         }
     }
     Some(dcb)
-}
-
-fn eight(bytes: &[u8], at: usize) -> Option<[u8; 8]> {
-    bytes.get(at..at + 8)?.try_into().ok()
 }
 
 /// Decodes `struct ieee_ets`: willing, classes, cbs, then eight bytes each of transmit share,
@@ -92,19 +85,18 @@ fn decode_ets(bytes: &[u8]) -> Option<Ets> {
     Some(Ets {
         willing: *bytes.first()? != 0,
         classes: *bytes.get(1)?,
-        bandwidth_percent: eight(bytes, 3)?,
-        algorithm: eight(bytes, 19)?.map(word),
-        priority_class: eight(bytes, 27)?,
+        bandwidth_percent: bytes_at(bytes, 3)?,
+        algorithm: bytes_at::<8>(bytes, 19)?.map(word),
+        priority_class: bytes_at(bytes, 27)?,
     })
 }
 
 /// Decodes `struct ieee_pfc`: capability, enabled, bypass, delay at 4, counts at 8 and 72.
 fn decode_pfc(bytes: &[u8]) -> Option<Pfc> {
-    let count = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let counts = |at: usize| {
         let mut counts = [0; 8];
         for (index, value) in counts.iter_mut().enumerate() {
-            *value = count(at + index * 8)?;
+            *value = u64::from_ne_bytes(bytes_at(bytes, at + index * 8)?);
         }
         Some(counts)
     };
@@ -112,7 +104,7 @@ fn decode_pfc(bytes: &[u8]) -> Option<Pfc> {
     Some(Pfc {
         capability: *bytes.first()?,
         enabled: (0..8).filter(|priority| enabled >> priority & 1 != 0).collect(),
-        delay_bits: u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?),
+        delay_bits: u16::from_ne_bytes(bytes_at(bytes, 4)?),
         requests: counts(8)?,
         indications: counts(72)?,
     })
@@ -123,18 +115,18 @@ fn decode_app(bytes: &[u8]) -> Option<DcbApp> {
     Some(DcbApp {
         selector: DcbSelector::from_code(*bytes.first()?),
         priority: *bytes.get(1)?,
-        protocol: u16::from_ne_bytes(bytes.get(2..4)?.try_into().ok()?),
+        protocol: u16::from_ne_bytes(bytes_at(bytes, 2)?),
     })
 }
 
 /// Decodes `struct dcbnl_buffer`.
 fn decode_buffers(bytes: &[u8]) -> Option<DcbBuffers> {
-    let number = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let number = |at| bytes_at(bytes, at).map(u32::from_ne_bytes);
     let mut size_bytes = [0; 8];
     for (index, size) in size_bytes.iter_mut().enumerate() {
         *size = number(8 + index * 4)?;
     }
-    Some(DcbBuffers { priority_buffer: eight(bytes, 0)?, size_bytes, total_bytes: number(40)? })
+    Some(DcbBuffers { priority_buffer: bytes_at(bytes, 0)?, size_bytes, total_bytes: number(40)? })
 }
 
 /// Returns the words of the `DCB_CAP_DCBX_*` bits that are set.

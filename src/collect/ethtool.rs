@@ -10,7 +10,8 @@ mod words;
 use super::{Reader, dcb};
 use crate::model::{Ethernet, EthernetCounter, Fec, HostReport, Module, NetdevKind, Pause, key};
 use crate::source::{
-    Attribute, Attributes, EthtoolCommand, EthtoolQuery, Messages, Question, ReadError,
+    Answer, Attribute, Attributes, EthtoolCommand, EthtoolQuery, Messages, Question, ReadError,
+    bytes_at,
 };
 
 /// Bytes of a `struct genlmsghdr` before the attributes.
@@ -29,23 +30,22 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     });
 }
 
-/// Reads one interface; `None` if the source has no ethtool netlink: a directory tree, or a
-/// capture without these queries.
+/// Reads one interface; `None` if a directory tree or a capture has no ethtool netlink.
 fn read_interface(reader: &mut Reader<'_>, netdev: &str) -> Option<Ethernet> {
     let info = reader.ask(&question(netdev, EthtoolCommand::LinkInfo));
     if let Err(error @ ReadError::NotRecorded) = info {
         // One problem stands for all queries of the interface.
-        reader.unreadable(&key::netdev(netdev, "ethernet"), "ethtool netlink", &error, None);
+        reader.report_unreadable(&key::netdev(netdev, "ethernet"), "ethtool netlink", &error, None);
         return None;
     }
     let mut ethernet = Ethernet::default();
     let info = message(reader, netdev, "connector", EthtoolCommand::LinkInfo, info);
     let connector = info.as_deref().and_then(decode_connector);
+    ethernet.connector = connector.map(words::connector);
     let mut ask = |field: &str, command| {
         let answer = reader.ask(&question(netdev, command));
         message(reader, netdev, field, command, answer)
     };
-    ethernet.connector = connector.map(words::connector);
     if let Some(answer) = ask("link_modes", EthtoolCommand::LinkModes) {
         decode_link_modes(&answer, &mut ethernet);
     }
@@ -81,25 +81,19 @@ fn message(
     netdev: &str,
     field: &str,
     command: EthtoolCommand,
-    answer: Result<Vec<u8>, ReadError>,
+    answer: Answer,
 ) -> Option<Vec<u8>> {
     let key = key::netdev(netdev, &format!("ethernet/{field}"));
     let source = question(netdev, command).to_string();
     match answer {
-        Ok(answer) => {
-            if attributes(&answer).is_some() && Messages::new(&answer).last_is_whole() {
-                return Some(answer);
-            }
-            reader.malformed(&key, &source, "no complete message");
-            None
+        Ok(answer) if attributes(&answer).is_some() && Messages::new(&answer).last_is_whole() => {
+            return Some(answer);
         }
-        Err(error) => {
-            if !(error.is_invalid() && command.is_optional()) {
-                reader.unreadable(&key, &source, &error, None);
-            }
-            None
-        }
+        Ok(_) => reader.report_malformed(&key, &source, "no complete message"),
+        Err(error) if error.is_invalid() && command.is_optional() => {}
+        Err(error) => reader.report_unreadable(&key, &source, &error, None),
     }
+    None
 }
 
 /// Returns the attributes of a reply, which is one message.
@@ -156,20 +150,12 @@ fn decode_pause(answer: &[u8]) -> Option<Pause> {
 fn decode_fec(answer: &[u8]) -> Option<Fec> {
     let fields = attributes(answer)?;
     // The sum of all lanes comes first, then the count of each lane.
-    let blocks = |kind| {
-        let counts = fields.get(5)?.nest().get(kind)?.payload.get(..8)?;
-        Some(u64::from_ne_bytes(counts.try_into().ok()?))
-    };
+    let blocks =
+        |kind| bytes_at(fields.get(5)?.nest().get(kind)?.payload, 0).map(u64::from_ne_bytes);
     let active = known(&fields, 4).filter(|bit| *bit != 0);
     Some(Fec {
         active: active.map(words::fec),
-        configured: fields
-            .get(2)
-            .map(set_bits)
-            .unwrap_or_default()
-            .into_iter()
-            .map(words::fec)
-            .collect(),
+        configured: fields.get(2).into_iter().flat_map(set_bits).map(words::fec).collect(),
         auto: flag(&fields, 3),
         corrected_blocks: blocks(2),
         uncorrectable_blocks: blocks(3),
@@ -187,8 +173,7 @@ fn set_bits(set: Attribute<'_>) -> Vec<u32> {
     (0..).zip(value.payload.chunks(4)).flat_map(of_word).collect()
 }
 
-/// Decodes the module; `None` if the reply has no module attributes, as for interfaces without a
-/// module.
+/// Decodes the module; `None` if the reply has none of its attributes: no module is plugged in.
 fn decode_module(answer: &[u8]) -> Option<Module> {
     let fields = attributes(answer)?;
     let (policy, mode) = (number(&fields, 2), number(&fields, 3));
@@ -212,12 +197,11 @@ fn decode_counters(answer: &[u8]) -> Vec<EthernetCounter> {
             // The only attribute with 8 bytes has the counter's number as its type; padding may
             // precede it.
             let value = counter.nest().find(|value| value.payload.len() == 8);
-            let Some((kind, value)) = value.and_then(|it| Some((it.kind, it.number()?))) else {
-                continue;
-            };
-            if let Some(name) = words::counter(id, kind) {
-                counters.push(EthernetCounter { name: name.to_owned(), value });
-            }
+            let counter = value.and_then(|value| {
+                let name = words::counter(id, value.kind)?.to_owned();
+                Some(EthernetCounter { name, value: value.number()? })
+            });
+            counters.extend(counter);
         }
     }
     counters

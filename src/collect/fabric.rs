@@ -23,10 +23,9 @@ mod sweep;
 
 use std::collections::BTreeSet;
 
+use super::reader::Reader;
 use crate::model::{Fabric, FabricEnd, HostReport, KnownFix, Part, SweepMethod};
 use crate::source::{Mads as _, Question, ReadError, parse_mad_ports};
-
-use super::reader::Reader;
 use counters::CounterSelection;
 use ports::SweepPort;
 
@@ -35,79 +34,70 @@ pub use import::{ImportError, import_fabric, parse_node_names};
 pub(super) use peers::read_peers;
 pub use sweep::sweep;
 
-/// Reason why a machine has no list of ports that send MADs.
 const NO_IB_UMAD: &str = "the kernel module ib_umad is not loaded";
-/// Key of problems with the fabric.
+/// Start of the keys of problems with a fabric.
 const KEY: &str = "fabric";
 
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
-    let question = Question::MadPorts;
-    let ports = match reader.ask(&question) {
+    let path = Question::MadPorts.to_string();
+    let ports = match reader.ask(&Question::MadPorts) {
         Ok(answer) => parse_mad_ports(&answer),
-        Err(error) => {
-            let path = question.to_string();
-            if error.is_absent() {
-                let detail = format!("cannot read {path}: {NO_IB_UMAD}");
-                reader.lacking(KEY, &path, &detail, KnownFix::LoadUmad);
-            } else {
-                reader.unreadable(KEY, &path, &error, None);
-            }
-            return;
+        Err(error) if error.is_absent() => {
+            let detail = format!("cannot read {path}: {NO_IB_UMAD}");
+            return reader.report_missing(KEY, &path, detail, KnownFix::LoadUmad);
         }
+        Err(error) => return reader.report_unreadable(KEY, &path, &error, None),
     };
     let Some(opened) = ports::open(reader, report, ports) else { return };
     let mut fabrics: Vec<Fabric> = Vec::new();
     for mut port in opened {
-        match of_port(reader, report, &mut port, &fabrics) {
+        match read_subnet(reader, report, &mut port, &fabrics) {
             Ok(Some(fabric)) => fabrics.push(fabric),
-            Ok(None) => ports::note_plane(reader, &port),
-            Err(error) => ports::note_error(reader, &port.facts, &error),
+            Ok(None) => ports::report_plane(reader, &port),
+            Err(error) => ports::report_error(reader, &port.facts, &error),
         }
     }
     for fabric in &fabrics {
-        add_problems(reader, fabric);
+        report_missing_replies(reader, fabric);
     }
     if !fabrics.is_empty() {
         report.fabrics = Some(fabrics);
     }
 }
 
-/// Reports missing replies and tables of a fabric as problems.
-fn add_problems(reader: &mut Reader<'_>, fabric: &Fabric) {
-    let name = format!("{}/{}", fabric.device, fabric.port);
+fn report_missing_replies(reader: &mut Reader<'_>, fabric: &Fabric) {
+    let mut report = |key: &str, source: &str, detail: String, fix: KnownFix| {
+        let detail = format!("{}/{}: {detail}", fabric.device, fabric.port);
+        reader.report_missing(&format!("{KEY}/{key}"), source, detail, fix);
+    };
     if let Some(first) = fabric.unanswered.first() {
         let routes: BTreeSet<String> = fabric.unanswered.iter().map(ToString::to_string).collect();
         let first = format!("{first}: no {}: {}", first.attribute, first.detail);
         let detail = match routes.len() {
-            1 => format!("{name}: {first}"),
-            nodes => format!("{name}: {first}; {} other nodes with missing replies", nodes - 1),
+            1 => first,
+            nodes => format!("{first}; {} other nodes with missing replies", nodes - 1),
         };
-        let fix = KnownFix::ListProblems;
-        reader.lacking(&format!("{KEY}/unanswered"), "sweep", &detail, fix);
+        report("unanswered", "sweep", detail, KnownFix::ListProblems);
     }
     if fabric.unrecorded > 0 {
-        let detail = format!(
-            "{name}: the file has no reply to {} of {} requests of this view",
-            fabric.unrecorded, fabric.requests
-        );
-        let fix = KnownFix::SaveSubnet;
-        reader.lacking(&format!("{KEY}/unrecorded"), "sweep", &detail, fix);
+        let (unrecorded, requests) = (fabric.unrecorded, fabric.requests);
+        let detail =
+            format!("the file has no reply to {unrecorded} of {requests} requests of this view");
+        report("unrecorded", "sweep", detail, KnownFix::SaveSubnet);
     }
     if fabric.is_partial {
-        let nodes = fabric.nodes.len();
-        let detail = format!("{name}: the sweep ended early; {nodes} nodes are listed");
-        reader.lacking(&format!("{KEY}/partial"), "sweep", &detail, KnownFix::Repeat);
+        let detail = format!("the sweep ended early; {} nodes are listed", fabric.nodes.len());
+        report("partial", "sweep", detail, KnownFix::Repeat);
     }
     // Rejected tables matter only if no sweep by directed routes replaces them.
     for why in fabric.rejected_tables.iter().filter(|_| fabric.nodes.is_empty()) {
-        let detail = format!("{name}: tables of subnet administration: {why}");
-        let source = "subnet administration";
-        reader.lacking(&format!("{KEY}/tables"), source, &detail, KnownFix::OmitViaSa);
+        let detail = format!("tables of subnet administration: {why}");
+        report("tables", "subnet administration", detail, KnownFix::OmitViaSa);
     }
 }
 
-/// Reads the subnet of a port; `None` if one of the fabrics holds the port.
-fn of_port(
+/// Reads the subnet of a port; `None` if one of the known fabrics holds the port.
+fn read_subnet(
     reader: &mut Reader<'_>,
     report: &HostReport,
     port: &mut SweepPort<'_>,

@@ -44,8 +44,7 @@ fn file(path: &str) -> Question {
     Question::File(path.into())
 }
 
-/// Checks that `answers` of `limit` entries have no problem with `path`, and that one entry more
-/// is a problem.
+/// Checks that `limit` entries are no problem with `path`, and that one entry more is.
 fn check(
     part: Part,
     path: &str,
@@ -85,15 +84,14 @@ fn iscsi_records_are_reported_beyond_their_limit_only() {
     check(Part::Connections, nodes, 16_384, |count| {
         let portal = format!("{nodes}/iqn.x/10.0.0.1,3260,1");
         let record = file(&format!("{portal}/default"));
-        let mut answers = vec![
+        vec![
             (dir("/sys/class/iscsi_session"), b"session1\n".to_vec()),
             (dir(nodes), b"iqn.x\n".to_vec()),
             (record, b"iface.transport_name = tcp\n".to_vec()),
-        ];
-        // One record is listed many times, so that the machine needs no file for each.
-        answers.push((dir(&format!("{nodes}/iqn.x")), b"10.0.0.1,3260,1\n".to_vec()));
-        answers.push((dir(&portal), lines(count, |_| "default".into())));
-        answers
+            (dir(&format!("{nodes}/iqn.x")), b"10.0.0.1,3260,1\n".to_vec()),
+            // One record is listed many times, so that the machine needs no file for each.
+            (dir(&portal), lines(count, |_| "default".into())),
+        ]
     });
 }
 
@@ -174,7 +172,7 @@ fn older_lines_of_a_log_are_reported() {
         let report = report(
             Part::Connections,
             vec![
-                (Question::File("/proc/self/mounts".into()), Vec::new()),
+                (file("/proc/self/mounts"), Vec::new()),
                 (dir("/sys/module"), Vec::new()),
                 (dir("/proc/fs"), b"beegfs\n".to_vec()),
                 (dir("/proc/fs/beegfs"), b"1-2-n1\n".to_vec()),

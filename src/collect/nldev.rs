@@ -11,14 +11,14 @@ mod resource;
 
 use std::collections::HashMap;
 
-use super::Reader;
-use super::reader::is_name;
-use super::sysfs::CLASS;
+use super::reader::{Reader, is_name};
+use super::sysfs::{CLASS, MAX_DEVICES};
 use crate::model::{
     Device, HostReport, KnownFix, LinkLayer, Object, Owner, Port, Protocol, Resource, key,
 };
-use crate::source::{Messages, Question, RdmaCommand, RdmaQuery, ReadError, has_capability};
+use crate::source::{Answer, Messages, Question, RdmaCommand, RdmaQuery, has_capability};
 use attr::{Fields, messages};
+pub(super) use inventory::{read_counters, read_inventory};
 
 /// Commands for all kinds of objects, in the order of `rdma resource`.
 const OBJECTS: [RdmaCommand; 7] = [
@@ -33,11 +33,7 @@ const OBJECTS: [RdmaCommand; 7] = [
 
 const DEVICES: RdmaQuery = RdmaQuery { command: RdmaCommand::Devices, device: None, port: None };
 
-/// Limit of devices, equal to the limit in `sysfs`.
-const MAX_DEVICES: usize = 4096;
-
-/// Limit of the devices that a problem names.
-const MAX_NAMED: usize = 64;
+const MAX_NAMED_DEVICES: usize = 64;
 
 /// Finds the interfaces of Ethernet ports that sysfs does not name: siw reports its interface
 /// only in netlink, and MANA the interfaces of its further ports.
@@ -60,19 +56,16 @@ pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
         for fields in messages(&answer) {
             let number = fields.u32(attr::PORT_INDEX);
             let named = ports.iter_mut().find(|port| Some(port.number) == number && lacks(port));
-            if let Some(port) = named {
-                port.netdev = fields.text(attr::NDEV_NAME).filter(|netdev| is_name(netdev));
-                let mtu = port.netdev.as_ref().map(|netdev| format!("/sys/class/net/{netdev}/mtu"));
-                let key = key::port(name, port.number, "netdev_mtu");
-                port.netdev_mtu =
-                    mtu.and_then(|path| reader.value(&key, &path, |mtu| mtu.parse().ok()));
-            }
+            let Some(port) = named else { continue };
+            port.netdev = fields.text(attr::NDEV_NAME).filter(|netdev| is_name(netdev));
+            let mtu = port.netdev.as_ref().map(|netdev| format!("/sys/class/net/{netdev}/mtu"));
+            let key = key::port(name, port.number, "netdev_mtu");
+            port.netdev_mtu = mtu.and_then(|mtu| reader.value(&key, &mtu, |mtu| mtu.parse().ok()));
         }
     }
 }
 
-/// Reports devices of the kernel that sysfs does not list: in a container, another mount may hide
-/// the directory of the devices.
+/// Reports devices that sysfs does not list: in a container, a mount may cover their directory.
 pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &HostReport) {
     // Without the RDMA core, the query would load it.
     if !report.devices.is_empty() || report.rdma_core != Some(true) {
@@ -80,7 +73,7 @@ pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &HostRepor
     }
     let Ok(answer) = reader.ask(&Question::Rdma(DEVICES)) else { return };
     let names = messages(&answer).filter_map(|fields| fields.text(attr::DEV_NAME));
-    let names: Vec<String> = names.take(MAX_NAMED).collect();
+    let names: Vec<String> = names.take(MAX_NAMED_DEVICES).collect();
     // A device that the second listing contains was added after the first one.
     let listed = reader.ask(&Question::Dir(CLASS.into()));
     if names.is_empty() || listed.is_ok_and(|list| !list.is_empty()) {
@@ -88,32 +81,27 @@ pub(super) fn report_covered_devices(reader: &mut Reader<'_>, report: &HostRepor
     }
     let names = crate::names::fold(&names);
     let detail = format!("the kernel has {names} (RDMA netlink), but {CLASS} lists no device");
-    reader.lacking("devices", CLASS, &detail, KnownFix::UncoverDevices);
+    reader.report_missing("devices", CLASS, detail, KnownFix::UncoverDevices);
 }
-
-pub(super) use inventory::{read_counters, read_inventory};
 
 pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
-    match report.rdma_core {
-        // Without the RDMA core, the query would load it.
-        Some(false) => report.resources = Some(Vec::new()),
-        None => {}
-        Some(true) => {
-            let Some(devices) = device_indices(reader, "resources") else { return };
-            let mut all = Vec::new();
-            for (index, name) in devices {
-                for command in OBJECTS {
-                    read_objects(reader, command, index, &name, &mut all);
-                }
-            }
-            name_processes(reader, &mut all);
-            report.resources = Some(all);
-            iwarp::forget_what_is_not_there(reader, report);
+    // Without the RDMA core, the query would load it.
+    let Some(true) = report.rdma_core else {
+        report.resources = report.rdma_core.map(|_| Vec::new());
+        return;
+    };
+    let Some(devices) = device_indices(reader, "resources") else { return };
+    let mut all = Vec::new();
+    for (index, name) in devices {
+        for command in OBJECTS {
+            read_objects(reader, command, index, &name, &mut all);
         }
     }
+    name_processes(reader, &mut all);
+    report.resources = Some(all);
+    iwarp::remove_meaningless_fields(reader, report);
 }
 
-/// Returns the kernel's index and name of each device.
 fn device_indices(reader: &mut Reader<'_>, key: &str) -> Option<Vec<(u32, String)>> {
     ask(reader, key, DEVICES).map(|answer| indices(reader, key, &answer))
 }
@@ -123,7 +111,7 @@ fn indices(reader: &mut Reader<'_>, key: &str, answer: &[u8]) -> Vec<(u32, Strin
     let device =
         |fields: Fields<'_>| Some((fields.u32(attr::DEV_INDEX)?, fields.text(attr::DEV_NAME)?));
     let mut all = messages(answer).filter_map(device).collect();
-    reader.cut(key, &DEVICES.to_string(), MAX_DEVICES, &mut all);
+    reader.truncate(key, &DEVICES.to_string(), MAX_DEVICES, &mut all);
     all
 }
 
@@ -136,12 +124,11 @@ fn read_objects(
 ) {
     let query = RdmaQuery { command, device: Some(device), port: None };
     let key = format!("resources/{name}");
-    if let Some(answer) = ask(reader, &key, query) {
-        if !resource::is_whole(command, &answer) {
-            reader.malformed(&key, &query.to_string(), "an attribute exceeds its message");
-        }
-        all.extend(resource::decode_resources(command, &answer));
+    let Some(answer) = ask(reader, &key, query) else { return };
+    if !resource::is_whole(command, &answer) {
+        reader.report_malformed(&key, &query.to_string(), "an attribute exceeds its message");
     }
+    all.extend(resource::decode_resources(command, &answer));
 }
 
 /// Sends a query. Returns the reply if it consists of whole messages.
@@ -150,45 +137,36 @@ fn ask(reader: &mut Reader<'_>, key: &str, query: RdmaQuery) -> Option<Vec<u8>> 
     whole(reader, key, query, answer)
 }
 
-/// Checks a reply for [`ask`]. Returns it if it consists of whole messages. Otherwise reports a
-/// problem, unless the kernel or driver does not support the command.
-fn whole(
-    reader: &mut Reader<'_>,
-    key: &str,
-    query: RdmaQuery,
-    answer: Result<Vec<u8>, ReadError>,
-) -> Option<Vec<u8>> {
+/// Checks a reply for [`ask`]. Reports a problem and returns `None` unless the reply consists of
+/// whole messages. An unsupported command is no problem.
+fn whole(reader: &mut Reader<'_>, key: &str, query: RdmaQuery, answer: Answer) -> Option<Vec<u8>> {
     match answer {
         Ok(answer) => {
             let mut messages = Messages::new(&answer);
-            let is_interrupted = messages.by_ref().any(|message| message.is_interrupted());
-            if is_interrupted {
-                reader.incomplete(key, &query.to_string(), "the list changed during each read");
+            if messages.by_ref().any(|message| message.is_interrupted()) {
+                let why = "the list changed during each read";
+                reader.report_incomplete(key, &query.to_string(), why);
             }
             if messages.last_is_whole() {
                 return Some(answer);
             }
-            reader.malformed(key, &query.to_string(), "an incomplete message");
-            None
+            reader.report_malformed(key, &query.to_string(), "an incomplete message");
         }
         // Kernels before 6.1 do not know some commands and return EINVAL.
-        Err(error) if error.is_invalid() && query.command.is_since_6_1() => None,
+        Err(error) if error.is_invalid() && query.command.is_since_6_1() => {}
         // Drivers without counters return EINVAL too.
-        Err(error) if error.is_invalid() && is_of_counters(query.command) => None,
-        Err(error) => {
-            reader.unreadable(key, &query.to_string(), &error, None);
-            None
-        }
+        Err(error) if error.is_invalid() && is_of_counters(query.command) => {}
+        Err(error) => reader.report_unreadable(key, &query.to_string(), &error, None),
     }
+    None
 }
 
 fn is_of_counters(command: RdmaCommand) -> bool {
     matches!(command, RdmaCommand::Counters | RdmaCommand::CounterMode)
 }
 
-/// Reports a problem if memory keys are missing because the reader lacks permission: the kernel
-/// omits them without an error.
-pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
+/// Reports memory keys that the reader may not see: the kernel omits them without an error.
+pub(super) fn report_hidden_keys(reader: &mut Reader<'_>, report: &HostReport) {
     let lacks =
         |resource: &Resource| matches!(resource.object, Object::Mr { lkey: None, rkey: None, .. });
     if !report.resources.iter().flatten().any(lacks) {
@@ -198,11 +176,11 @@ pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
     let is_capable = match reader.ask(&Question::File(path.into())) {
         Ok(status) => has_capability(&String::from_utf8_lossy(&status), NET_ADMIN),
         Err(error) if error.is_absent() => None,
-        Err(error) => return reader.unreadable("keys", path, &error, None),
+        Err(error) => return reader.report_unreadable("keys", path, &error, None),
     };
     // A process with the capability that gets no keys runs on a kernel without them.
     if is_capable != Some(true) {
-        reader.hidden(
+        reader.report_hidden(
             "keys",
             "RDMA netlink, memory regions",
             "the kernel shows memory keys only to processes with CAP_NET_ADMIN",
@@ -232,13 +210,12 @@ fn name_processes(reader: &mut Reader<'_>, all: &mut [Resource]) {
             }
         });
         if let Some((process, its_name)) = process {
-            *pid = *process;
-            *name = Some(its_name.clone());
+            (*pid, *name) = (*process, Some(its_name.clone()));
         }
     }
     // One problem is enough for all hidden processes.
     if let Some((path, error)) = refused {
-        reader.unreadable("resources/owner", &path, &error, None);
+        reader.report_unreadable("resources/owner", &path, &error, None);
     }
 }
 

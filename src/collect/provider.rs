@@ -1,16 +1,13 @@
-//! Finds by file names if libibverbs has a userspace provider for each device. `collect` calls
-//! it.
+//! Finds by file names if libibverbs has a userspace provider for each device.
 //!
 //! The version of libibverbs decides which of several versions of a file it loads: here any
-//! version counts.
+//! version counts. `collect` calls this module.
 
 use std::collections::HashMap;
 
 use super::Reader;
 use crate::model::{HostReport, Provider};
-use crate::source::Question;
 
-/// Directories in which distributions install the providers.
 const FOLDERS: [&str; 4] = [
     "/usr/lib/x86_64-linux-gnu/libibverbs",
     "/usr/lib/aarch64-linux-gnu/libibverbs",
@@ -47,7 +44,6 @@ const PROVIDERS: [(&str, &[&str]); 21] = [
     ("siw", &["siw"]),
 ];
 
-/// Finds the provider of each device.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     if report.devices.is_empty() {
         return;
@@ -57,11 +53,9 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
         let names = reader.names("provider", folder).unwrap_or_default();
         files.extend(names.into_iter().map(|name| (folder, name)));
     }
-    let release = reader.answer("provider", &Question::File(RELEASE.into()));
-    let release = release.map(|text| String::from_utf8_lossy(&text).into_owned());
+    let release = reader.content("provider", RELEASE);
     if files.is_empty() && release.is_none() {
-        // A copy of /sys, or an unknown kind of distribution: a missing provider would be a
-        // guess.
+        // A copy of /sys, or an unknown distribution: a missing provider would be a guess.
         return;
     }
     let mut listed = HashMap::new();
@@ -86,7 +80,6 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
-/// True if the `.driver` file of a provider lists the provider.
 fn is_listed(reader: &mut Reader<'_>, name: &str) -> bool {
     let text = reader.text("provider", &format!("{LISTS}/{name}.driver"));
     text.is_some_and(|text| text.lines().any(|line| line.trim() == format!("driver {name}")))

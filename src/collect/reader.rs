@@ -2,22 +2,22 @@
 //! modules of `collect` use it.
 
 use crate::model::{Fix, KnownFix, Problem};
-use crate::source::{Question, ReadError, Source};
+use crate::source::{Answer, Question, ReadError, Source};
 
 /// Limit of names from one directory. A host has at most 4,094 VLANs and some thousand devices. A
-/// hostile host may list millions of names, and every name would cost reads.
+/// hostile host may list millions of names, each of which would cost reads.
 const MAX_NAMES: usize = 131_072;
 
 /// Limit of a value's text in bytes; the longest known, `node_desc`, has 64.
 const MAX_TEXT: usize = 256;
 /// Limit of a link's target in bytes; links to devices below many bridges have some hundreds.
 const MAX_LINK: usize = 4096;
-/// Number of characters that a problem quotes from an unexpected text.
+/// Limit of the characters that a problem quotes from an unexpected text.
 const QUOTE: usize = 40;
 
 pub(super) struct Reader<'source> {
-    source: &'source dyn Source,
-    problems: Vec<Problem>,
+    pub(super) source: &'source dyn Source,
+    pub(super) problems: Vec<Problem>,
 }
 
 impl<'source> Reader<'source> {
@@ -25,52 +25,41 @@ impl<'source> Reader<'source> {
         Self { source, problems: Vec::new() }
     }
 
-    /// Returns the source, for data that is not the reply to one question.
-    pub(super) fn source(&self) -> &'source dyn Source {
-        self.source
-    }
-
-    pub(super) fn into_problems(self) -> Vec<Problem> {
-        self.problems
-    }
-
-    /// Returns the number of problems. If it did not change during a read, the read had no
-    /// problem.
-    pub(super) fn problem_count(&self) -> usize {
-        self.problems.len()
-    }
-
     /// Returns the raw reply, for callers that handle some errors themselves.
-    pub(super) fn ask(&self, question: &Question) -> Result<Vec<u8>, ReadError> {
+    pub(super) fn ask(&self, question: &Question) -> Answer {
         self.source.ask(question)
     }
 
     /// Returns the raw reply; `None` if the item does not exist or is unreadable.
-    pub(super) fn answer(&mut self, key: &str, question: &Question) -> Option<Vec<u8>> {
+    pub(super) fn read(&mut self, key: &str, question: &Question) -> Option<Vec<u8>> {
         let answer = self.ask(question);
-        self.present(key, &question.to_string(), answer)
+        self.ok_or_report(key, &question.to_string(), answer)
     }
 
-    /// Returns the time of the reply to a question that was just asked, by the machine's own
-    /// clock.
-    pub(super) fn answered_ns(&self, question: &Question) -> Option<u64> {
-        self.source.answered_ns(question)
+    /// Returns the text of a file that holds more than one value.
+    pub(super) fn content(&mut self, key: &str, path: &str) -> Option<String> {
+        let bytes = self.read(key, &Question::File(path.to_owned()))?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Returns a file's text without the white space around it; `None` if the file does not
     /// exist, is unreadable or is no text.
     pub(super) fn text(&mut self, key: &str, path: &str) -> Option<String> {
         let answer = self.ask(&Question::File(path.to_owned()));
-        self.text_of(key, path, answer)
+        self.decode_text(key, path, answer)
+    }
+
+    /// Like [`Reader::text`]; `None` also for EINVAL: the kernel has no such value here.
+    pub(super) fn supported_text(&mut self, key: &str, path: &str) -> Option<String> {
+        let answer = self.ask(&Question::File(path.to_owned()));
+        if answer.as_ref().is_err_and(ReadError::is_invalid) {
+            return None;
+        }
+        self.decode_text(key, path, answer)
     }
 
     /// Converts a reply for [`Reader::text`].
-    pub(super) fn text_of(
-        &mut self,
-        key: &str,
-        path: &str,
-        answer: Result<Vec<u8>, ReadError>,
-    ) -> Option<String> {
+    pub(super) fn decode_text(&mut self, key: &str, path: &str, answer: Answer) -> Option<String> {
         self.text_up_to(MAX_TEXT, key, path, answer)
     }
 
@@ -80,13 +69,13 @@ impl<'source> Reader<'source> {
         max_bytes: usize,
         key: &str,
         path: &str,
-        answer: Result<Vec<u8>, ReadError>,
+        answer: Answer,
     ) -> Option<String> {
-        let bytes = self.present(key, path, answer)?;
+        let bytes = self.ok_or_report(key, path, answer)?;
         match std::str::from_utf8(&bytes) {
             Ok(text) if text.trim().len() <= max_bytes => Some(text.trim().to_owned()),
             _ => {
-                self.malformed(key, path, &String::from_utf8_lossy(&bytes));
+                self.report_malformed(key, path, &String::from_utf8_lossy(&bytes));
                 None
             }
         }
@@ -99,22 +88,21 @@ impl<'source> Reader<'source> {
         path: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let answer = self.ask(&Question::File(path.to_owned()));
-        self.value_of(key, path, answer, parse)
+        let text = self.text(key, path)?;
+        self.parse(key, path, &text, parse)
     }
 
-    /// Converts a reply for [`Reader::value`].
-    pub(super) fn value_of<T>(
+    /// Parses the text of a file. Reports text of an unknown form.
+    pub(super) fn parse<T>(
         &mut self,
         key: &str,
         path: &str,
-        answer: Result<Vec<u8>, ReadError>,
+        text: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let text = self.text_of(key, path, answer)?;
-        let value = parse(&text);
+        let value = parse(text);
         if value.is_none() {
-            self.malformed(key, path, &text);
+            self.report_malformed(key, path, text);
         }
         value
     }
@@ -122,28 +110,34 @@ impl<'source> Reader<'source> {
     /// Returns the names in a directory that can be part of a path.
     pub(super) fn names(&mut self, key: &str, path: &str) -> Option<Vec<String>> {
         let answer = self.ask(&Question::Dir(path.to_owned()));
-        self.names_of(key, path, answer)
+        self.decode_names(key, path, answer)
+    }
+
+    /// Returns the names in a directory in natural order; empty if the directory does not exist.
+    pub(super) fn sorted_names(&mut self, key: &str, path: &str) -> Vec<String> {
+        let mut names = self.names(key, path).unwrap_or_default();
+        names.sort_by(|a, b| crate::names::compare(a, b));
+        names
     }
 
     /// Converts a reply for [`Reader::names`].
-    pub(super) fn names_of(
+    pub(super) fn decode_names(
         &mut self,
         key: &str,
         path: &str,
-        answer: Result<Vec<u8>, ReadError>,
+        answer: Answer,
     ) -> Option<Vec<String>> {
-        let bytes = self.present(key, path, answer)?;
+        let bytes = self.ok_or_report(key, path, answer)?;
         let names = String::from_utf8_lossy(&bytes);
         let mut listed = names.lines().filter(|name| !name.is_empty());
         let (good, bad): (Vec<&str>, Vec<&str>) =
             listed.by_ref().take(MAX_NAMES).partition(|name| is_name(name));
         if listed.next().is_some() {
-            self.too_long(key, path, MAX_NAMES);
+            self.report_too_long(key, path, MAX_NAMES);
         }
-        // No kernel lists a name that cannot be part of a path. The rest of the listing may be
-        // wrong, too.
+        // No kernel lists a name that cannot be part of a path. The rest may be wrong, too.
         if let Some(name) = bad.first() {
-            self.malformed(key, path, name);
+            self.report_malformed(key, path, name);
         }
         Some(good.into_iter().map(str::to_owned).collect())
     }
@@ -156,7 +150,7 @@ impl<'source> Reader<'source> {
             name.bytes().all(|digit| digit.is_ascii_digit()).then(|| name.parse().ok())?
         };
         if let Some(name) = names.iter().find(|name| number(name).is_none()) {
-            self.malformed(key, path, name);
+            self.report_malformed(key, path, name);
         }
         let mut indices: Vec<u32> = names.iter().filter_map(number).collect();
         indices.sort_unstable();
@@ -172,19 +166,27 @@ impl<'source> Reader<'source> {
         self.text_up_to(MAX_LINK, key, path, answer)
     }
 
+    /// Removes the entries of a list beyond `limit`, and reports a list that had more.
+    pub(super) fn truncate<T>(&mut self, key: &str, path: &str, limit: usize, list: &mut Vec<T>) {
+        if list.len() > limit {
+            self.report_too_long(key, path, limit);
+            list.truncate(limit);
+        }
+    }
+
     /// Returns the reply. Reports an error, unless it means that the item does not exist.
-    pub(super) fn present(
+    pub(super) fn ok_or_report(
         &mut self,
         key: &str,
         path: &str,
-        answer: Result<Vec<u8>, ReadError>,
+        answer: Answer,
     ) -> Option<Vec<u8>> {
-        answer.map_err(|error| self.unreadable(key, path, &error, None)).ok()
+        answer.map_err(|error| self.report_unreadable(key, path, &error, None)).ok()
     }
 
     /// Reports an error, unless it means that the item does not exist. `fix` replaces the default
     /// fix of a denied permission.
-    pub(super) fn unreadable(
+    pub(super) fn report_unreadable(
         &mut self,
         key: &str,
         path: &str,
@@ -197,101 +199,65 @@ impl<'source> Reader<'source> {
         let fix = fix.or(error.is_denied().then_some(KnownFix::BeRootOutside));
         let fix = if error.needs_program() { Some(KnownFix::UploadProgram) } else { fix };
         self.problems.push(Problem {
-            key: key.to_owned(),
-            source: path.to_owned(),
             errno: error.errno().map(std::borrow::Cow::into_owned),
-            detail: format!("cannot read {path}: {error}"),
-            fix: fix.map(Fix::from),
             not_recorded: error.is_missing_in_capture(),
+            ..problem(key, path, format!("cannot read {path}: {error}"), fix.map(Fix::from))
         });
     }
 
-    /// Reports a device whose file cannot be opened. Errors without an errno, as of captures and
-    /// plain shells, are not reported.
-    pub(super) fn unopenable(&mut self, device: &str, path: &str, error: &ReadError) {
-        if let Some(errno) = error.errno() {
-            let reason = error.to_string();
-            self.problems.push(Problem::of_device_file(device, path, &errno, &reason));
-        }
-    }
-
-    pub(super) fn malformed(&mut self, key: &str, path: &str, text: &str) {
+    pub(super) fn report_malformed(&mut self, key: &str, path: &str, text: &str) {
         let mut quote: String = text.trim().chars().take(QUOTE).collect();
         if quote.len() < text.trim().len() {
             quote.push('…');
         }
-        self.note(key, path, format!("{path} has an unknown format: \"{quote}\""), None);
+        self.report(key, path, format!("{path} has an unknown format: \"{quote}\""));
     }
 
-    pub(super) fn incomplete(&mut self, key: &str, path: &str, why: &str) {
-        self.note(
-            key,
-            path,
-            format!("{path} may be incomplete: {why}"),
-            Some(KnownFix::Retry.into()),
-        );
+    pub(super) fn report_incomplete(&mut self, key: &str, path: &str, why: &str) {
+        self.report_missing(key, path, format!("{path} may be incomplete: {why}"), KnownFix::Retry);
+    }
+
+    pub(super) fn report_too_long(&mut self, key: &str, path: &str, limit: usize) {
+        let detail = format!("{path} has more than {limit} entries; the rest is not read");
+        self.report(key, path, detail);
     }
 
     /// Reports data that the kernel hides from users without permission.
-    pub(super) fn hidden(&mut self, key: &str, source: &str, detail: &str) {
-        self.problems.push(Problem {
-            key: key.to_owned(),
-            source: source.to_owned(),
-            errno: Some("EPERM".into()),
-            detail: detail.to_owned(),
-            fix: Some(KnownFix::BeRoot.into()),
-            not_recorded: false,
-        });
+    pub(super) fn report_hidden(&mut self, key: &str, source: &str, detail: &str) {
+        let problem = problem(key, source, detail.to_owned(), Some(KnownFix::BeRoot.into()));
+        self.problems.push(Problem { errno: Some("EPERM".into()), ..problem });
     }
 
     /// Reports data that is missing until the administrator applies `fix`.
-    pub(super) fn lacking(&mut self, key: &str, source: &str, detail: &str, fix: impl Into<Fix>) {
-        self.note(key, source, detail.to_owned(), Some(fix.into()));
+    pub(super) fn report_missing(
+        &mut self,
+        key: &str,
+        source: &str,
+        detail: impl Into<String>,
+        fix: impl Into<Fix>,
+    ) {
+        self.problems.push(problem(key, source, detail.into(), Some(fix.into())));
     }
 
-    pub(super) fn unanswered(&mut self, key: &str, source: &str, detail: String) {
-        self.note(key, source, detail, None);
-    }
-
-    pub(super) fn too_long(&mut self, key: &str, path: &str, limit: usize) {
-        let detail = format!("{path} has more than {limit} entries; the rest is not read");
-        self.note(key, path, detail, None);
-    }
-
-    /// Reports that a log has more than `limit` lines. Only the latest lines are used.
-    pub(super) fn older_lines(&mut self, key: &str, path: &str, limit: usize) {
-        let detail = format!("{path} has more than {limit} lines; older lines are not used");
-        self.note(key, path, detail, None);
-    }
-
-    /// Removes the entries of a list beyond `limit`, and reports a list that had more.
-    pub(super) fn cut<T>(&mut self, key: &str, path: &str, limit: usize, list: &mut Vec<T>) {
-        if list.len() > limit {
-            self.too_long(key, path, limit);
-            list.truncate(limit);
-        }
-    }
-
-    /// Reports a table that was not read to its end because of too many unreadable entries.
-    pub(super) fn given_up(&mut self, key: &str, path: &str, failures: usize) {
-        let detail = format!("{path}: {failures} entries are unreadable; the rest is not read");
-        self.note(key, path, detail, None);
-    }
-
-    fn note(&mut self, key: &str, path: &str, detail: String, fix: Option<Fix>) {
-        self.problems.push(Problem {
-            key: key.to_owned(),
-            source: path.to_owned(),
-            errno: None,
-            detail,
-            fix,
-            not_recorded: false,
-        });
+    /// Reports a problem without a fix.
+    pub(super) fn report(&mut self, key: &str, source: &str, detail: String) {
+        self.problems.push(problem(key, source, detail, None));
     }
 }
 
-/// True if a name of a directory entry or an interface can be part of a path and stays within its
-/// directory.
+/// Returns a problem without an error number.
+pub(super) fn problem(key: &str, source: &str, detail: String, fix: Option<Fix>) -> Problem {
+    Problem {
+        key: key.to_owned(),
+        source: source.to_owned(),
+        errno: None,
+        detail,
+        fix,
+        not_recorded: false,
+    }
+}
+
+/// True if a name of a file or an interface can be part of a path and stays within its directory.
 pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 255

@@ -21,37 +21,34 @@ pub(super) use interface::{read_all as read_netdevs, read_rates};
 pub(super) use pci_link::compare as compare_links;
 
 use super::Reader;
-use crate::model::{Device, HostReport, KnownFix, Part, key};
+use crate::model::{CounterGroup, Device, HostReport, KnownFix, Part, key};
 use crate::source::{Answer, CORE_MODULE, Question};
 
-/// Directory in which the kernel lists RDMA devices.
 pub(super) const CLASS: &str = "/sys/class/infiniband";
-/// Directory of all loaded and built-in modules with parameters.
+/// Directory of loaded modules, and of built-in modules with parameters.
 const MODULES: &str = "/sys/module";
 /// Limit of devices of one host; hosts with 512 virtual functions exist.
-const MAX_DEVICES: usize = 4096;
+pub(super) const MAX_DEVICES: usize = 4096;
 
-/// Reads kernel release and devices into the report.
 pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
     report.kernel = reader.text("kernel", "/proc/sys/kernel/osrelease");
     let listed = reader.ask(&Question::Dir(CLASS.into()));
-    report.rdma_core = match is_there(&listed) {
+    report.rdma_core = match exists(&listed) {
         Some(false) => is_core_loaded(reader),
         known => known,
     };
-    let Some(mut names) = reader.names_of("devices", CLASS, listed) else { return };
-    reader.cut("devices", CLASS, MAX_DEVICES, &mut names);
+    let Some(mut names) = reader.decode_names("devices", CLASS, listed) else { return };
+    reader.truncate("devices", CLASS, MAX_DEVICES, &mut names);
     names.sort_by(|a, b| crate::names::compare(a, b));
     report.devices = names.iter().map(|name| device::read(reader, name, &report.parts)).collect();
     drop_vanished(reader, report);
     if !report.devices.is_empty() {
-        let has_details = report.parts.has(Part::Details);
-        chardev::read(reader, &mut report.devices, has_details);
+        chardev::read(reader, &mut report.devices, report.parts.has(Part::Details));
     }
 }
 
 /// Returns whether the item of a reply exists; `None` if that is unknown.
-fn is_there(answer: &Answer) -> Option<bool> {
+fn exists(answer: &Answer) -> Option<bool> {
     match answer {
         Ok(_) => Some(true),
         Err(error) if error.is_absent() => Some(false),
@@ -59,20 +56,20 @@ fn is_there(answer: &Answer) -> Option<bool> {
     }
 }
 
-/// Returns whether the RDMA core is loaded, for a host without [`CLASS`]: another mount may cover
-/// the directory or all of sysfs. `None` if that is unknown.
+/// Returns whether the RDMA core is loaded, for a host without [`CLASS`]; `None` if that is
+/// unknown, because another mount may cover sysfs.
 fn is_core_loaded(reader: &mut Reader<'_>) -> Option<bool> {
-    match is_there(&reader.ask(&Question::Dir(CORE_MODULE.into()))) {
+    match exists(&reader.ask(&Question::Dir(CORE_MODULE.into()))) {
         Some(true) => return Some(true),
         // Captures of older versions have no record of the module.
         None => return Some(false),
         Some(false) => {}
     }
     // Each kernel lists modules or parts of its own in this directory.
-    if is_there(&reader.ask(&Question::Dir(MODULES.into()))) == Some(false) {
+    if exists(&reader.ask(&Question::Dir(MODULES.into()))) == Some(false) {
         let detail =
             format!("{MODULES} does not exist: sysfs is not mounted, or another mount covers it");
-        reader.lacking("devices", MODULES, &detail, KnownFix::UncoverDevices);
+        reader.report_missing("devices", MODULES, detail, KnownFix::UncoverDevices);
         return None;
     }
     Some(false)
@@ -81,7 +78,7 @@ fn is_core_loaded(reader: &mut Reader<'_>) -> Option<bool> {
 pub(super) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
     for device in &mut report.devices {
         let (name, path) = (&device.name, format!("{CLASS}/{}", device.name));
-        device.counters = Some(counter::read_device(reader, name, &path));
+        device.counters = Some(counter::read_group(reader, name, &path, CounterGroup::Hardware));
         for port in &mut device.ports {
             let key = format!("{name}/{}", port.number);
             let path = format!("{path}/ports/{}", port.number);

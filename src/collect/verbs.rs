@@ -1,15 +1,13 @@
 //! Adds the values of libibverbs to the devices that sysfs lists. `collect` calls it.
 
+use super::reader::problem;
 use crate::model::{
-    Device, Fix, HostReport, KnownFix, Problem, VerbsAnswer, VerbsAttributes, VerbsEntry,
-    VerbsState, key,
+    Device, HostReport, KnownFix, VerbsAnswer, VerbsAttributes, VerbsEntry, VerbsState, key,
 };
-use crate::source::{Question, ReadError, Source};
+use crate::source::{Answer, Question, ReadError, Source};
 
-/// Origin of the values, for problems.
 const LIBRARY: &str = "libibverbs";
 
-/// Queries libibverbs and merges the reply into the report.
 pub(super) fn read(source: &dyn Source, report: &mut HostReport) {
     match parse_answer(source.ask(&Question::Verbs)) {
         VerbsAnswer::Devices(entries) => {
@@ -22,7 +20,7 @@ pub(super) fn read(source: &dyn Source, report: &mut HostReport) {
     }
 }
 
-fn parse_answer(answer: Result<Vec<u8>, ReadError>) -> VerbsAnswer {
+fn parse_answer(answer: Answer) -> VerbsAnswer {
     let unavailable = |detail| VerbsAnswer::Unavailable { detail, fix: None, errno: None };
     match answer {
         Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
@@ -41,37 +39,31 @@ fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
     let known: Vec<String> = answering.filter_map(|device| device.driver.clone()).collect();
     for device in &mut report.devices {
         let entry = entries.iter().position(|entry| entry.name == device.name);
-        let problem = |key: String, detail, fix: Option<KnownFix>| Problem {
-            key,
-            source: LIBRARY.into(),
-            errno: None,
-            detail,
-            fix: fix.map(Fix::from),
-            not_recorded: false,
-        };
         let whole = key::device(&device.name, "verbs");
         // The report already has the cause: a device file that cannot be opened.
         let is_explained = report.problems.has(&whole);
+        let mut push = |key: &str, detail: String, fix: Option<KnownFix>| {
+            report.problems.push(problem(key, LIBRARY, detail, fix.map(Into::into)));
+        };
         match entry.map(|index| entries.swap_remove(index).answer) {
             Some(Ok(mut attributes)) => {
                 for port in std::mem::take(&mut attributes.refused_ports) {
                     let key = key::port(&device.name, port.number, "verbs");
-                    report.problems.push(problem(key, port.detail, None));
+                    push(&key, port.detail, None);
                 }
                 fill(device, attributes);
             }
             Some(Err(_)) | None if is_explained => {}
-            Some(Err(detail)) => report.problems.push(problem(whole, detail, None)),
+            Some(Err(detail)) => push(&whole, detail, None),
             // The planes of a multi-plane port (`smi1`) have no device file by design.
             None if device.driver.as_ref().is_some_and(|driver| known.contains(driver)) => {
                 let detail = "libibverbs lists the other devices of the driver, but not this one";
-                report.problems.push(problem(whole, detail.to_owned(), None));
+                push(&whole, detail.to_owned(), None);
             }
-            None => report.problems.push(problem(
-                whole,
-                "libibverbs has no driver for the device".to_owned(),
-                Some(KnownFix::InstallDriver),
-            )),
+            None => {
+                let detail = "libibverbs has no driver for the device".to_owned();
+                push(&whole, detail, Some(KnownFix::InstallDriver));
+            }
         }
     }
 }

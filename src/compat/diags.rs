@@ -1,8 +1,6 @@
-//! Shared parts of the tools of infiniband-diags: options, destinations, requests, discovery,
-//! fields.
+//! Shared parts of the tools of infiniband-diags: options, destinations, requests, fields.
 //!
-//! Contains no code of a single tool. Formats are those of rdma-core 44. Used by the tools of the
-//! fabric.
+//! Contains no code of a single tool. Formats are those of rdma-core 44. Fabric tools use it.
 
 mod destination;
 mod discovery;
@@ -32,11 +30,8 @@ pub(super) const ROUTER: u8 = 3;
 /// Attribute of Mellanox devices that distinguishes FDR10 from QDR.
 pub(super) const MELLANOX_PORT_INFO: u16 = 0xff90;
 
-/// Exit code of `ibexit`.
-const FAILED: u8 = 255;
-
-/// Ends a tool with a message, like `ibexit`.
+/// Ends a tool with a message and exit code 255, like `ibexit`.
 pub(super) fn fail(job: &Job<'_>, out: &mut Transcript, message: &str) -> ToolError {
     out.print(format!("{}: iberror: failed: {message}\n", job.call.program));
-    out.end(FAILED, "")
+    out.end(255, "")
 }

@@ -69,7 +69,6 @@ fn more(count: usize) -> String {
 
 impl CompatError {
     /// Returns the fix.
-    #[must_use]
     pub fn fix(&self) -> String {
         match self {
             Self::NotOffered { instead: Some(instead), .. } => (*instead).to_owned(),

@@ -1,5 +1,4 @@
-//! Reads files like the originals: whole files by path. Keeps the last error, which some tools
-//! print, and the list of unrecorded answers.
+//! Reads files like the originals; keeps the last error and the list of unrecorded answers.
 
 use std::cell::RefCell;
 
@@ -9,10 +8,10 @@ use crate::sys::Errno;
 
 use super::{CompatError, Job, ToolError, Transcript};
 
-/// A source, its unrecorded answers, and the text of the last error.
 pub(super) struct FileReader<'source> {
-    source: &'source dyn Source,
-    missing: RefCell<Vec<String>>,
+    pub(super) source: &'source dyn Source,
+    /// Questions without a recorded answer.
+    pub(super) missing: RefCell<Vec<String>>,
     last_error: RefCell<String>,
 }
 
@@ -20,16 +19,6 @@ impl<'source> FileReader<'source> {
     pub(super) fn new(source: &'source dyn Source) -> Self {
         let last_error = RefCell::new("Success".to_owned());
         Self { source, missing: RefCell::default(), last_error }
-    }
-
-    /// Returns the questions without a recorded answer.
-    pub(super) fn into_missing(self) -> Vec<String> {
-        self.missing.into_inner()
-    }
-
-    /// Returns the source itself, for questions that are not about files.
-    pub(super) fn source(&self) -> &'source dyn Source {
-        self.source
     }
 
     /// Adds a missing item; the run ends with an error that names it.
@@ -46,14 +35,18 @@ impl<'source> FileReader<'source> {
         *self.last_error.borrow_mut() = "Success".into();
     }
 
-    /// Returns the whole content of a file.
     pub(super) fn file(&self, path: &str) -> Result<String, ReadError> {
         let bytes = self.ask(&Question::File(path.to_owned()))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the content of a file without trailing line breaks, like `$(cat FILE)` in a shell;
-    /// `None` if it cannot be read.
+    /// Returns a file that the operator wrote, for example a name map. A recording can lack it.
+    pub(super) fn operator_file(&self, path: &str) -> Result<String, ReadError> {
+        let bytes = self.source.ask(&Question::File(path.to_owned()))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Returns the content of a file without trailing line breaks, like `$(cat FILE)` in a shell.
     pub(super) fn cat(&self, path: &str) -> Option<String> {
         self.file(path).ok().map(|text| text.trim_end_matches('\n').to_owned())
     }
@@ -70,7 +63,6 @@ impl<'source> FileReader<'source> {
         Ok(names.lines().filter(|name| !name.starts_with('.')).map(str::to_owned).collect())
     }
 
-    /// Returns the target of a link.
     pub(super) fn link(&self, path: &str) -> Option<String> {
         let bytes = self.ask(&Question::Link(path.to_owned())).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())
@@ -99,48 +91,7 @@ impl<'source> FileReader<'source> {
         }
         answer
     }
-}
 
-impl Job<'_> {
-    /// Returns the devices of libibverbs, in the order of the library. Ends the tool with `code`
-    /// if the library returns an error.
-    pub(super) fn verbs_devices(
-        &self,
-        code: u8,
-        out: &mut Transcript,
-    ) -> Result<Vec<VerbsEntry>, ToolError> {
-        let tool = self.call.tool.name();
-        let unavailable = |detail: String, fix| CompatError::Unavailable { tool, detail, fix };
-        let bytes = match self.reading.ask(&Question::Verbs) {
-            Ok(bytes) => bytes,
-            // The item is already in `missing`, so the run ends with an error.
-            Err(ReadError::NotRecorded) => return Ok(Vec::new()),
-            Err(error) => return Err(unavailable(error.to_string(), None).into()),
-        };
-        match serde_json::from_slice(&bytes) {
-            Ok(VerbsAnswer::Devices(entries)) => {
-                if entries.iter().any(|entry| entry.transport_type.is_none()) {
-                    let older = "data of libibverbs (an older rdmactl wrote the capture)";
-                    self.reading.lacks(older);
-                }
-                Ok(entries)
-            }
-            Ok(VerbsAnswer::Unavailable { errno: Some(errno), .. }) => {
-                let why = strerror(&ReadError::from(errno));
-                Err(out.end(code, format!("Failed to get IB devices list: {why}\n")))
-            }
-            Ok(VerbsAnswer::Unavailable { detail, fix, .. }) => {
-                Err(unavailable(detail, fix.map(String::from)).into())
-            }
-            Err(error) => {
-                let detail = format!("invalid reply of the verbs process: {error}");
-                Err(unavailable(detail, None).into())
-            }
-        }
-    }
-}
-
-impl FileReader<'_> {
     /// True if a recorded parent directory does not exist, or does not contain the path.
     fn is_known_to_lack(&self, question: &Question) -> bool {
         let (Question::File(path) | Question::Dir(path) | Question::Link(path)) = question else {
@@ -156,6 +107,42 @@ impl FileReader<'_> {
                 Err(error) => error.is_absent(),
             }
         })
+    }
+}
+
+impl Job<'_> {
+    /// Returns the devices of libibverbs. Ends the tool with `code` if the library fails.
+    pub(super) fn verbs_devices(
+        &self,
+        code: u8,
+        out: &mut Transcript,
+    ) -> Result<Vec<VerbsEntry>, ToolError> {
+        let tool = self.call.tool.name();
+        let unavailable =
+            |detail: String, fix| Err(CompatError::Unavailable { tool, detail, fix }.into());
+        let bytes = match self.reading.ask(&Question::Verbs) {
+            Ok(bytes) => bytes,
+            // The item is already in `missing`, so the run ends with an error.
+            Err(ReadError::NotRecorded) => return Ok(Vec::new()),
+            Err(error) => return unavailable(error.to_string(), None),
+        };
+        match serde_json::from_slice(&bytes) {
+            Ok(VerbsAnswer::Devices(entries)) => {
+                if entries.iter().any(|entry| entry.transport_type.is_none()) {
+                    let older = "data of libibverbs (an older rdmactl wrote the capture)";
+                    self.reading.lacks(older);
+                }
+                Ok(entries)
+            }
+            Ok(VerbsAnswer::Unavailable { errno: Some(errno), .. }) => {
+                let why = strerror(&ReadError::from(errno));
+                Err(out.end(code, format!("Failed to get IB devices list: {why}\n")))
+            }
+            Ok(VerbsAnswer::Unavailable { detail, fix, .. }) => {
+                unavailable(detail, fix.map(String::from))
+            }
+            Err(error) => unavailable(format!("invalid reply of the verbs process: {error}"), None),
+        }
     }
 }
 

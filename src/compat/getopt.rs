@@ -3,8 +3,7 @@
 //! Options may stand between operands. Short options may be joined (`-vdx`), and long options may
 //! be abbreviated (`--verb`). The tools of `compat` use it.
 
-/// Option that a tool accepts, in the notation of a help text: `--switch, -S <port_guid>`. The
-/// letter and the value may be missing.
+/// Option as in a help text: `--switch, -S <port_guid>`. Letter and value can be missing.
 #[derive(Clone, Copy)]
 pub(super) struct Opt(pub(super) &'static str);
 
@@ -31,12 +30,10 @@ pub(super) enum Word {
     Option(&'static str, String),
     /// Message of the C library for an unknown or invalid option, with a line feed.
     Bad(String),
-    /// Word that is not an option.
     Operand(String),
 }
 
-/// Parses a command line. Stops at the first invalid option, which is then the last element.
-/// `program` is the name in the messages.
+/// Parses a command line up to the first invalid option. `program` is the name in messages.
 pub(super) fn parse(program: &str, opts: &[Opt], args: &[String]) -> Vec<Word> {
     let mut words = Vec::new();
     let mut args = args.iter();
@@ -95,33 +92,27 @@ fn parse_long<'args>(
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (text, None),
     };
+    let bad = |text: String| Word::Bad(format!("{program}: {text}\n"));
     let exact = opts.iter().find(|opt| opt.name() == name);
     let abbreviated: Vec<&Opt> = opts.iter().filter(|opt| opt.name().starts_with(name)).collect();
     let opt = match (exact, &abbreviated[..]) {
         (Some(opt), _) => opt,
         (None, [opt]) => *opt,
-        (None, []) => {
-            return Word::Bad(format!("{program}: unrecognized option '--{text}'\n"));
-        }
+        (None, []) => return bad(format!("unrecognized option '--{text}'")),
         (None, several) => {
-            let names: Vec<String> =
-                several.iter().map(|opt| format!("'--{}'", opt.name())).collect();
-            return Word::Bad(format!(
-                "{program}: option '--{text}' is ambiguous; possibilities: {}\n",
-                names.join(" ")
-            ));
+            let names: Vec<_> = several.iter().map(|opt| format!("'--{}'", opt.name())).collect();
+            let names = names.join(" ");
+            return bad(format!("option '--{text}' is ambiguous; possibilities: {names}"));
         }
     };
     let long = opt.name();
     match (opt.takes_value(), value) {
         (false, None) => Word::Option(long, String::new()),
-        (false, Some(_)) => {
-            Word::Bad(format!("{program}: option '--{long}' doesn't allow an argument\n"))
-        }
+        (false, Some(_)) => bad(format!("option '--{long}' doesn't allow an argument")),
         (true, Some(value)) => Word::Option(long, value),
         (true, None) => match args.next() {
             Some(value) => Word::Option(long, value.clone()),
-            None => Word::Bad(format!("{program}: option '--{long}' requires an argument\n")),
+            None => bad(format!("option '--{long}' requires an argument")),
         },
     }
 }

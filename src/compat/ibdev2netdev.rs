@@ -1,7 +1,6 @@
 //! `ibdev2netdev`: the network interface of each port. The original is a shell script over sysfs.
 //!
-//! The script ends on hosts without an interface of its vendor, and omits ports without an
-//! interface.
+//! The script ends without an interface of its vendor, and omits ports without an interface.
 
 use super::number::{parse_any, truncate};
 use super::{CLASS, Job, NETS, ToolError, Transcript};
@@ -72,8 +71,7 @@ struct Links<'job> {
 }
 
 impl Links<'_> {
-    /// Returns the interface of a port: by its address, by its GID, or by the PCI resources of
-    /// the device.
+    /// Returns the interface of a port: by its GID, else by the PCI resources of the device.
     fn find(&self, device: &str, port: &str, out: &mut Transcript) -> Option<String> {
         let reading = self.job.reading;
         let folder = format!("{CLASS}/{device}/ports/{port}");
@@ -107,8 +105,7 @@ impl Links<'_> {
             let lower = address.split(':').skip(12).collect::<String>();
             !lower.is_empty() && lower == wanted
         };
-        // Child interfaces have the address of their parent; the script takes the first one by
-        // kernel index.
+        // Child interfaces have the address of their parent; the script takes the lowest index.
         let index = |net: &&String| {
             parse_any(&reading.cat(&format!("{NETS}/{net}/ifindex")).unwrap_or_default())
         };
@@ -133,13 +130,8 @@ impl Links<'_> {
 
     /// Returns the content of a file; prints the error of `cat` if it cannot be read.
     fn cat(&self, path: &str, out: &mut Transcript) -> String {
-        match self.job.reading.file(path) {
-            Ok(text) => text.trim_end_matches('\n').to_owned(),
-            Err(error) => {
-                complain(path, &error, out);
-                String::new()
-            }
-        }
+        let text = self.job.reading.file(path).inspect_err(|error| complain(path, error, out));
+        text.unwrap_or_default().trim_end_matches('\n').to_owned()
     }
 }
 

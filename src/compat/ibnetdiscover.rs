@@ -89,7 +89,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
         }
         return Ok(());
     }
-    let seconds = job.reading.source().taken_ns().map_or(0, |taken_ns| taken_ns / 1_000_000_000);
+    let seconds = job.reading.source.taken_ns().map_or(0, |taken_ns| taken_ns / 1_000_000_000);
     out.print(format!(
         "#\n# Topology file: generated on {}#\n",
         c_time(i64::try_from(seconds).unwrap_or(0))
@@ -131,7 +131,6 @@ fn c_time(seconds: i64) -> String {
     )
 }
 
-/// Formatter of the parts of the output.
 struct Printer<'run> {
     net: &'run DiscoveredSubnet,
     names: &'run NodeNames,
@@ -143,7 +142,6 @@ impl Printer<'_> {
         self.names.name(node.guid(), &node.description)
     }
 
-    /// Formats a line of a list.
     fn listed(&self, node: &Node) -> String {
         let kind = word(node.info.node_type, &["Router", "Ca", "Switch"], "Router");
         format!(
@@ -156,7 +154,6 @@ impl Printer<'_> {
         )
     }
 
-    /// Formats a node and its links.
     fn node(&self, node: &Node) -> String {
         let info = &node.info;
         let mut text = format!("\nvendid=0x{:x}\ndevid=0x{:x}\n", info.vendor_id, info.device_id);
@@ -220,7 +217,6 @@ impl Printer<'_> {
     }
 }
 
-/// Returns the ID of a node, in quotation marks.
 fn id(node: &Node) -> String {
     let letter = word(node.info.node_type, &["?", "H", "S", "R"], "?");
     format!("\"{letter}-{:016x}\"", node.guid())

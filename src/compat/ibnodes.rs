@@ -1,10 +1,8 @@
 //! `ibhosts` and `ibswitches`: one line for each node in the output of `ibnetdiscover`.
 //!
-//! The originals are scripts that filter the output of `ibnetdiscover`, or a file with this
-//! output.
+//! The originals are scripts that filter this output, or a file with this output.
 
 use super::{Job, Tool, ToolError, Transcript, ended, ibnetdiscover};
-use crate::source::Question;
 
 /// Exit code of wrong usage.
 const USAGE: u8 = 255;
@@ -18,15 +16,13 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
         return Err(out.end(USAGE, ""));
     };
     let text = match asked {
-        TopologySource::File(path) => match job.reading.source().ask(&Question::File(path.clone()))
-        {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) => {
-                out.warn_of_file(&path, &error);
+        TopologySource::File(path) => {
+            let text = job.reading.operator_file(&path).inspect_err(|error| {
+                out.warn_of_file(&path, error);
                 out.code = 1;
-                String::new()
-            }
-        },
+            });
+            text.unwrap_or_default()
+        }
         TopologySource::Fabric(args) => {
             let call =
                 super::Call { args: &args, program: "/usr/sbin/ibnetdiscover", ..job.call.clone() };

@@ -1,7 +1,6 @@
 //! `ibqueryerrors`: error counters above their thresholds, or data counters, of every port.
 //!
-//! Resets nothing, and sends every request with service level 0. docs/compat.md lists the
-//! differences from the original.
+//! Resets nothing, and sends requests with service level 0. docs/compat.md lists differences.
 
 use std::fmt::Write as _;
 
@@ -15,7 +14,6 @@ use crate::mad::{
     ClassPortInfo, ERROR_COUNTERS, MadAttribute as _, NodeInfo, PortCounters, PortCountersExtended,
     PortReceiveErrorDetails, PortTransmitDiscardDetails,
 };
-use crate::source::Question;
 
 const ALL_PORTS: u8 = 255;
 /// Thresholds that are used if the command line names no file.
@@ -104,7 +102,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
         with_details: parsed.has("details"),
         only_data: parsed.has("counters"),
         summary: Summary::default(),
-        masks: Masks::default(),
+        class: ClassPortInfo::default(),
         has_header: false,
     };
     for node in net.in_order() {
@@ -148,10 +146,10 @@ struct Thresholds {
 
 impl Thresholds {
     fn read(job: &Job<'_>, path: &str) -> Self {
-        let answer = job.reading.source().ask(&Question::File(path.to_owned()));
-        let Ok(bytes) = answer else { return Self { values: Vec::new(), text: "(null)".into() } };
-        let mut found = Self { values: Vec::new(), text: "Thresholds: ".into() };
-        for line in String::from_utf8_lossy(&bytes).lines().filter(|line| !line.starts_with('#')) {
+        let mut found = Self { values: Vec::new(), text: "(null)".into() };
+        let Ok(content) = job.reading.operator_file(path) else { return found };
+        found.text = "Thresholds: ".into();
+        for line in content.lines().filter(|line| !line.starts_with('#')) {
             let Some((name, value)) = line.split_once('=') else { continue };
             if counters().any(|counter| counter == name) {
                 let value = parse_any(value);
@@ -177,32 +175,6 @@ struct Summary {
     failures: u32,
 }
 
-/// Capabilities of performance management.
-#[derive(Clone, Copy, Default)]
-struct Masks {
-    first: u16,
-    second: u32,
-}
-
-impl Masks {
-    fn is_extended(self) -> bool {
-        self.first & (ClassPortInfo::EXTENDED_WIDTH | ClassPortInfo::EXTENDED_WIDTH_WITHOUT_CASTS)
-            != 0
-    }
-
-    fn data_fields(self) -> Vec<Field> {
-        if !self.is_extended() {
-            let first = tables::PORT_COUNTERS.iter().position(|field| field.name == "PortXmitData");
-            return tables::PORT_COUNTERS[first.unwrap_or(0)..][..4].to_vec();
-        }
-        let mut fields = tables::EXTENDED[2..].to_vec();
-        if self.first & ClassPortInfo::EXTENDED_WIDTH != 0 {
-            fields.extend(tables::EXTENDED_CASTS);
-        }
-        fields
-    }
-}
-
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Report<'run, 'job> {
     session: &'run mut Session<'job>,
@@ -216,7 +188,7 @@ struct Report<'run, 'job> {
     only_data: bool,
     summary: Summary,
     /// Capabilities of the current node.
-    masks: Masks,
+    class: ClassPortInfo,
     /// True if the header of the current node is printed.
     has_header: bool,
 }
@@ -234,13 +206,13 @@ impl Report<'_, '_> {
         } else {
             node.outer_ports().next().map_or(node.info.ports.saturating_add(1), |port| port.number)
         };
-        let masks = self.masks(&place(first));
-        let has_all = masks.is_some_and(|masks| masks.first & ClassPortInfo::ALL_PORTS != 0);
-        self.masks = masks.unwrap_or_default();
+        let class = self.ask(&place(first), ClassPortInfo::ID, "classportinfo");
+        let class = class.and_then(|bytes| ClassPortInfo::decode(&bytes).ok());
+        self.class = class.unwrap_or_default();
         self.has_header = false;
         let start = u8::from(!(node.is_switch() && node.has_enhanced_port_0));
         self.summary.nodes += 1;
-        if !self.only_data && has_all {
+        if !self.only_data && self.class.has_all_ports() {
             let all = Place { port: ALL_PORTS, ..place(first) };
             if !self.errors(&all) {
                 self.summary.ports += u32::from(node.info.ports);
@@ -274,12 +246,18 @@ impl Report<'_, '_> {
         data
     }
 
-    fn masks(&mut self, place: &Place<'_>) -> Option<Masks> {
-        let info = self.ask(place, ClassPortInfo::ID, "classportinfo")?;
-        Some(Masks {
-            first: u16::from_be_bytes([info[2], info[3]]),
-            second: u32::from_be_bytes([info[4], info[5], info[6], info[7]]) >> 5,
-        })
+    fn is_extended(&self) -> bool {
+        self.class.has_extended_width() || self.class.has_extended_width_without_casts()
+    }
+
+    fn data_fields(&self) -> Vec<Field> {
+        if !self.is_extended() {
+            let first = tables::PORT_COUNTERS.iter().position(|field| field.name == "PortXmitData");
+            return tables::PORT_COUNTERS[first.unwrap_or(0)..][..4].to_vec();
+        }
+        let has_casts = self.class.has_extended_width();
+        let casts: &[Field] = if has_casts { tables::EXTENDED_CASTS } else { &[] };
+        [&tables::EXTENDED[2..], casts].concat()
     }
 
     fn counters(&mut self, place: &Place<'_>, is_extended: bool) -> Option<[u8; 192]> {
@@ -291,13 +269,13 @@ impl Report<'_, '_> {
     }
 
     fn data(&mut self, place: &Place<'_>) {
-        let Some(data) = self.counters(place, self.masks.is_extended()) else { return };
+        let Some(data) = self.counters(place, self.is_extended()) else { return };
         let guid = place.node.guid();
         if !self.has_header {
             self.has_header = true;
             self.session.out.print(format!("Data Counters for 0x{guid:x} \"{}\"\n", place.name));
         }
-        let fields = self.masks.data_fields();
+        let fields = self.data_fields();
         let values: String = fields.iter().map(|field| data_text(field, &data)).collect();
         self.session.out.print(format!("   GUID 0x{guid:x} port {}:{values}\n", place.port));
         if self.with_links {
@@ -308,17 +286,14 @@ impl Report<'_, '_> {
     /// Prints the counters of a port that are above their thresholds; true if there are any.
     fn errors(&mut self, place: &Place<'_>) -> bool {
         let Some(mut short) = self.counters(place, false) else { return false };
-        let mut long = None;
-        if self.masks.is_extended() {
-            long = self.counters(place, true);
-            if long.is_none() {
-                return false;
-            }
+        let long = if self.is_extended() { self.counters(place, true) } else { None };
+        if self.is_extended() && long.is_none() {
+            return false;
         }
-        if self.masks.first & ClassPortInfo::TRANSMIT_WAIT == 0 {
+        if !self.class.has_transmit_wait() {
             short[40..44].fill(0);
         }
-        let has_long = self.masks.second & ClassPortInfo::EXTENDED_ERRORS != 0;
+        let has_long = self.class.has_extended_errors();
         let (table, bytes) = if has_long {
             (tables::EXTENDED_ERRORS, long.unwrap_or([0; 192]))
         } else {
@@ -339,7 +314,7 @@ impl Report<'_, '_> {
         }
         if self.with_data {
             let bytes = long.unwrap_or(short);
-            let fields = self.masks.data_fields();
+            let fields = self.data_fields();
             let counted = fields.iter().filter(|field| field.number(&bytes) != 0);
             text += &counted.map(|field| data_text(field, &bytes)).collect::<String>();
         }
@@ -402,8 +377,8 @@ impl Report<'_, '_> {
         let far = far_text(self.net, node, port, name, true);
         let far = far.unwrap_or_else(|| "           [  ] \"\" ( )\n".into());
         let (lid, number) = (node.lid_of(port), port.number);
-        let text = format!("       Link info: {lid:6}{number:4}[  ] =={link}==>  {far}");
-        self.session.out.print(text);
+        let out = &mut self.session.out;
+        out.print(format!("       Link info: {lid:6}{number:4}[  ] =={link}==>  {far}"));
     }
 
     fn end(self) {

@@ -60,7 +60,6 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
     Ok(())
 }
 
-/// Entries to print.
 struct Range {
     first: u32,
     /// Last LID; 0 for the last LID of the table.
@@ -71,7 +70,6 @@ struct Range {
     is_brief: bool,
 }
 
-/// A switch whose tables are printed.
 struct Switch<'job> {
     session: Session<'job>,
     names: NodeNames,
@@ -104,17 +102,12 @@ impl<'job> Switch<'job> {
         Ok(Self { session, names, to, ports: node.ports, guid: node.node_guid, name, info })
     }
 
-    /// Requests a block of a table; prints the message of the original and returns `None` on
-    /// failure.
+    /// Requests a block of a table. Prints the message of the original on failure.
     fn block(&mut self, attribute: u16, modifier: u32) -> Option<[u8; 64]> {
-        match self.session.smp_status(&self.to, attribute, modifier) {
-            Ok(block) => Some(block),
-            Err(status) => {
-                let text = format!("SubnGet() failed; MAD status 0x{status:x} AM 0x{modifier:x}\n");
-                self.session.out.warn(text);
-                None
-            }
-        }
+        let warning =
+            |status: &u16| format!("SubnGet() failed; MAD status 0x{status:x} AM 0x{modifier:x}\n");
+        let block = self.session.smp_status(&self.to, attribute, modifier);
+        block.inspect_err(|status| self.session.out.warn(warning(status))).ok()
     }
 
     /// Prints the count at the end of a table.

@@ -48,7 +48,37 @@ struct Options {
 
 pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> {
     let options = options(job, out)?;
-    show(job, &options, out)
+    let mut names = match job.reading.names(CLASS) {
+        Ok(names) => names,
+        Err(error) if strerror(&error) == "No such file or directory" => Vec::new(),
+        Err(error) => {
+            let why = strerror(&error);
+            return Err(panic(job, out, &format!("can't list IB device names: {why}")));
+        }
+    };
+    names.retain(|name| {
+        let kind = umad::read_number(job.reading, &format!("{CLASS}/{name}/node_type"));
+        kind.is_ok_and(|kind| (1..=3).contains(&kind))
+    });
+    if let Some(wanted) = options.operands.first() {
+        names.retain(|name| name == wanted);
+        if names.is_empty() {
+            // The list of devices sets no errno.
+            return Err(panic(job, out, &format!("'{wanted}' IB device can't be found: Success")));
+        }
+    }
+    job.reading.forget_error();
+    let port = options.operands.get(1).map_or(-1, |text| truncate(parse_any(text)).cast_signed());
+    for name in names {
+        if options.port_list {
+            list_port_guids(job, &name, out)?;
+        } else if options.list {
+            out.print(format!("{name}\n"));
+        } else {
+            show_device(job, &name, port, options.short, out)?;
+        }
+    }
+    Ok(())
 }
 
 fn options(job: &Job<'_>, out: &mut Transcript) -> Result<Options, ToolError> {
@@ -110,42 +140,7 @@ Examples:
     out.end(USAGE, text)
 }
 
-fn show(job: &Job<'_>, options: &Options, out: &mut Transcript) -> Result<(), ToolError> {
-    let mut names = match job.reading.names(CLASS) {
-        Ok(names) => names,
-        Err(error) if strerror(&error) == "No such file or directory" => Vec::new(),
-        Err(error) => {
-            let why = strerror(&error);
-            return Err(panic(job, out, &format!("can't list IB device names: {why}")));
-        }
-    };
-    names.retain(|name| {
-        let kind = umad::read_number(job.reading, &format!("{CLASS}/{name}/node_type"));
-        kind.is_ok_and(|kind| (1..=3).contains(&kind))
-    });
-    if let Some(wanted) = options.operands.first() {
-        names.retain(|name| name == wanted);
-        if names.is_empty() {
-            // The list of devices sets no errno.
-            return Err(panic(job, out, &format!("'{wanted}' IB device can't be found: Success")));
-        }
-    }
-    job.reading.forget_error();
-    let port = options.operands.get(1).map_or(-1, |text| truncate(parse_any(text)).cast_signed());
-    for name in names {
-        if options.port_list {
-            list_ports(job, &name, out)?;
-        } else if options.list {
-            out.print(format!("{name}\n"));
-        } else {
-            show_device(job, &name, port, options.short, out)?;
-        }
-    }
-    Ok(())
-}
-
-/// Prints the port GUIDs of a device.
-fn list_ports(job: &Job<'_>, name: &str, out: &mut Transcript) -> Result<(), ToolError> {
+fn list_port_guids(job: &Job<'_>, name: &str, out: &mut Transcript) -> Result<(), ToolError> {
     let Some(ca) = Ca::read(job, name, out) else {
         let why = job.reading.last_error();
         return Err(panic(job, out, &format!("can't list ports: {why}")));
@@ -156,7 +151,6 @@ fn list_ports(job: &Job<'_>, name: &str, out: &mut Transcript) -> Result<(), Too
     Ok(())
 }
 
-/// Prints a device, or one port of it.
 fn show_device(
     job: &Job<'_>,
     name: &str,
@@ -236,8 +230,7 @@ fn effective_speeds(job: &Job<'_>, name: &str) -> Vec<VerbsPort> {
     entry.and_then(|entry| entry.answer.ok()).map_or_else(Vec::new, |answer| answer.ports)
 }
 
-/// True if the failure is ignored: since release 63, for a device without a GID and without a
-/// connection manager.
+/// True for a device without GID and connection manager; since release 63 its failure is ignored.
 fn is_no_endpoint(job: &Job<'_>, name: &str, port: i32) -> bool {
     let number = if port == -1 { 1 } else { port };
     let folder = format!("{CLASS}/{name}/ports/{number}");

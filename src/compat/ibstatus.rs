@@ -76,8 +76,7 @@ fn show(
             ["Fatal", "error:", "No", "devices"].map(str::to_owned).into()
         }
         Err(_) => {
-            let text = format!("device '{device}': sys files not found ({folder})");
-            return Err(fatal(out, &text));
+            return Err(fatal(out, &format!("device '{device}': sys files not found ({folder})")));
         }
     };
     if let Some(port) = port {
@@ -98,18 +97,14 @@ fn show(
     Ok(())
 }
 
-/// Returns the content of a file. Prints the error of `cat` for a file that exists but cannot be
-/// read.
+/// Reads a file. Prints the error of `cat` for a file that exists but cannot be read.
 fn read(job: &Job<'_>, path: &str, out: &mut Transcript) -> Option<String> {
-    let error = match job.reading.file(path) {
-        Ok(text) => return Some(text),
-        Err(error) => error,
-    };
-    let is_silent = error.is_absent() || error.is_denied() || error == ReadError::NotRecorded;
-    if !is_silent {
-        out.warn_of_file(path, &error);
-    }
-    None
+    let text = job.reading.file(path).inspect_err(|error| {
+        if !(error.is_absent() || error.is_denied() || *error == ReadError::NotRecorded) {
+            out.warn_of_file(path, error);
+        }
+    });
+    text.ok()
 }
 
 fn fatal(out: &mut Transcript, text: &str) -> ToolError {

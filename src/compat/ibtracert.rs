@@ -6,7 +6,6 @@ mod route;
 
 use super::diags::{DestinationKind, NodeNames, PortId, Session, Usage, parse, show_usage};
 use super::{Job, ToolError, Transcript};
-use crate::source::Question;
 use route::{Format, Tracer};
 
 const USAGE: Usage = Usage {
@@ -39,11 +38,10 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
     let mut session = Session::open_or_fail(job, &parsed.common, out)?;
     let names = NodeNames::read(job, parsed.value("node-name-map"), session.out);
     let format = if parsed.has("no_info") { Format::Simple } else { Format::Full };
-    let mut pairs = Vec::new();
-    match file {
-        None => pairs.push((0, parsed.operands[0].clone(), parsed.operands[1].clone())),
-        Some(path) => pairs = read_pairs(job, &mut session, path)?,
-    }
+    let pairs = match file {
+        None => vec![(0, parsed.operands[0].clone(), parsed.operands[1].clone())],
+        Some(path) => read_pairs(job, &mut session, path)?,
+    };
     let count = pairs.len();
     let mut tracer = Tracer { session, names, is_forced: parsed.has("force") };
     for (line, from, to) in pairs {
@@ -58,23 +56,20 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
         }
     }
     if let Some(path) = file {
-        let text = format!("{count} lid/guid pairs processed from {path}\n");
-        tracer.session.out.print(text);
+        tracer.session.out.print(format!("{count} lid/guid pairs processed from {path}\n"));
     }
     Ok(())
 }
 
-/// Reads the pairs of a file with their line numbers. A line with one word has an empty second
-/// word.
+/// Reads the pairs of a file with their line numbers. A missing second word is empty.
 fn read_pairs(
     job: &Job<'_>,
     session: &mut Session<'_>,
     path: &str,
 ) -> Result<Vec<(usize, String, String)>, ToolError> {
-    let Ok(bytes) = job.reading.source().ask(&Question::File(path.to_owned())) else {
+    let Ok(text) = job.reading.operator_file(path) else {
         return Err(session.fail(&format!("cannot open ports-file {path}")));
     };
-    let text = String::from_utf8_lossy(&bytes);
     let pair = |(at, line): (usize, &str)| {
         let mut words = line.split_whitespace().map(str::to_owned);
         let first = words.next().filter(|word| !word.starts_with('#'))?;
@@ -101,7 +96,7 @@ fn trace(tracer: &mut Tracer<'_>, from: &str, to: &str, format: Format) -> Resul
         return Err(show_usage(session.job, &USAGE, session.out));
     }
     // The route to the source is the start of the directed routes to the switches behind it.
-    let mut path = PortId::own();
+    let mut path = PortId::default();
     if !tracer.find(&mut path, &source, Format::Nothing) {
         tracer.session.warn(FUNCTION, "can't find a route to the src port");
         return Ok(false);

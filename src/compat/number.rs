@@ -1,20 +1,16 @@
 //! Parses numbers like the C library.
 
-/// Parses like `strtoul` with base 0: white space, a sign, prefix `0x` or `0` for other bases; 0
-/// without a number.
+/// Parses like `strtoul` with base 0: white space, sign, prefix `0x` or `0`; 0 without a number.
 pub(super) fn parse_any(text: &str) -> u64 {
     let text = text.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
-    let (negative, digits) = match text.strip_prefix(['-', '+']) {
-        Some(rest) => (text.starts_with('-'), rest),
-        None => (false, text),
-    };
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
     let (digits, base) = match hex {
         Some(rest) if rest.starts_with(|letter: char| letter.is_ascii_hexdigit()) => (rest, 16),
         _ if digits.starts_with('0') => (digits, 8),
         _ => (digits, 10),
     };
-    with_base(digits, base, negative)
+    with_base(digits, base, text.starts_with('-'))
 }
 
 /// Parses like `strtoul` with base 16.
@@ -27,11 +23,8 @@ pub(super) fn parse_hex(text: &str) -> u64 {
 /// Parses like `atoi`: 0 without a number.
 pub(super) fn parse_decimal(text: &str) -> i32 {
     let text = text.trim_start();
-    let (negative, digits) = match text.strip_prefix(['-', '+']) {
-        Some(rest) => (text.starts_with('-'), rest),
-        None => (false, text),
-    };
-    truncate(with_base(digits, 10, negative)).cast_signed()
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    truncate(with_base(digits, 10, text.starts_with('-'))).cast_signed()
 }
 
 /// Returns the lower 32 bits, like an assignment to `unsigned`.

@@ -8,7 +8,7 @@ mod ports;
 
 use super::diags::{Field, PortId, Session, dump, dump_values, fail, parse, tables};
 use super::{Job, ToolError, Transcript};
-use crate::mad::{ClassPortInfo, MadAttribute as _, PortCounters, PortCountersExtended, read_bits};
+use crate::mad::{ClassPortInfo, MadAttribute as _, PortCounters, PortCountersExtended};
 use details::{Detail, SAMPLES_CONTROL};
 use options::Request;
 
@@ -18,24 +18,17 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
     let mut session = Session::open_or_fail(job, &parsed.common, out)?;
     let (to, port) = match &request.address {
         Some(address) => (session.resolve_or_fail(address)?, request.port),
-        // Without an address, the number of the local port replaces the port of the request, even
-        // the 255 of `-a`.
+        // Without an address, the local port replaces any port of the request, even 255 of `-a`.
         None => match session.own() {
             Some(own) => (PortId::lid(own.lid), own.number.into()),
             None => return Err(session.fail("can't resolve self port (null)")),
         },
     };
-    let Some(class) = session.performance(&to, ClassPortInfo::ID, low(port)) else {
+    let class = session.performance(&to, ClassPortInfo::ID, low(port));
+    let Some(class) = class.and_then(|bytes| ClassPortInfo::decode(&bytes).ok()) else {
         return Err(session.fail("classportinfo query"));
     };
-    let query = Query {
-        session,
-        to,
-        capabilities: u16::from_be_bytes([class[2], class[3]]),
-        capabilities_2: u32::try_from(read_bits(&class, 32, 27)).unwrap_or(0),
-        is_extended: request.is_extended,
-    };
-    ports::run(query, &request, port)
+    ports::run(Query { session, to, class, is_extended: request.is_extended }, &request, port)
 }
 
 /// Returns the low 8 bits of a port number, which a MAD holds.
@@ -47,39 +40,33 @@ fn low(port: i32) -> u8 {
 struct Query<'job> {
     session: Session<'job>,
     to: PortId,
-    /// `CapabilityMask` of the node's `ClassPortInfo`.
-    capabilities: u16,
-    /// `CapabilityMask2` of the node's `ClassPortInfo`.
-    capabilities_2: u32,
+    class: ClassPortInfo,
     is_extended: bool,
 }
 
 impl Query<'_> {
-    fn has(&self, capability: u16) -> bool {
-        self.capabilities & capability != 0
-    }
-
     fn fields(&self) -> Vec<Field> {
         if !self.is_extended {
             return tables::PORT_COUNTERS.to_vec();
         }
-        let casts: &[Field] =
-            if self.has(ClassPortInfo::EXTENDED_WIDTH) { tables::EXTENDED_CASTS } else { &[] };
-        let has_errors = self.capabilities_2 & ClassPortInfo::EXTENDED_ERRORS != 0;
-        let errors: &[Field] = if has_errors { tables::EXTENDED_ERRORS } else { &[] };
-        [tables::EXTENDED, casts, errors].concat()
+        let mut fields = tables::EXTENDED.to_vec();
+        if self.class.has_extended_width() {
+            fields.extend(tables::EXTENDED_CASTS);
+        }
+        if self.class.has_extended_errors() {
+            fields.extend(tables::EXTENDED_ERRORS);
+        }
+        fields
     }
 
     /// Reads the counters of a port. Warns about extended counters that the node does not support.
     fn read(&mut self, port: i32) -> Result<[u8; 192], ToolError> {
         let (attribute, failure) = if self.is_extended {
-            if !self.has(ClassPortInfo::EXTENDED_WIDTH)
-                && !self.has(ClassPortInfo::EXTENDED_WIDTH_WITHOUT_CASTS)
-            {
+            if !self.class.has_extended_width() && !self.class.has_extended_width_without_casts() {
                 let text = format!(
                     "PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support \
                      indicated\n",
-                    self.capabilities
+                    self.class.capabilities
                 );
                 self.session.warn("dump_perfcounters", &text);
             }
@@ -92,9 +79,8 @@ impl Query<'_> {
 
     /// Returns the number in a field of a reply; 0 for an unsupported counter.
     fn number(&self, field: &Field, bytes: &[u8]) -> u64 {
-        let is_missing = !self.is_extended
-            && field.name == "PortXmitWait"
-            && !self.has(ClassPortInfo::TRANSMIT_WAIT);
+        let is_missing =
+            !self.is_extended && field.name == "PortXmitWait" && !self.class.has_transmit_wait();
         if is_missing { 0 } else { field.number(bytes) }
     }
 
@@ -102,12 +88,12 @@ impl Query<'_> {
         let head = if self.is_extended {
             format!(
                 "# Port extended counters: {} port {port} (CapMask: 0x{:02X} CapMask2: 0x{:07X})\n",
-                self.to, self.capabilities, self.capabilities_2
+                self.to, self.class.capabilities, self.class.capabilities_2
             )
         } else {
             format!(
                 "# Port counters: {} port {port} (CapMask: 0x{:02X})\n",
-                self.to, self.capabilities
+                self.to, self.class.capabilities
             )
         };
         self.session.out.print(head + &dump_values(fields, numbers));
@@ -118,10 +104,9 @@ impl Query<'_> {
         answer.ok_or_else(|| self.session.fail(failure))
     }
 
-    /// Prints the fields of a reply.
     fn dump(&mut self, title: &str, port: i32, bytes: &[u8], fields: &[&[Field]]) {
-        let text = format!("# {title}: {} port {port}\n{}", self.to, dump(bytes, &fields.concat()));
-        self.session.out.print(text);
+        let lines = dump(bytes, &fields.concat());
+        self.session.out.print(format!("# {title}: {} port {port}\n{lines}", self.to));
     }
 
     fn detail(&mut self, detail: &Detail, port: i32) -> Result<(), ToolError> {

@@ -26,21 +26,17 @@ pub struct Release {
 
 impl Release {
     /// Returns the newest known release.
-    #[must_use]
     pub fn newest() -> Self {
         Self { major: NEWEST, text: format!("{NEWEST}.0") }
     }
 
     /// Returns the release with this number; `None` if it is unknown.
-    #[must_use]
     pub fn of(major: u32) -> Option<Self> {
         (OLDEST..=NEWEST).contains(&major).then(|| Self { major, text: format!("{major}.0") })
     }
 
-    /// Returns the installed release, from the file name behind the link `libibverbs.so.1`, else
-    /// the newest known release. A release older than the oldest known one gets the formats of
-    /// the oldest.
-    #[must_use]
+    /// Returns the installed release by the file behind the link `libibverbs.so.1`, else the
+    /// newest. Releases older than the oldest known one get the formats of the oldest one.
     pub fn installed(source: &dyn Source) -> Self {
         let libraries = ["libibverbs.so.1", "libibumad.so.3"];
         libraries

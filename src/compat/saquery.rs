@@ -17,8 +17,6 @@ use super::{Job, ToolError, Transcript};
 use options::{Operation, Print, USAGE};
 use table::Administration;
 
-/// Exit code of a panic of the original.
-const PANIC: u8 = 255;
 /// Timeout for a reply if the command line has none.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -32,7 +30,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
         let text = format!("No SM/SA found on port {device}:{}", common.port);
         out.warn(job.warning("sa_get_handle", &text));
         let why = "Failed to bind to the SA: No such file or directory";
-        out.end(PANIC, format!("ibpanic: [{}] main: {why}\n", job.call.pid))
+        out.end(255, format!("ibpanic: [{}] main: {why}\n", job.call.pid))
     };
     let mut session = Session::open(job, common.clone(), out).map_err(no_manager)?;
     if common.timeout_ms.is_none() {
@@ -43,21 +41,17 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), ToolError> 
         return Err(no_manager(session.out));
     }
     let names = NodeNames::read(job, parsed.value("node-name-map"), session.out);
-    let mut administration = Administration { session, manager: PortId::lid(manager), names };
-    administration.run(&asked)
+    Administration { session, manager: PortId::lid(manager), names }.run(&asked)
 }
 
-/// Query of the command line.
 struct SaRequest {
     operation: Operation,
     print: Print,
     /// Operands after the name of the query.
     operands: Vec<String>,
-    /// Conditions of a path.
     path: PathQuery,
 }
 
-/// Conditions of a path.
 #[derive(Default)]
 struct PathQuery {
     /// Ends, as LIDs or names.
@@ -97,20 +91,15 @@ impl SaRequest {
                 None => Operation::Nodes,
                 Some(query) => {
                     asked.operands.remove(0);
-                    match query.operation {
-                        Ok(operation) => operation,
-                        Err(instead) => return Err(job.refused(query.name, instead)),
-                    }
+                    query.operation.map_err(|instead| job.refused(query.name, instead))?
                 }
             };
         }
-        match asked.missing() {
-            None => Ok(asked),
-            Some(what) => {
-                out.warn(format!("ERROR: {what}\n"));
-                Err(show_usage(job, &USAGE, out))
-            }
+        if let Some(what) = asked.missing() {
+            out.warn(format!("ERROR: {what}\n"));
+            return Err(show_usage(job, &USAGE, out));
         }
+        Ok(asked)
     }
 
     /// Returns the message for a missing operand of an option.

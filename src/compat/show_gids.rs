@@ -33,26 +33,19 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) {
 
 /// Returns the names in a directory; prints the error of `ls` if it cannot be read.
 fn list(job: &Job<'_>, path: &str, out: &mut Transcript) -> Vec<String> {
-    match job.reading.names(path.trim_end_matches('/')) {
-        Ok(names) => names,
-        Err(error) => {
-            out.warn(format!("ls: cannot access '{path}': {}\n", strerror(&error)));
-            Vec::new()
-        }
-    }
+    let names = job.reading.names(path.trim_end_matches('/')).inspect_err(|error| {
+        out.warn(format!("ls: cannot access '{path}': {}\n", strerror(error)));
+    });
+    names.unwrap_or_default()
 }
 
 /// Formats an entry after its index; `None` for an empty entry.
 fn entry(job: &Job<'_>, folder: &str, index: &str, out: &mut Transcript) -> Option<String> {
     let path = format!("{folder}/gids/{index}");
-    let gid = match job.reading.file(&path) {
-        Ok(text) => text.trim().to_owned(),
-        Err(error) => {
-            out.warn_of_file(&path, &error);
-            String::new()
-        }
-    };
-    if EMPTY.contains(&gid.as_str()) {
+    let text = job.reading.file(&path).inspect_err(|error| out.warn_of_file(&path, error));
+    let text = text.unwrap_or_default();
+    let gid = text.trim();
+    if EMPTY.contains(&gid) {
         return None;
     }
     let attr = |kind: &str| job.reading.cat(&format!("{folder}/gid_attrs/{kind}/{index}"));

@@ -1,7 +1,6 @@
-//! Implements `sminfo`: queries the subnet manager of a subnet, or the subnet manager at a port.
+//! `sminfo`: the subnet manager of a subnet, or the subnet manager at a port.
 //!
-//! Changes no subnet manager. The original `sminfo` sets the state if it gets a modifier.
-//! `compat` uses this module.
+//! Changes no subnet manager; the original sets its state with a modifier. `compat` uses it.
 
 use super::diags::{PortId, Session, Usage, parse};
 use super::number::parse_decimal;

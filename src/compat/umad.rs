@@ -1,5 +1,4 @@
-//! Reads a device from the same files as libibumad. If one file cannot be read, the whole device
-//! is unreadable.
+//! Reads a device from the files of libibumad. One unreadable file makes the device unreadable.
 
 use super::file_reader::FileReader;
 use super::number::{parse_any, parse_decimal, parse_hex, truncate};
@@ -97,25 +96,17 @@ impl Port {
         let reading = job.reading;
         let folder = format!("{folder}/{number}");
         let value = |file: &str| read_number(reading, &format!("{folder}/{file}")).ok();
-        let lmc = value("lid_mask_count")?;
-        let sm_lid = value("sm_lid")?;
+        let (lmc, sm_lid) = (value("lid_mask_count")?, value("sm_lid")?);
         value("sm_sl")?;
-        let base_lid = value("lid")?;
-        let state = value("state")?;
-        let phys_state = value("phys_state")?;
-        let rate_path = format!("{folder}/rate");
-        let rate_text = read_text(reading, &rate_path, 32).ok()?;
+        let (base_lid, state, phys_state) = (value("lid")?, value("state")?, value("phys_state")?);
+        let rate_text = read_text(reading, &format!("{folder}/rate"), 32).ok()?;
         let cap_mask = value("cap_mask")?;
         let link_layer = read_text(reading, &format!("{folder}/link_layer"), NAME)
             .unwrap_or_else(|_| "IB".into());
         let guid = read_groups(reading, &format!("{folder}/gids/0"), 64, 8)?;
         let pkeys = format!("{folder}/pkeys");
-        let names: Vec<String> = reading
-            .names(&pkeys)
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|name| name.bytes().all(|letter| letter.is_ascii_digit()))
-            .collect();
+        let mut names = reading.names(&pkeys).unwrap_or_default();
+        names.retain(|name| name.bytes().all(|letter| letter.is_ascii_digit()));
         if names.is_empty() {
             let text = format!("no pkeys found for {device}:{number} (at dir {pkeys})...");
             out.warn(job.warning("get_port", &text));
@@ -163,7 +154,6 @@ fn read_text(reading: &FileReader<'_>, path: &str, room: usize) -> Result<String
     Ok(text)
 }
 
-/// Returns the number in a file.
 pub(super) fn read_number(reading: &FileReader<'_>, path: &str) -> Result<u32, ReadError> {
     Ok(truncate(parse_any(&read_text(reading, path, 32)?)))
 }
@@ -174,8 +164,7 @@ fn read_groups(reading: &FileReader<'_>, path: &str, room: usize, groups: usize)
     let mut parts = text.split([':', ' ', '\t', '\n']);
     let mut value = 0_u64;
     for _ in 0..groups {
-        let part = parts.next()?;
-        value = value << 16 | parse_hex(part) & 0xffff;
+        value = value << 16 | parse_hex(parts.next()?) & 0xffff;
     }
     Some(value)
 }

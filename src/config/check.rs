@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::setting::SettingKind;
+use super::setting::{Setting, SettingKind};
 use crate::cli::{parse_interval, parse_ssh_option, parse_time};
 use crate::hosts::{
     AllowedTerms, GroupName, HostSet, Lookup, LookupError, ResolvedLine, ResolvedLines,
@@ -38,7 +38,6 @@ impl Value {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ValueError {
-    /// Description, in one sentence.
     pub(super) what: String,
     /// Number of characters before the mistake.
     pub(super) offset: usize,
@@ -47,6 +46,12 @@ pub(super) struct ValueError {
 impl ValueError {
     pub(super) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), offset: 0 }
+    }
+}
+
+impl Setting {
+    pub(super) fn default_value(&self) -> Option<Value> {
+        self.kind.of_text(self.default?).ok()
     }
 }
 
@@ -68,8 +73,7 @@ impl SettingKind {
 
     /// Parses a value that is no list.
     pub(super) fn one(self, text: &str) -> Result<Value, ValueError> {
-        let invalid =
-            || ValueError::new(format!("expected {}, found {}", self.expects(), quoted(text)));
+        let invalid = || self.unexpected(text);
         let time = |parse: fn(&str) -> Result<Duration, String>| {
             parse(text).map(|time| Value::Time(text.to_owned(), time)).map_err(ValueError::new)
         };
@@ -97,6 +101,10 @@ impl SettingKind {
         }
     }
 
+    pub(super) fn unexpected(self, text: &str) -> ValueError {
+        ValueError::new(format!("expected {}, found {}", self.expects(), quoted(text)))
+    }
+
     /// Parses an item of a list; `None` for an empty item.
     pub(super) fn item(self, text: &str) -> Result<Option<String>, ValueError> {
         if text.trim().is_empty() {
@@ -121,8 +129,7 @@ impl SettingKind {
         let mut offset = 0;
         let mut columns = Vec::new();
         for word in text.split(',') {
-            let item = self.item(word).map_err(|fault| ValueError { offset, ..fault })?;
-            columns.extend(item);
+            columns.extend(self.item(word).map_err(|fault| ValueError { offset, ..fault })?);
             offset += word.chars().count() + 1;
         }
         Ok(columns)
@@ -163,10 +170,10 @@ fn is_separator(letter: char) -> bool {
 
 fn is_column(listing: &'static str, word: &str) -> Result<(), ValueError> {
     let command = listing.split(' ').next().unwrap_or(listing);
-    let listings = listings_of(command);
-    let columns = listings.into_iter().find(|(name, _)| *name == listing);
+    let mut listings = listings_of(command).into_iter();
     let name = word.strip_prefix('+').unwrap_or(word);
-    if columns.is_some_and(|(_, columns)| columns.iter().any(|one| one.is_called(name))) {
+    if listings.any(|(one, columns)| one == listing && columns.iter().any(|it| it.is_called(name)))
+    {
         return Ok(());
     }
     let name = quoted(name);
@@ -174,8 +181,7 @@ fn is_column(listing: &'static str, word: &str) -> Result<(), ValueError> {
     Err(ValueError::new(what))
 }
 
-/// Lookup with one host in every group and file. Only the syntax of a host set is checked here;
-/// hosts are looked up when they are queried.
+/// One host in every group and file: only the syntax of a host set is checked here.
 struct AcceptAllHosts;
 
 impl AcceptAllHosts {

@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::{ConfigError, FILE_VARIABLE, SETTINGS, SYSTEM_FILE, Variables, files};
+use super::{ConfigError, FILE_VARIABLE, SETTINGS, SYSTEM_FILE, Setting, Variables, files};
 
 /// A line of the file, for help texts.
 pub const EXAMPLE_LINE: &str = r#"hosts = "n[1-4]""#;
@@ -21,15 +21,9 @@ pub fn example() -> String {
          # Flags and variables replace these values; rdmactl config shows the values in use.\n",
     );
     for setting in SETTINGS {
-        let default = setting.default.map(|value| format!(" (default: {value})"));
-        let _ = write!(
-            text,
-            "\n# {}{}\n# {} = {}\n",
-            setting.help,
-            default.unwrap_or_default(),
-            setting.name,
-            setting.example
-        );
+        let Setting { name, help, example, default, .. } = setting;
+        let default = default.map_or(String::new(), |value| format!(" (default: {value})"));
+        let _ = write!(text, "\n# {help}{default}\n# {name} = {example}\n");
     }
     text
 }
@@ -54,10 +48,8 @@ pub fn init(variables: Variables<'_>) -> Result<PathBuf, ConfigError> {
             return ConfigError { what, fix };
         }
         let what = format!("cannot write {place}: {error}");
-        ConfigError {
-            what,
-            fix: format!("check the directory: ls -ld {}", parent(&path).display()),
-        }
+        let fix = format!("check the directory: ls -ld {}", parent(&path).display());
+        ConfigError { what, fix }
     })?;
     Ok(path)
 }

@@ -57,8 +57,7 @@ pub(super) fn read(path: &Path, is_named: bool) -> Result<Option<String>, Config
     })
 }
 
-/// Returns the reason why `user` cannot trust a file with this owner and mode, and the command
-/// that fixes it.
+/// Returns why `user` cannot trust a file with this owner and mode, and the command as a fix.
 fn distrust(owner: u32, mode: u32, user: u32) -> Option<(String, String)> {
     const GROUP_OR_OTHERS_WRITE: u32 = 0o022;
     if owner != 0 && owner != user {

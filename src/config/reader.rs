@@ -65,11 +65,8 @@ fn read_table(
         let inner = format!("{name}.");
         if let Some(setting) = Setting::named(&name) {
             let value = value_of(text, setting, value)?;
-            found.push(ParsedValue {
-                key: setting.key,
-                value,
-                line: place_of(text, key.span().start).0,
-            });
+            let (line, _) = place_of(text, key.span().start);
+            found.push(ParsedValue { key: setting.key, value, line });
         } else if SETTINGS.iter().any(|setting| setting.name.starts_with(&inner)) {
             let Some(table) = value.get_ref().as_table() else {
                 return Err(Mistake {
@@ -87,20 +84,19 @@ fn read_table(
 }
 
 fn unknown(name: &str, span: Range<usize>) -> Mistake {
-    let what = format!("unknown key {}", quoted(name));
+    let (at, what) = (span.start, format!("unknown key {}", quoted(name)));
     let Some(meant) = nearest(name) else {
         let fix = "remove the key; list the keys: RDMACTL_CONFIG= rdmactl config".into();
-        return Mistake { at: span.start, what, fix };
+        return Mistake { at, what, fix };
     };
     Mistake {
-        at: span.start,
+        at,
         what: format!("{what}; did you mean {}?", meant.name),
-        fix: example_of(meant),
+        fix: fix_with_example_of(meant),
     }
 }
 
-/// Returns a fix that shows an example of the setting.
-fn example_of(setting: &Setting) -> String {
+fn fix_with_example_of(setting: &Setting) -> String {
     let Setting { name, example, .. } = setting;
     match name.split_once('.') {
         Some((table, key)) => format!("write, below a line [{table}]: {key} = {example}"),
@@ -108,8 +104,7 @@ fn example_of(setting: &Setting) -> String {
     }
 }
 
-/// Returns the setting that is most similar to an unknown key, with or without the table name;
-/// `None` if no setting is similar.
+/// Returns the setting that is most similar to an unknown key, with or without the table name.
 fn nearest(name: &str) -> Option<&'static Setting> {
     const CLOSE: f64 = 0.8;
     let likeness = |known: &str| {
@@ -129,12 +124,13 @@ fn value_of(text: &str, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Resu
     let mistake = |span: Range<usize>, word: &str, fault: ValueError| Mistake {
         at: span.start + offset(text, &span, word, fault.offset),
         what: format!("{}: {}", setting.name, fault.what),
-        fix: example_of(setting),
+        fix: fix_with_example_of(setting),
     };
     let wrong = |value: &Spanned<DeValue<'_>>| {
         let what = format!("expected {}, found {}", kind.expects(), kind_of(value.get_ref()));
         mistake(value.span(), "", ValueError::new(what))
     };
+    let one = |text: &str| kind.one(text).map_err(|fault| mistake(value.span(), "", fault));
     let is_list =
         matches!(kind, SettingKind::Hosts | SettingKind::SshOptions | SettingKind::Columns(_));
     let is_time = matches!(kind, SettingKind::Time | SettingKind::Interval);
@@ -144,8 +140,7 @@ fn value_of(text: &str, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Resu
             let mut list = Vec::new();
             for item in items {
                 let word = item.get_ref().as_str().ok_or_else(|| wrong(item))?;
-                let read = kind.item(word).map_err(|fault| mistake(item.span(), word, fault))?;
-                list.extend(read);
+                list.extend(kind.item(word).map_err(|fault| mistake(item.span(), word, fault))?);
             }
             Ok(Value::List(list))
         }
@@ -166,22 +161,17 @@ fn value_of(text: &str, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Resu
             };
             read.map_err(|fault| mistake(value.span(), word, fault))
         }
-        DeValue::Integer(number) if number.radix() == 10 && (is_time || is_number) => {
-            let unit = if is_time { "s" } else { "" };
-            let read = kind.one(&format!("{}{unit}", number.as_str()));
-            read.map_err(|fault| mistake(value.span(), "", fault))
+        DeValue::Integer(number) if number.radix() == 10 && is_number => one(number.as_str()),
+        DeValue::Integer(number) if number.radix() == 10 && is_time => {
+            one(&format!("{}s", number.as_str()))
         }
-        DeValue::Float(number) if is_time => {
-            let read = kind.one(&format!("{}s", number.as_str()));
-            read.map_err(|fault| mistake(value.span(), "", fault))
-        }
+        DeValue::Float(number) if is_time => one(&format!("{}s", number.as_str())),
         DeValue::Boolean(is_on) if kind == SettingKind::Switch => Ok(Value::Switch(*is_on)),
         _ => Err(wrong(value)),
     }
 }
 
-/// Returns the byte offset of a character from the start of a quoted string; 0 for a string with
-/// escapes.
+/// Returns the byte offset of a character in a quoted string; 0 for a string with escapes.
 fn offset(text: &str, span: &Range<usize>, word: &str, characters: usize) -> usize {
     const QUOTE: usize = 1;
     let inner = text.get(span.start + QUOTE..).filter(|inner| inner.starts_with(word));
@@ -197,12 +187,8 @@ fn absolute(kind: SettingKind, value: Value) -> Result<Value, ValueError> {
     }
     let below_home = path.strip_prefix("~/");
     let expanded = below_home.and_then(|rest| Some(std::env::home_dir()?.join(rest)));
-    match expanded.as_deref().and_then(Path::to_str) {
-        Some(path) => Ok(Value::Text(path.to_owned())),
-        None => {
-            Err(ValueError::new(format!("expected {}, found {}", kind.expects(), quoted(path))))
-        }
-    }
+    let expanded = expanded.as_deref().and_then(Path::to_str);
+    expanded.map(|path| Value::Text(path.to_owned())).ok_or_else(|| kind.unexpected(path))
 }
 
 fn kind_of(value: &DeValue<'_>) -> &'static str {

@@ -78,6 +78,22 @@ pub enum SettingKind {
 
 pub(super) const UPLOAD: &[&str] = &["never", "ping", "always"];
 
+/// Setting for the columns of a listing.
+macro_rules! columns {
+    ($listing:literal, $name:literal, $variable:literal, $of:literal, $example:literal) => {
+        Setting {
+            key: SettingKey::Columns($listing),
+            name: concat!("columns.", $name),
+            variable: concat!("RDMACTL_COLUMNS_", $variable),
+            kind: SettingKind::Columns($listing),
+            default: None,
+            example: $example,
+            flags: &["--columns"],
+            help: concat!("Columns of ", $of, ", like -o"),
+        }
+    };
+}
+
 /// Table of all settings.
 pub const SETTINGS: &[Setting] = &[
     Setting {
@@ -190,89 +206,16 @@ pub const SETTINGS: &[Setting] = &[
         flags: &["--theme"],
         help: "Color theme of top",
     },
-    columns(
-        "devices",
-        "columns.devices",
-        "RDMACTL_COLUMNS_DEVICES",
-        r#""+pci,numa""#,
-        "Columns of devices, like -o",
-    ),
-    columns(
-        "ports",
-        "columns.ports",
-        "RDMACTL_COLUMNS_PORTS",
-        r#"["+cnp_sent", "+ecn_marked"]"#,
-        "Columns of ports, like -o",
-    ),
-    columns(
-        "ports --lossless",
-        "columns.lossless",
-        "RDMACTL_COLUMNS_LOSSLESS",
-        r#""+via""#,
-        "Columns of ports --lossless, like -o",
-    ),
-    columns(
-        "gids",
-        "columns.gids",
-        "RDMACTL_COLUMNS_GIDS",
-        r#""device,index,gid,kind""#,
-        "Columns of gids, like -o",
-    ),
-    columns(
-        "counters",
-        "columns.counters",
-        "RDMACTL_COLUMNS_COUNTERS",
-        r#""device,port,name,value""#,
-        "Columns of counters, like -o",
-    ),
-    columns(
-        "resources",
-        "columns.resources",
-        "RDMACTL_COLUMNS_RESOURCES",
-        r#""pid,name,bytes""#,
-        "Columns of resources, like -o",
-    ),
-    columns(
-        "connections",
-        "columns.connections",
-        "RDMACTL_COLUMNS_CONNECTIONS",
-        r#""+evidence""#,
-        "Columns of connections, like -o",
-    ),
-    columns(
-        "ping",
-        "columns.ping",
-        "RDMACTL_COLUMNS_PING",
-        r#""source,target,verdict.code""#,
-        "Columns of the rows of ping, like -o",
-    ),
-    columns(
-        "config",
-        "columns.config",
-        "RDMACTL_COLUMNS_CONFIG",
-        r#""+variable""#,
-        "Columns of config, like -o",
-    ),
+    columns!("devices", "devices", "DEVICES", "devices", r#""+pci,numa""#),
+    columns!("ports", "ports", "PORTS", "ports", r#"["+cnp_sent", "+ecn_marked"]"#),
+    columns!("ports --lossless", "lossless", "LOSSLESS", "ports --lossless", r#""+via""#),
+    columns!("gids", "gids", "GIDS", "gids", r#""device,index,gid,kind""#),
+    columns!("counters", "counters", "COUNTERS", "counters", r#""device,port,name,value""#),
+    columns!("resources", "resources", "RESOURCES", "resources", r#""pid,name,bytes""#),
+    columns!("connections", "connections", "CONNECTIONS", "connections", r#""+evidence""#),
+    columns!("ping", "ping", "PING", "the rows of ping", r#""source,target,verdict.code""#),
+    columns!("config", "config", "CONFIG", "config", r#""+variable""#),
 ];
-
-const fn columns(
-    listing: &'static str,
-    name: &'static str,
-    variable: &'static str,
-    example: &'static str,
-    help: &'static str,
-) -> Setting {
-    Setting {
-        key: SettingKey::Columns(listing),
-        name,
-        variable,
-        kind: SettingKind::Columns(listing),
-        default: None,
-        example,
-        flags: &["--columns"],
-        help,
-    }
-}
 
 impl Setting {
     /// Returns the setting with this key in the file; `None` for an unknown key.

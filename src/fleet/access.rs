@@ -5,22 +5,19 @@
 use std::sync::Arc;
 
 use super::remote_command::{self, Privilege};
-use super::{Exit, Nonce, Pipe, Uploaded};
+use super::{Exit, HostResult, Nonce, Pipe, Uploaded};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
-/// Access to a host, on which it starts commands.
-///
-/// The commands are those of [`remote_command`], for a shell.
+/// Access to a host, on which it starts commands of [`remote_command`], for a shell.
 pub trait Access: Send + Sync {
     /// Starts a command. Several commands may run at the same time.
     ///
     /// # Errors
     /// The command did not start by the deadline. The failure has the reason.
-    fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure>;
+    fn exec(&self, command: &str, deadline: Deadline) -> HostResult<Pipe>;
 
-    /// Sets the deadline that ends all commands of this access. With `None`, only cancelling the
-    /// run ends them.
+    /// Sets the deadline that ends all commands. With `None`, only cancelling the run ends them.
     fn set_deadline(&self, deadline: Option<Deadline>);
 
     /// True if the run was cancelled, which ends all commands.
@@ -37,12 +34,11 @@ pub trait Access: Send + Sync {
 
     /// Opens another connection to the host, for commands that must run after this connection is
     /// over. `None` if each command has its own connection.
-    fn reopen(&self, _deadline: Deadline) -> Option<Result<Arc<dyn Access>, HostFailure>> {
+    fn reopen(&self, _deadline: Deadline) -> Option<HostResult<Arc<dyn Access>>> {
         None
     }
 
-    /// True if the signal in an [`Exit`] ended the command on the host, not a local process of
-    /// the launcher.
+    /// True if the signal in an [`Exit`] ended the command, not a local process of the launcher.
     fn reports_signals(&self) -> bool {
         false
     }
@@ -60,10 +56,9 @@ pub trait Access: Send + Sync {
         &self,
         privilege: Privilege,
         deadline: Deadline,
-    ) -> Result<(Pipe, Nonce), HostFailure> {
+    ) -> HostResult<(Pipe, Nonce)> {
         let nonce = fresh_nonce()?;
-        let pipe = self.exec(&remote_command::installed_agent(nonce, privilege), deadline)?;
-        Ok((pipe, nonce))
+        Ok((self.exec(&remote_command::installed_agent(nonce, privilege), deadline)?, nonce))
     }
 
     /// Starts an uploaded agent.
@@ -75,7 +70,7 @@ pub trait Access: Send + Sync {
         uploaded: &Uploaded,
         privilege: Privilege,
         deadline: Deadline,
-    ) -> Result<Pipe, HostFailure> {
+    ) -> HostResult<Pipe> {
         self.exec(&remote_command::uploaded_agent(uploaded, privilege), deadline)
     }
 
@@ -83,14 +78,14 @@ pub trait Access: Send + Sync {
     ///
     /// # Errors
     /// As for [`Access::exec`], or the command did not end by the deadline.
-    fn run(&self, command: &str, deadline: Deadline) -> Result<Exit, HostFailure> {
+    fn run(&self, command: &str, deadline: Deadline) -> HostResult<Exit> {
         let pipe = self.exec(command, deadline)?;
         pipe.close_input();
         pipe.wait(deadline)
     }
 }
 
-pub(super) fn fresh_nonce() -> Result<Nonce, HostFailure> {
+pub(super) fn fresh_nonce() -> HostResult<Nonce> {
     Nonce::new().map_err(|error| {
         let detail = format!("cannot read random numbers on this machine: {error}");
         HostFailure::new(Reason::Transport, detail)

@@ -23,11 +23,10 @@ use parking_lot::Mutex;
 use reader::Inbox;
 
 use super::deadline_reader::DeadlineReader;
-use super::fault;
 use super::quote::last_line;
 use super::remote_command::{NO_AGENT, Privilege, STARTED};
 use super::time_limit::MORE_TIME;
-use super::{Access, CleanupFailure, Nonce, Pipe, Watchdog, local, sudo};
+use super::{Access, CleanupFailure, HostResult, Nonce, Pipe, Watchdog, fault, local, sudo};
 use crate::clock::{self, Deadline};
 use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
@@ -36,21 +35,17 @@ use crate::ping::{Liveness, Node, Ticket};
 use crate::source::Recording;
 use crate::wire::{Greeting, GreetingError, GreetingReader, PROTOCOL, Started, ToAgent, ToWorker};
 
-/// Size of a read from an agent, in bytes. Most deltas fit in it. Longer frames are read directly
-/// into the frame buffer.
+/// Size of a read from an agent, in bytes. Most deltas fit in it; longer frames bypass it.
 const READ: usize = 2048;
 
-/// Interval of the heartbeats of the operator.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// Time that a failed agent gets to end in response to [`ToAgent::Bye`].
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Time to end an unresponsive agent: a request to end, a check of the agent, and the transfer of
-/// its report.
+/// Time to end an unresponsive agent: a request to end, a check, and the transfer of its report.
 const ENDING: Duration = Duration::from_secs(4);
 
-/// Name of the host report in messages.
 const INVENTORY: &str = "the inventory";
 
 /// Minimum time that is reserved for the transfer of a report to the operator.
@@ -71,10 +66,7 @@ impl From<HostFailure> for NoGreeting {
     }
 }
 
-/// Agent that has greeted.
-///
-/// The caller must end it with [`Agent::end`] or [`Agent::give_up`]. Both report what stays on
-/// the host.
+/// Agent that has greeted. [`Agent::end`] or [`Agent::give_up`] must end it.
 pub struct Agent {
     greeting: Greeting,
     /// Process that the shell of the host reported before it ran the agent.
@@ -102,15 +94,14 @@ impl Agent {
         nonce: Nonce,
         watchdog: &Watchdog,
         deadline: Deadline,
-    ) -> Result<Self, HostFailure> {
+    ) -> HostResult<Self> {
         let pipe = local::spawn(command)?;
         let guard = watchdog.guard(pipe.stream(), deadline).map_err(|error| lost(&error))?;
         Self::greet(pipe, AgentLink::Local(guard), nonce, deadline).map_err(|silent| silent.failure)
     }
 
-    /// Waits for the greeting of an agent that was started on another host.
-    ///
-    /// The caller has set a deadline on the access, which also ends this wait.
+    /// Waits for the greeting of an agent that was started on another host. The caller has set a
+    /// deadline on the access, which also ends this wait.
     ///
     /// # Errors
     /// The host has no agent, the agent has another protocol version, or the program is no agent.
@@ -170,40 +161,31 @@ impl Agent {
         })
     }
 
-    /// Requests the inventory of the host and waits for it.
-    ///
-    /// The request has a time limit for reading. If reading a part hangs, only this part is
-    /// missing in the report.
+    /// Requests the inventory of the host and waits for it. The request has a time limit for
+    /// reading. If reading a part hangs, only this part is missing in the report.
     ///
     /// # Errors
     /// The agent sent no report by the deadline. The failure has the reason.
-    pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+    pub fn report(&self, parts: &Parts, deadline: Deadline) -> HostResult<HostReport> {
         self.request_since(None, parts, deadline.remaining(), deadline);
         self.last_report(parts, deadline)
     }
 
-    /// Requests the inventory from an agent that is queried repeatedly, and waits for it. The
-    /// agent may send a delta.
+    /// Requests the inventory repeatedly, and waits for it. The agent may send a delta.
     ///
     /// # Errors
     /// As for [`Agent::report`], or the delta does not fit the last report.
-    pub fn delta_report(
-        &self,
-        parts: &Parts,
-        deadline: Deadline,
-    ) -> Result<HostReport, HostFailure> {
+    pub fn delta_report(&self, parts: &Parts, deadline: Deadline) -> HostResult<HostReport> {
         self.request_report(parts, deadline.remaining(), deadline);
         self.last_report(parts, deadline)
     }
 
-    fn last_report(&self, parts: &Parts, due: Deadline) -> Result<HostReport, HostFailure> {
+    fn last_report(&self, parts: &Parts, due: Deadline) -> HostResult<HostReport> {
         self.wait_report(parts, due, due).unwrap_or_else(|| Err(self.no_answer(INVENTORY)))
     }
 
     /// Requests the inventory from an agent that is queried repeatedly. The agent may send a
-    /// delta.
-    ///
-    /// The agent may read for `reading`. Its connection is cut some time after `due`.
+    /// delta. The agent may read for `reading`. Its connection is cut some time after `due`.
     pub fn request_report(&self, parts: &Parts, reading: Duration, due: Deadline) {
         self.request_since(Some(self.inbox.enable_deltas()), parts, reading, due);
     }
@@ -215,18 +197,16 @@ impl Agent {
         self.outbox.send(&ToAgent::Report { parts: parts.clone(), limit_ms, base });
     }
 
-    /// Waits for the requested report; `None` if it has not arrived by `deadline` and is not yet
-    /// due.
+    /// Waits for the requested report; `None` if it has not arrived by `deadline` and is not due.
     ///
     /// # Errors
-    /// No report will arrive, or the delta does not fit the last report. The failure has the
-    /// reason.
+    /// No report will arrive, or the delta does not fit the last report.
     pub fn wait_report(
         &self,
         parts: &Parts,
         deadline: Deadline,
         due: Deadline,
-    ) -> Option<Result<HostReport, HostFailure>> {
+    ) -> Option<HostResult<HostReport>> {
         let Some(mut report) = self.inbox.report(deadline) else {
             let is_lost = due.is_over() || self.inbox.is_over();
             return is_lost.then(|| Err(self.no_answer(INVENTORY)));
@@ -236,8 +216,7 @@ impl Agent {
         Some(Ok(report))
     }
 
-    /// Returns the problem of a part that the version of the agent does not support. Without it
-    /// the part would look absent.
+    /// Returns the problem of a part that the agent does not know. The part would look absent.
     fn cannot_read(&self, part: Part) -> Problem {
         let version = &self.greeting.version;
         Problem {
@@ -264,22 +243,20 @@ impl Agent {
     ///
     /// # Errors
     /// As for [`Agent::report`].
-    pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
+    pub fn record(&self, parts: &Parts, deadline: Deadline) -> HostResult<Recording> {
         let limit_ms = reading_ms(deadline.remaining());
         self.outbox.send(&ToAgent::Record { parts: parts.clone(), limit_ms });
         self.inbox.recording(deadline).ok_or_else(|| self.no_answer("the recording"))
     }
 
-    /// Starts the worker, and a thread that sends heartbeats.
-    ///
-    /// From now on the connection has no deadline, because a run may take any time. Instead, an
-    /// agent is killed if it sends no heartbeat while its host responds.
+    /// Starts the worker, and a thread that sends heartbeats. From now on the connection has no
+    /// deadline, because a run may take any time. Instead, an agent is killed if it sends no
+    /// heartbeat while its host responds.
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn start_worker(&self) -> Result<(), HostFailure> {
-        let no_thread = |error: io::Error| fault::local(&error);
-        self.inbox.listen().map_err(no_thread)?;
+    pub fn start_worker(&self) -> HostResult<()> {
+        self.inbox.listen().map_err(fault::local)?;
         self.link.set_deadline(None);
         self.outbox.send(&ToAgent::StartWorker);
         let (outbox, over) = (Arc::clone(&self.outbox), Arc::clone(&self.over));
@@ -289,7 +266,7 @@ impl Agent {
             }
         };
         let thread = thread::Builder::new().name("heartbeat".into()).stack_size(128 * 1024);
-        thread.spawn(beat).map(drop).map_err(no_thread)
+        thread.spawn(beat).map(drop).map_err(fault::local)
     }
 
     /// Ends the agent and makes sure that its process is gone.
@@ -316,11 +293,8 @@ impl Agent {
         }
     }
 
-    /// Returns the reason why `what` did not arrive.
     fn no_answer(&self, what: &str) -> HostFailure {
-        let Some(broken) = self.inbox.broken() else {
-            return self.too_late(what);
-        };
+        let Some(broken) = self.inbox.broken() else { return self.too_late(what) };
         let why = &broken.detail;
         if broken.reason != Reason::Lost {
             let stderr = self.pipe.exit_and_last_line();
@@ -329,26 +303,21 @@ impl Agent {
         }
         let ending = self.pipe.ending();
         let stderr = last_line(&self.pipe.stderr());
-        match ending {
+        let detail = match ending {
             Ok(exit) => {
                 let detail =
                     format!("the agent ended before {what} arrived: {why}; {exit}{stderr}");
-                self.link.ended(&exit, detail)
+                return self.link.ended(&exit, detail);
             }
             // The connection ended, and the output with it.
-            Err(failure) if failure.reason == Reason::Lost => {
-                let service = self.link.service();
-                let detail = format!(
-                    "the connection over {service} ended before {what} arrived: {}{stderr}",
-                    failure.detail
-                );
-                HostFailure::new(Reason::Lost, detail)
-            }
-            Err(_) => {
-                let detail = format!("the agent did not send {what}: {why}{stderr}");
-                HostFailure::new(Reason::Lost, detail)
-            }
-        }
+            Err(failure) if failure.reason == Reason::Lost => format!(
+                "the connection over {} ended before {what} arrived: {}{stderr}",
+                self.link.service(),
+                failure.detail
+            ),
+            Err(_) => format!("the agent did not send {what}: {why}{stderr}"),
+        };
+        HostFailure::new(Reason::Lost, detail)
     }
 }
 
@@ -376,13 +345,12 @@ impl Node for Agent {
     }
 
     fn known_life(&self) -> Liveness {
-        if self.inbox.needs_check() {
-            match self.life() {
-                Life::Alive => Liveness::Alive,
-                gone => Liveness::Gone(gone),
-            }
-        } else {
-            Liveness::Alive
+        if !self.inbox.needs_check() {
+            return Liveness::Alive;
+        }
+        match self.life() {
+            Life::Alive => Liveness::Alive,
+            gone => Liveness::Gone(gone),
         }
     }
 
@@ -410,12 +378,10 @@ impl Node for Agent {
     }
 }
 
-/// Fix for an agent of another version.
 const SAME_VERSION: &str =
     concat!("install rdmactl ", env!("CARGO_PKG_VERSION"), " on the host, or add --upload");
 
-/// Returns the failure of the step that failed: the login shell, the start of the agent, or a
-/// program that is no agent.
+/// Returns the failure of the login shell, of the start of the agent, or of a foreign program.
 fn no_greeting(
     error: &GreetingError,
     reader: &GreetingReader<'_>,
@@ -424,25 +390,24 @@ fn no_greeting(
 ) -> HostFailure {
     // A local process needs no shell.
     let is_started = reader.started().is_some() || matches!(link, AgentLink::Local(_));
-    let (service, output) = (link.service(), reader.output());
+    let (service, host, output) = (link.service(), link.host(), reader.output());
+    let last_line_said = || last_line(&pipe.stderr());
     match error {
         GreetingError::NoAgent => {
             let detail = "no rdmactl in the PATH of the host, in /usr/local/bin or /opt/rdmactl/bin (RDMACTL_PATH)";
             let fix = "upload rdmactl for this run: add --upload; or install it";
-            HostFailure::new(Reason::NoAgent, detail).fix(format!("{fix} on {}", link.host()))
+            HostFailure::new(Reason::NoAgent, detail).fix(format!("{fix} on {host}"))
         }
         // The process still runs. Only its output so far is known.
         GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock && is_started => {
-            let said = last_line(&pipe.stderr());
+            let said = last_line_said();
             let detail = format!(
-                "rdmactl agent was started on {} and sent no greeting in time{output}{said}",
-                link.host()
+                "rdmactl agent was started on {host} and sent no greeting in time{output}{said}"
             );
             HostFailure::new(Reason::Timeout, detail).fix(MORE_TIME)
         }
         GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            let said = last_line(&pipe.stderr());
-            let host = link.host();
+            let said = last_line_said();
             let detail = format!(
                 "{service} accepted the command, but the login shell did not run it in time{output}{said}; the \
                  login shell may still run on {host}"
@@ -455,7 +420,7 @@ fn no_greeting(
             HostFailure::new(Reason::Timeout, detail).fix(format!("{fix}; or {MORE_TIME}"))
         }
         GreetingError::Noise => {
-            let said = last_line(&pipe.stderr());
+            let said = last_line_said();
             let fix = link.manual_command("remove the output of the login files; show it", "true");
             HostFailure::new(Reason::Garbage, format!("{error}{output}{said}")).fix(fix)
         }
@@ -470,8 +435,7 @@ fn no_greeting(
             let exit = ending.as_ref().map_or_else(|_| String::new(), |exit| format!("; {exit}"));
             if is_started {
                 let detail = format!(
-                    "{service} ran /bin/sh on {}, which ended before the greeting of rdmactl agent{exit}{output}{said}",
-                    link.host()
+                    "{service} ran /bin/sh on {host}, which ended before the greeting of rdmactl agent{exit}{output}{said}"
                 );
                 return match ending {
                     Ok(exit) => link.ended(&exit, detail),

@@ -13,8 +13,8 @@ use super::programs::Programs;
 use super::remote_command::{self, Privilege};
 use super::time_limit::{self, CLEAN_UP, KILL, MORE_TIME, REMOVE, UPLOAD};
 use super::{
-    Access, Agent, CleanupFailure, Connector, Exit, HostReader, Launcher, NoGreeting, Nonce, Pipe,
-    Resolver, Shell, Uploaded,
+    Access, Agent, CleanupFailure, Connector, Exit, HostReader, HostResult, Launcher, NoGreeting,
+    Nonce, Pipe, Resolver, Shell, Uploaded,
 };
 use crate::clock::{self, Deadline};
 use crate::hosts::Host;
@@ -61,8 +61,7 @@ pub struct ReachedHost<T> {
 /// Function that shows a notice about a host to the operator. Any thread may call it.
 pub type NoticeHandler = Box<dyn Fn(&Host, &StartNotice) + Send + Sync>;
 
-/// Steps from the name of a host to an agent on it: SSH configuration, connection, installed
-/// agent, uploaded agent.
+/// Steps from the name of a host to an agent: SSH configuration, connection, installation, upload.
 pub struct AgentStarter {
     /// Reader of the SSH configuration.
     pub resolver: Resolver,
@@ -94,18 +93,8 @@ impl AgentStarter {
         Self { resolver, connector, upload, privilege, timeout, launcher, notify, programs }
     }
 
-    /// Replaces the launcher.
-    pub fn by(mut self, launcher: Launcher) -> Self {
-        self.launcher = launcher;
-        self
-    }
-
-    /// Starts an agent on the host, or on this machine if `host` is `None`. Waits for its greeting
-    /// until the deadline of this host.
-    ///
-    /// # Errors
-    /// The failure has the reason why no agent started, and a fix.
-    pub(super) fn agent(&self, host: Option<&Host>) -> Result<ReachedHost<Agent>, HostFailure> {
+    /// Starts an agent on the host, or on this machine if `host` is `None`.
+    pub(super) fn agent(&self, host: Option<&Host>) -> HostResult<ReachedHost<Agent>> {
         if let Some(host) = host {
             return self.enter(host, |_, _, missing| Err(missing));
         }
@@ -121,7 +110,7 @@ impl AgentStarter {
     ///
     /// # Errors
     /// The failure has the reason why neither started, and a fix.
-    pub fn host_reader(&self, host: &Host) -> Result<ReachedHost<HostReader>, HostFailure> {
+    pub fn host_reader(&self, host: &Host) -> HostResult<ReachedHost<HostReader>> {
         let began = clock::now();
         let found = self.enter(host, |session, deadline, missing| {
             let nonce = fresh_nonce()?;
@@ -142,16 +131,15 @@ impl AgentStarter {
     fn enter<T: From<Agent>>(
         &self,
         host: &Host,
-        otherwise: impl Fn(
-            &Arc<dyn Access>,
-            Deadline,
-            HostFailure,
-        ) -> Result<ReachedHost<T>, HostFailure>,
-    ) -> Result<ReachedHost<T>, HostFailure> {
+        otherwise: impl Fn(&Arc<dyn Access>, Deadline, HostFailure) -> HostResult<ReachedHost<T>>,
+    ) -> HostResult<ReachedHost<T>> {
         let mut deadline = Deadline::after(self.timeout);
         let session = self.access(host, &mut deadline)?;
         session.set_deadline(Some(Deadline::after(deadline.remaining() + CLEAN_UP)));
-        let missing = match self.installed(&session, deadline) {
+        let started = session.installed_agent(self.privilege, deadline);
+        let greeted = started
+            .and_then(|(pipe, nonce)| greet(&session, pipe, nonce, self.privilege, deadline));
+        let missing = match greeted {
             Ok(agent) => return Ok(ReachedHost { what: agent.into(), via: Via::Agent, deadline }),
             Err(failure) => failure,
         };
@@ -169,8 +157,7 @@ impl AgentStarter {
         let started = session.uploaded_agent(&uploaded, self.privilege, deadline);
         match started.and_then(|pipe| greet(&session, pipe, nonce, self.privilege, deadline)) {
             Ok(agent) => Ok(ReachedHost { what: agent.into(), via: Via::Upload, deadline }),
-            // An uploaded agent removes its file before it sends a greeting. Without a greeting,
-            // the file may still exist.
+            // An agent removes its file before its greeting. Without one, the file may exist.
             Err(failure) => Err(match uploaded.remove(&*session, Deadline::after(REMOVE)) {
                 Ok(()) => failure,
                 Err(left) => left.add_to(failure),
@@ -179,7 +166,7 @@ impl AgentStarter {
     }
 
     /// Opens an access to the host. Waiting for input of the operator extends the deadline.
-    fn access(&self, host: &Host, deadline: &mut Deadline) -> Result<Arc<dyn Access>, HostFailure> {
+    fn access(&self, host: &Host, deadline: &mut Deadline) -> HostResult<Arc<dyn Access>> {
         match &self.launcher {
             Launcher::Ssh => {
                 let mut target = self.resolver.resolve(host, self.connector.watchdog())?;
@@ -196,15 +183,6 @@ impl AgentStarter {
         }
     }
 
-    fn installed(
-        &self,
-        session: &Arc<dyn Access>,
-        deadline: Deadline,
-    ) -> Result<Agent, HostFailure> {
-        let (pipe, nonce) = session.installed_agent(self.privilege, deadline)?;
-        greet(session, pipe, nonce, self.privilege, deadline)
-    }
-
     /// Uploads the program of this release that matches the machine type of the host.
     fn bring(
         &self,
@@ -212,11 +190,10 @@ impl AgentStarter {
         session: &dyn Access,
         left: Duration,
         missing: HostFailure,
-    ) -> Result<Uploaded, HostFailure> {
+    ) -> HostResult<Uploaded> {
         let program = self.programs.of(session, fresh_nonce()?, Deadline::after(left))?;
         (self.notify)(host, &StartNotice::Uploading { bytes: program.size(), why: missing.detail });
-        // The deadline of the host is for replies. An upload over a slow connection may need more
-        // time.
+        // The deadline of the host is for replies. An upload over a slow connection takes longer.
         let deadline = Deadline::after(left + UPLOAD);
         session.set_deadline(Some(Deadline::after(deadline.remaining() + CLEAN_UP)));
         let uploaded = program.upload(session, fresh_nonce()?, deadline)?;
@@ -226,11 +203,8 @@ impl AgentStarter {
         Ok(uploaded)
     }
 
-    /// Removes the sockets and the `ssh-agent` of this run from this machine. No host can be
-    /// reached afterward.
-    ///
-    /// Dropping the last `AgentStarter` does so, too. But a thread that owns it may not get that
-    /// far before this process ends.
+    /// Removes the sockets and the `ssh-agent` of this run. No host can be reached afterward. A
+    /// drop does so, too, but a thread that owns this may end with the process before.
     pub fn end(&self) {
         self.connector.end();
     }
@@ -242,22 +216,21 @@ impl Drop for AgentStarter {
     }
 }
 
-/// Waits for the greeting of an agent that was started, and kills an agent that sends none.
-///
-/// A login shell that did not run the command would not run a kill command either. The kill
-/// command would stay there as a second process.
+/// Waits for the greeting of an agent that was started, and kills an agent that sends none. A
+/// login shell that did not run the command would not run a kill command either. The kill command
+/// would stay there as a second process.
 fn greet(
     session: &Arc<dyn Access>,
     pipe: Pipe,
     nonce: Nonce,
     privilege: Privilege,
     deadline: Deadline,
-) -> Result<Agent, HostFailure> {
-    let silent = match Agent::await_greeting(session, pipe, nonce, privilege, deadline) {
+) -> HostResult<Agent> {
+    let greeted = Agent::await_greeting(session, pipe, nonce, privilege, deadline);
+    let NoGreeting { failure, running } = match greeted {
         Ok(agent) => return Ok(agent),
         Err(silent) => silent,
     };
-    let NoGreeting { failure, running } = silent;
     let Some(started) = running else { return Err(failure) };
     let kill = remote_command::kill_unseen(nonce, started.leader(), privilege);
     match session.run(&kill, Deadline::after(KILL)) {

@@ -11,7 +11,6 @@ use ssh2::MethodType;
 use super::ssh_config::SshConfig;
 use crate::names;
 
-/// Kind of algorithm that both sides of a connection must agree on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Cipher,
@@ -23,32 +22,22 @@ pub(super) enum Class {
 impl Class {
     pub(super) const ALL: [Self; 4] = [Self::Cipher, Self::KeyExchange, Self::Mac, Self::HostKey];
 
-    /// Name of the option in `ssh_config`.
+    /// Option of `ssh_config`, and phrase of the `ssh` program if no algorithm is common.
+    const WORDS: [(&str, &str); 4] = [
+        ("Ciphers", "no matching cipher found"),
+        ("KexAlgorithms", "no matching key exchange method found"),
+        ("MACs", "no matching MAC found"),
+        ("HostKeyAlgorithms", "no matching host key type found"),
+    ];
+
     pub(super) fn option(self) -> &'static str {
-        match self {
-            Self::Cipher => "Ciphers",
-            Self::KeyExchange => "KexAlgorithms",
-            Self::Mac => "MACs",
-            Self::HostKey => "HostKeyAlgorithms",
-        }
+        Self::WORDS[self as usize].0
     }
 
-    /// Phrase of the `ssh` program if both sides have no common algorithm.
-    fn complaint(self) -> &'static str {
-        match self {
-            Self::Cipher => "no matching cipher found",
-            Self::KeyExchange => "no matching key exchange method found",
-            Self::Mac => "no matching MAC found",
-            Self::HostKey => "no matching host key type found",
-        }
-    }
-
-    /// Returns the class that a message of the `ssh` program names.
     pub(super) fn of_message(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| text.contains(class.complaint()))
+        Self::ALL.into_iter().find(|class| text.contains(Self::WORDS[*class as usize].1))
     }
 
-    /// Returns the method types of libssh2 for the class, one for each direction.
     pub(super) fn methods(self) -> Vec<MethodType> {
         match self {
             Self::Cipher => vec![MethodType::CryptCs, MethodType::CryptSc],
@@ -106,8 +95,8 @@ impl Algorithms {
         self.lists.get(class as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the algorithms of a class that the configuration allows and libssh2 supports, in
-    /// the order of preference. `None` if the configuration has no list for the class.
+    /// Returns the algorithms that the configuration allows and libssh2 supports, by preference.
+    /// `None` if the configuration has no list for the class.
     pub(super) fn offered(&self, class: Class) -> Option<Vec<&str>> {
         let list = self.list(class);
         let supported = class.supported();
@@ -125,8 +114,7 @@ impl Algorithms {
         Some(names.join(","))
     }
 
-    /// Returns the reason why the built-in SSH supports no algorithm of a list. `None` if it
-    /// supports some of every list.
+    /// Returns the reason why the built-in SSH supports no algorithm of a list.
     pub(super) fn lack(&self) -> Option<String> {
         let lacks = |class: &Class| {
             let has_names = !class.supported().is_empty();
@@ -137,8 +125,7 @@ impl Algorithms {
         Some(format!("{option} {list} is set in the SSH configuration"))
     }
 
-    /// Returns the minimum size of an RSA key if a key of `rsa_bits` is smaller. `None` if it is
-    /// large enough or no RSA key.
+    /// Returns the minimum size of an RSA key if a key of `rsa_bits` is smaller.
     pub(super) fn is_too_small(&self, rsa_bits: Option<usize>) -> Option<usize> {
         rsa_bits.is_some_and(|bits| bits < self.min_rsa_bits).then_some(self.min_rsa_bits)
     }

@@ -1,5 +1,4 @@
-//! Processes and directories that a run could not remove from a host, with the commands that
-//! remove them.
+//! Processes and directories that a run left on a host, with the commands that remove them.
 
 use std::fmt;
 
@@ -24,7 +23,6 @@ impl fmt::Display for CleanupFailure {
 
 impl CleanupFailure {
     /// Describes an agent. `doubt` is the reason why the end of the agent could not be confirmed.
-    ///
     /// Without an access, the agent runs on this host.
     pub(super) fn agent(
         access: Option<(&dyn Access, Privilege)>,
@@ -39,10 +37,7 @@ impl CleanupFailure {
             }
             (None, _) => format!("agent may still be running on {host}; it sent no process id"),
         };
-        let sudo = match access {
-            Some((_, Privilege::Sudo)) => "sudo ",
-            _ => "",
-        };
+        let sudo = if matches!(access, Some((_, Privilege::Sudo))) { "sudo " } else { "" };
         let (purpose, command) = match pid {
             Some(pid) => ("end it", format!("{sudo}kill {pid}")),
             None => ("look for it", "pgrep -a rdmactl".to_owned()),
@@ -54,7 +49,6 @@ impl CleanupFailure {
         Self { detail, fix }
     }
 
-    /// Describes the directory of an uploaded program.
     pub(super) fn upload(access: &dyn Access, directory: &str) -> Self {
         let host = access.host();
         Self {
@@ -72,7 +66,6 @@ impl CleanupFailure {
         }
     }
 
-    /// Adds the process or directory to the failure of its host.
     pub(super) fn add_to(self, failure: HostFailure) -> HostFailure {
         let Self { detail, fix } = self;
         let fix = match failure.fix {

@@ -1,21 +1,17 @@
 //! Choice between the built-in SSH and the `ssh` program. No other module decides this.
 
 use super::algorithms::{Algorithms, Class};
-use super::credentials::Credentials;
-use super::ssh_config::SshConfig;
 use super::ssh_program::key;
+use super::{Credentials, SshConfig};
 use crate::model::{HostFailure, Reason};
 
-/// Feature that the built-in SSH lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MissingFeature {
-    /// Both sides have no common algorithm.
     Algorithm,
     /// Key or certificate that libssh2 cannot sign with, with its description.
     Credential(String),
 }
 
-/// Reason why the built-in SSH made no connection.
 #[derive(Debug)]
 pub(super) struct LoginFailure {
     pub(super) failure: HostFailure,
@@ -48,9 +44,7 @@ const OTHER_LOGINS: [(&str, &str); 2] = [
     ("hostbasedauthentication", "HostbasedAuthentication"),
 ];
 
-/// Returns the reason why a host needs the `ssh` program from the start. It depends on the
-/// configuration and on the credentials of this machine. `None` if the built-in SSH is tried
-/// first.
+/// Returns the reason not to try the built-in SSH first.
 pub(super) fn before_login(config: &SshConfig, credentials: Credentials) -> Option<String> {
     for (option, name, harmless) in UNSUPPORTED {
         let all = config.all(option);
@@ -73,52 +67,25 @@ pub(super) fn before_login(config: &SshConfig, credentials: Credentials) -> Opti
 }
 
 /// Options of a connection that the built-in SSH supports.
-const SUPPORTED: [&str; 28] = [
-    "addressfamily",
-    "casignaturealgorithms",
-    "certificatefile",
-    "ciphers",
-    "connecttimeout",
-    "controlpath",
-    "globalknownhostsfile",
-    "gssapiauthentication",
-    "hashknownhosts",
-    "hostbasedauthentication",
-    "hostkeyalgorithms",
-    "hostkeyalias",
-    "hostname",
-    "identitiesonly",
-    "identityagent",
-    "identityfile",
-    "kexalgorithms",
-    "macs",
-    "port",
-    "proxycommand",
-    "proxyjump",
-    "pubkeyauthentication",
-    "requiredrsasize",
-    "stricthostkeychecking",
-    "user",
-    "userknownhostsfile",
-    "bindaddress",
-    "bindinterface",
-];
+const SUPPORTED: &str = "addressfamily bindaddress bindinterface casignaturealgorithms \
+    certificatefile ciphers connecttimeout controlpath globalknownhostsfile gssapiauthentication \
+    hashknownhosts hostbasedauthentication hostkeyalgorithms hostkeyalias hostname identitiesonly \
+    identityagent identityfile kexalgorithms macs port proxycommand proxyjump \
+    pubkeyauthentication requiredrsasize stricthostkeychecking user userknownhostsfile";
 
-/// Flag that selects the `ssh` program and changes nothing else: no compression is the default of
-/// OpenSSH.
+/// Flag that only selects the `ssh` program: no compression is the default of OpenSSH.
 pub(super) const BY_PROGRAM: &str = "--ssh-option Compression=no";
 
-/// Returns the reason why options of `--ssh-option` need the `ssh` program. No option may be
-/// ignored.
+/// Returns the reason why `--ssh-option` needs the `ssh` program. No option may be ignored.
 pub(super) fn by_options(options: &[String]) -> Option<String> {
     let mut names = options.iter().map(|option| key(option));
     // The value of an option may be a secret.
-    let foreign = names.find(|name| !SUPPORTED.contains(&&*name.to_ascii_lowercase()))?;
+    let is_supported = |name: &str| SUPPORTED.split(' ').any(|it| it.eq_ignore_ascii_case(name));
+    let foreign = names.find(|name| !is_supported(name))?;
     Some(format!("--ssh-option {foreign} is set"))
 }
 
-/// Returns the logins of the configuration that only the `ssh` program supports and that may
-/// succeed.
+/// Returns the configured logins that only the `ssh` program supports and that may succeed.
 pub(super) fn other_logins(config: &SshConfig, credentials: Credentials) -> Vec<&'static str> {
     let wanted = OTHER_LOGINS.iter().filter(|(option, _)| config.is(option, &["yes", "true"]));
     // Debian and Red Hat enable GSSAPI everywhere. Without a ticket it cannot succeed.
@@ -126,8 +93,7 @@ pub(super) fn other_logins(config: &SshConfig, credentials: Credentials) -> Vec<
     wanted.map(|(_, name)| *name).filter(possible).collect()
 }
 
-/// Returns the reason why the `ssh` program may succeed after the built-in SSH failed. `None` if
-/// it cannot.
+/// Returns the reason why the `ssh` program may succeed after the built-in SSH failed.
 pub(super) fn after_failure(
     refusal: &LoginFailure,
     other_logins: &[&'static str],

@@ -12,18 +12,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::access::Access;
-use super::client_choice;
-use super::fault;
 use super::jump_hosts::JumpHosts;
 use super::key_unlocker::KeyUnlocker;
 use super::known_hosts::{AcceptedKeys, KnownHosts};
-use super::login_limits::SshTimeouts;
-use super::pipe::Pipe;
 use super::ssh::{self, BuiltInSession, Login, LoginStage};
 use super::ssh_program::{Master, NewMaster, PROGRAM_LOGIN, SocketDirectory};
-use super::target::{SshClient, Target};
-use super::watchdog::Watchdog;
+use super::{
+    Access, HostResult, Pipe, SshClient, SshTimeouts, Target, Watchdog, client_choice, fault,
+};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
@@ -41,8 +37,7 @@ pub struct Connector {
 }
 
 impl Connector {
-    /// Creates a connector. The watchdog watches its sockets, and cancelling the watchdog ends
-    /// all connections.
+    /// Creates a connector. Cancelling the watchdog ends all connections.
     pub fn new(watchdog: Watchdog, limits: SshTimeouts) -> Self {
         let sockets = Arc::<SocketDirectory>::default();
         let jumps = JumpHosts::new(watchdog.clone(), limits, Arc::clone(&sockets));
@@ -68,21 +63,18 @@ impl Connector {
         &self.watchdog
     }
 
-    /// Asks for a passphrase on the terminal if the host has only encrypted keys. Each key is
-    /// asked for once per run. Returns the time that this took, which does not count against the
-    /// deadline of the host.
+    /// Asks for a passphrase on the terminal if the host has only encrypted keys, once per key.
+    /// Returns the time that this took, which does not count against the deadline of the host.
     pub fn unlock(&self, target: &mut Target) -> Duration {
         self.unlock.as_ref().map_or(Duration::ZERO, |unlock| unlock.prepare(target))
     }
 
-    /// Opens a connection, verifies the host key, and authenticates.
-    ///
-    /// The connection is shut down at the deadline of the host, unless `set_deadline`
-    /// moves the deadline.
+    /// Opens a connection, verifies the host key, and authenticates. The connection is shut down
+    /// at the deadline, unless `set_deadline` moves the deadline.
     ///
     /// # Errors
     /// The failure has the reason why there is no connection, and a fix.
-    pub fn connect(&self, target: &Target, deadline: Deadline) -> Result<SshSession, HostFailure> {
+    pub fn connect(&self, target: &Target, deadline: Deadline) -> HostResult<SshSession> {
         match &target.client {
             SshClient::BuiltIn => {}
             SshClient::Program(why) => return self.by_program(target, why, deadline),
@@ -120,8 +112,7 @@ impl Connector {
         SshSession { client, host, connector, target }
     }
 
-    /// Removes the private directory of the sockets and ends the `ssh-agent` of this run. No
-    /// connection can be used afterward.
+    /// Removes the directory of the sockets and ends the `ssh-agent`. No connection works then.
     pub(super) fn end(&self) {
         if let Some(unlock) = &self.unlock {
             unlock.end();
@@ -129,19 +120,14 @@ impl Connector {
         self.sockets.remove();
     }
 
-    fn by_program(
-        &self,
-        target: &Target,
-        why: &str,
-        deadline: Deadline,
-    ) -> Result<SshSession, HostFailure> {
-        let connect = target.connect_timeout.unwrap_or(self.limits.connect);
+    fn by_program(&self, target: &Target, why: &str, deadline: Deadline) -> HostResult<SshSession> {
+        let connect_timeout = target.connect_timeout.unwrap_or(self.limits.connect);
         let opening = NewMaster {
             call: target.call.clone().ok_or_else(no_program)?,
             watchdog: self.watchdog.clone(),
             sockets: Arc::clone(&self.sockets),
-            connect,
-            by: Deadline::after(connect + self.limits.login).earlier(deadline),
+            connect_timeout,
+            login_deadline: Deadline::after(connect_timeout + self.limits.login).earlier(deadline),
             until: Some(deadline),
         };
         let (opened, answer) = mpsc::sync_channel(1);
@@ -158,8 +144,7 @@ impl Connector {
         Ok(self.session(target, Client::program(master, why.to_owned())))
     }
 
-    /// Returns the `known_hosts` files of hosts with the same files. They are read once.
-    fn known_hosts(&self, files: &[PathBuf]) -> Result<Arc<KnownHosts>, HostFailure> {
+    fn known_hosts(&self, files: &[PathBuf]) -> HostResult<Arc<KnownHosts>> {
         let mut read = self.known_hosts.lock();
         if let Some(known) = read.get(files) {
             return Ok(Arc::clone(known));
@@ -182,15 +167,11 @@ fn no_program() -> HostFailure {
         .fix("install OpenSSH: apt install openssh-client; dnf install openssh-clients")
 }
 
-/// One authenticated connection to a host.
-///
-/// It stays open while the `SshSession` or one of its pipes exists.
+/// Authenticated connection to a host, which stays open while this or one of its pipes exists.
 #[derive(Debug)]
 pub struct SshSession {
     client: Client,
-    /// Host, as the operator named it.
     host: String,
-    /// Connector and target for another connection to the host.
     connector: Connector,
     target: Target,
 }
@@ -208,18 +189,15 @@ impl Client {
 }
 
 impl SshSession {
-    /// Returns the reason why the `ssh` program makes the connection. `None` for the built-in
-    /// SSH.
+    /// Returns the reason why the `ssh` program makes the connection, if it does.
     pub fn why_program(&self) -> Option<&str> {
-        match &self.client {
-            Client::BuiltIn(_) => None,
-            Client::Program { why, .. } => Some(why),
-        }
+        let Client::Program { why, .. } = &self.client else { return None };
+        Some(why)
     }
 }
 
 impl Access for SshSession {
-    fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+    fn exec(&self, command: &str, deadline: Deadline) -> HostResult<Pipe> {
         match &self.client {
             Client::BuiltIn(session) => session.exec(command, deadline),
             Client::Program { master, .. } => master.exec(command),
@@ -249,7 +227,7 @@ impl Access for SshSession {
         matches!(self.client, Client::BuiltIn(_))
     }
 
-    fn reopen(&self, deadline: Deadline) -> Option<Result<Arc<dyn Access>, HostFailure>> {
+    fn reopen(&self, deadline: Deadline) -> Option<HostResult<Arc<dyn Access>>> {
         let session = self.connector.connect(&self.target, deadline);
         Some(session.map(|session| Arc::new(session) as Arc<dyn Access>))
     }

@@ -1,8 +1,9 @@
-//! Credentials on this machine. The choice between the built-in SSH and the `ssh` program uses
-//! them.
+//! Credentials on this machine, for the choice between the built-in SSH and the `ssh` program.
 
 use std::env;
 use std::path::{Path, PathBuf};
+
+use rustix::process::getuid;
 
 /// Kinds of credentials that exist on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,9 +30,6 @@ fn has_ticket() -> bool {
         // Only Kerberos can check a keyring or a daemon.
         Some(_) => true,
         None if !name.is_empty() => Path::new(&name).exists(),
-        None => {
-            let user = rustix::process::getuid().as_raw();
-            Path::new(&format!("/tmp/krb5cc_{user}")).exists()
-        }
+        None => Path::new(&format!("/tmp/krb5cc_{}", getuid().as_raw())).exists(),
     }
 }

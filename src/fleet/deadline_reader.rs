@@ -20,7 +20,6 @@ impl DeadlineReader {
         self.by = Some(by);
     }
 
-    /// Removes the deadline: further reads wait without limit.
     pub(super) fn without_deadline(&mut self) -> io::Result<()> {
         self.by = None;
         self.stream.set_read_timeout(None)

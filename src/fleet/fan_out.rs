@@ -1,10 +1,20 @@
-//! Runs work for many hosts on a bounded number of threads.
+//! Runs work for many hosts on a bounded number of threads, each host with its descriptors.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::{io, panic, thread};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use super::watchdog::Watchdog;
+
+/// Raises the soft limit of open descriptors to the hard limit, because each host takes up to
+/// eight. Returns the resulting limit; `None` means no limit.
+pub fn allow_descriptors() -> Option<u64> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    if raised.is_ok() { maximum } else { current }
+}
 
 /// Stack for the work of one host, in bytes. Only touched pages use memory.
 const STACK: usize = 1024 * 1024;
@@ -48,11 +58,8 @@ where
                     }
                 }
             };
-            match thread::Builder::new()
-                .name("fan-out".into())
-                .stack_size(STACK)
-                .spawn_scoped(scope, serve)
-            {
+            let thread = thread::Builder::new().name("fan-out".into()).stack_size(STACK);
+            match thread.spawn_scoped(scope, serve) {
                 Ok(worker) => workers.push(worker),
                 Err(error) if workers.is_empty() => return Err(error),
                 // Fewer threads do all the work in more time.

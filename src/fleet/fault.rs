@@ -9,36 +9,32 @@ use rustix::io::Errno;
 use super::time_limit::MORE_TIME;
 use crate::model::{HostFailure, Reason};
 
-/// Returns the failure of a step that did not end in time. `call` is the `ssh` call to test it
-/// with.
+/// Result of work on one host.
+pub type HostResult<T> = Result<T, HostFailure>;
+
+/// Returns the failure of a step that did not end in time. `call` is an `ssh` call to test it.
 pub(super) fn timeout(step: &str, call: &str) -> HostFailure {
     HostFailure::new(Reason::Timeout, format!("{step} timed out"))
         .fix(format!("test the login: {call}; or {MORE_TIME}"))
 }
 
-/// Name of the step after the login.
 pub(super) const USE: &str = "use of the SSH connection";
 
-/// Returns the failure of a command whose output did not end in time.
 pub(super) fn incomplete(bytes: usize) -> HostFailure {
     let detail = format!("the output did not end in time; {bytes} bytes arrived");
     HostFailure::new(Reason::Timeout, detail)
 }
 
-/// Returns the failure of a command that prints too much.
 pub(super) fn too_big(limit: impl std::fmt::Display) -> HostFailure {
-    let detail = format!("the output is over the limit of {limit} bytes");
-    HostFailure::new(Reason::TooBig, detail)
+    HostFailure::new(Reason::TooBig, format!("the output is over the limit of {limit} bytes"))
 }
 
-/// Returns the failure of a host whose `MaxSessions` is reached.
 pub(super) fn channel_refused() -> HostFailure {
     HostFailure::new(Reason::Refused, "sshd refused another session on the connection").fix(
         "raise MaxSessions in sshd_config on the host; show it: sudo sshd -T | grep -i maxsessions",
     )
 }
 
-/// Fix for a revoked host key.
 pub(super) const REVOKED: &str =
     "do not connect; request the current fingerprint from the administrator of the host";
 
@@ -46,7 +42,6 @@ pub(super) const REVOKED: &str =
 pub(super) const SHOW_KEYS: &str =
     "for key in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $key; done";
 
-/// Returns how to verify a changed key, and how to replace it then.
 pub(super) fn changed_key(remove: &str, call: &str) -> String {
     format!(
         "if the host was reinstalled, verify the new fingerprint on its console: {SHOW_KEYS}; then remove the \
@@ -54,7 +49,6 @@ pub(super) fn changed_key(remove: &str, call: &str) -> String {
     )
 }
 
-/// Returns how to verify the key of an unknown host, and how to accept it then.
 pub(super) fn unknown_key(call: &str) -> String {
     format!(
         "compare the fingerprint with those on the host's console: {SHOW_KEYS}; if one is equal, accept the \
@@ -68,7 +62,8 @@ pub fn cancelled() -> HostFailure {
 }
 
 /// Returns the failure of this machine to create a thread, a descriptor or a socket.
-pub(super) fn local(error: &io::Error) -> HostFailure {
+pub(super) fn local(error: impl Into<io::Error>) -> HostFailure {
+    let error = error.into();
     let detail = format!("cannot open a socket or start a thread on this machine: {error}");
     let failure = HostFailure::new(Reason::Transport, detail);
     match error.raw_os_error().map(Errno::from_raw_os_error) {

@@ -1,12 +1,10 @@
-//! Reads the inventory of a host through an agent, or through the shell of a host without an
-//! agent. The commands that query many hosts use it.
+//! Reads the inventory of a host through an agent, or through the shell of a host without one.
 
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::shell::Shell;
-use super::{Agent, CleanupFailure};
+use super::{Agent, CleanupFailure, HostResult, Shell};
 use crate::clock::Deadline;
 use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Reason};
 use crate::source::Recording;
@@ -31,7 +29,7 @@ impl HostReader {
     ///
     /// # Errors
     /// The host sent no inventory by the deadline. The failure has the reason.
-    pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+    pub fn report(&self, parts: &Parts, deadline: Deadline) -> HostResult<HostReport> {
         match self {
             Self::Agent(agent) => agent.report(parts, deadline),
             Self::Shell(shell, missing) => by_shell(shell, missing, parts, deadline),
@@ -42,40 +40,31 @@ impl HostReader {
     ///
     /// # Errors
     /// The host sent no inventory by the deadline. The failure has the reason.
-    pub fn delta_report(
-        &self,
-        parts: &Parts,
-        deadline: Deadline,
-    ) -> Result<HostReport, HostFailure> {
+    pub fn delta_report(&self, parts: &Parts, deadline: Deadline) -> HostResult<HostReport> {
         match self {
             Self::Agent(agent) => agent.delta_report(parts, deadline),
             Self::Shell(shell, missing) => by_shell(shell, missing, parts, deadline),
         }
     }
 
-    /// Requests the host's inventory for a repeated report. [`HostReader::wait_report`] returns
-    /// the reply.
-    ///
-    /// An agent sends only the changes. It may read for the time `reading`, and is cut off some
-    /// time after `due`.
+    /// Requests a repeated report, which [`HostReader::wait_report`] returns. An agent sends only
+    /// the changes. It may read for the time `reading`, and is cut off some time after `due`.
     pub fn request_report(&self, parts: &Parts, reading: Duration, due: Deadline) {
         if let Self::Agent(agent) = self {
             agent.request_report(parts, reading, due);
         }
     }
 
-    /// Returns the reply to a request. `None` if the reply has not arrived by `deadline` and is
-    /// not due yet.
+    /// Returns the reply to a request; `None` if it has not arrived by `deadline` and is not due.
     ///
     /// # Errors
-    /// The failure has the reason why the host sent no reply. A shell reads only in this call,
-    /// and has until `deadline`.
+    /// The host sent no reply. A shell reads only in this call, and has until `deadline`.
     pub fn wait_report(
         &self,
         parts: &Parts,
         deadline: Deadline,
         due: Deadline,
-    ) -> Option<Result<HostReport, HostFailure>> {
+    ) -> Option<HostResult<HostReport>> {
         match self {
             Self::Agent(agent) => agent.wait_report(parts, deadline, due),
             Self::Shell(shell, missing) => Some(by_shell(shell, missing, parts, deadline)),
@@ -86,7 +75,7 @@ impl HostReader {
     ///
     /// # Errors
     /// As for [`HostReader::report`].
-    pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
+    pub fn record(&self, parts: &Parts, deadline: Deadline) -> HostResult<Recording> {
         match self {
             Self::Agent(agent) => agent.record(parts, deadline),
             Self::Shell(shell, _) => shell.record(parts, deadline),
@@ -122,8 +111,7 @@ impl HostReader {
         }
     }
 
-    /// Ends the agents and shells of many hosts at the same time; returns the processes that could
-    /// not be ended.
+    /// Ends many agents at the same time; returns the processes that could not be ended.
     pub fn end_all(readers: Vec<Self>, deadline: Deadline) -> Vec<String> {
         let left = Mutex::new(Vec::new());
         at_once(readers, |reader| {
@@ -148,7 +136,7 @@ fn by_shell(
     missing: &HostFailure,
     parts: &Parts,
     deadline: Deadline,
-) -> Result<HostReport, HostFailure> {
+) -> HostResult<HostReport> {
     let mut report = shell.report(parts, deadline)?;
     // For a host without an agent, the column VIA has this information.
     if missing.reason == Reason::AgentVersion {

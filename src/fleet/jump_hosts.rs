@@ -1,5 +1,4 @@
-//! Connections to the jump hosts of a run. One connection to each jump host carries the
-//! connections to all hosts behind it.
+//! Connections to the jump hosts of a run, one for all hosts behind a jump host.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,15 +6,12 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::fault;
-use super::login_limits::SshTimeouts;
 use super::ssh_program::{Master, NewMaster, SocketDirectory, SshCall};
-use super::watchdog::Watchdog;
+use super::{HostResult, SshTimeouts, Watchdog, fault};
 use crate::clock::Deadline;
 use crate::model::HostFailure;
 
-/// Time during which a failed jump host is not tried again. Otherwise each host behind it would
-/// wait as long as the first one.
+/// Time during which a failed jump host is not tried again, so that the hosts behind do not wait.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -57,18 +53,10 @@ impl JumpHosts {
         Self { watchdog, limits, sockets, hosts: Mutex::default() }
     }
 
-    /// Returns the connection to a jump host. The first caller opens it.
-    ///
-    /// The connection has no deadline, because many hosts with different deadlines share it.
-    pub(super) fn open(
-        &self,
-        call: &SshCall,
-        deadline: Deadline,
-    ) -> Result<Arc<Master>, HostFailure> {
-        let host = {
-            let mut hosts = self.hosts.lock();
-            Arc::clone(hosts.entry(call.clone()).or_default())
-        };
+    /// Returns the connection to a jump host. The first caller opens it. The connection has no
+    /// deadline, because many hosts with different deadlines share it.
+    pub(super) fn open(&self, call: &SshCall, deadline: Deadline) -> HostResult<Arc<Master>> {
+        let host = Arc::clone(self.hosts.lock().entry(call.clone()).or_default());
         let mut state = host.state.lock();
         loop {
             match &*state {
@@ -79,10 +67,8 @@ impl JumpHosts {
                 State::Opening => {
                     let wait = deadline.remaining();
                     if wait.is_zero() {
-                        return Err(fault::timeout(
-                            "login at the jump host",
-                            &call.manual_command(),
-                        ));
+                        let step = "login at the jump host";
+                        return Err(fault::timeout(step, &call.manual_command()));
                     }
                     host.changed.wait_for(&mut state, wait);
                 }
@@ -98,13 +84,13 @@ impl JumpHosts {
         }
     }
 
-    fn start(&self, call: &SshCall, host: &Arc<JumpHost>) -> Result<(), HostFailure> {
+    fn start(&self, call: &SshCall, host: &Arc<JumpHost>) -> HostResult<()> {
         let opening = NewMaster {
             call: call.clone(),
             watchdog: self.watchdog.clone(),
             sockets: Arc::clone(&self.sockets),
-            connect: self.limits.connect,
-            by: Deadline::after(self.limits.connect + self.limits.login),
+            connect_timeout: self.limits.connect,
+            login_deadline: Deadline::after(self.limits.connect + self.limits.login),
             until: None,
         };
         let host = Arc::clone(host);

@@ -14,20 +14,16 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::Pipe;
 use super::local::{self, query_tool};
 use super::ssh::identity;
 use super::ssh_program::SocketDirectory;
-use super::target::{SshClient, SshRoute, Target};
-use super::watchdog::Watchdog;
+use super::{Pipe, SshClient, SshRoute, Target, Watchdog};
 use crate::clock::{self, Deadline};
 
 /// Timeout for an agent to start or to list its keys.
 const AGENT: Duration = Duration::from_secs(5);
-/// Interval of the checks while a prompt is open.
 const CANCEL_CHECK: Duration = Duration::from_millis(50);
 
-/// Keys that were unlocked in this run.
 #[derive(Debug)]
 pub(super) struct KeyUnlocker {
     sockets: Arc<SocketDirectory>,
@@ -38,8 +34,7 @@ pub(super) struct KeyUnlocker {
 #[derive(Debug, Default)]
 struct State {
     agent: Option<SshAgent>,
-    /// Key files for which `ssh-add` has prompted. True if the key was unlocked. `ssh-add`
-    /// prompts once per file.
+    /// Key files for which `ssh-add` has prompted, once each. True if the key was unlocked.
     asked: HashMap<PathBuf, bool>,
     /// Decisions, by agent and key files. Most hosts of a run have the same ones.
     decided: HashMap<(Option<PathBuf>, Vec<PathBuf>), Option<PathBuf>>,
@@ -49,7 +44,6 @@ struct State {
 #[derive(Debug)]
 struct SshAgent {
     socket: PathBuf,
-    /// Pipe to the command that the agent runs.
     pipe: Pipe,
     number: Pid,
 }
@@ -64,8 +58,7 @@ impl KeyUnlocker {
         drop(self.state.lock().agent.take());
     }
 
-    /// Asks for a passphrase on the terminal if the host has only encrypted keys. The target then
-    /// uses the agent with the unlocked key. Returns the time that this took.
+    /// Does the work of [`Connector::unlock`](super::Connector::unlock).
     pub(super) fn prepare(&self, target: &mut Target) -> Duration {
         let began = clock::now();
         if matches!(target.client, SshClient::Borrowed(_)) || !target.other_logins.is_empty() {
@@ -94,7 +87,6 @@ impl KeyUnlocker {
         began.elapsed()
     }
 
-    /// Returns the socket of the agent with the first key that could be unlocked.
     fn unlock(&self, state: &mut State, locked: &[PathBuf]) -> Option<PathBuf> {
         for file in locked {
             let is_open = if let Some(is_open) = state.asked.get(file) {
@@ -118,11 +110,9 @@ impl KeyUnlocker {
             state.agent = Some(SshAgent::start(self.sockets.new_path().ok()?)?);
         }
         let socket = &state.agent.as_ref()?.socket;
-        // `ssh-add` prompts on the terminal, hides the input, and repeats the prompt after a
-        // wrong passphrase.
+        // `ssh-add` prompts on the terminal, and again after a wrong passphrase.
         let mut asking = Command::new("ssh-add")
-            .arg("-q")
-            .arg("--")
+            .args(["-q", "--"])
             .arg(file)
             .env("SSH_AUTH_SOCK", socket)
             .env("SSH_ASKPASS_REQUIRE", "never")
@@ -166,9 +156,8 @@ fn holds_keys(socket: &Path, watchdog: &Watchdog) -> bool {
 
 impl SshAgent {
     /// Starts an agent that runs a command. Its command ends when this program closes the input,
-    /// and the agent ends ten seconds later.
-    ///
-    /// Debian's `ssh-agent` changes its group, so that the parent-death signal does not reach it.
+    /// and the agent ends ten seconds later. Debian's `ssh-agent` changes its group, so that the
+    /// parent-death signal does not reach it.
     fn start(socket: PathBuf) -> Option<Self> {
         let mut command = Command::new("ssh-agent");
         command.arg("-a").arg(&socket).args(["sh", "-c", "echo $SSH_AGENT_PID; exec cat"]);
@@ -176,15 +165,13 @@ impl SshAgent {
         pipe.stream().set_read_timeout(Some(AGENT)).ok()?;
         let mut line = String::new();
         BufReader::new(pipe.stream()).read_line(&mut line).ok()?;
-        let number = Pid::from_raw(line.trim().parse().ok()?)?;
-        Some(Self { socket, pipe, number })
+        Some(Self { socket, number: Pid::from_raw(line.trim().parse().ok()?)?, pipe })
     }
 }
 
 impl Drop for SshAgent {
     fn drop(&mut self) {
-        // The process number is still valid, because the agent lives at least as long as its
-        // command.
+        // The process number is valid, because the agent lives at least as long as its command.
         let _ = kill_process(self.number, Signal::TERM);
         self.pipe.kill();
         let _ = self.pipe.wait(Deadline::after(AGENT));

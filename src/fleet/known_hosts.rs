@@ -10,10 +10,9 @@ mod line;
 pub(super) mod pattern;
 mod signature;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 pub use accept::{Acceptance, AcceptedKeys};
 pub use key::HostKey;
@@ -149,16 +148,14 @@ impl HostLines<'_> {
         self.verify_with(key, unix_s, &[])
     }
 
-    /// Verifies a key. `signatures` are the algorithms with which an authority may sign; empty
-    /// for all.
+    /// Verifies a key. An authority may sign with the algorithms `signatures`; empty for all.
     pub fn verify_with(&self, key: &HostKey, unix_s: u64, signatures: &[String]) -> HostKeyStatus {
         let terms = CertificateTerms { principal: &self.lookup.name, unix_s, signatures };
         let verdict = verify_by(&self.exact, key, &terms);
         if !matches!(verdict, HostKeyStatus::Unknown { .. }) {
             return verdict;
         }
-        // As in OpenSSH, a key under the plain name is valid at any port. A missing or different
-        // key under the plain name proves nothing.
+        // As in OpenSSH, a key under the plain name is valid at any port; another proves nothing.
         match verify_by(&self.plain, key, &terms) {
             found @ (HostKeyStatus::Known | HostKeyStatus::Revoked(_)) => found,
             _ => verdict,
@@ -171,9 +168,8 @@ impl HostLines<'_> {
         let lines = || self.exact.iter().chain(&self.plain);
         let by_authority = lines().any(|line| line.marker == Marker::Authority);
         let recorded = |algorithm: &str| {
-            lines().any(|line| {
-                line.marker == Marker::None && key::type_of_algorithm(algorithm) == line.kind
-            })
+            let kind = key::type_of_algorithm(algorithm);
+            lines().any(|line| line.marker == Marker::None && line.kind == kind)
         };
         let is_certificate = |algorithm: &str| algorithm.contains("-cert-v01@");
         let rank = |algorithm: &&str| match (is_certificate(algorithm), recorded(algorithm)) {
@@ -191,7 +187,6 @@ impl HostLines<'_> {
 
 struct CertificateTerms<'a> {
     principal: &'a str,
-    /// Current time, in seconds since 1970.
     unix_s: u64,
     /// Allowed algorithms of the authority's signature; empty for all.
     signatures: &'a [String],

@@ -1,5 +1,4 @@
-//! Launchers other than SSH, which start commands on hosts: Slurm's `srun`, and a command
-//! template.
+//! Launchers other than SSH, which start commands on hosts: Slurm's `srun`, and a template.
 //!
 //! Each is an [`Access`](super::Access). Their streams are made for text, so that agents use the
 //! line protocol ([`line_mux`]).

@@ -31,19 +31,16 @@ const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 /// that the samples of other hosts are not delayed. A sample waits only for connected agents.
 pub struct LiveAgents {
     all: Arc<SharedHosts>,
-    /// First reports of newly connected hosts.
     arrivals: Receiver<FirstReport>,
     connecting: Arc<ConnectThreads>,
 }
 
-/// Data shared by the threads that connect and by the caller of `read`.
 struct SharedHosts {
     hosts: Vec<LiveAgent>,
     starter: AgentStarter,
     watchdog: Watchdog,
     parts: Parts,
     fanout: usize,
-    /// Flag that sets the interval, for fixes.
     interval_flag: &'static str,
 }
 
@@ -62,7 +59,6 @@ struct LiveAgent {
 }
 
 enum AgentState {
-    /// No attempt to connect so far.
     New,
     /// Connected: the agent, its transport, and the deadline of the open request.
     Connected(HostReader, Via, Option<Deadline>),
@@ -73,13 +69,10 @@ enum AgentState {
 }
 
 impl LiveAgents {
-    /// Interval of the keepalive message to idle agents; an agent exits after 60 s without a
-    /// message.
+    /// Interval of keepalive messages to idle agents. An agent without messages ends after 60 s.
     pub const KEEPALIVE: Duration = Duration::from_secs(20);
 
-    /// Returns the hosts, none of them connected. [`read`](Self::read) and
-    /// [`settle`](Self::settle) connect to them.
-    ///
+    /// Returns the hosts, to which [`read`](Self::read) and [`settle`](Self::settle) connect.
     /// `interval_flag` is the flag that sets the interval, for fixes.
     pub fn new(
         hosts: Vec<Host>,
@@ -89,20 +82,18 @@ impl LiveAgents {
         fanout: usize,
         interval_flag: &'static str,
     ) -> Self {
-        let live = |host| LiveAgent {
-            host,
-            state: Mutex::new(AgentState::New),
-            last_response: Mutex::default(),
-        };
-        let hosts = hosts.into_iter().map(live).collect();
+        let hosts = hosts.into_iter().map(|host| {
+            let (state, last_response) = (Mutex::new(AgentState::New), Mutex::default());
+            LiveAgent { host, state, last_response }
+        });
+        let hosts = hosts.collect();
         let all = Arc::new(SharedHosts { hosts, starter, watchdog, parts, fanout, interval_flag });
         let (reports, arrivals) = mpsc::channel();
         let connecting = Arc::new(ConnectThreads::new(Arc::clone(&all), reports));
         Self { all, arrivals, connecting }
     }
 
-    /// Returns one report of each host, in the order of the hosts; the next sample is due after
-    /// `every`.
+    /// Returns one report of each host, in order; the next sample is due after `every`.
     ///
     /// No host delays the others for longer than `every`. A later response counts for a later
     /// sample. An agent is given up only after the full timeout of its host: a new connection
@@ -151,16 +142,13 @@ impl LiveAgents {
             if self.all.watchdog.is_cancelled() {
                 break;
             }
-            self.await_first(
-                &mut reports,
-                Deadline::after(deadline.remaining().min(Self::KEEPALIVE)),
-            );
+            let keepalive = Deadline::after(deadline.remaining().min(Self::KEEPALIVE));
+            self.await_first(&mut reports, keepalive);
             self.tend();
         }
         Ok(())
     }
 
-    /// Waits for the first reports of hosts that are still connecting.
     fn await_first(&self, reports: &mut [Option<HostReport>], deadline: Deadline) {
         loop {
             let is_told = |index: usize| reports[index].is_some() || !self.all.is_awaited(index);
@@ -224,12 +212,10 @@ impl SharedHosts {
         matches!(*self.hosts[index].state.lock(), AgentState::Connected(..))
     }
 
-    /// Returns true if a host gave neither a report nor a failure so far.
     fn is_awaited(&self, index: usize) -> bool {
         matches!(*self.hosts[index].state.lock(), AgentState::New | AgentState::Connecting(None, _))
     }
 
-    /// Returns the report of a host that did not respond for this sample.
     fn lack(&self, index: usize) -> HostReport {
         let live = &self.hosts[index];
         let failure = match &*live.state.lock() {
@@ -244,7 +230,6 @@ impl SharedHosts {
         HostReport::failed(live.host.to_string(), failure)
     }
 
-    /// Adds the time of the last response to a report.
     fn dated(&self, index: usize, report: HostReport) -> DatedReport {
         let answered = &mut *self.hosts[index].last_response.lock();
         if report.failure.is_none() {
@@ -262,7 +247,6 @@ impl SharedHosts {
         }
     }
 
-    /// Waits for the response of an agent to its open request.
     fn wait_report(&self, index: usize, deadline: Deadline, reading: Duration) -> HostReport {
         let live = &self.hosts[index];
         let host = live.host.to_string();
@@ -294,8 +278,7 @@ impl SharedHosts {
         }
     }
 
-    /// Returns the fix of a host that did not respond within the time of one sample: twice that
-    /// time.
+    /// Returns the fix of a host that did not respond within `reading`: twice that time.
     fn longer(&self, reading: Duration) -> String {
         let longer = flag_time(reading.saturating_mul(2));
         if reading < self.starter.timeout {

@@ -16,18 +16,18 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use super::HostResult;
 use super::pipe::{Exit, Pipe, Shared, Waker};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
-use crate::sys::child;
-use crate::sys::poll;
+use crate::sys::{child, poll};
 
 pub(super) use query_tool::query_tool;
 
 /// Time that a child may live after its pipe was dropped.
 const PIPE_GRACE: Duration = Duration::from_secs(2);
-/// Time that a child may take to end its own processes after SIGTERM. `srun` gives Slurm 32 s for
-/// it. If `srun` is killed earlier, Slurm keeps the step.
+/// Time that a child may take to end its own processes after SIGTERM. `srun` gives Slurm 32 s,
+/// and if `srun` is killed earlier, Slurm keeps the step.
 const TERM_GRACE: Duration = Duration::from_secs(60);
 
 /// Signal for a command that does not end with its pipe.
@@ -39,33 +39,30 @@ pub(super) enum Ending {
 }
 
 /// Function that decides the result of a command from its exit and the end of its stderr.
-pub(super) type ExitJudge = Box<dyn FnOnce(Exit, &[u8]) -> Result<Exit, HostFailure> + Send>;
+pub(super) type ExitJudge = Box<dyn FnOnce(Exit, &[u8]) -> HostResult<Exit> + Send>;
 
-/// Starts a local command with the pipe as its stdin and stdout.
-///
-/// A child that does not end after its pipe was dropped is killed, with its process group. The
-/// child has its own process group, so that Ctrl-C reaches only this process, which then ends its
-/// children.
+/// Starts a local command with the pipe as its stdin and stdout. A child that outlives its pipe
+/// is killed, with its process group. The child has its own group, so that Ctrl-C reaches only
+/// this process, which then ends its children.
 ///
 /// # Errors
 /// The program cannot be started.
-pub fn spawn(command: Command) -> Result<Pipe, HostFailure> {
+pub fn spawn(command: Command) -> HostResult<Pipe> {
     spawn_with_ending(command, Ending::Kill)
 }
 
-pub(super) fn spawn_with_ending(mut command: Command, ending: Ending) -> Result<Pipe, HostFailure> {
+pub(super) fn spawn_with_ending(mut command: Command, ending: Ending) -> HostResult<Pipe> {
     command.process_group(0);
     start(command, ending, accept_exit())
 }
 
-/// Starts a command as [`spawn`] does, in a session of its own. The command has no terminal for
-/// prompts.
-pub(super) fn spawn_leader(command: Command) -> Result<Pipe, HostFailure> {
+/// Starts a command as [`spawn`] does, in a session without a terminal for prompts.
+pub(super) fn spawn_leader(command: Command) -> HostResult<Pipe> {
     spawn_judged(command, accept_exit())
 }
 
 /// Starts a command as [`spawn_leader`] does. `judge` decides its result.
-pub(super) fn spawn_judged(mut command: Command, judge: ExitJudge) -> Result<Pipe, HostFailure> {
+pub(super) fn spawn_judged(mut command: Command, judge: ExitJudge) -> HostResult<Pipe> {
     child::lead_session(&mut command);
     start(command, Ending::Kill, judge)
 }
@@ -74,8 +71,7 @@ fn accept_exit() -> ExitJudge {
     Box::new(|exit, _| Ok(exit))
 }
 
-/// Starts a command, which must lead its process group.
-fn start(mut command: Command, ending: Ending, judge: ExitJudge) -> Result<Pipe, HostFailure> {
+fn start(mut command: Command, ending: Ending, judge: ExitJudge) -> HostResult<Pipe> {
     let program = command.get_program().to_string_lossy().into_owned();
     let start = || -> io::Result<Pipe> {
         let waker = Arc::new(Waker::new()?);
@@ -96,10 +92,8 @@ fn start(mut command: Command, ending: Ending, judge: ExitJudge) -> Result<Pipe,
             child_process.supervise(&ended, &shared, &waker);
             shared.end(child_process.exit().and_then(|exit| judge(exit, &shared.stderr())));
         };
-        thread::Builder::new()
-            .name("local command".into())
-            .stack_size(128 * 1024)
-            .spawn(supervise)?;
+        let thread = thread::Builder::new().name("local command".into()).stack_size(128 * 1024);
+        thread.spawn(supervise)?;
         Ok(pipe)
     };
     start().map_err(|error| {
@@ -107,7 +101,6 @@ fn start(mut command: Command, ending: Ending, judge: ExitJudge) -> Result<Pipe,
     })
 }
 
-/// Child process that a thread serves until its end.
 struct SupervisedChild {
     child: Child,
     ending: Ending,
@@ -171,7 +164,6 @@ impl SupervisedChild {
         let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
 
-    /// Reads once from stderr. Returns the number of bytes.
     fn read_stderr(&mut self, shared: &Shared) -> usize {
         let mut buffer = [0; 4096];
         match self.stderr.as_mut().map(|stderr| stderr.read(&mut buffer)) {
@@ -195,19 +187,15 @@ impl SupervisedChild {
         }
     }
 
-    fn exit(&mut self) -> Result<Exit, HostFailure> {
+    fn exit(&mut self) -> HostResult<Exit> {
         // Kills the processes that the child left behind.
         self.signal(Signal::KILL);
-        match self.child.wait() {
-            Ok(status) => Ok(Exit {
-                status: status.code(),
-                signal: status.signal().map(|number| number.to_string()),
-            }),
-            Err(error) => Err(HostFailure::new(
-                Reason::Lost,
-                format!("cannot read the exit status of the command: {error}"),
-            )),
-        }
+        let status = self.child.wait().map_err(|error| {
+            let detail = format!("cannot read the exit status of the command: {error}");
+            HostFailure::new(Reason::Lost, detail)
+        })?;
+        let signal = status.signal().map(|number| number.to_string());
+        Ok(Exit { status: status.code(), signal })
     }
 }
 

@@ -7,39 +7,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::model::{HostFailure, Reason};
 
-/// Limit of the memory of all replies together, in bytes.
-///
-/// The report of a host with eight cards takes about 90 KiB: 10,000 of them take 0.9 GiB. A
-/// recording (`--save`) of 1,175 answers takes about 500 KiB: 8,000 of them fit.
+/// Limit of the memory of all replies together, in bytes. The report of a host with eight cards
+/// takes about 90 KiB: 10,000 of them take 0.9 GiB. A recording (`--save`) of 1,175 answers takes
+/// about 500 KiB: 8,000 of them fit.
 const TOTAL: usize = 4 << 30;
 
-/// Budget of this process.
-static ANSWERS: MemoryBudget = MemoryBudget { left: AtomicUsize::new(TOTAL) };
+/// Bytes that no share holds.
+static LEFT: AtomicUsize = AtomicUsize::new(TOTAL);
 
-#[derive(Debug)]
-struct MemoryBudget {
-    left: AtomicUsize,
-}
-
-/// Memory of one reply. It is returned on drop, unless it is [kept](Share::keep).
+/// Memory of one reply. It is returned on drop, unless it is [kept](Self::keep).
 #[derive(Debug)]
 pub(super) struct MemoryShare {
-    budget: &'static MemoryBudget,
+    left: &'static AtomicUsize,
     bytes: usize,
 }
 
 impl Default for MemoryShare {
     fn default() -> Self {
-        Self { budget: &ANSWERS, bytes: 0 }
+        Self { left: &LEFT, bytes: 0 }
     }
 }
 
-/// Error: the replies of all hosts together would take too much memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the reports of all hosts would take more than {} MiB of memory", TOTAL >> 20)]
 pub(super) struct OverBudget;
 
-/// Fix for replies that take too much memory.
 const FEWER: &str =
     "query fewer hosts in one run, or fewer columns with -o; the largest report may be wrong";
 
@@ -50,18 +42,14 @@ impl From<OverBudget> for HostFailure {
 }
 
 impl MemoryShare {
-    /// Changes the share to `bytes`. A smaller share returns the difference to the budget.
-    ///
-    /// # Errors
-    /// The budget is exhausted. The share is unchanged.
+    /// Changes the share to `bytes`. An exhausted budget leaves it unchanged.
     pub(super) fn resize(&mut self, bytes: usize) -> Result<(), OverBudget> {
         if let Some(more) = bytes.checked_sub(self.bytes) {
             let take = |left: usize| left.checked_sub(more);
-            let left = &self.budget.left;
-            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-                .map_err(|_left| OverBudget)?;
+            let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+            taken.map_err(|_left| OverBudget)?;
         } else {
-            self.budget.left.fetch_add(self.bytes - bytes, Ordering::Relaxed);
+            self.left.fetch_add(self.bytes - bytes, Ordering::Relaxed);
         }
         self.bytes = bytes;
         Ok(())
@@ -75,7 +63,7 @@ impl MemoryShare {
 
 impl Drop for MemoryShare {
     fn drop(&mut self) {
-        self.budget.left.fetch_add(self.bytes, Ordering::Relaxed);
+        self.left.fetch_add(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -83,12 +71,12 @@ impl Drop for MemoryShare {
 mod tests {
     use super::*;
 
-    fn budget(bytes: usize) -> &'static MemoryBudget {
-        Box::leak(Box::new(MemoryBudget { left: AtomicUsize::new(bytes) }))
+    fn budget(bytes: usize) -> &'static AtomicUsize {
+        Box::leak(Box::new(AtomicUsize::new(bytes)))
     }
 
-    fn share(budget: &'static MemoryBudget) -> MemoryShare {
-        MemoryShare { budget, bytes: 0 }
+    fn share(left: &'static AtomicUsize) -> MemoryShare {
+        MemoryShare { left, bytes: 0 }
     }
 
     #[test]
@@ -99,10 +87,10 @@ mod tests {
         assert_eq!(second.resize(31), Err(OverBudget));
         second.resize(30).unwrap();
         first.resize(10).unwrap();
-        assert_eq!(budget.left.load(Ordering::Relaxed), 60);
+        assert_eq!(budget.load(Ordering::Relaxed), 60);
         assert_eq!(first.resize(71), Err(OverBudget), "it still has its 10");
         drop((first, second));
-        assert_eq!(budget.left.load(Ordering::Relaxed), 100);
+        assert_eq!(budget.load(Ordering::Relaxed), 100);
         assert_eq!(share(budget).resize(usize::MAX), Err(OverBudget));
     }
 
@@ -113,6 +101,6 @@ mod tests {
         kept.resize(40).unwrap();
         kept.keep();
         drop(kept);
-        assert_eq!(budget.left.load(Ordering::Relaxed), 60);
+        assert_eq!(budget.load(Ordering::Relaxed), 60);
     }
 }

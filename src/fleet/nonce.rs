@@ -17,8 +17,7 @@ impl Nonce {
         Ok(Self(bytes))
     }
 
-    /// Returns a copy whose last eight digits are `number`, for one of many agents that start
-    /// together.
+    /// Returns a copy with `number` as its last eight digits, for agents that start together.
     pub(super) fn numbered(self, number: u32) -> Self {
         let mut bytes = self.0;
         bytes[12..].copy_from_slice(&number.to_be_bytes());

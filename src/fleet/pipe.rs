@@ -9,13 +9,13 @@ mod shared;
 mod waker;
 
 use std::any::Any;
-use std::fmt;
-use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
+use super::HostResult;
 use super::quote::last_line;
 use crate::clock::Deadline;
 use crate::model::HostFailure;
@@ -63,9 +63,8 @@ impl fmt::Display for Exit {
     }
 }
 
-/// Running command. Data written to the pipe is its stdin, and data read is its stdout.
-///
-/// Dropping the pipe closes stdin and stdout of the command, and does not wait.
+/// Running command. Data written to the pipe is its stdin, and data read is its stdout. Dropping
+/// the pipe closes stdin and stdout of the command, and does not wait.
 #[derive(Debug)]
 pub struct Pipe {
     stream: UnixStream,
@@ -76,8 +75,7 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// Creates a pipe. Returns the other end of its socket and the shared state, for the thread
-    /// that moves the bytes.
+    /// Creates a pipe, and the other end of its socket for the thread that moves the bytes.
     pub(super) fn pair(waker: Arc<Waker>) -> io::Result<(Self, UnixStream, Arc<Shared>)> {
         let (stream, far) = UnixStream::pair()?;
         far.set_nonblocking(true)?;
@@ -113,8 +111,7 @@ impl Pipe {
         self.shared.stderr()
     }
 
-    /// Returns the exit of a command whose output is over and the last line of its stderr, as the
-    /// tail of a message. Empty if neither is known.
+    /// Returns the exit of a command and its last line of stderr, as the tail of a message.
     pub fn exit_and_last_line(&self) -> String {
         let exit = self.ending().map_or_else(|_| String::new(), |exit| format!("; {exit}"));
         exit + &last_line(&self.stderr())
@@ -122,10 +119,7 @@ impl Pipe {
 
     /// Returns the exit of a command whose output is over. Waits for it, because stdout and
     /// stderr arrive separately, and one may end before the other.
-    ///
-    /// # Errors
-    /// The connection broke, or the command still runs.
-    pub(super) fn ending(&self) -> Result<Exit, HostFailure> {
+    pub(super) fn ending(&self) -> HostResult<Exit> {
         self.wait(Deadline::after(EXIT_TIMEOUT))
     }
 
@@ -134,18 +128,15 @@ impl Pipe {
         self.shared.request_kill();
     }
 
-    /// Returns the failure of the connection that ended the command, if one is known.
     pub(super) fn failure(&self) -> Option<HostFailure> {
         self.shared.failure()
     }
 
-    /// Waits until the command has ended.
-    ///
-    /// The caller must first read stdout to its end, because the buffers are bounded.
+    /// Waits until the command has ended. The caller first reads all stdout: its buffer is bounded.
     ///
     /// # Errors
     /// The connection broke, or the deadline passed.
-    pub fn wait(&self, deadline: Deadline) -> Result<Exit, HostFailure> {
+    pub fn wait(&self, deadline: Deadline) -> HostResult<Exit> {
         self.shared.wait(deadline)
     }
 }

@@ -1,5 +1,4 @@
-//! Programs of this release, by the machine type of a host. The upload of `AgentStarter` uses
-//! them.
+//! Programs of this release, by the machine type of a host, for the upload of `AgentStarter`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,31 +8,26 @@ use parking_lot::Mutex;
 
 use super::quote::{last_line, quote};
 use super::remote_command::{ANSWER_LIMIT, MACHINE, TEST_SHELL, answer, machine};
-use super::{Access, Nonce, Program};
+use super::{Access, HostResult, Nonce, Program};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
 /// Machine types that releases are built for, as `uname -m` prints them.
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
 
-/// Programs, each read once for all hosts.
 #[derive(Default)]
 pub(super) struct Programs {
-    read: Mutex<HashMap<&'static str, Result<Arc<Program>, HostFailure>>>,
+    read: Mutex<HashMap<&'static str, HostResult<Arc<Program>>>>,
 }
 
 impl Programs {
     /// Returns the program for the machine type of a host.
-    ///
-    /// # Errors
-    /// The host does not report its machine type, no release is built for it, or its program is
-    /// not on this machine.
     pub(super) fn of(
         &self,
         session: &dyn Access,
         nonce: Nonce,
         deadline: Deadline,
-    ) -> Result<Arc<Program>, HostFailure> {
+    ) -> HostResult<Arc<Program>> {
         let output =
             session.exec(&machine(nonce), deadline)?.exchange(b"", ANSWER_LIMIT, deadline)?;
         let Some(word) = answer(&output.stdout, MACHINE, nonce) else {
@@ -51,16 +45,15 @@ impl Programs {
     }
 }
 
-/// Reads this program, or the program of this release for another machine type.
-fn find(machine: &str) -> Result<Program, HostFailure> {
+fn find(machine: &str) -> HostResult<Program> {
     if machine == std::env::consts::ARCH {
         return Program::own().map_err(|error| {
             let detail = format!("cannot read this program (/proc/self/exe): {error}");
             HostFailure::new(Reason::Transport, detail)
         });
     }
-    let own = std::fs::read_link("/proc/self/exe").unwrap_or_default();
-    let places = own.parent().map(|directory| places(directory, machine)).unwrap_or_default();
+    let path = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    let places = path.parent().map(|directory| places(directory, machine)).unwrap_or_default();
     if let Some(program) = places.iter().find_map(|place| Program::read(place).ok()) {
         return Ok(program);
     }
@@ -73,8 +66,7 @@ fn find(machine: &str) -> Result<Program, HostFailure> {
     )))
 }
 
-/// Returns the paths of the program for another machine type: beside the directory of this
-/// program, or below the same prefix.
+/// Returns the paths of another machine's program: beside this directory, or below the prefix.
 fn places(directory: &Path, machine: &str) -> Vec<PathBuf> {
     let Some(above) = directory.parent() else { return Vec::new() };
     let of_machine = |parent: PathBuf| parent.join(machine).join("rdmactl");

@@ -12,8 +12,7 @@ pub(super) fn last_line(stderr: &[u8]) -> String {
     last.map_or_else(String::new, |line| format!("; last output: \"{}\"", quote(line)))
 }
 
-/// Returns a line of another program without control characters, cut at 200 characters. The word
-/// `fix:` is quoted.
+/// Returns a line without control characters, cut at 200 characters, with a quoted `fix:`.
 pub(super) fn quote(line: &str) -> String {
     let end = line.char_indices().nth(QUOTE).map_or(line.len(), |(at, _)| at);
     let more = if end < line.len() { "…" } else { "" };

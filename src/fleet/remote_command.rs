@@ -45,7 +45,6 @@ impl Uploaded {
         format!("{place}/{UPLOAD_PREFIX}{}", self.nonce)
     }
 
-    /// Returns the path of the program, quoted for a shell of the host.
     fn file(&self) -> String {
         format!("\"{}/rdmactl\"", self.directory())
     }
@@ -63,11 +62,9 @@ fn started(nonce: &str) -> String {
     )
 }
 
-/// Flag that makes an agent use the line protocol.
 const LINES: &str = " --lines";
 
-/// Returns the command that runs the installed agent of the host. Without an agent, it prints
-/// [`NO_AGENT`] and the nonce.
+/// Returns the command that runs the installed agent, or prints [`NO_AGENT`] and the nonce.
 pub fn installed_agent(nonce: Nonce, privilege: Privilege) -> String {
     in_sh(&installed(&nonce.to_string(), privilege, ""))
 }
@@ -80,19 +77,16 @@ pub(super) fn installed_agent_in_lines(nonce: Nonce, privilege: Privilege) -> St
 /// First word of the line in which a Slurm task reports its node. The nonce and the node follow.
 pub(super) const AT: &str = "RDMACTL/at";
 
-/// Returns the command that runs the installed agent as one of many Slurm tasks. Each task
-/// reports its node first, and each agent has its own nonce.
-///
-/// Only the command line of the agent has the whole nonce, so that [`kill_unseen`] finds no other
-/// process.
+/// Returns the command that runs the installed agent as one of many Slurm tasks, which report
+/// their nodes first. Only the command line of the agent has the whole nonce, so that
+/// [`kill_unseen`] finds no other process.
 pub(super) fn installed_agents(nonce: Nonce, privilege: Privilege) -> String {
     let common = nonce.common();
     let agent = installed(&format!("{common}$n"), privilege, LINES);
     in_sh(&format!("n=$(printf %08x $SLURM_PROCID); echo {AT} {common} $SLURMD_NODENAME; {agent}"))
 }
 
-/// Directories that are searched for rdmactl after PATH. The variable `RDMACTL_PATH` of the host
-/// replaces them.
+/// Directories that are searched for rdmactl after PATH, unless the host has `RDMACTL_PATH`.
 const DIRECTORIES: &str = "/usr/local/bin:/opt/rdmactl/bin";
 
 fn installed(nonce: &str, privilege: Privilege, flag: &str) -> String {
@@ -156,13 +150,9 @@ pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
          T) date +%s;; esac; set --; read u r </proc/uptime; \
          echo RDMACTL/errors {nonce}; printf %s \"$o$e$n\"; echo RDMACTL/end {nonce} $u; done"
     );
-    match privilege {
-        Privilege::Login => in_sh(&script),
-        Privilege::Sudo => in_sh(&script).replacen("exec ", &format!("exec {SUDO}"), 1),
-    }
+    in_sh(&script).replacen("exec ", &format!("exec {}", sudo(privilege)), 1)
 }
 
-/// Fix for a host that does not run the commands of this module.
 pub(super) const TEST_SHELL: &str =
     "check that the login shell of the host runs /bin/sh: /bin/sh -c 'echo ok'";
 
@@ -202,19 +192,15 @@ pub(super) fn upload_directories(nonce: Nonce) -> String {
     PLACES.map(|place| format!("\"{place}/{UPLOAD_PREFIX}{nonce}\"")).join(" ")
 }
 
-/// Returns the command that checks if a process exists.
-///
-/// It exits with 0 if the process exists, with 3 if the process does not exist, and with 4 if
-/// another process has its number.
+/// Returns the command that checks if a process exists. It exits with 0 if the process exists,
+/// with 3 if the process does not exist, and with 4 if another process has its number.
 pub fn is_there(process: Process) -> String {
     in_sh(&seek(process))
 }
 
 /// Returns the command that kills a process, unless another process has its number by then. The
-/// command first kills the process group of `leader`, which includes what a wrapper script
-/// started.
-///
-/// It exits as the command of [`is_there`] does, and with 1 if killing was refused.
+/// command first kills the process group of `leader`: the children of a wrapper script. It exits
+/// as the command of [`is_there`] does, and with 1 if killing was refused.
 pub fn kill(process: Process, leader: Option<Process>, privilege: Privilege) -> String {
     let group = kill_group(leader, privilege);
     let kill = kill_as(privilege, &process.pid.to_string());
@@ -223,8 +209,7 @@ pub fn kill(process: Process, leader: Option<Process>, privilege: Privilege) -> 
 
 fn seek(process: Process) -> String {
     let Process { pid, start_ticks } = process;
-    // Field 2, the name, may have any character. The script counts fields from its closing
-    // bracket.
+    // Field 2, the name, may have any character. The script counts from its closing bracket.
     format!(
         "s=$(cat /proc/{pid}/stat 2>/dev/null) || exit 3; set -- ${{s##*) }}; \
          [ \"${{20}}\" = {start_ticks} ] || exit 4"
@@ -251,8 +236,7 @@ fn kill_as(privilege: Privilege, target: &str) -> String {
     }
 }
 
-/// Returns the command that kills an agent that was started with a nonce and sent no greeting.
-/// The command also kills the process group of `leader`.
+/// Returns the command that kills an agent without a greeting, and the group of `leader`.
 ///
 /// It exits with 0 if it killed a process, and with 3 if it found none. One character of the
 /// nonce is in brackets, so that the command does not find itself. One `grep` searches all

@@ -1,5 +1,4 @@
-//! Reads a host without rdmactl through its POSIX shell: files, directories, links and access to
-//! device files.
+//! Reads a host without rdmactl through its POSIX shell: files, directories, links, device files.
 //!
 //! The shell only reads paths. `collect` decides the paths: it runs repeatedly over the replies
 //! so far, until it requests no further path. Data that needs code on the host (netlink,
@@ -17,12 +16,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::deadline_reader::DeadlineReader;
-use super::fault;
 use super::memory_budget::MemoryShare;
 use super::quote::last_line;
 use super::remote_command::{self, Privilege};
 use super::time_limit::MORE_TIME;
-use super::{Access, Nonce, Pipe, sudo};
+use super::{Access, HostResult, Nonce, Pipe, fault, sudo};
 use crate::clock::Deadline;
 use crate::collect::host_report;
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
@@ -30,8 +28,7 @@ use crate::source::{Answer, Entry, Question, ReadError, Recording, Source};
 use crate::wire::REPORT_LIMIT;
 use batch::{Batch, Kind};
 
-/// Limit of the memory for the replies of one shell, in bytes. It is four times the limit of an
-/// agent's recording.
+/// Limit of the memory for the replies of one shell, in bytes: four recordings of an agent.
 const MAX_MEMORY: usize = 4 * REPORT_LIMIT;
 
 /// Estimated memory of a question and an answer without its bytes.
@@ -39,7 +36,6 @@ const ENTRY_BYTES: usize = 384;
 
 /// Limit of the rounds of one report. It is more than the directory levels that any path has.
 const MAX_ROUNDS: usize = 64;
-/// Limit of the output of a login before the shell starts, in bytes.
 const NOISE_LIMIT: u64 = 64 * 1024;
 
 /// Shell on a host that serves requests.
@@ -96,7 +92,7 @@ impl Shell {
         nonce: Nonce,
         privilege: Privilege,
         deadline: Deadline,
-    ) -> Result<Self, HostFailure> {
+    ) -> HostResult<Self> {
         let pipe = access.exec(&remote_command::shell_reader(nonce, privilege), deadline)?;
         let stream = pipe.stream().try_clone().map_err(|error| lost(&error, &pipe))?;
         let mut state = State {
@@ -117,7 +113,7 @@ impl Shell {
     ///
     /// # Errors
     /// The shell did not reply by the deadline. The failure has the reason.
-    pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+    pub fn report(&self, parts: &Parts, deadline: Deadline) -> HostResult<HostReport> {
         Ok(self.read(parts, deadline)?.1)
     }
 
@@ -125,13 +121,10 @@ impl Shell {
     ///
     /// # Errors
     /// As for [`Shell::report`].
-    pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
+    pub fn record(&self, parts: &Parts, deadline: Deadline) -> HostResult<Recording> {
         let (known, _) = self.read(parts, deadline)?;
-        let mut entries: Vec<Entry> = known
-            .answers
-            .into_iter()
-            .map(|(question, (answer, at_ns))| Entry { question, answer, at_ns })
-            .collect();
+        let entry = |(question, (answer, at_ns))| Entry { question, answer, at_ns };
+        let mut entries: Vec<Entry> = known.answers.into_iter().map(entry).collect();
         entries.sort_by(|one, other| one.question.cmp(&other.question));
         Ok(Recording { taken_ns: known.taken_ns, left_out: 0, entries })
     }
@@ -141,8 +134,7 @@ impl Shell {
         self.access.set_deadline(None);
     }
 
-    /// Returns all answers, and the report made from them.
-    fn read(&self, parts: &Parts, deadline: Deadline) -> Result<(Known, HostReport), HostFailure> {
+    fn read(&self, parts: &Parts, deadline: Deadline) -> HostResult<(Known, HostReport)> {
         let mut state = self.state.lock();
         let unknown: BTreeSet<Question> = std::mem::take(&mut state.asked).into_iter().collect();
         let (_, taken_ns) = state.answer("", deadline)?;
@@ -154,7 +146,8 @@ impl Shell {
             let questions = known.unknown.take();
             for batch in batch::batches(&questions) {
                 let entries = state.ask(&batch, deadline)?;
-                bytes += entries.iter().map(memory).sum::<usize>();
+                let lengths = entries.iter().map(|entry| entry.answer.as_ref().map_or(0, Vec::len));
+                bytes += entries.len() * ENTRY_BYTES + lengths.sum::<usize>();
                 if bytes > MAX_MEMORY {
                     return Err(fault::too_big(MAX_MEMORY));
                 }
@@ -174,14 +167,8 @@ impl Shell {
     }
 }
 
-/// Estimates the memory of an answer with its question, in bytes.
-fn memory(entry: &Entry) -> usize {
-    ENTRY_BYTES + entry.answer.as_ref().map_or(0, Vec::len)
-}
-
 impl State {
-    /// Skips the output of the login until the shell starts.
-    fn greet(&mut self, deadline: Deadline) -> Result<(), HostFailure> {
+    fn greet(&mut self, deadline: Deadline) -> HostResult<()> {
         let hello = remote_command::shell_line("sh", &self.nonce);
         let mut said = 0;
         loop {
@@ -204,7 +191,7 @@ impl State {
 
     /// Computes the boot time from `date` and the uptime. `date` has whole seconds; the uptime
     /// has hundredths, which is precise enough for rates.
-    fn set_clock(&mut self, deadline: Deadline) -> Result<(), HostFailure> {
+    fn set_clock(&mut self, deadline: Deadline) -> HostResult<()> {
         let (text, since_start) = self.answer("T", deadline)?;
         let now =
             batch::nanoseconds(String::from_utf8_lossy(&text).lines().next().unwrap_or_default());
@@ -212,7 +199,7 @@ impl State {
         Ok(())
     }
 
-    fn ask(&mut self, batch: &Batch<'_>, deadline: Deadline) -> Result<Vec<Entry>, HostFailure> {
+    fn ask(&mut self, batch: &Batch<'_>, deadline: Deadline) -> HostResult<Vec<Entry>> {
         let (text, at_ns) = self.answer(&batch.text(), deadline)?;
         let answers = batch.answers(&text, &remote_command::shell_line("errors", &self.nonce));
         let entry = |(question, answer)| Entry { question, answer, at_ns };
@@ -221,14 +208,12 @@ impl State {
 
     /// Sends a request. Returns all lines of the reply, and the time of its end in nanoseconds.
     /// The time is by the host's clock, or since the boot before [`State::set_clock`].
-    fn answer(
-        &mut self,
-        question: &str,
-        deadline: Deadline,
-    ) -> Result<(Vec<u8>, Option<u64>), HostFailure> {
+    fn answer(&mut self, question: &str, deadline: Deadline) -> HostResult<(Vec<u8>, Option<u64>)> {
         let stream = self.pipe.stream();
+        // A socket rejects a timeout of zero.
+        let timeout = deadline.remaining().max(Duration::from_millis(1));
         let sent = stream
-            .set_write_timeout(Some(read_timeout(deadline)))
+            .set_write_timeout(Some(timeout))
             .and_then(|()| (&*stream).write_all(format!("{question}\n").as_bytes()));
         sent.map_err(|error| lost(&error, &self.pipe))?;
         let end = format!("{} ", remote_command::shell_line("end", &self.nonce).trim_end());
@@ -248,15 +233,13 @@ impl State {
         }
     }
 
-    /// Reads a line with its line break, at most `limit` bytes.
-    fn line(&mut self, deadline: Deadline, limit: u64) -> Result<Vec<u8>, HostFailure> {
+    fn line(&mut self, deadline: Deadline, limit: u64) -> HostResult<Vec<u8>> {
         self.stream.get_mut().set_deadline(deadline);
         let mut line = Vec::new();
         match (&mut self.stream).take(limit).read_until(b'\n', &mut line) {
             Ok(0) => {
-                let detail =
-                    format!("the shell on the host ended{}", self.pipe.exit_and_last_line());
-                Err(HostFailure::new(Reason::Lost, detail))
+                let how = self.pipe.exit_and_last_line();
+                Err(HostFailure::new(Reason::Lost, format!("the shell on the host ended{how}")))
             }
             Ok(_) => Ok(line),
             Err(error) => Err(lost(&error, &self.pipe)),
@@ -264,19 +247,12 @@ impl State {
     }
 }
 
-/// Returns the remaining time, at least 1 ms, because a socket rejects a timeout of zero.
-fn read_timeout(deadline: Deadline) -> Duration {
-    deadline.remaining().max(Duration::from_millis(1))
-}
-
 fn lost(error: &io::Error, pipe: &Pipe) -> HostFailure {
     if error.kind() == io::ErrorKind::WouldBlock {
         let said = last_line(&pipe.stderr());
-        return HostFailure::new(
-            Reason::Timeout,
-            format!("the shell on the host did not respond in time{said}"),
-        )
-        .fix(format!("{MORE_TIME}; or upload rdmactl: --upload"));
+        let detail = format!("the shell on the host did not respond in time{said}");
+        let fix = format!("{MORE_TIME}; or upload rdmactl: --upload");
+        return HostFailure::new(Reason::Timeout, detail).fix(fix);
     }
     HostFailure::new(Reason::Lost, format!("the connection to the shell broke: {error}"))
 }

@@ -25,9 +25,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::client_choice::LoginFailure;
-use super::fault;
 use super::pipe::{Pipe, Waker};
-use super::watchdog::Guard;
+use super::{Guard, HostResult, fault};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 pub(super) use attempt::LoginStage;
@@ -35,16 +34,12 @@ use channel_pump::Request;
 pub(super) use login::Login;
 use session_pump::SessionPump;
 
-/// Stack of a thread, in bytes: the maximum for libssh2 and a name resolver with its modules.
-/// Only touched pages use memory.
+/// Stack of a thread, in bytes: enough for libssh2 and a name resolver with its modules.
 const STACK: usize = 512 * 1024;
-/// Time after its deadline in which a step may end that no socket shutdown can end: a name
-/// lookup, or an unresponsive `ssh-agent`.
+/// Time after its deadline for a name lookup or an `ssh-agent`, which no socket shutdown ends.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// One authenticated connection to a host.
-///
-/// It stays open while a `BuiltInSession` or one of its pipes exists.
+/// Authenticated connection to a host, which stays open while this or one of its pipes exists.
 #[derive(Debug, Clone)]
 pub(super) struct BuiltInSession {
     handle: Arc<Handle>,
@@ -55,7 +50,6 @@ struct Handle {
     requests: Option<Sender<Request>>,
     waker: Arc<Waker>,
     guard: Arc<Guard>,
-    /// The `ssh` call for the host, for messages.
     call: String,
 }
 
@@ -67,12 +61,11 @@ impl Drop for Handle {
     }
 }
 
-/// Opens a connection, verifies the host key, and authenticates, on a new thread.
-///
-/// The connection is shut down at the deadline of the host, unless
-/// [`BuiltInSession::set_deadline`] moves the deadline.
+/// Opens a connection, verifies the host key, and authenticates, on a new thread. The connection
+/// is shut down at the deadline of the host, unless [`BuiltInSession::set_deadline`] moves the
+/// deadline.
 pub(super) fn open(login: Login) -> Result<BuiltInSession, LoginFailure> {
-    let waker = Arc::new(Waker::new().map_err(|error| fault::local(&error))?);
+    let waker = Arc::new(Waker::new().map_err(fault::local)?);
     let (watchdog, deadline) = (login.watchdog.clone(), login.deadline);
     let (stage, name) = (login.stage.clone(), login.target.host.name.clone());
     let call = login.target.manual_command();
@@ -90,22 +83,15 @@ pub(super) fn open(login: Login) -> Result<BuiltInSession, LoginFailure> {
     let (for_pump, for_pump_call) = (Arc::clone(&waker), call.clone());
     let serve = move || match login.run() {
         Ok(io) => {
-            let guard = io.guard();
             // After a timeout, the receiver no longer exists.
-            if ready.send(Ok(guard)).is_ok() {
+            if ready.send(Ok(Arc::clone(&io.guard))).is_ok() {
                 SessionPump::new(io, inbox, for_pump, for_pump_call).run();
             }
         }
-        Err(refusal) => {
-            let _ = ready.send(Err(refusal));
-        }
+        Err(refusal) => drop(ready.send(Err(refusal))),
     };
-    thread::Builder::new()
-        .name(format!("ssh {name}"))
-        .stack_size(STACK)
-        .spawn(serve)
-        .map_err(|error| fault::local(&error))?;
-    // A name lookup or an agent may hang, and no socket shutdown ends them.
+    let thread = thread::Builder::new().name(format!("ssh {name}")).stack_size(STACK);
+    thread.spawn(serve).map_err(fault::local)?;
     let guard = match answer.recv_timeout(deadline.remaining() + GRACE) {
         Ok(answer) => answer?,
         Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name(), &call).into()),
@@ -119,13 +105,10 @@ pub(super) fn open(login: Login) -> Result<BuiltInSession, LoginFailure> {
 
 impl BuiltInSession {
     /// Starts a command. Several commands may run at the same time on one session.
-    ///
-    /// # Errors
-    /// The host opens no further channel, or the connection broke.
-    pub(super) fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+    pub(super) fn exec(&self, command: &str, deadline: Deadline) -> HostResult<Pipe> {
         let lost = || HostFailure::new(Reason::Lost, "the SSH connection is closed");
         let pair = Pipe::pair(Arc::clone(&self.handle.waker));
-        let (pipe, local, shared) = pair.map_err(|error| fault::local(&error))?;
+        let (pipe, local, shared) = pair.map_err(fault::local)?;
         let (started, answer) = mpsc::sync_channel(1);
         let request = Request { command: command.to_owned(), local, shared, started };
         let sender = self.handle.requests.as_ref().ok_or_else(lost)?;
@@ -141,8 +124,6 @@ impl BuiltInSession {
         }
     }
 
-    /// Moves the deadline at which the whole connection is shut down. With `None`, only
-    /// cancelling the run shuts it down.
     pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
         self.handle.guard.set(deadline);
     }

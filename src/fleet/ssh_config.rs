@@ -25,7 +25,6 @@ impl SshConfig {
         self.options.get(option).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns a copy with one option replaced.
     pub(super) fn with(&self, option: &str, value: String) -> Self {
         let mut other = self.clone();
         other.options.insert(option.to_owned(), vec![value]);

@@ -1,9 +1,7 @@
-//! SSH connections by the system's `ssh` program, for hosts that need a feature that the built-in
-//! SSH lacks. The connector and the jump hosts use it.
+//! SSH connections by the system's `ssh` program, for features that the built-in SSH lacks.
 //!
 //! One `ssh` process is the connection ([`Master`]). Each command is a second, small `ssh`
-//! process, which passes its pipe to the first. No process prompts, and each process ends with
-//! this program.
+//! process, which passes its pipe to the first. No process prompts or outlives this program.
 
 mod call;
 mod failure;

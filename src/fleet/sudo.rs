@@ -29,10 +29,8 @@ pub(super) fn refusal(stderr: &[u8]) -> Option<HostFailure> {
         line.starts_with("env:") && line.contains("sudo") || line.contains("sudo: not found")
     };
     if text.lines().find(is_missing).is_some() {
-        return Some(
-            failure("sudo is not installed on the host".to_owned())
-                .fix("log in as root: -l root; or omit --sudo"),
-        );
+        let failure = failure("sudo is not installed on the host".to_owned());
+        return Some(failure.fix("log in as root: -l root; or omit --sudo"));
     }
     if let Some(line) = has(&FORBIDS) {
         return Some(failure(format!("sudo denied the agent: {}", quote(line))).fix(ALLOW));

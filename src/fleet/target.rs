@@ -1,7 +1,6 @@
 //! Connection parameters of a host, from the effective configuration that `ssh -G` prints.
 //!
-//! [`AgentStarter`](super::AgentStarter) resolves each host here, and passes the [`Target`] to
-//! the connector.
+//! [`AgentStarter`](super::AgentStarter) resolves each host to a [`Target`] here.
 
 mod config_cache;
 mod from_config;
@@ -13,9 +12,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::algorithms::Algorithms;
 use super::local::query_tool;
-use super::{SshCall, SshConfig, Watchdog};
+use super::{Algorithms, HostResult, SshCall, SshConfig, Watchdog};
 use crate::clock::Deadline;
 use crate::hosts::Host;
 use crate::model::{HostFailure, Reason};
@@ -69,8 +67,7 @@ pub struct Target {
     pub identities_only: bool,
     /// The `known_hosts` files, the user's files before the system's.
     pub known_hosts: Vec<PathBuf>,
-    /// File in which a new host is recorded: the first `known_hosts` file of the user. `None` if
-    /// the configuration has no such file.
+    /// File in which a new host is recorded: the first `known_hosts` file of the user, if any.
     pub record_in: Option<PathBuf>,
     /// Handling of an unknown host key.
     pub host_keys: HostKeyPolicy,
@@ -112,10 +109,8 @@ pub enum SshClient {
     Borrowed(PathBuf),
 }
 
-/// Finds the [`Target`] of each host.
-///
-/// It is called once per host, from many threads. One `ssh -G` serves all hosts that match the
-/// same `Host` lines of the configuration.
+/// Finds the [`Target`] of each host. It is called once per host, from many threads. One `ssh -G`
+/// serves all hosts that match the same `Host` lines of the configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Resolver {
     /// Login name of `-l`. A `user@` of the host set takes precedence.
@@ -131,15 +126,12 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// Returns the effective configuration of one host.
-    ///
-    /// Without an `ssh` program, the defaults are port 22, the local user name and the usual
-    /// files.
+    /// Returns the effective configuration of one host. Without an `ssh` program, the defaults
+    /// are port 22, the local user and the usual files.
     ///
     /// # Errors
-    /// `ssh` refused the configuration, a name is not safe in its `ProxyCommand`, or the run was
-    /// cancelled.
-    pub fn resolve(&self, host: &Host, watchdog: &Watchdog) -> Result<Target, HostFailure> {
+    /// `ssh` refused the configuration, a name is unsafe in a command, or the run was cancelled.
+    pub fn resolve(&self, host: &Host, watchdog: &Watchdog) -> HostResult<Target> {
         let call = self.call(host);
         if !self.config_cache.has_program(|| exists(&call.program)) {
             return Ok(self.plain(host));
@@ -168,14 +160,9 @@ impl Resolver {
         let user = host.user.clone().or_else(|| self.user.clone());
         let ssh = |file: &str| tokens::home().join(".ssh").join(file);
         Target {
-            host: host.clone(),
-            address: host.name.clone(),
-            port: host.port.unwrap_or(22),
             user: user.or_else(|| named("USER")).or_else(|| named("LOGNAME")).unwrap_or_default(),
             identity_files: ["id_rsa", "id_ecdsa", "id_ed25519"].map(ssh).to_vec(),
-            certificate_files: Vec::new(),
             agent: env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
-            identities_only: false,
             known_hosts: vec![
                 ssh("known_hosts"),
                 ssh("known_hosts2"),
@@ -183,26 +170,16 @@ impl Resolver {
                 PathBuf::from("/etc/ssh/ssh_known_hosts2"),
             ],
             record_in: Some(ssh("known_hosts")),
-            host_keys: HostKeyPolicy::Strict,
-            hash_known_hosts: false,
-            host_key_alias: None,
-            connect_timeout: None,
-            family: AddressFamily::Any,
-            route: SshRoute::Direct,
-            client: SshClient::BuiltIn,
-            other_logins: Vec::new(),
-            algorithms: Algorithms::default(),
-            call: None,
+            ..SshConfig::default().plain(host)
         }
     }
 }
 
-/// Returns the output of `ssh -G`.
-fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> Result<String, HostFailure> {
-    let answer = query_tool(call.configuration(), Deadline::after(QUERY_TIMEOUT), watchdog)
-        .map_err(|failure| {
-            HostFailure::new(failure.reason, format!("ssh -G: {}", failure.detail))
-        })?;
+fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> HostResult<String> {
+    let asked = query_tool(call.configuration(), Deadline::after(QUERY_TIMEOUT), watchdog);
+    let answer = asked.map_err(|failure| {
+        HostFailure::new(failure.reason, format!("ssh -G: {}", failure.detail))
+    })?;
     if answer.exit.is_success() {
         return Ok(String::from_utf8_lossy(&answer.stdout).into_owned());
     }

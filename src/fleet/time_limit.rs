@@ -16,7 +16,6 @@ pub(super) const CLEAN_UP: Duration = Duration::from_secs(4);
 /// Timeout for killing an agent that sent no greeting.
 pub(super) const KILL: Duration = Duration::from_secs(2);
 
-/// Timeout for removing an uploaded program.
 pub(super) const REMOVE: Duration = Duration::from_secs(2);
 
 /// Longest time between the deadline of a host and the report of its failure.
@@ -43,8 +42,7 @@ pub(super) fn suggest(mut failure: HostFailure, limit: Duration, taken: Duration
     failure
 }
 
-/// Names the time limit in the error if the start of the agent used it up. An upload has more
-/// time.
+/// Names the time limit in the error if the start of the agent used it up.
 pub(super) fn not_started(
     failure: HostFailure,
     host: &str,

@@ -13,13 +13,12 @@ use sha2::{Digest as _, Sha256};
 use super::quote::last_line;
 use super::remote_command::{self, ANSWER_LIMIT, PLACES, TEST_SHELL, UP, Uploaded, answer, in_sh};
 use super::time_limit::REMOVE;
-use super::{Access, CleanupFailure, Nonce, Output};
+use super::{Access, CleanupFailure, HostResult, Nonce, Output};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 use crate::wire::UPLOAD_PREFIX;
 
-/// Limit of the size of a program, in bytes. It is more than any build has, and protects the
-/// memory of a host from a wrong path.
+/// Limit of the size of a program, in bytes, which protects the memory from a wrong path.
 const MAX_SIZE: u64 = 256 << 20;
 
 /// Program to upload, read once for all hosts.
@@ -46,10 +45,8 @@ impl Program {
         let mut bytes = Vec::new();
         File::open(path)?.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
         if bytes.is_empty() || bytes.len() as u64 > MAX_SIZE {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the file is empty or larger than 256 MiB",
-            ));
+            let why = "the file is empty or larger than 256 MiB";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         let sha256 = format!("{:x}", Sha256::digest(&bytes));
         Ok(Self { bytes, sha256 })
@@ -68,14 +65,13 @@ impl Program {
     /// Uploads the program to a host, into a directory named after the nonce.
     ///
     /// # Errors
-    /// No directory is usable, the program did not arrive completely, or it does not run on the
-    /// host.
+    /// No directory is usable, the program did not arrive completely, or it does not run.
     pub fn upload(
         &self,
         access: &dyn Access,
         nonce: Nonce,
         deadline: Deadline,
-    ) -> Result<Uploaded, HostFailure> {
+    ) -> HostResult<Uploaded> {
         let pipe = access.exec(&self.command(nonce), deadline)?;
         let output = pipe.exchange(&self.bytes, ANSWER_LIMIT, deadline)?;
         Uploaded::of(&output, nonce).map_err(|failure| match failure.reason {
@@ -100,9 +96,8 @@ impl Uploaded {
     /// Parses the output of the upload command.
     ///
     /// # Errors
-    /// No directory is usable, the program did not arrive completely, it does not run on the
-    /// host, or the output has no result.
-    pub fn of(output: &Output, nonce: Nonce) -> Result<Self, HostFailure> {
+    /// No directory is usable, the program did not arrive or does not run, or no result came.
+    pub fn of(output: &Output, nonce: Nonce) -> HostResult<Self> {
         let answer = Answer::find(output, nonce)?;
         match answer.word {
             "ok" | "unchecked" if answer.number < PLACES.len() => Ok(Self {
@@ -127,10 +122,9 @@ impl Uploaded {
     }
 }
 
-/// Returns the script that runs on the host. It is one line, because csh allows no newline in
-/// quotes.
+/// Returns the script for the host: one line, because csh allows no newline in quotes.
 ///
-/// `take` tries one directory. If it refuses the directory, `w` has the letter of [`Refused`]. A
+/// `take` tries one directory. If it refuses the directory, `w` has a letter of [`REFUSED`]. A
 /// directory is usable if the login user or root owns it and no other user can write to it. A
 /// sticky directory may be writable by all. The new directory must belong to the login user with
 /// mode 0700, because a login through `su` may use the directory of another user.
@@ -142,8 +136,7 @@ impl Uploaded {
 /// stdin, because stdin cannot be read twice. The script uses `true` instead of `:`, because a
 /// shell exits if a redirection of `:` fails.
 fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
-    let places: Vec<String> = PLACES.iter().map(|place| format!("\"{place}\"")).collect();
-    let places = places.join(" ");
+    let places = PLACES.map(|place| format!("\"{place}\"")).join(" ");
     let blocks = size.div_ceil(BLOCK);
     format!(
         "umask 077; trap : PIPE; say() {{ echo {UP} {nonce} $1 $2; }}; \
@@ -176,34 +169,26 @@ fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
 /// Block size of the test of free space, in bytes.
 const BLOCK: usize = 64 << 10;
 
-/// Reason why a host skipped a directory: letter in the script, and words for the message.
-struct Refused(char, &'static str);
-
-/// Letter of a directory that allows no execution.
+/// Reasons why a host skipped a directory: letter in the script, and words for the message.
+const REFUSED: [(char, &str); 7] = [
+    ('u', "is not set"),
+    ('m', "does not exist"),
+    ('w', "is not writable"),
+    ('o', "can be changed by another user"),
+    ('d', "takes no new directory"),
+    (NOEXEC, "allows no execution (noexec)"),
+    (FULL, "is full"),
+];
 const NOEXEC: char = 'x';
-
-/// Letter of a directory without room.
 const FULL: char = 'f';
 
-const REFUSED: [Refused; 7] = [
-    Refused('u', "is not set"),
-    Refused('m', "does not exist"),
-    Refused('w', "is not writable"),
-    Refused('o', "can be changed by another user"),
-    Refused('d', "takes no new directory"),
-    Refused(NOEXEC, "allows no execution (noexec)"),
-    Refused(FULL, "is full"),
-];
-
-/// Returns the failure of a host without a usable directory. `letters` has the reasons in the
-/// order of [`PLACES`].
+/// Returns the failure of a host that refused all [`PLACES`] for the reasons in `letters`.
 fn no_place(letters: &str) -> HostFailure {
-    let why = |letter: char| REFUSED.iter().find(|refused| refused.0 == letter);
-    let each: Vec<String> = PLACES
-        .iter()
-        .zip(letters.chars())
-        .map(|(place, letter)| format!("{place} {}", why(letter).map_or("failed", |why| why.1)))
-        .collect();
+    let each = PLACES.iter().zip(letters.chars()).map(|(place, letter)| {
+        let why = REFUSED.iter().find(|refused| refused.0 == letter);
+        format!("{place} {}", why.map_or("failed", |why| why.1))
+    });
+    let each: Vec<String> = each.collect();
     let detail = format!("no directory on the host takes the program: {}", each.join("; "));
     let first = |letter: char| {
         let mut both = PLACES.iter().zip(letters.chars());
@@ -222,7 +207,6 @@ fn no_place(letters: &str) -> HostFailure {
     HostFailure::new(Reason::NoAgent, detail).fix(fix)
 }
 
-/// Result line of the host.
 struct Answer<'a> {
     word: &'a str,
     /// Rest of the line, also parsed as `number`.
@@ -231,7 +215,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn find(output: &'a Output, nonce: Nonce) -> Result<Self, HostFailure> {
+    fn find(output: &'a Output, nonce: Nonce) -> HostResult<Self> {
         let found = answer(&output.stdout, UP, nonce).and_then(|rest| {
             let (word, rest) = rest.split_once(' ')?;
             let rest = rest.trim();
@@ -249,7 +233,6 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Fix for an upload that a signal ended.
 const FIND_KILLER: &str = "on the host, find what killed the upload: dmesg | grep -iE 'oom|killed'";
 
 fn refusal(word: &str, number: usize, output: &Output) -> HostFailure {

@@ -5,22 +5,19 @@
 //! `fleet` use the watchdog.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, io, thread};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustix::net::{Shutdown, shutdown};
 
 use crate::clock::{self, Deadline};
 
-/// Handle of the thread that watches all sockets of a run and can cancel the run.
-///
-/// Clones share the thread. The thread ends when the last clone and the last guard are dropped.
+/// Handle of the thread that watches all sockets of a run and can cancel the run. Clones share
+/// the thread. The thread ends when the last clone and the last guard are dropped.
 #[derive(Debug, Clone)]
 pub struct Watchdog {
     handle: Arc<Handle>,
@@ -73,7 +70,6 @@ impl fmt::Debug for Callback {
     }
 }
 
-/// Handle shared by all owners. The thread ends when the last owner drops it.
 #[derive(Debug)]
 struct Handle(Arc<Inner>);
 
@@ -92,10 +88,8 @@ impl Watchdog {
     pub fn start() -> io::Result<Self> {
         let inner = Arc::new(Inner::default());
         let watching = Arc::clone(&inner);
-        thread::Builder::new()
-            .name("watchdog".into())
-            .stack_size(64 * 1024)
-            .spawn(move || watching.watch())?;
+        let thread = thread::Builder::new().name("watchdog".into()).stack_size(64 * 1024);
+        thread.spawn(move || watching.watch())?;
         Ok(Self { handle: Arc::new(Handle(inner)) })
     }
 
@@ -104,8 +98,7 @@ impl Watchdog {
     /// # Errors
     /// This machine has no descriptor left.
     pub fn guard(&self, socket: &impl AsFd, deadline: Deadline) -> io::Result<Guard> {
-        // The watchdog needs its own descriptor, because the caller's number may be closed and
-        // used again.
+        // The number of the caller's descriptor may be closed and used again.
         let socket = socket.as_fd().try_clone_to_owned()?;
         let expired = Arc::new(AtomicBool::new(false));
         let mut state = self.handle.0.state.lock();
@@ -133,8 +126,7 @@ impl Watchdog {
         }
     }
 
-    /// Calls `call` once when the run is cancelled. Calls it immediately if the run is already
-    /// cancelled.
+    /// Calls `call` once when the run is cancelled, or immediately if it already is.
     pub fn when_cancelled(&self, call: impl FnOnce() + Send + 'static) -> CancelCallback {
         let mut state = self.handle.0.state.lock();
         let id = state.new_id();
@@ -209,8 +201,7 @@ impl Drop for CancelCallback {
 }
 
 impl Inner {
-    /// Wakes the thread if the deadline of `id` is now the next one. For a later deadline the
-    /// thread need not wake, and the wakeup is the most expensive part of this function.
+    /// Wakes the thread if the deadline of `id` is now the next one. A wakeup is expensive.
     fn wake_for(&self, state: MutexGuard<'_, State>, id: u64) {
         let is_next = state.deadlines.first().is_some_and(|(_, next)| *next == id);
         drop(state);

@@ -1,16 +1,14 @@
 //! Hosts of a ping: an agent on each, which has sent its inventory and runs a worker.
 //!
-//! `cmd::ping` connects to the hosts and ends their agents. `live_agents` keeps the agents of
-//! samples.
+//! `cmd::ping` connects to the hosts and ends their agents.
 
 use std::time::{Duration, Instant};
 
-use super::{Agent, AgentStarter, HostReader, time_limit};
+use super::{Agent, AgentStarter, HostReader, HostResult, time_limit};
 use crate::clock::{self, Deadline};
 use crate::hosts::Host;
-use crate::model::{HostFailure, HostReport, Parts};
+use crate::model::{HostReport, Parts};
 
-/// Time limit for the exit of all agents at the end.
 const LEAVE: Duration = Duration::from_millis(2_500);
 
 /// Host with a running worker.
@@ -24,8 +22,7 @@ pub struct WorkerHost {
 }
 
 impl WorkerHost {
-    /// Starts the agent of a host, reads its inventory, and starts its worker. `host` is `None`
-    /// for this machine.
+    /// Starts the agent of a host, or of this machine, reads its inventory, and starts its worker.
     ///
     /// # Errors
     /// The failure has the reason why the host cannot take part, and a fix.
@@ -34,25 +31,21 @@ impl WorkerHost {
         host: Option<&Host>,
         name: String,
         parts: &Parts,
-    ) -> Result<Self, HostFailure> {
+    ) -> HostResult<Self> {
         let began = clock::now();
         let found = starter.agent(host).map_err(|failure| {
             let failure = starter.suggest_time(failure, began.elapsed());
             time_limit::not_started(failure, &name, starter.timeout, began.elapsed())
         })?;
         let (agent, hello) = (found.what, clock::now());
-        let entered = agent.report(parts, found.deadline).and_then(|report| {
-            agent.start_worker()?;
-            Ok(report)
-        });
-        match entered {
+        let report = agent.report(parts, found.deadline);
+        match report.and_then(|report| agent.start_worker().map(|()| report)) {
             Ok(report) => Ok(Self { agent, hello, inventory: HostReport { host: name, ..report } }),
             Err(failure) => Err(starter.suggest_time(agent.give_up(failure), began.elapsed())),
         }
     }
 
-    /// Ends the agents of all hosts at the same time; returns the processes that could not be
-    /// ended.
+    /// Ends all agents at the same time; returns the processes that could not be ended.
     pub fn end_all(hosts: impl IntoIterator<Item = Self>) -> Vec<String> {
         let agents = hosts.into_iter().map(|host| host.agent.into());
         HostReader::end_all(agents.collect(), Deadline::after(LEAVE))

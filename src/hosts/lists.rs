@@ -68,13 +68,21 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, said)| !said.is_empty())
 }
 
-/// Returns the error for a YAML inventory of Ansible.
-fn yaml(line: usize) -> FormatError {
+/// Returns the host set that `find` returns for each line with content.
+fn entries<'text>(text: &'text str, find: impl Fn(&'text str) -> Option<&'text str>) -> Vec<Entry> {
+    let entry = |(line, content)| Some(Entry { line, hosts: find(content)?.to_owned() });
+    lines(text).filter_map(entry).collect()
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn yaml_inventory(line: usize) -> FormatError {
     FormatError::new(line, "YAML inventories are not supported")
         .fix("let Ansible list the hosts: ansible all --list-hosts | tail -n +2 | rdmactl hosts -")
 }
 
-/// Quotes a word of a file for an error.
 fn quoted(word: &str) -> String {
     const MAX: usize = 60;
     match word.char_indices().nth(MAX) {

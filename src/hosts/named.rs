@@ -17,17 +17,19 @@ pub struct NamedHost {
     pub place: String,
 }
 
-/// Returns the names in the files, without duplicates: groups first, then the user's files, then
-/// the system's files.
+/// Returns the names without duplicates: of groups, of the user's files, of the system's files.
 pub fn named_hosts(site: &Site, home: Option<&Path>) -> Vec<NamedHost> {
     let mut found = Vec::new();
+    let mut add = |name: String, place: &str| {
+        found.push(NamedHost { name, place: place.to_owned() });
+    };
     let groups = site.listed_groups();
     for ListedGroup { group, place, .. } in &groups {
-        add(&mut found, &group.to_string(), place);
+        add(group.to_string(), place);
     }
     for ListedGroup { group, hosts, .. } in &groups {
         for hosts in hosts.iter().filter(|hosts| !hosts.contains('@')) {
-            add(&mut found, hosts, &group.to_string());
+            add(hosts.clone(), &group.to_string());
         }
     }
     let of_user = |path: &str| home.map(|home| home.join(path));
@@ -44,79 +46,54 @@ pub fn named_hosts(site: &Site, home: Option<&Path>) -> Vec<NamedHost> {
         let place = path.display().to_string();
         let Some(text) = site::text_of(&path) else { continue };
         let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-        for line in lines {
-            read(line, &place, &mut found);
-        }
+        lines.flat_map(read).for_each(|name| add(name, &place));
     }
     let mut known = HashSet::new();
     found.retain(|host: &NamedHost| {
         // Only valid host sets are offered. A simple name needs no check.
-        let is_name =
-            host.name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
-        let is_set = (is_name && !host.name.starts_with('-'))
-            || HostSet::find(&host.name, &AcceptAll).is_ok();
+        let is_in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+        let is_name = host.name.chars().all(is_in_name) && !host.name.starts_with('-');
+        let is_set = is_name || HostSet::find(&host.name, &EmptyGroups).is_ok();
         is_set && known.insert(host.name.clone())
     });
     found
 }
 
-/// Lookup that accepts every group and returns no hosts.
-struct AcceptAll;
+struct EmptyGroups;
 
-impl Lookup for AcceptAll {
+impl Lookup for EmptyGroups {
     fn group(&self, _: &GroupName) -> Result<ResolvedLines, LookupError> {
         Ok(ResolvedLines { lines: Vec::new(), within: AllowedTerms::Hosts })
     }
-
-    fn file(&self, _: &str) -> Result<ResolvedLines, LookupError> {
-        Err(LookupError::new("no file is read"))
-    }
-
-    fn stdin(&self) -> Result<ResolvedLines, LookupError> {
-        Err(LookupError::new("stdin is not read"))
-    }
 }
 
-/// Function that collects the names of one line.
-type LineParser = fn(&str, &str, &mut Vec<NamedHost>);
-
-fn add(found: &mut Vec<NamedHost>, name: &str, place: &str) {
-    found.push(NamedHost { name: name.to_owned(), place: place.to_owned() });
-}
+/// Returns the names in one line.
+type LineParser = fn(&str) -> Vec<String>;
 
 /// Parses `Host n1 n2`. Patterns are skipped.
-fn ssh_config(line: &str, place: &str, found: &mut Vec<NamedHost>) {
-    let Some((keyword, names)) = line.split_once([' ', '\t', '=']) else { return };
-    if keyword.eq_ignore_ascii_case("host") {
-        let names = names.trim_start_matches([' ', '\t', '=']).split_whitespace();
-        for name in names.filter(|name| !name.contains(['*', '?', '!', '"'])) {
-            add(found, name, place);
-        }
-    }
+fn ssh_config(line: &str) -> Vec<String> {
+    let (keyword, names) = line.split_once([' ', '\t', '=']).unwrap_or_default();
+    let is_host = keyword.eq_ignore_ascii_case("host");
+    let names = names.trim_start_matches([' ', '\t', '=']).split_whitespace();
+    let names = names.filter(|name| is_host && !name.contains(['*', '?', '!', '"']));
+    names.map(str::to_owned).collect()
 }
 
 /// Parses `n1,10.0.0.1 ssh-ed25519 …`. Hashed names and patterns are skipped.
-fn known_hosts(line: &str, place: &str, found: &mut Vec<NamedHost>) {
-    let Some(names) = line.split_whitespace().next().filter(|word| !word.starts_with(['@', '|']))
-    else {
-        return;
+fn known_hosts(line: &str) -> Vec<String> {
+    let names = line.split_whitespace().next().filter(|word| !word.starts_with(['@', '|']));
+    let names = names.into_iter().flat_map(|names| names.split(','));
+    // `[n1]:2222` becomes `n1:2222` in a host set. An IPv6 address keeps its brackets.
+    let name = |name: &str| match name.strip_prefix('[').and_then(|rest| rest.split_once("]:")) {
+        Some((host, port)) if !host.contains(':') => format!("{host}:{port}"),
+        _ => name.to_owned(),
     };
-    for name in names.split(',').filter(|name| !name.contains(['*', '?', '!', '|'])) {
-        // `[n1]:2222` becomes `n1:2222` in a host set. An IPv6 address keeps its brackets.
-        match name.strip_prefix('[').and_then(|rest| rest.split_once("]:")) {
-            Some((host, port)) if !host.contains(':') => {
-                add(found, &format!("{host}:{port}"), place);
-            }
-            _ => add(found, name, place),
-        }
-    }
+    names.filter(|name| !name.contains(['*', '?', '!', '|'])).map(name).collect()
 }
 
 /// Parses `10.0.0.1 n1 n1.example # rack 3`.
-fn etc_hosts(line: &str, place: &str, found: &mut Vec<NamedHost>) {
-    for name in names_in_line(line) {
-        add(found, name, place);
-    }
+fn etc_hosts(line: &str) -> Vec<String> {
+    names_in_line(line).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -124,20 +101,14 @@ mod tests {
     use super::*;
     use crate::hosts::SitePaths;
 
-    fn names(read: LineParser, line: &str) -> Vec<String> {
-        let mut found = Vec::new();
-        read(line, "/file", &mut found);
-        found.into_iter().map(|host| host.name).collect()
-    }
-
     #[test]
     fn each_file_names_its_hosts() {
-        assert_eq!(names(ssh_config, "Host n1 n2 *.cluster !n3"), ["n1", "n2"]);
-        assert_eq!(names(ssh_config, "HostName n1"), [""; 0]);
-        assert_eq!(names(known_hosts, "n1,10.0.0.1 ssh-rsa AAAA"), ["n1", "10.0.0.1"]);
-        assert_eq!(names(known_hosts, "[n1]:2222 ssh-rsa AAAA"), ["n1:2222"]);
-        assert_eq!(names(known_hosts, "|1|abc=|def= ssh-rsa AAAA"), [""; 0]);
-        assert_eq!(names(etc_hosts, "10.0.0.1 n1 n1.example # n2"), ["n1", "n1.example"]);
+        assert_eq!(ssh_config("Host n1 n2 *.cluster !n3"), ["n1", "n2"]);
+        assert_eq!(ssh_config("HostName n1"), [""; 0]);
+        assert_eq!(known_hosts("n1,10.0.0.1 ssh-rsa AAAA"), ["n1", "10.0.0.1"]);
+        assert_eq!(known_hosts("[n1]:2222 ssh-rsa AAAA"), ["n1:2222"]);
+        assert_eq!(known_hosts("|1|abc=|def= ssh-rsa AAAA"), [""; 0]);
+        assert_eq!(etc_hosts("10.0.0.1 n1 n1.example # n2"), ["n1", "n1.example"]);
     }
 
     #[test]

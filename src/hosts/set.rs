@@ -95,19 +95,17 @@ impl HostSet {
     }
 
     fn combine(&mut self, operator: Operator, term: Vec<Host>) {
+        let term: BTreeSet<Host> = term.into_iter().collect();
         match operator {
             Operator::Union => self.hosts.extend(term),
             Operator::Without => {
-                for host in term {
-                    self.hosts.remove(&host);
+                for host in &term {
+                    self.hosts.remove(host);
                 }
             }
-            Operator::And => {
-                let term: BTreeSet<Host> = term.into_iter().collect();
-                self.hosts.retain(|host| term.contains(host));
-            }
+            Operator::And => self.hosts.retain(|host| term.contains(host)),
             Operator::Xor => {
-                for host in term.into_iter().collect::<BTreeSet<_>>() {
+                for host in term {
                     if !self.hosts.remove(&host) {
                         self.hosts.insert(host);
                     }
@@ -161,13 +159,11 @@ fn read_set(
                     .fix("write a host or a set, for example n[1-4]"));
             }
             None => {
-                return Err(HostSetFault::new(
-                    start.saturating_sub(1)..start,
-                    "no host follows this operator",
-                ));
+                let sign = start.saturating_sub(1)..start;
+                return Err(HostSetFault::new(sign, "no host follows this operator"));
             }
             Some(c @ ('!' | '&' | ',')) => {
-                return Err(HostSetFault::new(start..=start, format!("no host before `{c}`")));
+                return Err(HostSetFault::at(start, format!("no host before `{c}`")));
             }
             Some(_) => term::read(cursor, expansion)?,
         };

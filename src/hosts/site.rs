@@ -9,7 +9,6 @@
 mod clustershell;
 mod command;
 mod dsh;
-mod job;
 mod slurm;
 mod text;
 
@@ -108,39 +107,31 @@ impl Site {
     /// # Errors
     /// The file cannot be read, or does not have the format of the kind.
     pub fn hosts_file(&self, name: &str) -> Result<ResolvedLines, LookupError> {
-        let (kind, path) = match name.split_once(':') {
-            Some((word, path)) if HostsFileKind::of_word(word).is_some() => {
-                (HostsFileKind::of_word(word), path)
-            }
-            _ => (None, name),
-        };
+        let (word, path) = name.split_once(':').unwrap_or_default();
+        let kind = HostsFileKind::of_word(word);
+        let path = if kind.is_some() { path } else { name };
         let (text, place) = if path == "-" {
-            (text::stdin()?, "stdin".to_owned())
+            (text::stdin()?, "stdin")
         } else {
-            (
-                text::of_file(Path::new(path)).map_err(|error| with_kinds(error, name))?,
-                path.to_owned(),
-            )
+            // A word before a colon that is no kind is part of the file name, or misspelled.
+            let fix = || format!("check the file name, or write KIND:FILE; {}", kinds());
+            let with_kinds =
+                |error: LookupError| if name.contains(':') { error.fix(fix()) } else { error };
+            (text::of_file(Path::new(path)).map_err(with_kinds)?, path)
         };
         let is_genders = Path::new(path).file_name().is_some_and(|file| file == "genders");
-        let kind = match kind {
-            Some(kind) => Ok(kind),
-            None if is_genders => Ok(HostsFileKind::Genders),
-            None => HostsFileKind::of_text(&text),
-        };
+        let kind = kind.or_else(|| is_genders.then_some(HostsFileKind::Genders));
+        let kind = kind.map_or_else(|| HostsFileKind::of_text(&text), Ok);
         let read = |kind: HostsFileKind| kind.read(&text).map(|entries| (kind, entries));
-        let (kind, entries) = kind.and_then(read).map_err(|error| wrong_line(&place, error))?;
+        let (kind, entries) = kind.and_then(read).map_err(|error| wrong_line(place, error))?;
         if entries.is_empty() {
-            return Err(LookupError::new(format!("{place} contains no host")).fix(format!(
-                "write one host per line, or name the kind of the file: KIND:{path}; {}",
-                kinds()
-            )));
+            let fix = "write one host per line, or name the kind of the file";
+            return Err(LookupError::new(format!("{place} contains no host"))
+                .fix(format!("{fix}: KIND:{path}; {}", kinds())));
         }
-        let within = match kind {
-            HostsFileKind::List => AllowedTerms::Groups(None),
-            _ => AllowedTerms::Hosts,
-        };
-        Ok(ResolvedLines { lines: placed(&place, entries), within })
+        let is_list = kind == HostsFileKind::List;
+        let within = if is_list { AllowedTerms::Groups(None) } else { AllowedTerms::Hosts };
+        Ok(ResolvedLines { lines: placed(place, entries), within })
     }
 
     /// Returns the groups that files of this machine list. No command runs.
@@ -172,6 +163,25 @@ impl Site {
         text::of_file(&self.places.genders).map(|text| Genders::parse(&text))
     }
 
+    /// Returns the nodes of the batch job that this process belongs to. Slurm sets a host set
+    /// (srun(1)). PBS names a file with one line per slot.
+    fn job_nodes(&self) -> Result<ResolvedLines, LookupError> {
+        let within = AllowedTerms::Hosts;
+        if let Some(nodes) = &self.places.slurm_job {
+            let line = ResolvedLine { text: nodes.clone(), place: "SLURM_JOB_NODELIST".into() };
+            return Ok(ResolvedLines { lines: vec![line], within });
+        }
+        let Some(path) = &self.places.pbs_job else {
+            let message = "not within a job: neither SLURM_JOB_NODELIST nor PBS_NODEFILE is set";
+            return Err(LookupError::new(message)
+                .fix("start a job first (salloc -N 4, qsub -I), or write the hosts"));
+        };
+        let place = path.display().to_string();
+        let entries = HostsFileKind::Pbs.read(&text::of_file(path)?);
+        let entries = entries.map_err(|error| wrong_line(&place, error))?;
+        Ok(ResolvedLines { lines: placed(&place, entries), within })
+    }
+
     fn gender(&self, name: &str) -> Result<ResolvedLines, LookupError> {
         let genders = self.genders()?;
         let entries = match name {
@@ -191,7 +201,7 @@ impl Lookup for Site {
         let name = group.name.as_str();
         let Some(source) = group.source.as_deref() else {
             return match name {
-                JOB => job::nodes(&self.places),
+                JOB => self.job_nodes(),
                 _ => self.sources()?.default_source()?.group(name, &self.commands),
             };
         };
@@ -206,9 +216,8 @@ impl Lookup for Site {
             "slurmstate" => slurm::state(name, &self.commands),
             _ => {
                 let known = sources.names().chain(["genders", "dsh", "slurm", "slurmstate"]);
-                let known: Vec<&str> = known.collect();
                 Err(LookupError::new(format!("unknown group source {source}"))
-                    .fix(format!("use one of: {}", few(known))))
+                    .fix(format!("use one of: {}", few(known.collect()))))
             }
         }
     }
@@ -223,16 +232,6 @@ impl Lookup for Site {
     }
 }
 
-/// Adds the kinds to the fix. A word before a colon that is no kind is part of the file name, or
-/// misspelled.
-fn with_kinds(error: LookupError, name: &str) -> LookupError {
-    if !name.contains(':') {
-        return error;
-    }
-    error.fix(format!("check the file name, or write KIND:FILE; {}", kinds()))
-}
-
-/// Returns the kinds of files that can stand before a file name.
 fn kinds() -> String {
     let kinds: Vec<&str> = HostsFileKind::ALL.iter().map(|(word, _)| *word).collect();
     format!("kinds: {}", kinds.join(", "))
@@ -242,6 +241,12 @@ fn placed(place: &str, entries: Vec<Entry>) -> Vec<ResolvedLine> {
     let line =
         |Entry { line, hosts }| ResolvedLine { text: hosts, place: format!("{place}:{line}") };
     entries.into_iter().map(line).collect()
+}
+
+/// Returns the lines of a command's output.
+fn output_lines(output: &str, place: &str) -> Vec<ResolvedLine> {
+    let lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|text| ResolvedLine { text: text.to_owned(), place: place.to_owned() }).collect()
 }
 
 fn wrong_line(place: &str, error: FormatError) -> LookupError {

@@ -1,8 +1,7 @@
-//! End of a text that may be endless.
+//! End of a text that may be endless, for example the stderr of a command.
 
 use std::collections::VecDeque;
 
-/// Limit of the kept bytes of one command's stderr.
 const LIMIT: usize = 64 * 1024;
 
 /// Last 64 KiB of a text.

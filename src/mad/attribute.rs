@@ -1,5 +1,4 @@
-//! Declares attributes as tables of fields. One declaration defines the type, its codec and its
-//! list of fields.
+//! Declares attributes as tables of fields: one declaration gives type, codec and list of fields.
 
 /// Error for bytes that are too short for an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +45,6 @@ pub trait MadAttribute: Sized {
     fn encode(&self, bytes: &mut [u8]) -> Result<(), Short>;
 }
 
-/// Returns the bytes of an attribute, from the start of `bytes`.
 pub(super) fn whole<A: MadAttribute>(bytes: &[u8]) -> Result<&[u8], Short> {
     let short = Short { name: A::NAME, needed: A::BYTES, found: bytes.len() };
     bytes.get(..A::BYTES).ok_or(short)

@@ -25,13 +25,11 @@ pub(super) fn write(bytes: &mut [u8], offset: usize, width: usize, value: u64) {
 
 /// Bytes that contain a field, and the bits of the field in the number formed by these bytes.
 struct Place {
-    /// First byte.
     first: usize,
     /// Byte after the last one.
     end: usize,
     /// Number of bits below the field.
     shift: usize,
-    /// Bits of the field.
     mask: u128,
 }
 

@@ -16,42 +16,29 @@ attributes! {
 }
 
 impl ClassPortInfo {
-    /// Bit of the capabilities: one request can return the sum of all ports (port 255).
-    pub const ALL_PORTS: u16 = 1 << 8;
-    /// Bit of the capabilities: 64-bit counters exist.
-    pub const EXTENDED_WIDTH: u16 = 1 << 9;
-    /// Bit of the capabilities: 64-bit counters exist, except the counters of unicast and
-    /// multicast packets.
-    pub const EXTENDED_WIDTH_WITHOUT_CASTS: u16 = 1 << 10;
-    /// Bit of the capabilities: the wait counter exists.
-    pub const TRANSMIT_WAIT: u16 = 1 << 12;
-    /// Bit of the second capabilities: 64-bit error counters exist.
-    pub const EXTENDED_ERRORS: u32 = 1 << 1;
-
     /// True if one request of the performance class can return the sum of all ports (port 255).
     pub fn has_all_ports(&self) -> bool {
-        self.capabilities & Self::ALL_PORTS != 0
+        self.capabilities & 1 << 8 != 0
     }
 
     /// True if the 64-bit counters of the performance class exist.
     pub fn has_extended_width(&self) -> bool {
-        self.capabilities & Self::EXTENDED_WIDTH != 0
+        self.capabilities & 1 << 9 != 0
     }
 
-    /// True if the 64-bit counters of the performance class exist, except the counters of unicast
-    /// and multicast packets.
+    /// True if the 64-bit counters exist, except those of unicast and multicast packets.
     pub fn has_extended_width_without_casts(&self) -> bool {
-        self.capabilities & Self::EXTENDED_WIDTH_WITHOUT_CASTS != 0
+        self.capabilities & 1 << 10 != 0
     }
 
     /// True if the wait counter of the performance class exists.
     pub fn has_transmit_wait(&self) -> bool {
-        self.capabilities & Self::TRANSMIT_WAIT != 0
+        self.capabilities & 1 << 12 != 0
     }
 
     /// True if the 64-bit error counters of the performance class exist.
     pub fn has_extended_errors(&self) -> bool {
-        self.capabilities_2 & Self::EXTENDED_ERRORS != 0
+        self.capabilities_2 & 1 << 1 != 0
     }
 }
 

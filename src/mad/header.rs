@@ -55,7 +55,6 @@ pub struct Status(pub u16);
 impl Status {
     /// True if the request succeeded.
     pub fn is_ok(self) -> bool {
-        // In directed routes the top bit is the direction.
         self.0 << 1 == 0
     }
 
@@ -119,9 +118,7 @@ pub enum HeaderError {
 }
 
 impl Header {
-    /// Size of the header in bytes.
     const BYTES: usize = 24;
-
     /// Base version of InfiniBand MADs.
     const BASE_VERSION: u8 = 1;
 
@@ -151,9 +148,8 @@ impl Header {
         Self::decode_start(mad)
     }
 
-    /// Decodes the header from bytes that can be shorter than a MAD. Examples are a joined table
-    /// without the padding of its last segment, and a request that the kernel returns after its
-    /// timeout.
+    /// Decodes the header from bytes that can be shorter than a MAD, for example a joined table
+    /// without padding, or a request that the kernel returns after its timeout.
     ///
     /// # Errors
     /// `answer` is shorter than the header, or the base version is not that of InfiniBand.
@@ -194,13 +190,19 @@ impl Header {
         mad[20..24].copy_from_slice(&self.modifier.to_be_bytes());
     }
 
+    /// Returns a MAD with this header, in which all other bytes are 0.
+    pub fn to_mad(self) -> [u8; MAD_BYTES] {
+        let mut mad = [0; MAD_BYTES];
+        self.encode(&mut mad);
+        mad
+    }
+
     /// Returns the part of the transaction ID that the sender chose.
     pub fn low_transaction(&self) -> u32 {
         u32::try_from(self.transaction & 0xffff_ffff).unwrap_or(0)
     }
 
-    /// True if this header is the response to the request. Compares only the low 32 bits of the
-    /// transaction ID.
+    /// True if this header is the response to the request, by the low 32 transaction bits.
     pub fn answers(&self, request: &Self) -> bool {
         let is_same = self.low_transaction() == request.low_transaction();
         self.is_response && is_same && self.class == request.class
@@ -220,9 +222,7 @@ mod tests {
             mad[..24].copy_from_slice(&bytes);
             (mad[0], mad[18], mad[19]) = (1, 0, 0);
             let header = Header::decode(&mad).unwrap();
-            let mut written = [0; MAD_BYTES];
-            header.encode(&mut written);
-            prop_assert_eq!(&written[..24], &mad[..24]);
+            prop_assert_eq!(&header.to_mad()[..24], &mad[..24]);
         }
 
         #[test]

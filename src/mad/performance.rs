@@ -26,8 +26,7 @@ pub const ERROR_COUNTERS: [&str; 12] = [
 
 /// Returns the request for an attribute of a port.
 pub fn performance_request<A: MadAttribute>(port: u8) -> [u8; MAD_BYTES] {
-    let mut mad = [0; MAD_BYTES];
-    Header::request(Class::PERFORMANCE, Method::GET, A::ID, 0).encode(&mut mad);
+    let mut mad = Header::request(Class::PERFORMANCE, Method::GET, A::ID, 0).to_mad();
     mad[DATA + 1] = port;
     mad
 }
@@ -35,8 +34,7 @@ pub fn performance_request<A: MadAttribute>(port: u8) -> [u8; MAD_BYTES] {
 /// Returns the request that sets counters of a port to zero. The attribute contains the port and
 /// the select bits. Its counters are the new values.
 pub fn performance_clear<A: MadAttribute>(attribute: &A) -> [u8; MAD_BYTES] {
-    let mut mad = [0; MAD_BYTES];
-    Header::request(Class::PERFORMANCE, Method::SET, A::ID, 0).encode(&mut mad);
+    let mut mad = Header::request(Class::PERFORMANCE, Method::SET, A::ID, 0).to_mad();
     // The attributes of this class fit into a MAD, so `encode` cannot fail.
     let _ = attribute.encode(&mut mad[DATA..]);
     mad
@@ -130,8 +128,7 @@ attributes! {
         switch_head_of_queue_discards: u16 = 10, 0 / 16;
     }
 
-    /// Counters of a port, 64 bits wide. Error counters exist only if [`super::ClassPortInfo`]
-    /// reports them.
+    /// Counters of a port, 64 bits wide; errors only if [`super::ClassPortInfo`] reports them.
     PortCountersExtended("PortCountersExtended", 0x1d, 184 bytes) {
         /// Port of the counters; 255 for the sum of all ports.
         port: u8 = 1, 0 / 8;

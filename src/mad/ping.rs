@@ -10,12 +10,10 @@ use super::{Class, Header, MAD_BYTES, Method, Status};
 /// OUI of the class: `OpenIB`.
 pub const PING_OUI: [u8; 3] = [0x00, 0x14, 0x05];
 
-/// Offset of the OUI.
+/// Offsets of the OUI and of the data.
 const OUI: usize = 37;
-/// Offset of the data.
 const DATA: usize = 40;
-/// Attribute modifier of a request whose reply has the method Send. `ibping` sends 0 and ignores
-/// other values.
+/// Attribute modifier of a request whose reply has the method Send; `ibping` ignores it.
 const WANTS_SEND: u32 = 1;
 
 /// Method of the reply to a request.
@@ -33,10 +31,9 @@ pub enum PingReplyBy {
 
 /// Returns a request.
 pub fn ping_request(transaction: u32, reply_by: PingReplyBy) -> [u8; MAD_BYTES] {
-    let mut mad = [0; MAD_BYTES];
     let modifier = if reply_by == PingReplyBy::Send { WANTS_SEND } else { 0 };
     let header = Header::request(Class::PING, Method::GET, 0, modifier);
-    Header { transaction: transaction.into(), ..header }.encode(&mut mad);
+    let mut mad = Header { transaction: transaction.into(), ..header }.to_mad();
     mad[OUI..DATA].copy_from_slice(&PING_OUI);
     mad
 }

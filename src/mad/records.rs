@@ -2,7 +2,7 @@
 //! tables, and builds the request for a table. `table` decodes the reply.
 
 use super::MAD_BYTES;
-use super::attribute::{MadAttribute, Short, attributes};
+use super::attribute::{MadAttribute, Short, attributes, whole};
 use super::header::{Class, Header, Method};
 use super::subnet::{NodeDescription, NodeInfo, PortInfo};
 
@@ -29,8 +29,7 @@ attributes! {
         rmpp_flags: u8 = 2, 5 / 3;
         /// Status of RMPP; 0 is normal.
         rmpp_status: u8 = 3, 0 / 8;
-        /// Payload in bytes. In the first segment it counts all segments, in the last segment
-        /// only that segment.
+        /// Payload in bytes: of all segments in the first one, of one segment in the last one.
         payload_bytes: u32 = 8, 0 / 32;
         /// Distance of two records, in units of 8 bytes; 0 for a single record.
         record_words: u16 = 20, 0 / 16;
@@ -54,7 +53,7 @@ impl MadAttribute for NodeRecord {
     const BYTES: usize = 4 + NodeInfo::BYTES + NodeDescription::BYTES;
 
     fn decode(bytes: &[u8]) -> Result<Self, Short> {
-        let bytes = super::attribute::whole::<Self>(bytes)?;
+        let bytes = whole::<Self>(bytes)?;
         Ok(Self {
             lid: u16::from_be_bytes([bytes[0], bytes[1]]),
             info: NodeInfo::decode(&bytes[4..])?,
@@ -63,7 +62,7 @@ impl MadAttribute for NodeRecord {
     }
 
     fn encode(&self, bytes: &mut [u8]) -> Result<(), Short> {
-        super::attribute::whole::<Self>(bytes)?;
+        whole::<Self>(bytes)?;
         bytes[..2].copy_from_slice(&self.lid.to_be_bytes());
         self.info.encode(&mut bytes[4..])?;
         self.description.encode(&mut bytes[4 + NodeInfo::BYTES..])
@@ -87,13 +86,13 @@ impl MadAttribute for PortInfoRecord {
     const BYTES: usize = 4 + PortInfo::BYTES;
 
     fn decode(bytes: &[u8]) -> Result<Self, Short> {
-        let bytes = super::attribute::whole::<Self>(bytes)?;
+        let bytes = whole::<Self>(bytes)?;
         let lid = u16::from_be_bytes([bytes[0], bytes[1]]);
         Ok(Self { lid, port: bytes[2], info: PortInfo::decode(&bytes[4..])? })
     }
 
     fn encode(&self, bytes: &mut [u8]) -> Result<(), Short> {
-        super::attribute::whole::<Self>(bytes)?;
+        whole::<Self>(bytes)?;
         bytes[..2].copy_from_slice(&self.lid.to_be_bytes());
         bytes[2] = self.port;
         self.info.encode(&mut bytes[4..])
@@ -102,10 +101,7 @@ impl MadAttribute for PortInfoRecord {
 
 /// Returns the request for all records of an attribute.
 pub fn table_request<A: MadAttribute>() -> [u8; MAD_BYTES] {
-    let mut mad = [0; MAD_BYTES];
-    let class = Class::SUBNET_ADMINISTRATION;
-    Header::request(class, Method::GET_TABLE, A::ID, 0).encode(&mut mad);
-    mad
+    Header::request(Class::SUBNET_ADMINISTRATION, Method::GET_TABLE, A::ID, 0).to_mad()
 }
 
 #[cfg(test)]

@@ -9,8 +9,6 @@ pub const LONGEST_PATH: usize = 63;
 const DATA: usize = 64;
 /// Offset of the outgoing ports in a directed route. Entry 0 is not used.
 const INITIAL_PATH: usize = 128;
-/// LID of a packet that is routed only by the list of ports.
-const PERMISSIVE_LID: u16 = 0xffff;
 
 /// Outgoing ports of a directed route, starting at the local port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -59,9 +57,7 @@ pub fn smp<A: MadAttribute>(modifier: u32) -> [u8; MAD_BYTES] {
 
 /// Returns the request for an attribute without a codec by LID.
 pub fn smp_by_id(attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
-    let mut mad = [0; MAD_BYTES];
-    Header::request(Class::SUBNET_LID, Method::GET, attribute, modifier).encode(&mut mad);
-    mad
+    Header::request(Class::SUBNET_LID, Method::GET, attribute, modifier).to_mad()
 }
 
 /// Returns the request for an attribute along a directed route.
@@ -71,13 +67,12 @@ pub fn directed_smp<A: MadAttribute>(path: &DirectedPath, modifier: u32) -> [u8;
 
 /// Returns the request for an attribute without a codec along a directed route.
 pub fn directed_smp_by_id(path: &DirectedPath, attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
-    let mut mad = [0; MAD_BYTES];
     // The hop pointer starts at 0, in the upper byte.
     let hops = u16::try_from(path.0.len()).unwrap_or(0);
     let header = Header::request(Class::SUBNET_DIRECTED, Method::GET, attribute, modifier);
-    Header { class_specific: hops, ..header }.encode(&mut mad);
-    mad[32..34].copy_from_slice(&PERMISSIVE_LID.to_be_bytes());
-    mad[34..36].copy_from_slice(&PERMISSIVE_LID.to_be_bytes());
+    let mut mad = Header { class_specific: hops, ..header }.to_mad();
+    // Both LIDs are the permissive LID: the list of ports alone routes the packet.
+    mad[32..36].fill(0xff);
     let first = INITIAL_PATH + 1;
     mad[first..first + path.0.len()].copy_from_slice(&path.0);
     mad

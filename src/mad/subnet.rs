@@ -1,5 +1,4 @@
-//! Declares attributes of subnet management (specification 14.2.5): nodes, ports, switches and
-//! subnet managers.
+//! Declares attributes of subnet management (specification 14.2.5).
 
 use super::attribute::{MadAttribute, Short, attributes, whole};
 
@@ -46,8 +45,7 @@ attributes! {
         multicast_top: u16 = 18, 0 / 16;
     }
 
-    /// A port (14.2.5.6). Port 0 of a switch has the capability masks and the LIDs of all ports
-    /// of the switch.
+    /// A port (14.2.5.6). Port 0 of a switch has the capability masks and LIDs of all ports.
     PortInfo("PortInfo", 0x15, 64 bytes) {
         /// Upper 64 bits of the GIDs of the port.
         gid_prefix: u64 = 8, 0 / 64;
@@ -150,9 +148,8 @@ impl MadAttribute for ForwardingBlock {
     }
 }
 
-/// 32 entries of the partition table of a port (14.2.5.7). An entry with the value 0 is empty.
-/// The modifier is the number of the block; for a switch its upper half is the number of the
-/// port.
+/// 32 entries of the partition table of a port (14.2.5.7); 0 is an empty entry. The modifier is
+/// the block number; for a switch its upper half is the port number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PartitionBlock(pub [u16; Self::KEYS]);
 

@@ -30,7 +30,7 @@ pub enum RecordTableError {
     #[error("the answer has RMPP version {0}, and version 1 is known")]
     Version(u8),
     /// The reply has no data: the transfer ended, or the packet is no reply.
-    #[error("the answer is an RMPP {} packet (status {status}: {}), and has no data", packet(*.kind), reason(*.status))]
+    #[error("the answer is an RMPP {} packet (status {status}: {}), and has no data", packet_type(*.kind), reason(*.status))]
     NoData {
         /// Type of the RMPP packet.
         kind: u8,
@@ -64,8 +64,7 @@ pub enum RecordTableError {
     },
 }
 
-/// Returns the name of an RMPP type.
-fn packet(kind: u8) -> String {
+fn packet_type(kind: u8) -> String {
     match kind {
         2 => "acknowledgement".into(),
         3 => "stop".into(),
@@ -74,7 +73,6 @@ fn packet(kind: u8) -> String {
     }
 }
 
-/// Returns the meaning of an RMPP status.
 fn reason(status: u8) -> &'static str {
     match status {
         0 => "normal",
@@ -105,10 +103,6 @@ pub struct RecordTable<A> {
 }
 
 impl<A: MadAttribute> RecordTable<A> {
-    /// Number of bytes before the header of subnet administration, and before the records.
-    const HEADER: usize = 24;
-    const RECORDS: usize = Self::HEADER + SaHeader::BYTES;
-
     /// Maximum distance of two records, in bytes. The largest record has 108 bytes. Later
     /// versions of the specification can add fields.
     const LARGEST_DISTANCE: usize = 1024;
@@ -122,7 +116,7 @@ impl<A: MadAttribute> RecordTable<A> {
         let short = RecordTableError::Short(answer.len());
         let (common, rest) = answer.split_first_chunk::<24>().ok_or(short)?;
         let header = SaHeader::decode(rest).map_err(|_short| short)?;
-        let bytes = answer.get(Self::RECORDS..).ok_or(short)?;
+        let bytes = rest.get(SaHeader::BYTES..).ok_or(short)?;
         let status = Status(u16::from_be_bytes([common[4], common[5]]));
         if !status.is_ok() {
             return Err(RecordTableError::Refused(status));
@@ -153,9 +147,8 @@ const SA_HEADER: usize = 20;
 
 /// Returns the bytes of records without the padding of the last segment.
 ///
-/// A length of 0 means unknown, so nothing is removed. The length in the first of several
-/// segments covers all segments. Some subnet managers set a smaller length, so a long table is
-/// returned whole.
+/// A length of 0 means unknown, so nothing is removed. The length in the first of many segments
+/// covers all segments, but some subnet managers set less. So a long table is returned whole.
 fn payload<'bytes>(
     header: &SaHeader,
     bytes: &'bytes [u8],
@@ -180,9 +173,8 @@ fn payload<'bytes>(
     }
     let length = usize::try_from(header.payload_bytes).unwrap_or(usize::MAX);
     let segments = length.div_ceil(SEGMENT);
-    let announced = length
-        .checked_sub(segments * SA_HEADER)
-        .ok_or(RecordTableError::Payload(header.payload_bytes))?;
+    let announced = length.checked_sub(segments * SA_HEADER);
+    let announced = announced.ok_or(RecordTableError::Payload(header.payload_bytes))?;
     if announced > bytes.len() {
         return Err(RecordTableError::Cut { announced, found: bytes.len() });
     }

@@ -4,7 +4,6 @@
 
 mod channel;
 mod consumer;
-mod memory;
 mod peer;
 mod verdict;
 
@@ -13,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 pub use channel::{Channels, RdmaChannel, TcpChannel, Transport};
 pub use consumer::{Consumer, ConsumerKind, Role};
-pub use memory::PinnedMemory;
 pub use peer::{End, KnownBy, Peer};
 pub use verdict::{ConnectionState, ConnectionVerdict};
 
@@ -102,4 +100,30 @@ pub enum Strength {
     Config,
     /// The kernel or the software reports the present state.
     Direct,
+}
+
+/// Memory that a `BeeGFS` client and its servers pin for RDMA, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PinnedMemory {
+    /// Bytes per connection, at each end: buffer size x number of buffers x 2.
+    pub per_connection_bytes: u64,
+    /// Bytes for the existing connections to this server.
+    pub now_bytes: u64,
+    /// Limit for this server: bytes for `connMaxInternodeNum` connections.
+    pub most_bytes: u64,
+    /// Limit of this client: bytes for all servers.
+    pub client_most_bytes: u64,
+    /// Limit of a server: bytes for all servers, and for the clients among the queried hosts.
+    pub server_most_bytes: u64,
+    /// Memory of this host; `None` if it could not be read.
+    pub host_bytes: Option<u64>,
+    /// Configured size of a buffer (`connRDMABufSize`).
+    pub buffer_bytes: u64,
+    /// Configured number of buffers per connection and direction (`connRDMABufNum`).
+    pub buffers: u64,
+    /// Recommended buffer size for the adapter; `None` if size and number are as recommended, or
+    /// if no recommendation is known.
+    pub recommended_buffer_bytes: Option<u64>,
+    /// Recommended number of buffers; `None` as for `recommended_buffer_bytes`.
+    pub recommended_buffers: Option<u64>,
 }

@@ -3,12 +3,8 @@
 
 mod beegfs;
 mod block;
-mod lustre;
+mod filesystem;
 mod nfs;
-mod p9;
-mod rds;
-mod smb;
-mod smc;
 mod socket;
 mod subnet;
 
@@ -22,15 +18,13 @@ pub use beegfs::{
 pub use block::{
     IscsiNode, IscsiPortal, IscsiSession, NvmeController, NvmeIntent, NvmetPort, SrpHost,
 };
-pub use lustre::{LustreImport, LustrePeer};
+pub use filesystem::{LustreImport, LustrePeer, P9Mount, SmbServer};
 pub use nfs::{
     MountIntent, NfsClientOfServer, NfsListener, NfsMount, NfsServer, NfsTransport, SunrpcTransport,
 };
-pub use p9::P9Mount;
-pub use rds::RdsConnection;
-pub use smb::SmbServer;
-pub use smc::{SmcMode, SmcSocket, SmcState};
-pub use socket::{Holder, SocketSource, TcpSocket, TcpState};
+pub use socket::{
+    Holder, RdsConnection, SmcMode, SmcSocket, SmcState, SocketSource, TcpSocket, TcpState,
+};
 pub use subnet::Subnet;
 
 /// Consumers of one host. A list is `None` if the host does not have the consumer, or if the

@@ -4,9 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{
-    Counter, Gpu, Guid, NetlinkDevice, PciLink, Port, Provider, VerbsDevice, VirtualFunctions,
-};
+use super::{Counter, Gpu, Guid, NetlinkDevice, PciLink, Port, VerbsDevice, VirtualFunctions};
 
 /// Driver of soft-RoCE: the kernel implements RDMA on any Ethernet card.
 pub const SOFT_ROCE: &str = "rdma_rxe";
@@ -99,6 +97,21 @@ impl Device {
             ..Self::default()
         }
     }
+}
+
+/// Userspace provider of a device, which libibverbs loads. Without a provider, only the kernel
+/// can use the device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Provider {
+    /// Name: `mlx5`, `rxe`.
+    pub name: String,
+    /// Path of the library; `None` if it is not installed.
+    pub file: Option<String>,
+    /// True if a file in `/etc/libibverbs.d` lists the provider.
+    pub is_listed: bool,
+    /// Package of the provider and of its list entry on this distribution; `None` on an unknown
+    /// distribution.
+    pub package: Option<String>,
 }
 
 json_words! {

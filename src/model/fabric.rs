@@ -7,9 +7,9 @@ mod forwarding;
 mod node;
 mod port;
 mod subnet_manager;
-mod unanswered;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -20,7 +20,6 @@ pub use forwarding::ForwardingTable;
 pub use node::{FabricNode, FabricNodeKind, LinkPeer};
 pub use port::{FabricPort, lane_bps, lanes, speed_word, width_word};
 pub use subnet_manager::SubnetManager;
-pub use unanswered::UnansweredRequest;
 
 /// A subnet as a sweep found it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,9 +92,8 @@ pub struct DuplicateGuid {
     pub place: String,
 }
 
-/// Deserializes the nodes of a report. Sorts ports, removes duplicate ports, and removes links to
-/// nodes or ports that do not exist. Other code indexes nodes and ports by these links without a
-/// check.
+/// Sorts ports, removes duplicate ports, and removes links to nodes or ports that do not exist,
+/// because other code indexes nodes and ports by these links without a check.
 fn nodes_with_sound_links<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<FabricNode>, D::Error> {
@@ -165,6 +163,30 @@ impl Fabric {
     pub fn leaf(&self, end: FabricEnd) -> Option<FabricEnd> {
         let peer = self.port(end)?.peer?;
         self.nodes.get(peer.node).filter(|node| node.is_switch()).map(|_| peer)
+    }
+}
+
+/// Request that got no response.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnansweredRequest {
+    /// Directed route: the output port of each hop, from the first node on. Empty for a request
+    /// by LID.
+    pub route: Vec<u8>,
+    /// LID of the request; 0 for a request along a directed route.
+    pub lid: u16,
+    /// Requested attribute.
+    pub attribute: String,
+    /// Reason for the missing response.
+    pub detail: String,
+}
+
+impl fmt::Display for UnansweredRequest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.lid != 0 {
+            return write!(out, "LID {}", self.lid);
+        }
+        out.write_str("directed route 0")?;
+        self.route.iter().try_for_each(|port| write!(out, ",{port}"))
     }
 }
 

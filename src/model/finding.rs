@@ -104,8 +104,7 @@ impl std::fmt::Display for Subject {
 }
 
 impl ConnectionVerdict {
-    /// Returns the severity and the code of the finding; `None` if the verdict needs no
-    /// attention.
+    /// Returns severity and code of the finding; `None` if the verdict needs no attention.
     pub fn finding(self) -> Option<(Severity, &'static str)> {
         match self {
             Self::Down => Some((Severity::Fail, "connection.down")),

@@ -93,8 +93,7 @@ words! {
 }
 
 impl KnownFix {
-    /// Returns the fix with a name for each placeholder. `NAME` replaces a name that is not
-    /// plain.
+    /// Returns the fix with a name, or `NAME` if not plain, for each placeholder.
     pub fn with(self, names: &[&str]) -> Fix {
         let mut names = names.iter();
         let mut text = String::new();
@@ -168,8 +167,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Fix>, D:
     Ok(text.and_then(|text| Fix::of_host(&text)))
 }
 
-/// Returns true for a name of at most 255 characters that a shell reads as one ordinary word, and
-/// that does not start with `-`.
+/// Returns true for a name of at most 255 characters that a shell reads as one word, no option.
 pub fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST_NAME

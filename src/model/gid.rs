@@ -83,16 +83,11 @@ pub struct Guid(pub u64);
 impl Guid {
     /// Parses four groups of four hexadecimal digits; returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut value = 0;
-        let mut groups = 0;
-        for group in text.split(':') {
-            if group.len() != 4 || !group.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-                return None;
-            }
-            value = (value << 16) | u64::from_str_radix(group, 16).ok()?;
-            groups += 1;
-        }
-        (groups == 4).then_some(Self(value))
+        let groups: Vec<&str> = text.split(':').collect();
+        // `from_str_radix` accepts a sign.
+        let is_group = |group: &&str| group.len() == 4 && !group.starts_with('+');
+        let is_guid = groups.len() == 4 && groups.iter().all(is_group);
+        u64::from_str_radix(&groups.concat(), 16).ok().filter(|_| is_guid).map(Self)
     }
 }
 

@@ -50,16 +50,15 @@ pub struct HostReport {
 }
 
 impl HostReport {
-    /// Returns version and patch level of the kernel: 6.12 for `6.12.48+deb13-amd64`; `None` if
-    /// the release is unknown.
+    /// Returns version and patch level of the kernel: 6.12 for `6.12.48+deb13-amd64`.
     pub fn kernel_release(&self) -> Option<(u32, u32)> {
         let (major, rest) = self.kernel.as_deref()?.split_once('.')?;
         let minor = rest.split(|end: char| !end.is_ascii_digit()).next()?;
         Some((major.parse().ok()?, minor.parse().ok()?))
     }
 
-    /// Returns the reason for a host without RDMA devices, and the fix. `None` for a host with a
-    /// device or a fabric, and if the RDMA core or the list of devices could not be read.
+    /// Returns why a host has no RDMA devices, and the fix. `None` with a device or a fabric, and
+    /// if the RDMA core or the list of devices could not be read.
     pub fn no_device(&self) -> Option<(&'static str, &'static str)> {
         let is_known = !self.problems.has("devices");
         if !self.devices.is_empty() || self.fabrics.is_some() || !is_known {

@@ -29,9 +29,10 @@ impl Netdevs {
 
     /// Returns the positions of the VLANs on an interface, in their original order.
     pub fn vlans_on(&self, parent: &str) -> &[usize] {
-        let start = self.by_parent.partition_point(|&place| self.parent(place) < Some(parent));
+        let of = |place: usize| parent_of(&self.all[place]);
+        let start = self.by_parent.partition_point(|&place| of(place) < Some(parent));
         let rest = &self.by_parent[start..];
-        &rest[..rest.partition_point(|&place| self.parent(place) == Some(parent))]
+        &rest[..rest.partition_point(|&place| of(place) == Some(parent))]
     }
 
     /// Returns the position of the first interface with a name.
@@ -44,22 +45,20 @@ impl Netdevs {
     pub fn for_each(&mut self, change: impl FnMut(&mut Netdev)) {
         self.all.iter_mut().for_each(change);
     }
+}
 
-    fn parent(&self, place: usize) -> Option<&str> {
-        self.all[place].vlan.as_ref()?.parent.as_deref()
-    }
+fn parent_of(netdev: &Netdev) -> Option<&str> {
+    netdev.vlan.as_ref()?.parent.as_deref()
 }
 
 impl From<Vec<Netdev>> for Netdevs {
     fn from(all: Vec<Netdev>) -> Self {
-        let mut netdevs = Self { by_name: (0..all.len()).collect(), by_parent: Vec::new(), all };
-        let Self { all, by_name, .. } = &mut netdevs;
-        by_name.sort_by(|&a, &b| all[a].name.cmp(&all[b].name));
-        let mut by_parent: Vec<usize> =
-            (0..netdevs.len()).filter(|&place| netdevs.parent(place).is_some()).collect();
-        by_parent.sort_by(|&a, &b| netdevs.parent(a).cmp(&netdevs.parent(b)));
-        netdevs.by_parent = by_parent;
-        netdevs
+        let mut by_name: Vec<usize> = (0..all.len()).collect();
+        by_name.sort_by_key(|&place| &all[place].name);
+        let is_vlan = |place: &usize| parent_of(&all[*place]).is_some();
+        let mut by_parent: Vec<usize> = (0..all.len()).filter(is_vlan).collect();
+        by_parent.sort_by_key(|&place| parent_of(&all[place]));
+        Self { all, by_name, by_parent }
     }
 }
 

@@ -39,8 +39,7 @@ pub struct PciSpeed {
 impl PciSpeed {
     /// Returns the speed of a link with that number of lanes.
     pub fn new(lane_mtps: u32, lanes: u32) -> Self {
-        // The encoding is 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, then flits with error
-        // correction.
+        // 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, then flits with error correction.
         let (payload, coded) = match lane_mtps {
             0..=5_000 => (8, 10),
             5_001..=32_000 => (128, 130),

@@ -87,11 +87,8 @@ impl PingReport {
             None => Grid::of_pairs(self.hosts.len(), &self.pairs, Metric::Latency, None),
         }
     }
-}
 
-impl PingReport {
-    /// Returns the indices of the hosts, grouped by leaf switch. Leaf switches are in the order
-    /// of their first hosts.
+    /// Returns the indices of the hosts, grouped by leaf switch, in the order of their first hosts.
     pub fn by_leaf(&self) -> Vec<usize> {
         let mut first: HashMap<Option<&str>, usize> = HashMap::new();
         for (at, host) in self.hosts.iter().enumerate() {
@@ -220,11 +217,10 @@ impl Finding {
     /// Returns the finding of a single pair with this verdict.
     pub fn of_verdict(source: usize, target: usize, verdict: &Verdict) -> Self {
         let Verdict { code, stage, side: _, error: _, detail, hint } = verdict.clone();
-        let (leaves, rails) = (Vec::new(), Vec::new());
         Self {
             host: None,
-            leaves,
-            rails,
+            leaves: Vec::new(),
+            rails: Vec::new(),
             source,
             target,
             code,
@@ -319,8 +315,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// Returns the data rate of the slower port in bits per second; `None` if one rate is
-    /// unknown.
+    /// Returns the data rate of the slower port in bits per second, if both are known.
     pub fn rate_bps(&self) -> Option<u64> {
         let (here, there) = (self.source.rate_bps, self.target.rate_bps);
         here.zip(there).map(|(here, there)| here.min(there))
@@ -489,8 +484,7 @@ pub enum GidMatch {
 }
 
 impl GidMatch {
-    /// Returns the compatibility of two GIDs. On InfiniBand, a link-local GID reaches the whole
-    /// subnet.
+    /// Compares two GIDs. On InfiniBand, a link-local GID reaches the whole subnet.
     pub fn of(protocol: Protocol, source: GidValue, target: GidValue) -> Self {
         if source.ip().is_ipv4() != target.ip().is_ipv4() {
             Self::FamiliesDiffer

@@ -30,10 +30,7 @@ pub enum Membership {
 /// Formats `0: 0xffff` or `3: 0x0002 limited`.
 impl fmt::Display for PKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {:#06x}", self.index, self.value)?;
-        match self.membership {
-            Membership::Full => Ok(()),
-            Membership::Limited => out.write_str(" limited"),
-        }
+        let limited = if self.membership == Membership::Limited { " limited" } else { "" };
+        write!(out, "{}: {:#06x}{limited}", self.index, self.value)
     }
 }

@@ -87,8 +87,7 @@ impl Port {
         self.state.is_some_and(PortState::is_active)
     }
 
-    /// Returns true for an active port of a subnet, to which a subnet manager assigns LIDs and
-    /// partitions.
+    /// Returns true for an active port to which a subnet manager assigns LIDs and partitions.
     pub fn is_active_in_subnet(&self) -> bool {
         self.is_active() && self.protocol.is_some_and(Protocol::has_subnet)
     }

@@ -549,11 +549,9 @@ pub enum Cause {
 impl Cause {
     /// Returns the name of the errno or of the completion status; `None` for any other cause.
     pub fn error(&self) -> Option<String> {
-        match self {
-            Self::Errno(name) | Self::MemoryLimit(name) | Self::Completion(name) => {
-                Some(name.clone())
-            }
-            _ => None,
-        }
+        let (Self::Errno(name) | Self::MemoryLimit(name) | Self::Completion(name)) = self else {
+            return None;
+        };
+        Some(name.clone())
     }
 }

@@ -45,8 +45,8 @@ pub const REDACTED: &str = "removed by --redact";
 const DEVICE_FILES: &str = "/dev/infiniband/";
 
 impl Problem {
-    /// Returns the problem of a device whose device file cannot be opened. `errno` is the name of
-    /// the error number; `reason` is its name and text.
+    /// Returns the problem of a device file that cannot be opened. `reason` has name and text of
+    /// `errno`.
     pub fn of_device_file(device: &str, path: &str, errno: &str, reason: &str) -> Self {
         let fix = match errno {
             "EACCES" => KnownFix::AllowDeviceFiles,
@@ -108,8 +108,7 @@ impl Problems {
         self.0.binary_search_by(|one| order(&one.key, key)).is_ok()
     }
 
-    /// Returns true if a problem has this key, the key of a part of it, or the key of an item
-    /// that contains it.
+    /// Returns true if a problem has this key, or the key of a part or of a container of it.
     pub fn touch(&self, key: &str) -> bool {
         let mut wholes = key.match_indices('/').map(|(end, _)| &key[..end]);
         !self.within(key).is_empty() || wholes.any(|whole| self.has(whole))

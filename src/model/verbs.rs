@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fix, Guid};
+use super::{Fix, Guid, fabric};
 
 /// State of the query to libibverbs on a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -337,39 +337,18 @@ pub struct VerbsPort {
 
 impl VerbsPort {
     /// Returns the number of lanes of the link; `None` for an unknown code.
-    #[must_use]
-    pub fn lanes(&self) -> Option<u32> {
-        match self.active_width_code? {
-            1 => Some(1),
-            2 => Some(4),
-            4 => Some(8),
-            8 => Some(12),
-            16 => Some(2),
-            _ => None,
-        }
+    pub fn lanes(&self) -> Option<u64> {
+        fabric::lanes(self.active_width_code?.try_into().ok()?)
     }
 
     /// Returns the nominal rate of one lane in bits per second; `None` for an unknown code.
-    #[must_use]
     pub fn lane_bps(&self) -> Option<u64> {
         let code_of_8_bits = self.active_speed_code?;
         let code = self.active_speed_ex_code.filter(|code| *code != 0).unwrap_or(code_of_8_bits);
-        let tenths_of_gbps = match code {
-            1 => 25,
-            2 => 50,
-            4 | 8 => 100,
-            16 => 140,
-            32 => 250,
-            64 => 500,
-            128 => 1000,
-            256 => 2000,
-            _ => return None,
-        };
-        Some(tenths_of_gbps * 100_000_000)
+        fabric::lane_bps(code.try_into().ok()?)
     }
 
     /// Returns the number of virtual lanes; `None` for an unknown code.
-    #[must_use]
     pub fn virtual_lanes(&self) -> Option<u32> {
         match self.max_vl_num_code? {
             1 => Some(1),

@@ -30,21 +30,20 @@ impl FromStr for WantedGid {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut wanted = Self::default();
         for word in text.split(',') {
-            let (host, index) =
-                word.rsplit_once('=').map_or((None, word), |(host, index)| (Some(host), index));
-            let index = index.parse().ok().filter(|_| host != Some(""));
-            let index = index.ok_or_else(|| {
-                format!("'{word}' is neither N nor HOST=N, for example 3 or n1=0,n2=3")
-            })?;
+            let host = word.rsplit_once('=').map(|(host, _)| host);
+            let index = word.rsplit('=').next().and_then(|index| index.parse().ok());
+            let Some(index) = index.filter(|_| host != Some("")) else {
+                return Err(format!(
+                    "'{word}' is neither N nor HOST=N, for example 3 or n1=0,n2=3"
+                ));
+            };
             let before = match host {
                 Some(host) => wanted.of.insert(host.to_owned(), index),
                 None => wanted.usual.replace(index),
             };
             if before.is_some() {
-                return Err(format!(
-                    "'{word}' is the second index for {}",
-                    host.unwrap_or("all hosts")
-                ));
+                let host = host.unwrap_or("all hosts");
+                return Err(format!("'{word}' is the second index for {host}"));
             }
         }
         Ok(wanted)

@@ -6,8 +6,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer};
 
-/// Maximum length of a text, in characters. The rest is cut off. A detail may hold a path of
-/// 4,096 bytes and the text of a file.
+/// Maximum length in characters. A detail may hold a path of 4,096 bytes and the text of a file.
 const LONGEST: usize = 16_384;
 
 /// Word that marks the fixes of rdmactl in its output.
@@ -21,8 +20,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
     Cow::<'de, str>::deserialize(from).map(|text| of_host(&text))
 }
 
-/// Returns the text of a host: at most 16,384 characters, with every `fix:` replaced with
-/// `"fix":`.
+/// Returns at most 16,384 characters of a text, with every `fix:` replaced with `"fix":`.
 pub fn of_host(text: &str) -> String {
     let end = text.char_indices().nth(LONGEST).map(|(at, _)| at);
     let mut rest = &text[..end.unwrap_or(text.len())];

@@ -4,21 +4,15 @@ use std::ops::Range;
 
 /// Limit of an excerpt, in characters.
 const MAX: usize = 80;
-
 /// Number of characters of an expression between two gaps.
 const WINDOW: usize = MAX - 2 * GAP.len();
-
-/// Number of characters before the fault.
-const BEFORE: usize = 40;
-
-/// Replaces an omitted part.
+const BEFORE_FAULT: usize = 40;
 const GAP: &str = "...";
 
-/// Returns the part of an expression around a fault, and the position and width of the fault in
-/// this part.
+/// Returns the part of an expression around a fault, and position and width of the fault in it.
 pub fn around(expression: &[char], fault: Range<usize>) -> (String, usize, usize) {
     let start = fault.start.min(expression.len());
-    let from = if expression.len() <= WINDOW { 0 } else { start.saturating_sub(BEFORE) };
+    let from = if expression.len() <= WINDOW { 0 } else { start.saturating_sub(BEFORE_FAULT) };
     let to = from.saturating_add(WINDOW).min(expression.len());
     let shown: String = expression.get(from..to).unwrap_or_default().iter().collect();
     let lead = if from > 0 { GAP } else { "" };
@@ -27,8 +21,7 @@ pub fn around(expression: &[char], fault: Range<usize>) -> (String, usize, usize
     (format!("{lead}{shown}{tail}"), lead.len() + start - from, width)
 }
 
-/// Shortens a text to 80 characters. Keeps the start and the end, so that a file name stays
-/// readable.
+/// Shortens a text to 80 characters. Keeps start and end, so that a file name stays readable.
 pub fn shortened(text: &str) -> String {
     let count = text.chars().count();
     if count <= MAX {

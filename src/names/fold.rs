@@ -1,6 +1,6 @@
 //! Folds many names into one short expression, for example `n[01-16,18-64]`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::natural;
@@ -8,7 +8,6 @@ use super::natural;
 /// Maximum length of a number. A longer run of digits is text.
 const MAX_DIGITS: usize = 18;
 
-/// Runs of digits of one name.
 type Digits<'a> = Vec<&'a str>;
 
 /// Consecutive numbers of one width; the width is 0 for numbers without padding.
@@ -19,14 +18,13 @@ struct Run {
     high: u64,
 }
 
-/// A product of runs: one list of runs for each number in the names.
+/// One list of runs for each number in the names.
 type Product = Vec<Vec<Run>>;
 
 /// Folds names into an expression that the host sets of `hosts` can parse.
 ///
 /// Names that differ only in their numbers share one term. The search is greedy and starts with
-/// the last number. So its time is bounded, but an irregular set can have more terms than the
-/// minimum.
+/// the last number, so that its time is bounded; an irregular set can have more terms than needed.
 pub fn fold<I>(names: I) -> String
 where
     I: IntoIterator,
@@ -44,7 +42,7 @@ where
     terms.join(",")
 }
 
-/// Splits a name into texts and numbers in turn. The first and the last part are texts.
+/// Returns texts and numbers in turn. The first and the last part are texts.
 fn split_digits(name: &str) -> (Vec<&str>, Digits<'_>) {
     let host = name.rfind('@').map_or(0, |at| at + 1);
     let rest = name.get(host..).unwrap_or_default();
@@ -77,20 +75,20 @@ fn fold_pattern(texts: &[&str], members: &[Digits<'_>]) -> Vec<String> {
     if varying.is_empty() {
         return texts;
     }
-    let padded: Vec<Vec<usize>> = varying.iter().map(|&d| padded_widths(members, d)).collect();
+    let padded: Vec<_> = varying.iter().map(|&d| padded_widths(members, d)).collect();
     let product = |digits: &Digits<'_>| -> Product {
         let numbers = varying.iter().zip(&padded);
         numbers.map(|(&d, padded)| vec![single(digits[d], padded)]).collect()
     };
     let mut products: Vec<Product> = members.iter().map(product).collect();
     for dimension in (0..varying.len()).rev() {
-        products = merge(products, dimension);
+        products = join_dimension(products, dimension);
     }
     products.iter().map(|product| spell(&texts, product)).collect()
 }
 
 /// Joins numbers that are equal in all members with the texts beside them. Returns the texts, and
-/// the positions of the other numbers. Only the other numbers become runs of a product.
+/// the positions of the other numbers, which become runs of a product.
 fn join_equal_numbers(texts: &[&str], members: &[Digits<'_>]) -> (Vec<String>, Vec<usize>) {
     let (mut joined, mut varying) = (Vec::new(), Vec::new());
     let mut text = String::new();
@@ -111,26 +109,19 @@ fn join_equal_numbers(texts: &[&str], members: &[Digits<'_>]) -> (Vec<String>, V
 }
 
 /// Returns the widths in which some name has this number with leading zeros.
-fn padded_widths(members: &[Digits<'_>], dimension: usize) -> Vec<usize> {
-    let mut widths: Vec<usize> = members
-        .iter()
-        .filter_map(|digits| digits.get(dimension))
-        .filter(|digits| digits.len() > 1 && digits.starts_with('0'))
-        .map(|digits| digits.len())
-        .collect();
-    widths.sort_unstable();
-    widths.dedup();
-    widths
+fn padded_widths(members: &[Digits<'_>], dimension: usize) -> BTreeSet<usize> {
+    let numbers = members.iter().filter_map(|digits| digits.get(dimension));
+    let padded = numbers.filter(|digits| digits.len() > 1 && digits.starts_with('0'));
+    padded.map(|digits| digits.len()).collect()
 }
 
-fn single(digits: &str, padded: &[usize]) -> Run {
+fn single(digits: &str, padded: &BTreeSet<usize>) -> Run {
     let value = digits.parse().unwrap_or(0);
     let width = if padded.contains(&digits.len()) { digits.len() } else { 0 };
     Run { width, low: value, high: value }
 }
 
-/// Joins the products that differ only in this dimension.
-fn merge(products: Vec<Product>, dimension: usize) -> Vec<Product> {
+fn join_dimension(products: Vec<Product>, dimension: usize) -> Vec<Product> {
     let mut groups: BTreeMap<Product, Vec<Run>> = BTreeMap::new();
     for mut product in products {
         let runs = std::mem::take(&mut product[dimension]);

@@ -2,8 +2,7 @@
 
 use std::borrow::Borrow;
 
-/// Joins the first names and the number of the others: `a, b and 7 more nodes`, where `more` is
-/// `more nodes`.
+/// Joins the first names and the number of the others (`more`): `a, b and 7 more nodes`.
 pub fn listed<S: Borrow<str>>(
     names: impl ExactSizeIterator<Item = S>,
     most: usize,
@@ -25,9 +24,7 @@ pub fn limited(
     names.take(most).chain(rest).collect()
 }
 
-/// Returns a host set as an argument of a shell command, in quotes if the shell would expand its
-/// brackets.
-#[must_use]
+/// Returns a host set as a shell argument, in quotes if the shell would expand its brackets.
 pub fn in_shell(set: &str) -> String {
     if set.contains(['[', '*', '?', '!', '{']) { format!("'{set}'") } else { set.to_owned() }
 }
@@ -43,8 +40,9 @@ pub fn replace(text: &str, name: &str, by: &str) -> String {
         let (before, found) = rest.split_at(at);
         let after = &found[name.len()..];
         replaced.push_str(before);
-        let is_whole = !ends_in_name(&replaced) && !begins_in_name(after);
-        replaced.push_str(if is_whole { by } else { name });
+        let last = replaced.chars().next_back();
+        let is_part = last.is_some_and(|letter| is_of_name(letter) || letter == '.');
+        replaced.push_str(if is_part || begins_in_name(after) { name } else { by });
         rest = after;
     }
     replaced + rest
@@ -54,12 +52,7 @@ fn is_of_name(letter: char) -> bool {
     letter.is_alphanumeric() || "-_".contains(letter)
 }
 
-fn ends_in_name(text: &str) -> bool {
-    text.chars().next_back().is_some_and(|letter| is_of_name(letter) || letter == '.')
-}
-
-/// True if a name continues at the start of `text`. A dot continues a name in `n1.cluster`, but
-/// not at the end of a sentence.
+/// True for a dot in `n1.cluster`, but not at the end of a sentence.
 fn begins_in_name(text: &str) -> bool {
     let mut letters = text.chars();
     match letters.next() {
@@ -80,6 +73,10 @@ fn only_whole_names_are_replaced() {
         ("n1 n12 gn1 n1-a n1.cluster n1. n1", "n1", "# n12 gn1 n1-a n1.cluster #. #"),
         ("a cat and a dog", "a", "# cat and # dog"),
         ("n1n1 (n1)", "n1", "n1n1 (#)"),
+        ("ssh-copy-id root@n1", "n1", "ssh-copy-id root@#"),
+        ("n1 and n17, n1.site and n1.", "n1", "# and n17, n1.site and #."),
+        ("another answer", "an", "another answer"),
+        ("aaaa", "aa", "aaaa"),
         ("nothing", "", "nothing"),
         ("", "n1", ""),
         ("\u{e9}n1 n1\u{e9} n1", "n1", "\u{e9}n1 n1\u{e9} #"),

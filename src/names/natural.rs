@@ -6,14 +6,12 @@ use std::cmp::Ordering;
 /// texts are equal.
 pub fn compare(a: &str, b: &str) -> Ordering {
     let (mut rest_a, mut rest_b) = (a.as_bytes(), b.as_bytes());
-    while let (Some(first_a), Some(first_b)) = (rest_a.first(), rest_b.first()) {
+    while let ([first_a, tail_a @ ..], [first_b, tail_b @ ..]) = (rest_a, rest_b) {
         let order = if first_a.is_ascii_digit() && first_b.is_ascii_digit() {
             compare_numbers(take_number(&mut rest_a), take_number(&mut rest_b))
         } else {
-            let order = first_a.cmp(first_b);
-            rest_a = &rest_a[1..];
-            rest_b = &rest_b[1..];
-            order
+            (rest_a, rest_b) = (tail_a, tail_b);
+            first_a.cmp(first_b)
         };
         if order.is_ne() {
             return order;
@@ -22,7 +20,6 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     rest_a.len().cmp(&rest_b.len()).then_with(|| a.len().cmp(&b.len())).then_with(|| a.cmp(b))
 }
 
-/// Removes the digits at the start of the text, and returns them.
 fn take_number<'a>(text: &mut &'a [u8]) -> &'a [u8] {
     let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = text.split_at(length);

@@ -3,7 +3,7 @@
 //! The operator makes two numbers for each pair, and gives both to both ends. The listener sends
 //! the first number at once. The connecting end sends data only after this number, so that it
 //! sends no data to another program. The connecting end replies with the second number. A program
-//! without this number gets no reply, and is disconnected after [`PROOF`].
+//! without this number gets no reply, and is disconnected after [`PROOF_TIMEOUT`].
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,25 +14,22 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::stop_flag::STOP_CHECK_INTERVAL;
 use crate::clock::Deadline;
 
-/// Time between two checks of the stop flag in a waiting thread.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
-
 /// Longest wait for the number of the other end. A lost packet is sent again after one second.
-const PROOF: Duration = Duration::from_millis(1_500);
+const PROOF_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Largest number of connections at the same time. A further connection is closed at once.
-const MAX: usize = 16;
+const MAX_CONNECTIONS: usize = 16;
 
-/// Size of a number on the wire, in bytes.
-const BYTES: usize = 8;
+const NUMBER_BYTES: usize = 8;
 
-/// Numbers of a pair.
+/// Numbers of a pair, by which its ends identify each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Proof {
-    listener: [u8; BYTES],
-    client: [u8; BYTES],
+    listener: [u8; NUMBER_BYTES],
+    client: [u8; NUMBER_BYTES],
 }
 
 impl From<[u64; 2]> for Proof {
@@ -42,46 +39,43 @@ impl From<[u64; 2]> for Proof {
 }
 
 impl Proof {
-    /// Waits for the number of the listener, and sends the number of the client.
-    ///
-    /// # Errors
-    /// The listener is not the other end of the pair. In this case nothing was sent to it.
+    /// Waits for the number of the listener, and sends the number of the client. Sends nothing to
+    /// a listener that is not the other end of the pair.
     pub(super) fn connect(self, mut stream: &TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PROOF))?;
-        stream.set_write_timeout(Some(PROOF))?;
-        let mut said = [0; BYTES];
+        stream.set_read_timeout(Some(PROOF_TIMEOUT))?;
+        stream.set_write_timeout(Some(PROOF_TIMEOUT))?;
+        let mut received = [0; NUMBER_BYTES];
         let foreign = |why| {
             io::Error::new(io::ErrorKind::TimedOut, format!("the listener is not the peer: {why}"))
         };
-        stream.read_exact(&mut said).map_err(|error| match error.kind() {
+        stream.read_exact(&mut received).map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => foreign("it sends no number of this run"),
             io::ErrorKind::UnexpectedEof => foreign("it closed the connection"),
             _ => error,
         })?;
-        if said != self.listener {
+        if received != self.listener {
             return Err(foreign("it sends another number"));
         }
         stream.write_all(&self.client)
     }
 
-    /// Sends the number of the listener, and waits for the number of the client; true if it is
-    /// correct.
+    /// Sends the number of the listener, and waits for that of the client; true if it is correct.
     fn accept(self, mut stream: &TcpStream, stop: &AtomicBool) -> io::Result<bool> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(LOOK))?;
-        stream.set_write_timeout(Some(LOOK))?;
+        stream.set_read_timeout(Some(STOP_CHECK_INTERVAL))?;
+        stream.set_write_timeout(Some(STOP_CHECK_INTERVAL))?;
         stream.write_all(&self.listener)?;
-        let (mut said, mut filled) = ([0; BYTES], 0);
-        let limit = Deadline::after(PROOF);
-        while filled < BYTES && !stop.load(Ordering::Relaxed) && !limit.is_over() {
-            match stream.read(&mut said[filled..]) {
+        let (mut received, mut filled) = ([0; NUMBER_BYTES], 0);
+        let limit = Deadline::after(PROOF_TIMEOUT);
+        while filled < NUMBER_BYTES && !stop.load(Ordering::Relaxed) && !limit.is_over() {
+            match stream.read(&mut received[filled..]) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if is_wait(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(filled == BYTES && said == self.client)
+        Ok(filled == NUMBER_BYTES && received == self.client)
     }
 }
 
@@ -94,19 +88,18 @@ pub(super) fn is_wait(error: &io::Error) -> bool {
 /// that proves to be the other end of the pair.
 #[derive(Debug)]
 pub(super) struct Acceptor {
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
     stop: Arc<AtomicBool>,
 }
 
 /// Serves one client until the client ends or the flag is set.
-type Serve = fn(TcpStream, &AtomicBool) -> io::Result<()>;
+pub(super) type Serve = fn(TcpStream, &AtomicBool) -> io::Result<()>;
 
 impl Acceptor {
     /// Listens on `address`, whose port is ignored.
-    pub(super) fn start(address: SocketAddr, proof: Proof, serve: Serve) -> io::Result<Self> {
-        let mut wanted = address;
-        wanted.set_port(0);
-        let listener = TcpListener::bind(wanted)?;
+    pub(super) fn start(mut address: SocketAddr, proof: Proof, serve: Serve) -> io::Result<Self> {
+        address.set_port(0);
+        let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&stop);
@@ -115,7 +108,7 @@ impl Acceptor {
             while !watched.load(Ordering::Relaxed) {
                 if is_readable(&listener)
                     && let Ok((stream, _)) = listener.accept()
-                    && busy.load(Ordering::Relaxed) < MAX
+                    && busy.load(Ordering::Relaxed) < MAX_CONNECTIONS
                 {
                     busy.fetch_add(1, Ordering::Relaxed);
                     let (stop, left) = (Arc::clone(&watched), Arc::clone(&busy));
@@ -135,10 +128,6 @@ impl Acceptor {
         })?;
         Ok(Self { address, stop })
     }
-
-    pub(super) fn address(&self) -> SocketAddr {
-        self.address
-    }
 }
 
 impl Drop for Acceptor {
@@ -148,7 +137,7 @@ impl Drop for Acceptor {
 }
 
 fn is_readable(listener: &TcpListener) -> bool {
-    let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
+    let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(STOP_CHECK_INTERVAL.subsec_nanos()) };
     let mut fds = [PollFd::new(listener, PollFlags::IN)];
     poll(&mut fds, Some(&wait)).is_ok_and(|ready| ready > 0)
 }
@@ -166,7 +155,7 @@ mod tests {
     }
 
     fn connect(to: &Acceptor) -> TcpStream {
-        TcpStream::connect(to.address()).unwrap()
+        TcpStream::connect(to.address).unwrap()
     }
 
     fn rest(mut stream: &TcpStream) -> Vec<u8> {
@@ -177,13 +166,17 @@ mod tests {
         rest
     }
 
+    fn assert_is_served(listener: &Acceptor) {
+        let stream = connect(listener);
+        Proof::from(PAIR).connect(&stream).unwrap();
+        assert_eq!(rest(&stream), b"served");
+    }
+
     #[test]
     fn the_other_end_of_the_pair_is_served() {
         let listener = start();
         for _ in 0..3 {
-            let stream = connect(&listener);
-            Proof::from(PAIR).connect(&stream).unwrap();
-            assert_eq!(rest(&stream), b"served");
+            assert_is_served(&listener);
         }
     }
 
@@ -191,20 +184,16 @@ mod tests {
     fn client_without_the_proof_gets_no_reply_and_delays_no_client() {
         let listener = start();
         let began = crate::clock::now();
-        let silent: Vec<TcpStream> = (0..MAX - 2).map(|_| connect(&listener)).collect();
+        let silent: Vec<TcpStream> = (0..MAX_CONNECTIONS - 2).map(|_| connect(&listener)).collect();
         let mut wrong = connect(&listener);
         wrong.write_all(&[7; 64]).unwrap();
-        let stream = connect(&listener);
-        Proof::from(PAIR).connect(&stream).unwrap();
-        assert_eq!(rest(&stream), b"served");
-        assert!(began.elapsed() < PROOF, "no client waited for the silent clients");
+        assert_is_served(&listener);
+        assert!(began.elapsed() < PROOF_TIMEOUT, "no client waited for the silent clients");
         for stream in silent.iter().chain([&wrong]) {
             assert!(!rest(stream).ends_with(b"served"));
         }
-        assert!(began.elapsed() < PROOF * 4, "and these are disconnected");
-        let stream = connect(&listener);
-        Proof::from(PAIR).connect(&stream).unwrap();
-        assert_eq!(rest(&stream), b"served");
+        assert!(began.elapsed() < PROOF_TIMEOUT * 4, "and these are disconnected");
+        assert_is_served(&listener);
     }
 
     #[test]

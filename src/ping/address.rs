@@ -8,21 +8,18 @@ use crate::model::GidValue;
 use crate::source::has_route;
 use crate::sys::interfaces::{Address, InterfaceAddress, interface_addresses};
 
-/// Returns an IP address for a port whose GID contains no IP address, with port number 0.
-///
-/// The interface of the address is the `IPoIB` interface of the port, or the interface whose
-/// hardware address is in the only GID of an iWARP port.
+/// Returns an IP address for a port whose GID contains no IP address, with port number 0: of the
+/// `IPoIB` interface, or of the interface whose hardware address is in the GID of an iWARP port.
 ///
 /// siw and other iWARP drivers fill this GID with the MAC address and zeros (`siw_query_gid`,
 /// `drivers/infiniband/sw/siw/siw_verbs.c`). The kernel names no interface for this GID.
 pub(super) fn of_interface(gid: GidValue, netdev: Option<&str>) -> Option<SocketAddr> {
     let all = interface_addresses().ok()?;
-    let ip = pick(&all, owner(&all, gid).or(netdev)?)?;
-    Some(SocketAddr::new(ip, 0))
+    Some(SocketAddr::new(pick(&all, owner(&all, gid).or(netdev)?)?, 0))
 }
 
 /// Time limit for a route lookup in the kernel.
-const LOOKUP: Duration = Duration::from_millis(500);
+pub(super) const ROUTE_LOOKUP: Duration = Duration::from_millis(500);
 
 /// True if the network interface of the address `own` leads to `remote`: `remote` is in the
 /// subnet of `own`, or a route of the interface leads to `remote`.
@@ -31,7 +28,7 @@ pub(super) fn leads_to(own: IpAddr, remote: IpAddr) -> bool {
     let mut mine = all.iter().filter(|one| one.address == Address::Ip(own));
     mine.any(|one| {
         is_in_subnet(one, remote)
-            || has_route(&one.interface, own, remote, LOOKUP).is_some_and(|has| has)
+            || has_route(&one.interface, own, remote, ROUTE_LOOKUP) == Some(true)
     })
 }
 
@@ -39,27 +36,19 @@ fn is_in_subnet(own: &InterfaceAddress, remote: IpAddr) -> bool {
     let Some(bits) = own.prefix_bits else { return false };
     match (own.address, remote) {
         (Address::Ip(IpAddr::V4(own)), IpAddr::V4(remote)) => {
-            let host_bits = 32_u32.saturating_sub(bits);
-            let differ = own.to_bits() ^ remote.to_bits();
-            differ.checked_shr(host_bits).unwrap_or(0) == 0
+            (own.to_bits() ^ remote.to_bits()).leading_zeros() >= bits.min(32)
         }
         (Address::Ip(IpAddr::V6(own)), IpAddr::V6(remote)) => {
-            let host_bits = 128_u32.saturating_sub(bits);
-            let differ = own.to_bits() ^ remote.to_bits();
-            differ.checked_shr(host_bits).unwrap_or(0) == 0
+            (own.to_bits() ^ remote.to_bits()).leading_zeros() >= bits.min(128)
         }
         _ => false,
     }
 }
 
-/// Returns the interface whose hardware address is in the GID of an iWARP port; `None` for a GID
-/// of another form.
+/// Returns the interface whose hardware address fills the GID, as on iWARP.
 fn owner(all: &[InterfaceAddress], gid: GidValue) -> Option<&str> {
-    let octets = gid.0.octets();
-    let (mac, rest) = octets.split_at(6);
-    let is_owner = |one: &&InterfaceAddress| matches!(one.address, Address::Mac(it) if it == mac);
-    let is_iwarp = rest.iter().all(|&byte| byte == 0);
-    all.iter().filter(|_| is_iwarp).find(is_owner).map(|one| one.interface.as_str())
+    let [mac @ .., 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] = gid.0.octets() else { return None };
+    all.iter().find(|one| one.address == Address::Mac(mac)).map(|one| one.interface.as_str())
 }
 
 /// Returns an address of an interface, IPv4 before IPv6. Link-local addresses are left out,
@@ -95,19 +84,13 @@ mod tests {
         ] {
             let address = Address::Ip(own.parse().unwrap());
             let one = InterfaceAddress { interface: "eth0".into(), address, prefix_bits: bits };
-            assert_eq!(
-                is_in_subnet(&one, remote.parse().unwrap()),
-                is_in,
-                "{own} {bits:?} {remote}"
-            );
+            let seen = is_in_subnet(&one, remote.parse().unwrap());
+            assert_eq!(seen, is_in, "{own} {bits:?} {remote}");
         }
         let ip = |text: &str| text.parse().unwrap();
         assert!(leads_to(ip("127.0.0.1"), ip("127.9.9.9")));
         assert!(!leads_to(ip("127.0.0.1"), ip("fd00::1")));
-        assert!(
-            !leads_to(ip("192.0.2.77"), ip("192.0.2.78")),
-            "192.0.2.77 is no address of this host"
-        );
+        assert!(!leads_to(ip("192.0.2.77"), ip("192.0.2.78")), "no address of this host");
     }
 
     #[test]

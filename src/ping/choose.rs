@@ -77,7 +77,6 @@ pub(super) fn choose(
     }
 }
 
-/// Returns the candidates of a host that are on a rail.
 fn on_rail<'c, 'a>(
     host: &'c [Candidate<'a>],
     rails: &[RailKey],
@@ -92,12 +91,9 @@ fn best<'c, 'a>(
     from: &[&'c Candidate<'a>],
     to: &[&'c Candidate<'a>],
 ) -> Option<(&'c Candidate<'a>, &'c Candidate<'a>)> {
-    let up = |end: &[&'c Candidate<'a>]| -> Vec<&'c Candidate<'a>> {
-        end.iter().copied().filter(|one| one.is_active()).collect()
-    };
-    let (from, to) = (up(from), up(to));
     from.iter()
         .flat_map(|a| to.iter().map(move |b| (*a, *b)))
+        .filter(|(a, b)| a.is_active() && b.is_active())
         .filter_map(|(a, b)| Some((score(a, b)?, a, b)))
         .reduce(|best, next| if next.0 > best.0 { next } else { best })
         .map(|(_, a, b)| (a, b))
@@ -125,8 +121,6 @@ fn route(a: &Candidate<'_>, b: &Candidate<'_>, wanted: &Overrides) -> Result<Rou
 
 /// Returns the address of a chosen port for TCP; `None` for link-local and hardware addresses.
 pub(super) fn tcp_address(port: &RoutePort) -> Option<SocketAddr> {
-    if port.gid_kind != Some(GidKind::RoceV2) && port.gid_kind != Some(GidKind::RoceV1) {
-        return None;
-    }
-    (!port.gid.is_link_local()).then(|| SocketAddr::new(port.gid.ip(), 0))
+    let is_roce = matches!(port.gid_kind, Some(GidKind::RoceV2 | GidKind::RoceV1));
+    (is_roce && !port.gid.is_link_local()).then(|| SocketAddr::new(port.gid.ip(), 0))
 }

@@ -14,10 +14,8 @@ const BYTES: usize = 64;
 /// Size of the header before the pattern, in bytes: nonce, connection, sequence number, kind.
 const HEADER: usize = 16;
 
-/// Contents of one datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Datagram {
-    /// Nonce of the run.
     nonce: u64,
     /// Number of the connection within the run.
     connection: u32,

@@ -16,18 +16,16 @@ pub(super) struct DevicePresence {
 }
 
 impl DevicePresence {
-    /// Reads the current identity of a device.
     pub(super) fn of(device: &str) -> Self {
         Self { device: device.to_owned(), identity: device_identity(device) }
     }
 
-    /// Returns the failure. If the device was removed or replaced since [`Self::of`], the removal
-    /// becomes the cause.
+    /// Replaces the cause of a failure if the device was removed or replaced since [`Self::of`].
     pub(super) fn explain(&self, failure: StepError) -> StepError {
         self.explain_by(device_identity(&self.device), failure)
     }
 
-    /// Explains a failure; `now` is the identity of the device after the failure.
+    /// `now` is the identity of the device after the failure.
     fn explain_by(&self, now: Option<u64>, failure: StepError) -> StepError {
         let Some(before) = self.identity else { return failure };
         let what = match now {

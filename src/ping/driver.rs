@@ -11,10 +11,20 @@ use crate::model::ping::{
     Cell, Code, Coverage, Grid, Metric, Outlier, PingHost, PingReport, Summary, Topology,
 };
 
+/// Part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// All pairs of the plan.
+    First,
+    /// Second attempt of pairs that may have failed at random.
+    SecondAttempt,
+    /// Second measurement of pairs that look slow, and of other pairs for comparison.
+    Retest,
+}
+
 /// Tester of the pairs of a run, which keeps the results. The first pass is done.
 pub(super) trait Prober {
-    /// Returns the results of a rail, or no result if no pair of the rail failed. `None` after
-    /// the last rail.
+    /// Returns the results of a rail; none if no pair of it failed, `None` after the last rail.
     fn tested(&self, rail: usize) -> Option<Vec<TestedPair<'_>>>;
 
     /// Tests pairs a second time. Returns true if [`Prober::tested`] may have other results.
@@ -36,14 +46,11 @@ pub(super) trait Prober {
     fn summary(&self) -> Summary;
 }
 
-/// Judge of a run.
 pub(super) struct Driver<'a> {
     /// Plan of the first pass.
     pub(super) plan: &'a Plan,
-    /// Leaf switches of the hosts, if known.
     pub(super) topology: Option<&'a Topology>,
-    /// Number of rails on which pairs are tested.
-    pub(super) rails: usize,
+    pub(super) tested_rails: usize,
     /// Largest number of pairs of suspects that are measured a second time.
     pub(super) max_retested: usize,
 }
@@ -77,15 +84,14 @@ impl Driver<'_> {
         PingReport { hosts, coverage, summary, findings, outliers, ..PingReport::default() }
     }
 
-    /// Finds outliers by the medians of all pairs, measures them again, and returns the outliers
-    /// that are slow twice. An outlier that was not measured again, because the run ended, is
-    /// marked as unconfirmed.
+    /// Returns the outliers that are slow twice. An outlier that was not measured again, because
+    /// the run ended, is marked as unconfirmed.
     fn outliers(&self, metric: Metric, prober: &dyn Prober) -> Vec<Outlier> {
         let judgement = prober.grid(metric).map(|grid| outliers::judge(&grid));
-        let Some(judgement) = judgement.filter(|found| !found.outliers().is_empty()) else {
+        let Some(judgement) = judgement.filter(|found| !found.outliers.is_empty()) else {
             return Vec::new();
         };
-        let wants = |source, target| self.plan.pairs().wants(source, target);
+        let wants = |source, target| self.plan.pairs.wants(source, target);
         let cells = judgement.retest(self.max_retested, &wants);
         let confirmed = judgement.confirm(&prober.measure_again(metric, &cells), &wants);
         confirmed.into_iter().map(|outlier| Outlier { metric, ..outlier }).collect()
@@ -95,9 +101,9 @@ impl Driver<'_> {
     /// `recorded` is the number of pairs whose turn came.
     fn coverage(&self, prober: &dyn Prober, recorded: u64) -> Coverage {
         // Hosts may have different rails. A pair without a turn is assumed to have all rails.
-        let (rails, count) = (self.rails as u64, self.plan.count());
+        let (rails, count) = (self.tested_rails as u64, self.plan.count());
         let planned = recorded + count.saturating_sub(prober.turns()) * rails;
-        let possible = planned + self.plan.pairs().count().saturating_sub(count) * rails;
+        let possible = planned + self.plan.pairs.count().saturating_sub(count) * rails;
         Coverage { possible, planned, ..self.plan.coverage(1, &prober.tally(Code::was_tested)) }
     }
 }

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::error::{cm_error, verbs_error};
+use super::error::{cm_error, step_error, verbs_error};
 use super::exchange::{self, Exchange};
 use super::neighbour::explained;
 use super::own_firewall;
@@ -28,27 +28,23 @@ const MIN_RNR_TIMER: u8 = 12;
 
 /// End that is not connected yet.
 pub(super) struct OpenEnd {
-    opening: Opening,
+    pub(super) opening: Opening,
     port: PortAttr,
     mtu: Mtu,
-    /// Packet sequence number of the first packet that this end sends.
-    psn: u32,
+    first_psn: u32,
     objects: Unconnected,
 }
 
-/// Objects of an end that is not connected, by method and role.
 enum Unconnected {
     Relay(Box<QueuePair<Reliable>>),
     Unreliable(Box<QueuePair<Unreliable>>),
     CmSource,
     CmTarget(Listener),
-    /// An end for datagrams is never connected.
     Datagrams,
 }
 
-/// End that may send.
 pub(super) struct ConnectedEnd {
-    purpose: Purpose,
+    pub(super) purpose: Purpose,
     queue_pair: QueuePairKind,
 }
 
@@ -59,7 +55,6 @@ enum QueuePairKind {
 }
 
 impl OpenEnd {
-    /// Opens the device and creates the objects that the method needs.
     pub(super) fn open(opening: Opening) -> Result<Self, StepError> {
         let fail = |error| verbs_error(Stage::Open, &error);
         let device = Device::open(&opening.device).map_err(fail)?;
@@ -72,11 +67,8 @@ impl OpenEnd {
                 return Err(gid_moved(&opening));
             }
         }
-        let mut random = [0; 4];
-        // Without random numbers, the number is 0. A random number only separates late packets of
-        // earlier runs.
-        let _ = getrandom::fill(&mut random);
-        let psn = u32::from_le_bytes(random) & 0xff_ffff;
+        // A random number only separates late packets of earlier runs, so 0 serves as well.
+        let first_psn = getrandom::u32().unwrap_or(0) & 0xff_ffff;
         let objects = match (opening.method, opening.role) {
             (Method::Relay, _) if opening.purpose == Purpose::UnreliableMessages => {
                 Unconnected::Unreliable(Box::new(initialized(&device, &opening).map_err(fail)?))
@@ -88,33 +80,26 @@ impl OpenEnd {
             (Method::Cm, Role::Source) => Unconnected::CmSource,
             (Method::Cm, Role::Target) => {
                 let address = opening.tcp_address.ok_or_else(|| no_address(&opening))?;
-                let address = SocketAddr::new(address.ip(), 0);
-                Unconnected::CmTarget(
-                    Listener::bind(address, 1).map_err(|error| cm_error(Stage::Open, &error))?,
-                )
+                let listener = Listener::bind(SocketAddr::new(address.ip(), 0), 1);
+                Unconnected::CmTarget(listener.map_err(|error| cm_error(Stage::Open, &error))?)
             }
         };
-        Ok(Self { opening, port, mtu, psn, objects })
+        Ok(Self { opening, port, mtu, first_psn, objects })
     }
 
     /// Returns the values that the peer needs to connect. The fields for TCP and datagrams are
     /// `None`; the connection of the worker sets them.
     pub(super) fn opened(&self) -> Opened {
-        let cm_address = match &self.objects {
-            Unconnected::CmTarget(listener) => self
-                .opening
-                .tcp_address
-                .map(|address| SocketAddr::new(address.ip(), listener.port())),
-            _ => None,
-        };
-        let queue_pair = match &self.objects {
-            Unconnected::Relay(qp) => qp.number(),
-            Unconnected::Unreliable(qp) => qp.number(),
-            Unconnected::CmSource | Unconnected::CmTarget(_) | Unconnected::Datagrams => 0,
+        let address_with = |port| Some(SocketAddr::new(self.opening.tcp_address?.ip(), port));
+        let (queue_pair, cm_address) = match &self.objects {
+            Unconnected::Relay(qp) => (qp.number(), None),
+            Unconnected::Unreliable(qp) => (qp.number(), None),
+            Unconnected::CmTarget(listener) => (0, address_with(listener.port())),
+            Unconnected::CmSource | Unconnected::Datagrams => (0, None),
         };
         Opened {
             queue_pair,
-            psn: self.psn,
+            psn: self.first_psn,
             lid: self.port.attr.lid,
             mtu: self.mtu.bytes(),
             cm_address,
@@ -125,34 +110,45 @@ impl OpenEnd {
         }
     }
 
-    /// Returns the request that opened this end.
-    pub(super) fn opening(&self) -> &Opening {
-        &self.opening
-    }
-
-    /// Returns the path to a remote port.
     pub(super) fn path(&self, gid: GidValue, lid: u16) -> Path {
-        path(&self.opening, &self.port, gid, lid)
+        let Opening { traffic_class, service_level, port, method, .. } = self.opening;
+        let grh = Grh {
+            remote: gid.0.octets(),
+            local_index: u8::try_from(self.opening.gid_index).unwrap_or(u8::MAX),
+            hop_limit: 64,
+            traffic_class,
+            flow_label: 0,
+        };
+        let route = LocalRoute { lid, source_path_bits: 0 };
+        // EFA reports no link layer, and finds the peer by GID (`efa_create_ah`, efa_verbs.c).
+        let target = if self.port.is_ethernet() || method == Method::Datagrams {
+            RemoteAddress::Grh(grh)
+        } else if self.port.needs_grh() {
+            RemoteAddress::LidWithGrh(route, grh)
+        } else {
+            RemoteAddress::Lid(route)
+        };
+        Path { port, service_level, target }
     }
 
     /// Moves the queue pair to RTS, or establishes the `rdma_cm` connection.
     pub(super) fn connect(self, to: &Connecting) -> Result<ConnectedEnd, StepError> {
-        let deadline = Deadline::after(Duration::from_millis(u64::from(to.deadline_ms)));
+        let deadline = Deadline::after(Duration::from_millis(to.deadline_ms.into()));
         if self.opening.soft_roce {
             let Opening { gid, netdev, .. } = &self.opening;
             own_firewall::let_pass(*gid, to.remote_gid, netdev.as_deref())?;
         }
-        let purpose = self.opening.purpose;
-        let path = path(&self.opening, &self.port, to.remote_gid, to.remote.lid);
+        let path = self.path(to.remote_gid, to.remote.lid);
         let mtu = Mtu::from_bytes(to.mtu).ok_or_else(|| bad_mtu(to.mtu));
         let opening = &self.opening;
         let fail = |error| explained(verbs_error(Stage::Connect, &error), opening, to.remote_gid);
+        let fail_cm = |error| cm_error(Stage::Connect, &error);
         let queue_pair = match self.objects {
             Unconnected::Unreliable(mut qp) => {
                 let (remote_qp, receive_psn) = (to.remote.queue_pair, to.remote.psn);
                 qp.to_receive(&UnreliableReady { path, mtu: mtu?, remote_qp, receive_psn })
                     .map_err(fail)?;
-                qp.to_send(self.psn).map_err(fail)?;
+                qp.to_send(self.first_psn).map_err(fail)?;
                 QueuePairKind::Unreliable(qp)
             }
             Unconnected::Relay(mut qp) => {
@@ -169,36 +165,32 @@ impl OpenEnd {
                     timeout: to.ack_timeout,
                     retry_count: to.retries,
                     rnr_retry: to.retries,
-                    send_psn: self.psn,
+                    send_psn: self.first_psn,
                     max_rd_atomic: 1,
                 })
                 .map_err(fail)?;
                 QueuePairKind::Relay(qp)
             }
             Unconnected::Datagrams => {
-                return Err(StepError {
-                    detail: "a connection was requested for datagrams, which have none".into(),
-                    ..StepError::new(Stage::Connect, Cause::Order)
-                });
+                let detail = "a connection was requested for datagrams, which have none";
+                return Err(step_error(Stage::Connect, Cause::Order, detail));
             }
             Unconnected::CmSource => {
-                let remote = to.remote.cm_address.ok_or_else(|| no_address(&self.opening))?;
-                let local = self.opening.tcp_address.map(|a| SocketAddr::new(a.ip(), 0));
-                let [listener, client] = proofs(&self.opening)?;
-                let fail = |error| cm_error(Stage::Connect, &error);
-                let end = CmEndpoint::resolve(local, remote, deadline).map_err(fail)?;
+                let remote = to.remote.cm_address.ok_or_else(|| no_address(opening))?;
+                let local = opening.tcp_address.map(|own| SocketAddr::new(own.ip(), 0));
+                let [listener, client] = proofs(opening)?;
+                let end = CmEndpoint::resolve(local, remote, deadline).map_err(fail_cm)?;
                 let options = options(to.retries, client, listener);
-                QueuePairKind::Cm(establish(end, &self.opening, options, deadline)?)
+                QueuePairKind::Cm(establish(end, opening, options, deadline)?)
             }
             Unconnected::CmTarget(requests) => {
-                let fail = |error| cm_error(Stage::Connect, &error);
-                let [listener, client] = proofs(&self.opening)?;
-                let end = requests.next(client, deadline).map_err(fail)?;
+                let [listener, client] = proofs(opening)?;
+                let end = requests.next(client, deadline).map_err(fail_cm)?;
                 let options = options(to.retries, listener, client);
-                QueuePairKind::Cm(establish(end, &self.opening, options, deadline)?)
+                QueuePairKind::Cm(establish(end, opening, options, deadline)?)
             }
         };
-        Ok(ConnectedEnd { purpose, queue_pair })
+        Ok(ConnectedEnd { purpose: opening.purpose, queue_pair })
     }
 }
 
@@ -230,11 +222,6 @@ impl ConnectedEnd {
             QueuePairKind::Cm(connection) => serve(connection.qp(), purpose, stop_flag),
         }
     }
-
-    /// Returns the purpose of the connection.
-    pub(super) fn purpose(&self) -> Purpose {
-        self.purpose
-    }
 }
 
 fn serve<T: Connected>(
@@ -242,9 +229,10 @@ fn serve<T: Connected>(
     purpose: Purpose,
     stop_flag: &StopFlag<'_>,
 ) -> Result<u64, StepError> {
-    match purpose {
-        Purpose::Stream => Stream::new(qp).serve(stop_flag),
-        Purpose::Messages | Purpose::UnreliableMessages => Exchange::new(qp).serve(stop_flag),
+    if purpose == Purpose::Stream {
+        Stream::new(qp).serve(stop_flag)
+    } else {
+        Exchange::new(qp).serve(stop_flag)
     }
 }
 
@@ -256,20 +244,18 @@ fn establish(
     deadline: Deadline,
 ) -> Result<Box<CmConnection>, StepError> {
     let fail = |error| cm_error(Stage::Connect, &error);
-    let parts =
-        parts(end.device(), opening).map_err(|error| verbs_error(Stage::Connect, &error))?;
+    let fail_verbs = |error| verbs_error(Stage::Connect, &error);
+    let parts = parts(end.device(), opening).map_err(fail_verbs)?;
     let qp = end.queue_pair(parts, capacity(opening.purpose)).map_err(fail)?;
-    prepare(qp, opening.purpose).map_err(|error| verbs_error(Stage::Connect, &error))?;
+    prepare(qp, opening.purpose).map_err(fail_verbs)?;
     Ok(Box::new(end.establish(options, deadline).map_err(fail)?))
 }
 
 /// Returns the proof of the listening end and the proof of the connecting end.
 fn proofs(opening: &Opening) -> Result<[ConnectionProof; 2], StepError> {
-    let proof = opening.proof.ok_or_else(|| StepError {
-        detail: "an rdma_cm connection was requested without the numbers of the pair".into(),
-        ..StepError::new(Stage::Connect, Cause::Order)
-    })?;
-    Ok(proof.map(u64::to_le_bytes))
+    let detail = "an rdma_cm connection was requested without the numbers of the pair";
+    let no_proof = || step_error(Stage::Connect, Cause::Order, detail);
+    Ok(opening.proof.ok_or_else(no_proof)?.map(u64::to_le_bytes))
 }
 
 fn options(retries: u8, proof: ConnectionProof, proof_of_peer: ConnectionProof) -> ConnectOptions {
@@ -290,92 +276,53 @@ fn initialized<T: Connected>(
 
 /// Posts the receives. This must happen before the peer may send.
 fn prepare<T: Connected>(qp: &mut QueuePair<T>, purpose: Purpose) -> Result<(), VerbsError> {
-    match purpose {
-        Purpose::Stream => stream::prepare(qp),
-        Purpose::Messages | Purpose::UnreliableMessages => Exchange::prepare(qp),
-    }
+    if purpose == Purpose::Stream { stream::prepare(qp) } else { Exchange::prepare(qp) }
 }
 
-/// Returns the access rights of the peer. Only the target of a stream lets the peer write to its
-/// memory.
+/// Returns the access rights of the peer, which writes only to the target of a stream.
 fn access(opening: &Opening) -> AccessFlags {
     let is_written = opening.purpose == Purpose::Stream && opening.role == Role::Target;
     AccessFlags { remote_read: false, remote_write: is_written }
 }
 
 fn capacity(purpose: Purpose) -> Capacity {
-    let sends = match purpose {
-        Purpose::Stream => stream::SENDS,
-        Purpose::Messages | Purpose::UnreliableMessages => exchange::DEPTH,
-    };
+    let sends = if purpose == Purpose::Stream { stream::SENDS } else { exchange::DEPTH };
     Capacity { sends, receives: exchange::DEPTH, inline_bytes: 64 }
 }
 
-/// Creates the completion queue, the protection domain and the buffer of a queue pair.
 fn parts(device: &Device, opening: &Opening) -> Result<Parts, VerbsError> {
     let Capacity { sends, receives, .. } = capacity(opening.purpose);
     let queue = CompletionQueue::new(device, 2 * (sends + receives), Notify::Never)?;
     let domain = Domain::new(device)?;
-    let size = match opening.purpose {
-        Purpose::Stream => stream::BUFFER,
-        Purpose::Messages | Purpose::UnreliableMessages => exchange::BUFFER,
-    };
+    let is_stream = opening.purpose == Purpose::Stream;
+    let size = if is_stream { stream::BUFFER_BYTES } else { exchange::BUFFER_BYTES };
     let buffer = Buffer::new(&domain, size, access(opening))?;
     Ok(Parts { send_queue: queue.clone(), receive_queue: queue, buffer })
 }
 
-fn path(opening: &Opening, port: &PortAttr, gid: GidValue, lid: u16) -> Path {
-    let grh = Grh {
-        remote: gid.0.octets(),
-        local_index: u8::try_from(opening.gid_index).unwrap_or(u8::MAX),
-        hop_limit: 64,
-        traffic_class: opening.traffic_class,
-        flow_label: 0,
-    };
-    let route = LocalRoute { lid, source_path_bits: 0 };
-    // EFA reports no link layer, and finds the peer by its GID alone (`efa_create_ah`,
-    // efa_verbs.c).
-    let target = if port.is_ethernet() || opening.method == Method::Datagrams {
-        RemoteAddress::Grh(grh)
-    } else if port.needs_grh() {
-        RemoteAddress::LidWithGrh(route, grh)
-    } else {
-        RemoteAddress::Lid(route)
-    };
-    Path { port: opening.port, service_level: opening.service_level, target }
-}
-
 fn gid_moved(opening: &Opening) -> StepError {
-    let (index, device, port, gid) =
-        (opening.gid_index, &opening.device, opening.port, opening.gid);
-    StepError {
-        detail: format!("GID {index} of {device}/{port} is no longer {gid}"),
-        fix: Some(KnownFix::RepeatMoved.into()),
-        ..StepError::new(Stage::Open, Cause::Errno("ENODATA".into()))
-    }
+    let Opening { gid_index, device, port, gid, .. } = opening;
+    let detail = format!("GID {gid_index} of {device}/{port} is no longer {gid}");
+    let error = step_error(Stage::Open, Cause::Errno("ENODATA".into()), detail);
+    StepError { fix: Some(KnownFix::RepeatMoved.into()), ..error }
 }
 
 /// Returns the failure of a port without a path MTU. On RoCE, a path MTU of 256 bytes needs a
 /// network interface with an MTU of 352 bytes. With a smaller MTU, drivers report no path MTU
 /// (`iboe_get_mtu`, `include/rdma/ib_addr.h`).
 fn no_mtu(opening: &Opening) -> StepError {
-    let (device, port) = (&opening.device, opening.port);
-    StepError {
-        detail: format!(
-            "{device}/{port} has no path MTU: the MTU of its network interface is too small"
-        ),
-        fix: Some(KnownFix::SetMtu.with(&[netdev(opening)])),
-        ..StepError::new(Stage::Open, Cause::Mtu)
-    }
+    let Opening { device, port, .. } = opening;
+    let detail =
+        format!("{device}/{port} has no path MTU: the MTU of its network interface is too small");
+    let fix = Some(KnownFix::SetMtu.with(&[netdev(opening)]));
+    StepError { fix, ..step_error(Stage::Open, Cause::Mtu, detail) }
 }
 
 fn no_address(opening: &Opening) -> StepError {
-    let (device, port) = (&opening.device, opening.port);
-    StepError {
-        detail: format!("{device}/{port} has no IP address, which rdma_cm requires"),
-        fix: Some(KnownFix::AddAddress.with(&[netdev(opening)])),
-        ..StepError::new(Stage::Open, Cause::Errno("EADDRNOTAVAIL".into()))
-    }
+    let Opening { device, port, .. } = opening;
+    let detail = format!("{device}/{port} has no IP address, which rdma_cm requires");
+    let fix = Some(KnownFix::AddAddress.with(&[netdev(opening)]));
+    StepError { fix, ..step_error(Stage::Open, Cause::Errno("EADDRNOTAVAIL".into()), detail) }
 }
 
 /// Returns the network interface of the port for a hint; a placeholder if it is unknown.
@@ -384,8 +331,5 @@ fn netdev(opening: &Opening) -> &str {
 }
 
 fn bad_mtu(mtu: u32) -> StepError {
-    StepError {
-        detail: format!("{mtu} is not a path MTU"),
-        ..StepError::new(Stage::Connect, Cause::Order)
-    }
+    step_error(Stage::Connect, Cause::Order, format!("{mtu} is not a path MTU"))
 }

@@ -7,12 +7,16 @@ use crate::sys::Errno;
 use crate::sys::cm::{CmError, CmStep, EventKind, EventStatus};
 use crate::sys::verbs::{VerbsError, VerbsOperation};
 
+pub(super) fn step_error(stage: Stage, cause: Cause, detail: impl Into<String>) -> StepError {
+    StepError { detail: detail.into(), ..StepError::new(stage, cause) }
+}
+
 /// Returns a verbs error as the result of a step. The table of all errors is docs/errors.tsv.
 pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
     verbs_error_of(stage, error, error.is_memory_limit() && memory_limit::applies())
 }
 
-/// Converts an error. `is_limited` is true if the memory that this process may lock is limited.
+/// `is_limited` is true if the memory that this process may lock is limited.
 fn verbs_error_of(stage: Stage, error: &VerbsError, is_limited: bool) -> StepError {
     let cause = match error {
         VerbsError::Load(_) | VerbsError::NoKernelSupport | VerbsError::NoProvider { .. } => {
@@ -31,11 +35,9 @@ fn verbs_error_of(stage: Stage, error: &VerbsError, is_limited: bool) -> StepErr
         _ if error.is_unsupported() => Cause::Unsupported,
         _ => error.errno().map_or(Cause::Order, |errno| Cause::Errno(errno.name().into_owned())),
     };
-    let fix = fixes::of_verbs(error);
-    StepError { detail: error.to_string(), fix, ..StepError::new(stage, cause) }
+    StepError { fix: fixes::of_verbs(error), ..step_error(stage, cause, error.to_string()) }
 }
 
-/// Returns an `rdma_cm` error as the result of a step.
 pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
     let errno = |errno: &Errno| Cause::Errno(errno.name().into_owned());
     let cause = match error {
@@ -71,7 +73,7 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
         },
     };
     let fix = fixes::of_connection_manager(error);
-    StepError { detail: error.to_string(), fix, ..StepError::new(stage, cause) }
+    StepError { fix, ..step_error(stage, cause, error.to_string()) }
 }
 
 #[cfg(test)]
@@ -85,9 +87,9 @@ mod tests {
     fn cause(step: CmStep, kind: EventKind, status: EventStatus) -> Cause {
         let event = CmEvent { kind, status };
         let error = CmError::Event { step, object: "10.0.0.2:5000".into(), event };
-        let told = cm_error(Stage::Connect, &error);
-        assert!(told.detail.contains("10.0.0.2:5000"), "{}", told.detail);
-        told.cause
+        let failure = cm_error(Stage::Connect, &error);
+        assert!(failure.detail.contains("10.0.0.2:5000"), "{}", failure.detail);
+        failure.cause
     }
 
     #[test]
@@ -107,26 +109,17 @@ mod tests {
 
     #[test]
     fn each_event_of_a_connection_manager_has_its_cause() {
-        let timed_out = Cause::Errno("ETIMEDOUT".into());
+        let errno = |name: &str| Cause::Errno(name.into());
         let failed = EventStatus::Failed;
+        let (address_error, no_device) = (EventKind::AddressError, failed(Errno::NO_DEVICE));
         for (step, kind, status, wanted) in [
-            (CmStep::ResolveAddress, EventKind::AddressError, failed(Errno::TIMED_OUT), timed_out),
-            (
-                CmStep::ResolveAddress,
-                EventKind::AddressError,
-                failed(Errno::NO_DEVICE),
-                Cause::Errno("ENODEV".into()),
-            ),
+            (CmStep::ResolveAddress, address_error, failed(Errno::TIMED_OUT), errno("ETIMEDOUT")),
+            (CmStep::ResolveAddress, address_error, no_device, errno("ENODEV")),
             (CmStep::ResolveRoute, EventKind::RouteError, EventStatus::Reason(1), Cause::NoRoute),
             (CmStep::Connect, EventKind::Unreachable, failed(Errno::TIMED_OUT), Cause::Timeout),
             (CmStep::Connect, EventKind::ConnectError, EventStatus::Good, Cause::Timeout),
             (CmStep::Connect, EventKind::Rejected, EventStatus::Reason(8), Cause::Refused),
-            (
-                CmStep::Accept,
-                EventKind::DeviceRemoval,
-                EventStatus::Good,
-                Cause::Errno("ENODEV".into()),
-            ),
+            (CmStep::Accept, EventKind::DeviceRemoval, EventStatus::Good, errno("ENODEV")),
             (CmStep::Connect, EventKind::TimewaitExit, EventStatus::Good, Cause::Order),
         ] {
             assert_eq!(cause(step, kind, status), wanted, "{kind:?}");

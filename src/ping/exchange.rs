@@ -6,7 +6,8 @@ mod poll_wait;
 
 use std::time::Duration;
 
-use super::message::{HEADER, Kind, LARGEST, difference, fill, parse_header};
+use super::error::step_error;
+use super::message::{HEADER, Kind, LARGEST, difference, fill, header, parse_header};
 use super::statistics::{Samples, WarmUp};
 use super::stop_flag::StopFlag;
 use crate::clock::{self, Deadline};
@@ -24,17 +25,15 @@ const RECEIVES: usize = 2;
 const SEND_ID: u64 = 100;
 
 /// Size of the buffer of an exchange, in bytes: one slot for sends, and one for each receive.
-pub(super) const BUFFER: usize = LARGEST * (RECEIVES + 1);
+pub(super) const BUFFER_BYTES: usize = LARGEST * (RECEIVES + 1);
 
 /// Number of receives, and of sends, that a queue pair must hold at the same time.
 pub(super) const DEPTH: u32 = 4;
 
-/// One end of an exchange.
 pub(super) struct Exchange<'a, T: Connected> {
     qp: &'a mut QueuePair<T>,
     batch: Batch,
-    /// True if no send is in flight.
-    sent: bool,
+    is_send_complete: bool,
     /// Slot and length of a received message that was not processed yet.
     received: Option<(usize, usize)>,
     scratch: Vec<u8>,
@@ -45,10 +44,7 @@ pub(super) struct Exchange<'a, T: Connected> {
 impl<'a, T: Connected> Exchange<'a, T> {
     /// Posts the receives. Must be called before the peer may send.
     pub(super) fn prepare(qp: &mut QueuePair<T>) -> Result<(), VerbsError> {
-        for slot in 0..RECEIVES {
-            post_receive(qp, slot)?;
-        }
-        Ok(())
+        (0..RECEIVES).try_for_each(|slot| post_receive(qp, slot))
     }
 
     /// Takes over a connected queue pair that was [prepared](Self::prepare).
@@ -56,7 +52,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         Self {
             qp,
             batch: Batch::new(),
-            sent: true,
+            is_send_complete: true,
             received: None,
             scratch: Vec::new(),
             at: Position { kind: Kind::First, size: 0, done: 0 },
@@ -66,8 +62,8 @@ impl<'a, T: Connected> Exchange<'a, T> {
     /// Sends requests: first checked messages of every size, then the messages of a measurement.
     /// Returns `None` if no measurement was requested.
     pub(super) fn probe(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, StepError> {
-        let asked = ask.sizes.iter().chain([&ask.latency_bytes]);
-        if let Some(size) = asked.copied().find(|&size| !fits(size)) {
+        let mut sizes = ask.sizes.iter().chain([&ask.latency_bytes]);
+        if let Some(&size) = sizes.find(|&&size| !(HEADER..=LARGEST).contains(&bytes(size))) {
             return Err(invalid_size(size));
         }
         self.run_probe(ask).map_err(|why| why.at(self.at))
@@ -78,7 +74,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         for (index, &size) in ask.sizes.iter().enumerate() {
             self.at = self.at.with(if index == 0 { Kind::First } else { Kind::Full }, size);
             // On a slow path, the slot ends after the first message: one message is enough.
-            let slot_end = Deadline::after(milliseconds(ask.slot_ms));
+            let slot_end = Deadline::after(Duration::from_millis(ask.slot_ms.into()));
             let mut checked = 0;
             while checked == 0 || (checked < ask.checks && !slot_end.is_over()) {
                 sequence += 1;
@@ -99,60 +95,58 @@ impl<'a, T: Connected> Exchange<'a, T> {
         let kind = self.at.kind;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, false);
         self.qp.write(0, &self.scratch)?;
-        self.send(size, self.poll_wait(status_limit(ask)))?;
-        let (slot, length) = self.await_reply(ask)?;
+        let (slot, length) = self.request(ask, size)?;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, true);
         let mut got = vec![0; length];
         self.qp.buffer().read(slot_offset(slot), &mut got)?;
         post_receive(self.qp, slot)?;
-        match difference(&self.scratch, &got) {
-            None => Ok(()),
-            Some(what) => {
-                Err(Failure::WrongBytes(format!("the reply to message {sequence} {what}")))
-            }
-        }
+        difference(&self.scratch, &got).map_or(Ok(()), |what| {
+            Err(Failure::WrongBytes(format!("the reply to message {sequence} {what}")))
+        })
     }
 
     /// Measures round trips one after the other, like `ib_send_lat`: polling, one message in
     /// flight, inline data where it fits. Ends after `ask.rounds` round trips, or when the slot is
-    /// over. The warm-up is not part of the slot.
+    /// over. The warm-up is not part of the slot. `sequence` is the number of the last message.
     fn measure(&mut self, ask: &Probing, mut sequence: u32) -> Result<RoundTrips, Failure> {
         let size = bytes(ask.latency_bytes);
-        let mut samples = Samples::new();
         fill(&mut self.scratch, ask.nonce, sequence, Kind::Measure, size, false);
-        let mut header = [0; HEADER];
-        header.copy_from_slice(&self.scratch[..HEADER]);
         self.qp.write(0, &self.scratch)?;
-        let mut before = clock::now();
-        let mut warm_up = WarmUp::from(before);
-        let limit = milliseconds(ask.slot_ms);
-        let (mut measured, mut slot_end) = (0, before + limit);
-        while measured < ask.rounds && before < slot_end {
+        let slot = Duration::from_millis(ask.slot_ms.into());
+        let (mut samples, mut measured) = (Samples::new(), 0);
+        let mut start = clock::now();
+        let (mut warm_up, mut slot_end) = (WarmUp::from(start), start + slot);
+        while measured < ask.rounds && start < slot_end {
             sequence = sequence.wrapping_add(1);
-            header[8..12].copy_from_slice(&sequence.to_le_bytes());
-            self.qp.write(0, &header)?;
-            self.send(size, self.poll_wait(status_limit(ask)))?;
-            let (slot, length) = self.await_reply(ask)?;
-            let mut got = [0; HEADER];
-            self.qp.buffer().read(slot_offset(slot), &mut got)?;
-            post_receive(self.qp, slot)?;
-            if got != header || length != size {
-                return Err(Failure::WrongBytes(format!(
-                    "the reply to message {sequence} has the header of another run"
-                )));
-            }
-            let after = clock::now();
-            if warm_up.has(before) {
+            self.round_trip(ask, sequence)?;
+            let end = clock::now();
+            if warm_up.has(start) {
                 samples.warm_up();
-                slot_end = after + limit;
+                slot_end = end + slot;
             } else {
-                samples.add(u64::try_from((after - before).as_nanos()).unwrap_or(u64::MAX));
+                samples.add(end - start);
                 measured += 1;
             }
-            before = after;
+            start = end;
             self.at.done += 1;
         }
         samples.summary().ok_or_else(|| Failure::WrongBytes("no round trip was requested".into()))
+    }
+
+    /// Sends the message of a measurement with a new header; the reply must repeat the header.
+    fn round_trip(&mut self, ask: &Probing, sequence: u32) -> Result<(), Failure> {
+        let size = bytes(ask.latency_bytes);
+        let header = header(ask.nonce, sequence, Kind::Measure);
+        self.qp.write(0, &header)?;
+        let (slot, length) = self.request(ask, size)?;
+        let mut got = [0; HEADER];
+        self.qp.buffer().read(slot_offset(slot), &mut got)?;
+        post_receive(self.qp, slot)?;
+        if got != header || length != size {
+            let detail = format!("the reply to message {sequence} has the header of another run");
+            return Err(Failure::WrongBytes(detail));
+        }
+        Ok(())
     }
 
     /// Replies until a stop; returns the number of replies.
@@ -216,9 +210,8 @@ impl<'a, T: Connected> Exchange<'a, T> {
             self.qp.buffer().read(offset, &mut got)?;
             fill(&mut self.scratch, nonce, sequence, kind, length, false);
             if let Some(what) = difference(&self.scratch, &got) {
-                return Err(Failure::WrongBytes(format!(
-                    "message {sequence}, as received, {what}"
-                )));
+                let detail = format!("message {sequence}, as received, {what}");
+                return Err(Failure::WrongBytes(detail));
             }
             fill(&mut self.scratch, nonce, sequence, kind, length, true);
             self.qp.write(0, &self.scratch)?;
@@ -227,35 +220,36 @@ impl<'a, T: Connected> Exchange<'a, T> {
         self.send(length, self.poll_wait(Duration::MAX).unless(stop_flag))
     }
 
-    /// Waits until the previous send is complete, then posts the message at the start of the
-    /// buffer.
+    /// Posts the message at the start of the buffer after the previous send is complete.
     fn send(&mut self, length: usize, poll_wait: PollWait<'_>) -> Result<(), Failure> {
-        if !self.sent {
+        if !self.is_send_complete {
             let completed = poll_wait.until(|_| {
                 self.poll()?;
-                Ok(self.sent.then_some(()))
+                Ok(self.is_send_complete.then_some(()))
             })?;
             completed.ok_or(Failure::NoCompletion)?;
         }
-        self.sent = false;
+        self.is_send_complete = false;
         Ok(self.qp.post_send(WorkRequest { id: SEND_ID, offset: 0, length }, Signal::Always)?)
     }
 
-    /// Waits for the reply of the peer; returns its slot and length. If no reply arrives in time,
-    /// waits for the status of the request.
-    fn await_reply(&mut self, ask: &Probing) -> Result<(usize, usize), Failure> {
-        let reply_limit = milliseconds(ask.reply_ms);
-        let reply = self.poll_wait(status_limit(ask)).until(|waited| {
+    /// Sends the message at the start of the buffer; returns slot and length of the reply. If no
+    /// reply arrives in time, waits for the status of the request.
+    fn request(&mut self, ask: &Probing, length: usize) -> Result<(usize, usize), Failure> {
+        let reply_limit = Duration::from_millis(ask.reply_ms.into());
+        // The adapter reports the status of the request by then.
+        let status_limit = reply_limit + Duration::from_millis(ask.status_ms.into());
+        self.send(length, self.poll_wait(status_limit))?;
+        let reply = self.poll_wait(status_limit).until(|waited| {
             self.poll()?;
             match self.received.take() {
-                None if self.sent && waited >= reply_limit => Err(Failure::NoReply),
+                None if self.is_send_complete && waited >= reply_limit => Err(Failure::NoReply),
                 message => Ok(message),
             }
         })?;
         reply.ok_or(Failure::NoCompletion)
     }
 
-    /// Records the completions that the queue holds.
     fn poll(&mut self) -> Result<(), Failure> {
         if self.qp.send_queue().poll(&mut self.batch)? == 0 {
             return Ok(());
@@ -265,7 +259,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
                 return Err(Failure::Completion(completion.status));
             }
             if completion.id == SEND_ID {
-                self.sent = true;
+                self.is_send_complete = true;
             } else {
                 let slot = usize::try_from(completion.id).unwrap_or(0).min(RECEIVES - 1);
                 let length = usize::try_from(completion.length).unwrap_or(0).min(LARGEST);
@@ -288,23 +282,7 @@ fn bytes(size: u32) -> usize {
     usize::try_from(size).unwrap_or(LARGEST)
 }
 
-/// Returns the longest time until the adapter reports the status of a request.
-fn status_limit(ask: &Probing) -> Duration {
-    milliseconds(ask.reply_ms) + milliseconds(ask.status_ms)
-}
-
-fn milliseconds(ms: u32) -> Duration {
-    Duration::from_millis(u64::from(ms))
-}
-
-fn fits(size: u32) -> bool {
-    (HEADER..=LARGEST).contains(&bytes(size))
-}
-
 fn invalid_size(size: u32) -> StepError {
-    StepError {
-        detail: format!("message size {size} is not between {HEADER} and {LARGEST} bytes"),
-        size: Some(size),
-        ..StepError::new(Stage::FirstMessage, Cause::Order)
-    }
+    let detail = format!("message size {size} is not between {HEADER} and {LARGEST} bytes");
+    StepError { size: Some(size), ..step_error(Stage::FirstMessage, Cause::Order, detail) }
 }

@@ -13,32 +13,14 @@ use std::collections::BTreeMap;
 pub use scenario::ScenarioError;
 pub use symptom::Symptom;
 
+use super::driver::Pass;
 use super::pair;
 use crate::model::ping::{Cell, Side, Topology};
 
-/// Pass in which a pair is measured. Each pass of a pair has its own noise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MeasurementPass {
-    /// First attempt.
-    First,
-    /// Second attempt of a pair that failed.
-    SecondAttempt,
-    /// Second measurement of suspects, with five times the round trips.
-    Retest,
-}
-
-impl MeasurementPass {
-    /// Returns the factor by which the noise is multiplied. The median of a retest has five times
-    /// as many samples, so it varies less, by a factor of the square root of five.
-    fn noise_factor(self) -> f64 {
-        if self == Self::Retest { 0.2_f64.sqrt() } else { 1.0 }
-    }
-
-    /// Returns the number of times that an adapter sends a packet before it gives up.
-    fn sends(self) -> u32 {
-        let second = self == Self::SecondAttempt;
-        if second { pair::SECOND_ATTEMPT } else { pair::FIRST_ATTEMPT }.sends()
-    }
+/// Returns the factor by which the noise of a pass is multiplied. The median of a retest has five
+/// times as many samples, so it varies less, by a factor of the square root of five.
+fn noise_factor(pass: Pass) -> f64 {
+    if pass == Pass::Retest { 0.2_f64.sqrt() } else { 1.0 }
 }
 
 /// Simulated fabric. The text of a scenario describes it.
@@ -49,15 +31,13 @@ pub struct SimulatedFabric {
     topology: Option<Topology>,
     latencies: Latencies,
     /// Median of half a TCP round trip, in nanoseconds.
-    tcp_ns: u64,
-    /// Standard deviation of the natural logarithm of a latency. A value of 0.01 is a deviation
-    /// of about 1 % of the latency.
+    pub(super) tcp_ns: u64,
+    /// Standard deviation of the natural logarithm of a latency; 0.01 is about 1 %.
     noise: f64,
     seed: u64,
     /// Faults of each host on each rail, at index `host * rails + rail`.
     at_host: Vec<AtHost>,
-    /// Effects of each leaf switch on packets to and from other leaf switches, at index
-    /// `leaf * rails + rail`.
+    /// Effects on packets between a leaf switch and others, at index `leaf * rails + rail`.
     at_leaf: Vec<Effect>,
     /// Effects of the path between two leaf switches: lower index, higher index, rail.
     on_path: BTreeMap<(usize, usize, usize), Effect>,
@@ -73,13 +53,10 @@ struct Latencies {
     cross: f64,
 }
 
-/// Faults of a host on one rail.
 #[derive(Debug, Clone, Copy, Default)]
 struct AtHost {
-    /// Effect on pairs with this host as the source.
-    source: Effect,
-    /// Effect on pairs with this host as the target.
-    target: Effect,
+    as_source: Effect,
+    as_target: Effect,
     host_fault: Option<HostFault>,
     /// MTU of the network interface, in bytes; `None` for [`NETDEV_MTU`].
     netdev_mtu: Option<u32>,
@@ -103,9 +80,7 @@ struct Effect {
     slow: f64,
     /// Fraction of the packets that pass.
     passing: f64,
-    /// True if packets to UDP port 4791 are dropped.
     blocks_roce: bool,
-    /// True if packets of the full size are dropped.
     drops_full: bool,
 }
 
@@ -124,6 +99,10 @@ impl Effect {
             blocks_roce: self.blocks_roce || other.blocks_roce,
             drops_full: self.drops_full || other.drops_full,
         }
+    }
+
+    fn add(&mut self, other: Self) {
+        *self = self.and(other);
     }
 }
 
@@ -152,11 +131,6 @@ impl SimulatedFabric {
         self.topology.as_ref()
     }
 
-    /// Returns the median of half a TCP round trip, in nanoseconds.
-    pub fn tcp_ns(&self) -> u64 {
-        self.tcp_ns
-    }
-
     /// Returns the MTU of the network interface of a host on a rail, in bytes.
     pub fn netdev_mtu(&self, rail: usize, host: usize) -> u32 {
         let at = self.at_host.get(host * self.rails + rail);
@@ -168,7 +142,7 @@ impl SimulatedFabric {
     ///
     /// # Errors
     /// The first failure that the probe finds.
-    pub fn probe(&self, cell: Cell, pass: MeasurementPass) -> Result<u64, Symptom> {
+    pub fn probe(&self, cell: Cell, pass: Pass) -> Result<u64, Symptom> {
         let Cell { rail, source, target } = cell;
         let (from, to) =
             (&self.at_host[source * self.rails + rail], &self.at_host[target * self.rails + rail]);
@@ -184,7 +158,7 @@ impl SimulatedFabric {
                 return Err(symptom(side));
             }
         }
-        let effect = from.source.and(to.target).and(self.between(cell));
+        let effect = from.as_source.and(to.as_target).and(self.between(cell));
         if effect.blocks_roce {
             return Err(Symptom::Blocked);
         }
@@ -194,11 +168,13 @@ impl SimulatedFabric {
         let draw = noise::NoiseSource::of(self.seed, pass as u64, cell);
         // A message is lost if each attempt loses the message or its acknowledgement. The probe
         // passes only if no message is lost.
-        let lost = (1.0 - effect.passing.powi(2)).powf(pass.sends().into());
+        let is_second = pass == Pass::SecondAttempt;
+        let policy = if is_second { pair::SECOND_ATTEMPT } else { pair::FIRST_ATTEMPT };
+        let lost = (1.0 - effect.passing.powi(2)).powf(policy.sends().into());
         if effect.passing < 1.0 && draw.uniform() > (1.0 - lost).powf(MESSAGES) {
             return Err(Symptom::Lossy);
         }
-        let noise = self.noise * pass.noise_factor();
+        let noise = self.noise * noise_factor(pass);
         let ns = self.usual_ns(source, target) * effect.slow * (noise * draw.normal()).exp();
         #[expect(
             clippy::cast_possible_truncation,
@@ -211,24 +187,16 @@ impl SimulatedFabric {
     /// Returns the effect of the path between two hosts, without the faults of the hosts.
     fn between(&self, cell: Cell) -> Effect {
         let Cell { rail, source, target } = cell;
-        let mut effect = Effect::default();
-        if !self.on_pair.is_empty() {
-            effect = self.on_pair.get(&cell).copied().unwrap_or_default();
-        }
+        let effect = self.on_pair.get(&cell).copied().unwrap_or_default();
         let Some(topology) = &self.topology else { return effect };
         let (from_leaf, to_leaf) = (topology.leaf_of[source], topology.leaf_of[target]);
         if from_leaf == to_leaf {
             return effect;
         }
-        for leaf in [from_leaf, to_leaf] {
-            effect = effect.and(self.at_leaf[leaf * self.rails + rail]);
-        }
-        if !self.on_path.is_empty() {
-            let key = (from_leaf.min(to_leaf), from_leaf.max(to_leaf), rail);
-            let path = self.on_path.get(&key);
-            effect = effect.and(path.copied().unwrap_or_default());
-        }
-        effect
+        let at_leaf = |leaf: usize| self.at_leaf[leaf * self.rails + rail];
+        let path = (from_leaf.min(to_leaf), from_leaf.max(to_leaf), rail);
+        let on_path = self.on_path.get(&path).copied().unwrap_or_default();
+        effect.and(at_leaf(from_leaf)).and(at_leaf(to_leaf)).and(on_path)
     }
 
     /// Returns the median of half a round trip without faults, in nanoseconds.

@@ -12,6 +12,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::error::step_error;
 use super::own_firewall;
 use crate::mad::{Class, PING_OUI};
 use crate::model::probe::{Cause, MadGids, MadRoute, Role, Stage, StepError};
@@ -29,7 +30,6 @@ const REPLY_METHODS: u128 = 1 << 3;
 
 /// Q_Key of queue pair 1 (InfiniBand specification 3.5.3).
 const Q_KEY: u32 = 0x8001_0000;
-/// Hop limit of requests and replies.
 const HOP_LIMIT: u8 = 64;
 
 /// Port through which MADs pass: a device file, or a script of a test.
@@ -61,8 +61,7 @@ impl MadWire for UmadPort {
 #[derive(Debug)]
 pub struct MadEnd<W = UmadPort> {
     wire: W,
-    /// Number of the registered agent; `None` if another process already replies to requests of
-    /// this port.
+    /// Number of the registered agent; `None` if another process already serves the port.
     agent: Option<u32>,
 }
 
@@ -75,7 +74,7 @@ impl MadEnd {
     /// # Errors
     /// The device file does not exist or cannot be opened, or the port does not support the class.
     pub fn open(path: &Path, header: HeaderSize, role: Role) -> Result<Self, StepError> {
-        let wire = UmadPort::open(path, header).map_err(|error| at_open(&error))?;
+        let wire = UmadPort::open(path, header).map_err(|error| open_error(&error))?;
         let methods = if role == Role::Target { REQUEST_METHODS } else { REPLY_METHODS };
         let registered = wire.register(Registration {
             class: Class::PING.0,
@@ -87,27 +86,23 @@ impl MadEnd {
         let agent = match (registered, role) {
             (Ok(agent), _) => Some(agent),
             (Err(UmadError::Register { errno: Errno::INVALID, .. }), Role::Target) => None,
-            (Err(error), _) => return Err(at_open(&error)),
+            (Err(error), _) => return Err(open_error(&error)),
         };
         Ok(Self { wire, agent })
     }
 }
 
-/// Returns the path of a device file, such as `umad0`.
-///
-/// # Errors
-/// The name is not that of a device file for MADs.
+/// Returns the path of a device file for MADs, such as `umad0`; fails for other names.
 pub(super) fn device_file(name: &str) -> Result<PathBuf, StepError> {
     let number = name.strip_prefix("umad").filter(|number| (1..=5).contains(&number.len()));
     if number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit())) {
         return Ok(Path::new("/dev/infiniband").join(name));
     }
     let detail = format!("{name:?} is not the name of a device file for MADs");
-    Err(StepError { detail, ..StepError::new(Stage::Open, Cause::Order) })
+    Err(step_error(Stage::Open, Cause::Order, detail))
 }
 
-/// Returns the failure of a port that cannot be opened or registered.
-fn at_open(error: &UmadError) -> StepError {
+fn open_error(error: &UmadError) -> StepError {
     let cause = match error {
         UmadError::Open { errno: Errno::NO_ENTRY, .. } => Cause::NoUmad,
         UmadError::Register { errno: Errno::PROTOCOL_NOT_SUPPORTED | Errno::NO_DEVICE, .. } => {
@@ -120,20 +115,18 @@ fn at_open(error: &UmadError) -> StepError {
     };
     // If the module is not loaded, the table of verdicts has a fix that names the host.
     let fix = if cause == Cause::NoUmad { None } else { fixes::of_umad(error) };
-    StepError { detail: error.to_string(), fix, ..StepError::new(Stage::Open, cause) }
+    StepError { fix, ..step_error(Stage::Open, cause, error.to_string()) }
 }
 
-/// Returns the failure of a MAD that did not leave the host, or of the device.
-fn at_exchange(error: &UmadError) -> StepError {
+fn exchange_error(error: &UmadError) -> StepError {
     match error {
         UmadError::Send { errno, .. } => {
-            // The kernel reports EINVAL if the GID is no longer at its index. Other steps report
-            // this case as ENODATA.
+            // EINVAL: the GID is no longer at its index. Other steps report this as ENODATA.
             let errno = if *errno == Errno::INVALID { Errno::NO_DATA } else { *errno };
             let cause = Cause::Errno(errno.name().into_owned());
-            StepError { detail: error.to_string(), ..StepError::new(Stage::Connect, cause) }
+            step_error(Stage::Connect, cause, error.to_string())
         }
-        _ => at_open(error),
+        _ => open_error(error),
     }
 }
 
@@ -147,8 +140,7 @@ fn let_pass(route: &MadRoute) -> Result<(), StepError> {
     }
 }
 
-/// Returns the address of a request.
-fn address(route: &MadRoute) -> MadAddress {
+fn request_address(route: &MadRoute) -> MadAddress {
     MadAddress {
         lid: route.lid,
         sl: route.service_level,
@@ -163,8 +155,4 @@ fn address(route: &MadRoute) -> MadAddress {
             flow_label: 0,
         }),
     }
-}
-
-fn milliseconds(ms: u32) -> Duration {
-    Duration::from_millis(ms.into())
 }

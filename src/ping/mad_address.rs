@@ -11,12 +11,11 @@ use crate::analyse::verdict::{self, Ends};
 use crate::model::Protocol;
 use crate::model::ping::{
     Cell, EndEvidence, Evidence, GidMatch, Life, MadEvidence, Measured, Pair, PingHost, PingReport,
-    Summary,
+    Side, Summary,
 };
 use crate::threads::at_once;
 
-/// Number of the only connection of the host.
-const CONNECTION: u32 = 1;
+const ONLY_CONNECTION: u32 = 1;
 
 /// Sends MADs from each host to the address, which is the last host of the report. The caller
 /// sets the times of the report and `left_behind`.
@@ -35,41 +34,36 @@ pub fn run(members: &[Member<'_>], test_options: &TestOptions, to: MadAddressee)
 }
 
 /// Sends MADs from a host to an address; returns the result as a pair of a report.
-///
-/// If the host was not reached, the result is the verdict for an unreached source.
 fn test(member: &Member<'_>, cell: Cell, to: MadAddressee, test_options: &TestOptions) -> Pair {
-    let name = to.to_string();
-    let ends = Ends { source: &member.name, target: &name, route: None };
+    let ends = Ends { source: &member.name, target: &to.to_string(), route: None };
     let (Some(inventory), Some(node)) = (member.inventory, member.node) else {
-        return Pair::of_verdict(cell, matrix::unreached_source(member, &ends));
+        return Pair::of_verdict(cell, matrix::unreached(member.failure, Side::Source, &ends));
     };
     let (evidence, mad) = match choose::mad_route_to(inventory, to, &test_options.overrides) {
-        Ok((opening, route)) => pair::run_alone(node, CONNECTION, opening, &route, test_options),
+        Ok((opening, route)) => {
+            pair::run_alone(node, ONLY_CONNECTION, opening, &route, test_options)
+        }
         Err(error) => {
-            let source = Some(error);
-            (MadEvidence { is_alone: true, source, ..MadEvidence::default() }, None)
+            (MadEvidence { is_alone: true, source: Some(error), ..MadEvidence::default() }, None)
         }
     };
     let life = if evidence.answered == 0 { node.life() } else { Life::Alive };
     let measured = Measured { mad, ..Measured::default() };
-    let verdict = verdict::judge(&as_pair(evidence, life, to), &ends);
+    let verdict = verdict::judge(&pair_evidence(evidence, life, to), &ends);
     Pair { measured, ..Pair::of_verdict(cell, verdict) }
 }
 
-/// Returns the evidence of a pair with the results of MADs to an address.
-fn as_pair(mad: MadEvidence, life: Life, to: MadAddressee) -> Evidence {
-    let protocol = match to {
-        MadAddressee::Lid(_) => Protocol::Ib,
-        MadAddressee::Gid(_) => Protocol::Roce,
+fn pair_evidence(mad: MadEvidence, life: Life, to: MadAddressee) -> Evidence {
+    let (protocol, gids) = match to {
+        MadAddressee::Lid(_) => (Protocol::Ib, GidMatch::Global),
+        MadAddressee::Gid(gid) if gid.is_link_local() => (Protocol::Roce, GidMatch::LinkLocal),
+        MadAddressee::Gid(_) => (Protocol::Roce, GidMatch::Global),
     };
     Evidence {
         source: EndEvidence { failure: None, life },
         target: EndEvidence { failure: None, life: Life::Alive },
         protocol,
-        gids: match to {
-            MadAddressee::Gid(gid) if gid.is_link_local() => GidMatch::LinkLocal,
-            _ => GidMatch::Global,
-        },
+        gids,
         datagrams: None,
         wants_datagrams: false,
         unreliable: None,

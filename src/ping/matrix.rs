@@ -6,17 +6,18 @@ mod results;
 #[cfg(test)]
 mod tests;
 
-use parking_lot::Mutex;
-
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
 use self::postponed::PostponedPairs;
 use self::results::{Results, is_software};
 pub use super::choose::Overrides;
-use super::choose::{self, MadPlan, NoMads, Rails};
+use super::choose::{self, MadPlan, NoMads, OnRail, Rails};
 use super::driver::Driver;
+pub use super::driver::Pass;
 use super::node::{Liveness, Node};
 use super::pair;
 pub use super::pair::TestOptions;
@@ -39,8 +40,7 @@ use crate::threads::at_once;
 /// after [`START_TIMEOUT`]. This limit is longer, so that the report arrives in time.
 const FIRST_REPLY: Duration = START_TIMEOUT.saturating_add(Duration::from_secs(1));
 
-/// Largest number of pairs that are measured again per host, so that a retest takes no longer
-/// than the run.
+/// Largest number of pairs of a retest per host, so that it takes no longer than the run.
 const RETESTED_PER_HOST: usize = 8;
 
 /// Number that no connection has. The connections of a run have higher numbers.
@@ -68,8 +68,7 @@ pub trait RunObserver: Sync {
         false
     }
 
-    /// Receives the result of one pair. If the same pair is reported twice, the second result
-    /// counts.
+    /// Receives the result of one pair. If a pair is reported twice, the second result counts.
     fn pair_done(&self, _pair: &Pair) {}
 
     /// Receives a pair whose fix the results of other pairs changed.
@@ -77,17 +76,6 @@ pub trait RunObserver: Sync {
 
     /// Announces a pass and its number of ordered pairs.
     fn pass_started(&self, _pass: Pass, _pairs: u64) {}
-}
-
-/// Part of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pass {
-    /// All pairs of the plan.
-    First,
-    /// Second attempt of pairs that may have failed at random.
-    SecondAttempt,
-    /// Second measurement of pairs that look slow, and of other pairs for comparison.
-    Retest,
 }
 
 /// Runs all pairs of a plan and judges each pair.
@@ -108,7 +96,7 @@ pub fn run(
     let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
     let inventories: Vec<_> = members.iter().map(|member| member.inventory).collect();
     let duplicates = &Duplicates::of(&names, &inventories);
-    let crosses = plan.schedule() == Schedule::Shift;
+    let crosses = plan.schedule == Schedule::Shift;
     await_workers(members.iter().filter_map(|member| member.node));
     let rounds = Rounds {
         members,
@@ -122,13 +110,14 @@ pub fn run(
         only: None,
         postponed: None,
     };
-    watch.pass_started(Pass::First, plan.count() * rails.tested().count() as u64);
+    let tested_rails = rails.tested().count();
+    watch.pass_started(Pass::First, plan.count() * tested_rails as u64);
     let mut pairs = Rounds { postponed: Some(&postponed), ..rounds }.run(plan);
     pairs.extend(rounds.run_postponed(&postponed.take()));
     pairs.sort_by_key(Pair::cell);
     let mut results = Results::of(rounds, pairs);
     let max_retested = members.len() * RETESTED_PER_HOST;
-    let driver = Driver { plan, topology, rails: rails.tested().count(), max_retested };
+    let driver = Driver { plan, topology, tested_rails, max_retested };
     let mut report = driver.run(&mut results, hosts(members, topology));
     let pairs = results.pairs;
     for outlier in &mut report.outliers {
@@ -171,6 +160,9 @@ fn await_workers<'a>(nodes: impl IntoIterator<Item = &'a dyn Node>) {
     }
 }
 
+/// Workers of a source and of a target.
+type Nodes<'a> = (&'a dyn Node, &'a dyn Node);
+
 /// Inputs that all rounds of a run share.
 #[derive(Clone, Copy)]
 struct Rounds<'a> {
@@ -198,8 +190,8 @@ impl Rounds<'_> {
         let run_turn = |turn: Turn| {
             for ends in turn.ordered() {
                 let pairs = self.run_pair(ends);
-                for pair in &pairs {
-                    if let Some(postponed) = self.postponed {
+                if let Some(postponed) = self.postponed {
+                    for pair in &pairs {
                         self.watch.pair_done(pair);
                         postponed.record(pair);
                     }
@@ -222,56 +214,66 @@ impl Rounds<'_> {
     }
 
     /// Runs an ordered pair on every rail that both hosts have, one rail after the other.
-    fn run_pair(&self, (source, target): (usize, usize)) -> Vec<Pair> {
-        let is_over = || self.watch.is_over();
-        // Returns one verdict for every rail.
-        let on_all_rails = |verdict: Verdict| -> Vec<Pair> {
-            // The end of a run causes failures. A failure after the end is not reported.
-            let verdict = if is_over() { verdict::not_tested() } else { verdict };
-            let cells = self.rails.tested().map(|rail| Cell { rail, source, target });
-            let on = |cell| Pair::of_verdict(cell, verdict.clone());
-            cells.filter(|&cell| self.runs(cell)).map(on).collect()
-        };
-        if is_over() {
-            return on_all_rails(verdict::not_tested());
-        }
-        let names = self.ends(source, target, None);
-        let both = (
-            end(&self.members[source], Side::Source, &names),
-            end(&self.members[target], Side::Target, &names),
-        );
-        let (from, to) = match both {
-            (Ok(from), Ok(to)) => (from, to),
-            (_, Err(verdict)) | (Err(verdict), _) => return on_all_rails(verdict),
-        };
-        if self.duplicates.are_one_machine(source, target) {
-            return on_all_rails(verdict::one_machine(&names));
-        }
-        let duplicates = self.duplicates.gids();
-        match choose::choose(from.0, to.0, self.rails, duplicates, &self.test_options.overrides) {
-            Ok(routes) => routes
+    fn run_pair(&self, ends: (usize, usize)) -> Vec<Pair> {
+        let found =
+            if self.watch.is_over() { Err(verdict::not_tested()) } else { self.routes(ends) };
+        match found {
+            Ok((nodes, routes)) => routes
                 .into_iter()
-                .map(|(rail, route)| (Cell { rail, source, target }, route))
-                .filter(|(cell, _)| self.runs(*cell))
-                .filter_map(|(cell, route)| match route {
-                    Ok(_) if self.postponed.is_some_and(|postponed| postponed.postpones(cell)) => {
-                        None
-                    }
-                    Ok(route) => Some(self.run_route(cell, (from.1, to.1), route)),
-                    Err(why) => Some(Pair::of_verdict(cell, why.verdict(&names))),
-                })
+                .filter_map(|route| self.run_on_rail(ends, nodes, route))
                 .collect(),
-            Err(why) => on_all_rails(why.verdict(&names)),
+            // The end of a run causes failures. A failure after the end is not reported.
+            Err(_) if self.watch.is_over() => self.on_all_rails(ends, &verdict::not_tested()),
+            Err(verdict) => self.on_all_rails(ends, &verdict),
         }
     }
 
-    /// Returns the names of both hosts and the route, for the text of a verdict.
+    /// Returns the workers of both hosts and their routes, or the verdict on all rails.
+    fn routes(
+        &self,
+        (source, target): (usize, usize),
+    ) -> Result<(Nodes<'_>, Vec<OnRail>), Verdict> {
+        let names = self.ends(source, target, None);
+        let from = end(&self.members[source], Side::Source, &names);
+        let (to, to_node) = end(&self.members[target], Side::Target, &names)?;
+        let (from, from_node) = from?;
+        if self.duplicates.are_one_machine(source, target) {
+            return Err(verdict::one_machine(&names));
+        }
+        let (duplicates, overrides) = (&self.duplicates.gids, &self.test_options.overrides);
+        let routes = choose::choose(from, to, self.rails, duplicates, overrides);
+        Ok(((from_node, to_node), routes.map_err(|why| why.verdict(&names))?))
+    }
+
+    /// Returns the result of a pair on a rail; `None` if it is not to run there, or is postponed.
+    fn run_on_rail(
+        &self,
+        (source, target): (usize, usize),
+        nodes: Nodes<'_>,
+        (rail, route): OnRail,
+    ) -> Option<Pair> {
+        let cell = Cell { rail, source, target };
+        if !self.runs(cell) {
+            return None;
+        }
+        match route {
+            Ok(_) if self.postponed.is_some_and(|postponed| postponed.postpones(cell)) => None,
+            Ok(route) => Some(self.run_route(cell, nodes, route)),
+            Err(why) => Some(Pair::of_verdict(cell, why.verdict(&self.ends(source, target, None)))),
+        }
+    }
+
+    fn on_all_rails(&self, (source, target): (usize, usize), verdict: &Verdict) -> Vec<Pair> {
+        let cells = self.rails.tested().map(|rail| Cell { rail, source, target });
+        let pair = |cell| Pair::of_verdict(cell, verdict.clone());
+        cells.filter(|&cell| self.runs(cell)).map(pair).collect()
+    }
+
     fn ends<'b>(&'b self, source: usize, target: usize, route: Option<&'b Route>) -> Ends<'b> {
         let name = |host: usize| self.members[host].name.as_str();
         Ends { source: name(source), target: name(target), route }
     }
 
-    /// True if the pair is to run on this rail.
     fn runs(&self, cell: Cell) -> bool {
         self.only.is_none_or(|only| only.contains(&cell))
     }
@@ -284,21 +286,18 @@ impl Rounds<'_> {
         is_wanted.then(|| choose::mad_plan(source, target, route, &self.test_options.overrides))
     }
 
-    /// Tests a pair over a route and judges the result.
-    fn run_route(&self, cell: Cell, ends: (&dyn Node, &dyn Node), mut route: Route) -> Pair {
+    fn run_route(&self, cell: Cell, nodes: Nodes<'_>, mut route: Route) -> Pair {
         let Cell { source, target, .. } = cell;
         let not_tested = || Pair::of_verdict(cell, verdict::not_tested());
         if self.watch.is_over() {
             return not_tested();
         }
-        // A port has one queue pair for datagrams. Two exchanges at the same time would receive
-        // each other's datagrams.
+        // Two exchanges at a time would receive each other's datagrams on the one queue pair.
         route.unreliable &= !self.crosses || route.method == Method::Datagrams;
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
         let mads = self.mad_plan(cell, &route);
         let began = clock::now();
-        let mut outcome =
-            pair::run(ends.0, ends.1, number, &route, self.test_options, mads.as_ref());
+        let mut outcome = pair::run(nodes, number, &route, self.test_options, mads.as_ref());
         // The end of a run causes failures. A failure after the end is not reported.
         if self.watch.is_over() {
             return not_tested();
@@ -308,14 +307,13 @@ impl Rounds<'_> {
             outcome.measured.packets = None;
         }
         route.mtu = outcome.mtu;
-        let mtus = outcome.port_mtus.unzip();
-        (route.source.active_mtu, route.target.active_mtu) = mtus;
+        (route.source.active_mtu, route.target.active_mtu) = outcome.port_mtus.unzip();
         let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
         let names = self.ends(source, target, Some(&route));
-        let mut verdict = verdict::judge(&outcome.evidence, &names);
+        let verdict = verdict::judge(&outcome.evidence, &names);
         let end = |host: usize, port| End { host, inventory: self.members[host].inventory, port };
         let at = [end(source, &route.source), end(target, &route.target)];
-        verdict = link_fault::explained(verdict, at, self.duplicates, &names);
+        let mut verdict = link_fault::explained(verdict, at, self.duplicates, &names);
         if verdict.code.may_be_pause() && clock::paused_since(began) {
             verdict = verdict::interrupted(&verdict);
         }
@@ -329,13 +327,7 @@ impl Rounds<'_> {
     }
 }
 
-/// Returns the verdict of a source that was not reached.
-pub(super) fn unreached_source(member: &Member<'_>, names: &Ends<'_>) -> Verdict {
-    unreached(member.failure, Side::Source, names)
-}
-
-/// Returns the inventory and the worker of an end that can be tested, or the verdict of its
-/// pairs.
+/// Returns the inventory and the worker of an end; a verdict if the end cannot be tested.
 fn end<'a>(
     member: &'a Member<'_>,
     side: Side,
@@ -365,7 +357,7 @@ fn known_life(node: &dyn Node) -> Liveness {
 }
 
 /// Returns the verdict of every pair with a host that was never reached.
-fn unreached(failure: Option<&HostFailure>, side: Side, names: &Ends<'_>) -> Verdict {
+pub(super) fn unreached(failure: Option<&HostFailure>, side: Side, names: &Ends<'_>) -> Verdict {
     if failure.is_some_and(|failure| failure.reason == Reason::Cancelled) {
         return verdict::not_tested();
     }

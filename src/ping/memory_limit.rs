@@ -10,8 +10,7 @@ use crate::source::has_capability;
 /// Bit of `CAP_IPC_LOCK` (include/uapi/linux/capability.h).
 const IPC_LOCK: u32 = 14;
 
-/// User id map outside of a user namespace. Inside a user namespace, a capability lifts no limit
-/// of the host.
+/// User id map outside of user namespaces; inside one, a capability lifts no limit of the host.
 const WHOLE_MAP: [&str; 3] = ["0", "0", "4294967295"];
 
 /// Returns true if a limit applies: the limit is finite, and the process lacks `CAP_IPC_LOCK`
@@ -23,7 +22,6 @@ pub(super) fn applies() -> bool {
             .is_ok_and(|status| may_lock_all(&status) && !is_in_namespace())
 }
 
-/// True if the process has `CAP_IPC_LOCK`, by the text of `/proc/self/status`.
 fn may_lock_all(status: &str) -> bool {
     has_capability(status, IPC_LOCK) == Some(true)
 }

@@ -9,12 +9,10 @@ pub(super) const HEADER: usize = 16;
 /// Size of the largest message, in bytes: four times the largest path MTU.
 pub(super) const LARGEST: usize = 4 * 4096;
 
-/// Purpose of a message. It is in the header, so that both ends report a failure at the same
-/// stage.
+/// Purpose of a message, in the header, so that both ends report a failure at one stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Message of the smallest size: the whole pattern is checked, and the reply is its
-    /// complement.
+    /// Message of the smallest size: its whole pattern is checked. The reply is its complement.
     First = 1,
     /// Message of a larger size, checked like [`Kind::First`].
     Full = 2,
@@ -47,9 +45,7 @@ pub(super) fn fill(
     answer: bool,
 ) {
     bytes.clear();
-    bytes.extend_from_slice(&nonce.to_le_bytes());
-    bytes.extend_from_slice(&sequence.to_le_bytes());
-    bytes.extend_from_slice(&(kind as u32).to_le_bytes());
+    bytes.extend_from_slice(&header(nonce, sequence, kind));
     let flip = if answer { u64::MAX } else { 0 };
     let mut word = nonce ^ (u64::from(sequence) << 32) ^ size as u64;
     while bytes.len() < size {
@@ -57,6 +53,14 @@ pub(super) fn fill(
         bytes.extend_from_slice(&(word ^ flip).to_le_bytes());
     }
     bytes.truncate(size);
+}
+
+pub(super) fn header(nonce: u64, sequence: u32, kind: Kind) -> [u8; HEADER] {
+    let mut bytes = [0; HEADER];
+    bytes[..8].copy_from_slice(&nonce.to_le_bytes());
+    bytes[8..12].copy_from_slice(&sequence.to_le_bytes());
+    bytes[12..].copy_from_slice(&(kind as u32).to_le_bytes());
+    bytes
 }
 
 /// One step of a 64-bit linear congruential generator (Knuth's MMIX constants).
@@ -86,22 +90,21 @@ pub(super) fn difference(wanted: &[u8], got: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn message(nonce: u64, sequence: u32, size: usize, answer: bool) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        fill(&mut bytes, nonce, sequence, Kind::Full, size, answer);
+        bytes
+    }
+
     #[test]
     fn an_answer_is_never_the_question() {
-        let (mut question, mut answer) = (Vec::new(), Vec::new());
-        fill(&mut question, 7, 1, Kind::Full, 64, false);
-        fill(&mut answer, 7, 1, Kind::Full, 64, true);
+        let (question, answer) = (message(7, 1, 64, false), message(7, 1, 64, true));
         assert_eq!(question[..HEADER], answer[..HEADER]);
         assert!(question[HEADER..].iter().zip(&answer[HEADER..]).all(|(a, b)| *a == !*b));
     }
 
     #[test]
     fn only_the_right_bytes_are_an_answer() {
-        let message = |nonce, sequence, size, answer| {
-            let mut bytes = Vec::new();
-            fill(&mut bytes, nonce, sequence, Kind::Full, size, answer);
-            bytes
-        };
         let wanted = message(7, 3, 4096, true);
         assert_eq!(difference(&wanted, &wanted), None);
         for (what, got) in [
@@ -117,18 +120,14 @@ mod tests {
         for at in [0, HEADER, 4095] {
             let mut flipped = wanted.clone();
             flipped[at] ^= 1;
-            let told = difference(&wanted, &flipped).unwrap();
-            assert!(told.ends_with(&format!("from byte {at} on")), "{told}");
+            let text = difference(&wanted, &flipped).unwrap();
+            assert!(text.ends_with(&format!("from byte {at} on")), "{text}");
         }
     }
 
     #[test]
     fn patterns_differ_by_nonce_and_sequence() {
-        let pattern = |nonce, sequence| {
-            let mut bytes = Vec::new();
-            fill(&mut bytes, nonce, sequence, Kind::Full, 4096, false);
-            bytes
-        };
+        let pattern = |nonce, sequence| message(nonce, sequence, 4096, false);
         assert_ne!(pattern(1, 1)[HEADER..], pattern(1, 2)[HEADER..]);
         assert_ne!(pattern(1, 1)[HEADER..], pattern(2, 1)[HEADER..]);
         assert_eq!(pattern(1, 1).len(), 4096);

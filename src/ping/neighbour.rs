@@ -4,13 +4,11 @@
 //! Does not judge pairs. `end` and `worker` pass their failures through [`explained`].
 
 use std::net::IpAddr;
-use std::time::Duration;
 
+use super::address::ROUTE_LOOKUP;
 use crate::model::probe::{Cause, Opening, StepError};
 use crate::model::{GidValue, KnownFix};
-use crate::source::{NeighbourTable, has_route};
-
-const LOOKUP_TIMEOUT: Duration = Duration::from_millis(500);
+use crate::source::{NeighborTable, has_route};
 
 /// Returns the failure, with a more exact cause if this host finds one.
 ///
@@ -20,25 +18,24 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_millis(500);
 /// new entry, and the kernel reports ETIMEDOUT as for a neighbor that does not respond.
 pub(super) fn explained(error: StepError, opening: &Opening, remote: GidValue) -> StepError {
     let to = remote.ip();
-    let is_timeout = matches!(&error.cause, Cause::Errno(name) if name == "ETIMEDOUT");
-    let is_unreachable =
-        to.is_ipv6() && matches!(&error.cause, Cause::Errno(name) if name == "ENETUNREACH");
+    let is_errno = |errno: &str| matches!(&error.cause, Cause::Errno(name) if name == errno);
+    let is_timeout = is_errno("ETIMEDOUT");
+    let is_unreachable = to.is_ipv6() && is_errno("ENETUNREACH");
     let Some(netdev) = opening.netdev.as_ref().filter(|_| is_timeout || is_unreachable) else {
         return error;
     };
-    if has_route(netdev, opening.gid.ip(), to, LOOKUP_TIMEOUT) == Some(false) {
+    if has_route(netdev, opening.gid.ip(), to, ROUTE_LOOKUP) == Some(false) {
         let detail = format!("no route leads from {netdev} to {to}");
         return StepError { detail, cause: Cause::NoRoute, ..error };
     }
-    match NeighbourTable::of(to).filter(|table| is_timeout && table.is_full()) {
+    match NeighborTable::of(to).filter(|table| is_timeout && table.is_full()) {
         Some(table) => with_full_table(error, table, to),
         None => error,
     }
 }
 
-/// Adds the number of entries in the neighbor table and the fix to a failure.
-fn with_full_table(error: StepError, table: NeighbourTable, to: IpAddr) -> StepError {
-    let NeighbourTable { entries, limit } = table;
+fn with_full_table(error: StepError, table: NeighborTable, to: IpAddr) -> StepError {
+    let NeighborTable { entries, limit } = table;
     let detail = format!(
         "{}; the neighbor table of the kernel is full: {entries} of {limit} entries",
         error.detail
@@ -58,7 +55,7 @@ mod tests {
             detail: "no reply".into(),
             ..StepError::new(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))
         };
-        let table = NeighbourTable { entries: 1_024, limit: 1_024 };
+        let table = NeighborTable { entries: 1_024, limit: 1_024 };
         let explained = with_full_table(error.clone(), table, "10.0.0.1".parse().unwrap());
         assert_eq!(
             explained.detail,

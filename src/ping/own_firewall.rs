@@ -20,14 +20,14 @@ use std::time::Duration;
 use rustix::net::netdevice::name_to_index;
 use socket2::{Domain, Socket, Type};
 
+use super::error::step_error;
 use crate::clock::Deadline;
 use crate::model::GidValue;
 use crate::model::probe::{Cause, Stage, StepError};
-use crate::source::NeighbourTable;
+use crate::source::NeighborTable;
 use crate::sys::{Errno, drops};
 
-/// UDP port of the service `discard`. A datagram to this port that passes shows that the queue of
-/// the interface has room.
+/// UDP port of the service `discard`. If a datagram to it passes, the send queue has room.
 const DISCARD: u16 = 9;
 
 /// UDP port of `RoCE` version 2 (IBA A17.3.1.2).
@@ -46,8 +46,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// as well. No queue is full for so long.
 const QUEUE_IS_FULL: Duration = Duration::from_millis(1_500);
 
-/// Time for the kernel to resolve a neighbor on the link.
-const RESOLVING: Duration = Duration::from_millis(200);
+const NEIGHBOUR_RESOLUTION_TIME: Duration = Duration::from_millis(200);
 
 /// Fails if this host drops packets from a GID of its own to a GID of the peer.
 pub(super) fn let_pass(
@@ -56,18 +55,14 @@ pub(super) fn let_pass(
     netdev: Option<&str>,
 ) -> Result<(), StepError> {
     let (from, to) = (own.ip(), remote.ip());
-    let is_dropped = |port: u16| {
-        send(from, SocketAddr::new(to, port), netdev).is_err_and(|error| says_dropped(&error))
-    };
+    let is_dropped = |port| is_dropped(from, SocketAddr::new(to, port), netdev);
     // A full neighbor table drops datagrams with the same errno.
-    let has_room = || NeighbourTable::of(to).is_none_or(|table| !table.is_full());
+    let has_room = || NeighborTable::of(to).is_none_or(|table| !table.is_full());
     if !is_filtered(is_dropped, &mut || thread::park_timeout(PAUSE), QUEUE_IS_FULL) || !has_room() {
         return Ok(());
     }
-    Err(StepError {
-        detail: format!("outgoing RoCE packets from {from} to {to} (UDP {ROCE_V2}) are dropped"),
-        ..StepError::new(Stage::Connect, Cause::Filtered)
-    })
+    let detail = format!("outgoing RoCE packets from {from} to {to} (UDP {ROCE_V2}) are dropped");
+    Err(step_error(Stage::Connect, Cause::Filtered, detail))
 }
 
 /// True if a filter drops all `RoCE` packets; false if one of them passes.
@@ -104,14 +99,16 @@ pub(super) fn let_pass_first(
     netdev: Option<&str>,
 ) -> Result<(), StepError> {
     let to = SocketAddr::new(remote.ip(), ROCE_V2);
-    let deadline = Deadline::after(RESOLVING);
-    while !deadline.is_over() {
-        if send(own.ip(), to, netdev).is_err_and(|error| says_dropped(&error)) {
-            break;
-        }
+    let deadline = Deadline::after(NEIGHBOUR_RESOLUTION_TIME);
+    while !deadline.is_over() && !is_dropped(own.ip(), to, netdev) {
         thread::park_timeout(PAUSE);
     }
     let_pass(own, remote, netdev)
+}
+
+/// Sends one datagram; true if this host drops it.
+fn is_dropped(from: IpAddr, to: SocketAddr, netdev: Option<&str>) -> bool {
+    send(from, to, netdev).is_err_and(|error| says_dropped(&error))
 }
 
 /// True if the error means that this host dropped the datagram: EPERM from netfilter

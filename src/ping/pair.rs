@@ -2,7 +2,7 @@
 //! It makes no verdict: the matrix judges the evidence.
 
 mod ack_timeout;
-mod extras;
+mod further_tests;
 mod mad;
 mod messages;
 mod peer_values;
@@ -14,6 +14,7 @@ pub(super) use mad::run_alone;
 use std::time::Duration;
 
 use super::choose::{self, MadPlan, NoMads, Overrides};
+use super::error::step_error;
 use super::node::Node;
 use crate::clock::Deadline;
 use crate::model::SOFT_ROCE;
@@ -52,18 +53,8 @@ pub struct TestOptions {
 }
 
 impl TestOptions {
-    /// Returns the retry policy of checked messages.
     fn retry_policy(&self) -> RetryPolicy {
         if self.is_second_attempt { SECOND_ATTEMPT } else { FIRST_ATTEMPT }
-    }
-
-    /// True if only management datagrams (MADs) are tested.
-    fn is_mad_alone(&self) -> bool {
-        Test::is_mad_alone(&self.tests)
-    }
-
-    fn wants(&self, test: Test) -> bool {
-        self.tests.contains(&test)
     }
 
     /// Returns the Q_Key of the datagrams of this run; the adapter drops datagrams with another
@@ -82,8 +73,7 @@ pub(super) struct RetryPolicy {
     /// peer is not ready (RNR). Never 7, because soft-RoCE then retries forever
     /// (`drivers/infiniband/sw/rxe/rxe_comp.c`).
     pub(super) retries: u8,
-    /// Doublings of the acknowledge timeout beyond the timeout for the path, up to the longest
-    /// timeout.
+    /// Doublings of the acknowledge timeout for the path, up to the longest timeout.
     doublings: u8,
 }
 
@@ -102,22 +92,19 @@ pub(super) const FIRST_ATTEMPT: RetryPolicy = RetryPolicy { retries: 3, doubling
 /// in 600, and seven attempts for one in 78,000.
 pub(super) const SECOND_ATTEMPT: RetryPolicy = RetryPolicy { retries: 6, doublings: 2 };
 
-/// Time limit for opening a device and creating its objects.
-const OPEN: Duration = Duration::from_secs(3);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Time limit for a connection. RTR takes the kernel 1.04 s if the address of the peer does not
 /// resolve, and `rdma_cm` may resolve address and route one after the other.
 const CONNECT: Duration = Duration::from_millis(2_500);
 
-/// Time beyond the limits of a step itself: for a request that ends late, and for the way of its
-/// reply.
+/// Time beyond the limits of a step: for a request that ends late, and for the way of its reply.
 const SPARE: Duration = Duration::from_secs(3);
 
 /// Time limit for a step that ends others.
-const STOP: Duration = Duration::from_millis(1_500);
+const STOP_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// Evidence and measurements of a pair, and the properties of its route that were found on the
-/// way.
+/// Evidence and measurements of a pair, and properties of its route that were found on the way.
 pub(super) struct PairOutcome {
     pub(super) evidence: Evidence,
     pub(super) measured: Measured,
@@ -130,8 +117,7 @@ pub(super) struct PairOutcome {
 ///
 /// Management datagrams (MADs) are sent only if there is a plan for them.
 pub(super) fn run(
-    source: &dyn Node,
-    target: &dyn Node,
+    (source, target): (&dyn Node, &dyn Node),
     connection: u32,
     route: &Route,
     test_options: &TestOptions,
@@ -139,7 +125,7 @@ pub(super) fn run(
 ) -> PairOutcome {
     let (results, proof) = (PairResults::default(), proof());
     let mut run = PairRun { source, target, connection, route, test_options, proof, results };
-    if let Some(mads) = mads.filter(|_| test_options.is_mad_alone()) {
+    if let Some(mads) = mads.filter(|_| run.is_mad_alone()) {
         run.run_mads(mads);
         return run.outcome();
     }
@@ -148,10 +134,10 @@ pub(super) fn run(
         run.run_mads(mads);
     }
     // Each further test opens its own connection after the connection before it is closed.
-    if run.results.passed && test_options.wants(Test::Unreliable) {
+    if run.results.passed && run.wants(Test::Unreliable) {
         run.run_unreliable();
     }
-    if run.is_well() && route.method != Method::Datagrams && test_options.wants(Test::Bandwidth) {
+    if run.is_well() && route.method != Method::Datagrams && run.wants(Test::Bandwidth) {
         run.run_stream();
     }
     run.outcome()
@@ -194,20 +180,36 @@ struct PairRun<'a> {
 
 impl PairRun<'_> {
     fn is_well(&self) -> bool {
-        self.results.passed && self.results.source.is_none() && self.results.target.is_none()
+        self.results.passed && !self.has_failed()
+    }
+
+    fn has_failed(&self) -> bool {
+        self.results.source.is_some() || self.results.target.is_some()
+    }
+
+    fn wants(&self, test: Test) -> bool {
+        self.test_options.tests.contains(&test)
+    }
+
+    fn is_mad_alone(&self) -> bool {
+        Test::is_mad_alone(&self.test_options.tests)
+    }
+
+    fn tcp_trips(&self) -> Option<&RoundTrips> {
+        self.results.tcp.as_ref()?.as_ref().ok()
     }
 
     /// Returns the outcome after all connections are closed.
     fn outcome(self) -> PairOutcome {
-        let has_broken =
-            self.results.unreliable.as_ref().is_some_and(|(_, failure)| failure.is_some());
+        let lacks_unreliable = matches!(self.results.unreliable, Some((_, Some(_))));
         let has_lost_mads = self.results.mads.as_ref().is_some_and(|(seen, _)| seen.answered == 0);
-        let is_alone = self.test_options.is_mad_alone();
-        let is_doubtful = has_lost_mads || (!is_alone && (!self.is_well() || has_broken));
-        // A failure is attributed to a host only after the host had time to show that it is
-        // alive.
+        let lacks_messages = !self.is_mad_alone() && (!self.is_well() || lacks_unreliable);
+        let is_doubtful = has_lost_mads || lacks_messages;
+        // A failure is attributed to a host only after the host had time to show that it is alive.
         let life = |node: &dyn Node| if is_doubtful { node.life() } else { Life::Alive };
         let (target, source) = (life(self.target), life(self.source));
+        let Route { protocol, source: from, target: to, .. } = self.route;
+        let wants_datagrams = self.wants(Test::Datagrams);
         let seen = self.results;
         let observer = if seen.tcp_failed_at_target { Side::Target } else { Side::Source };
         let tcp_failure = seen.tcp.as_ref().and_then(|tcp| tcp.as_ref().err());
@@ -234,14 +236,10 @@ impl PairRun<'_> {
             evidence: Evidence {
                 target: EndEvidence { life: target, failure: seen.target },
                 source: EndEvidence { life: source, failure: seen.source },
-                protocol: self.route.protocol,
-                gids: GidMatch::of(
-                    self.route.protocol,
-                    self.route.source.gid,
-                    self.route.target.gid,
-                ),
+                protocol: *protocol,
+                gids: GidMatch::of(*protocol, from.gid, to.gid),
                 datagrams: seen.datagrams,
-                wants_datagrams: self.test_options.wants(Test::Datagrams),
+                wants_datagrams,
                 unreliable: unreliable_failure.flatten(),
                 mad,
                 tcp: seen.tcp,
@@ -251,9 +249,7 @@ impl PairRun<'_> {
         }
     }
 
-    /// Closes the connection at both ends.
-    ///
-    /// Returns the packet counts of the ports of the source and of the target during the
+    /// Closes the connection at both ends. Returns the packets that both ports counted during the
     /// connection; `None` if a test failed, or if an end sent no counts.
     fn close(&self) -> Option<(Traffic, Traffic)> {
         if !self.is_well() {
@@ -262,12 +258,7 @@ impl PairRun<'_> {
             return None;
         }
         // The next measurement must not run while the objects are still being destroyed.
-        let closing =
-            (self.source.start(self.step(Act::Close)), self.target.start(self.step(Act::Close)));
-        let deadline = Deadline::after(STOP);
-        let ends =
-            (self.source.finish(closing.0, deadline), self.target.finish(closing.1, deadline));
-        match ends {
+        match self.close_both() {
             (Some(Ok(StepResult::Closed(source))), Some(Ok(StepResult::Closed(target)))) => {
                 source.zip(target)
             }
@@ -275,21 +266,28 @@ impl PairRun<'_> {
         }
     }
 
-    fn open(&mut self, purpose: Purpose) -> Option<(Opened, Opened)> {
-        let (source, target) = self.opening(purpose);
-        match self.both(source, target, Stage::Open, OPEN)? {
-            (StepResult::Opened(here), StepResult::Opened(there)) => {
-                match peer_values::checked_values(here, &self.route.source)
-                    .zip(peer_values::checked_values(there, &self.route.target))
-                {
-                    Some(ends) => Some(ends),
-                    None => self.confused(Stage::Open),
-                }
-            }
-            _ => self.confused(Stage::Open),
-        }
+    /// Closes the connection at both ends, and waits for the results.
+    fn close_both(&self) -> (Option<Answer>, Option<Answer>) {
+        let close = || self.step(Act::Close);
+        let (here, there) = (self.source.start(close()), self.target.start(close()));
+        let deadline = Deadline::after(STOP_TIMEOUT);
+        (self.source.finish(here, deadline), self.target.finish(there, deadline))
     }
 
+    fn open(&mut self, purpose: Purpose) -> Option<(Opened, Opened)> {
+        let (source, target) = self.opening(purpose);
+        let opened = self.both(source, target, Stage::Open, OPEN_TIMEOUT)?;
+        self.checked(opened).or_else(|| self.confused(Stage::Open))
+    }
+
+    /// Returns the values of both ends; `None` if a reply or a value cannot be right.
+    fn checked(&self, opened: (StepResult, StepResult)) -> Option<(Opened, Opened)> {
+        let (StepResult::Opened(here), StepResult::Opened(there)) = opened else { return None };
+        peer_values::checked_values(here, &self.route.source)
+            .zip(peer_values::checked_values(there, &self.route.target))
+    }
+
+    /// Returns the acts that open both ends, the act of the source first.
     fn opening(&self, purpose: Purpose) -> (Act, Act) {
         let is_first = purpose == Purpose::Messages;
         let act = |role, port: &RoutePort, peer: &RoutePort| {
@@ -309,7 +307,7 @@ impl PairRun<'_> {
                 qkey: (is_first && self.route.unreliable).then(|| self.test_options.qkey()),
                 proof: self.proof,
                 tcp_peer: choose::tcp_address(peer).map(|address| address.ip()),
-                tcp_stream: is_first && self.test_options.wants(Test::TcpBandwidth),
+                tcp_stream: is_first && self.wants(Test::TcpBandwidth),
                 role,
             })
         };
@@ -337,23 +335,12 @@ impl PairRun<'_> {
         self.both(source, target, Stage::Connect, wait).map(drop)
     }
 
-    /// Runs an act at the source while the target serves; returns both results.
-    fn ask_server(&self, ask: Act, wait: Duration, stage: Stage) -> (Answer, Answer) {
-        self.ask_who_serves(Act::Serve, ask, wait, stage)
-    }
-
-    /// Runs an act at the source while the target runs another one; returns both results.
-    fn ask_who_serves(
-        &self,
-        serve: Act,
-        ask: Act,
-        wait: Duration,
-        stage: Stage,
-    ) -> (Answer, Answer) {
+    /// Runs an act at the source while the target runs `serve`; returns both results.
+    fn ask_server(&self, serve: Act, ask: Act, wait: Duration, stage: Stage) -> (Answer, Answer) {
         let serving = self.target.start(self.step(serve));
         let asked = self.source.ask(self.step(ask), wait);
         self.target.tell(self.step(Act::Stop));
-        let served = self.target.finish(serving, Deadline::after(STOP));
+        let served = self.target.finish(serving, Deadline::after(STOP_TIMEOUT));
         (asked.unwrap_or_else(|| Err(stuck(stage))), served.unwrap_or_else(|| Err(stuck(stage))))
     }
 
@@ -374,6 +361,7 @@ impl PairRun<'_> {
         here.zip(there)
     }
 
+    /// Runs a step at both ends at the same time; returns both results.
     fn ask_both(&self, source: Act, target: Act, stage: Stage, wait: Duration) -> (Answer, Answer) {
         let there = self.target.start(self.step(target));
         let here = self.source.start(self.step(source));
@@ -393,22 +381,16 @@ impl PairRun<'_> {
     }
 }
 
-/// Result of a step.
 type Answer = Result<StepResult, StepError>;
 
 fn confused(stage: Stage) -> StepError {
-    StepError {
-        detail: "an agent sent a reply that does not match the request".into(),
-        ..StepError::new(stage, Cause::Order)
-    }
+    step_error(stage, Cause::Order, "an agent sent a reply that does not match the request")
 }
 
 /// Returns the failure of a worker that is alive but did not return from a step.
 fn stuck(stage: Stage) -> StepError {
-    StepError {
-        detail: "the worker did not return from this step: a call hangs in the kernel".into(),
-        ..StepError::new(stage, Cause::Stuck)
-    }
+    let detail = "the worker did not return from this step: a call hangs in the kernel";
+    step_error(stage, Cause::Stuck, detail)
 }
 
 /// Returns milliseconds, rounded up, and at least 1: in 0 ms nothing can be measured.

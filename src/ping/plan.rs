@@ -6,7 +6,6 @@
 
 mod cost;
 mod pairs;
-mod random;
 mod sample;
 mod tally;
 
@@ -16,12 +15,10 @@ pub use tally::Tally;
 
 use std::collections::BTreeSet;
 
-use random::Random;
-
+use super::random::Random;
 use crate::model::ping::{Coverage, Schedule, Topology};
 
-/// Largest number of hosts of a plan. A tally takes one bit for each pair, and most runs with
-/// more hosts would take days.
+/// Largest number of hosts of a plan. Most runs with more hosts would take days.
 pub const MAX_HOSTS: usize = 16_384;
 
 /// Smallest number of peers with which a host must be tested before it is judged.
@@ -43,6 +40,10 @@ impl Turn {
     pub fn ordered(self) -> impl Iterator<Item = (usize, usize)> {
         let back = self.back.then_some((self.target, self.source));
         [(self.source, self.target)].into_iter().chain(back)
+    }
+
+    fn count(self) -> usize {
+        1 + usize::from(self.back)
     }
 }
 
@@ -73,33 +74,26 @@ pub struct PlanError {
 /// Pairs of hosts, arranged in rounds.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    pairs: Pairs,
+    /// Pairs from which the plan was made.
+    pub(crate) pairs: Pairs,
     choice: PlanOptions,
-    schedule: Schedule,
+    pub(super) schedule: Schedule,
     /// Hosts in the order of the schedule.
     order: Vec<u32>,
     rounds: RoundMethod,
 }
 
-/// Method by which rounds are made.
 #[derive(Debug, Clone)]
 enum RoundMethod {
-    /// Circle method over all hosts.
     Circle,
     /// Clients and servers, two sets of hosts without a common host.
     Between(Vec<u32>, Vec<u32>),
     /// Shift with this number of steps.
     Shift(usize),
-    /// Listed pairs of each round.
     Listed(Vec<Vec<(u32, u32)>>),
 }
 
 impl Plan {
-    /// Returns the arrangement of the pairs in rounds.
-    pub fn schedule(&self) -> Schedule {
-        self.schedule
-    }
-
     /// Plans a run. A sample of pairs includes a pair for every two leaf switches of the
     /// topology.
     ///
@@ -110,7 +104,7 @@ impl Plan {
         choice: PlanOptions,
         topology: Option<&Topology>,
     ) -> Result<Self, PlanError> {
-        let hosts = pairs.hosts();
+        let hosts = pairs.hosts;
         if hosts > MAX_HOSTS {
             let what = format!("{hosts} hosts are too many for one run; the limit is {MAX_HOSTS}");
             return Err(PlanError { what, fix: "test parts of the hosts, one run for each part" });
@@ -125,15 +119,13 @@ impl Plan {
             }
             if choice.peers.is_some() {
                 let what =
-                    "--peers contradicts --schedule bisection, which gives each host one peer"
-                        .into();
-                return Err(PlanError { what, fix: "remove --peers or --schedule" });
+                    "--peers contradicts --schedule bisection, which gives each host one peer";
+                return Err(PlanError { what: what.into(), fix: "remove --peers or --schedule" });
             }
         }
         let mut order: Vec<u32> = (0..u32::try_from(hosts).unwrap_or(u32::MAX)).collect();
-        let mut random = Random::new(choice.seed);
         if schedule == Schedule::Random {
-            random.shuffle(&mut order);
+            Random(choice.seed).shuffle(&mut order);
         }
         let mut plan = Self { pairs, choice, schedule, order, rounds: RoundMethod::Circle };
         plan.rounds = match (schedule, choice.peers) {
@@ -160,9 +152,8 @@ impl Plan {
     /// Returns the plan of the given ordered pairs only.
     pub fn of(hosts: usize, wanted: &BTreeSet<(usize, usize)>) -> Self {
         let pairs = Pairs::listed(hosts, wanted.clone());
-        let edges = wanted.iter().map(|&(a, b)| (a.min(b), a.max(b)));
-        let edges: BTreeSet<_> = edges.collect();
-        let rounds = RoundMethod::Listed(sample::pack(hosts, edges.into_iter()));
+        let edges: BTreeSet<_> = wanted.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
+        let rounds = RoundMethod::Listed(sample::pack(hosts, edges));
         let (schedule, order) = (Schedule::Circle, Vec::new());
         Self { pairs, choice: PlanOptions::default(), schedule, order, rounds }
     }
@@ -196,9 +187,8 @@ impl Plan {
             RoundMethod::Shift(_) => {
                 let ordered = (0..hosts).map(|place| (at(place), at((place + round + 1) % hosts)));
                 let wanted = ordered.filter(|&(source, target)| self.pairs.wants(source, target));
-                return wanted
-                    .map(|(source, target)| Turn { source, target, back: false })
-                    .collect();
+                let turn = |(source, target)| Turn { source, target, back: false };
+                return wanted.map(turn).collect();
             }
             RoundMethod::Listed(rounds) => {
                 let listed = rounds.get(round).into_iter().flatten();
@@ -210,12 +200,16 @@ impl Plan {
 
     /// Returns the number of ordered pairs that run one after the other, in all rounds together.
     fn in_turn(&self) -> usize {
-        let longest = |round| self.round(round).iter().map(|turn| turn.ordered().count()).max();
-        if matches!(self.rounds, RoundMethod::Circle) && self.pairs.is_all() {
+        let longest = |round| self.round(round).into_iter().map(Turn::count).max();
+        if self.is_full_circle() {
             // All rounds are as long as the first one.
             return self.rounds() * longest(0).unwrap_or(0);
         }
         (0..self.rounds()).filter_map(longest).sum()
+    }
+
+    fn is_full_circle(&self) -> bool {
+        matches!(self.rounds, RoundMethod::Circle) && self.pairs.is_all()
     }
 
     /// Returns the number of ordered pairs of the plan on each rail.
@@ -223,40 +217,32 @@ impl Plan {
         match &self.rounds {
             RoundMethod::Circle | RoundMethod::Between(..) => self.pairs.count(),
             RoundMethod::Shift(_) | RoundMethod::Listed(_) => {
-                let of_round =
-                    |round| self.round(round).into_iter().map(|turn| turn.ordered().count());
-                (0..self.rounds()).flat_map(of_round).sum::<usize>() as u64
+                let turns = (0..self.rounds()).flat_map(|round| self.round(round));
+                turns.map(Turn::count).sum::<usize>() as u64
             }
         }
     }
 
-    /// Returns the pairs from which the plan was made.
-    pub fn pairs(&self) -> &Pairs {
-        &self.pairs
-    }
-
     /// Returns the coverage of the plan for a tally of tested pairs and a number of rails.
     pub fn coverage(&self, rails: usize, tally: &Tally) -> Coverage {
-        let is_by_chance = self.schedule == Schedule::Random;
         let rails = rails as u64;
         Coverage {
             schedule: self.schedule,
-            seed: is_by_chance.then_some(self.choice.seed),
+            seed: (self.schedule == Schedule::Random).then_some(self.choice.seed),
             peers: self.choice.peers.map(|peers| peers as u64),
             budget_ms: self.choice.budget_ms,
             rounds: self.rounds() as u64,
             possible: self.pairs.count() * rails,
             planned: self.count() * rails,
-            tested: tally.tested(),
+            tested: tally.tested,
             least_peers: self.least_peers(tally),
             leaf_pairs: tally.leaf_pairs(),
         }
     }
 
-    /// Returns the number of peers of the host that was tested with the fewest peers. Hosts that
-    /// are in no pair are left out.
+    /// Returns the smallest number of peers of a host, without hosts that are in no pair.
     pub fn least_peers(&self, tally: &Tally) -> u64 {
-        let part = (0..self.pairs.hosts()).filter(|&host| self.pairs.has(host));
+        let part = (0..self.pairs.hosts).filter(|&host| self.pairs.has(host));
         part.map(|host| tally.peers(host)).min().unwrap_or(0)
     }
 
@@ -268,18 +254,14 @@ impl Plan {
 
     /// Returns the tally of the first rounds.
     pub fn tally_of(&self, rounds: usize, rails: usize, topology: Option<&Topology>) -> Tally {
-        let hosts = self.pairs.hosts();
-        if matches!(self.rounds, RoundMethod::Circle)
-            && self.pairs.is_all()
-            && rounds >= self.rounds()
-        {
+        let hosts = self.pairs.hosts;
+        if self.is_full_circle() && rounds >= self.rounds() {
             // Ten thousand hosts have fifty million turns. Their tally is computed without them.
             return Tally::of_all(hosts, topology, self.count() * rails as u64);
         }
         let mut tally = Tally::new(hosts, topology);
         for turn in (0..rounds.min(self.rounds())).flat_map(|round| self.round(round)) {
-            let ordered = 1 + u64::from(turn.back);
-            tally.add(turn.source, turn.target, ordered * rails as u64);
+            tally.add(turn.source, turn.target, (turn.count() * rails) as u64);
         }
         tally
     }

@@ -16,8 +16,7 @@ use crate::sys::port_counters::hardware_counters;
 const SENT: &str = "sent_pkts";
 const RECEIVED: &str = "rcvd_pkts";
 
-/// Time limit for reading the list of queue pairs.
-const LIST_TIMEOUT: Duration = Duration::from_millis(500);
+const QUEUE_PAIR_LIST_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Counters of a port when a connection was opened.
 #[derive(Debug)]
@@ -28,7 +27,6 @@ pub(super) struct TrafficBaseline {
 }
 
 impl TrafficBaseline {
-    /// Reads the present counters of a port.
     pub(super) fn of(device: &str, port: u8) -> Self {
         Self { device: device.to_owned(), port, before: counted(device, port) }
     }
@@ -46,7 +44,7 @@ impl TrafficBaseline {
 fn counted(device: &str, port: u8) -> Option<Traffic> {
     let traffic = traffic(&hardware_counters(device, port));
     let is_comparable = traffic.sent.is_none()
-        || has_other_queue_pairs(device, LIST_TIMEOUT).is_some_and(|has_others| !has_others);
+        || has_other_queue_pairs(device, QUEUE_PAIR_LIST_TIMEOUT) == Some(false);
     is_comparable.then_some(traffic)
 }
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use super::driver::{Driver, Prober};
-use super::fabric::{MeasurementPass, SimulatedFabric, Symptom};
+use super::driver::{Driver, Pass, Prober};
+use super::fabric::{SimulatedFabric, Symptom};
 use super::plan::{Plan, Tally};
 use crate::analyse::mtu::{self, UsedPort};
 use crate::analyse::root_cause::TestedPair;
@@ -19,7 +19,7 @@ use crate::model::probe::{Method, RoundTrips};
 use crate::model::{GidKind, GidValue, Protocol};
 
 /// Largest number of hosts for which a report has an object for each pair.
-const MAX_HOSTS_TOLD: usize = 40;
+const MAX_HOSTS_WITH_PAIRS: usize = 40;
 
 /// Largest number of pairs that are measured again because of suspects.
 const MAX_RETESTED: usize = 16_384;
@@ -58,13 +58,13 @@ impl Simulation<'_> {
         for turn in (0..rounds).flat_map(|round| plan.round(round)) {
             for (source, target) in turn.ordered() {
                 for rail in 0..rails {
-                    run.probe(Cell { rail, source, target }, MeasurementPass::First);
+                    run.probe(Cell { rail, source, target }, Pass::First);
                 }
             }
         }
         let hosts = fabric.hosts().iter().enumerate();
         let hosts = hosts.map(|(at, name)| PingHost::of(name, at, topology)).collect();
-        let driver = Driver { plan, topology, rails, max_retested: MAX_RETESTED };
+        let driver = Driver { plan, topology, tested_rails: rails, max_retested: MAX_RETESTED };
         let mut report = driver.run(&mut run, hosts);
         // All pairs with one symptom share a verdict without host names.
         for finding in &mut report.findings {
@@ -72,7 +72,7 @@ impl Simulation<'_> {
             (finding.detail, finding.hint) = (detail, hint);
         }
         let has_cells =
-            self.with_cells && (MAX_HOSTS_TOLD + 1..=MAX_HOSTS_IN_CELLS).contains(&count);
+            self.with_cells && (MAX_HOSTS_WITH_PAIRS + 1..=MAX_HOSTS_IN_CELLS).contains(&count);
         PingReport {
             pairs: run.listed(&report.findings),
             cells: has_cells.then(|| RailCells::of(&run.grid)),
@@ -90,23 +90,21 @@ pub fn run(fabric: &SimulatedFabric, file: &str) -> PingReport {
     Simulation { fabric, file, plan: &plan, rounds, with_cells: false }.run()
 }
 
-/// State of a run.
 struct Run<'a> {
     fabric: &'a SimulatedFabric,
     grid: Grid,
     tally: Tally,
     /// Pairs whose second attempt counts.
     tried_again: BTreeSet<Cell>,
-    /// Verdict for each symptom, and then for a pair that works.
     verdicts: BTreeMap<Symptom, Verdict>,
+    /// Verdict for a pair that works.
     well: Verdict,
 }
 
 impl Run<'_> {
-    /// Returns the objects of the pairs that the report lists: all pairs of few hosts, otherwise
-    /// the pairs of the findings.
+    /// Returns the pairs that the report lists: all of few hosts, otherwise those of findings.
     fn listed(&self, findings: &[Finding]) -> Vec<Pair> {
-        let cells: BTreeSet<Cell> = if self.fabric.hosts().len() <= MAX_HOSTS_TOLD {
+        let cells: BTreeSet<Cell> = if self.fabric.hosts().len() <= MAX_HOSTS_WITH_PAIRS {
             self.results().map(|(cell, _)| cell).collect()
         } else {
             let both = |one: &Finding| {
@@ -119,7 +117,6 @@ impl Run<'_> {
         cells.into_iter().map(|cell| self.pair(cell)).collect()
     }
 
-    /// Returns the warnings about the ports of all hosts.
     fn warnings(&self) -> Vec<Warning> {
         let (hosts, rails) = (self.fabric.hosts().len(), self.fabric.rails());
         let names: Vec<&str> = self.fabric.hosts().iter().map(String::as_str).collect();
@@ -130,12 +127,11 @@ impl Run<'_> {
         mtu::differences(&names, all().zip(&ports).map(used))
     }
 
-    /// Returns the results of all pairs.
     fn results(&self) -> impl Iterator<Item = (Cell, Code)> {
-        (0..self.fabric.rails()).flat_map(|rail| self.grid.told(rail))
+        (0..self.fabric.rails()).flat_map(|rail| self.grid.verdicts(rail))
     }
 
-    fn probe(&mut self, cell: Cell, pass: MeasurementPass) {
+    fn probe(&mut self, cell: Cell, pass: Pass) {
         let seen = self.fabric.probe(cell, pass);
         let code = match seen {
             Ok(_) => self.well.code,
@@ -156,20 +152,21 @@ impl Run<'_> {
     /// Returns the result of the attempt that counts.
     fn seen(&self, cell: Cell) -> Result<u64, Symptom> {
         let is_second = self.tried_again.contains(&cell);
-        self.fabric.probe(
-            cell,
-            if is_second { MeasurementPass::SecondAttempt } else { MeasurementPass::First },
-        )
+        let pass = if is_second { Pass::SecondAttempt } else { Pass::First };
+        self.fabric.probe(cell, pass)
     }
 
     fn pair(&self, cell: Cell) -> Pair {
-        let evidence = self.fabric.evidence(self.seen(cell));
         let route = self.route(cell);
+        let name = |host: usize| self.fabric.hosts()[host].as_str();
+        let (source, target) = (name(cell.source), name(cell.target));
+        let ends = Ends { source, target, route: Some(&route) };
         let first = self.tried_again.contains(&cell).then(|| {
-            let evidence = self.fabric.evidence(self.fabric.probe(cell, MeasurementPass::First));
-            verdict::judge(&evidence, &self.ends(cell, &route))
+            let evidence = self.fabric.evidence(self.fabric.probe(cell, Pass::First));
+            verdict::judge(&evidence, &ends)
         });
-        let verdict = verdict::judge(&evidence, &self.ends(cell, &route));
+        let evidence = self.fabric.evidence(self.seen(cell));
+        let verdict = verdict::judge(&evidence, &ends);
         let passes_tcp = evidence.tcp.as_ref().map(Result::is_ok);
         let transport = PairTransport::of(evidence.passed, passes_tcp);
         Pair {
@@ -215,27 +212,22 @@ impl Run<'_> {
             active_mtu: mtu::path_mtu(netdev_mtu),
         }
     }
-
-    fn ends<'b>(&'b self, cell: Cell, route: &'b Route) -> Ends<'b> {
-        let name = |host: usize| self.fabric.hosts()[host].as_str();
-        Ends { source: name(cell.source), target: name(cell.target), route: Some(route) }
-    }
 }
 
 impl Prober for Run<'_> {
     fn tested(&self, rail: usize) -> Option<Vec<TestedPair<'_>>> {
-        let is_explained = !self.grid.told(rail).any(|(_, code)| code.is_failure());
-        let told = self.grid.told(rail).filter(|_| !is_explained);
-        let trial = |(cell, code): (Cell, Code)| {
+        let has_failure = self.grid.verdicts(rail).any(|(_, code)| code.is_failure());
+        let results = self.grid.verdicts(rail).filter(|_| has_failure);
+        let tested = |(cell, code): (Cell, Code)| {
             let verdict = if code == self.well.code { &self.well } else { self.verdict(cell) };
             TestedPair { source: cell.source, target: cell.target, verdict, was_tried: true }
         };
-        (rail < self.fabric.rails()).then(|| told.map(trial).collect())
+        (rail < self.fabric.rails()).then(|| results.map(tested).collect())
     }
 
     fn test_again(&mut self, cells: BTreeSet<Cell>) -> bool {
         for &cell in &cells {
-            self.probe(cell, MeasurementPass::SecondAttempt);
+            self.probe(cell, Pass::SecondAttempt);
         }
         self.tried_again = cells;
         !self.tried_again.is_empty()
@@ -247,7 +239,7 @@ impl Prober for Run<'_> {
 
     fn measure_again(&self, _: Metric, cells: &BTreeSet<Cell>) -> BTreeMap<Cell, u32> {
         let median = |&cell: &Cell| {
-            let ns = self.fabric.probe(cell, MeasurementPass::Retest).ok()?;
+            let ns = self.fabric.probe(cell, Pass::Retest).ok()?;
             Some((cell, u32::try_from(ns).unwrap_or(u32::MAX)))
         };
         cells.iter().filter_map(median).collect()
@@ -258,19 +250,16 @@ impl Prober for Run<'_> {
     }
 
     fn turns(&self) -> u64 {
-        self.tally.tested() / self.fabric.rails() as u64
+        self.tally.tested / self.fabric.rails() as u64
     }
 
     fn summary(&self) -> Summary {
         let mut summary = Summary::default();
-        let tcp_passes: BTreeMap<Code, bool> = self
-            .verdicts
-            .iter()
-            .map(|(&symptom, verdict)| {
-                let evidence = self.fabric.evidence(Err(symptom));
-                (verdict.code, matches!(evidence.tcp, Some(Ok(_))))
-            })
-            .collect();
+        let tcp_passes = |(&symptom, verdict): (&Symptom, &Verdict)| {
+            let evidence = self.fabric.evidence(Err(symptom));
+            (verdict.code, matches!(evidence.tcp, Some(Ok(_))))
+        };
+        let tcp_passes: BTreeMap<Code, bool> = self.verdicts.iter().map(tcp_passes).collect();
         for (cell, code) in self.results() {
             let falls_back = tcp_passes.get(&code).copied().unwrap_or(false);
             summary.add(code, falls_back, self.tried_again.contains(&cell));
@@ -283,9 +272,9 @@ impl SimulatedFabric {
     /// Returns the evidence of a probe: for measured round trips, or for a symptom.
     fn evidence(&self, seen: Result<u64, Symptom>) -> crate::model::ping::Evidence {
         match seen {
-            Err(symptom) => symptom.evidence(self.tcp_ns()),
+            Err(symptom) => symptom.evidence(self.tcp_ns),
             Ok(half_ns) => {
-                let mut evidence = Symptom::none(self.tcp_ns());
+                let mut evidence = Symptom::none(self.tcp_ns);
                 let p50_ns = 2 * half_ns;
                 evidence.passed = true;
                 evidence.rdma = Some(RoundTrips {

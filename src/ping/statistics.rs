@@ -13,11 +13,9 @@ pub(super) struct Samples {
     histogram: Histogram<u64>,
     min_ns: u64,
     max_ns: u64,
-    /// Mean by Welford's method. A sum of the squares of large numbers would lose small
-    /// deviations.
+    /// Mean by Welford's method. A sum of large squares would lose small deviations.
     mean_ns: f64,
-    /// Sum of the squared deviations from the mean.
-    squared_deviations: f64,
+    sum_of_squared_deviations: f64,
     warm_up: u64,
 }
 
@@ -36,23 +34,22 @@ impl Samples {
             min_ns: u64::MAX,
             max_ns: 0,
             mean_ns: 0.0,
-            squared_deviations: 0.0,
+            sum_of_squared_deviations: 0.0,
             warm_up: 0,
         }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
-    pub(super) fn add(&mut self, ns: u64) {
-        let ns = ns.max(1);
+    pub(super) fn add(&mut self, round_trip: Duration) {
+        let ns = u64::try_from(round_trip.as_nanos()).unwrap_or(u64::MAX).max(1);
         self.histogram.saturating_record(ns);
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
         let deviation = ns as f64 - self.mean_ns;
         self.mean_ns += deviation / self.histogram.len() as f64;
-        self.squared_deviations += deviation * (ns as f64 - self.mean_ns);
+        self.sum_of_squared_deviations += deviation * (ns as f64 - self.mean_ns);
     }
 
-    /// Counts a round trip of the warm-up.
     pub(super) fn warm_up(&mut self) {
         self.warm_up += 1;
     }
@@ -82,7 +79,7 @@ impl Samples {
             p99_9_ns: beyond(1_000, 0.999),
             max_ns: self.max_ns,
             mean_ns: self.mean_ns.round() as u64,
-            stddev_ns: (self.squared_deviations / count as f64).sqrt().round() as u64,
+            stddev_ns: (self.sum_of_squared_deviations / count as f64).sqrt().round() as u64,
         })
     }
 }
@@ -91,8 +88,7 @@ impl Samples {
 #[derive(Debug)]
 pub(super) struct WarmUp {
     since: Instant,
-    /// Number of round trips that remain.
-    left: u32,
+    rounds_left: u32,
 }
 
 /// Limits of the warm-up: number of round trips, and time.
@@ -101,17 +97,17 @@ const WARM_UP_TIME: Duration = Duration::from_millis(2);
 
 impl WarmUp {
     pub(super) fn from(now: Instant) -> Self {
-        Self { since: now, left: WARM_UP_ROUNDS }
+        Self { since: now, rounds_left: WARM_UP_ROUNDS }
     }
 
     /// Returns true if a round trip that began at `start` belongs to the warm-up. Must be called
     /// once for each round trip, because each call counts.
     pub(super) fn has(&mut self, start: Instant) -> bool {
-        if self.left == 0 || start.saturating_duration_since(self.since) >= WARM_UP_TIME {
-            self.left = 0;
+        if self.rounds_left == 0 || start.saturating_duration_since(self.since) >= WARM_UP_TIME {
+            self.rounds_left = 0;
             return false;
         }
-        self.left -= 1;
+        self.rounds_left -= 1;
         true
     }
 }
@@ -123,7 +119,7 @@ mod tests {
 
     fn summary_of(samples: impl IntoIterator<Item = u64>) -> RoundTrips {
         let mut all = Samples::new();
-        samples.into_iter().for_each(|ns| all.add(ns));
+        samples.into_iter().for_each(|ns| all.add(Duration::from_nanos(ns)));
         all.summary().unwrap()
     }
 

@@ -8,42 +8,36 @@
 
 use std::time::{Duration, Instant};
 
+use super::error::{step_error, verbs_error};
 use super::exchange::{Failure, PollWait};
 use super::message::{Kind, fill, next_word};
 use super::stop_flag::StopFlag;
 use super::throughput::Marks;
 use crate::clock;
 use crate::model::probe::{Cause, Stage, StepError, Streaming, Throughput};
-use crate::ping::error::verbs_error;
 use crate::sys::verbs::{
     Batch, CompletionStatus, Connected, QueuePair, Remote, Signal, VerbsError, WorkRequest,
 };
 
-/// Size of one write, in bytes.
-const BLOCK: usize = 64 << 10;
+const WRITE_BYTES: usize = 64 << 10;
 
-/// Largest number of outstanding writes.
-const WINDOW: u32 = 64;
+const MAX_OUTSTANDING_WRITES: u32 = 64;
 
-/// Number of outstanding writes at first. Each write that completes in the first part of the
-/// measurement adds one.
-const FIRST_WINDOW: u32 = 4;
+/// Number of outstanding writes at first. Each write of the first part that completes adds one.
+const FIRST_OUTSTANDING_WRITES: u32 = 4;
 
-/// Size of a message, in bytes.
-const MESSAGE: usize = 40;
+const MESSAGE_BYTES: usize = 40;
 
 /// Offsets in the buffer, behind the data: the message to send, and the received messages.
-const SEND_OFFSET: usize = BLOCK;
-const RECEIVE_OFFSET: usize = SEND_OFFSET + MESSAGE;
+const SEND_OFFSET: usize = WRITE_BYTES;
+const RECEIVE_OFFSET: usize = SEND_OFFSET + MESSAGE_BYTES;
 
-/// Number of posted receives.
 const RECEIVES: usize = 2;
 
-/// Size of the buffer that a stream needs, in bytes.
-pub(super) const BUFFER: usize = RECEIVE_OFFSET + RECEIVES * MESSAGE;
+pub(super) const BUFFER_BYTES: usize = RECEIVE_OFFSET + RECEIVES * MESSAGE_BYTES;
 
 /// Number of requests that a queue pair must hold at the same time.
-pub(super) const SENDS: u32 = WINDOW + 2;
+pub(super) const SENDS: u32 = MAX_OUTSTANDING_WRITES + 2;
 
 /// Ids of work requests on the send queue. The id of a receive is the number of its slot.
 const WRITE: u64 = 100;
@@ -52,10 +46,8 @@ const SEND_MESSAGE: u64 = 101;
 /// Longest time without a completed write before a path counts as broken.
 const MAX_STALL: Duration = Duration::from_secs(1);
 
-/// Longest time until a sent message completes.
 const SEND_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Message between the two ends of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StreamMessage {
     /// The source requests an address for its writes.
@@ -70,30 +62,29 @@ enum StreamMessage {
 
 impl StreamMessage {
     /// Encodes five little-endian words: kind, two values, checksum, size of a write.
-    fn encode(self) -> [u8; MESSAGE] {
+    fn encode(self) -> [u8; MESSAGE_BYTES] {
         let words = match self {
             Self::Memory(Remote { address, key }) => [1, address, key.into()],
             Self::Written(nonce) => [2, nonce, 0],
             Self::Seen(nonce) => [3, nonce, 0],
             Self::Begin(nonce) => [4, nonce, 0],
         };
-        let mut bytes = [0; MESSAGE];
-        let all = words.into_iter().chain([checksum(words), BLOCK as u64]);
+        let mut bytes = [0; MESSAGE_BYTES];
+        let all = words.into_iter().chain([checksum(words), WRITE_BYTES as u64]);
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(all) {
             chunk.copy_from_slice(&word.to_le_bytes());
         }
         bytes
     }
 
-    /// Decodes a message. `None` if the checksum or the kind is invalid, or if the peer uses
-    /// writes of another size.
-    fn decode(bytes: &[u8; MESSAGE]) -> Option<Self> {
-        let mut words = [0; MESSAGE / 8];
+    /// Decodes a message; `None` if a word is invalid, for example another size of writes.
+    fn decode(bytes: &[u8; MESSAGE_BYTES]) -> Option<Self> {
+        let mut words = [0; MESSAGE_BYTES / 8];
         for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             *word = u64::from_le_bytes(chunk.try_into().ok()?);
         }
         let [kind, first, second, sum, block] = words;
-        if sum != checksum([kind, first, second]) || block != BLOCK as u64 {
+        if sum != checksum([kind, first, second]) || block != WRITE_BYTES as u64 {
             return None;
         }
         match kind {
@@ -119,22 +110,18 @@ pub(super) fn prepare<T: Connected>(qp: &mut QueuePair<T>) -> Result<(), VerbsEr
 fn post_receive<T: Connected>(qp: &mut QueuePair<T>, slot: usize) -> Result<(), VerbsError> {
     qp.post_receive(WorkRequest {
         id: slot as u64,
-        offset: RECEIVE_OFFSET + slot * MESSAGE,
-        length: MESSAGE,
+        offset: RECEIVE_OFFSET + slot * MESSAGE_BYTES,
+        length: MESSAGE_BYTES,
     })
 }
 
-/// One end of a stream.
 pub(super) struct Stream<'a, T: Connected> {
     qp: &'a mut QueuePair<T>,
     batch: Batch,
-    /// Numbers of writes and of messages that have not completed.
-    writes: u32,
-    messages: u32,
-    /// Bytes of the completed writes.
-    written: u64,
-    /// Time at which a write completed last.
-    last_completed: Option<Instant>,
+    outstanding_writes: u32,
+    outstanding_messages: u32,
+    written_bytes: u64,
+    last_write_completed: Option<Instant>,
     /// Slot of a received message that was not read.
     received: Option<usize>,
 }
@@ -145,10 +132,10 @@ impl<'a, T: Connected> Stream<'a, T> {
         Self {
             qp,
             batch: Batch::new(),
-            writes: 0,
-            messages: 0,
-            written: 0,
-            last_completed: None,
+            outstanding_writes: 0,
+            outstanding_messages: 0,
+            written_bytes: 0,
+            last_write_completed: None,
             received: None,
         }
     }
@@ -159,38 +146,39 @@ impl<'a, T: Connected> Stream<'a, T> {
     }
 
     fn measure(&mut self, ask: &Streaming) -> Result<Throughput, Failure> {
-        let reply = Duration::from_millis(u64::from(ask.reply_ms));
+        let reply = Duration::from_millis(ask.reply_ms.into());
         self.send(StreamMessage::Begin(ask.nonce))?;
         let StreamMessage::Memory(remote) = self.next_message(reply)? else {
             return Err(unexpected());
         };
         let mut bytes = Vec::new();
-        fill(&mut bytes, ask.nonce, 0, Kind::Full, BLOCK, false);
+        fill(&mut bytes, ask.nonce, 0, Kind::Full, WRITE_BYTES, false);
         self.qp.write(0, &bytes)?;
-        let mut marks = Marks::new(clock::now(), Duration::from_millis(u64::from(ask.slot_ms)));
+        let mut marks = Marks::new(clock::now(), Duration::from_millis(ask.slot_ms.into()));
         // On a slow path, a full window would take seconds to drain.
-        let mut window = FIRST_WINDOW;
-        while !marks.note(self.written, clock::now()) {
+        let mut window = FIRST_OUTSTANDING_WRITES;
+        while !marks.note(self.written_bytes, clock::now()) {
             if marks.is_first() {
-                let ended = u32::try_from(self.written / BLOCK as u64).unwrap_or(WINDOW);
-                window = (FIRST_WINDOW.saturating_add(ended)).min(WINDOW);
+                window = FIRST_OUTSTANDING_WRITES
+                    .saturating_add(self.completed_writes())
+                    .min(MAX_OUTSTANDING_WRITES);
             }
-            while self.writes < window {
-                let block = WorkRequest { id: WRITE, offset: 0, length: BLOCK };
+            while self.outstanding_writes < window {
+                let block = WorkRequest { id: WRITE, offset: 0, length: WRITE_BYTES };
                 self.qp.post_write(block, Signal::Always, remote)?;
-                self.writes += 1;
+                self.outstanding_writes += 1;
             }
             self.poll()?;
         }
         let limit = marks.limit().saturating_duration_since(clock::now());
         let drained = PollWait::new(limit).until(|_| {
             self.poll()?;
-            Ok((self.writes == 0).then_some(()))
+            Ok((self.outstanding_writes == 0).then_some(()))
         })?;
-        let seen = marks.throughput(self.written, clock::now());
+        let seen = marks.throughput(self.written_bytes, clock::now());
         if drained.is_none() {
             // A slow path on which writes still complete is not broken.
-            let goes_on = self.last_completed.is_some_and(|time| time.elapsed() < MAX_STALL);
+            let goes_on = self.last_write_completed.is_some_and(|time| time.elapsed() < MAX_STALL);
             return if goes_on { Ok(seen) } else { Err(Failure::NoCompletion) };
         }
         self.send(StreamMessage::Written(ask.nonce))?;
@@ -219,13 +207,13 @@ impl<'a, T: Connected> Stream<'a, T> {
                 StreamMessage::Written(nonce) => nonce,
                 StreamMessage::Memory(_) | StreamMessage::Seen(_) => return Err(unexpected()),
             };
-            let (mut wanted, mut got) = (Vec::new(), vec![0; BLOCK]);
-            fill(&mut wanted, nonce, 0, Kind::Full, BLOCK, false);
+            let (mut wanted, mut got) = (Vec::new(), vec![0; WRITE_BYTES]);
+            fill(&mut wanted, nonce, 0, Kind::Full, WRITE_BYTES, false);
             self.qp.buffer().read(0, &mut got)?;
             if let Some(at) = got.iter().zip(&wanted).position(|(a, b)| a != b) {
-                return Err(Failure::WrongBytes(format!(
-                    "the data written by RDMA differs from byte {at} of {BLOCK}"
-                )));
+                let detail =
+                    format!("the data written by RDMA differs from byte {at} of {WRITE_BYTES}");
+                return Err(Failure::WrongBytes(detail));
             }
             self.send(StreamMessage::Seen(nonce))?;
             checks += 1;
@@ -233,7 +221,7 @@ impl<'a, T: Connected> Stream<'a, T> {
         Ok(checks)
     }
 
-    /// Waits for a message from the peer; an error without a message within the limit.
+    /// Waits for a message from the peer; no message within the limit is an error.
     fn next_message(&mut self, limit: Duration) -> Result<StreamMessage, Failure> {
         let slot = self.await_message(PollWait::new(limit))?.ok_or(Failure::NoReply)?;
         self.read(slot)
@@ -251,59 +239,61 @@ impl<'a, T: Connected> Stream<'a, T> {
 
     /// Reads the message in a slot and posts the receive of the slot again.
     fn read(&mut self, slot: usize) -> Result<StreamMessage, Failure> {
-        let mut bytes = [0; MESSAGE];
-        self.qp.buffer().read(RECEIVE_OFFSET + slot * MESSAGE, &mut bytes)?;
+        let mut bytes = [0; MESSAGE_BYTES];
+        self.qp.buffer().read(RECEIVE_OFFSET + slot * MESSAGE_BYTES, &mut bytes)?;
         post_receive(self.qp, slot)?;
         StreamMessage::decode(&bytes).ok_or_else(unexpected)
     }
 
     /// Sends a message. Waits first until the message before it has left the buffer.
     fn send(&mut self, message: StreamMessage) -> Result<(), Failure> {
-        if self.messages > 0 {
+        if self.outstanding_messages > 0 {
             let has_completed = PollWait::new(SEND_TIMEOUT).until(|_| {
                 self.poll()?;
-                Ok((self.messages == 0).then_some(()))
+                Ok((self.outstanding_messages == 0).then_some(()))
             })?;
             has_completed.ok_or(Failure::NoCompletion)?;
         }
         self.qp.write(SEND_OFFSET, &message.encode())?;
-        let request = WorkRequest { id: SEND_MESSAGE, offset: SEND_OFFSET, length: MESSAGE };
+        let request = WorkRequest { id: SEND_MESSAGE, offset: SEND_OFFSET, length: MESSAGE_BYTES };
         self.qp.post_send(request, Signal::Always)?;
-        self.messages += 1;
+        self.outstanding_messages += 1;
         Ok(())
     }
 
-    /// Handles the completions of one poll.
     fn poll(&mut self) -> Result<(), Failure> {
         if self.qp.send_queue().poll(&mut self.batch)? == 0 {
             return Ok(());
         }
-        let before = self.written;
+        let before = self.written_bytes;
         for completion in self.batch.iter() {
             if completion.status != CompletionStatus::Success {
                 return Err(Failure::Completion(completion.status));
             }
             match completion.id {
                 WRITE => {
-                    self.writes = self.writes.saturating_sub(1);
-                    self.written += BLOCK as u64;
+                    self.outstanding_writes = self.outstanding_writes.saturating_sub(1);
+                    self.written_bytes += WRITE_BYTES as u64;
                 }
-                SEND_MESSAGE => self.messages = self.messages.saturating_sub(1),
-                slot => {
-                    let slot = usize::try_from(slot).unwrap_or(0).min(RECEIVES - 1);
-                    self.received = Some(slot);
+                SEND_MESSAGE => {
+                    self.outstanding_messages = self.outstanding_messages.saturating_sub(1);
                 }
+                slot => self.received = Some(usize::try_from(slot).unwrap_or(0).min(RECEIVES - 1)),
             }
         }
-        if self.written > before {
-            self.last_completed = Some(clock::now());
+        if self.written_bytes > before {
+            self.last_write_completed = Some(clock::now());
         }
         Ok(())
     }
 
+    fn completed_writes(&self) -> u32 {
+        u32::try_from(self.written_bytes / WRITE_BYTES as u64).unwrap_or(u32::MAX)
+    }
+
     fn step_error(&self, failure: Failure) -> StepError {
-        let done = u32::try_from(self.written / BLOCK as u64).unwrap_or(u32::MAX);
-        let after = format!("after {done} RDMA writes of {BLOCK} bytes");
+        let done = self.completed_writes();
+        let after = format!("after {done} RDMA writes of {WRITE_BYTES} bytes");
         let (cause, detail) = match failure {
             Failure::Verbs(error) => return verbs_error(Stage::Bandwidth, &error),
             Failure::Completion(status) => (
@@ -316,8 +306,8 @@ impl<'a, T: Connected> Stream<'a, T> {
             Failure::NoReply => (Cause::NoReply, format!("the peer did not reply {after}")),
             Failure::WrongBytes(detail) => (Cause::WrongBytes, detail),
         };
-        let size = u32::try_from(BLOCK).ok();
-        StepError { detail, size, done, ..StepError::new(Stage::Bandwidth, cause) }
+        let size = u32::try_from(WRITE_BYTES).ok();
+        StepError { size, done, ..step_error(Stage::Bandwidth, cause, detail) }
     }
 }
 
@@ -344,13 +334,13 @@ mod tests {
 
     #[test]
     fn decode_rejects_zeroed_and_corrupted_memory() {
-        assert_eq!(StreamMessage::decode(&[0; MESSAGE]), None);
+        assert_eq!(StreamMessage::decode(&[0; MESSAGE_BYTES]), None);
         let mut bytes = StreamMessage::Seen(7).encode();
         bytes[8] ^= 1;
         assert_eq!(StreamMessage::decode(&bytes), None);
         let wide = [1, 2, u64::MAX];
         let mut bytes = StreamMessage::Seen(0).encode();
-        let all = wide.into_iter().chain([checksum(wide), BLOCK as u64]);
+        let all = wide.into_iter().chain([checksum(wide), WRITE_BYTES as u64]);
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(all) {
             chunk.copy_from_slice(&word.to_le_bytes());
         }

@@ -15,8 +15,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::acceptor::{Acceptor, Proof, is_wait};
-use super::address;
+use super::acceptor::{Proof, is_wait};
+use super::address::{self, ROUTE_LOOKUP};
+use super::error::step_error;
 use super::statistics::{Samples, WarmUp};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError, TcpProbing};
@@ -26,24 +27,13 @@ use crate::sys::{Errno, poll};
 /// Size of one TCP message, in bytes: the size of the smallest RDMA message.
 const MESSAGE: usize = 64;
 
-/// Time limit of a connection attempt. The kernel sends a lost first packet again after one
-/// second.
+/// Time limit of a connection attempt. The kernel sends a lost SYN again after one second.
 const CONNECT: Duration = Duration::from_millis(1_500);
 
-/// Time limit for a route lookup in the kernel.
-const LOOKUP: Duration = Duration::from_millis(500);
-
-/// Time limit of one echo.
 const ECHO_LIMIT: Duration = Duration::from_secs(1);
 
-/// Starts an echo server at `address`, on a port that the kernel chooses. It runs until it is
-/// dropped.
-pub(super) fn start_echo(address: SocketAddr, proof: Proof) -> io::Result<Acceptor> {
-    Acceptor::start(address, proof, serve_echo)
-}
-
 /// Sends each message of a client back. Ends if no whole message arrives within [`ECHO_LIMIT`].
-fn serve_echo(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
+pub(super) fn serve_echo(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
     let mut message = [0; MESSAGE];
     let mut filled = 0;
@@ -70,7 +60,6 @@ pub(super) struct TcpSource {
     pub(super) address: Option<SocketAddr>,
     /// Interface of the port; `None` if the kernel names none (siw).
     pub(super) netdev: Option<String>,
-    /// Numbers by which both ends of a pair identify each other.
     pub(super) proof: Option<Proof>,
     /// True if the operator does not know the addresses of the ports. The worker of the peer then
     /// reports the address of the peer, and the source connects to this address only if its own
@@ -81,9 +70,8 @@ pub(super) struct TcpSource {
 impl TcpSource {
     /// Fails if a route is needed and the interface of the port does not lead to `remote`.
     pub(super) fn check(&self, remote: SocketAddr) -> io::Result<()> {
-        let is_refused = self.needs_route
-            && !self.address.is_some_and(|own| address::leads_to(own.ip(), remote.ip()));
-        if !is_refused {
+        let leads_there = |own: SocketAddr| address::leads_to(own.ip(), remote.ip());
+        if !self.needs_route || self.address.is_some_and(leads_there) {
             return Ok(());
         }
         let netdev = self.netdev.as_deref().unwrap_or("the port");
@@ -92,8 +80,7 @@ impl TcpSource {
     }
 }
 
-/// Measures round trips to the echo server of a peer ([`start_echo`]), over the interface that
-/// RDMA uses.
+/// Measures round trips to a peer that runs [`serve_echo`], over the interface that RDMA uses.
 pub(super) fn probe(from: &TcpSource, ask: &TcpProbing) -> Result<RoundTrips, StepError> {
     let stream = connect(from, ask.remote)?;
     measure(stream, ask).map_err(|error| no_reply(&error, ask.remote))
@@ -111,40 +98,35 @@ pub(super) fn no_reply(error: &io::Error, remote: SocketAddr) -> StepError {
 /// (`ip_route_output_key_hash_rcu`, net/ipv4/route.c). The socket of a server is not bound, so
 /// routes apply to it.
 pub(super) fn replies(own: SocketAddr, peer: IpAddr, netdev: &str) -> Option<StepError> {
-    let (cause, why) = match leaves_through(netdev, own.ip(), peer, LOOKUP)? {
+    let (cause, why) = match leaves_through(netdev, own.ip(), peer, ROUTE_LOOKUP)? {
         Leaves::Here => return None,
         Leaves::Elsewhere => {
             (Cause::NoRoute, format!("leave through an interface other than {netdev}"))
         }
         Leaves::Rejected(errno) => {
-            let name = errno.name();
-            (
-                Cause::Errno(name.as_ref().into()),
-                format!("are rejected by a route or routing rule ({name})"),
-            )
+            let name = errno.name().into_owned();
+            let why = format!("are rejected by a route or routing rule ({name})");
+            (Cause::Errno(name), why)
         }
     };
     let detail = format!("TCP replies from {} to {peer} {why}", own.ip());
-    Some(StepError { detail, ..StepError::new(Stage::Tcp, cause) })
+    Some(step_error(Stage::Tcp, cause, detail))
 }
 
-/// Returns the failure of a call that the kernel of this host refused.
 pub(super) fn local_error(error: &io::Error, address: SocketAddr) -> StepError {
     let name = error.raw_os_error().map(|code| Errno::from_code(code).name().into_owned());
     failed(name.map_or(Cause::Timeout, Cause::Errno), address, error)
 }
 
 fn failed(cause: Cause, remote: SocketAddr, why: &dyn std::fmt::Display) -> StepError {
-    let detail = format!("TCP to {remote}: {why}");
-    StepError { detail, ..StepError::new(Stage::Tcp, cause) }
+    step_error(Stage::Tcp, cause, format!("TCP to {remote}: {why}"))
 }
 
 /// Connects to the peer, and verifies that it is the other end of the pair.
 pub(super) fn connect(from: &TcpSource, remote: SocketAddr) -> Result<TcpStream, StepError> {
     let no_proof = || failed(Cause::Order, remote, &"the pair has no numbers");
     let proof = from.proof.ok_or_else(no_proof)?;
-    let no_route = |error| failed(Cause::NoRoute, remote, &error);
-    from.check(remote).map_err(no_route)?;
+    from.check(remote).map_err(|error| failed(Cause::NoRoute, remote, &error))?;
     let socket = start(from, remote).map_err(|error| local_error(&error, remote))?;
     let connected = await_connection(&socket).and_then(|()| socket.set_nonblocking(false));
     connected.map_err(|error| match error.kind() {
@@ -176,7 +158,6 @@ fn start(from: &TcpSource, remote: SocketAddr) -> io::Result<Socket> {
     }
 }
 
-/// Waits for the end of a connection attempt.
 fn await_connection(socket: &Socket) -> io::Result<()> {
     let deadline = Deadline::after(CONNECT);
     let mut ready = [PollFd::new(socket, PollFlags::OUT)];
@@ -194,7 +175,7 @@ fn measure(mut stream: TcpStream, ask: &TcpProbing) -> io::Result<RoundTrips> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(ECHO_LIMIT))?;
     stream.set_write_timeout(Some(ECHO_LIMIT))?;
-    let slot_end = Deadline::after(Duration::from_millis(u64::from(ask.slot_ms)));
+    let slot_end = Deadline::after(Duration::from_millis(ask.slot_ms.into()));
     let mut samples = Samples::new();
     let mut warm_up = WarmUp::from(clock::now());
     let mut message = [0; MESSAGE];
@@ -205,7 +186,7 @@ fn measure(mut stream: TcpStream, ask: &TcpProbing) -> io::Result<RoundTrips> {
         stream.write_all(&message)?;
         let mut echo = [0; MESSAGE];
         stream.read_exact(&mut echo)?;
-        let ns = u64::try_from(before.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let round_trip = before.elapsed();
         if echo != message {
             return Err(io::Error::other("the echoed bytes differ"));
         }
@@ -214,7 +195,7 @@ fn measure(mut stream: TcpStream, ask: &TcpProbing) -> io::Result<RoundTrips> {
             samples.warm_up();
             continue;
         }
-        samples.add(ns);
+        samples.add(round_trip);
         measured += 1;
         if slot_end.is_over() {
             break;
@@ -228,6 +209,7 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+    use crate::ping::acceptor::Acceptor;
 
     const PAIR: [u64; 2] = [3, 4];
 
@@ -235,8 +217,12 @@ mod tests {
         TcpSource { proof: Some(PAIR.into()), ..TcpSource::default() }
     }
 
+    fn from_address(address: &str) -> TcpSource {
+        TcpSource { address: Some(address.parse().unwrap()), ..from() }
+    }
+
     fn echo() -> Acceptor {
-        start_echo("127.0.0.1:0".parse().unwrap(), PAIR.into()).unwrap()
+        Acceptor::start("127.0.0.1:0".parse().unwrap(), PAIR.into(), serve_echo).unwrap()
     }
 
     fn ask(remote: SocketAddr) -> TcpProbing {
@@ -246,22 +232,22 @@ mod tests {
     #[test]
     fn an_echo_server_replies_until_it_is_dropped() {
         let echo = echo();
-        assert!(probe(&from(), &ask(echo.address())).unwrap().count > 0);
-        assert!(probe(&from(), &ask(echo.address())).unwrap().count > 0);
+        assert!(probe(&from(), &ask(echo.address)).unwrap().count > 0);
+        assert!(probe(&from(), &ask(echo.address)).unwrap().count > 0);
     }
 
     #[test]
     fn tcp_client_that_sends_nothing_blocks_no_other_client() {
         let echo = echo();
-        let _idle = TcpStream::connect(echo.address()).unwrap();
-        let probe_with_retries = || (0..5).find_map(|_| probe(&from(), &ask(echo.address())).ok());
+        let _idle = TcpStream::connect(echo.address).unwrap();
+        let probe_with_retries = || (0..5).find_map(|_| probe(&from(), &ask(echo.address)).ok());
         assert!(probe_with_retries().is_some());
     }
 
     #[test]
     fn tcp_connection_uses_the_address_of_the_port() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let from = TcpSource { address: Some("127.0.0.77:0".parse().unwrap()), ..from() };
+        let from = from_address("127.0.0.77:0");
         let remote = listener.local_addr().unwrap();
         let peer = std::thread::spawn(move || {
             let (mut stream, peer) = listener.accept().unwrap();
@@ -275,20 +261,19 @@ mod tests {
     #[test]
     fn probe_from_a_foreign_address_fails() {
         let echo = echo();
-        let from = TcpSource { address: Some("192.0.2.1:0".parse().unwrap()), ..from() };
-        assert!(probe(&from, &ask(echo.address())).is_err());
+        let from = from_address("192.0.2.1:0");
+        assert!(probe(&from, &ask(echo.address)).is_err());
     }
 
     #[test]
     fn probe_without_a_route_of_the_port_fails() {
-        let own = Some("127.0.0.1:0".parse().unwrap());
-        let from = TcpSource { address: own, needs_route: true, ..from() };
+        let from = TcpSource { needs_route: true, ..from_address("127.0.0.1:0") };
         let echo = echo();
-        assert!(probe(&from, &ask(echo.address())).is_ok());
+        assert!(probe(&from, &ask(echo.address)).is_ok());
         let error = probe(&from, &ask("192.0.2.1:22".parse().unwrap())).unwrap_err();
         assert!(error.detail.contains("no route of the port leads"), "{}", error.detail);
         let unknown = TcpSource { address: None, ..from };
-        assert!(probe(&unknown, &ask(echo.address())).is_err());
+        assert!(probe(&unknown, &ask(echo.address)).is_err());
     }
 
     #[test]
@@ -296,9 +281,9 @@ mod tests {
         let echo = echo();
         for pair in [Some([3, 5].into()), Some([5, 4].into()), None] {
             let from = TcpSource { proof: pair, ..from() };
-            assert!(probe(&from, &ask(echo.address())).is_err(), "{pair:?}");
+            assert!(probe(&from, &ask(echo.address)).is_err(), "{pair:?}");
         }
-        assert!(probe(&from(), &ask(echo.address())).is_ok());
+        assert!(probe(&from(), &ask(echo.address)).is_ok());
     }
 
     #[test]
@@ -312,10 +297,10 @@ mod tests {
     fn an_error_of_this_host_has_its_errno() {
         let echo = echo();
         let cause = |from: &TcpSource, remote| probe(from, &ask(remote)).unwrap_err().cause;
-        let foreign = TcpSource { address: Some("192.0.2.1:0".parse().unwrap()), ..from() };
-        assert_eq!(cause(&foreign, echo.address()), Cause::Errno("EADDRNOTAVAIL".into()));
+        let foreign = from_address("192.0.2.1:0");
+        assert_eq!(cause(&foreign, echo.address), Cause::Errno("EADDRNOTAVAIL".into()));
         // The kernel refuses the call itself: no route of the loopback leads to multicast.
-        let local = TcpSource { address: Some("127.0.0.1:0".parse().unwrap()), ..from() };
+        let local = from_address("127.0.0.1:0");
         let multicast = "224.0.0.1:9".parse().unwrap();
         assert_eq!(cause(&local, multicast), Cause::Errno("ENETUNREACH".into()));
     }

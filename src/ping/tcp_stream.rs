@@ -2,12 +2,13 @@
 //! which reports the number of bytes that it has read.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::acceptor::{Acceptor, LOOK, Proof, is_wait};
+use super::acceptor::is_wait;
+use super::stop_flag::STOP_CHECK_INTERVAL;
 use super::tcp::{TcpSource, connect, no_reply};
 use super::throughput::Marks;
 use crate::clock::{self, Deadline};
@@ -19,25 +20,18 @@ const FLOWS: usize = 4;
 /// Size of one write, in bytes, as in iperf3.
 const BLOCK: usize = 128 << 10;
 
-/// Size of a report of the reader, in bytes: the number of bytes that it has read.
-const COUNT: usize = 8;
+const COUNT_BYTES: usize = 8;
 
 /// Shortest pause between two checks for progress.
-const SHORTEST_LOOK: Duration = Duration::from_millis(1);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// Time without progress after which a flow is given up.
-const IDLE: Duration = Duration::from_secs(2);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Starts a reader at `address`, on a port that the kernel chooses. It reads all data until it is
-/// dropped.
-pub(super) fn start_reader(address: SocketAddr, proof: Proof) -> io::Result<Acceptor> {
-    Acceptor::start(address, proof, read)
-}
-
-fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
+/// Reads all data of a client, and reports the number of bytes after each read.
+pub(super) fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     let mut block = vec![0; BLOCK];
     let mut count = 0_u64;
-    let mut idle = Deadline::after(IDLE);
+    let mut idle = Deadline::after(IDLE_TIMEOUT);
     while !stop.load(Ordering::Relaxed) && !idle.is_over() {
         match stream.read(&mut block) {
             Ok(0) => break,
@@ -45,13 +39,13 @@ fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
             Err(error) if is_wait(&error) => continue,
             Err(error) => return Err(error),
         }
-        idle = Deadline::after(IDLE);
+        idle = Deadline::after(IDLE_TIMEOUT);
         stream.write_all(&count.to_le_bytes())?;
     }
     Ok(())
 }
 
-/// Writes to the reader of a peer ([`start_reader`]) for the requested time.
+/// Writes to a peer that runs [`read`], for the requested time.
 pub(super) fn write(from: &TcpSource, ask: &TcpStreaming) -> Result<Throughput, StepError> {
     let flows: Vec<TcpStream> =
         (0..FLOWS).map(|_| connect(from, ask.remote)).collect::<Result<_, _>>()?;
@@ -61,29 +55,26 @@ pub(super) fn write(from: &TcpSource, ask: &TcpStreaming) -> Result<Throughput, 
 fn measure(flows: &[TcpStream], ask: &TcpStreaming) -> io::Result<Throughput> {
     for flow in flows {
         flow.set_nodelay(true)?;
-        flow.set_read_timeout(Some(LOOK))?;
-        flow.set_write_timeout(Some(LOOK))?;
+        flow.set_read_timeout(Some(STOP_CHECK_INTERVAL))?;
+        flow.set_write_timeout(Some(STOP_CHECK_INTERVAL))?;
     }
     let counts: Vec<Counts> = flows.iter().map(|_| Counts::default()).collect();
     let arrived = || counts.iter().map(Counts::arrived).fold(0, u64::saturating_add);
-    let is_over = AtomicBool::new(false);
-    let is_over = &is_over;
-    let slot = Duration::from_millis(u64::from(ask.slot_ms));
+    let is_over = &AtomicBool::new(false);
+    let slot = Duration::from_millis(ask.slot_ms.into());
     thread::scope(|scope| {
         let started = flows.iter().zip(&counts).try_for_each(|(flow, counts)| {
-            let (writer, counter) = (thread::Builder::new(), thread::Builder::new());
-            writer
-                .name("tcp writer".into())
-                .spawn_scoped(scope, move || pour(flow, &counts.written, is_over))?;
-            counter
-                .name("tcp counter".into())
-                .spawn_scoped(scope, move || follow(flow, &counts.read, is_over))
+            let builder = |name: &str| thread::Builder::new().name(name.into());
+            builder("tcp writer")
+                .spawn_scoped(scope, move || write_data(flow, &counts.written, is_over))?;
+            builder("tcp counter")
+                .spawn_scoped(scope, move || read_counts(flow, &counts.read, is_over))
                 .map(drop)
         });
         let mut marks = Marks::new(clock::now(), slot);
         while started.is_ok() && !marks.note(arrived(), clock::now()) {
-            let left = marks.next().saturating_duration_since(clock::now());
-            thread::park_timeout(left.max(SHORTEST_LOOK));
+            let left = marks.part_end().saturating_duration_since(clock::now());
+            thread::park_timeout(left.max(SHORTEST_PAUSE));
         }
         is_over.store(true, Ordering::Relaxed);
         // A thread may still wait for buffer space or for a count. Data in flight is dropped.
@@ -99,7 +90,6 @@ fn measure(flows: &[TcpStream], ask: &TcpStreaming) -> io::Result<Throughput> {
     })
 }
 
-/// Byte counts of one flow.
 #[derive(Debug, Default)]
 struct Counts {
     written: AtomicU64,
@@ -114,8 +104,7 @@ impl Counts {
     }
 }
 
-/// Writes until the measurement is over or the flow breaks.
-fn pour(mut flow: &TcpStream, written: &AtomicU64, is_over: &AtomicBool) {
+fn write_data(mut flow: &TcpStream, written: &AtomicU64, is_over: &AtomicBool) {
     let block = vec![0; BLOCK];
     while !is_over.load(Ordering::Relaxed) {
         match flow.write(&block) {
@@ -126,9 +115,8 @@ fn pour(mut flow: &TcpStream, written: &AtomicU64, is_over: &AtomicBool) {
     }
 }
 
-/// Reads the counts that the peer reports.
-fn follow(mut flow: &TcpStream, count: &AtomicU64, is_over: &AtomicBool) {
-    let (mut bytes, mut filled) = ([0; COUNT], 0);
+fn read_counts(mut flow: &TcpStream, count: &AtomicU64, is_over: &AtomicBool) {
+    let (mut bytes, mut filled) = ([0; COUNT_BYTES], 0);
     while !is_over.load(Ordering::Relaxed) {
         match flow.read(&mut bytes[filled..]) {
             Ok(0) => return,
@@ -136,7 +124,7 @@ fn follow(mut flow: &TcpStream, count: &AtomicU64, is_over: &AtomicBool) {
             Err(error) if is_wait(&error) => {}
             Err(_) => return,
         }
-        if filled == COUNT {
+        if filled == COUNT_BYTES {
             count.store(u64::from_le_bytes(bytes), Ordering::Relaxed);
             filled = 0;
         }
@@ -145,10 +133,11 @@ fn follow(mut flow: &TcpStream, count: &AtomicU64, is_over: &AtomicBool) {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{SocketAddr, TcpListener};
 
     use super::*;
     use crate::model::probe::{Cause, Stage};
+    use crate::ping::acceptor::Acceptor;
 
     const PAIR: [u64; 2] = [3, 4];
 
@@ -162,9 +151,9 @@ mod tests {
 
     #[test]
     fn reader_counts_the_bytes_of_each_client() {
-        let reader = start_reader("127.0.0.1:0".parse().unwrap(), PAIR.into()).unwrap();
+        let reader = Acceptor::start("127.0.0.1:0".parse().unwrap(), PAIR.into(), read).unwrap();
         for _ in 0..2 {
-            let patient = || (0..20).find_map(|_| write(&from(), &ask(reader.address())).ok());
+            let patient = || (0..20).find_map(|_| write(&from(), &ask(reader.address)).ok());
             let seen = patient().unwrap();
             assert!(seen.bytes > 0 && seen.median_bps >= seen.min_bps, "{seen:?}");
         }

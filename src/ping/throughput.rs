@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use crate::model::probe::Throughput;
 
-/// Number of parts of a bandwidth measurement.
 const PARTS: u32 = 5;
 
 /// Longest time beyond the requested time that a measurement takes on a slow path.
@@ -29,7 +28,7 @@ impl Marks {
     /// part becomes longer and is not empty.
     pub(super) fn note(&mut self, bytes: u64, now: Instant) -> bool {
         let before = self.looks.last().map_or(0, |last| last.0);
-        if self.looks.len() <= PARTS as usize && now >= self.next() && bytes > before {
+        if self.looks.len() <= PARTS as usize && now >= self.part_end() && bytes > before {
             self.looks.push((bytes, now));
         }
         self.looks.len() > PARTS as usize || now >= self.limit()
@@ -45,8 +44,7 @@ impl Marks {
         self.looks.len() < 2
     }
 
-    /// Returns the end of the current part.
-    pub(super) fn next(&self) -> Instant {
+    pub(super) fn part_end(&self) -> Instant {
         self.looks.last().map_or(self.start, |last| last.1) + self.part
     }
 
@@ -57,23 +55,18 @@ impl Marks {
             let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
             u64::try_from(bits_ns / time.as_nanos().max(1)).unwrap_or(u64::MAX)
         };
-        let mut parts: Vec<(u64, Duration)> = self
-            .looks
-            .windows(2)
-            .skip(1)
-            .filter_map(|ends| match *ends {
-                [(before, from), (after, to)] => {
-                    Some((after.saturating_sub(before), to.saturating_duration_since(from)))
-                }
-                _ => None,
-            })
-            .collect();
-        let last = self.looks.last().map_or((0, self.start), |&last| last);
+        let part = |before: (u64, Instant), after: (u64, Instant)| {
+            (after.0.saturating_sub(before.0), after.1.saturating_duration_since(before.1))
+        };
+        let marks = self.looks.iter().zip(self.looks.iter().skip(1));
+        let mut parts: Vec<_> =
+            marks.skip(1).map(|(&before, &after)| part(before, after)).collect();
+        let last = self.looks.last().copied().unwrap_or((0, self.start));
         if parts.is_empty() {
-            parts = vec![(all, end.saturating_duration_since(self.start))];
+            parts = vec![part((0, self.start), (all, end))];
         } else if self.looks.len() <= PARTS as usize {
             // A path that broke was slow until the end.
-            parts.push((all.saturating_sub(last.0), end.saturating_duration_since(last.1)));
+            parts.push(part(last, (all, end)));
         }
         let bytes = parts.iter().map(|part| part.0).sum();
         let mut rates: Vec<u64> = parts.into_iter().map(rate).collect();
@@ -120,7 +113,7 @@ mod tests {
         assert!(!marks.note(11_500, at(2) + PART / 2), "in the middle of a part");
         assert!(!marks.note(12_999, at(3)));
         assert!(!marks.note(14_999, at(4)));
-        assert_eq!(marks.next(), at(5));
+        assert_eq!(marks.part_end(), at(5));
         assert!(marks.note(17_999, at(5)));
         let seen = marks.throughput(17_999, at(5));
         assert_eq!((seen.bytes, seen.min_bps, seen.median_bps), (8_000, 80_000, 160_000));

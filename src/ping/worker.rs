@@ -16,6 +16,7 @@ use connection::Handle;
 use parking_lot::Mutex;
 
 use super::datagram::DatagramPorts;
+use super::error::step_error;
 use crate::model::probe::{Act, Cause, Stage, StepError, StepResult};
 use crate::wire::{FrameReader, FrameWriter, FromWorker, ToWorker, WireError, WorkerReply};
 
@@ -26,8 +27,7 @@ pub const HEARTBEAT: Duration = Duration::from_millis(250);
 /// it takes more than two seconds.
 pub const START_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Largest number of connections of a worker.
-const CONNECTIONS: usize = 1_024;
+const MAX_CONNECTIONS: usize = 1_024;
 
 /// Output of a worker: any thread sends a reply as one frame.
 pub(super) struct ReplyWriter<W>(Mutex<FrameWriter<W>>);
@@ -60,44 +60,46 @@ pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), 
     let mut connections: HashMap<u32, Handle> = HashMap::new();
     let ports = Arc::new(DatagramPorts::default());
     while let Some(ToWorker { id, step }) = reader.read()? {
-        match step.act {
-            Act::Open(opening) if connections.len() < CONNECTIONS => {
-                match Handle::start(opening, id, Arc::clone(&ports), Arc::clone(&answers)) {
-                    Ok(handle) => drop(connections.insert(step.connection, handle)),
-                    Err(error) => answers.reply(id, Err(no_thread(&error))),
-                }
-            }
-            Act::OpenMad(opening) if connections.len() < CONNECTIONS => {
-                match Handle::start_mad(opening, id, Arc::clone(&answers)) {
-                    Ok(handle) => drop(connections.insert(step.connection, handle)),
-                    Err(error) => answers.reply(id, Err(no_thread(&error))),
-                }
-            }
-            Act::Open(_) | Act::OpenMad(_) => {
+        let (ports, output) = (Arc::clone(&ports), Arc::clone(&answers));
+        let started = match step.act {
+            Act::Open(_) | Act::OpenMad(_) if connections.len() >= MAX_CONNECTIONS => {
                 answers.reply(id, Err(out_of_order("too many connections")));
+                continue;
+            }
+            Act::Open(opening) => Handle::start("connection", move |acts| {
+                connection::run(opening, id, &ports, acts, &output);
+            }),
+            Act::OpenMad(opening) => {
+                Handle::start("mad", move |acts| mad::run(&opening, id, acts, &output))
             }
             Act::Close => {
-                // The thread destroys the queue pair and then replies.
                 match connections.remove(&step.connection) {
+                    // The thread destroys the queue pair and then replies.
                     Some(handle) => handle.close(id),
                     None => answers.reply(id, Ok(StepResult::Done)),
                 }
+                continue;
             }
-            act => match connections.get(&step.connection) {
-                Some(handle) => handle.ask(id, act, &answers),
-                None => answers.reply(id, Err(out_of_order("no such connection"))),
-            },
+            act => {
+                match connections.get(&step.connection) {
+                    Some(handle) => handle.ask(id, act, &answers),
+                    None => answers.reply(id, Err(out_of_order("no such connection"))),
+                }
+                continue;
+            }
+        };
+        match started {
+            Ok(handle) => drop(connections.insert(step.connection, handle)),
+            Err(error) => answers.reply(id, Err(no_thread(&error))),
         }
     }
     Ok(())
 }
 
-/// Returns the failure of a connection whose thread did not start.
 fn no_thread(error: &io::Error) -> StepError {
-    let detail = format!("cannot start a thread: {error}");
-    StepError { detail, ..StepError::new(Stage::Open, Cause::ThreadLimit) }
+    step_error(Stage::Open, Cause::ThreadLimit, format!("cannot start a thread: {error}"))
 }
 
 fn out_of_order(detail: &str) -> StepError {
-    StepError { detail: detail.to_owned(), ..StepError::new(Stage::Open, Cause::Order) }
+    step_error(Stage::Open, Cause::Order, detail)
 }

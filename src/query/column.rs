@@ -24,8 +24,7 @@ pub trait Listing: Sized + 'static {
     /// Columns, in their order.
     const COLUMNS: &'static [Column<Self>];
 
-    /// True if a source of a cell exists but could not be read. False for all cells of a listing
-    /// without a definition.
+    /// True if a source of a cell exists but could not be read.
     fn is_unreadable(_row: &Self::Row<'_>, _source: &str) -> bool {
         false
     }
@@ -45,8 +44,7 @@ pub enum Align {
 pub enum ShowCondition {
     /// Always.
     Always,
-    /// If rows are not folded, or with `-v`. The column has another value in each row, which
-    /// would prevent folding.
+    /// If rows are not folded, or with `-v`: each row has another value, so no rows would fold.
     Unfolded,
     /// If hosts are named.
     WithHosts,
@@ -105,7 +103,6 @@ pub struct Column<L: Listing> {
 
 impl<L: Listing> Column<L> {
     /// Returns the value of the column in a row.
-    #[must_use]
     pub fn value(&self, row: &L::Row<'_>) -> Value {
         match (self.get)(row) {
             Value::Absent if self.sources().any(|source| L::is_unreadable(row, source)) => {
@@ -115,17 +112,14 @@ impl<L: Listing> Column<L> {
         }
     }
 
-    /// Returns the column with another condition for showing it.
     pub(super) const fn shown(self, shown: ShowCondition) -> Self {
         Self { shown, ..self }
     }
 
-    /// Returns the column with a meaning.
     pub(super) const fn meaning(self, meaning: ValueMeaning) -> Self {
         Self { meaning, ..self }
     }
 
-    /// Returns the column with another help text.
     pub(super) const fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
     }
@@ -178,9 +172,8 @@ macro_rules! listing {
 
 pub(super) use listing;
 
-/// Declares the columns of a listing in their order. Shared columns stand in brackets; own
-/// columns have one entry each. `+ GROUP` adds shared sources, and `: MEANING` sets the meaning
-/// of the values.
+/// Declares the columns of a listing in their order. Shared columns stand in brackets. `+ GROUP`
+/// adds shared sources, and `: MEANING` sets the meaning of the values.
 macro_rules! columns {
     (@meaning) => { $crate::query::ValueMeaning::Plain };
     (@meaning $meaning:ident) => { $crate::query::ValueMeaning::$meaning };

@@ -7,7 +7,7 @@ use super::column::listing;
 use super::place_columns::{has_host, host, via};
 use crate::model::{
     Connection, ConnectionState, ConsumerKind, Device, HostReport, LinkPeer, Part, Peer,
-    PinnedMemory, Protocol, RdmaChannel, TcpChannel, Transport,
+    PinnedMemory, Port, Protocol, RdmaChannel, TcpChannel, Transport,
 };
 
 /// One row: a connection, or a host that did not respond.
@@ -22,6 +22,8 @@ pub struct ConnectionRow<'report> {
 }
 
 has_host!(ConnectionRow);
+
+const CHANNELS: &[&str] = &["resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"];
 
 listing! {
     /// Listing of `rdmactl connections`, one row for each connection.
@@ -40,17 +42,19 @@ listing! {
         |row| of(row, |one| Value::text(Some(&one.consumer.instance)));
     "consumer.role" "ROLE" Left Always ["connections"] "Role of this host: client, server, or peer (unknown)"
         |row| of(row, |one| Value::text(Some(one.consumer.role.word())));
-    "peer" "PEER" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Remote end: host name, or the name of the server with its address"
+    "peer" "PEER" Left Always ["connections"] + CHANNELS "Remote end: host name, or the name of the server with its address"
         |row| of(row, peer);
     "transport" "USING" Left Always ["connections"]: State "Transport in use: RDMA, TCP, SMC-R, mixed"
         |row| of(row, |one| Value::text(Some(one.transport.word())));
     "requested.transport" "REQUESTED" Left Always ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "Transport that the configuration or the mount options request"
         |row| of(row, |one| Value::text(one.requested.transport.map(Transport::word)));
     "verdict" "VERDICT" Left Always ["connections"]: State "Verdict code; `!` marks a problem; for an unreachable host the reason"
-        |row| Value::or_failure(row.report, || of(row, verdict));
+        |row| Value::or_failure(row.report, || {
+            of(row, |one| Value::word(one.verdict.word(), one.verdict.needs_attention()))
+        });
     "change" "CHANGE" Left Watched [] "Change since the previous sample"
         |row| row.change.clone().map_or(Value::Absent, Value::Bad);
-    "channels" "CHANNELS" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Number of RDMA queue pairs and TCP sockets"
+    "channels" "CHANNELS" Left Always ["connections"] + CHANNELS "Number of RDMA queue pairs and TCP sockets"
         |row| of(row, channels);
     "cause.text" "WHY" Left Verbose ["connections"] "Reason of the verdict, in one sentence"
         |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.text)));
@@ -59,14 +63,14 @@ listing! {
     "cause.code" "CODE" Left Asked ["connections"] "Reason code, for scripts"
         |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.code)));
     "state" "STATE" Left Verbose ["connections"] "State: up, idle, connecting, down, unknown"
-        |row| of(row, state);
+        |row| of(row, |one| Value::word(one.state.word(), one.state == ConnectionState::Down));
     "peer.name" "NAME" Left Verbose ["connections"] "Name of the remote end in its application: server, node id, NQN, IQN"
         |row| of(row, |one| Value::text(one.peer.name.as_ref()));
-    "peer.address" "ADDRESS" Left Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "IP address of the remote end"
+    "peer.address" "ADDRESS" Left Asked ["connections"] + CHANNELS "IP address of the remote end"
         |row| of(row, |one| Value::text(one.peer.address));
-    "peer.port" "PEER_PORT" Right Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Port number of the remote end"
-        |row| of(row, |one| Value::id(one.peer.port.map(u32::from)));
-    "local.address" "LOCAL" Left Verbose ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Local IP address"
+    "peer.port" "PEER_PORT" Right Asked ["connections"] + CHANNELS "Port number of the remote end"
+        |row| of(row, |one| Value::id(one.peer.port));
+    "local.address" "LOCAL" Left Verbose ["connections"] + CHANNELS "Local IP address"
         |row| of(row, |one| Value::text(one.local.as_ref().and_then(|end| end.address)));
     "rdma.device" "DEVICE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "RDMA devices of the queue pairs"
         |row| of(row, |one| unique(&one.rdma, |channel| Some(&channel.device)));
@@ -91,7 +95,7 @@ listing! {
     "memory.server_most_bytes" "SERVER_MOST" Right Asked ["connections", "consumers/beegfs"] "Limit of pinned bytes of a server, over all servers and the listed clients"
         |row| memory(row, |memory| Value::Bytes(memory.server_most_bytes));
     "memory.host_bytes" "MEMORY" Right Asked ["connections", "consumers/memory"] "Total memory of the host, in bytes"
-        |row| memory(row, |memory| memory.host_bytes.map_or(Value::Absent, Value::Bytes));
+        |row| memory(row, |memory| Value::bytes(memory.host_bytes));
     "memory.buffers" "BUFFERS" Left Asked ["connections", "consumers/beegfs"] "Size and number of RDMA buffers (connRDMABufSize, connRDMABufNum)"
         |row| memory(row, |memory| buffers(Some(memory.buffer_bytes), Some(memory.buffers)));
     "memory.recommended_buffers" "BETTER" Left Verbose ["connections"] "Buffer size and number recommended for the adapter"
@@ -114,21 +118,19 @@ fn is_unreadable(row: &ConnectionRow<'_>, source: &str) -> bool {
     if source == "fabric_peers" {
         let part = Part::FabricPeers;
         let is_unread = !row.report.parts.has(part) || problems.has(part.word());
-        return is_unread && uses_infiniband(row.report, one);
+        return is_unread && ports(row.report, one).any(|port| port.protocol == Some(Protocol::Ib));
     }
     let Some(key) = key_of(one, source) else { return false };
     if source != "resources" {
         return problems.touch(&key);
     }
-    // Without a list of devices, no objects are queried. The owners of objects are another
-    // source.
+    // Without a list of devices, no objects are queried. Owners are another source.
     let mut of_devices = problems.within(source).iter();
     row.report.rdma_core.is_none() || of_devices.any(|one| one.key != "resources/owner")
 }
 
-/// Returns the model key of the problem that hides facts of a connection if the source cannot be
-/// read. Returns `None` if the source has no facts of this connection, for example a source of
-/// another consumer.
+/// Returns the key of the problem that hides facts of a connection; `None` if the source has no
+/// facts of this connection, for example a source of another consumer.
 fn key_of(one: &Connection, source: &str) -> Option<String> {
     use ConsumerKind::{Beegfs, Iscsi, Lustre, Nfs, Nvmeof, P9, Process, Smb, Smc};
 
@@ -181,16 +183,6 @@ fn peer(one: &Connection) -> Value {
     Value::text(text)
 }
 
-fn verdict(one: &Connection) -> Value {
-    let word = one.verdict.word().to_owned();
-    if one.verdict.needs_attention() { Value::Bad(word) } else { Value::Text(word) }
-}
-
-fn state(one: &Connection) -> Value {
-    let word = one.state.word().to_owned();
-    if one.state == ConnectionState::Down { Value::Bad(word) } else { Value::Text(word) }
-}
-
 /// Formats the numbers of channels as `2 RDMA, 1 TCP` or `2 RDMA busy`.
 fn channels(one: &Connection) -> Value {
     let counts = [(one.channels.rdma, "RDMA"), (one.channels.tcp, "TCP")];
@@ -212,22 +204,23 @@ fn unique<'one>(
     Value::list(Some(&all))
 }
 
-/// Returns a value of each node at the other end of the links of the connection's devices.
+/// Returns a value of each node at the other ends of the links.
 fn of_peers(row: &ConnectionRow<'_>, get: impl Fn(&LinkPeer) -> Option<String>) -> Value {
     of(row, |one| {
-        let carries = |device: &&Device| one.rdma.iter().any(|rdma| rdma.device == device.name);
-        let ports = row.report.devices.iter().filter(carries).flat_map(|device| &device.ports);
+        let ports = ports(row.report, one);
         let mut all: Vec<String> = ports.filter_map(|port| get(port.link_peer.as_ref()?)).collect();
         all.dedup();
         Value::list(Some(&all))
     })
 }
 
-/// True if a connection uses an RDMA device with an InfiniBand port.
-fn uses_infiniband(report: &HostReport, connection: &Connection) -> bool {
-    let uses = |device: &&Device| connection.rdma.iter().any(|rdma| rdma.device == device.name);
-    let mut ports = report.devices.iter().filter(uses).flat_map(|device| &device.ports);
-    ports.any(|port| port.protocol == Some(Protocol::Ib))
+/// Returns the ports of the RDMA devices that a connection uses.
+fn ports<'report>(
+    report: &'report HostReport,
+    one: &Connection,
+) -> impl Iterator<Item = &'report Port> {
+    let uses = |device: &&Device| one.rdma.iter().any(|rdma| rdma.device == device.name);
+    report.devices.iter().filter(uses).flat_map(|device| &device.ports)
 }
 
 /// Returns the first numbers, and the count of the others.
@@ -250,13 +243,11 @@ fn sum(channels: &[TcpChannel], get: impl Fn(&TcpChannel) -> Option<u64>) -> Val
 }
 
 fn evidence(one: &Connection) -> Value {
-    let words: Vec<String> =
-        one.evidence.iter().map(|seen| format!("{}: {}", seen.source, seen.text)).collect();
-    Value::text(Some(words.join("; ")).filter(|text| !text.is_empty()))
+    let words = one.evidence.iter().map(|seen| format!("{}: {}", seen.source, seen.text));
+    Value::joined(&words.collect::<Vec<_>>(), "; ")
 }
 
 /// Returns a row for each connection, and for each host that did not respond.
-#[must_use]
 pub fn connection_rows(
     reports: &[HostReport],
     connections: Vec<Vec<Connection>>,
@@ -266,12 +257,11 @@ pub fn connection_rows(
         if report.failure.is_some() {
             rows.push(ConnectionRow { report, connection: None, change: None });
         }
-        let row = |connection| ConnectionRow {
+        rows.extend(of_host.into_iter().map(|connection| ConnectionRow {
             report,
             connection: Some(Cow::Owned(connection)),
             change: None,
-        };
-        rows.extend(of_host.into_iter().map(row));
+        }));
     }
     rows
 }

@@ -30,9 +30,7 @@ listing! {
     [host(), via(), device(), port().help("Port number; none for counters of the whole device")]
     "counter.name" "COUNTER" Left Always ["port.counters", "device.counters"]
         "Kernel name of the counter; for an unreachable host the reason"
-        |row| Value::or_failure(row.place.report, || {
-            Value::text(row.counter.map(|counter| &counter.name))
-        });
+        |row| Value::or_failure(row.place.report, || Value::text(row.counter.map(|counter| &counter.name)));
     "counter.value" "VALUE" Right Always ["port.counters", "device.counters"]
         "Value since the counter was cleared; `!` if stuck at its maximum"
         |row| row.counter.map_or(Value::Absent, value);
@@ -49,16 +47,13 @@ listing! {
         |row| Value::text(row.counter.map(|counter| counter.group.word()));
 }
 
-/// Returns a value of the rate of a counter.
 pub(super) fn rate(
     counter: Option<&Counter>,
     get: impl Fn(&CounterRate) -> Option<Value>,
 ) -> Value {
-    let rate = counter.and_then(|counter| counter.rate.as_ref());
-    rate.and_then(get).unwrap_or(Value::Absent)
+    counter.and_then(|counter| get(counter.rate.as_ref()?)).unwrap_or(Value::Absent)
 }
 
-/// Returns the change of a counter since the previous sample.
 pub(super) fn delta(counter: Option<&Counter>) -> Value {
     rate(counter, |rate| match rate.change {
         CounterChange::Counted => rate.delta.map(|delta| Value::count(Some(delta))),
@@ -76,26 +71,25 @@ pub(super) fn value(counter: &Counter) -> Value {
     }
 }
 
-/// Returns a row for each counter, device counters before port counters. Also returns a row for
-/// each place whose counters could not be read, and for hosts without devices as in
-/// [`super::device_rows`].
-#[must_use]
+/// Returns a row for each counter, device counters first, for each place without them, and for
+/// hosts without devices as in [`super::device_rows`].
 pub fn counter_rows(reports: &[HostReport], hosts_named: bool) -> Vec<CounterRow<'_>> {
     let mut rows = Vec::new();
     let mut before = None;
     for place in super::device_rows(reports, hosts_named) {
+        let mut add = |place, counters| {
+            let row = |counter| CounterRow { place, counter: Some(counter) };
+            rows.extend(<[Counter]>::iter(counters).map(row));
+        };
         let device = place.device.map(std::ptr::from_ref);
-        if let Some(counters) = place.device.and_then(|device| device.counters.as_ref())
+        if let Some(counters) = place.device.and_then(|device| device.counters.as_deref())
             && device != before
         {
-            let place = DeviceRow { port: None, ..place };
-            rows.extend(
-                counters.iter().map(|counter| CounterRow { place, counter: Some(counter) }),
-            );
+            add(DeviceRow { port: None, ..place }, counters);
         }
         before = device;
         let counters = place.port.and_then(|port| port.counters.as_deref()).unwrap_or_default();
-        rows.extend(counters.iter().map(|counter| CounterRow { place, counter: Some(counter) }));
+        add(place, counters);
         let is_told = place.is_unreadable("port.counters") || place.device.is_none();
         if counters.is_empty() && is_told {
             rows.push(CounterRow { place, counter: None });

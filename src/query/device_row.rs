@@ -6,21 +6,17 @@ use crate::model::{
     key,
 };
 
-/// Sources of the driver of a device.
+// Sources of cells.
 pub(super) const DRIVER: &[&str] =
     &["device.driver", "device.pci", "device.parent", "device.node_type"];
 
-/// Sources of the protocol of a port.
 pub(super) const PROTOCOL: &[&str] =
     &["port.link_layer", "device.node_type", "device.driver", "device.pci"];
 
-/// Sources that decide if a port has LIDs.
 pub(super) const LIDS: &[&str] = &["port.link_layer", "device.node_type", "device.driver"];
 
-/// Part of a report with the other ends of links.
 pub(super) const PEER: &[&str] = &["fabric_peers"];
 
-/// Sources of the network interface of a port.
 pub(super) const NETDEV: &[&str] = &[
     "port.netdev",
     "port.link_layer",
@@ -30,7 +26,18 @@ pub(super) const NETDEV: &[&str] = &[
     "device.pci",
 ];
 
-/// Word for the state of a port whose device was removed.
+pub(super) const ETHERNET: &[&str] = &[
+    "ethernet",
+    "device.netdev",
+    "port.netdev",
+    "port.link_layer",
+    "device.node_type",
+    "device.parent",
+    "device.driver",
+    "device.pci",
+];
+
+/// State of a port whose device was removed.
 pub(super) const GONE: &str = "gone";
 
 /// One row: a port, or a device or host without ports.
@@ -45,13 +52,10 @@ pub struct DeviceRow<'report> {
 }
 
 impl DeviceRow<'_> {
-    /// True if a source of a cell could not be read, for example `port.lid`, `device.driver` or
-    /// `verbs`.
-    #[must_use]
+    /// True if a source of a cell, such as `port.lid` or `verbs`, could not be read.
     pub fn is_unreadable(&self, source: &str) -> bool {
-        let asked = self.device.is_some() || self.report.failure.is_none();
-        let verbs_missing = matches!(self.report.verbs, VerbsState::Unavailable { .. });
-        if source == "verbs" && verbs_missing && asked && self.device.is_some() {
+        let is_verbs_missing = matches!(self.report.verbs, VerbsState::Unavailable { .. });
+        if source == "verbs" && is_verbs_missing && self.device.is_some() {
             return true;
         }
         // Most hosts have no problem, so the search ends here.
@@ -60,41 +64,29 @@ impl DeviceRow<'_> {
         }
         // The problem concerns a whole part, or one device.
         (Part::named(source).is_some() && self.report.problems.has(source))
-            || self.key(source).is_some_and(|key| self.is_key_unreadable(&key))
+            || self.key(source).is_some_and(|key| self.report.problems.touch(&key))
     }
 
-    /// True if a problem has exactly this model key.
-    pub(super) fn has_problem(&self, key: &str) -> bool {
-        self.report.problems.has(key)
-    }
-
-    /// Returns a cell of the device; `Absent` without a device.
     pub(super) fn of_device(&self, get: impl Fn(&Device) -> Value) -> Value {
         self.device.map_or(Value::Absent, get)
     }
 
-    /// Returns a cell of the port; `Absent` without a port.
     pub(super) fn of_port(&self, get: impl Fn(&Port) -> Value) -> Value {
         self.port.map_or(Value::Absent, get)
     }
 
     /// Returns the logical state of the port, or the reason why the host did not respond.
     pub(super) fn state(&self) -> Value {
-        let is_gone = self.device.is_some_and(|device| device.gone_since_ns.is_some());
-        if is_gone {
+        if self.device.is_some_and(|device| device.gone_since_ns.is_some()) {
             return Value::Bad(GONE.into());
         }
-        let of_port = |port: &Port| match port.state {
-            None => Value::Absent,
-            Some(PortState::Active) => Value::Text(PortState::Active.word().into()),
-            Some(state) => Value::Bad(state.word().into()),
-        };
-        Value::or_failure(self.report, || self.of_port(of_port))
+        let cell = |state: PortState| Value::word(state.word(), state != PortState::Active);
+        let state = || self.port.and_then(|port| port.state).map_or(Value::Absent, cell);
+        Value::or_failure(self.report, state)
     }
 
-    /// Returns a cell of the port's network interface. On RoCE the GIDs name the interface. On
-    /// other protocols RDMA netlink can name it. If none of them could be read, the cell is
-    /// unreadable.
+    /// Returns a cell of the port's network interface. On RoCE the GIDs name the interface, on
+    /// other protocols RDMA netlink. The cell is unreadable if its source is.
     pub(super) fn of_netdev(&self, get: impl Fn(&Port) -> Value) -> Value {
         let sources: &[&str] = match self.port.map(|port| (&port.netdev, port.protocol)) {
             Some((None, Some(Protocol::Roce | Protocol::Iwarp) | None)) => {
@@ -106,8 +98,8 @@ impl DeviceRow<'_> {
         if is_unreadable { Value::Failed } else { self.of_port(get) }
     }
 
-    /// Returns the protocol of the port. Without the name of the driver, InfiniBand and Omni-Path
-    /// cannot be distinguished; the cell is then the kernel's link layer.
+    /// Returns the protocol of the port; the kernel's link layer without the name of the driver,
+    /// which distinguishes InfiniBand and Omni-Path.
     pub(super) fn link(&self) -> Value {
         let is_ca = self.device.is_some_and(|device| device.node_type == Some(NodeType::Ca));
         self.of_port(|port| match (port.protocol, port.link_layer) {
@@ -121,7 +113,7 @@ impl DeviceRow<'_> {
         })
     }
 
-    /// Returns the rate of the port. If the rate is known, the network interface is not needed.
+    /// Needs no network interface if the rate is known.
     pub(super) fn rate(&self) -> Value {
         match self.port.and_then(|port| port.rate_bps) {
             Some(rate_bps) => Value::Bits(rate_bps),
@@ -129,12 +121,10 @@ impl DeviceRow<'_> {
         }
     }
 
-    /// Returns the network interface of the port; `None` if it was not read.
     pub(super) fn netdev(&self) -> Option<&Netdev> {
         self.report.netdev(self.port?.netdev.as_deref()?)
     }
 
-    /// Returns a cell of the port's network interface, from its report.
     pub(super) fn in_netdev(&self, get: impl Fn(&Netdev) -> Value) -> Value {
         self.of_netdev(|_| self.netdev().map_or(Value::Absent, &get))
     }
@@ -142,16 +132,13 @@ impl DeviceRow<'_> {
     /// True if a network interface, or one of these parts of it, could not be read. A value from
     /// several interfaces can then be incomplete.
     pub(super) fn is_netdev_part_unreadable(&self, parts: &[&str]) -> bool {
-        self.report
-            .problems
-            .within("netdevs")
-            .iter()
-            .any(|problem| problem.key.split('/').nth(2).is_none_or(|part| parts.contains(&part)))
+        let mut problems = self.report.problems.within("netdevs").iter();
+        problems.any(|one| one.key.split('/').nth(2).is_none_or(|part| parts.contains(&part)))
     }
 
-    /// True if a problem concerns this model key.
-    pub(super) fn is_key_unreadable(&self, key: &str) -> bool {
-        self.report.problems.touch(key)
+    /// Returns the model key of a field of the port.
+    pub(super) fn port_key(&self, field: &str) -> Option<String> {
+        Some(key::port(&self.device?.name, self.port?.number, field))
     }
 
     /// Returns the model key of a source, in the form that problems use.
@@ -159,9 +146,7 @@ impl DeviceRow<'_> {
         let device = self.device.map(|device| device.name.as_str());
         match (source.split_once('.'), device, self.port) {
             (Some(("device", field)), Some(device), _) => Some(key::device(device, field)),
-            (Some(("port", field)), Some(device), Some(port)) => {
-                Some(key::port(device, port.number, field))
-            }
+            (Some(("port", field)), Some(_), Some(_)) => self.port_key(field),
             // An interface without a name is the cell of the port itself.
             (Some(("netdev", field)), _, Some(port)) => {
                 let name = port.netdev.as_deref()?;
@@ -178,7 +163,6 @@ impl DeviceRow<'_> {
 
 /// Returns a row for each port and for each device without ports. A host without devices has a
 /// row if `hosts_named`, or if the host did not respond.
-#[must_use]
 pub fn device_rows(reports: &[HostReport], hosts_named: bool) -> Vec<DeviceRow<'_>> {
     let mut rows = Vec::new();
     for report in reports {

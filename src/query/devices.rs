@@ -156,19 +156,18 @@ listing! {
         |row| mask(row, |verbs| Some(verbs.comp_cntr_caps.as_ref()?.supported_qp_attach_ops));
 }
 
-/// Returns the file name of the provider, without the directory, which depends on the
-/// distribution.
+/// Omits the directory of the provider, which depends on the distribution.
 fn provider(row: &DeviceRow<'_>) -> Value {
     if row.device.is_some() && row.is_unreadable("provider") {
         return Value::Failed;
     }
-    row.of_device(|device| match &device.provider {
-        None => Value::Absent,
-        Some(provider) => match &provider.file {
+    row.of_device(|device| {
+        let Some(provider) = &device.provider else { return Value::Absent };
+        match &provider.file {
             None => Value::Bad("missing".into()),
             Some(_) if !provider.is_listed => Value::Bad("not listed".into()),
             Some(file) => Value::text(file.rsplit('/').next()),
-        },
+        }
     })
 }
 
@@ -180,8 +179,7 @@ fn system(row: &DeviceRow<'_>, get: impl Fn(&RdmaSystem) -> Value) -> Value {
     row.report.rdma_system.as_ref().map_or(Value::Absent, get)
 }
 
-/// Returns one speed of the PCI Express link. The current speed is marked if adapter and slot
-/// support a higher one.
+/// Marks the current speed if adapter and slot support a higher one.
 fn pci_link(row: &DeviceRow<'_>, get: impl Fn(&PciLink) -> Option<PciSpeed>) -> Value {
     if row.is_unreadable("device.pci_link") {
         return Value::Failed;
@@ -217,8 +215,7 @@ fn gpus(row: &DeviceRow<'_>) -> Value {
     })
 }
 
-/// Returns the address of the port's best GID. If an entry of the table is unreadable, it could
-/// be the best one, so the cell is unreadable.
+/// Returns the address of the best GID; unreadable if an entry is, because it could be the best.
 fn address(row: &DeviceRow<'_>) -> Value {
     row.of_port(|port| match port.protocol {
         Some(Protocol::Roce) | None if row.is_unreadable("port.gids") => Value::Failed,

@@ -42,30 +42,27 @@ pub struct FabricPlace<'report> {
 }
 
 /// Returns each subnet once, and each host that did not respond.
-#[must_use]
 pub fn subnets(reports: &[HostReport]) -> Vec<FabricPlace<'_>> {
     let places = reports.iter().flat_map(|report| {
         let fabrics = report.fabrics.iter().flatten().map(Some);
         let failed = report.failure.iter().map(|_| None);
         fabrics.chain(failed).map(move |fabric| FabricPlace { report, fabric })
     });
-    let places: Vec<FabricPlace<'_>> = places.collect();
-    let mut order: Vec<usize> = (0..places.len()).collect();
+    let mut places: Vec<(usize, FabricPlace<'_>)> = places.enumerate().collect();
     let size = |place: &FabricPlace<'_>| place.fabric.map_or(0, |fabric| fabric.nodes.len());
-    order.sort_by_key(|at| Reverse(size(&places[*at])));
-    let (mut known, mut kept) = (HashSet::new(), HashSet::new());
-    for at in order {
+    places.sort_by_key(|(_, place)| Reverse(size(place)));
+    let mut known = HashSet::new();
+    places.retain(|(_, place)| {
         // The ports of one adapter can be in several subnets.
-        let nodes = places[at].fabric.iter().flat_map(|fabric| &fabric.nodes);
+        let nodes = place.fabric.iter().flat_map(|fabric| &fabric.nodes);
         let ports = nodes.flat_map(|node| &node.ports);
         let guids: Vec<u64> = ports.filter_map(|port| Some(port.guid?.0)).collect();
-        if guids.first().is_none_or(|first| !known.contains(first)) {
-            known.extend(guids);
-            kept.insert(at);
-        }
-    }
-    let kept = places.iter().enumerate().filter(|(at, _)| kept.contains(at));
-    kept.map(|(_, place)| *place).collect()
+        let is_new = guids.first().is_none_or(|first| !known.contains(first));
+        known.extend(guids.into_iter().filter(|_| is_new));
+        is_new
+    });
+    places.sort_by_key(|(at, _)| *at);
+    places.into_iter().map(|(_, place)| place).collect()
 }
 
 /// One row of a listing: an item of a subnet, or a host that did not respond.
@@ -97,7 +94,7 @@ fn rows<'report, T, Items: IntoIterator<Item = T>>(
 
 /// An item that belongs to a node.
 pub(super) trait OnNode {
-    /// Returns the index of the node in [`Fabric::nodes`].
+    /// Index in [`Fabric::nodes`].
     fn node_index(&self) -> usize;
 }
 
@@ -109,7 +106,6 @@ impl<T> OnNode for (FabricEnd, T) {
 
 /// A row that belongs to a subnet.
 pub(super) trait HasFabric {
-    /// Returns the subnet of the row.
     fn place(&self) -> FabricPlace<'_>;
 }
 
@@ -121,7 +117,7 @@ impl<T> HasFabric for FabricRow<'_, T> {
 
 /// A row that belongs to a node of a subnet.
 pub(super) trait HasNode: HasFabric {
-    /// Returns the node; `None` for a host that did not respond.
+    /// `None` for a host that did not respond.
     fn node(&self) -> Option<&FabricNode>;
 }
 
@@ -138,10 +134,9 @@ impl<T> FabricRow<'_, (FabricEnd, T)> {
     }
 
     fn port_number(&self) -> Value {
-        Value::int(self.item.as_ref().map(|(end, _)| end.port.into()))
+        Value::int(self.item.as_ref().map(|(end, _)| end.port))
     }
 
-    /// Returns the port at the other end of the link.
     fn peer(&self) -> Option<FabricEnd> {
         self.place.fabric?.port(self.item.as_ref()?.0)?.peer
     }
@@ -155,7 +150,7 @@ impl<T> FabricRow<'_, (FabricEnd, T)> {
     }
 
     fn peer_port(&self) -> Value {
-        Value::int(self.peer().map(|peer| peer.port.into()))
+        Value::int(self.peer().map(|peer| peer.port))
     }
 }
 
@@ -171,16 +166,14 @@ shared! {
     HasNode node_kind: "node.kind" "KIND" Left Always ["fabric"] "Kind of the node: ca (channel adapter), switch, router"
         |row| Value::text(row.node().map(|node| node.kind.word()));
     HasNode node_lid: "node.lid" "LID" Right Always ["fabric"] "LID of the node; for a channel adapter, the LID of its first port"
-        |row| Value::id(row.node().and_then(FabricNode::lid).map(u32::from));
+        |row| Value::id(row.node().and_then(FabricNode::lid));
 }
 
-/// Returns the name of a node.
 fn name(fabric: &Fabric, node: usize) -> Option<String> {
     fabric.nodes.get(node).map(FabricNode::title)
 }
 
-/// Returns the leaf switch and its port for the first port of a channel adapter that has a leaf
-/// switch.
+/// Returns the first leaf switch of a channel adapter, and its port.
 fn leaf_of(fabric: &Fabric, node: usize) -> Option<FabricEnd> {
     let found = fabric.nodes.get(node).filter(|node| !node.is_switch())?;
     found.ports.iter().find_map(|port| fabric.leaf(FabricEnd { node, port: port.number }))

@@ -7,6 +7,8 @@ mod error;
 mod parse;
 mod quantity;
 
+use std::cmp::Ordering;
+
 pub use error::FilterError;
 
 use super::{Column, Listing, Value, is_live};
@@ -26,7 +28,6 @@ enum Condition<L: Listing> {
     Somewhere(String),
 }
 
-/// Comparison of a cell with an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Relation {
     Equal,
@@ -37,10 +38,9 @@ enum Relation {
     Contains,
 }
 
-/// Operand of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Operand {
-    /// Text in lower case.
+    /// In lower case.
     text: String,
     quantity: Option<Quantity>,
 }
@@ -64,13 +64,11 @@ impl<L: Listing> Filter<L> {
     }
 
     /// True if a row matches.
-    #[must_use]
     pub fn matches(&self, row: &L::Row<'_>) -> bool {
         self.0.holds(row)
     }
 
     /// Returns the word if the whole expression is one word, which is searched in every cell.
-    #[must_use]
     pub fn word(&self) -> Option<&str> {
         match &self.0 {
             Condition::Somewhere(word) => Some(word),
@@ -79,7 +77,6 @@ impl<L: Listing> Filter<L> {
     }
 
     /// Returns the parts of a report that the columns of the expression need.
-    #[must_use]
     pub fn parts(&self) -> Parts {
         let mut parts = Parts::default();
         self.0.each_column(&mut |column| parts.extend(column.parts()));
@@ -119,30 +116,22 @@ impl Operand {
     /// True if the comparison holds. An absent (`-`) or unreadable (`?`) value has no order,
     /// because an unknown size is neither small nor large.
     fn accepts(&self, relation: Relation, value: &Value) -> bool {
-        if let Some((mine, quantity)) = value.thousandths().zip(self.quantity) {
-            let theirs = quantity.thousandths_for(value);
-            return match relation {
-                Relation::Equal => mine == theirs,
-                Relation::Less => mine < theirs,
-                Relation::LessOrEqual => mine <= theirs,
-                Relation::Greater => mine > theirs,
-                Relation::GreaterOrEqual => mine >= theirs,
-                Relation::Contains => value.to_string().contains(&self.text),
-            };
-        }
         let text = match value {
             Value::Bad(text) => text.to_lowercase(),
             value => value.to_string().to_lowercase(),
         };
+        let numbers = value.thousandths().zip(self.quantity);
+        let of_numbers = numbers.map(|(mine, theirs)| mine.cmp(&theirs.thousandths_for(value)));
+        // A number that is compared with a word has no order.
+        let is_text = !value.is_unknown() && value.number().is_none();
+        let order = of_numbers.or_else(|| is_text.then(|| names::compare(&text, &self.text)));
         match relation {
-            Relation::Equal => text == self.text,
             Relation::Contains => text.contains(&self.text),
-            // A number that is compared with a word has no order.
-            _ if value.is_unknown() || value.number().is_some() => false,
-            Relation::Less => names::compare(&text, &self.text).is_lt(),
-            Relation::LessOrEqual => names::compare(&text, &self.text).is_le(),
-            Relation::Greater => names::compare(&text, &self.text).is_gt(),
-            Relation::GreaterOrEqual => names::compare(&text, &self.text).is_ge(),
+            Relation::Equal => of_numbers.map_or(text == self.text, Ordering::is_eq),
+            Relation::Less => order.is_some_and(Ordering::is_lt),
+            Relation::LessOrEqual => order.is_some_and(Ordering::is_le),
+            Relation::Greater => order.is_some_and(Ordering::is_gt),
+            Relation::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
         }
     }
 }

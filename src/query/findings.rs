@@ -40,7 +40,7 @@ listing! {
     "finding.code" "CODE" Left Verbose [] "Finding code, for scripts"
         |row| Value::text(Some(row.finding.code));
     "finding.count" "COUNT" Right Verbose [] "Number of hosts with the finding"
-        |row| Value::int(u32::try_from(row.finding.hosts.len()).ok());
+        |row| Value::int(Some(row.finding.hosts.len()));
     "finding.first" "FIRST" Left Asked [] "First host with the finding"
         |row| Value::text(row.finding.hosts.first());
     "finding.nth" "NTH" Right Asked [] "Index among several findings of one subject, from 0"

@@ -19,7 +19,6 @@ pub fn cells<'row, L: Listing>(
 /// Several equal rows of one host stay separate: the second row of a host is folded only with the
 /// second rows of other hosts. For many hosts with equal rows, only their names are kept in
 /// memory.
-#[must_use]
 pub fn fold<L: Listing>(
     columns: &[&Column<L>],
     cells: impl Iterator<Item = Vec<Value>>,
@@ -28,22 +27,18 @@ pub fn fold<L: Listing>(
         return cells.collect();
     };
     let mut groups: Vec<(Vec<Value>, Vec<String>)> = Vec::new();
-    // `kinds` numbers the rows without their host. `met` counts the rows of a kind of a host.
-    // `known` is the group of the nth row of a kind.
-    let mut kinds: HashMap<Vec<Value>, usize> = HashMap::new();
-    let mut met: HashMap<(usize, String), usize> = HashMap::new();
-    let mut known: HashMap<(usize, usize), usize> = HashMap::new();
+    // Row without its host -> number of such rows of each host, and the group of the nth one.
+    let mut kinds: HashMap<Vec<Value>, (HashMap<String, usize>, Vec<usize>)> = HashMap::new();
     for mut row in cells {
         let host = std::mem::replace(&mut row[at], Value::Absent).to_string();
-        let unknown = kinds.len();
-        let kind = *kinds.entry(row.clone()).or_insert(unknown);
-        let nth = met.entry((kind, host.clone())).or_default();
-        *nth += 1;
-        let group = *known.entry((kind, *nth)).or_insert(groups.len());
-        if group == groups.len() {
+        let (counts, places) = kinds.entry(row.clone()).or_default();
+        let nth = counts.entry(host.clone()).or_default();
+        if *nth == places.len() {
+            places.push(groups.len());
             groups.push((row, Vec::new()));
         }
-        groups[group].1.push(host);
+        groups[places[*nth]].1.push(host);
+        *nth += 1;
     }
     let unfold = |(mut row, hosts): (Vec<Value>, Vec<String>)| {
         row[at] = Value::Text(names::fold(hosts));

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::column::listing;
 use super::place_columns::{device, has_port, host, port, via};
 use super::{DeviceRow, Value};
-use crate::model::{Gid, GidKind, HostReport, key};
+use crate::model::{Gid, GidKind, HostReport};
 
 /// One row: a GID, or a port, device or host without readable GIDs.
 #[derive(Debug, Clone, Copy)]
@@ -19,10 +19,9 @@ pub struct GidRow<'report> {
 }
 
 impl GidRow<'_> {
-    /// Returns the model key of the entry or of one of its fields, in the form that problems use.
+    /// Returns the model key of the entry or of one of its fields.
     fn key(&self, field: &str) -> Option<String> {
-        let (device, port) = (self.place.device?, self.place.port?);
-        Some(key::port(&device.name, port.number, &format!("gids/{}{field}", self.index?)))
+        self.place.port_key(&format!("gids/{}{field}", self.index?))
     }
 }
 
@@ -39,9 +38,7 @@ listing! {
     "gid.index" "INDEX" Right Always ["port.gids"] "Index in the GID table"
         |row| Value::int(row.index);
     "gid.value" "GID" Left Always ["gid"] "GID; for an unreachable host the reason"
-        |row| Value::or_failure(row.place.report, || {
-            Value::text(row.gid.map(|gid| gid.value))
-        });
+        |row| Value::or_failure(row.place.report, || Value::text(row.gid.map(|gid| gid.value)));
     "gid.address" "ADDRESS" Left Always ["gid"] "IPv4 address mapped in the GID"
         |row| Value::text(row.gid.and_then(address));
     "gid.kind" "KIND" Left Always ["gid", "gid/kind", "port.link_layer", "device.node_type", "device.driver"]
@@ -54,33 +51,26 @@ listing! {
 fn is_unreadable(row: &GidRow<'_>, source: &str) -> bool {
     match source.strip_prefix("gid") {
         Some(field) if row.index.is_some() => {
-            row.key(field).is_some_and(|key| row.place.has_problem(&key))
+            row.key(field).is_some_and(|key| row.place.report.problems.has(&key))
         }
         Some(_) => is_table_unreadable(row.place),
         None => row.place.is_unreadable(source),
     }
 }
 
-/// Returns a row for each entry, readable or not. A table that could not be read, a device
-/// without ports and a host without devices each have one row; hosts as in
-/// [`super::device_rows`].
-#[must_use]
+/// Returns a row for each entry, unreadable table and device without ports, and for hosts without
+/// devices as in [`super::device_rows`].
 pub fn gid_rows(reports: &[HostReport], hosts_named: bool) -> Vec<GidRow<'_>> {
     let mut rows = Vec::new();
     for place in super::device_rows(reports, hosts_named) {
         let gids = place.port.and_then(|port| port.gids.as_deref()).unwrap_or_default();
-        let mut of_port: Vec<GidRow<'_>> = gids
-            .iter()
-            .map(|gid| GidRow { place, gid: Some(gid), index: Some(gid.index) })
-            .collect();
-        of_port.extend(unreadable(place).map(|index| GidRow {
-            place,
-            gid: None,
-            index: Some(index),
-        }));
+        let row = |gid, index| GidRow { place, gid, index };
+        let readable = gids.iter().map(|gid| row(Some(gid), Some(gid.index)));
+        let unreadable = unreadable(place).map(|index| row(None, Some(index)));
+        let mut of_port: Vec<GidRow<'_>> = readable.chain(unreadable).collect();
         of_port.sort_by_key(|row| row.index);
         if of_port.is_empty() && (place.port.is_none() || is_table_unreadable(place)) {
-            of_port.push(GidRow { place, gid: None, index: None });
+            of_port.push(row(None, None));
         }
         rows.extend(of_port);
     }
@@ -89,8 +79,7 @@ pub fn gid_rows(reports: &[HostReport], hosts_named: bool) -> Vec<GidRow<'_>> {
 
 /// Returns the indices of entries that exist but could not be read.
 fn unreadable(place: DeviceRow<'_>) -> impl Iterator<Item = u32> {
-    let ends = place.device.zip(place.port);
-    let table = ends.map(|(device, port)| key::port(&device.name, port.number, "gids"));
+    let table = place.port_key("gids");
     let problems = table.map(|table| place.report.problems.within(&table)).unwrap_or_default();
     problems.iter().filter_map(|problem| problem.key.rsplit_once("/gids/")?.1.parse().ok())
 }

@@ -49,11 +49,11 @@ listing! {
     "live.ports_up" "PORTS" Right Always ["devices", "device.ports", "port.state"] "Number of active ports and of all ports, such as 7/8; `!` if a port is not active"
         ports_up;
     "live.rx_bps" "RX" Right Always ["counters"]: Received "Receive rate of all ports, in bits/s"
-        |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
+        |row| Value::bits(row.traffic.rx_bps);
     "live.tx_bps" "TX" Right Always ["counters"]: Sent "Send rate of all ports, in bits/s"
-        |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
+        |row| Value::bits(row.traffic.tx_bps);
     "live.errors_per_s" "ERR/S" Right Always ["counters"]: Unwanted "Errors per second of all ports"
-        |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
+        |row| Value::per_second(row.traffic.errors);
     "live.rdma" "RDMA" Right Always ["connections"] "Number of connections over RDMA"
         |row| share(row, |share| share.rdma);
     "live.tcp" "TCP" Right Always ["connections"] "Number of connections over TCP"
@@ -63,13 +63,13 @@ listing! {
     "live.findings" "PROBLEMS" Right Always []: Unwanted "Number of findings of the host"
         |row| Value::Int(row.findings.into());
     "live.devices" "DEVICES" Right Verbose ["devices"] "RDMA devices"
-        |row| of_answer(row, || Value::int(u32::try_from(row.report.devices.len()).ok()));
+        |row| of_answer(row, || Value::int(Some(row.report.devices.len())));
     "live.ports" "ALL_PORTS" Right Asked ["devices", "device.ports"] "Number of ports of all devices"
-        |row| of_answer(row, || Value::int(u32::try_from(ports(row).count()).ok()));
+        |row| of_answer(row, || Value::int(Some(ports(row).count())));
     "live.rx_packets_per_s" "RX_PKTS" Right Always ["counters"] "Packets per second received on all ports"
-        |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
+        |row| Value::per_second(row.traffic.rx_packets);
     "live.tx_packets_per_s" "TX_PKTS" Right Always ["counters"] "Packets per second sent on all ports"
-        |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
+        |row| Value::per_second(row.traffic.tx_packets);
     "live.kernel" "KERNEL" Left Verbose [] "Kernel release of the host"
         |row| Value::text(row.report.kernel.as_ref());
     "live.why" "WHY" Left Verbose [] "Reason for which the host does not respond, in one sentence"
@@ -99,15 +99,9 @@ fn ports<'row>(row: &'row LiveHostRow<'_>) -> impl Iterator<Item = Option<PortSt
 /// Formats the active and all ports as `7/8`; marked if a port is not active.
 fn ports_up(row: &LiveHostRow<'_>) -> Value {
     of_answer(row, || {
-        let (all, up) = ports(row).fold((0_u32, 0_u32), |(all, up), state| {
-            (all + 1, up + u32::from(state.is_some_and(PortState::is_active)))
-        });
-        let text = format!("{up}/{all}");
-        match (up, all) {
-            (_, 0) => Value::Absent,
-            _ if up == all => Value::Text(text),
-            _ => Value::Bad(text),
-        }
+        let all = ports(row).count();
+        let up = ports(row).flatten().filter(|state| state.is_active()).count();
+        if all == 0 { Value::Absent } else { Value::word(&format!("{up}/{all}"), up < all) }
     })
 }
 

@@ -18,7 +18,6 @@ pub fn live_columns<L: Listing>() -> impl Iterator<Item = &'static Column<L>> {
 }
 
 /// True if `rdmactl top` reads all parts that the column needs.
-#[must_use]
 pub fn is_live<L: Listing>(column: &Column<L>) -> bool {
     column.parts().all(|part| LIVE_PARTS.contains(&part))
 }

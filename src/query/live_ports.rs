@@ -34,23 +34,21 @@ listing! {
     columns
     [host(), via(), device(), port(), state().meaning(ValueMeaning::State), phys_state().shown(ShowCondition::Verbose), protocol(), rate()]
     "traffic.rx_bps" "RX" Right Always ["port.counters", "counters"]: Received "Receive rate, in bits/s"
-        |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
+        |row| Value::bits(row.traffic.rx_bps);
     "traffic.tx_bps" "TX" Right Always ["port.counters", "counters"]: Sent "Send rate, in bits/s"
-        |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
+        |row| Value::bits(row.traffic.tx_bps);
     "traffic.use_percent" "USE%" Right Always ["port.counters", "counters", "port.rate_bps"] "Utilization of the busier direction, in percent of the port rate"
-        |row| Value::int(row.traffic.use_percent(rate_bps(row)));
+        |row| Value::int(row.traffic.use_percent(active_rate_bps(row)));
     "traffic.rx_packets_per_s" "RX_PKTS" Right Always ["port.counters", "counters"] "Packets received per second"
-        |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
+        |row| Value::per_second(row.traffic.rx_packets);
     "traffic.tx_packets_per_s" "TX_PKTS" Right Always ["port.counters", "counters"] "Packets sent per second"
-        |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
+        |row| Value::per_second(row.traffic.tx_packets);
     "traffic.errors_per_s" "ERR/S" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds per second"
-        |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
+        |row| Value::per_second(row.traffic.errors);
     "traffic.errors" "ERRORS" Left Always ["port.counters", "counters"] "Error counters that increased, with the change since the previous sample"
-        |row| Value::text(row.place.port.and_then(errors_text)).marked();
+        |row| row.place.port.map_or(Value::Absent, errors_cell);
     "traffic.errors_since" "ERR_SUM" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds since the start of top or the last reset"
-        |row| row.errors_since.map_or(Value::Absent, |count| {
-            Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
-        });
+        |row| Value::int(row.errors_since.map(|count| i64::try_from(count).unwrap_or(i64::MAX)));
     "traffic.reads_per_s" "READS" Right Verbose ["port.counters", "counters"] "RDMA reads per second, in the directions that the driver counts"
         |row| operations(row, Operation::Read);
     "traffic.writes_per_s" "WRITES" Right Verbose ["port.counters", "counters"] "RDMA writes per second, in the directions that the driver counts"
@@ -66,18 +64,14 @@ listing! {
         |row| congestion(row, Congestion::EcnMarked);
 }
 
-/// Returns the rate of the port; `None` if the port is not active.
-fn rate_bps(row: &LivePortRow<'_>) -> Option<u64> {
-    let port = row.place.port.filter(|port| port.is_active())?;
-    port.rate_bps
+fn active_rate_bps(row: &LivePortRow<'_>) -> Option<u64> {
+    row.place.port.filter(|port| port.is_active())?.rate_bps
 }
 
-/// Formats the counters that increased as `symbol_error +12, link_downed +1`; `None` if none did.
-fn errors_text(port: &Port) -> Option<String> {
-    let words: Vec<String> = errors(port)
-        .filter_map(|one| Some(format!("{} +{}", one.name, one.rate?.delta?)))
-        .collect();
-    Some(words.join(", ")).filter(|text| !text.is_empty())
+/// Formats the counters that increased as `symbol_error +12, link_downed +1`.
+fn errors_cell(port: &Port) -> Value {
+    let increase = |one: &Counter| Some(format!("{} +{}", one.name, one.rate?.delta?));
+    Value::joined(&errors(port).filter_map(increase).collect::<Vec<_>>(), ", ").marked()
 }
 
 fn operations(row: &LivePortRow<'_>, what: Operation) -> Value {
@@ -90,5 +84,5 @@ fn congestion(row: &LivePortRow<'_>, what: Congestion) -> Value {
 
 fn per_second(row: &LivePortRow<'_>, rate: impl FnOnce(&[Counter]) -> Option<PerSecond>) -> Value {
     let counters = row.place.port.and_then(|port| port.counters.as_deref());
-    counters.and_then(rate).map_or(Value::Absent, Value::PerSecond)
+    Value::per_second(counters.and_then(rate))
 }

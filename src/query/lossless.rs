@@ -48,14 +48,11 @@ fn number(row: &LosslessRow<'_>, get: impl Fn(&LosslessVerdict) -> Option<u32>) 
 }
 
 /// Returns a row for each port with its judgement.
-#[must_use]
 pub fn lossless_rows(reports: &[HostReport], hosts_named: bool) -> Vec<LosslessRow<'_>> {
-    let judged = |place: DeviceRow<'_>| {
+    let rows = super::device_rows(reports, hosts_named).into_iter().map(|place| {
         let ends = place.device.zip(place.port);
-        ends.map(|(device, port)| judge(place.report, device, port))
-    };
-    super::device_rows(reports, hosts_named)
-        .into_iter()
-        .map(|place| LosslessRow { judgement: judged(place), place })
-        .collect()
+        let judgement = ends.map(|(device, port)| judge(place.report, device, port));
+        LosslessRow { place, judgement }
+    });
+    rows.collect()
 }

@@ -48,16 +48,12 @@ pub struct MetricValue {
     pub number: String,
 }
 
-/// Returns the object of a column, which is the first part of its id; `host` for an id of one
-/// part.
-#[must_use]
+/// Returns the first part of the id of a column, its object; `host` for an id of one part.
 pub fn noun(id: &str) -> &str {
     id.split_once('.').map_or("host", |(noun, _)| noun)
 }
 
-/// Returns a value as a number of a metric. Returns `None` for words, for numbers that are names,
-/// and for unknown values.
-#[must_use]
+/// Returns a value as a number of a metric; `None` for words, names and unknown values.
 pub fn metric_value(id: &str, value: &Value) -> Option<MetricValue> {
     let (unit, kind, number) = match value {
         Value::Int(number) => ("", MetricKind::Gauge, number.to_string()),

@@ -3,8 +3,8 @@
 use super::Value;
 use super::column::listing;
 use crate::model::ping::{
-    Bandwidth, Latency, MadPings, Pair, PairTransport, PingHost, PingReport, Quantiles, Route,
-    RoutePort, Unreliable,
+    Latency, MadPings, Pair, PairTransport, PingHost, PingReport, Quantiles, Route, RoutePort,
+    Unreliable,
 };
 use crate::model::probe::Stage;
 
@@ -20,14 +20,14 @@ pub struct PairRow<'report> {
 }
 
 /// Returns a row for each pair of a run.
-#[must_use]
 pub fn pair_rows(report: &PingReport) -> Vec<PairRow<'_>> {
     let host = |index: usize| report.hosts.get(index);
-    report
-        .pairs
-        .iter()
-        .map(|pair| PairRow { source: host(pair.source), target: host(pair.target), pair })
-        .collect()
+    let rows = report.pairs.iter().map(|pair| PairRow {
+        source: host(pair.source),
+        target: host(pair.target),
+        pair,
+    });
+    rows.collect()
 }
 
 listing! {
@@ -48,7 +48,7 @@ listing! {
     "pair.rail" "RAIL" Right Different [] "Rail number, from 0"
         |row| u32::try_from(row.pair.rail).map_or(Value::Absent, Value::Id);
     "verdict.code" "VERDICT" Left Always [] "Verdict code: ok, n/a.transport, not_tested, or a failure"
-        verdict;
+        |row| Value::word(row.pair.verdict.code.word(), row.pair.verdict.code.is_failure());
     "verdict.stage" "STAGE" Left Asked [] "Stage at which the pair failed"
         |row| Value::text(row.pair.verdict.stage.map(Stage::word));
     "verdict.side" "SIDE" Left Asked [] "End that reported the failure: source, target, or path (undecided)"
@@ -87,11 +87,9 @@ listing! {
     "route.target.driver" "TO_DRIVER" Left Asked [] "Kernel driver of the target"
         |row| target(row, |port| Value::text(port.driver.as_ref()));
     "route.mtu" "MTU" Right Always [] "Path MTU in bytes"
-        |row| route(row, |route| {
-            route.mtu.map_or(Value::Absent, |mtu| Value::Bytes(mtu.into()))
-        });
+        |row| route(row, |route| Value::bytes(route.mtu));
     "rdma.count" "COUNT" Right Always [] "Number of measured RDMA round trips"
-        |row| count(row.pair.rdma);
+        |row| Value::int(row.pair.rdma.map(|all| all.count));
     "rdma.half_rtt_ns.min" "MIN us" Right Always [] "Minimum RDMA half round trip"
         |row| half_rtt(row.pair.rdma, |half| Some(half.min));
     "rdma.half_rtt_ns.p50" "P50 us" Right Always [] "Median RDMA half round trip"
@@ -114,25 +112,19 @@ listing! {
         |row| half_rtt(row.pair.rdma, |half| Some(half.stddev));
     "bandwidth.median_bps" "BW" Right Known []
         "RDMA write throughput in payload bits/s; median of four intervals"
-        |row| bits(row.pair.measured.bandwidth, |seen| seen.median_bps);
+        |row| Value::bits(row.pair.measured.bandwidth.map(|seen| seen.median_bps));
     "bandwidth.min_bps" "MIN BW" Right Asked [] "RDMA write throughput in the slowest of four intervals, in bits/s"
-        |row| bits(row.pair.measured.bandwidth, |seen| seen.min_bps);
+        |row| Value::bits(row.pair.measured.bandwidth.map(|seen| seen.min_bps));
     "tcp_bandwidth.median_bps" "TCP BW" Right Known []
         "TCP throughput of four streams in payload bits/s; median of four intervals"
-        |row| bits(row.pair.measured.tcp_bandwidth, |seen| seen.median_bps);
+        |row| Value::bits(row.pair.measured.tcp_bandwidth.map(|seen| seen.median_bps));
     "datagrams.sent" "UD SENT" Right Asked [] "Number of UD datagrams that the source sent"
-        |row| row.pair.measured.datagrams.map_or(Value::Absent, |it| Value::Int(it.sent.into()));
+        |row| Value::int(row.pair.measured.datagrams.map(|it| it.sent));
     "datagrams.answered" "UD ANSWERED" Right Asked [] "Number of UD datagrams with a reply from the target"
-        |row| row
-            .pair
-            .measured
-            .datagrams
-            .map_or(Value::Absent, |it| Value::Int(it.answered.into()));
+        |row| Value::int(row.pair.measured.datagrams.map(|it| it.answered));
     "datagrams.latency.half_rtt_ns.p50" "UD P50 us" Right Asked []
         "Median UD half round trip"
-        |row| half_rtt(row.pair.measured.datagrams.and_then(|it| it.latency), |half| {
-            Some(half.p50)
-        });
+        |row| half_rtt(row.pair.measured.datagrams.and_then(|it| it.latency), |half| Some(half.p50));
     "pair.unreliable" "UC" Left Known [] "Result over an unreliable connection: ok, n/a, failed"
         |row| Value::text(row.pair.measured.unreliable.as_ref().map(Unreliable::word));
     "mad.sent" "MAD SENT" Right Asked [] "Number of management datagrams (MADs) that the source sent"
@@ -160,7 +152,7 @@ listing! {
     "mad.latency.rtt_ns.max" "MAD MAX us" Right Known [] "Maximum MAD round trip"
         |row| mad_rtt(row, |all| Some(all.max));
     "tcp.count" "TCP COUNT" Right Asked [] "Number of measured TCP round trips over the same network interface"
-        |row| count(row.pair.tcp);
+        |row| Value::int(row.pair.tcp.map(|all| all.count));
     "tcp.half_rtt_ns.min" "TCP MIN us" Right Asked [] "Minimum TCP half round trip"
         |row| half_rtt(row.pair.tcp, |half| Some(half.min));
     "tcp.half_rtt_ns.p50" "TCP P50 us" Right Always [] "Median TCP half round trip"
@@ -170,12 +162,6 @@ listing! {
         |row| half_rtt(row.pair.tcp, |half| half.p99);
     "tcp.half_rtt_ns.max" "TCP MAX us" Right Asked [] "Maximum TCP half round trip"
         |row| half_rtt(row.pair.tcp, |half| Some(half.max));
-}
-
-fn verdict(row: &PairRow<'_>) -> Value {
-    let code = row.pair.verdict.code;
-    let word = code.word().to_owned();
-    if code.is_failure() { Value::Bad(word) } else { Value::Text(word) }
 }
 
 fn route(row: &PairRow<'_>, get: impl Fn(&Route) -> Value) -> Value {
@@ -190,8 +176,7 @@ fn target(row: &PairRow<'_>, get: impl Fn(&RoutePort) -> Value) -> Value {
     route(row, |route| get(&route.target))
 }
 
-/// Formats the protocol. A software device is marked, because its latency differs from that of an
-/// adapter.
+/// Marks a software device, because its latency differs from that of an adapter.
 fn link(route: &Route) -> Value {
     let word = route.protocol.word();
     let is_software = route.source.is_software() || route.target.is_software();
@@ -200,16 +185,6 @@ fn link(route: &Route) -> Value {
 
 fn end(port: &RoutePort) -> Value {
     Value::Text(format!("{}/{} gid {}", port.device, port.port, port.gid_index))
-}
-
-fn count(latency: Option<Latency>) -> Value {
-    // Only a run of many years could exceed i64.
-    let count = |latency: Latency| i64::try_from(latency.count).ok();
-    latency.and_then(count).map_or(Value::Absent, Value::Int)
-}
-
-fn bits(seen: Option<Bandwidth>, get: impl Fn(Bandwidth) -> u64) -> Value {
-    seen.map_or(Value::Absent, |seen| Value::Bits(get(seen)))
 }
 
 fn mad(row: &PairRow<'_>, get: impl Fn(&MadPings) -> Option<Value>) -> Value {

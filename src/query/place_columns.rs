@@ -7,13 +7,11 @@ use crate::model::{HostReport, LinkPeer, Port};
 
 /// A row that belongs to a host.
 pub(super) trait HasHost {
-    /// Returns the report of the host.
     fn report(&self) -> &HostReport;
 }
 
 /// A row that belongs to a device or port, if the host has any.
 pub(super) trait HasPort {
-    /// Returns the port, with its device and host.
     fn place(&self) -> &DeviceRow<'_>;
 }
 
@@ -51,8 +49,7 @@ macro_rules! has_port {
     };
 }
 
-/// Declares functions that return a shared column. Each needs a listing whose rows implement the
-/// trait.
+/// Declares functions that return a shared column of listings whose rows implement a trait.
 macro_rules! shared {
     ($($rows:ident $name:ident: $id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $(+ $group:ident)? $help:literal $get:expr;)*) => {$(
         #[doc = $help]
@@ -115,7 +112,7 @@ shared! {
         |row| of_peer(row, |peer| Value::text(Some(peer.title())));
     HasPort remote_port: "port.link_peer.node_port" "REMOTE_PORT" Right Asked ["port.link_peer"] + PEER
         "Port at the other end of an InfiniBand link"
-        |row| of_peer(row, |peer| Value::int(Some(peer.node_port.into())));
+        |row| of_peer(row, |peer| Value::int(Some(peer.node_port)));
     HasPort leaf_switch: "port.leaf_switch" "LEAF_SWITCH" Left Asked ["port.link_peer"] + PEER
         "Leaf switch that the port is connected to"
         |row| of_peer(row, |peer| Value::text(peer.is_switch().then(|| peer.title())));

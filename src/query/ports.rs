@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::column::listing;
-use super::device_row::{LIDS, NETDEV, PROTOCOL};
+use super::device_row::{ETHERNET, LIDS, NETDEV, PROTOCOL};
 use super::link_cells::{classes, congestion, dscp_map, of_dcb, of_links, pause, pfc};
 use super::place_columns::{
     active_mtu, device, host, leaf_switch, lid, max_mtu, netdev, netdev_mtu, phys_state, port,
@@ -47,7 +47,7 @@ listing! {
     "netdev.bond.members" "MEMBERS" Left Verbose
         ["netdev.bond.members", "device.netdev"] + NETDEV
         "Members of the bond"
-        |row| row.in_netdev(|netdev| of_bond(netdev, |bond| words(&bond.members)));
+        |row| row.in_netdev(|netdev| of_bond(netdev, |bond| Value::joined(&bond.members, " ")));
     "netdev.bond.active" "ACTIVE" Left Asked
         ["netdev.bond.active", "device.netdev"] + NETDEV
         "Active member of the bond, in modes with one active member"
@@ -67,66 +67,38 @@ listing! {
     "netdev.ipoib.pkey" "PKEY" Right Verbose
         ["netdev.ipoib.pkey", "device.netdev"] + NETDEV
         "P_Key of the IPoIB interface"
-        |row| row.in_netdev(|netdev| of_ipoib(netdev, |ipoib| Value::hex(ipoib.pkey.map(u32::from))));
+        |row| row.in_netdev(|netdev| of_ipoib(netdev, |ipoib| Value::hex(ipoib.pkey)));
     "netdev.ipoib.children" "PARTITIONS" Left Verbose
         ["port.netdev", "device.netdev"] + PROTOCOL
         "IPoIB interfaces of other partitions, with P_Key and MTU"
         partitions;
-    "netdev.ethernet.down_reason" "WHY_DOWN" Left Verbose
-        ["ethernet", "device.netdev"] + NETDEV
-        "Reason for which an Ethernet link is down (ethtool)"
+    "netdev.ethernet.down_reason" "WHY_DOWN" Left Verbose [] + ETHERNET "Reason for which an Ethernet link is down (ethtool)"
         |row| of_links(row, &["link_state"], |link| Value::text(link.down_reason.as_ref()));
-    "netdev.ethernet.pause" "PAUSE" Left Verbose
-        ["ethernet", "device.netdev"] + NETDEV
-        "Link-level flow control: rx, tx, auto (negotiated), off"
+    "netdev.ethernet.pause" "PAUSE" Left Verbose [] + ETHERNET "Link-level flow control: rx, tx, auto (negotiated), off"
         |row| of_links(row, &["pause"], |link| link.pause.as_ref().map_or(Value::Absent, pause));
-    "netdev.ethernet.dcb.pfc.enabled" "PFC" Left Verbose
-        ["ethernet", "device.netdev"] + NETDEV
-        "Priorities with priority flow control (PFC)"
+    "netdev.ethernet.dcb.pfc.enabled" "PFC" Left Verbose [] + ETHERNET "Priorities with priority flow control (PFC)"
         |row| of_dcb(row, "pfc", |dcb| dcb.pfc.as_ref().map_or(Value::Absent, pfc));
-    "netdev.ethernet.dcb.apps" "DSCP" Left Verbose
-        ["ethernet", "device.netdev"] + NETDEV
-        "DSCP to priority map (DCB)"
+    "netdev.ethernet.dcb.apps" "DSCP" Left Verbose [] + ETHERNET "DSCP to priority map (DCB)"
         |row| of_dcb(row, "apps", dscp_map);
-    "netdev.ethernet.dcb.trust" "TRUST" Left Asked
-        ["ethernet", "device.netdev"] + NETDEV
-        "Source of the priority of a packet: dscp, pcp"
+    "netdev.ethernet.dcb.trust" "TRUST" Left Asked [] + ETHERNET "Source of the priority of a packet: dscp, pcp"
         |row| of_dcb(row, "trust", |dcb| Value::list(dcb.trust.as_deref()));
-    "netdev.ethernet.dcb.ets" "ETS" Left Verbose
-        ["ethernet", "device.netdev"] + NETDEV
-        "Traffic classes and their scheduling (ETS)"
+    "netdev.ethernet.dcb.ets" "ETS" Left Verbose [] + ETHERNET "Traffic classes and their scheduling (ETS)"
         |row| of_dcb(row, "ets", |dcb| dcb.ets.as_ref().map_or(Value::Absent, classes));
-    "netdev.ethernet.dcb.dcbx" "DCBX" Left Asked
-        ["ethernet", "device.netdev"] + NETDEV
-        "DCBX mode: host, lld_managed, cee, ieee, static"
+    "netdev.ethernet.dcb.dcbx" "DCBX" Left Asked [] + ETHERNET "DCBX mode: host, lld_managed, cee, ieee, static"
         |row| of_dcb(row, "dcbx", |dcb| Value::list(dcb.dcbx.as_deref()));
-    "netdev.ethernet.fec.active" "FEC" Left Verbose
-        ["ethernet", "device.netdev"] + NETDEV
-        "Active forward error correction (FEC)"
+    "netdev.ethernet.fec.active" "FEC" Left Verbose [] + ETHERNET "Active forward error correction (FEC)"
         |row| of_fec(row, |fec| Value::text(fec.active.as_ref()));
-    "netdev.ethernet.fec.corrected_blocks" "FEC_CORRECTED" Right Verbose
-        ["ethernet", "device.netdev"] + NETDEV
-        "Number of FEC blocks with corrected errors"
+    "netdev.ethernet.fec.corrected_blocks" "FEC_CORRECTED" Right Verbose [] + ETHERNET "Number of FEC blocks with corrected errors"
         |row| of_fec(row, |fec| Value::count(fec.corrected_blocks));
-    "netdev.ethernet.fec.uncorrectable_blocks" "FEC_LOST" Right Verbose
-        ["ethernet", "device.netdev"] + NETDEV
-        "Number of FEC blocks with uncorrectable errors"
+    "netdev.ethernet.fec.uncorrectable_blocks" "FEC_LOST" Right Verbose [] + ETHERNET "Number of FEC blocks with uncorrectable errors"
         |row| of_fec(row, |fec| Value::count(fec.uncorrectable_blocks));
-    "netdev.ethernet.module.identifier" "MODULE" Left Verbose
-        ["ethernet", "device.netdev"] + NETDEV
-        "Type of the plugged-in module; root only"
+    "netdev.ethernet.module.identifier" "MODULE" Left Verbose [] + ETHERNET "Type of the plugged-in module; root only"
         |row| of_links(row, &["module/identifier", "connector"], |link| Value::text(link.module.as_ref().and_then(|module| module.identifier.as_ref())));
-    "netdev.ethernet.connector" "CONNECTOR" Left Asked
-        ["ethernet", "device.netdev"] + NETDEV
-        "Connector type of the Ethernet port"
+    "netdev.ethernet.connector" "CONNECTOR" Left Asked [] + ETHERNET "Connector type of the Ethernet port"
         |row| of_links(row, &["connector"], |link| Value::text(link.connector.as_ref()));
-    "netdev.ethernet.lanes" "ETH_LANES" Right Asked
-        ["ethernet", "device.netdev"] + NETDEV
-        "Number of lanes of the Ethernet link"
+    "netdev.ethernet.lanes" "ETH_LANES" Right Asked [] + ETHERNET "Number of lanes of the Ethernet link"
         |row| of_links(row, &["link_modes"], |link| Value::int(link.lanes));
-    "netdev.ethernet.autoneg" "AUTONEG" Left Asked
-        ["ethernet", "device.netdev"] + NETDEV
-        "Autonegotiation of the Ethernet link: on, off"
+    "netdev.ethernet.autoneg" "AUTONEG" Left Asked [] + ETHERNET "Autonegotiation of the Ethernet link: on, off"
         |row| of_links(row, &["link_modes"], |link| Value::switch(link.autoneg));
     "port.cnp_sent" "CNP_SENT" Right Asked ["counters"] "Congestion notification packets sent (driver counter)"
         |row| congestion(row, Congestion::CnpSent);
@@ -217,13 +189,13 @@ listing! {
     "port.verbs.active_width_code" "VERBS_WIDTH" Right Asked ["verbs", "port.verbs"] "Number of lanes of the link"
         |row| of_verbs(row, |verbs| Value::int(verbs.lanes()));
     "port.verbs.active_speed_code" "LANE_RATE" Right Asked ["verbs", "port.verbs"] "Nominal rate of one lane, in bits/s"
-        |row| of_verbs(row, |verbs| bits(verbs.lane_bps()));
+        |row| of_verbs(row, |verbs| Value::bits(verbs.lane_bps()));
     "port.verbs.effective_bps" "EFFECTIVE" Right Asked ["verbs", "port.verbs"] "Effective rate in bits/s; of a bond, the sum of all ports"
-        |row| of_verbs(row, |verbs| bits(verbs.effective_bps));
+        |row| of_verbs(row, |verbs| Value::bits(verbs.effective_bps));
 }
 
-/// Returns the text in parentheses after the rate: `4X NDR`. On Ethernet the kernel derives it
-/// from the speed. While a port is down, drivers report a value that is not real.
+/// Returns the text in parentheses after the rate: `4X NDR`. On Ethernet and on a port that is
+/// down, the text is not real.
 fn lanes(port: &Port) -> Option<&str> {
     let is_real =
         port.rate_bps.is_some() && matches!(port.protocol, Some(Protocol::Ib | Protocol::Opa));
@@ -231,8 +203,7 @@ fn lanes(port: &Port) -> Option<&str> {
     Some(words.trim_end_matches(')')).filter(|words| !words.is_empty())
 }
 
-/// Returns the partitions of the port. The cell is unreadable if an entry is, because the port
-/// could be in more partitions.
+/// Returns the partitions; unreadable if an entry is, because the port could be in more.
 fn pkeys(row: &DeviceRow<'_>) -> Value {
     if row.is_unreadable("port.pkeys") {
         return Value::Failed;
@@ -240,14 +211,10 @@ fn pkeys(row: &DeviceRow<'_>) -> Value {
     row.of_port(|port| Value::list(port.pkeys.as_deref()))
 }
 
-/// Returns the state of the interface. Any state but up is marked. Tunnels and dummy interfaces
-/// have the state unknown, which is no fault.
+/// Marks no unknown state, which tunnels and dummy interfaces have.
 fn operstate(netdev: &Netdev) -> Value {
-    match netdev.operstate.as_deref() {
-        None => Value::Absent,
-        Some(word @ ("up" | "unknown")) => Value::Text(word.into()),
-        Some(word) => Value::Bad(word.into()),
-    }
+    let cell = |word: &String| Value::word(word, word != "up" && word != "unknown");
+    netdev.operstate.as_ref().map_or(Value::Absent, cell)
 }
 
 fn of_bond(netdev: &Netdev, get: impl Fn(&Bond) -> Value) -> Value {
@@ -262,10 +229,6 @@ fn of_ipoib(netdev: &Netdev, get: impl Fn(&Ipoib) -> Value) -> Value {
     netdev.ipoib.as_ref().map_or(Value::Absent, get)
 }
 
-fn words(words: &[String]) -> Value {
-    Value::text(Some(words.join(" ")).filter(|text| !text.is_empty()))
-}
-
 /// Formats the VLANs as `bond0.100=100`.
 fn vlans(row: &DeviceRow<'_>) -> Value {
     let Some(port) = row.port else { return Value::Absent };
@@ -273,16 +236,15 @@ fn vlans(row: &DeviceRow<'_>) -> Value {
         return Value::Failed;
     }
     let (Some(parent), Some(all)) = (&port.netdev, &row.report.netdevs) else {
-        return words(&[]);
+        return Value::Absent;
     };
     let gids = port.gids.iter().flatten().filter_map(|gid| gid.netdev.as_deref());
     let of_gids = gids.filter_map(|name| all.place_of(name));
     let above: BTreeSet<usize> = all.vlans_on(parent).iter().copied().chain(of_gids).collect();
-    let name = |netdev: &Netdev| {
-        let id = netdev.vlan.as_ref()?.id.map_or_else(|| "-".to_owned(), |id| id.to_string());
-        Some(format!("{}={id}", netdev.name))
-    };
-    words(&above.into_iter().filter_map(|place| name(&all[place])).collect::<Vec<_>>())
+    let name =
+        |netdev: &Netdev| Some(format!("{}={}", netdev.name, Value::int(netdev.vlan.as_ref()?.id)));
+    let names = above.into_iter().filter_map(|place| name(&all[place]));
+    Value::joined(&names.collect::<Vec<_>>(), " ")
 }
 
 /// Formats IPoIB interfaces of other partitions as `ib0.8001=0x8001/2044`.
@@ -297,18 +259,13 @@ fn partitions(row: &DeviceRow<'_>) -> Value {
         let netdev = row.report.netdev(name);
         let pkey = netdev.and_then(|netdev| netdev.ipoib.as_ref()?.pkey);
         let pkey = pkey.map_or_else(|| "-".to_owned(), |pkey| format!("{pkey:#06x}"));
-        let mtu = netdev.and_then(|netdev| netdev.mtu);
-        format!("{name}={pkey}/{}", mtu.map_or_else(|| "-".to_owned(), |mtu| mtu.to_string()))
+        format!("{name}={pkey}/{}", Value::int(netdev.and_then(|netdev| netdev.mtu)))
     };
-    words(&ipoib.children.iter().map(describe).collect::<Vec<_>>())
+    Value::joined(&ipoib.children.iter().map(describe).collect::<Vec<_>>(), " ")
 }
 
 fn of_verbs(row: &DeviceRow<'_>, get: impl Fn(&VerbsPort) -> Value) -> Value {
     row.of_port(|port| port.verbs.as_ref().map_or(Value::Absent, &get))
-}
-
-fn bits(rate: Option<u64>) -> Value {
-    rate.map_or(Value::Absent, Value::Bits)
 }
 
 fn netlink(row: &DeviceRow<'_>, get: impl Fn(&NetlinkPort) -> Value) -> Value {

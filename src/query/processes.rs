@@ -14,8 +14,7 @@ use crate::model::{HostReport, Owner};
 pub struct ProcessRow<'report> {
     /// Report of the host.
     pub report: &'report HostReport,
-    /// Holder with the number of its objects; `None` if the objects of the host could not be
-    /// listed.
+    /// Holder with the number of its objects; `None` if the objects could not be listed.
     pub holding: Option<Cow<'report, ResourceCounts>>,
 }
 
@@ -69,9 +68,7 @@ fn of(row: &ProcessRow<'_>, get: impl Fn(&ResourceCounts) -> Value) -> Value {
     row.holding.as_deref().map_or(Value::Absent, get)
 }
 
-/// Returns a row for each holder of each host, and for each host whose objects could not be
-/// listed.
-#[must_use]
+/// Returns a row for each holder, and for each host whose objects could not be listed.
 pub fn process_rows(reports: &[HostReport]) -> Vec<ProcessRow<'_>> {
     let mut rows = Vec::new();
     for report in reports {

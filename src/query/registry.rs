@@ -26,14 +26,12 @@ pub struct ColumnDescription {
 
 impl ColumnDescription {
     /// True if `-o` accepts this word for the column.
-    #[must_use]
     pub fn is_called(&self, word: &str) -> bool {
         let word = &word.to_lowercase();
         self.id == *word || self.title.to_lowercase() == *word || self.last_part() == word
     }
 
     /// Returns the last part of the id, for example `state` of `port.state`.
-    #[must_use]
     pub fn last_part(&self) -> &'static str {
         self.id.rsplit('.').next().unwrap_or(self.id)
     }
@@ -61,44 +59,25 @@ fn described<L: Listing>(column: &Column<L>) -> ColumnDescription {
 /// A listing by its name, which is its command with flags.
 pub type NamedListing = (&'static str, Vec<ColumnDescription>);
 
-/// Name of the listing of `rdmactl top connections`. It has the columns of `rdmactl connections`
-/// that `top` can fill.
+/// Listing with the columns of `rdmactl connections` that `top` can fill.
 const TOP_CONNECTIONS: &str = "top connections";
 
 /// Makes an array of a function for each listing, and of a value for [`TOP_CONNECTIONS`].
 macro_rules! of_all {
     ($of:ident, $top_connections:expr) => {
-        [
-            $of::<Devices>,
-            $of::<Ports>,
-            $of::<Lossless>,
-            $of::<Gids>,
-            $of::<Counters>,
-            $of::<FabricCounters>,
-            $of::<Resources>,
-            $of::<Connections>,
-            $of::<FabricSubnets>,
-            $of::<FabricNodes>,
-            $of::<FabricLinks>,
-            $of::<FabricSwitches>,
-            $of::<FabricRoutes>,
-            $of::<FabricPartitions>,
-            $of::<FabricManagers>,
-            $of::<FabricProblems>,
-            $of::<FabricErrors>,
-            $of::<Checks>,
-            $of::<Pairs>,
-            $of::<LiveHosts>,
-            $of::<LivePorts>,
-            $top_connections,
-            $of::<Findings>,
-            $of::<Processes>,
-            $of::<Settings>,
-        ]
+        of_all! {
+            $of [
+                Devices Ports Lossless Gids Counters FabricCounters Resources Connections
+                FabricSubnets FabricNodes FabricLinks FabricSwitches FabricRoutes FabricPartitions
+                FabricManagers FabricProblems FabricErrors Checks Pairs LiveHosts LivePorts
+            ] $top_connections, [Findings Processes Settings]
+        }
+    };
+    ($of:ident [$($first:ident)*] $top_connections:expr, [$($last:ident)*]) => {
+        [$($of::<$first>,)* $top_connections, $($of::<$last>),*]
     };
 }
 
-/// All listings.
 const ALL: [fn() -> NamedListing; 25] =
     of_all!(named, || (TOP_CONNECTIONS, describe_live::<Connections>().collect()));
 
@@ -106,9 +85,7 @@ fn named<L: Listing>() -> NamedListing {
     (L::NAME, describe::<L>().collect())
 }
 
-/// Returns the listings of a command, the default one first; empty for a command without a
-/// listing.
-#[must_use]
+/// Returns the listings of a command, the default one first.
 pub fn listings_of(command: &str) -> Vec<NamedListing> {
     let is_of = |(name, _): &NamedListing| name.split(' ').next() == Some(command);
     ALL.iter().map(|named| named()).filter(is_of).collect()
@@ -116,7 +93,6 @@ pub fn listings_of(command: &str) -> Vec<NamedListing> {
 
 /// Returns the help of the first listing that has a column of this id. All listings use one help
 /// for a metric, because Prometheus rejects a second one.
-#[must_use]
 pub fn help_of(id: &str) -> Option<&'static str> {
     static KNOWN: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
         let columns = ALL.iter().rev().flat_map(|named| named().1);

@@ -21,7 +21,6 @@ pub struct ResourceRow<'report> {
 
 impl<'report> ResourceRow<'report> {
     /// Returns the row of a host without objects.
-    #[must_use]
     pub fn empty(report: &'report HostReport) -> Self {
         Self { report, resource: None, unlisted: None, cm_id: None }
     }
@@ -42,14 +41,11 @@ listing! {
     columns
     [host(), via()]
     "resource.device" "DEVICE" Left Always ["resources"] "Kernel name of the RDMA device"
-        |row| {
-            let device = row.resource.map(|resource| resource.device.as_str());
-            Value::text(device.or(row.unlisted))
-        };
+        |row| Value::text(row.resource.map(|resource| resource.device.as_str()).or(row.unlisted));
     "resource.port" "PORT" Right Always ["resources"] "Port number of a queue pair or connection"
         |row| Value::id(facts(row).port);
     "resource.kind" "KIND" Left Always ["resources"] "Kind: qp, cm_id, cq, mr, pd, ctx, srq; for an unreachable host the reason"
-        kind;
+        |row| Value::or_failure(row.report, || Value::text(row.resource.map(|resource| resource.object.word())));
     "resource.number" "ID" Right Always ["resources"] "Kernel number of the object; for a queue pair its QPN"
         |row| Value::id(facts(row).number);
     "resource.owner.pid" "PID" Right Always ["resources"] "Process id of the owner"
@@ -73,7 +69,7 @@ listing! {
     "resource.destination" "REMOTE" Left Always ["resources"] "Remote address of a connection or of its queue pair"
         |row| Value::text(facts(row).destination);
     "resource.length_bytes" "BYTES" Right Always ["resources"] "Size of a memory region, in bytes"
-        |row| facts(row).length_bytes.map_or(Value::Absent, Value::Bytes);
+        |row| Value::bytes(facts(row).length_bytes);
     "resource.lqpn" "QP" Right Verbose ["resources"] "Local queue pair number of a connection"
         |row| Value::id(facts(row).lqpn);
     "resource.port_space" "SPACE" Left Verbose ["resources"] "Port space of a connection: TCP, UDP, IPOIB, IB"
@@ -85,9 +81,7 @@ listing! {
     "resource.cqn" "CQ" Right Asked ["resources"] "Number of the completion queue"
         |row| Value::id(facts(row).cqn);
     "resource.users" "USERS" Right Verbose ["resources"] "Number of objects that use the object"
-        |row| facts(row).users.map_or(Value::Absent, |users| {
-            Value::Int(i64::try_from(users).unwrap_or(i64::MAX))
-        });
+        |row| Value::int(facts(row).users.map(|users| i64::try_from(users).unwrap_or(i64::MAX)));
     "resource.entries" "ENTRIES" Right Verbose ["resources"] "Number of entries of a completion queue"
         |row| Value::int(facts(row).entries);
     "resource.polled_by" "POLLED" Left Verbose ["resources"] "Polling mode of a kernel completion queue"
@@ -114,27 +108,23 @@ fn is_unreadable(row: &ResourceRow<'_>, source: &str) -> bool {
         // Only some kinds of objects have keys; `key` decides for each cell.
         return false;
     }
-    let is_told = row.report.problems.has(source);
-    is_told || (source == "resources" && row.unlisted.is_some())
+    row.report.problems.has(source) || (source == "resources" && row.unlisted.is_some())
 }
 
 /// Returns a row for each object, and for each host or device whose objects could not be listed.
-#[must_use]
 pub fn resource_rows(reports: &[HostReport]) -> Vec<ResourceRow<'_>> {
     let mut rows = Vec::new();
     for report in reports {
         match &report.resources {
             None => rows.push(ResourceRow::empty(report)),
             Some(resources) => {
-                let ids = ConnectionIds::of(resources);
-                let row = |resource| ResourceRow {
+                let (ids, empty) = (ConnectionIds::of(resources), ResourceRow::empty(report));
+                rows.extend(resources.iter().map(|resource| ResourceRow {
                     resource: Some(resource),
                     cm_id: ids.cm_id(resource),
-                    ..ResourceRow::empty(report)
-                };
-                rows.extend(resources.iter().map(row));
-                let row =
-                    |device| ResourceRow { unlisted: Some(device), ..ResourceRow::empty(report) };
+                    ..empty
+                }));
+                let row = |device| ResourceRow { unlisted: Some(device), ..empty };
                 rows.extend(unlisted(report).map(row));
             }
         }
@@ -158,17 +148,11 @@ struct MemoryKey(Option<u32>);
 
 /// Returns the cell of a key. The cell is unreadable if the kernel hides the key from the user.
 fn key(row: &ResourceRow<'_>, key: Option<MemoryKey>) -> Value {
-    let is_hidden = || row.report.problems.has("keys");
     match key {
         None => Value::Absent,
-        Some(MemoryKey(None)) if is_hidden() => Value::Failed,
+        Some(MemoryKey(None)) if row.report.problems.has("keys") => Value::Failed,
         Some(MemoryKey(key)) => Value::hex(key),
     }
-}
-
-fn kind(row: &ResourceRow<'_>) -> Value {
-    let word = || Value::text(row.resource.map(|resource| resource.object.word()));
-    Value::or_failure(row.report, word)
 }
 
 /// Values of an object. Each kind of object has only some of them.

@@ -49,7 +49,7 @@ pub fn select<L: Listing>(
     asked: &[String],
     defaults: Defaults,
 ) -> Result<Vec<&'static Column<L>>, ColumnError> {
-    let is_default = |column: &&Column<L>| match column.shown {
+    let is_default = |column: &Column<L>| match column.shown {
         ShowCondition::Always | ShowCondition::Different => true,
         ShowCondition::Unfolded => !defaults.folded || defaults.verbose,
         ShowCondition::WithHosts => defaults.hosts_named,
@@ -60,11 +60,9 @@ pub fn select<L: Listing>(
         ShowCondition::Asked => false,
     };
     let adds = asked.iter().all(|word| word.starts_with('+'));
-    let mut chosen: Vec<&Column<L>> =
-        if adds { L::COLUMNS.iter().filter(is_default).collect() } else { Vec::new() };
+    let mut chosen: Vec<_> = L::COLUMNS.iter().filter(|one| adds && is_default(one)).collect();
     for word in asked {
-        let name = word.strip_prefix('+').unwrap_or(word);
-        let column = find::<L>(name)?;
+        let column = find::<L>(without_plus(word))?;
         if !chosen.iter().any(|known| known.id == column.id) {
             chosen.push(column);
         }
@@ -72,8 +70,7 @@ pub fn select<L: Listing>(
     Ok(chosen)
 }
 
-/// Removes columns from a table that are shown only if rows differ, and whose values are equal in
-/// all rows. Columns in `asked` stay.
+/// Removes columns that are shown only if rows differ, and do not. Columns in `asked` stay.
 pub fn drop_common<L: Listing>(
     columns: &mut Vec<&'static Column<L>>,
     asked: &[String],
@@ -91,8 +88,7 @@ pub fn drop_common<L: Listing>(
     });
 }
 
-/// Removes columns that are shown only if a row has a value, and have none. Columns in `asked`
-/// stay.
+/// Removes columns that are shown only if known, and have no value. Columns in `asked` stay.
 pub fn drop_unknown<L: Listing>(
     columns: &mut Vec<&'static Column<L>>,
     asked: &[String],
@@ -105,10 +101,13 @@ pub fn drop_unknown<L: Listing>(
     });
 }
 
-/// True if the words of `-o` name the column.
 fn is_asked<L: Listing>(id: &str, asked: &[String]) -> bool {
-    let names = asked.iter().map(|word| word.strip_prefix('+').unwrap_or(word));
-    names.filter_map(|name| find::<L>(name).ok()).any(|column| column.id == id)
+    let mut columns = asked.iter().filter_map(|word| find::<L>(without_plus(word)).ok());
+    columns.any(|column| column.id == id)
+}
+
+fn without_plus(word: &str) -> &str {
+    word.strip_prefix('+').unwrap_or(word)
 }
 
 /// Unit at the end of a heading, which a word can omit.
@@ -121,28 +120,23 @@ const UNIT: &str = " us";
 /// The word names no column, or several ids end with it.
 pub(super) fn find<L: Listing>(name: &str) -> Result<&'static Column<L>, ColumnError> {
     let word = &name.to_lowercase();
-    let named =
-        |is_called: &dyn Fn(&Column<L>) -> bool| L::COLUMNS.iter().find(|column| is_called(column));
-    let is_title = |column: &Column<L>| {
+    let is_title = |column: &&Column<L>| {
         let title = column.title.to_lowercase();
         title == *word || title.strip_suffix(UNIT) == Some(word)
     };
-    let exact = named(&|column| column.id == *word).or_else(|| named(&is_title));
-    if let Some(column) = exact {
+    let exact = L::COLUMNS.iter().find(|column| column.id == *word);
+    if let Some(column) = exact.or_else(|| L::COLUMNS.iter().find(is_title)) {
         return Ok(column);
     }
     let ends_so = |column: &&Column<L>| column.id.rsplit('.').next() == Some(word.as_str());
     let found: Vec<&'static Column<L>> = L::COLUMNS.iter().filter(ends_so).collect();
-    let ids =
-        |columns: &mut dyn Iterator<Item = &'static Column<L>>| columns.map(|one| one.id).collect();
+    let word = name.to_owned();
     match found[..] {
         [column] => Ok(column),
         [] => {
-            Err(ColumnError::Unknown { word: name.to_owned(), known: ids(&mut L::COLUMNS.iter()) })
+            Err(ColumnError::Unknown { word, known: L::COLUMNS.iter().map(|one| one.id).collect() })
         }
-        _ => {
-            Err(ColumnError::Ambiguous { word: name.to_owned(), ids: ids(&mut found.into_iter()) })
-        }
+        _ => Err(ColumnError::Ambiguous { word, ids: found.iter().map(|one| one.id).collect() }),
     }
 }
 

@@ -25,7 +25,6 @@ impl<L: Listing> Order<L> {
     }
 
     /// Returns the order by a column.
-    #[must_use]
     pub fn by(column: &'static Column<L>, is_reversed: bool) -> Self {
         Self { column, is_reversed }
     }
@@ -51,7 +50,6 @@ impl<L: Listing> Order<L> {
     }
 
     /// Returns the column, and true if the order is reversed.
-    #[must_use]
     pub fn column(&self) -> (&'static Column<L>, bool) {
         (self.column, self.is_reversed)
     }

@@ -45,15 +45,16 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the cell of a severity; a fault that stops something is marked.
-    pub(super) fn severity(severity: Severity) -> Self {
-        let word = severity.word().into();
-        if severity == Severity::Fail { Self::Bad(word) } else { Self::Text(word) }
+    /// Returns a word, marked if it is bad.
+    pub(super) fn word(word: &str, is_bad: bool) -> Self {
+        if is_bad { Self::Bad(word.to_owned()) } else { Self::Text(word.to_owned()) }
     }
 
-    /// Returns the number in its base unit: bits per second, bytes or nanoseconds. `None` for
-    /// other values.
-    #[must_use]
+    pub(super) fn severity(severity: Severity) -> Self {
+        Self::word(severity.word(), severity == Severity::Fail)
+    }
+
+    /// Returns the number in its base unit: bits per second, bytes or nanoseconds.
     pub fn number(&self) -> Option<i128> {
         match self {
             Self::Int(number) => Some((*number).into()),
@@ -71,7 +72,6 @@ impl Value {
         }
     }
 
-    /// Returns the number times 1,000; `None` for a value without a number.
     pub(super) fn thousandths(&self) -> Option<i128> {
         match self {
             Self::PerSecond(PerSecond(thousandths)) => Some((*thousandths).into()),
@@ -79,9 +79,7 @@ impl Value {
         }
     }
 
-    /// Returns a word, or a number that is a name, without marks. `None` for amounts and unknown
-    /// values.
-    #[must_use]
+    /// Returns a word, or a number that is a name, without marks.
     pub fn name(&self) -> Option<String> {
         match self {
             Self::Text(text) | Self::Bad(text) => Some(text.clone()),
@@ -99,12 +97,10 @@ impl Value {
     }
 
     /// True for `-` and `?`.
-    #[must_use]
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Absent | Self::Failed)
     }
 
-    /// Returns the method by which the host was read, or `Absent`.
     pub(super) fn via(report: &HostReport) -> Self {
         Self::text(Some(report.via.word()).filter(|word| *word != "-"))
     }
@@ -114,57 +110,58 @@ impl Value {
         report.failure.as_ref().map_or_else(value, Self::of_failure)
     }
 
-    /// Returns the reason why a host did not respond, as a word. Only `connecting` is not marked
-    /// as bad.
     pub(super) fn of_failure(failure: &HostFailure) -> Self {
-        let word = failure.reason.word().to_owned();
-        if failure.reason == Reason::Connecting { Self::Text(word) } else { Self::Bad(word) }
+        Self::word(failure.reason.word(), failure.reason != Reason::Connecting)
+    }
+}
+
+/// Cells of optional values; `Absent` for `None`.
+impl Value {
+    pub(super) fn int(number: Option<impl TryInto<i64>>) -> Self {
+        number.and_then(|number| number.try_into().ok()).map_or(Self::Absent, Self::Int)
     }
 
-    /// Returns the number, or `Absent`.
-    pub(super) fn int(number: Option<u32>) -> Self {
-        number.map_or(Self::Absent, |number| Self::Int(number.into()))
-    }
-
-    /// Returns the count, or `Absent`.
     pub(super) fn count(count: Option<u64>) -> Self {
         count.map_or(Self::Absent, |count| {
             i64::try_from(count).map_or_else(|_| Self::Text(count.to_string()), Self::Int)
         })
     }
 
-    /// Returns the number that is a name, or `Absent`.
-    pub(super) fn id(number: Option<u32>) -> Self {
-        number.map_or(Self::Absent, Self::Id)
+    pub(super) fn id(number: Option<impl Into<u32>>) -> Self {
+        number.map_or(Self::Absent, |number| Self::Id(number.into()))
     }
 
-    /// Returns the number in hexadecimal, or `Absent`.
-    pub(super) fn hex(number: Option<u32>) -> Self {
+    pub(super) fn hex(number: Option<impl Into<u64>>) -> Self {
         number.map_or(Self::Absent, |number| Self::Hex(number.into()))
     }
 
-    /// Returns the number of bytes, or `Absent`.
-    pub(super) fn bytes(number: Option<u32>) -> Self {
+    pub(super) fn bytes(number: Option<impl Into<u64>>) -> Self {
         number.map_or(Self::Absent, |number| Self::Bytes(number.into()))
     }
 
-    /// Returns `on`, `off`, or `Absent`.
+    pub(super) fn bits(rate_bps: Option<u64>) -> Self {
+        rate_bps.map_or(Self::Absent, Self::Bits)
+    }
+
+    pub(super) fn per_second(rate: Option<PerSecond>) -> Self {
+        rate.map_or(Self::Absent, Self::PerSecond)
+    }
+
     pub(super) fn switch(is_on: Option<bool>) -> Self {
         Self::text(is_on.map(|is_on| if is_on { "on" } else { "off" }))
     }
 
-    /// Returns the items of a list separated by commas, or `Absent` for no items.
+    /// No items are also `Absent`.
     pub(super) fn list(parts: Option<&[impl fmt::Display]>) -> Self {
-        match parts {
-            None | Some([]) => Self::Absent,
-            Some(parts) => {
-                let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
-                Self::Text(parts.join(", "))
-            }
-        }
+        let parts = parts.unwrap_or_default().iter().map(ToString::to_string);
+        Self::joined(&parts.collect::<Vec<_>>(), ", ")
     }
 
-    /// Returns the text, or `Absent`.
+    /// Joins words; `Absent` for no words.
+    pub(super) fn joined(words: &[String], separator: &str) -> Self {
+        Self::text((!words.is_empty()).then(|| words.join(separator)))
+    }
+
     pub(super) fn text(text: Option<impl fmt::Display>) -> Self {
         text.map_or(Self::Absent, |text| Self::Text(text.to_string()))
     }
@@ -234,9 +231,9 @@ fn write_size(out: &mut fmt::Formatter<'_>, bytes: u64) -> fmt::Result {
     }
     let tenths = |shift: u32| (u128::from(bytes) * 10 + (1 << (shift - 1))) >> shift;
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)].into_iter();
-    let fitting = units.map(|(unit, shift)| (unit, tenths(shift)));
+    let mut fitting = units.map(|(unit, shift)| (unit, tenths(shift)));
     let (unit, tenths) =
-        fitting.into_iter().find(|(_, tenths)| *tenths < 10_240).unwrap_or(("TiB", tenths(40)));
+        fitting.find(|(_, tenths)| *tenths < 10_240).unwrap_or(("TiB", tenths(40)));
     match tenths % 10 {
         0 => write!(out, "{} {unit}", tenths / 10),
         tenth => write!(out, "{}.{tenth} {unit}", tenths / 10),

@@ -62,21 +62,20 @@ const fn text(title: &[u8]) -> &str {
     }
 }
 
-/// Returns the cell of a number; `Absent` if it was not recorded.
+fn verbs(row: &impl HasPort) -> Option<&VerbsDevice> {
+    row.place().device.and_then(|device| device.verbs.as_ref())
+}
+
 pub(super) fn number<N: TryInto<i64>>(
     row: &impl HasPort,
     get: impl Fn(&VerbsDevice) -> Option<N>,
 ) -> Value {
-    let number = |verbs: &VerbsDevice| get(verbs)?.try_into().ok();
-    let verbs = row.place().device.and_then(|device| device.verbs.as_ref());
-    verbs.and_then(number).map_or(Value::Absent, Value::Int)
+    Value::int(verbs(row).and_then(get))
 }
 
-/// Returns the cell of a mask; `Absent` if it was not recorded.
 pub(super) fn mask<N: Into<u64>>(
     row: &impl HasPort,
     get: impl Fn(&VerbsDevice) -> Option<N>,
 ) -> Value {
-    let verbs = row.place().device.and_then(|device| device.verbs.as_ref());
-    verbs.and_then(get).map_or(Value::Absent, |mask| Value::Hex(mask.into()))
+    Value::hex(verbs(row).and_then(get))
 }

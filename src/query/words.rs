@@ -39,7 +39,6 @@ pub enum Words {
 
 impl Words {
     /// Returns all words, reasons of hosts that did not respond last. Empty for any text.
-    #[must_use]
     pub fn all(&self) -> Vec<&'static str> {
         match self {
             Self::Few { words, has_reasons } => {
@@ -54,7 +53,6 @@ impl Words {
 
 impl<L: Listing> Column<L> {
     /// Returns the values that the column can have.
-    #[must_use]
     pub fn words(&self) -> Words {
         if let Some((_, words)) = MIXED.iter().find(|(id, _)| *id == self.id) {
             return Words::Number(words);
@@ -69,7 +67,6 @@ impl<L: Listing> Column<L> {
 }
 
 /// Returns the words that the column of this id can have; [`Words::Any`] for any text.
-#[must_use]
 pub fn words_of(id: &str) -> Words {
     let few = |words: &[&'static str]| Words::Few { words: words.to_vec(), has_reasons: false };
     let or_reason = |words: Vec<&'static str>| Words::Few { words, has_reasons: true };

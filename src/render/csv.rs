@@ -37,8 +37,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Returns a text as a cell: escaped, and with `'` before a sign that starts a formula in
-/// spreadsheets. Names, descriptions and texts come from other hosts.
+/// Escapes a text, which another host wrote, and puts `'` before the sign of a formula.
 pub(super) fn csv_text(text: &str) -> String {
     const SIGNS: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
     let text = escape(text);

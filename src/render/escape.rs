@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 /// characters that reverse or hide the text around them become `\u{202e}`.
 pub fn escape(text: &str) -> Cow<'_, str> {
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    if is_plain || !text.chars().any(|letter| is_control(letter) || is_hidden(letter)) {
+    if is_plain || !text.chars().any(acts_on_terminal) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
         // Writing to a string cannot fail.
         let _ = match letter {
-            _ if is_control(letter) => write!(safe, "\\x{:02x}", u32::from(letter)),
+            _ if letter.is_control() => write!(safe, "\\x{:02x}", u32::from(letter)),
             _ if is_hidden(letter) => write!(safe, "\\u{{{:x}}}", u32::from(letter)),
             _ => safe.write_char(letter),
         };
@@ -22,15 +22,8 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// True for C0, DEL and C1.
-fn is_control(letter: char) -> bool {
-    letter.is_control()
-}
-
-/// Returns JSON in which no character can act on a terminal: `\u009b` is the same JSON as the
-/// character.
-///
-/// JSON has these characters in its strings only, and serde escapes all below a blank.
+/// Returns the same JSON without characters that act on a terminal: `\u009b`. JSON has them in its
+/// strings only, and serde escapes all below a blank.
 pub(super) fn escape_json(json: String) -> String {
     let acts = |letter: char| letter == '\x7f' || !letter.is_ascii() && acts_on_terminal(letter);
     if json.is_ascii() && !json.contains('\x7f') || !json.chars().any(acts) {
@@ -52,11 +45,10 @@ pub(super) fn escape_json(json: String) -> String {
 
 /// True for a control character, and for a character that reverses or hides the text around it.
 pub(super) fn acts_on_terminal(letter: char) -> bool {
-    is_control(letter) || is_hidden(letter)
+    letter.is_control() || is_hidden(letter)
 }
 
-/// True for a character without a width of its own, or one that changes the direction of its
-/// neighbors.
+/// True for a character without a width, or one that changes the direction of its neighbors.
 fn is_hidden(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

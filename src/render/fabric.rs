@@ -139,7 +139,9 @@ pub fn fabric_dot(fabric: &Fabric) -> String {
     let mut text = String::from("graph fabric {\n  node [shape=ellipse];\n");
     for (at, node) in fabric.nodes.iter().enumerate() {
         let shape = if node.is_switch() { " shape=box" } else { "" };
-        let _ = writeln!(text, "  n{at} [label=\"{}\"{shape}];", quoted(&node.title()));
+        // A node may report any text.
+        let label = escape(&node.title()).replace('\\', "\\\\").replace('"', "\\\"");
+        let _ = writeln!(text, "  n{at} [label=\"{label}\"{shape}];");
     }
     for (near, far) in fabric.links() {
         let link = fabric.port(near).filter(|port| port.speed_active != 0);
@@ -152,9 +154,4 @@ pub fn fabric_dot(fabric: &Fabric) -> String {
     }
     text.push_str("}\n");
     text
-}
-
-/// Escapes a label, which may hold anything that a node reports.
-fn quoted(text: &str) -> String {
-    escape(text).replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -20,14 +20,8 @@ pub struct Note {
 /// Largest number of notes on a terminal.
 const MAX: usize = 100;
 
-/// Longest set of hosts before a note or in its text, in bytes. For a longer set, the note names
-/// only the first host and the number of the others.
+/// Longest set of hosts in a note, in bytes; of a longer set, only the first host is named.
 pub(super) const LONGEST_SET: usize = 60;
-
-/// Returns the names of hosts as a set: `n[1-4]`.
-fn folded(hosts: &[&str]) -> String {
-    names::fold(hosts.iter().map(ToString::to_string))
-}
 
 /// Note of one host, before equal notes are combined.
 struct Fact {
@@ -54,8 +48,7 @@ impl Fact {
     }
 }
 
-/// Returns the text with `#` for each word that looks like an address: `10.1.0.17:22`,
-/// `fe80::1%eth0`.
+/// Returns the text with `#` for each word like an address: `10.1.0.17:22`, `fe80::1%eth0`.
 pub(super) fn without_addresses(text: &str) -> String {
     let is_address = |word: &str| {
         word.contains(['.', ':'])
@@ -84,13 +77,13 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
         let fact = facts.swap_remove(0);
         let text = match (hosts_named, hosts.as_slice()) {
             (true, [_, _, ..]) if fact.names_all => {
-                format!("{}: {}", folded(&hosts), fact.text.replace(THIS_HOST, "these hosts"))
+                format!("{}: {}", names::fold(&hosts), fact.text.replace(THIS_HOST, "these hosts"))
             }
             // The text already starts with the host if the name of the host is its address.
             (true, [host]) if fact.text.starts_with(&format!("{host}: ")) => fact.text,
             (true, [host]) => format!("{host}: {}", fact.text),
             (true, [first, rest @ ..]) => {
-                let set = folded(&hosts);
+                let set = names::fold(&hosts);
                 // A text with the name of the first host does not describe the whole set.
                 if set.len() <= LONGEST_SET && !fact.text.contains(first) {
                     format!("{set}: {}", fact.text)
@@ -100,10 +93,8 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
             }
             _ => fact.text,
         };
-        Note {
-            text: escape(&text).into_owned(),
-            fix: fact.fix.map(|fix| escape(&fix).into_owned()),
-        }
+        let fix = fact.fix.map(|fix| escape(&fix).into_owned());
+        Note { text: escape(&text).into_owned(), fix }
     };
     let groups = groups(facts);
     let rest = groups.len().saturating_sub(MAX);
@@ -124,19 +115,15 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
     if let Some(failure) = &report.failure {
         return vec![Fact::failure(&report.host, failure)];
     }
-    let mut facts: Vec<Fact> = report
-        .no_device()
-        .map(|(what, fix)| {
-            let is_own = !hosts_named && report.via == Via::Local;
-            let prefix = if is_own { "other hosts: -H SET; this host: " } else { "" };
-            Fact::new(what.into(), Some(format!("{prefix}{fix}")))
-        })
-        .into_iter()
-        .collect();
+    let mut facts = Vec::new();
+    if let Some((what, fix)) = report.no_device() {
+        let is_own = !hosts_named && report.via == Via::Local;
+        let prefix = if is_own { "other hosts: -H SET; this host: " } else { "" };
+        facts.push(Fact::new(what.into(), Some(format!("{prefix}{fix}"))));
+    }
     // A recording over a plain shell lacks the data that only rdmactl on the host can read.
     let needs_program = |problem: &&Problem| {
-        let is_of_shell = report.via == Via::Shell && problem.not_recorded;
-        problem.needs_program() || is_of_shell
+        problem.needs_program() || (report.via == Via::Shell && problem.not_recorded)
     };
     let (for_program, rest): (Vec<&Problem>, Vec<_>) =
         report.problems.iter().partition(needs_program);
@@ -148,8 +135,12 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
         facts.extend(problems(others));
         let (redacted, missing): (Vec<_>, Vec<_>) =
             missing.into_iter().partition(|problem| problem.is_redacted());
-        facts.extend(not_recorded(&missing));
-        facts.extend(removed(&redacted));
+        facts.extend(parts(&missing).map(|parts| {
+            let text = format!("the file lacks data of {parts}; -v lists the reasons");
+            Fact::new(text, Some("record all data again: rdmactl capture --save FILE".into()))
+        }));
+        let removed = kinds(&redacted).map(|kinds| format!("capture --redact removed {kinds}"));
+        facts.extend(removed.map(|text| Fact::new(text, None)));
     }
     facts.extend(without_program(&for_program));
     // Without a device, verbs have nothing to report.
@@ -161,16 +152,14 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
     facts
 }
 
-/// Returns one fact for all data that only rdmactl on the host can read; `None` if no problem
-/// needs rdmactl there.
+/// Returns one fact for all data that only rdmactl on the host can read.
 fn without_program(problems: &[&Problem]) -> Option<Fact> {
     let text = format!("{} are not read: rdmactl is not on {THIS_HOST}", kinds(problems)?);
     let fact = Fact::new(text, Some("add --upload, or install rdmactl on the host".into()));
     Some(Fact { names_all: true, ..fact })
 }
 
-/// Lists the kinds of data of problems: `sockets, open files and RDMA objects`; `None` without a
-/// problem.
+/// Lists the kinds of data of problems: `sockets, open files and RDMA objects`.
 fn kinds(problems: &[&Problem]) -> Option<String> {
     /// Start of a source, and the kind of its data.
     const KINDS: [(&str, &str); 11] = [
@@ -199,19 +188,6 @@ fn kinds(problems: &[&Problem]) -> Option<String> {
     } else {
         format!("{} and {last}", before.join(", "))
     })
-}
-
-/// Returns one fact for all data that a capture does not hold; `None` without a problem.
-fn not_recorded(missing: &[&Problem]) -> Option<Fact> {
-    let fix = "record all data again: rdmactl capture --save FILE";
-    let parts = parts(missing)?;
-    let text = format!("the file lacks data of {parts}; -v lists the reasons");
-    Some(Fact::new(text, Some(fix.into())))
-}
-
-/// Returns one fact for all data that `capture --redact` removed; `None` without a problem.
-fn removed(redacted: &[&Problem]) -> Option<Fact> {
-    Some(Fact::new(format!("capture --redact removed {}", kinds(redacted)?), None))
 }
 
 /// Names the first parts of a report that have problems, and the number of the others.

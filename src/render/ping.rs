@@ -195,8 +195,7 @@ fn write_finding(text: &mut String, report: &PingReport, finding: &Finding) {
     write_entry(text, '!', &who, &word, Some((&detail, finding.hint.as_deref())));
 }
 
-/// Formats the count of a finding: peers of a host, pairs of hosts across a leaf switch, or
-/// directions of a pair.
+/// Counts peers of a host, pairs of hosts across a leaf switch, or directions of a pair.
 fn how_often(report: &PingReport, finding: &Finding) -> String {
     let Finding { failed, of, host_pairs_failed, host_pairs, .. } = finding;
     let noun = if *host_pairs == 1 { "host" } else { "hosts" };
@@ -243,8 +242,7 @@ fn name_rails(rails: &[usize]) -> String {
     }
 }
 
-/// Writes the pairs that worked at the second attempt only. This is no fault, but may point to
-/// one.
+/// Writes the pairs that worked at the second attempt only, which may point to a fault.
 fn write_recovered(text: &mut String, report: &PingReport) {
     let recovered: Vec<(&Pair, &Verdict)> =
         report.pairs.iter().filter_map(|pair| Some((pair, pair.failed_first()?))).collect();

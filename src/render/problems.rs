@@ -8,10 +8,8 @@ use crate::names;
 
 const MAX_FINDINGS: usize = 20;
 
-/// Formats findings below an empty line, the first ones in full; `all` is the command that lists
-/// all. Without findings, the text is empty.
-///
-/// The hosts stand before the subject if the user named them.
+/// Formats the first findings below an empty line; `all` is the command that lists all. The hosts
+/// stand before the subject if the user named them. Without findings, the text is empty.
 pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> String {
     let mut text = String::new();
     for finding in findings.iter().take(MAX_FINDINGS) {

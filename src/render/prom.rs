@@ -17,8 +17,7 @@ const SHARED: [&str; 5] = ["host", "device", "port", "netdev", "rdma_system"];
 /// Labels of a sample: names, and values that are not escaped yet.
 type Labels = Vec<(String, String)>;
 
-/// Metric with its samples.
-struct Family {
+struct Metric {
     kind: MetricKind,
     help: String,
     /// Labels as they are written, and the number.
@@ -32,7 +31,7 @@ struct Family {
 #[derive(Default)]
 struct Exposition {
     order: Vec<String>,
-    families: HashMap<String, Family>,
+    metrics: HashMap<String, Metric>,
 }
 
 impl Exposition {
@@ -44,20 +43,15 @@ impl Exposition {
         labels: &Labels,
         number: &str,
     ) -> bool {
-        if !self.families.contains_key(name) {
+        let metric = self.metrics.entry(name.to_owned()).or_insert_with(|| {
             self.order.push(name.to_owned());
-        }
-        let family = self.families.entry(name.to_owned()).or_insert_with(|| Family {
-            kind,
-            help: help.to_owned(),
-            samples: Vec::new(),
-            known: BTreeSet::new(),
-            rows: HashMap::new(),
+            let (samples, known, rows) = Default::default();
+            Metric { kind, help: help.to_owned(), samples, known, rows }
         });
         let labels = write_labels(labels);
-        let is_new = family.known.insert(labels.clone());
+        let is_new = metric.known.insert(labels.clone());
         if is_new {
-            family.samples.push((labels, number.to_owned()));
+            metric.samples.push((labels, number.to_owned()));
         }
         is_new
     }
@@ -66,8 +60,8 @@ impl Exposition {
     fn add_row(&mut self, name: &str, kind: MetricKind, help: &str, keys: &Labels, number: &str) {
         let mut labels = keys.clone();
         while !self.add(name, kind, help, &labels, number) {
-            let Some(family) = self.families.get_mut(name) else { return };
-            let row = family.rows.entry(write_labels(keys)).or_insert(1);
+            let Some(metric) = self.metrics.get_mut(name) else { return };
+            let row = metric.rows.entry(write_labels(keys)).or_insert(1);
             *row += 1;
             labels.truncate(keys.len());
             labels.push(("row".to_owned(), row.to_string()));
@@ -77,18 +71,18 @@ impl Exposition {
     fn write(&self, header: bool) -> String {
         let mut text = String::new();
         for name in &self.order {
-            let Some(family) = self.families.get(name) else { continue };
+            let Some(metric) = self.metrics.get(name) else { continue };
             if header {
-                let kind = match family.kind {
+                let kind = match metric.kind {
                     MetricKind::Gauge => "gauge",
                     MetricKind::Counter => "counter",
                 };
                 // Text after a semicolon is about tables.
-                let help = family.help.split(';').next().unwrap_or_default();
+                let help = metric.help.split(';').next().unwrap_or_default();
                 let help = escape(help).replace('\\', "\\\\");
                 let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
             }
-            for (labels, number) in &family.samples {
+            for (labels, number) in &metric.samples {
                 let _ = writeln!(text, "{name}{labels} {number}");
             }
         }
@@ -109,13 +103,8 @@ pub fn prom<L: Listing>(
     for (host, reason) in hosts {
         let mut labels = vec![("host".to_owned(), (*host).to_owned()), command()];
         let up = if reason.is_none() { "1" } else { "0" };
-        all.add(
-            "rdmactl_up",
-            MetricKind::Gauge,
-            "1 if the host replied, 0 if it did not",
-            &labels,
-            up,
-        );
+        let help = "1 if the host replied, 0 if it did not";
+        all.add("rdmactl_up", MetricKind::Gauge, help, &labels, up);
         if let Some(reason) = reason {
             labels.push(("reason".to_owned(), (*reason).to_owned()));
             let help = "Reason for which the host did not reply";
@@ -123,8 +112,14 @@ pub fn prom<L: Listing>(
         }
     }
     let keys = || L::KEYS.iter().filter_map(|key| L::COLUMNS.iter().find(|it| it.id == key.column));
+    let is_key = |column: &Column<L>| L::KEYS.iter().any(|key| key.column == column.id);
     let others = columns.iter().copied().filter(|column| !is_key(column));
-    let nouns: Vec<&str> = unique(others.clone().map(|column| noun(column.id)));
+    let mut nouns: Vec<&str> = Vec::new();
+    for noun in others.clone().map(|column| noun(column.id)) {
+        if !nouns.contains(&noun) {
+            nouns.push(noun);
+        }
+    }
     for row in rows {
         for column in keys().chain(others.clone()) {
             if column.value(row) == Value::Failed {
@@ -180,20 +175,6 @@ fn add_noun<'columns, L: Listing>(
     }
 }
 
-fn unique<'id>(nouns: impl Iterator<Item = &'id str>) -> Vec<&'id str> {
-    let mut found = Vec::new();
-    for noun in nouns {
-        if !found.contains(&noun) {
-            found.push(noun);
-        }
-    }
-    found
-}
-
-fn is_key<L: Listing>(column: &Column<L>) -> bool {
-    L::KEYS.iter().any(|key| key.column == column.id)
-}
-
 /// True if each row is one item of this noun, and not a part of an item.
 fn is_last_noun<L: Listing>(noun: &str) -> bool {
     L::KEYS.iter().rposition(|key| key.noun == noun).is_none_or(|at| at + 1 == L::KEYS.len())
@@ -205,8 +186,7 @@ fn keys_of<L: Listing>(noun: &str) -> &'static [crate::query::MetricLabel] {
     last.map_or(L::KEYS, |last| &L::KEYS[..=last])
 }
 
-/// Returns the value of a key column; `None` if it is a bad word, which explains why there is no
-/// value.
+/// Returns the value of a key column; `None` if it is a bad word, the reason of a missing value.
 fn key_value<L: Listing>(row: &L::Row<'_>, column: &str) -> Option<String> {
     let column = L::COLUMNS.iter().find(|it| it.id == column)?;
     let value = column.value(row);
@@ -216,7 +196,6 @@ fn key_value<L: Listing>(row: &L::Row<'_>, column: &str) -> Option<String> {
     value.name().or_else(|| value.number().map(|number| number.to_string()))
 }
 
-/// True if a row has an item of this noun.
 fn is_there<L: Listing>(row: &L::Row<'_>, noun: &str) -> bool {
     let mut own = L::KEYS.iter().filter(|key| key.noun == noun).peekable();
     own.peek().is_none() || own.any(|key| key_value::<L>(row, key.column).is_some())
@@ -236,8 +215,7 @@ fn key_labels<L: Listing>(row: &L::Row<'_>, noun: &str) -> Labels {
     labels
 }
 
-/// Returns the label of a column: the part of its id after the noun, or the whole id if a key has
-/// this label.
+/// Returns the part of a column id after the noun, or the whole id if a key has this label.
 fn label(id: &str, keys: &Labels) -> String {
     let rest = id.split_once('.').map_or(id, |(_, rest)| rest).replace('.', "_");
     if keys.iter().any(|(key, _)| *key == rest) { id.replace('.', "_") } else { rest }

@@ -1,5 +1,4 @@
-//! Questions with their replies, and their JSON form in captures. `recorder` and `recorded` use
-//! it.
+//! Questions with their replies, and their JSON form in captures, for `recorder` and `recorded`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

@@ -13,14 +13,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::holders::failed;
 use super::{Answer, ReadError};
 
-/// Time limit of reading one process.
+/// Time limit for one process.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Largest accepted environment, in bytes. Linux starts a process with at most 6 MiB of arguments
-/// and environment.
+/// Limit in bytes. Linux starts a process with at most 6 MiB of arguments and environment.
 const MAX_BYTES: u64 = 6 << 20;
 
 /// Maximum number of abandoned threads. At this number, no further process is read.
@@ -47,13 +45,12 @@ pub(super) fn ask(pid: u32, timeout: Duration) -> Answer {
     ABANDONED.ask(pid, TIMEOUT.min(timeout), read)
 }
 
-/// Threads that wait for processes, with the process IDs.
+/// Threads by the ID of the process for which they wait.
 struct AbandonedThreads(Mutex<Vec<(u32, JoinHandle<()>)>>);
 
 impl AbandonedThreads {
-    /// Calls `read` on its own thread and returns the result; an error if the thread does not
-    /// return in time. Starts no thread if an earlier thread still waits for this process, or at
-    /// the maximum number of abandoned threads.
+    /// Calls `read` on its own thread. Returns an error if the thread does not return in time, an
+    /// earlier thread still waits for the process, or too many threads are abandoned.
     fn ask(&self, pid: u32, timeout: Duration, read: fn(u32) -> Answer) -> Answer {
         let hangs = || Err(ReadError::Process("the read of the process does not return".into()));
         {
@@ -68,8 +65,7 @@ impl AbandonedThreads {
         let thread = thread::Builder::new()
             .name("environ".into())
             // The receiver of an abandoned thread is gone; send fails.
-            .spawn(move || drop(sender.send(read(pid))))
-            .map_err(|error| failed(&error))?;
+            .spawn(move || drop(sender.send(read(pid))))?;
         receiver.recv_timeout(timeout).unwrap_or_else(|_| {
             self.0.lock().push((pid, thread));
             hangs()
@@ -77,11 +73,10 @@ impl AbandonedThreads {
     }
 }
 
-/// Reads the environment of a process and selects its transport settings.
 fn read(pid: u32) -> Answer {
     let mut content = Vec::new();
-    let file = fs::File::open(format!("/proc/{pid}/environ")).map_err(|error| failed(&error))?;
-    file.take(MAX_BYTES + 1).read_to_end(&mut content).map_err(|error| failed(&error))?;
+    let file = fs::File::open(format!("/proc/{pid}/environ"))?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut content)?;
     if content.len() as u64 > MAX_BYTES {
         return Err(ReadError::TooBig);
     }

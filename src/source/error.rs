@@ -1,5 +1,4 @@
-//! Reasons why a question has no reply, and their form in captures. `source` and `collect` use
-//! it.
+//! Reasons why a question has no reply, and their form in captures, for `source` and `collect`.
 
 use std::borrow::Cow;
 
@@ -42,17 +41,16 @@ pub enum ReadError {
 impl ReadError {
     /// True if the item does not exist on this kernel or driver, or has just vanished.
     pub fn is_absent(&self) -> bool {
+        let Self::Errno(errno) = *self else { return false };
         matches!(
-            self,
-            Self::Errno(
-                Errno::NO_ENTRY
-                    | Errno::NO_DEVICE
-                    | Errno::NO_SUCH_ADDRESS
-                    | Errno::NO_SUCH_PROCESS
-                    | Errno::NO_SUCH_OPTION
-                    | Errno::NOT_A_DIRECTORY
-                    | Errno::NOT_SUPPORTED
-            )
+            errno,
+            Errno::NO_ENTRY
+                | Errno::NO_DEVICE
+                | Errno::NO_SUCH_ADDRESS
+                | Errno::NO_SUCH_PROCESS
+                | Errno::NO_SUCH_OPTION
+                | Errno::NOT_A_DIRECTORY
+                | Errno::NOT_SUPPORTED
         )
     }
 
@@ -98,6 +96,13 @@ impl ReadError {
 impl From<rustix::io::Errno> for ReadError {
     fn from(errno: rustix::io::Errno) -> Self {
         Self::Errno(errno.into())
+    }
+}
+
+impl From<std::io::Error> for ReadError {
+    fn from(error: std::io::Error) -> Self {
+        rustix::io::Errno::from_io_error(&error)
+            .map_or_else(|| Self::Process(error.to_string()), Self::from)
     }
 }
 

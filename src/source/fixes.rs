@@ -1,12 +1,10 @@
-//! Chooses the fix for an error of the libraries and of the kernel's interfaces. `verbs_self` and
-//! `ping` use it.
+//! Chooses the fix for an error of a library or of the kernel, for `verbs_self` and `ping`.
 
 use crate::model::{Fix, KnownFix};
-use crate::sys::Errno;
-use crate::sys::LoadError;
 use crate::sys::cm::{CmError, CmStep};
 use crate::sys::umad::UmadError;
 use crate::sys::verbs::{VerbsError, VerbsOperation};
+use crate::sys::{Errno, LoadError};
 
 /// Returns the fix for a library that cannot be loaded; `None` if the library is installed, but
 /// the dynamic loader rejects it.
@@ -59,13 +57,12 @@ pub fn of_umad(error: &UmadError) -> Option<Fix> {
 mod tests {
     use super::*;
 
-    fn load(soname: &str) -> LoadError {
-        LoadError::Missing { soname: soname.into(), text: "no such file".into() }
-    }
-
     #[test]
     fn a_missing_library_names_its_package() {
-        let text = |soname| of_load(&load(soname)).unwrap().as_str().to_owned();
+        let text = |soname: &str| {
+            let error = LoadError::Missing { soname: soname.into(), text: "no such file".into() };
+            of_load(&error).unwrap().as_str().to_owned()
+        };
         assert!(text("libibverbs.so.1").contains("ibverbs-providers"));
         assert!(text("librdmacm.so.1").contains("librdmacm1"));
         let broken = LoadError::Broken { soname: "libibverbs.so.1".into(), text: "?".into() };

@@ -5,18 +5,14 @@ use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::readlink;
 
-use super::{Answer, MORE_HOLDERS, ReadError};
-use crate::sys::Errno;
+use super::{Answer, MORE_HOLDERS};
 
 /// Limit of the reply in bytes; a hundred thousand sockets need less.
 const LIMIT: usize = 8 * 1024 * 1024;
 
-/// Directory of the character devices of RDMA.
 const DEVICES: &[u8] = b"/dev/infiniband/";
 
-/// Lists each open file that is a socket or an RDMA device as a line: `4711 socket:[12345]`. A
-/// process that the caller may not read is `4711 -`. The last line of an incomplete list is
-/// [`super::MORE_HOLDERS`].
+/// Replies to [`Question::Holders`](super::Question::Holders).
 pub(super) fn list() -> Answer {
     list_up_to(LIMIT)
 }
@@ -27,7 +23,7 @@ fn list_up_to(limit: usize) -> Answer {
     if !fs::exists("/proc/1").unwrap_or(false) {
         push(&mut answer, b"1", b"-");
     }
-    for entry in fs::read_dir("/proc").map_err(|error| failed(&error))?.flatten() {
+    for entry in fs::read_dir("/proc")?.flatten() {
         let name = entry.file_name();
         let pid = name.as_bytes();
         if !pid.iter().all(u8::is_ascii_digit) {
@@ -39,8 +35,9 @@ fn list_up_to(limit: usize) -> Answer {
                     // The file may be closed by now.
                     let Ok(target) = readlink(file.path(), Vec::new()) else { continue };
                     let target = target.as_bytes();
-                    let is_told = target.starts_with(b"socket:[") || target.starts_with(DEVICES);
-                    if is_told && !target.contains(&b'\n') {
+                    let is_reported =
+                        target.starts_with(b"socket:[") || target.starts_with(DEVICES);
+                    if is_reported && !target.contains(&b'\n') {
                         push(&mut answer, pid, target);
                     }
                 }
@@ -54,8 +51,7 @@ fn list_up_to(limit: usize) -> Answer {
         if answer.len() > limit {
             let whole = answer[..limit].iter().rposition(|byte| *byte == b'\n');
             answer.truncate(whole.map_or(0, |end| end + 1));
-            answer.extend_from_slice(MORE_HOLDERS.as_bytes());
-            answer.push(b'\n');
+            answer.extend([MORE_HOLDERS.as_bytes(), b"\n"].concat());
             break;
         }
     }
@@ -63,17 +59,7 @@ fn list_up_to(limit: usize) -> Answer {
 }
 
 fn push(answer: &mut Vec<u8>, pid: &[u8], what: &[u8]) {
-    answer.extend_from_slice(pid);
-    answer.push(b' ');
-    answer.extend_from_slice(what);
-    answer.push(b'\n');
-}
-
-pub(super) fn failed(error: &std::io::Error) -> ReadError {
-    error.raw_os_error().map_or_else(
-        || ReadError::Process(error.to_string()),
-        |code| ReadError::Errno(Errno::from_code(code)),
-    )
+    answer.extend([pid, b" ", what, b"\n"].concat());
 }
 
 #[test]

@@ -1,8 +1,7 @@
-//! Reads files of this machine's `/sys` and `/proc`. `live` uses it; other files are not its
-//! task.
+//! Reads files of this machine's `/sys` and `/proc`, and no other files. `live` uses it.
 
 use std::cell::RefCell;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -14,23 +13,20 @@ use crate::sys::Errno;
 /// Limit of a sysfs file in bytes, one page (`fs/sysfs/file.c`). One read returns the whole file.
 const PAGE: usize = 4096;
 
-/// Reader of this machine's `/sys` and `/proc` that saves system calls: GID tables alone have a
-/// thousand files.
-///
-/// When a third file of a directory is read, the directory stays open, so that further files need
-/// no path walk. For two files, opening the directory costs more than it saves.
+/// Saves system calls: GID tables alone have a thousand files. When a third file of a directory is
+/// read, the directory stays open, so that further files need no path walk. For two files, opening
+/// the directory costs more than it saves.
 #[derive(Debug, Default)]
 pub(super) struct KernelFiles {
     /// Directories of recent files; the most recently used is the last.
     near: RefCell<Vec<(String, Folder)>>,
     /// Buffer of the last read, which is not cleared for each file.
     page: RefCell<Vec<u8>>,
-    /// Last directory that did not exist: a caller that reads one of its files often reads the
-    /// next, too.
+    /// Last directory that did not exist: callers often read several files of a directory.
     gone: RefCell<String>,
 }
 
-/// State of a directory whose files were read.
+/// Directory by the number of its files that were read.
 #[derive(Debug)]
 enum Folder {
     Once,
@@ -42,8 +38,7 @@ enum Folder {
 const NEAR: usize = 4;
 
 impl KernelFiles {
-    /// True if a path is a file of the kernel. Such files are all regular files and need no check
-    /// before they are opened.
+    /// True if a path is a file of the kernel, which is regular and needs no check before opening.
     pub(super) fn hold(path: &str) -> bool {
         ["/sys/", "/proc/"].iter().any(|top| path.starts_with(top)) && !path.contains("/../")
     }
@@ -70,7 +65,6 @@ impl KernelFiles {
     }
 
     fn open(&self, path: &str) -> Result<OwnedFd, ReadError> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut near = self.near.borrow_mut();
         let Some(at) = near.iter().position(|(known, _)| known == folder) else {
@@ -81,18 +75,18 @@ impl KernelFiles {
                 near.remove(0);
             }
             near.push((folder.to_owned(), Folder::Once));
-            return Ok(retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))?);
+            return Ok(open_file(CWD, path)?);
         };
         near[at..].rotate_left(1);
         let Some((_, known)) = near.last_mut() else { return Err(ReadError::NotAFile) };
         match known {
             Folder::Once => {
                 *known = Folder::Twice;
-                Ok(retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))?)
+                Ok(open_file(CWD, path)?)
             }
             Folder::Twice => match open_folder(folder) {
                 Ok(opened) => {
-                    let file = retry_on_intr(|| openat(&opened, name, flags, Mode::empty()));
+                    let file = open_file(opened.as_fd(), name);
                     *known = Folder::Open(opened);
                     Ok(file?)
                 }
@@ -104,11 +98,14 @@ impl KernelFiles {
                     Err(error.into())
                 }
             },
-            Folder::Open(opened) => {
-                Ok(retry_on_intr(|| openat(&*opened, name, flags, Mode::empty()))?)
-            }
+            Folder::Open(opened) => Ok(open_file(opened.as_fd(), name)?),
         }
     }
+}
+
+fn open_file(folder: BorrowedFd<'_>, name: &str) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    retry_on_intr(|| openat(folder, name, flags, Mode::empty()))
 }
 
 fn open_folder(path: &str) -> rustix::io::Result<OwnedFd> {
@@ -139,7 +136,7 @@ mod tests {
         let files = KernelFiles::default();
         let none = Err(ReadError::Errno(Errno::NO_ENTRY));
         assert_eq!(files.read("/sys/class/no/such/file", LIMIT), none);
-        assert_eq!(files.read("/sys/class/no/such/neighbour", LIMIT), none);
+        assert_eq!(files.read("/sys/class/no/such/neighbor", LIMIT), none);
         assert_eq!(files.read("/proc/self/no_such_file", LIMIT), none);
         assert_eq!(files.read("/proc/self/status", 100), Err(ReadError::TooBig));
     }

@@ -5,17 +5,15 @@ use std::collections::VecDeque;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read};
 
-use super::{Answer, ReadError};
+use super::Answer;
 
 /// Limit of lines; the latest ones are kept. `collect` uses one line less, so that it can report
 /// that the log has more.
 const LINES: usize = 4097;
-/// Limit of a record of `/dev/kmsg` in bytes (`PRINTK_MESSAGE_MAX` of
-/// `kernel/printk/internal.h`).
+/// Limit of a record in bytes (`PRINTK_MESSAGE_MAX` of `kernel/printk/internal.h`).
 const RECORD: usize = 8192;
 
-/// Returns the records whose text starts with `tag`, as `/dev/kmsg` has them:
-/// `6,339,5140900,-;text`.
+/// Returns the records whose text starts with `tag`, in the form `6,339,5140900,-;text`.
 pub(super) fn read_tagged(tag: &str) -> Answer {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let log = open("/dev/kmsg", flags, Mode::empty())?;
@@ -35,10 +33,9 @@ pub(super) fn read_tagged(tag: &str) -> Answer {
                     kept.push_back(first.to_vec());
                 }
             }
-            // The kernel overwrote the oldest records during the read, or a signal interrupted
-            // the read.
+            // The kernel overwrote the oldest records, or a signal interrupted the read.
             Err(Errno::PIPE | Errno::INTR) => {}
-            Err(error) => return Err(ReadError::from(error)),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(kept.iter().flat_map(|line| line.iter().copied().chain([b'\n'])).collect())

@@ -3,9 +3,8 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,30 +25,27 @@ use crate::sys::device_file::check_access;
 /// Limit of one file or directory listing in bytes. Files of sysfs have 4096 at most.
 const LIMIT: usize = 64 * 1024;
 
-/// Limit in bytes below [`GROWING`], where files and directories grow with the use of the host:
-/// 5,000 NFS mounts have 10 MB of statistics, and a Lustre server has a directory for each
-/// client.
+/// Limit in bytes below [`GROWING`]: 5,000 NFS mounts have 10 MB of statistics, and a Lustre
+/// server has a directory for each client.
 const GROWING_LIMIT: usize = 32 * 1024 * 1024;
 
-/// Directories to which [`GROWING_LIMIT`] applies: `/proc`, and the parts of `/sys` for debugfs,
-/// configfs and file systems.
+/// Directories whose content grows with the use of the host.
 const GROWING: [&str; 3] = ["/proc/", "/sys/kernel/", "/sys/fs/"];
 
 /// Bytes of directory entries that one system call reads.
 const ENTRIES: usize = 8 * 1024;
 
 /// Live machine: this one, or files under another root directory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Live {
     /// Other root directory; `None` for the root of this machine.
     root: Option<PathBuf>,
-    /// Real paths, without links, of directories below `root`. One path walk per directory is
-    /// enough for all of its files.
+    /// Real paths of directories below `root`, so that each takes one path walk.
     folders: RefCell<HashMap<PathBuf, PathBuf>>,
     kernel: KernelFiles,
     /// Child that queries libibverbs; `None` below another root directory.
     verbs: Option<VerbsChild>,
-    /// Running child, if [`Source::expect`] has started it.
+    /// Child that [`Source::expect`] has started.
     running: RefCell<Option<Started>>,
     /// Number of the ethtool netlink family, after the first query for it.
     ethtool: OnceCell<Result<u16, ReadError>>,
@@ -60,7 +56,7 @@ impl Live {
     /// Returns this machine, with the child that is going to query libibverbs.
     pub fn new(verbs: VerbsChild) -> Self {
         let taken_ns = Some(clock::wall_ns());
-        Self { verbs: Some(verbs), taken_ns, ..Self::files(None) }
+        Self { verbs: Some(verbs), taken_ns, ..Self::default() }
     }
 
     /// Returns a copy of /sys and /proc below `root`. It has files only, and links that lead out
@@ -73,42 +69,27 @@ impl Live {
         if !root.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self::files(Some(root)))
+        Ok(Self { root: Some(root), ..Self::default() })
     }
 
-    fn files(root: Option<PathBuf>) -> Self {
-        Self {
-            root,
-            folders: RefCell::default(),
-            kernel: KernelFiles::default(),
-            verbs: None,
-            running: RefCell::default(),
-            ethtool: OnceCell::new(),
-            taken_ns: None,
-        }
-    }
-
-    /// Returns the real path of an absolute path of the machine. Follows every link, the last one
-    /// only if `follow_last`.
+    /// Returns the real path of a path. Follows every link, the last one only if `follow_last`.
     fn locate(&self, path: &str, follow_last: bool) -> Result<PathBuf, ReadError> {
         let path = Path::new(path);
-        let Some(root) = &self.root else {
-            return Ok(path.to_owned());
-        };
+        let Some(root) = &self.root else { return Ok(path.to_owned()) };
         let inside = root.join(path.strip_prefix("/").unwrap_or(path));
         let folder = inside.parent().filter(|folder| folder.starts_with(root));
         let (Some(folder), Some(last)) = (folder, inside.file_name()) else {
             return without_links(&inside, root);
         };
-        let known = self.folders.borrow().get(folder).cloned();
-        let real = if let Some(real) = known {
-            real
+        let mut folders = self.folders.borrow_mut();
+        let place = if let Some(real) = folders.get(folder) {
+            real.join(last)
         } else {
             let real = without_links(folder, root)?;
-            self.folders.borrow_mut().insert(folder.to_owned(), real.clone());
-            real
+            let place = real.join(last);
+            folders.insert(folder.to_owned(), real);
+            place
         };
-        let place = real.join(last);
         if follow_last && FileType::from_raw_mode(lstat(&place)?.st_mode) == FileType::Symlink {
             return without_links(&place, root);
         }
@@ -117,7 +98,7 @@ impl Live {
 
     /// Returns the time that the kernel has for one reply.
     fn timeout(&self) -> Duration {
-        self.verbs.as_ref().map_or(Duration::MAX, |child| child.deadline().remaining())
+        self.verbs.as_ref().map_or(Duration::MAX, |child| child.deadline.remaining())
     }
 
     fn read_file(&self, path: &str) -> Answer {
@@ -161,8 +142,7 @@ impl Live {
     }
 
     fn read_link(&self, path: &str) -> Answer {
-        let path = self.locate(path, false)?;
-        Ok(readlink(&path, Vec::new())?.into_bytes())
+        Ok(readlink(self.locate(path, false)?, Vec::new())?.into_bytes())
     }
 }
 
@@ -172,27 +152,12 @@ impl Source for Live {
             Question::File(path) => self.read_file(path),
             Question::Dir(path) => self.list(path),
             Question::Link(path) => self.read_link(path),
-            Question::Verbs => match &self.verbs {
-                Some(child) => {
-                    let running = self.running.borrow_mut().take();
-                    child.finish(running.unwrap_or_else(|| child.start()))
-                }
-                None => Err(ReadError::NotRecorded),
-            },
-            Question::Access(_)
-            | Question::Rdma(_)
-            | Question::Route(_)
-            | Question::Ethtool(_)
-            | Question::Sockets(_)
-            | Question::Holders
-            | Question::Environment(_)
-            | Question::KernelLog(_)
-            | Question::Rds(_)
-            | Question::MadPorts
-                if self.root.is_some() =>
-            {
-                Err(ReadError::NotRecorded)
+            Question::Verbs => {
+                let child = self.verbs.as_ref().ok_or(ReadError::NotRecorded)?;
+                let running = self.running.borrow_mut().take();
+                child.finish(running.unwrap_or_else(|| child.start()))
             }
+            _ if self.root.is_some() => Err(ReadError::NotRecorded),
             Question::Access(path) => {
                 check_access(Path::new(path)).map(|()| Vec::new()).map_err(ReadError::Errno)
             }
@@ -222,8 +187,7 @@ impl Source for Live {
 
     fn expect(&self, question: &Question) {
         if let (Question::Verbs, Some(child)) = (question, &self.verbs) {
-            let mut running = self.running.borrow_mut();
-            running.get_or_insert_with(|| child.start());
+            self.running.borrow_mut().get_or_insert_with(|| child.start());
         }
     }
 
@@ -238,23 +202,20 @@ impl Source for Live {
 
 /// Resolves all links of a path. The result must be below `root`.
 fn without_links(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
-    let real = fs::canonicalize(path).map_err(|error| read_error(&error))?;
+    let real = fs::canonicalize(path)?;
     if real.starts_with(root) { Ok(real) } else { Err(ReadError::OutsideRoot) }
 }
 
 /// Reads a regular file. Other files are not even opened, because opening may have effects.
 fn read_regular(path: &Path, limit: usize) -> Answer {
-    regular(stat(path)?.st_mode)?;
+    check_regular(stat(path)?.st_mode)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file: OwnedFd = retry_on_intr(|| open(path, flags, Mode::empty()))?;
+    let file = retry_on_intr(|| open(path, flags, Mode::empty()))?;
     let about = fstat(&file)?;
-    regular(about.st_mode)?;
+    check_regular(about.st_mode)?;
     let length = usize::try_from(about.st_size).unwrap_or(0).min(limit);
     let mut content = Vec::with_capacity(length + 1);
-    File::from(file)
-        .take(limit as u64 + 1)
-        .read_to_end(&mut content)
-        .map_err(|error| read_error(&error))?;
+    File::from(file).take(limit as u64 + 1).read_to_end(&mut content)?;
     if content.len() > limit { Err(ReadError::TooBig) } else { Ok(content) }
 }
 
@@ -262,16 +223,9 @@ fn limit_of(path: &str) -> usize {
     if GROWING.iter().any(|top| path.starts_with(top)) { GROWING_LIMIT } else { LIMIT }
 }
 
-fn regular(mode: u32) -> Result<(), ReadError> {
-    match FileType::from_raw_mode(mode) {
-        FileType::RegularFile => Ok(()),
-        _ => Err(ReadError::NotAFile),
-    }
-}
-
-fn read_error(error: &io::Error) -> ReadError {
-    rustix::io::Errno::from_io_error(error)
-        .map_or_else(|| ReadError::Process(error.to_string()), ReadError::from)
+fn check_regular(mode: u32) -> Result<(), ReadError> {
+    let is_regular = FileType::from_raw_mode(mode) == FileType::RegularFile;
+    is_regular.then_some(()).ok_or(ReadError::NotAFile)
 }
 
 #[cfg(test)]

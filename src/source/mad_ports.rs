@@ -9,11 +9,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use super::{Answer, ReadError};
-use crate::sys::Errno;
+use super::Answer;
 use crate::sys::umad::read_start;
 
-/// Directory of the ports.
 const PORTS: &str = "/sys/class/infiniband_mad";
 
 /// Port that sends management datagrams.
@@ -41,10 +39,8 @@ impl MadPortFacts {
 }
 
 pub(super) fn list() -> Answer {
-    let entries = fs::read_dir(PORTS).map_err(|error| {
-        ReadError::Errno(error.raw_os_error().map_or(Errno::IO, Errno::from_code))
-    })?;
-    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let entries = fs::read_dir(PORTS)?.flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> = names.filter(|name| is_umad(name)).collect();
     names.sort_by_key(|name| (name.len(), name.clone()));
     let mut text = String::new();
@@ -55,14 +51,12 @@ pub(super) fn list() -> Answer {
             let text = String::from_utf8_lossy(&content).trim().to_owned();
             (!text.is_empty() && !text.contains(char::is_whitespace)).then_some(text)
         };
-        let Some((device, port)) = word(&folder.join("ibdev")).zip(word(&folder.join("port")))
-        else {
-            continue;
-        };
+        let place = word(&folder.join("ibdev")).zip(word(&folder.join("port")));
+        let Some((device, port)) = place else { continue };
         let files = Path::new("/sys/class/infiniband").join(&device).join("ports").join(&port);
         let code = |name: &str| {
             let content = read_start(&files.join(name)).unwrap_or_default();
-            let text = String::from_utf8_lossy(&content).into_owned();
+            let text = String::from_utf8_lossy(&content);
             text.split(':').next().unwrap_or_default().trim().parse::<u8>().unwrap_or(0)
         };
         let link_layer = word(&files.join("link_layer")).unwrap_or_else(|| "-".into());

@@ -7,8 +7,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::ReadError;
 use super::mads::{MadAnswer, MadError, MadTicket, Mads};
-use super::{Answer, ReadError};
 use crate::mad::{MAD_BYTES, Status};
 use crate::sys::Errno;
 use crate::sys::umad::LARGEST_ANSWER;
@@ -41,8 +41,7 @@ fn without_zeros(bytes: &[u8]) -> &[u8] {
 pub(super) fn write(record: &mut Vec<u8>, (lid, request): &Asked, answer: &MadAnswer) {
     let (outcome, detail, bytes): (u8, u32, &[u8]) = match answer {
         Ok(mad) => {
-            // At most as many zeros as a MAD has are omitted: a reader allocates no more memory
-            // for them.
+            // At most as many zeros as a MAD has are omitted, which bounds the memory of a reader.
             let kept = without_zeros(mad).len().max(mad.len().saturating_sub(MAD_BYTES));
             (0, u32::try_from(mad.len()).unwrap_or(u32::MAX), &mad[..kept])
         }
@@ -61,7 +60,6 @@ pub(super) fn write(record: &mut Vec<u8>, (lid, request): &Asked, answer: &MadAn
     record.extend(bytes);
 }
 
-/// Reads numbers and bytes from a record.
 struct Cursor<'record> {
     record: &'record [u8],
     at: usize,
@@ -89,13 +87,9 @@ impl<'record> Cursor<'record> {
         let length = self.number(4)?;
         let bytes = self.bytes(length)?;
         let answer = match outcome {
-            0 if (length..=LARGEST_ANSWER).contains(&detail) => {
+            // Omitted zeros add at most the length of one MAD: the record bounds the memory.
+            0 if (length..=LARGEST_ANSWER.min(length + MAD_BYTES)).contains(&detail) => {
                 let mut mad = bytes.to_vec();
-                // Omitted zeros add at most the length of one MAD, so that the record bounds the
-                // memory.
-                if detail > length + MAD_BYTES {
-                    return Err(MadRecordError(start));
-                }
                 mad.resize(detail, 0);
                 Ok(mad)
             }
@@ -138,7 +132,7 @@ impl RecordedMads {
 impl Mads for RecordedMads {
     fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
         self.last = self.last.wrapping_add(1);
-        let ticket = MadTicket::new(self.last);
+        let ticket = MadTicket(self.last);
         self.waiting.push_back((ticket, asked(lid, &mad)));
         Ok(ticket)
     }
@@ -152,15 +146,6 @@ impl Mads for RecordedMads {
             None => None,
         };
         Ok(Some((ticket, answer.unwrap_or(Err(MadError::NotRecorded)))))
-    }
-}
-
-/// Returns the port whose record a capture holds.
-pub(super) fn of_answer(answer: Answer) -> Result<Box<dyn Mads>, ReadError> {
-    let recorded = RecordedMads::read(&answer?);
-    match recorded {
-        Ok(recorded) => Ok(Box::new(recorded)),
-        Err(error) => Err(ReadError::Process(error.to_string())),
     }
 }
 
@@ -187,7 +172,7 @@ mod tests {
         table.resize(500, 0);
         let exchanges = [
             (asked(None, &own), Ok(vec![1; MAD_BYTES])),
-            (asked(Some(3), &by_lid), Ok(table.clone())),
+            (asked(Some(3), &by_lid), Ok(table)),
             (asked(Some(4), &by_lid), Err(MadError::NoReply)),
             (asked(Some(5), &by_lid), Err(MadError::Failed(Errno::from_code(5)))),
             (asked(Some(6), &by_lid), Err(MadError::Refused(Status(0x0c)))),
@@ -202,10 +187,10 @@ mod tests {
         while let Some(answer) = port.next_answer().unwrap() {
             answers.push(answer);
         }
-        let expected: Vec<MadAnswer> = exchanges.into_iter().map(|(_, answer)| answer).collect();
-        let got: Vec<MadAnswer> = answers.iter().map(|(_, answer)| answer.clone()).collect();
-        assert_eq!(got[..5], expected[..]);
-        assert_eq!(answers[4].0, last);
+        for ((_, answer), (_, expected)) in answers.iter().zip(&exchanges) {
+            assert_eq!(answer, expected);
+        }
+        assert_eq!((answers.len(), answers[4].0), (6, last));
         assert_eq!(answers[5], (missing, Err(MadError::NotRecorded)));
     }
 

@@ -1,5 +1,4 @@
-//! Sends management datagrams (MADs) on one port: several requests in flight, each with a
-//! deadline.
+//! Sends management datagrams (MADs) on one port: several requests in flight, with deadlines.
 //!
 //! One thread owns the port. Replies arrive in any order. The low 32 bits of the transaction ID
 //! identify the request of a reply, because the kernel replaces the other bits. A reply without a
@@ -48,14 +47,7 @@ impl Default for MadLimits {
 
 /// Number of a request on its port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MadTicket(u32);
-
-impl MadTicket {
-    /// Returns the ticket with a number, for implementations of [`Mads`] without a port.
-    pub fn new(number: u32) -> Self {
-        Self(number)
-    }
-}
+pub struct MadTicket(pub u32);
 
 /// Reason why a request has no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,7 +72,6 @@ pub type MadAnswer = Result<Vec<u8>, MadError>;
 #[derive(Debug)]
 struct InFlight {
     header: Header,
-    /// Time at which the request ends without a reply.
     deadline: Instant,
 }
 
@@ -221,12 +212,10 @@ impl MadPort {
         (earliest <= clock::now()).then_some(ticket)
     }
 
-    /// Matches a received MAD to its request and returns the reply; `None` if it belongs to no
-    /// request.
+    /// Returns the reply in a received MAD, with its request; `None` if it has no request.
     fn take(&mut self, received: Received) -> Option<(MadTicket, MadAnswer)> {
-        // A joined table of few records is shorter than a MAD. The kernel returns a request
-        // without a reply with its header only (`send_handler`,
-        // drivers/infiniband/core/user_mad.c).
+        // A joined table of few records is shorter than a MAD. The kernel returns a request without
+        // a reply with its header only (`send_handler`, drivers/infiniband/core/user_mad.c).
         let header = Header::decode_start(&received.mad).ok()?;
         let ticket = MadTicket(header.low_transaction());
         let request = self.flying.get(&ticket)?;
@@ -290,8 +279,7 @@ impl Mads for MadPort {
                 self.fill_window()?;
                 let Some(&(earliest, _)) = self.deadlines.first() else { return Ok(None) };
                 let wait = earliest.saturating_duration_since(clock::now());
-                // The system timer has steps of a millisecond; the extra one prevents a wait of
-                // zero.
+                // The timer has steps of a millisecond; the extra one prevents a wait of zero.
                 received = self.port.receive(wait + Duration::from_millis(1))?;
             }
             if let Some(answered) = received.and_then(|received| self.take(received)) {

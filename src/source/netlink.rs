@@ -17,6 +17,7 @@ mod sockets;
 pub use attributes::{Attribute, Attributes};
 pub use ethtool::{EthtoolCommand, EthtoolQuery};
 pub use lookup::{Leaves, has_route, leaves_through};
+pub(crate) use message::bytes_at;
 pub use message::{Message, Messages};
 pub use queue_pairs::has_other_queue_pairs;
 pub use rdma::{CORE_MODULE, RdmaCommand, RdmaQuery};

@@ -26,8 +26,7 @@ impl fmt::Display for RdsList {
     }
 }
 
-/// Reads a list of this machine's kernel. Returns the size of an item as four bytes,
-/// little-endian, and the items.
+/// Replies to [`Question::Rds`](super::Question::Rds).
 pub(super) fn ask(list: RdsList) -> Answer {
     let (items, size) = rds::list(list as i32).map_err(ReadError::Errno)?;
     let size = u32::try_from(size).unwrap_or(u32::MAX);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Answer, Mads, Question, ReadError, Recording, Source, mad_record};
+use super::{Answer, Entry, Mads, Question, ReadError, RecordedMads, Recording, Source};
 
 /// Replies of one host in a capture.
 #[derive(Debug, Clone, Default)]
@@ -13,7 +13,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// Returns the replies of one host. Of several replies to one question, the first counts.
-    pub fn new(entries: impl IntoIterator<Item = super::Entry>, taken_ns: Option<u64>) -> Self {
+    pub fn new(entries: impl IntoIterator<Item = Entry>, taken_ns: Option<u64>) -> Self {
         let mut answers = HashMap::new();
         for entry in entries {
             answers.entry(entry.question).or_insert((entry.answer, entry.at_ns));
@@ -35,7 +35,10 @@ impl Source for Recorded {
     }
 
     fn mads(&self, umad: &str) -> Result<Box<dyn Mads + '_>, ReadError> {
-        mad_record::of_answer(self.ask(&Question::Mads(umad.to_owned())))
+        let record = self.ask(&Question::Mads(umad.to_owned()))?;
+        let mads =
+            RecordedMads::read(&record).map_err(|error| ReadError::Process(error.to_string()))?;
+        Ok(Box::new(mads))
     }
 
     fn taken_ns(&self) -> Option<u64> {

@@ -66,13 +66,12 @@ impl<S: Source> Source for Recorder<S> {
     }
 
     fn mads(&self, umad: &str) -> Result<Box<dyn Mads + '_>, ReadError> {
-        match self.source.mads(umad) {
-            Ok(port) => Ok(Box::new(RecordingMads::new(self, umad, port))),
-            Err(error) => {
-                self.keep(Question::Mads(umad.to_owned()), Err(error.clone()));
-                Err(error)
-            }
-        }
+        let umad = umad.to_owned();
+        let port = self.source.mads(&umad).inspect_err(|error| {
+            self.keep(Question::Mads(umad.clone()), Err(error.clone()));
+        })?;
+        let (asked, record) = (HashMap::new(), mad_record::MAGIC.to_vec());
+        Ok(Box::new(RecordingMads { recorder: self, umad, port, asked, record, failure: None }))
     }
 
     fn expect(&self, question: &Question) {
@@ -91,8 +90,7 @@ impl<S: Source> Source for Recorder<S> {
 impl<S: Source> Source for Once<'_, S> {
     fn ask(&self, question: &Question) -> Answer {
         let known = self.0.first.borrow().get(question).copied();
-        let known =
-            known.and_then(|index| Some(self.0.entries.borrow().get(index)?.answer.clone()));
+        let known = known.map(|index| self.0.entries.borrow()[index].answer.clone());
         known.unwrap_or_else(|| self.0.ask(question))
     }
 
@@ -118,13 +116,6 @@ struct RecordingMads<'recorder, S: Source> {
     record: Vec<u8>,
     /// Last error of the port. It is recorded if the port has no exchange.
     failure: Option<ReadError>,
-}
-
-impl<'recorder, S: Source> RecordingMads<'recorder, S> {
-    fn new(recorder: &'recorder Recorder<S>, umad: &str, port: Box<dyn Mads + 'recorder>) -> Self {
-        let (umad, record) = (umad.to_owned(), mad_record::MAGIC.to_vec());
-        Self { recorder, umad, port, asked: HashMap::new(), record, failure: None }
-    }
 }
 
 impl<S: Source> Mads for RecordingMads<'_, S> {

@@ -1,5 +1,4 @@
-//! Masks passwords in files of the administrator, so that no reply contains them. `live` and
-//! `fleet::shell` use it.
+//! Masks passwords in files of the administrator, for `live` and `fleet::shell`.
 
 /// Parts of the names of secret settings.
 const SECRET: [&str; 5] = ["password", "passwd", "secret", "key", "credential"];
@@ -15,8 +14,7 @@ pub fn without_secrets(path: &str, content: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Masks the values of `NAME=VALUE` among options, of `NAME = VALUE` on a line of its own, and of
-/// `"NAME": "VALUE"`.
+/// Masks values of options `NAME=VALUE`, of lines `NAME = VALUE`, and of `"NAME": "VALUE"`.
 fn masked(text: &str) -> String {
     text.split_inclusive('\n').map(mask_line).collect()
 }

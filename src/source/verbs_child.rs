@@ -34,9 +34,8 @@ pub struct VerbsChild {
     /// Program to run; `None` for a copy of this process, or a new process of this program.
     program: Option<PathBuf>,
     limit: Duration,
-    /// Deadline from the creation of this value: other reads before the query reduce the child's
-    /// time.
-    deadline: Deadline,
+    /// Counts from the creation of this value: reads before the query reduce the child's time.
+    pub(super) deadline: Deadline,
 }
 
 impl VerbsChild {
@@ -50,24 +49,16 @@ impl VerbsChild {
         Self { program: Some(program), ..Self::own(limit) }
     }
 
-    pub(super) fn deadline(&self) -> Deadline {
-        self.deadline
-    }
-
-    /// Starts the child, which runs in parallel to the caller.
     pub(super) fn start(&self) -> Started {
-        Started(
-            self.run().map_err(|error| {
-                ReadError::Process(format!("cannot start the verbs child: {error}"))
-            }),
-        )
+        let failed = |error| ReadError::Process(format!("cannot start the verbs child: {error}"));
+        self.run().map_err(failed)
     }
 
-    /// Waits for a child and returns what it wrote to stdout.
-    pub(super) fn finish(&self, Started(running): Started) -> Answer {
+    /// Waits for a child and returns its stdout.
+    pub(super) fn finish(&self, started: Started) -> Answer {
         let deadline = self.deadline;
-        let mut running = running?;
-        let outcome = running.heard.listen(deadline);
+        let mut running = started?;
+        let outcome = running.heard.listen(deadline, self.limit);
         let status = if outcome.is_ok() {
             running.process.take().and_then(|process| process.end(deadline.remaining().max(REAP)))
         } else {
@@ -75,7 +66,7 @@ impl VerbsChild {
             running.kill();
             None
         };
-        outcome.map_err(|stop| stop.explain(self.limit))?;
+        outcome?;
         match status {
             Some(status) if status.success() => Ok(std::mem::take(&mut running.heard.answer)),
             status => Err(running.heard.failure(status)),
@@ -101,13 +92,12 @@ impl VerbsChild {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct Started(Result<Running, ReadError>);
+pub(super) type Started = Result<Running, ReadError>;
 
 /// Running child. Dropping it kills the child without waiting.
 #[derive(Debug)]
-struct Running {
-    /// Process of the child; `None` after it has ended or was abandoned.
+pub(super) struct Running {
+    /// `None` after the process has ended or was abandoned.
     process: Option<Process>,
     heard: Heard,
 }
@@ -149,10 +139,10 @@ fn start_copy() -> io::Result<Option<Running>> {
     Ok(copied.map(|pid| Running { process: Some(Process::Copy(pid)), heard }))
 }
 
-/// Process of a child: another program, or a fork of this one.
 #[derive(Debug)]
 enum Process {
     Program(Child),
+    /// Fork of this process.
     Copy(Pid),
 }
 
@@ -199,32 +189,10 @@ impl Process {
     /// Waits for the end of the process in a separate thread, which sends the exit status. A
     /// process that hangs in a driver may never end; only that thread waits for it.
     fn reap(mut self) -> Receiver<Option<ExitStatus>> {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         // If no thread can start, the sender is dropped and the receiver gets an error at once.
-        let _ = thread::Builder::new().name("reap".into()).spawn(move || tell.send(self.wait()));
-        told
-    }
-}
-
-/// Reason why reading the pipes stopped early.
-enum Stop {
-    Deadline,
-    TooBig,
-    Failed(io::Error),
-}
-
-impl Stop {
-    fn explain(self, limit: Duration) -> ReadError {
-        match self {
-            Self::Deadline => ReadError::Process(format!(
-                "libibverbs did not return within {} s; its process was killed",
-                limit.as_secs_f32()
-            )),
-            Self::TooBig => ReadError::TooBig,
-            Self::Failed(error) => {
-                ReadError::Process(format!("cannot read from the verbs child: {error}"))
-            }
-        }
+        let _ = thread::Builder::new().name("reap".into()).spawn(move || sender.send(self.wait()));
+        receiver
     }
 }
 
@@ -244,7 +212,16 @@ impl Heard {
     }
 
     /// Reads both pipes until stdout ends. A grandchild that holds stderr open is not waited for.
-    fn listen(&mut self, deadline: Deadline) -> Result<(), Stop> {
+    fn listen(&mut self, deadline: Deadline, limit: Duration) -> Result<(), ReadError> {
+        let failed = |error: io::Error| {
+            ReadError::Process(format!("cannot read from the verbs child: {error}"))
+        };
+        let late = || {
+            let seconds = limit.as_secs_f32();
+            Err(ReadError::Process(format!(
+                "libibverbs did not return within {seconds} s; its process was killed"
+            )))
+        };
         while let Some(stdout) = &self.stdout {
             let mut fds = vec![PollFd::from_borrowed_fd(stdout.as_fd(), PollFlags::IN)];
             if let Some(stderr) = &self.stderr {
@@ -252,22 +229,22 @@ impl Heard {
             }
             let left = Timespec::try_from(deadline.remaining()).ok();
             match poll(&mut fds, left.as_ref()) {
-                Ok(0) => return Err(Stop::Deadline),
+                Ok(0) => return late(),
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(Stop::Failed(errno.into())),
+                Err(errno) => return Err(failed(errno.into())),
             }
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
             if ready.first() == Some(&true) {
-                take(&mut self.stdout, &mut self.answer, LIMIT + 1).map_err(Stop::Failed)?;
+                take(&mut self.stdout, &mut self.answer, LIMIT + 1).map_err(failed)?;
                 if self.answer.len() > LIMIT {
-                    return Err(Stop::TooBig);
+                    return Err(ReadError::TooBig);
                 }
             }
             if ready.get(1) == Some(&true) {
-                take(&mut self.stderr, &mut self.talk, STDERR_LIMIT).map_err(Stop::Failed)?;
+                take(&mut self.stderr, &mut self.talk, STDERR_LIMIT).map_err(failed)?;
             }
             if deadline.is_over() {
-                return Err(Stop::Deadline);
+                return late();
             }
         }
         Ok(())
@@ -323,7 +300,7 @@ mod tests {
     fn a_child_that_nobody_waits_for_is_killed() {
         let (_folder, child) = child("echo $$; exec sleep 1000", Duration::from_secs(30));
         let mut started = child.start();
-        let heard = &mut started.0.as_mut().unwrap().heard;
+        let heard = &mut started.as_mut().unwrap().heard;
         take(&mut heard.stdout, &mut heard.answer, LIMIT).unwrap();
         let pid = String::from_utf8(heard.answer.clone()).unwrap().trim().parse().unwrap();
         let lives = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()).unwrap();

@@ -10,26 +10,23 @@ use crate::sys::verbs::{DeviceAttr, DeviceEntry, DeviceList, Mtu, PortAttr, Verb
 
 /// Queries libibverbs for every device and port. The library may print to stderr and may hang:
 /// only the verbs child calls this function.
-#[must_use]
 pub fn answer_verbs() -> VerbsAnswer {
     match DeviceList::get() {
         Ok(list) => {
             let entry = |device| entry(&list, device);
             VerbsAnswer::Devices(list.entries().into_iter().map(entry).collect())
         }
-        Err(error) => VerbsAnswer::Unavailable {
-            errno: list_errno(&error).map(|errno| errno.name().into_owned()),
-            detail: error.to_string(),
-            fix: fixes::of_verbs(&error),
-        },
-    }
-}
-
-/// Returns the error number with which the library failed to list devices.
-fn list_errno(error: &VerbsError) -> Option<Errno> {
-    match error {
-        VerbsError::NoKernelSupport => Some(Errno::NO_SYSTEM_CALL),
-        error => error.errno(),
+        Err(error) => {
+            let errno = match error {
+                VerbsError::NoKernelSupport => Some(Errno::NO_SYSTEM_CALL),
+                _ => error.errno(),
+            };
+            VerbsAnswer::Unavailable {
+                errno: errno.map(|errno| errno.name().into_owned()),
+                detail: error.to_string(),
+                fix: fixes::of_verbs(&error),
+            }
+        }
     }
 }
 
@@ -55,8 +52,7 @@ fn query(
 ) -> Result<VerbsAttributes, (VerbsStep, VerbsError)> {
     let device = list.open(name).map_err(|error| (VerbsStep::Open, error))?;
     let attr = device.attr().map_err(|error| (VerbsStep::QueryDevice, error))?;
-    let mut ports = Vec::new();
-    let mut refused_ports = Vec::new();
+    let (mut ports, mut refused_ports) = (Vec::new(), Vec::new());
     // A port number is one byte in verbs, so ports above 255 cannot be queried.
     for number in 1..=u8::try_from(attr.port_count()).unwrap_or(u8::MAX) {
         match device.port(number) {

@@ -12,22 +12,12 @@ use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 /// process group ends the child and every process that it started.
 pub fn lead_session(command: &mut Command) {
     // SAFETY: `setsid` is one system call, which takes no lock and allocates nothing.
-    unsafe {
-        command.pre_exec(|| {
-            setsid()?;
-            Ok(())
-        });
-    }
+    unsafe { command.pre_exec(|| setsid().map(drop).map_err(Into::into)) };
 }
 
 /// Sets SIGKILL as the parent-death signal of the child. The kernel sends it when the thread that
 /// starts the child ends, for whatever reason.
 pub fn die_with_thread(command: &mut Command) {
     // SAFETY: `prctl` is one system call, which takes no lock and allocates nothing.
-    unsafe {
-        command.pre_exec(|| {
-            set_parent_process_death_signal(Some(Signal::KILL))?;
-            Ok(())
-        });
-    }
+    unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?)) };
 }

@@ -1,5 +1,4 @@
-//! Makes connections with librdmacm: the only way on iWARP, and an alternative on InfiniBand and
-//! `RoCE`.
+//! Makes connections with librdmacm: required by iWARP, possible on InfiniBand and `RoCE`.
 //!
 //! Each connection has its own event channel, and each wait has a deadline. The result is a
 //! [`QueuePair`](super::verbs::QueuePair) in state RTS. librdmacm needs the kernel module

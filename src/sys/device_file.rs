@@ -1,5 +1,4 @@
-//! Finds out why an RDMA device cannot be opened: the device, its device file or the permission
-//! is missing.
+//! Finds out why an RDMA device cannot be opened: no device, no device file or no permission.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -9,8 +8,7 @@ use rustix::fs::{Access, FileType, access, stat};
 
 use super::errno::Errno;
 
-/// Returns the error to report when a library could not open `/dev/infiniband/NAME`; `told` is
-/// the library's error.
+/// Returns the error to report when a library got the error `told` from `/dev/infiniband/NAME`.
 ///
 /// If `open` fails, rdma-core searches for the file by its device number. It then returns ENOENT
 /// where EACCES is the cause (seen with v44).
@@ -22,27 +20,23 @@ pub(super) fn open_error(name: &str, told: Errno) -> Errno {
     }
 }
 
-/// Checks that a character device exists and may be opened for reading and writing, without
-/// opening it.
+/// Checks, without opening it, that a character device exists and may be read and written.
 ///
 /// The kernel applies the device rules of a container (cgroup) to this check as well
 /// (`inode_permission`, fs/namei.c).
 pub fn check_access(path: &Path) -> Result<(), Errno> {
     let mode = stat(path)?.st_mode;
     if FileType::from_raw_mode(mode) != FileType::CharacterDevice {
-        // A container without the device can have a directory in its place. libibverbs refuses
-        // both.
+        // A container can have a directory in place of the device. libibverbs refuses both.
         return Err(Errno::NO_SUCH_ADDRESS);
     }
     Ok(access(path, Access::READ_OK | Access::WRITE_OK)?)
 }
 
-/// Returns a number that identifies a device of the kernel until the device is removed. Returns
-/// `None` if no device has this name.
+/// Returns a number that identifies a device until it is removed; `None` if it does not exist.
 ///
-/// A device that is removed and added again under its old name gets another number. The number is
-/// the inode of its directory in sysfs (fs/kernfs/dir.c never reuses a number on a 64-bit
-/// kernel).
+/// A device that is removed and added again under its old name gets another number: the inode of
+/// its directory in sysfs (fs/kernfs/dir.c never reuses a number on a 64-bit kernel).
 pub fn device_identity(name: &str) -> Option<u64> {
     identity_below(Path::new("/sys/class/infiniband"), name)
 }
@@ -54,8 +48,7 @@ fn identity_below(class: &Path, name: &str) -> Option<u64> {
     fs::metadata(class.join(name)).ok().map(|there| there.ino())
 }
 
-/// Returns the name of the verbs device file of a device, for example `uverbs0`; `None` if the
-/// device does not exist or is being removed.
+/// Returns the name of the verbs device file (`uverbs0`); `None` without the device.
 pub(super) fn verbs_file(device: &str) -> Option<String> {
     verbs_file_below(Path::new("/sys/class/infiniband_verbs"), device)
 }

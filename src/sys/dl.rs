@@ -1,5 +1,4 @@
-//! Opens C libraries when they are first needed; never closes them. The functions of `verbs` and
-//! `cm` are looked up here.
+//! Opens C libraries when they are first needed, and looks up functions; never closes libraries.
 #![expect(unsafe_code, reason = "dlopen and dlsym")]
 
 use std::env;
@@ -9,8 +8,7 @@ use std::ptr::NonNull;
 
 use thiserror::Error;
 
-/// Reason why a library cannot be used on this machine. This is an ordinary result, no fault of
-/// this program.
+/// Reason why a library cannot be used on this machine, which is an ordinary result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LoadError {
     /// The library is not installed.
@@ -62,11 +60,9 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// Opens `soname`.
-    ///
-    /// A build with debug assertions opens the file that the environment variable `instead`
-    /// names, for tests. Other builds ignore the variable: they can run with root rights, and a
-    /// caller must not choose the library.
+    /// Opens `soname`. For tests, a build with debug assertions opens the file that the
+    /// environment variable `instead` names. Other builds ignore the variable: they can run with
+    /// root rights, and a caller must not choose the library.
     pub(super) fn open(soname: &'static CStr, instead: &str) -> Result<Self, LoadError> {
         let path = env::var_os(instead).filter(|_| cfg!(debug_assertions));
         let path = path.and_then(|path| CString::new(path.into_vec()).ok());
@@ -105,8 +101,7 @@ fn last_error() -> String {
     }
     // SAFETY: the pointer is not null, so it is a C string that is valid until this thread's next
     // call of the loader.
-    let text = unsafe { CStr::from_ptr(text) };
-    text.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
 /// Returns the raw text of this thread's last failure; null if there was none.
@@ -115,8 +110,7 @@ fn error_pointer() -> *const c_char {
     unsafe { libc::dlerror() }
 }
 
-/// Declares the table of the C functions of a library. The first call of its `get` opens the
-/// library and looks up each function.
+/// Declares the table of C functions of a library. The first `get` opens it and looks them up.
 ///
 /// The variable after `or` is that of [`Library::open`]. Without a required function, the whole
 /// library is unusable. A missing optional function is `None`.
@@ -141,14 +135,14 @@ macro_rules! functions {
         }
 
         impl $table {
-            $vis fn get() -> Result<&'static Self, $crate::sys::dl::LoadError> {
-                static TABLE: std::sync::OnceLock<Result<$table, $crate::sys::dl::LoadError>> =
+            $vis fn get() -> Result<&'static Self, $crate::sys::LoadError> {
+                static TABLE: std::sync::OnceLock<Result<$table, $crate::sys::LoadError>> =
                     std::sync::OnceLock::new();
                 let open = || $crate::sys::dl::Library::open($soname, $instead);
                 TABLE.get_or_init(|| open().and_then(Self::load)).as_ref().map_err(Clone::clone)
             }
 
-            fn load(library: $crate::sys::dl::Library) -> Result<Self, $crate::sys::dl::LoadError> {
+            fn load(library: $crate::sys::dl::Library) -> Result<Self, $crate::sys::LoadError> {
                 Ok(Self {
                     $($name: {
                         let address = library.symbol($crate::sys::dl::c_name!($name))?;

@@ -6,8 +6,7 @@ use std::os::fd::{AsFd, AsRawFd as _};
 
 use super::Errno;
 
-/// Makes a send on a datagram socket fail with ENOBUFS if the queue or a filter of the interface
-/// drops the packet.
+/// Makes a datagram send fail with ENOBUFS if a queue or filter of the interface drops it.
 ///
 /// Without this option only a drop by netfilter is reported, with EPERM (ip(7), `IP_RECVERR`;
 /// `udp_send_skb`, net/ipv4/udp.c).

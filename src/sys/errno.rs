@@ -17,7 +17,6 @@ macro_rules! codes {
                 pub const $name: Self = Self(libc::$code);
             )*
 
-            /// Codes that have a name here.
             const NAMES: &[(i32, &str)] = &[$((libc::$code, stringify!($code)),)*];
         }
     };
@@ -80,8 +79,7 @@ codes! {
 }
 
 impl Errno {
-    /// Makes a value from a code of either sign: verbs calls return positive codes, netlink
-    /// negative ones.
+    /// Makes a value from a code of either sign: positive from verbs calls, negative from netlink.
     pub fn from_code(code: i32) -> Self {
         Self(code.saturating_abs())
     }
@@ -91,13 +89,11 @@ impl Errno {
         self.0
     }
 
-    /// Returns the last error of the calling thread.
     pub(in crate::sys) fn last() -> Self {
         Self(io::Error::last_os_error().raw_os_error().unwrap_or(0))
     }
 
-    /// Turns the result of a call into an error. The call returns 0, a positive code, or -1 and
-    /// errno.
+    /// Turns the result of a call into an error: 0, a positive code, or -1 and errno.
     pub(in crate::sys) fn check(answer: i32) -> Result<(), Self> {
         match answer {
             0 => Ok(()),
@@ -106,28 +102,21 @@ impl Errno {
         }
     }
 
-    /// Returns the symbolic name, for example `ETIMEDOUT`; `errno 200` for a code that has no
-    /// name here.
+    /// Returns the symbolic name: `ETIMEDOUT`, or `errno 200` if the code has no name here.
     pub fn name(self) -> Cow<'static, str> {
-        Self::NAMES.iter().find(|(code, _)| *code == self.0).map_or_else(
-            || Cow::Owned(format!("errno {}", self.0)),
-            |(_, name)| Cow::Borrowed(*name),
-        )
+        let known = Self::NAMES.iter().find(|(code, _)| *code == self.0);
+        known.map_or_else(|| format!("errno {}", self.0).into(), |(_, name)| (*name).into())
     }
 
-    /// Returns the code of a symbolic name, in either form of [`Errno::name`]; `None` for other
-    /// text.
+    /// Returns the code of a name in either form of [`Errno::name`]; `None` for other text.
     pub fn from_name(name: &str) -> Option<Self> {
-        match name.strip_prefix("errno ") {
-            Some(number) => number.parse().ok().map(Self),
-            None => {
-                Self::NAMES.iter().find(|(_, known)| *known == name).map(|(code, _)| Self(*code))
-            }
+        if let Some(number) = name.strip_prefix("errno ") {
+            return number.parse().ok().map(Self);
         }
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(code, _)| Self(*code))
     }
 
-    /// Returns the C library's text for the code, with a small first letter: `connection timed
-    /// out`.
+    /// Returns the C library's text with a small first letter: `connection timed out`.
     pub fn text(self) -> String {
         let full = io::Error::from_raw_os_error(self.0).to_string();
         let text = full.split(" (os error").next().unwrap_or_default();

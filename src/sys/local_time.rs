@@ -23,8 +23,7 @@ pub struct LocalTime {
     pub second: i32,
 }
 
-/// Returns the local time of `seconds` since 1970 UTC; `None` if the year does not fit into a C
-/// int.
+/// Returns the local time of `seconds` since 1970 UTC; `None` if a C int cannot hold the year.
 pub fn local_time(seconds: i64) -> Option<LocalTime> {
     let mut calendar = std::mem::MaybeUninit::<libc::tm>::zeroed();
     let moment: libc::time_t = seconds;

@@ -8,11 +8,9 @@ use super::ffi;
 /// A C structure that is valid if every byte is zero.
 ///
 /// # Safety
-///
 /// Every field must be valid as zero bytes: an integer, a raw pointer, an optional function, or a
 /// structure or union of these. A reference, a Rust enum or a bare function pointer is not.
 pub(super) unsafe trait Plain: Sized {
-    /// Returns a value whose bytes are all zero.
     fn zeroed() -> Self {
         let zeros = MaybeUninit::zeroed();
         // SAFETY: the implementer promises that zero bytes are a valid value.

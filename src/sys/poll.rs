@@ -13,8 +13,7 @@ use rustix::io::Errno;
 /// # Errors
 /// The kernel refuses the call.
 pub fn wait(fds: &mut [PollFd<'_>], wait: Option<Duration>) -> io::Result<()> {
-    // Nanoseconds, because rounding the rest of a wait down to zero would make the caller spin
-    // until the deadline.
+    // Nanoseconds: a rest rounded down to zero would make the caller spin until the deadline.
     let timespec = wait.map(|wait| Timespec {
         tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: wait.subsec_nanos().into(),

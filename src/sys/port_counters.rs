@@ -1,5 +1,4 @@
-//! Reads the driver's counters of a port. It needs no `Source`: a ping worker reads the counters
-//! next to its queue pairs.
+//! Reads the driver's counters of a port without a `Source`, for the ping worker.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +9,7 @@ const MAX: usize = 512;
 /// Returns names and values of the files in
 /// `/sys/class/infiniband/DEVICE/ports/PORT/hw_counters`.
 ///
-/// Skips files that contain no number, and `lifespan`. Returns nothing if the directory does not
-/// exist.
+/// Skips `lifespan` and files without a number. Returns nothing without the directory.
 pub fn hardware_counters(device: &str, port: u8) -> Vec<(String, u64)> {
     if device.is_empty() || device.starts_with('.') || device.contains('/') {
         return Vec::new();

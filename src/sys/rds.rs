@@ -4,7 +4,7 @@
 
 use std::os::fd::AsRawFd as _;
 
-use libc::{c_int, c_void, socklen_t};
+use libc::{c_int, socklen_t};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::Errno;
@@ -19,11 +19,9 @@ const LIMIT: usize = 8 * 1024 * 1024;
 /// Maximum number of requests for a list that grows in between.
 const ATTEMPTS: u32 = 4;
 
-/// Returns one list of `enum rds_info`, for example `RDS_INFO_CONNECTIONS`: its bytes, and the
-/// size of one item.
+/// Returns one list of `enum rds_info` (`RDS_INFO_CONNECTIONS`): bytes, and size of one item.
 ///
-/// Opening the socket loads the kernel module `rds` if it is not loaded. The caller checks for
-/// the module first.
+/// Opening the socket loads the kernel module `rds`, so the caller checks for the module first.
 ///
 /// # Errors
 /// The kernel has no RDS sockets or no such list, or the list is larger than 8 MiB.
@@ -31,19 +29,14 @@ pub fn list(option: c_int) -> Result<(Vec<u8>, usize), Errno> {
     let family = AddressFamily::from_raw(AF_RDS);
     let socket = socket_with(family, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .map_err(|error| Errno::from_code(error.raw_os_error()))?;
+    let fd = socket.as_raw_fd();
     let mut items: Vec<u8> = Vec::new();
     for _ in 0..ATTEMPTS {
         let mut length = socklen_t::try_from(items.len()).unwrap_or(socklen_t::MAX);
         // SAFETY: pointer and length belong to one buffer that lives through the call. The kernel
         // writes at most `length` bytes to it. `length` is our own socklen_t.
         let size = unsafe {
-            libc::getsockopt(
-                socket.as_raw_fd(),
-                SOL_RDS,
-                option,
-                items.as_mut_ptr().cast::<c_void>(),
-                &raw mut length,
-            )
+            libc::getsockopt(fd, SOL_RDS, option, items.as_mut_ptr().cast(), &raw mut length)
         };
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if let Ok(size) = usize::try_from(size) {

@@ -23,6 +23,5 @@ pub(super) fn until(fd: BorrowedFd<'_>, deadline: Deadline) -> Result<bool, Errn
 /// Makes reads from `fd` fail with EAGAIN instead of waiting.
 pub(super) fn never_block(fd: BorrowedFd<'_>) -> Result<(), Errno> {
     let flags = fcntl_getfl(fd)?;
-    fcntl_setfl(fd, flags | OFlags::NONBLOCK)?;
-    Ok(())
+    Ok(fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
 }

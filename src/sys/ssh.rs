@@ -1,5 +1,4 @@
-//! Makes a session of libssh2 without a socket: the session sends and receives through memory of
-//! this program. `fleet::ssh` uses it.
+//! Makes a session of libssh2 that transfers through memory, not a socket. `fleet::ssh` uses it.
 //!
 //! `ssh2` has no binding for the two callbacks, `LIBSSH2_CALLBACK_SEND` and
 //! `LIBSSH2_CALLBACK_RECV` of `libssh2.h`.
@@ -58,8 +57,7 @@ impl<C> AsRawFd for TransportStream<C> {
     }
 }
 
-/// Makes a session that transfers its bytes through the transport. The socket only lends its
-/// number.
+/// Makes a session that transfers through the transport. The socket only lends its number.
 ///
 /// The session owns both. It must not get another stream, because its callbacks would then use a
 /// freed one. Therefore the function is private to this crate.
@@ -159,8 +157,7 @@ fn callback_result(result: TransferResult, over: ssize_t) -> ssize_t {
     }
 }
 
-/// Returns the result of a call on a real socket in the form of a libssh2 callback. Repeats the
-/// call after EINTR.
+/// Returns the result of a socket call as of a libssh2 callback. Repeats it after EINTR.
 fn retry_interrupted(call: impl Fn() -> ssize_t) -> ssize_t {
     loop {
         let count = call();

@@ -16,8 +16,7 @@ static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
 
-/// Records a closed standard output. Uses one atomic and one system call, and not the Rust
-/// runtime.
+/// Records a closed standard output, with one atomic and one system call, without the runtime.
 extern "C" fn look() {
     // SAFETY: F_GETFD takes a number and changes nothing.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };

@@ -23,8 +23,7 @@ const ENABLE_PKEY: c_ulong = 0x1b03;
 
 /// Size of the header before each MAD, in bytes.
 const HEADER: usize = mem::size_of::<ffi::ib_user_mad_hdr>();
-/// Size of the header without a P_Key index, in bytes. The kernel uses this header unless a
-/// program requests the other.
+/// Size of the header without a P_Key index, in bytes. It is the default of the kernel.
 const OLD_HEADER: usize = 56;
 
 /// Maximum size of a reply of several segments, in bytes. A million node records are smaller.
@@ -36,8 +35,7 @@ pub enum HeaderSize {
     /// With a P_Key index if the kernel supports it (since Linux 2.6.24).
     #[default]
     Negotiated,
-    /// Without a P_Key index. ibsim has only this header, although it accepts the request for the
-    /// other.
+    /// Without a P_Key index: the only header of ibsim, although it accepts the other request.
     Old,
 }
 
@@ -142,8 +140,7 @@ pub struct Sending {
 pub struct Received {
     /// Agent that the MAD belongs to.
     pub agent: u32,
-    /// Reason for a missing reply, for example `ETIMEDOUT`; `mad` is then the request. `None` for
-    /// a MAD that arrived.
+    /// Reason for a missing reply, for example `ETIMEDOUT`, if `mad` is the request; else `None`.
     pub failure: Option<Errno>,
     /// Source.
     pub address: MadAddress,
@@ -162,8 +159,7 @@ pub struct Registration {
     pub queue_pair: u8,
     /// 1 if the kernel joins segments, else 0.
     pub rmpp_version: u8,
-    /// Vendor of the class, and the requests to receive. `None` for a class without a vendor, in
-    /// which this program receives only replies.
+    /// Vendor of the class and requests to receive; `None` for a class with replies only.
     pub vendor: Option<Vendor>,
 }
 
@@ -172,8 +168,7 @@ pub struct Registration {
 pub struct Vendor {
     /// Organizationally unique identifier (OUI). The kernel rejects zeros.
     pub oui: [u8; 3],
-    /// Methods whose requests this agent receives: bit N for method N. Only one agent of a port
-    /// can register a method.
+    /// Methods whose requests this agent receives, by bit. A port has one agent per method.
     pub methods: u128,
 }
 
@@ -191,15 +186,12 @@ impl UmadPort {
     /// # Errors
     /// The file does not exist, or the user has no permission.
     pub fn open(path: &Path, header: HeaderSize) -> Result<Self, UmadError> {
-        let error = |errno| UmadError::Open { path: path.to_owned(), errno };
-        let name =
-            CString::new(path.as_os_str().as_bytes()).map_err(|_nul| error(Errno::INVALID))?;
-        // SAFETY: the name is a C string that lives through the call.
-        let descriptor = unsafe { libc::open(name.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
-        if descriptor < 0 {
-            return Err(error(Errno::last()));
-        }
-        let mut port = Self { path: path.to_owned(), descriptor, header: OLD_HEADER };
+        let path = path.to_owned();
+        let descriptor = match open(&path, libc::O_RDWR) {
+            Ok(descriptor) => descriptor,
+            Err(errno) => return Err(UmadError::Open { path, errno }),
+        };
+        let mut port = Self { path, descriptor, header: OLD_HEADER };
         if header == HeaderSize::Old {
             return Ok(port);
         }
@@ -283,8 +275,7 @@ impl UmadPort {
                 return self.received(&packet).map(Some).ok_or_else(|| error(Errno::BAD_MESSAGE));
             }
             let errno = Errno::last();
-            // If a reply is too long, the kernel still writes its header, which contains the
-            // length.
+            // If a reply is too long, the kernel still writes its header with the length.
             let needed = self.header_of(&packet).map_or(0, |header| header.length as usize);
             if errno != Errno::NO_SPACE || needed <= packet.len() || needed > LARGEST_ANSWER {
                 return Err(error(errno));
@@ -337,7 +328,6 @@ impl Drop for UmadPort {
     }
 }
 
-/// Returns the header for a MAD to send.
 fn header_to_send(how: &Sending) -> ffi::ib_user_mad_hdr {
     let mut header = ffi::ib_user_mad_hdr::zeroed();
     header.id = how.agent;
@@ -366,17 +356,19 @@ fn method_mask(methods: u128) -> [c_ulong; 2] {
     [half(0).unwrap_or(0), half(64).unwrap_or(0)]
 }
 
+fn open(path: &Path, flags: c_int) -> Result<c_int, Errno> {
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_nul| Errno::INVALID)?;
+    // SAFETY: the name is a C string that lives through the call.
+    let descriptor = unsafe { libc::open(name.as_ptr(), flags | libc::O_CLOEXEC) };
+    if descriptor < 0 { Err(Errno::last()) } else { Ok(descriptor) }
+}
+
 /// Returns the first 4096 bytes of a file, for sysfs files of MAD ports.
 ///
 /// # Errors
 /// The file cannot be opened or read.
 pub fn read_start(path: &Path) -> Result<Vec<u8>, Errno> {
-    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_nul| Errno::INVALID)?;
-    // SAFETY: the name is a C string that lives through the call.
-    let descriptor = unsafe { libc::open(name.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-    if descriptor < 0 {
-        return Err(Errno::last());
-    }
+    let descriptor = open(path, libc::O_RDONLY)?;
     let mut content = vec![0; 4096];
     // SAFETY: pointer and length belong to the buffer.
     let read = unsafe { libc::read(descriptor, content.as_mut_ptr().cast(), content.len()) };

@@ -5,8 +5,7 @@
 //! sends from and receives into its own buffer only, so no safe call can make the device access
 //! other memory.
 //!
-//! libibverbs writes to stderr, and a call can hang on a faulty adapter. Call this module in a
-//! separate process.
+//! Call this module in a child process: libibverbs writes to stderr, and a call can hang.
 
 mod address;
 mod attr;

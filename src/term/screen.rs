@@ -29,13 +29,10 @@ pub const MAX: u16 = 1_000;
 ///
 /// It is global to the process, because a signal or a panic in any thread restores the terminal.
 static SAVED: Mutex<Option<SavedTerminal>> = Mutex::new(None);
-
-/// Condition variable that [`restore`] notifies.
 static RESTORED: Condvar = Condvar::new();
 
 struct SavedTerminal {
     keys: Keyboard,
-    /// Modes of the terminal before full-screen mode.
     before: Termios,
 }
 
@@ -102,8 +99,7 @@ impl Screen {
         Keyboard::open().map(drop)
     }
 
-    /// Returns columns and rows, at most [`MAX`] each; 0 if the terminal does not report its
-    /// size.
+    /// Returns columns and rows, at most [`MAX`] each; 0 if the terminal does not report them.
     pub fn size(&self) -> (u16, u16) {
         let size = tcgetwinsize(rustix::stdio::stdout());
         size.map_or((0, 0), |size| (size.ws_col.min(MAX), size.ws_row.min(MAX)))
@@ -136,8 +132,7 @@ impl Drop for Screen {
     }
 }
 
-/// Restores the terminal to its state before [`Screen::enter`]. Does nothing without a
-/// [`Screen`].
+/// Restores the terminal to its state before [`Screen::enter`], if a [`Screen`] exists.
 ///
 /// Waits at most 200 ms for the terminal to accept output. A terminal that accepts no output
 /// keeps its content; only its input modes are restored.
@@ -158,8 +153,7 @@ pub fn await_restored(timeout: Duration) -> bool {
     saved.is_none()
 }
 
-/// Installs a panic hook that restores the terminal, calls `notify` and then prints the panic
-/// message.
+/// Installs a panic hook that restores the terminal, calls `notify` and then prints the message.
 pub fn restore_on_panic(notify: impl Fn() + Send + Sync + 'static) {
     let previous = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {

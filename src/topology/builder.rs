@@ -1,10 +1,8 @@
-//! Collects the leaf switches of the lines of a file, and rejects contradictions between its
-//! lines.
+//! Collects the leaf switches of a file, and rejects contradictions between its lines.
 //!
-//! Does not parse lines: `list` and `slurm` do, and `file` chooses between them.
+//! Does not parse lines: `list` and `slurm` do.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use super::error::{ParseResult, wrong};
 use super::{ExpandHosts, LeafSwitches, expand_set};
@@ -12,9 +10,7 @@ use crate::model::ping::Leaf;
 
 pub(super) struct LeafSwitchesBuilder<'a> {
     expand: ExpandHosts<'a>,
-    /// Index of each leaf switch.
-    leaves: BTreeMap<String, usize>,
-    /// Names of the leaf switches, by index.
+    index_of_leaf: BTreeMap<String, usize>,
     names: Vec<String>,
     /// Leaf switch and line of each host.
     hosts: BTreeMap<String, (usize, usize)>,
@@ -30,12 +26,11 @@ pub(super) struct LeafSwitchesBuilder<'a> {
 
 impl<'a> LeafSwitchesBuilder<'a> {
     pub(super) fn new(expand: ExpandHosts<'a>) -> Self {
-        let (leaves, names, hosts, pods) = Default::default();
+        let (index_of_leaf, names, hosts, pods) = Default::default();
         let (pod_count, hosts_read, below_read) = Default::default();
-        Self { expand, leaves, names, hosts, pods, pod_count, hosts_read, below_read }
+        Self { expand, index_of_leaf, names, hosts, pods, pod_count, hosts_read, below_read }
     }
 
-    /// Adds the hosts of a set to a known or new leaf switch.
     pub(super) fn add(&mut self, name: &str, set: &str, line: usize) -> ParseResult<()> {
         let hosts = expand_set(self.expand, set)?;
         self.hosts_read += hosts.len();
@@ -47,42 +42,33 @@ impl<'a> LeafSwitchesBuilder<'a> {
             );
         }
         let next = self.names.len();
-        let leaf = *self.leaves.entry(name.to_owned()).or_insert(next);
+        let leaf = *self.index_of_leaf.entry(name.to_owned()).or_insert(next);
         if leaf == next {
             self.names.push(name.to_owned());
         }
         for host in hosts {
-            match self.hosts.entry(host) {
-                Entry::Vacant(free) => {
-                    free.insert((leaf, line));
-                }
-                Entry::Occupied(known) => {
-                    let (other, before) = *known.get();
-                    if other != leaf {
-                        let what = format!(
-                            "host {} is on leaf switch {name} and in line {before} on {}",
-                            known.key(),
-                            self.names[other],
-                        );
-                        return wrong(what, "remove the host from one of the two lines");
-                    }
-                }
+            let (other, before) = *self.hosts.entry(host.clone()).or_insert((leaf, line));
+            if other != leaf {
+                let other = &self.names[other];
+                return wrong(
+                    format!("host {host} is on leaf switch {name} and in line {before} on {other}"),
+                    "remove the host from one of the two lines",
+                );
             }
         }
         Ok(())
     }
 
-    /// True if a line defines a leaf switch of this name.
     pub(super) fn knows(&self, name: &str) -> bool {
-        self.leaves.contains_key(name)
+        self.index_of_leaf.contains_key(name)
     }
 
     /// Records that the switches of a set are below one switch, so that they form a pod.
     pub(super) fn join(&mut self, set: &str) -> ParseResult<()> {
         let names = expand_set(self.expand, set)?;
         self.below_read += names.len();
-        if self.below_read > LeafSwitches::MAX_NAMES {
-            let most = LeafSwitches::MAX_NAMES;
+        let most = LeafSwitches::MAX_NAMES;
+        if self.below_read > most {
             return wrong(
                 format!("more than {most} switches below other switches"),
                 "keep only the lines of leaf switches",

@@ -1,4 +1,4 @@
-//! Defines the error of an invalid topology, for the parsers of this module.
+//! The error of an invalid topology.
 
 /// Reason why a text is not a valid topology.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,5 +1,4 @@
-//! Reads leaf switches from a sweep of an InfiniBand subnet. The leaf switch of a host is the
-//! switch at the other end of the link of its port.
+//! Reads leaf switches from a sweep of an InfiniBand subnet: the peers of the ports of the hosts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,11 +8,10 @@ use crate::model::{Fabric, FabricNode, FabricNodeKind, Guid, HostReport, Protoco
 use crate::names;
 
 impl LeafSwitches {
-    /// Returns the leaf switch of each host that has a port in the subnet.
+    /// Returns the leaf switch of each host with a port in the subnet; its first port decides.
     ///
-    /// Finds a port by its GUID, which is the second half of its GIDs. If the subnet has none of
-    /// these GUIDs, finds a channel adapter whose node description starts with the name of the
-    /// host. If the ports of a host are on several leaf switches, the first port decides.
+    /// Finds a port by its GUID, which is the second half of its GIDs, else by a channel adapter
+    /// whose node description starts with the name of the host.
     pub fn of_fabric(fabric: &Fabric, hosts: &[HostReport]) -> Self {
         let ports = Ports::of(fabric);
         let switches: BTreeMap<&str, usize> = hosts
@@ -34,10 +32,10 @@ impl LeafSwitches {
     }
 }
 
-/// Ports of channel adapters that are linked to a switch, with the index of the switch.
+/// Index of the switch that is linked to each port of a channel adapter.
 struct Ports<'a> {
     of_guid: HashMap<Guid, usize>,
-    /// Switch of the first port for each first word of a node description.
+    /// Switch by first word of the node description, where the kernel puts the host name.
     of_word: HashMap<&'a str, usize>,
 }
 
@@ -56,7 +54,7 @@ impl<'a> Ports<'a> {
                 if let Some(guid) = port.guid {
                     ports.of_guid.entry(guid).or_insert(switch);
                 }
-                if let Some(word) = first_word(node) {
+                if let Some(word) = description(node).split_whitespace().next() {
                     ports.of_word.entry(word).or_insert(switch);
                 }
             }
@@ -65,25 +63,17 @@ impl<'a> Ports<'a> {
     }
 
     fn by_guid(&self, host: &HostReport) -> Option<usize> {
-        let ports = host.devices.iter().flat_map(|device| &device.ports);
-        ports
-            .filter(|port| port.protocol == Some(Protocol::Ib))
-            .flat_map(|port| port.gids.iter().flatten())
-            .find_map(|gid| {
-                let low = gid.value.0.to_bits() & u128::from(u64::MAX);
-                self.of_guid.get(&Guid(u64::try_from(low).ok()?)).copied()
-            })
+        let ports = host.ports().filter(|(_, port)| port.protocol == Some(Protocol::Ib));
+        ports.flat_map(|(_, port)| port.gids.iter().flatten()).find_map(|gid| {
+            let low = gid.value.0.to_bits() & u128::from(u64::MAX);
+            self.of_guid.get(&Guid(u64::try_from(low).ok()?)).copied()
+        })
     }
 
     fn by_description(&self, host: &str) -> Option<usize> {
         let short = host.split('.').next().unwrap_or(host);
         self.of_word.get(host).or_else(|| self.of_word.get(short)).copied()
     }
-}
-
-/// Returns the first word of a node description. The kernel puts the host name there.
-fn first_word(node: &FabricNode) -> Option<&str> {
-    description(node).split_whitespace().next()
 }
 
 /// Returns the name of each switch: its node description. Several switches with one description

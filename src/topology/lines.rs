@@ -1,15 +1,13 @@
 //! Splits a file into logical lines: joins continued lines and removes comments.
 
-/// A logical line, with the number of its first line in the file.
 pub(super) struct LogicalLine {
+    /// Number of its first line in the file.
     pub(super) number: usize,
     pub(super) text: String,
 }
 
-/// Returns the lines that are not empty.
-///
-/// A `\` at the end continues a line, also in a comment. `#` starts a comment unless `\` precedes
-/// it. Slurm applies the two rules in this order.
+/// Returns the lines that are not empty. A `\` at the end continues a line, also in a comment. `#`
+/// starts a comment unless `\` precedes it. Slurm applies the two rules in this order.
 pub(super) fn logical(text: &str) -> Vec<LogicalLine> {
     let mut lines = Vec::new();
     let mut open: Option<LogicalLine> = None;

@@ -4,7 +4,6 @@ use super::builder::LeafSwitchesBuilder;
 use super::error::{ParseResult, wrong};
 use super::lines::LogicalLine;
 
-/// First word of each line.
 const WORD: &str = "leaf";
 
 const LINE_FIX: &str = "write: leaf NAME SET, for example: leaf leaf1 n[01-16]";

@@ -11,8 +11,8 @@ use super::lines::LogicalLine;
 const LINE_FIX: &str =
     "write: SwitchName=leaf1 Nodes=n[01-16], or SwitchName=spine1 Switches=leaf[1-4]";
 
-/// Fix for a file of another Slurm plugin.
-const LIST: &str = "list the leaf switches in another file, one per line: leaf leaf1 n[01-16]";
+const FIX_OF_BLOCKS: &str =
+    "list the leaf switches in another file, one per line: leaf leaf1 n[01-16]";
 
 pub(super) fn is_line(text: &str) -> bool {
     let text = text.trim_start();
@@ -34,7 +34,7 @@ pub(super) fn read(draft: &mut LeafSwitchesBuilder<'_>, line: &LogicalLine) -> P
             // Slurm ignores it too.
             "linkspeed" => continue,
             "blockname" | "blocksizes" => {
-                return wrong(format!("{key}: block topology has no leaf switches"), LIST);
+                return wrong(format!("{key}: block topology has no leaf switches"), FIX_OF_BLOCKS);
             }
             _ => return wrong(format!("unknown key {key}"), LINE_FIX),
         };
@@ -42,9 +42,7 @@ pub(super) fn read(draft: &mut LeafSwitchesBuilder<'_>, line: &LogicalLine) -> P
             return wrong(format!("{key} is given twice"), LINE_FIX);
         }
     }
-    let Some(name) = name.filter(|name| !name.is_empty()) else {
-        return wrong("no SwitchName", LINE_FIX);
-    };
+    let Some(name) = name else { return wrong("no SwitchName", LINE_FIX) };
     match (nodes, switches) {
         (Some(_), Some(_)) => wrong(
             format!("switch {name} has Nodes and Switches"),
@@ -72,7 +70,7 @@ fn key(text: &str) -> &str {
     &text[..end]
 }
 
-/// Splits a line into keys and values. Spaces around `=` are allowed.
+/// Allows spaces around `=`.
 fn fields(text: &str) -> ParseResult<Vec<(&str, &str)>> {
     let mut fields = Vec::new();
     let mut rest = text.trim_start();
@@ -84,12 +82,10 @@ fn fields(text: &str) -> ParseResult<Vec<(&str, &str)>> {
             return wrong(format!("{word} is not KEY=VALUE"), LINE_FIX);
         };
         let value = value.trim_start();
-        let (value, after) = match value.strip_prefix('"') {
-            Some(quoted) => match quoted.split_once('"') {
-                Some(split) => split,
-                None => return wrong(format!("the quote of {key} does not end"), LINE_FIX),
-            },
-            None => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
+        let unquoted = || value.split_at(value.find(char::is_whitespace).unwrap_or(value.len()));
+        let quoted = value.strip_prefix('"').map(|quoted| quoted.split_once('"'));
+        let Some((value, after)) = quoted.unwrap_or_else(|| Some(unquoted())) else {
+            return wrong(format!("the quote of {key} does not end"), LINE_FIX);
         };
         if value.is_empty() {
             return wrong(format!("{key} has no value"), LINE_FIX);

@@ -17,8 +17,7 @@ use crate::model::{Connection, Finding};
 /// Time for which a change is marked in its row.
 pub(super) const FLASH: Duration = Duration::from_secs(10);
 
-/// Time for which a change is a finding. A removed connection is remembered for the same time, to
-/// be compared when it returns.
+/// Time for which a change is a finding, and a removed connection is remembered.
 const TOLD: Duration = Duration::from_secs(300);
 
 const MAX_CHANGES: usize = 10_000;
@@ -26,38 +25,32 @@ const MAX_CHANGES: usize = 10_000;
 /// Maximum of removed connections per host, and maximum length of their ids.
 const GONE: (usize, usize) = (256, 512);
 
-/// State that is kept between samples.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Changes {
     /// Connections of each host that responded.
     known: HashMap<usize, Known>,
-    /// Changed connections, by host and id.
     connections: BTreeMap<(usize, String), Change>,
     pub(super) errors: Errors,
     /// Problem states of hosts, devices and ports, with the past ones.
     past_problems: PastProblems,
 }
 
-/// Connections of a host by id, with the state of each. A clone shares the maps until a
-/// state changes.
+/// Connections of a host by id. A clone shares the maps until a state changes.
 #[derive(Debug, Clone, Default)]
 struct Known {
     here: Arc<HashMap<String, TransportState>>,
-    /// State of each removed connection, and the time of its removal. After an unmount and a
-    /// mount, the new connection is compared with the old one.
+    /// Removed connections with the time: after an unmount, the next mount is compared with them.
     gone: Arc<HashMap<String, (TransportState, Instant)>>,
 }
 
 impl Known {
-    /// Returns true if these connections equal the known ones.
-    fn is_of(&self, connections: &[Connection]) -> bool {
+    fn equals(&self, connections: &[Connection]) -> bool {
         connections.len() == self.here.len()
             && connections
                 .iter()
                 .all(|one| self.here.get(&one.id) == Some(&TransportState::of(one)))
     }
 
-    /// Returns the last known state of a connection.
     fn was(&self, id: &str, at: Instant) -> Option<TransportState> {
         let gone = || self.gone.get(id).filter(|(_, when)| is_told(at, *when)).map(|(was, _)| *was);
         self.here.get(id).copied().or_else(gone)
@@ -81,15 +74,12 @@ impl Known {
     }
 }
 
-/// Returns true if a change at `then` is still recent.
 fn is_told(at: Instant, then: Instant) -> bool {
     at.saturating_duration_since(then) < TOLD
 }
 
-/// Connection whose state changed.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
-    /// Time at which the change was seen.
     pub(super) at: Instant,
     /// Kind and instance of the consumer of the connection.
     consumer: (&'static str, String),
@@ -105,7 +95,6 @@ impl Change {
 }
 
 impl Changes {
-    /// Compares a sample with the one before.
     pub(super) fn compare(&mut self, sample: &Sample, traffic: &[Vec<Traffic>]) {
         let at = sample.at;
         self.connections.retain(|_, change| is_told(at, change.at));
@@ -126,7 +115,7 @@ impl Changes {
         let at = sample.at;
         let connections = sample.connections.get(host).map(Vec::as_slice).unwrap_or_default();
         let known = self.known.entry(host).or_default();
-        if known.is_of(connections) {
+        if known.equals(connections) {
             return;
         }
         for one in connections {
@@ -142,7 +131,6 @@ impl Changes {
         *known = known.next(connections, at);
     }
 
-    /// Returns the recent change of a connection.
     pub(super) fn of(&self, host: usize, id: &str) -> Option<&Change> {
         self.connections.get(&(host, id.to_owned()))
     }

@@ -28,7 +28,6 @@ const WIDE: usize = 110;
 /// Number of most important columns that may take the room of the graph.
 const FIRST: usize = 6;
 
-/// Column with its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fitted {
     pub(super) heading: Heading,
@@ -38,12 +37,10 @@ pub(super) struct Fitted {
     pub(super) width: usize,
 }
 
-/// Columns that fit, with the position and width of the graph.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) fitted: Vec<Fitted>,
     pub(super) graph: Option<(usize, usize)>,
-    /// True if rows with stale data start with their age.
     pub(super) has_ages: bool,
 }
 
@@ -79,12 +76,11 @@ impl Columns {
             }
         }
         // Cut text columns share the remaining room, from the right.
-        let spared = graph_room;
         for at in (0..headings.len()).rev() {
             if let Some(width) = &mut widths[at]
                 && headings[at].align == Align::Left
             {
-                let more = (natural[at] - *width).min(room.saturating_sub(used + spared));
+                let more = (natural[at] - *width).min(room.saturating_sub(used + graph_room));
                 *width += more;
                 used += more;
             }
@@ -102,7 +98,7 @@ impl Columns {
     }
 }
 
-/// Returns true if no visible row has a value in the column; other columns come first then.
+/// True if no visible row has a value in the column.
 fn is_empty(at: usize, lines: &[VisibleRow<'_>]) -> bool {
     let is_absent = |line: &VisibleRow<'_>| line.cells.get(at) == Some(&Value::Absent);
     !lines.is_empty() && lines.iter().all(is_absent)
@@ -140,7 +136,6 @@ pub(super) fn in_view(
 }
 
 impl State {
-    /// Returns the ids of the columns that fit.
     pub(super) fn fitting(&self) -> Vec<&'static str> {
         let found = in_view(self, self.size.0.into(), self.layout().table_lines());
         let columns = found.map(|(columns, _)| columns.fitted).unwrap_or_default();

@@ -14,12 +14,10 @@ pub(super) enum DetailPart {
     Text(String),
     /// Sentence in the style of a severity.
     RowText(Token, String),
-    /// Command that fixes the problem.
     Fix(String),
     /// Line of a table: text, alignment and width of each cell.
     Row(Vec<(String, Align, usize)>, RowKind),
     Chart(Chart),
-    /// Empty line.
     Gap,
 }
 
@@ -27,7 +25,6 @@ pub(super) enum DetailPart {
 pub(super) enum RowKind {
     Heading,
     Plain,
-    /// Row that reports a problem.
     Bad,
 }
 
@@ -35,13 +32,11 @@ pub(super) enum RowKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chart {
     pub(super) title: &'static str,
-    /// Style of the samples.
     pub(super) token: Token,
     /// The samples; `None` for a gap.
     pub(super) samples: Vec<Option<u64>>,
-    /// Value that fills the whole height.
+    /// Value that fills the whole height, as a sample and formatted.
     pub(super) whole: u64,
-    /// Text of the full height.
     pub(super) top: Value,
     /// Latest sample, formatted.
     pub(super) now: Value,
@@ -73,15 +68,9 @@ pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<DetailPa
     rows.sort_by_key(|row| (!has_counted(row), is_zero(row)));
     let bad = rows.iter().filter(|row| has_counted(row)).count();
     let mut parts = vec![DetailPart::Gap, DetailPart::Heading(heading)];
-    let ids = [
-        "counter.name",
-        "counter.value",
-        "counter.rate.delta",
-        "counter.rate.rate_per_s",
-        "counter.rate.rate_bps",
-        "counter.group",
-    ];
-    let mut lines = table::<Counters>(&ids, &rows);
+    let ids = "counter.name counter.value counter.rate.delta counter.rate.rate_per_s \
+               counter.rate.rate_bps counter.group";
+    let mut lines = table::<Counters>(ids, &rows);
     for part in lines.iter_mut().skip(1).take(bad) {
         if let DetailPart::Row(_, kind) = part {
             *kind = RowKind::Bad;
@@ -91,22 +80,17 @@ pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<DetailPa
     parts
 }
 
-/// Returns a table of some columns, each as wide as its widest cell.
-pub(super) fn table<L: Listing>(ids: &[&str], rows: &[L::Row<'_>]) -> Vec<DetailPart> {
-    let columns: Vec<&Column<L>> =
-        ids.iter().filter_map(|id| L::COLUMNS.iter().find(|column| column.id == *id)).collect();
-    let cells: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| columns.iter().map(|column| column.value(row).to_string()).collect())
-        .collect();
-    let widths: Vec<usize> = columns
-        .iter()
-        .enumerate()
-        .map(|(at, column)| {
-            let widest = cells.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-            widest.max(column.title.len())
-        })
-        .collect();
+/// Returns a table of the columns with these ids, each as wide as its widest cell.
+pub(super) fn table<L: Listing>(ids: &str, rows: &[L::Row<'_>]) -> Vec<DetailPart> {
+    let of_id = |id: &str| L::COLUMNS.iter().find(|column| column.id == id);
+    let columns: Vec<&Column<L>> = ids.split(' ').filter_map(of_id).collect();
+    let texts = |row| columns.iter().map(|column| column.value(row).to_string()).collect();
+    let cells: Vec<Vec<String>> = rows.iter().map(texts).collect();
+    let width = |(at, column): (usize, &&Column<L>)| {
+        let widest = cells.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+        widest.max(column.title.len())
+    };
+    let widths: Vec<usize> = columns.iter().enumerate().map(width).collect();
     let row = |texts: Vec<String>, kind: RowKind| {
         let sides = columns.iter().map(|column| column.align).zip(widths.iter().copied());
         let cells = texts.into_iter().zip(sides);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::analyse::errors::{ErrorIncrease, errors};
 use crate::model::HostReport;
 
-/// Time for which counted errors are a finding.
+/// Time for which errors are a finding.
 const FRESH: Duration = Duration::from_secs(60);
 
 const MAX_PORTS: usize = 10_000;
@@ -28,9 +28,7 @@ pub(super) struct Errors {
 pub(super) struct OfPort {
     pub(super) device: Arc<str>,
     pub(super) port: u32,
-    /// Time of the last new error.
     at: Instant,
-    /// Errors in the last sample and in total.
     pub(super) counted: Vec<ErrorIncrease>,
 }
 
@@ -83,7 +81,6 @@ impl OfPort {
         self.port == port && *self.device == *device
     }
 
-    /// Adds new errors by the names of the counters.
     fn add<'name>(&mut self, at: Instant, more: impl Iterator<Item = (&'name str, u64)>) {
         self.at = at;
         self.counted.iter_mut().for_each(|one| one.last = 0);

@@ -10,27 +10,25 @@ pub enum Glyphs {
 }
 
 impl Glyphs {
-    /// Returns the levels of a sparkline above zero, from the lowest.
-    #[must_use]
-    pub fn levels(self) -> &'static [&'static str] {
+    fn choose<T>(self, utf8: T, ascii: T) -> T {
         match self {
-            Self::Utf8 => &["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
-            Self::Ascii => &[":", "-", "=", "+", "*", "#"],
+            Self::Utf8 => utf8,
+            Self::Ascii => ascii,
         }
+    }
+
+    /// Returns the levels of a sparkline above zero, from the lowest.
+    pub(super) fn levels(self) -> &'static [&'static str] {
+        self.choose(&["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"], &[":", "-", "=", "+", "*", "#"])
     }
 
     /// Returns the glyph of a zero sample, which differs from a missing sample.
-    #[must_use]
-    pub fn zero(self) -> &'static str {
-        match self {
-            Self::Utf8 => "·",
-            Self::Ascii => ".",
-        }
+    pub(super) fn zero(self) -> &'static str {
+        self.choose("·", ".")
     }
 
     /// Returns the level of a part of a whole; a value above 0 never looks like 0.
-    #[must_use]
-    pub fn level(self, part: u64, whole: u64) -> &'static str {
+    pub(super) fn level(self, part: u64, whole: u64) -> &'static str {
         let levels = self.levels();
         if part == 0 {
             return self.zero();
@@ -42,51 +40,23 @@ impl Glyphs {
     }
 
     /// Returns the glyphs of slowness in a matrix, from the fastest.
-    #[must_use]
-    pub fn heat(self) -> &'static [&'static str] {
-        match self {
-            Self::Utf8 => &["·", "░", "▒", "▓", "█"],
-            Self::Ascii => &[".", ":", "+", "*", "#"],
-        }
+    pub(super) fn heat(self) -> &'static [&'static str] {
+        self.choose(&["·", "░", "▒", "▓", "█"], &[".", ":", "+", "*", "#"])
     }
 
-    /// Returns the mark for text that is cut.
-    #[must_use]
-    pub fn ellipsis(self) -> &'static str {
-        match self {
-            Self::Utf8 => "…",
-            // `~` marks warnings and stale data.
-            Self::Ascii => "..",
-        }
+    pub(super) fn ellipsis(self) -> &'static str {
+        // `~` marks warnings and stale data.
+        self.choose("…", "..")
     }
 
     /// Returns the arrow of a sort order: smallest first, or largest first if `is_reversed`.
-    #[must_use]
-    pub fn order(self, is_reversed: bool) -> &'static str {
-        match (self, is_reversed) {
-            (Self::Utf8, false) => "▲",
-            (Self::Utf8, true) => "▼",
-            (Self::Ascii, false) => "^",
-            (Self::Ascii, true) => "v",
-        }
+    pub(super) fn order(self, is_reversed: bool) -> &'static str {
+        if is_reversed { self.choose("▼", "v") } else { self.choose("▲", "^") }
     }
 
     /// Returns a filled and an empty cell of a bar.
-    #[must_use]
-    pub fn bar(self) -> [&'static str; 2] {
-        match self {
-            Self::Utf8 => ["█", "░"],
-            Self::Ascii => ["#", "."],
-        }
-    }
-
-    /// Returns a horizontal line.
-    #[must_use]
-    pub fn rule(self) -> &'static str {
-        match self {
-            Self::Utf8 => "─",
-            Self::Ascii => "-",
-        }
+    pub(super) fn bar(self) -> [&'static str; 2] {
+        self.choose(["█", "░"], ["#", "."])
     }
 }
 

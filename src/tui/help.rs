@@ -12,7 +12,6 @@ use super::view::View;
 /// Width for the names of alternative keys.
 const INDENT: usize = 14;
 
-/// Meaning of the marks.
 const MARKS: [(&str, &str); 13] = [
     (">", "the selected row"),
     ("!", "a problem"),
@@ -29,7 +28,6 @@ const MARKS: [(&str, &str); 13] = [
     ("^", "before a trend: scaled to its own maximum, because the rate of the port is not known"),
 ];
 
-/// Meaning of a sparkline.
 const TREND: &str = "the last samples, scaled to the rate of the port; a gap where data is missing";
 
 /// Meaning of the matrix signs, from the fastest.

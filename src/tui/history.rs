@@ -10,26 +10,22 @@ use crate::analyse::traffic::Traffic;
 
 pub(super) const KEPT_SAMPLES: usize = 120;
 
-/// Maximum of ports of one host, including removed ports, and maximum length of a device name.
-/// The kernel limits device names to 63 bytes.
+/// Maximum of ports of one host, including removed ports.
 const MAX: usize = 1_024;
+/// Maximum length of a device name. The kernel limits it to 63 bytes.
 const LONGEST: usize = 64;
 
-/// Samples of all ports. Every reading adds one sample to each port, or a gap.
-///
-/// A reading never changes: a clone, which the screen keeps while the next reading is added,
-/// shares all readings.
+/// Samples of all ports. Every reading adds one sample to each port, or a gap. A reading never
+/// changes: a clone, which the screen keeps, shares all readings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
     /// Slots by host, in the order of the report.
     hosts: Arc<Vec<Vec<Slot>>>,
     /// Readings, the latest last.
     readings: VecDeque<Arc<SampleTraffic>>,
-    /// Number of readings since the start.
     count: u64,
 }
 
-/// Position of a port in the samples of its host.
 #[derive(Debug, Clone)]
 struct Slot {
     device: String,
@@ -39,7 +35,6 @@ struct Slot {
     since: u64,
 }
 
-/// One sample for each slot.
 #[derive(Debug, Default)]
 struct SampleTraffic {
     /// Index of the first sample of each host.
@@ -47,7 +42,6 @@ struct SampleTraffic {
     samples: Vec<PortTraffic>,
 }
 
-/// Samples of one port.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Track<'history> {
     history: &'history History,
@@ -73,8 +67,7 @@ pub(super) struct PortTraffic {
 }
 
 impl PortTraffic {
-    /// Marks an unknown amount. An `Option` would double the size, and a cluster may have ten
-    /// thousand ports.
+    /// Unknown amount. An `Option` would double the size, and a cluster may have 10,000 ports.
     const NONE: u32 = u32::MAX;
     const GAP: Self = Self { rx: Self::NONE, tx: Self::NONE };
 
@@ -114,7 +107,7 @@ impl<'history> Track<'history> {
     /// Returns the last `count` samples, the latest last.
     pub(super) fn last(self, count: usize) -> impl Iterator<Item = PortTraffic> + 'history {
         let readings = &self.history.readings;
-        let before = self.since.saturating_sub(self.history.first());
+        let before = self.since.saturating_sub(self.history.oldest_reading());
         let before = usize::try_from(before).unwrap_or(usize::MAX);
         let skipped = before.max(readings.len().saturating_sub(count));
         readings.iter().skip(skipped).map(move |reading| reading.sample(self.host, self.slot))
@@ -167,8 +160,7 @@ impl History {
         Some(Track { history: self, host, slot, since, unit })
     }
 
-    /// Returns the number of the oldest reading that is kept.
-    fn first(&self) -> u64 {
+    fn oldest_reading(&self) -> u64 {
         self.count - self.readings.len() as u64
     }
 
@@ -208,12 +200,8 @@ impl History {
             let new = places.iter_mut().zip(ports);
             let new = new.filter(|(place, (device, _))| is_new(**place, device));
             for (place, (device, port)) in new {
-                let slot = Slot {
-                    device: (*device).to_owned(),
-                    port: *port,
-                    unit: Unit::Kilobits,
-                    since: self.count,
-                };
+                let (device, port, since) = ((*device).to_owned(), *port, self.count);
+                let slot = Slot { device, port, unit: Unit::Kilobits, since };
                 if slots.len() < MAX {
                     *place = Some(slots.len());
                     slots.push(slot);
@@ -226,8 +214,7 @@ impl History {
         places
     }
 
-    /// Returns slots for reuse, if the host has no new slots: outside `taken`, and without a
-    /// sample.
+    /// Returns slots for reuse, if the host has no new ones: not `taken`, and without a sample.
     fn left(&self, host: usize, taken: &[Option<usize>]) -> Vec<usize> {
         let slots = self.hosts[host].len();
         if slots < MAX {
@@ -242,11 +229,7 @@ impl History {
                 *is_left &= reading.sample(host, slot) == PortTraffic::GAP;
             }
         }
-        is_left
-            .into_iter()
-            .enumerate()
-            .filter_map(|(slot, is_left)| is_left.then_some(slot))
-            .collect()
+        (0..slots).filter(|slot| is_left[*slot]).collect()
     }
 }
 

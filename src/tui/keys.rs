@@ -15,8 +15,7 @@ pub struct Key {
     pub scope: Scope,
     /// The key and its alternatives.
     pub presses: &'static [Press],
-    /// Action of the key.
-    pub action: Action,
+    pub(super) action: Action,
     /// Label in the footer; empty if the footer does not show the key.
     pub label: &'static str,
     /// One sentence in the help.
@@ -48,7 +47,6 @@ pub enum Scope {
 
 impl Scope {
     /// Returns the heading in the help.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Everywhere => "Everywhere",
@@ -64,90 +62,53 @@ impl Scope {
     }
 }
 
-/// Action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Exit.
+pub(super) enum Action {
     Quit,
     /// Exit, and keep the last frame on the normal screen.
     QuitKeeping,
-    /// Stop the process until the shell resumes it.
     Suspend,
-    /// Show a view.
     Show(View),
-    /// Show the next view.
     NextView,
-    /// Show the previous view.
     PreviousView,
-    /// Return to the previous page.
     Back,
     /// Hold the current sample, or continue.
     Freeze,
-    /// Go to a view, host or column by its name.
     Jump,
-    /// Show the help.
     Help,
-    /// Copy the selected row.
     Copy,
-    /// Save the view to a file.
     Save,
-    /// Start or stop recording.
     Record,
     /// Go back (negative) or forward by a number of samples.
     Step(i32),
-    /// Turn mouse reports on or off.
     Mouse,
-    /// Move one row up.
     Up,
-    /// Move one row down.
     Down,
-    /// Move one screen up.
     PageUp,
-    /// Move one screen down.
     PageDown,
-    /// Go to the first row.
     First,
-    /// Go to the last row.
     Last,
-    /// Move one cell to the left.
     Left,
-    /// Move one cell to the right.
     Right,
-    /// Open the target of the selected row.
     Open,
     /// Open the detail pane of the row.
     Inspect,
-    /// Type a filter expression.
     Filter,
-    /// Show only problems, or all rows.
     OnlyProblems,
-    /// Select the column to sort by.
     Sort,
-    /// Reverse the order.
     Reverse,
-    /// Show or hide columns.
     Columns,
-    /// Go to the worst cell.
     Worst,
-    /// Ping all hosts.
     Ping,
-    /// Read a saved matrix.
     OpenMatrix,
-    /// Accept the text or the selection.
     Accept,
-    /// Discard the text or the selection.
     Cancel,
-    /// Complete the name.
     Complete,
-    /// Delete the letter before the cursor.
     DeleteBefore,
-    /// Delete the letter at the cursor.
     DeleteAt,
-    /// Delete the whole text.
     Clear,
     /// Show or hide the selected column, and keep the list open.
     Toggle,
-    /// Show the default columns.
     Usual,
     /// Reset the error counts.
     Zero,

@@ -2,21 +2,17 @@
 
 use ratatui::layout::Rect;
 
-use super::mode::Mode;
+use super::mode::{Mode, Prompt, PromptKind};
 
 /// Smallest terminal with the full layout: columns and rows.
 pub(super) const MIN: (u16, u16) = (40, 8);
 
-/// Areas of the screen, from the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Summary of hosts and problems.
     pub(super) header: Rect,
-    /// Names of the views.
     pub(super) tabs: Rect,
     /// Breadcrumbs and filters.
     pub(super) breadcrumbs: Rect,
-    /// Content of the view.
     pub(super) body: Rect,
     /// Text about the selected row.
     pub(super) note: Rect,
@@ -27,17 +23,14 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn of((columns, rows): (u16, u16), mode: &Mode) -> Self {
         let footer = if matches!(mode, Mode::Prompt(_)) { 2 } else { 1 };
-        let note = match rows {
-            0..10 => 0,
-            10..16 => 1,
-            16..32 => 2,
+        let note = match (mode, rows) {
+            // Help and column lists use the lines of the note.
+            (Mode::Help(_) | Mode::Picker(_), _)
+            | (Mode::Prompt(Prompt { kind: PromptKind::Help, .. }), _)
+            | (_, 0..10) => 0,
+            (_, 10..16) => 1,
+            (_, 16..32) => 2,
             _ => 3,
-        };
-        // Help and column lists use the lines of the note.
-        let note = if matches!(mode, Mode::Help(_) | Mode::Picker(_)) || mode.searches_help() {
-            0
-        } else {
-            note
         };
         let heights = [1, 1, 1, rows.saturating_sub(3 + note + footer), note, footer];
         let mut y = 0_u16;
@@ -65,7 +58,6 @@ impl Layout {
         self.body.height.into()
     }
 
-    /// Returns the number of table rows below the heading.
     pub(super) fn table_lines(&self) -> usize {
         self.body_lines().saturating_sub(1)
     }

@@ -9,13 +9,11 @@ use super::theme::{Token, tone};
 use crate::query::{Align, Value, ValueMeaning};
 use crate::render::escape;
 
-/// Line of styled pieces.
 pub(super) type Styled = Vec<(String, Token)>;
 
-/// Height of a chart below its heading, in lines.
+/// Height of a chart without its heading.
 const CHART_LINES: usize = 3;
 
-/// Returns the lines of parts for a width of `room` columns.
 pub(super) fn of_parts(parts: &[DetailPart], room: usize, glyphs: Glyphs) -> Vec<Styled> {
     let names = parts.iter().filter_map(|part| match part {
         DetailPart::Field(name, _) => Some(width(name)),

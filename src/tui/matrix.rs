@@ -8,11 +8,9 @@ use std::time::Instant;
 
 use crate::model::ping::{Code, Pair, PingReport};
 
-/// Matrix with a selected cell.
 #[derive(Debug, Clone)]
 pub(super) struct MatrixGrid {
     pub(super) report: Arc<PingReport>,
-    /// Index of the pair of a source and a target.
     pairs: HashMap<(usize, usize), usize>,
     /// Source of the selected cell.
     pub(super) row: usize,
@@ -42,7 +40,6 @@ pub(super) enum Cell {
     Nothing,
     /// RDMA works; the number is the slowness, from 0 to 4.
     Works(usize),
-    /// RDMA does not work.
     Fails,
     /// No protocol in common.
     NotApplicable,
@@ -63,7 +60,7 @@ impl MatrixGrid {
                 *known = at;
             }
         }
-        let mut all: Vec<u64> = report.pairs.iter().filter_map(half_rtt).collect();
+        let mut all: Vec<u64> = report.pairs.iter().filter_map(half_rtt_ns).collect();
         all.sort_unstable();
         let median_ns = all.get(all.len() / 2).copied();
         let counts = counts(&report);
@@ -72,7 +69,6 @@ impl MatrixGrid {
         grid
     }
 
-    /// Returns the number of hosts.
     pub(super) fn size(&self) -> usize {
         self.report.hosts.len()
     }
@@ -93,7 +89,7 @@ impl MatrixGrid {
 
     /// Returns the slowness of a pair compared with the median.
     fn heat(&self, pair: &Pair) -> usize {
-        let Some((mine, median)) = half_rtt(pair).zip(self.median_ns) else { return 0 };
+        let Some((mine, median)) = half_rtt_ns(pair).zip(self.median_ns) else { return 0 };
         let percent = u128::from(mine) * 100 / u128::from(median.max(1));
         SLOWER.iter().filter(|least| percent >= u128::from(**least)).count()
     }
@@ -107,7 +103,6 @@ impl MatrixGrid {
         }
     }
 
-    /// Moves the selection by rows and columns.
     pub(super) fn step(&mut self, rows: isize, columns: isize) {
         let last = self.size().saturating_sub(1);
         self.row = self.row.saturating_add_signed(rows).min(last);
@@ -125,11 +120,10 @@ fn counts(report: &PingReport) -> (usize, usize, usize) {
 
 /// Returns a sort key: a failed pair is worse than any slow pair.
 fn badness(pair: &Pair) -> (bool, u64) {
-    (pair.verdict.code.is_failure(), half_rtt(pair).unwrap_or(0))
+    (pair.verdict.code.is_failure(), half_rtt_ns(pair).unwrap_or(0))
 }
 
-/// Returns the median half RTT of a pair, in nanoseconds.
-pub(super) fn half_rtt(pair: &Pair) -> Option<u64> {
+pub(super) fn half_rtt_ns(pair: &Pair) -> Option<u64> {
     pair.rdma.map(|rdma| rdma.half_rtt_ns.p50)
 }
 

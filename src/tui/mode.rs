@@ -18,22 +18,12 @@ pub(super) enum Mode {
     Ask(Question),
 }
 
-impl Mode {
-    /// Returns true if the search text of the help is being typed.
-    pub(super) fn searches_help(&self) -> bool {
-        matches!(self, Self::Prompt(Prompt { kind: PromptKind::Help, .. }))
-    }
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Help {
-    /// First line in view.
     pub(super) line: usize,
-    /// Search text: only lines with these words are shown.
     pub(super) search: String,
 }
 
-/// Line that is being typed.
 #[derive(Debug, Clone)]
 pub(super) struct Prompt {
     pub(super) kind: PromptKind,
@@ -44,24 +34,20 @@ pub(super) struct Prompt {
     pub(super) error: Option<FilterError>,
     /// Index of the selected suggestion.
     pub(super) chosen: usize,
-    /// Text before editing.
+    /// Text and selection before editing.
     pub(super) before: String,
-    /// Selection before editing.
     pub(super) choice: SavedSelection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PromptKind {
     Filter,
-    /// Name of a view, host or column to go to.
     Jump,
-    /// Name of a file with a matrix.
     OpenMatrix,
     /// Search text of the help.
     Help,
 }
 
-/// List of columns.
 #[derive(Debug, Clone)]
 pub(super) struct Picker {
     pub(super) kind: PickerKind,
@@ -71,19 +57,16 @@ pub(super) struct Picker {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PickerKind {
-    /// Show or hide columns.
     Columns,
     Sort,
 }
 
-/// Action that needs a confirmation.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) text: String,
     pub(super) effect: Effect,
 }
 
-/// Suggestion of a jump.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) word: String,
@@ -94,19 +77,7 @@ pub(super) struct Candidate {
 pub(super) enum JumpTarget {
     View(View),
     Host,
-    /// Column to sort by.
     Column(&'static str),
-}
-
-impl JumpTarget {
-    /// Returns the word shown beside the suggestion.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::View(_) => "view",
-            Self::Host => "host",
-            Self::Column(_) => "sort by",
-        }
-    }
 }
 
 /// Filters of a table, saved while another page of the same view is shown without filters.
@@ -127,7 +98,6 @@ pub(super) enum Page {
 }
 
 impl Prompt {
-    /// Returns a prompt with a text, and the cursor at its end.
     pub(super) fn new(kind: PromptKind, text: &str) -> Self {
         let (text, before) = (text.to_owned(), text.to_owned());
         let (cursor, choice) = (text.chars().count(), SavedSelection::default());
@@ -138,7 +108,6 @@ impl Prompt {
         self.text.char_indices().nth(letter).map_or(self.text.len(), |(at, _)| at)
     }
 
-    /// Inserts a letter at the cursor.
     pub(super) fn write(&mut self, letter: char) {
         // Limit for pasted text.
         const LONGEST: usize = 1_000;
@@ -168,7 +137,6 @@ impl Prompt {
         self.chosen = 0;
     }
 
-    /// Moves the cursor.
     pub(super) fn go(&mut self, letter: usize) {
         self.cursor = letter.min(self.text.chars().count());
     }

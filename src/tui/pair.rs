@@ -1,8 +1,8 @@
 //! Content of the detail pane of one pair of a matrix.
 
 use super::detail::DetailPart;
-use super::matrix::{MatrixGrid, half_rtt};
-use super::rows::RowKey;
+use super::matrix::{MatrixGrid, half_rtt_ns};
+use super::rows::{RowKey, RowText, beginning};
 use super::theme::Token;
 use crate::model::ping::{Latency, Pair, RoutePort, Verdict};
 use crate::query::Value;
@@ -27,11 +27,18 @@ impl MatrixGrid {
             self.report.hosts.iter().position(|host| host.name == name)
         };
         let pair = self.pair(host(0)?, host(1)?)?;
-        let mut parts = said(&pair.verdict);
-        parts.push(DetailPart::Gap);
+        let (verdict, is_bad) = (&pair.verdict, pair.verdict.code.is_failure());
+        let (what, fix) = (verdict.detail.clone(), verdict.hint.clone().filter(|_| is_bad));
+        let tone = if is_bad { Token::Bad } else { Token::Plain };
+        let mut parts = beginning([RowText { what, fix, tone }]);
         parts.push(DetailPart::Field("SOURCE".into(), Value::Text(self.name(pair.source).into())));
         parts.push(DetailPart::Field("TARGET".into(), Value::Text(self.name(pair.target).into())));
-        parts.extend(verdict(&pair.verdict));
+        parts.push(DetailPart::Field("VERDICT".into(), word(verdict, "")));
+        if is_bad {
+            let stage = verdict.stage.map(|stage| Value::Text(stage.word().to_owned()));
+            parts.push(DetailPart::Field("STAGE".into(), stage.unwrap_or(Value::Absent)));
+            parts.push(DetailPart::Field("SIDE".into(), Value::Text(verdict.side.word().into())));
+        }
         if let Some(first) = &pair.first {
             let text = format!("{}: {}", first.code.word(), first.detail);
             parts.push(DetailPart::Field("FIRST ATTEMPT".into(), Value::Text(text)));
@@ -45,11 +52,8 @@ impl MatrixGrid {
             parts.push(DetailPart::Field("TARGET PORT".into(), Value::Text(end(&route.target))));
         }
         if let Some(back) = self.pair(pair.target, pair.source) {
-            let word = back.verdict.code.word();
-            let figures = half_rtt(back).map(|ns| format!(", {} us", Value::Nanoseconds(ns)));
-            let text = format!("{word}{}", figures.unwrap_or_default());
-            let is_bad = back.verdict.code.is_failure();
-            let value = if is_bad { Value::Bad(text) } else { Value::Text(text) };
+            let figures = half_rtt_ns(back).map(|ns| format!(", {} us", Value::Nanoseconds(ns)));
+            let value = word(&back.verdict, &figures.unwrap_or_default());
             parts.push(DetailPart::Field("REVERSE".into(), value));
         }
         Some(parts)
@@ -74,7 +78,7 @@ impl MatrixGrid {
             let value = latency.as_ref().map_or(Value::Absent, |one| Value::Text(text(one)));
             parts.push(DetailPart::Field(name.into(), value));
         }
-        if let Some((mine, median)) = half_rtt(pair).zip(self.median_ns.filter(|ns| *ns > 0)) {
+        if let Some((mine, median)) = half_rtt_ns(pair).zip(self.median_ns.filter(|ns| *ns > 0)) {
             let percent = u128::from(mine) * 100 / u128::from(median);
             let median = Value::Nanoseconds(median);
             let text = format!("{percent}% of the median of all pairs ({median} us)");
@@ -84,26 +88,9 @@ impl MatrixGrid {
     }
 }
 
-fn said(verdict: &Verdict) -> Vec<DetailPart> {
-    let is_bad = verdict.code.is_failure();
-    let token = if is_bad { Token::Bad } else { Token::Plain };
-    let hint = verdict.hint.clone().filter(|_| is_bad);
-    std::iter::once(DetailPart::RowText(token, verdict.detail.clone()))
-        .chain(hint.map(DetailPart::Fix))
-        .collect()
-}
-
-fn verdict(verdict: &Verdict) -> Vec<DetailPart> {
-    let word = verdict.code.word().to_owned();
-    let is_bad = verdict.code.is_failure();
-    let code = if is_bad { Value::Bad(word) } else { Value::Text(word) };
-    let mut parts = vec![DetailPart::Field("VERDICT".into(), code)];
-    if is_bad {
-        let stage = verdict.stage.map(|stage| stage.word().to_owned());
-        parts.push(DetailPart::Field("STAGE".into(), stage.map_or(Value::Absent, Value::Text)));
-        parts.push(DetailPart::Field("SIDE".into(), Value::Text(verdict.side.word().into())));
-    }
-    parts
+fn word(verdict: &Verdict, figures: &str) -> Value {
+    let text = format!("{}{figures}", verdict.code.word());
+    if verdict.code.is_failure() { Value::Bad(text) } else { Value::Text(text) }
 }
 
 /// Formats a port of a route: `mlx5_0/1 gid 3 fe80::1, eth0`.

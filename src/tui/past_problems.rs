@@ -13,11 +13,9 @@ use crate::model::{PortState, Reason, Subject};
 
 const LISTED_FOR: Duration = Duration::from_secs(3_600);
 
-/// Maximum of lasting states and of past states.
-const MAX: usize = 10_000;
+const MAX_ONGOING: usize = 10_000;
 const MAX_PAST: usize = 1_000;
 
-/// States by host and subject.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PastProblems {
     now: BTreeMap<(usize, Subject), OngoingProblem>,
@@ -45,23 +43,12 @@ pub(super) struct PastProblem {
 }
 
 impl PastProblems {
-    /// Compares a sample with the one before.
     pub(super) fn compare(&mut self, sample: &Sample) {
-        let at = sample.at;
-        while self
-            .past
-            .front()
-            .is_some_and(|past| at.saturating_duration_since(past.at) >= LISTED_FOR)
-        {
-            self.past.pop_front();
-        }
+        self.past.retain(|past| sample.at.saturating_duration_since(past.at) < LISTED_FOR);
         for host in 0..sample.reports.len() {
             let now = states(sample, host);
             // The states of an unresponsive host are unknown and may last.
             let is_silent = sample.failure(host).is_some();
-            if now.is_empty() && !self.has(host) {
-                continue;
-            }
             let first = (host, Subject::Host);
             let known: Vec<Subject> = self
                 .now
@@ -79,9 +66,8 @@ impl PastProblems {
                 }
             }
             for (subject, code, what) in now {
-                if self.now.len() < MAX {
-                    let since_ns = sample.taken_ns;
-                    let new = OngoingProblem { code, what, since_ns };
+                if self.now.len() < MAX_ONGOING {
+                    let new = OngoingProblem { code, what, since_ns: sample.taken_ns };
                     self.now.entry((host, subject)).or_insert(new);
                 }
             }
@@ -93,11 +79,6 @@ impl PastProblems {
         self.past.iter().rev()
     }
 
-    fn has(&self, host: usize) -> bool {
-        self.now.range((host, Subject::Host)..).next().is_some_and(|((of, _), _)| *of == host)
-    }
-
-    /// Moves a state to the past states.
     fn end(&mut self, host: usize, subject: Subject, was: &OngoingProblem, sample: &Sample) {
         let is_it = |past: &PastProblem| {
             past.host == host && past.code == was.code && past.subject == subject
@@ -112,19 +93,12 @@ impl PastProblems {
         if self.past.len() == MAX_PAST {
             self.past.pop_front();
         }
-        self.past.push_back(PastProblem {
-            host,
-            subject,
-            code: was.code,
-            what,
-            count,
-            at: sample.at,
-        });
+        let (code, at) = (was.code, sample.at);
+        self.past.push_back(PastProblem { host, subject, code, what, count, at });
     }
 }
 
-/// Returns the present problem states of a host: subject, code, and description in the past
-/// tense.
+/// Returns the problem states of a host: subject, code, and description in the past tense.
 fn states(sample: &Sample, host: usize) -> Vec<(Subject, &'static str, String)> {
     let Some(report) = sample.reports.get(host) else { return Vec::new() };
     if let Some(failure) = sample.failure(host) {

@@ -1,5 +1,5 @@
-//! Data derived from one sample alone. The thread that gathers samples computes it, so that keys
-//! are handled without delay.
+//! Data derived from one sample alone. The thread that gathers samples computes it, which takes a
+//! fraction of a second for a thousand hosts, so that keys are handled without delay.
 //!
 //! `snapshot` adds the data that needs earlier samples.
 
@@ -15,9 +15,6 @@ use crate::analyse::transport_counts::TransportCounts;
 use crate::model::{Finding, HostReport};
 
 /// Sample with all data that can be derived without earlier samples.
-///
-/// For a thousand hosts this takes a fraction of a second, which the thread of the keys does not
-/// spend.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     pub(super) sample: Arc<Sample>,
@@ -47,7 +44,6 @@ impl EarlierSamples {
     }
 }
 
-/// Data derived from one sample.
 #[derive(Debug)]
 pub(super) struct Derived {
     /// Traffic of the ports of each host, in the order of its report.
@@ -63,7 +59,6 @@ pub(super) struct Derived {
 
 impl Prepared {
     /// Derives the data of a sample.
-    #[must_use]
     pub fn of(sample: Arc<Sample>) -> Self {
         let facts = sample.reports.iter().enumerate().map(|(host, report)| HostFacts {
             report,
@@ -83,13 +78,11 @@ impl Prepared {
     }
 
     /// Adds the position in a recording.
-    #[must_use]
     pub fn at(self, place: RecordingPosition) -> Self {
         Self { place: Some(place), ..self }
     }
 
     /// Adds earlier samples, if the samples that were shown are not the previous ones.
-    #[must_use]
     pub fn after(self, past: EarlierSamples) -> Self {
         Self { past: Some(past), ..self }
     }

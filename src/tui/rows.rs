@@ -17,7 +17,7 @@ use super::snapshot::Snapshot;
 use super::theme::Token;
 use super::view::{HostFilter, View};
 use crate::analyse::transport_counts::TransportCounts;
-use crate::model::{Finding, Severity, Subject};
+use crate::model::{Finding, HostFailure, HostReport, Reason, Severity, Subject};
 use crate::query::{Listing, Value};
 
 /// Position of a row in a snapshot: the host, and up to two indices within that host.
@@ -38,18 +38,67 @@ impl RowPosition {
     }
 }
 
+/// Row of a snapshot, and the time that ages refer to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowContext<'snapshot> {
+    pub(super) snapshot: &'snapshot Snapshot,
+    pub(super) place: RowPosition,
+    pub(super) at: Instant,
+}
+
+impl<'snapshot> RowContext<'snapshot> {
+    fn report(self) -> Option<&'snapshot HostReport> {
+        self.snapshot.report(self.place.host)
+    }
+
+    fn failure(self) -> Option<&'snapshot HostFailure> {
+        self.snapshot.failure(self.place.host)
+    }
+
+    fn findings(self) -> impl Iterator<Item = &'snapshot Finding> {
+        self.snapshot.findings_of(self.place.host)
+    }
+
+    /// Returns the age of the data of the host; `None` for a host that never responded.
+    fn age(self) -> Option<Value> {
+        let answered = self.snapshot.seen(self.place.host).and_then(|seen| seen.answered)?;
+        let age = self.at.saturating_duration_since(answered).as_nanos();
+        Some(Value::Age(u64::try_from(age).unwrap_or(u64::MAX)))
+    }
+
+    /// Returns the reason for which the host does not respond, with the age of its data.
+    fn unresponsive_text(self) -> Option<RowText> {
+        let failure = self.failure()?;
+        let since = self.age().map_or_else(
+            || " No reply so far.".to_owned(),
+            |age| format!(" The values shown are {age} old."),
+        );
+        let detail = failure.detail.trim_end_matches('.');
+        Some(RowText {
+            what: format!("{}: {detail}.{since}", failure.reason.word()),
+            fix: failure.fix.clone(),
+            tone: if failure.reason == Reason::Connecting { Token::Plain } else { Token::Bad },
+        })
+    }
+}
+
 /// Values that identify a row, independent of the order of the rows.
 pub(super) type RowKey = Vec<Value>;
 
 /// Text about the selected row, shown below the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RowText {
-    /// One sentence.
     pub(super) what: String,
     /// Command that fixes the problem.
     pub(super) fix: Option<String>,
-    /// Severity, as a style.
     pub(super) tone: Token,
+}
+
+impl RowText {
+    fn of(finding: &Finding) -> Self {
+        let (what, fix) = (finding.what.clone(), finding.fix.clone());
+        Self { what, fix, tone: tone(finding.severity) }
+    }
 }
 
 /// Graph or text that is drawn to the right of the cells of a row.
@@ -68,7 +117,7 @@ pub(super) enum Graph<'snapshot> {
 pub(super) struct StaleData {
     /// Age of the data; `None` for a host that never responded.
     pub(super) age: Option<Value>,
-    /// Reason, as one word.
+    /// Reason for which the host does not respond.
     pub(super) word: &'static str,
 }
 
@@ -84,8 +133,9 @@ pub(super) enum Target {
 pub(super) trait Listed: Listing {
     const VIEW: View;
 
-    /// Columns that are hidden last on a narrow terminal, the most important first.
-    const IMPORTANT: &'static [&'static str];
+    /// Columns that are hidden last on a narrow terminal, the most important first, with blanks
+    /// between them.
+    const IMPORTANT: &'static str;
 
     /// Heading above the graph; `None` for a listing without graphs.
     const GRAPH: Option<&'static str> = None;
@@ -93,7 +143,7 @@ pub(super) trait Listed: Listing {
     fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition>;
 
     /// Returns the row at a place; `None` if the snapshot has no item there.
-    fn row(snapshot: &Snapshot, place: RowPosition, at: Instant) -> Option<Self::Row<'_>>;
+    fn row(context: RowContext<'_>) -> Option<Self::Row<'_>>;
 
     fn key(row: &Self::Row<'_>) -> RowKey {
         let of_id = |id: &str| Self::COLUMNS.iter().find(|column| column.id == id);
@@ -103,40 +153,33 @@ pub(super) trait Listed: Listing {
     }
 
     /// Returns true if the host of the row gave no report, or if a finding is about the row.
-    fn is_problem(snapshot: &Snapshot, row: &Self::Row<'_>, place: RowPosition) -> bool {
+    fn is_problem(context: RowContext<'_>, row: &Self::Row<'_>) -> bool {
         let is_it = |one: &Finding| one.severity.is_problem() && Self::is_about(row, &one.subject);
-        snapshot.failure(place.host).is_some() || snapshot.findings_of(place.host).any(is_it)
+        context.failure().is_some() || context.findings().any(is_it)
     }
 
     /// True if a row belongs to one host, whose data can be stale.
     const HAS_AGES: bool = true;
 
     /// Returns the reason and the age of the data of a row whose host does not respond.
-    fn stale(snapshot: &Snapshot, place: RowPosition, at: Instant) -> Option<StaleData> {
-        let word = snapshot.failure(place.host)?.reason.word();
-        Some(StaleData { age: age(snapshot, place.host, at), word })
+    fn stale(context: RowContext<'_>) -> Option<StaleData> {
+        Some(StaleData { age: context.age(), word: context.failure()?.reason.word() })
     }
 
-    /// Returns true if the row changed in the last seconds.
-    fn is_fresh(_scene: &Snapshot, _place: RowPosition, _at: Instant) -> bool {
+    /// True if the row changed in the last seconds.
+    fn is_fresh(_: RowContext<'_>) -> bool {
         false
     }
 
     fn graph<'snapshot>(
-        _scene: &'snapshot Snapshot,
-        _row: &Self::Row<'snapshot>,
-        _place: RowPosition,
+        _: RowContext<'snapshot>,
+        _: &Self::Row<'snapshot>,
     ) -> Option<Graph<'snapshot>> {
         None
     }
 
     /// Returns the text about the row below the table.
-    fn said(
-        snapshot: &Snapshot,
-        row: &Self::Row<'_>,
-        place: RowPosition,
-        at: Instant,
-    ) -> Option<RowText>;
+    fn said(context: RowContext<'_>, row: &Self::Row<'_>) -> Option<RowText>;
 
     fn target(_row: &Self::Row<'_>) -> Target {
         Target::Detail
@@ -149,36 +192,7 @@ pub(super) trait Listed: Listing {
     /// Returns the name of the row in the breadcrumbs.
     fn name(row: &Self::Row<'_>) -> String;
 
-    fn detail(
-        snapshot: &Snapshot,
-        row: &Self::Row<'_>,
-        place: RowPosition,
-        at: Instant,
-    ) -> Vec<DetailPart>;
-}
-
-/// Returns the age of the data of a host; `None` for a host that never responded.
-fn age(snapshot: &Snapshot, host: usize, at: Instant) -> Option<Value> {
-    let answered = snapshot.seen(host).and_then(|seen| seen.answered)?;
-    let age = at.saturating_duration_since(answered).as_nanos();
-    Some(Value::Age(u64::try_from(age).unwrap_or(u64::MAX)))
-}
-
-/// Returns the reason for which a host does not respond, with the age of its data.
-fn unresponsive_text(snapshot: &Snapshot, host: usize, at: Instant) -> Option<RowText> {
-    use crate::model::Reason;
-
-    let failure = snapshot.failure(host)?;
-    let since = age(snapshot, host, at).map_or_else(
-        || " No reply so far.".to_owned(),
-        |age| format!(" The values shown are {age} old."),
-    );
-    let detail = failure.detail.trim_end_matches('.');
-    Some(RowText {
-        what: format!("{}: {detail}.{since}", failure.reason.word()),
-        fix: failure.fix.clone(),
-        tone: if failure.reason == Reason::Connecting { Token::Plain } else { Token::Bad },
-    })
+    fn detail(context: RowContext<'_>, row: &Self::Row<'_>) -> Vec<DetailPart>;
 }
 
 fn tone(severity: Severity) -> Token {
@@ -190,16 +204,15 @@ fn tone(severity: Severity) -> Token {
     }
 }
 
-/// Returns the first part of a detail pane: the text about the row, its fix and a gap.
-fn beginning(said: Option<RowText>) -> Vec<DetailPart> {
-    let mut parts = text_parts(said);
+/// Returns the first part of a detail pane: texts about the row with their fixes, and a gap.
+pub(super) fn beginning(texts: impl IntoIterator<Item = RowText>) -> Vec<DetailPart> {
+    let mut parts = Vec::new();
+    for RowText { what, fix, tone } in texts {
+        parts.push(DetailPart::RowText(tone, what));
+        parts.extend(fix.map(DetailPart::Fix));
+    }
     if !parts.is_empty() {
         parts.push(DetailPart::Gap);
     }
     parts
-}
-
-fn text_parts(said: Option<RowText>) -> Vec<DetailPart> {
-    let Some(RowText { what, fix, tone }) = said else { return Vec::new() };
-    std::iter::once(DetailPart::RowText(tone, what)).chain(fix.map(DetailPart::Fix)).collect()
 }

@@ -10,6 +10,7 @@ use super::changes::Changes;
 use super::errors::Errors;
 use super::history::History;
 use super::prepared::{Derived, EarlierSamples, Prepared};
+use super::view::HostFilter;
 use super::{LastResponse, RecordingPosition, Sample};
 use crate::analyse::findings::worst_first;
 use crate::analyse::transport_counts::TransportCounts;
@@ -30,7 +31,6 @@ pub struct Snapshot {
     pub(super) zero: Arc<Errors>,
 }
 
-/// Findings of the sample, with recent changes.
 #[derive(Debug)]
 pub(super) struct CurrentFindings {
     /// All findings, the worst first.
@@ -77,6 +77,15 @@ impl Snapshot {
         self.sample.connections.get(host).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Returns the reports that a filter admits, each with the index of its host.
+    pub(super) fn admitted<'host>(
+        &'host self,
+        narrow: &'host HostFilter,
+    ) -> impl Iterator<Item = (usize, &'host HostReport)> {
+        let reports = self.sample.reports.iter().enumerate();
+        reports.filter(move |(_, report)| narrow.admits(&report.host))
+    }
+
     pub(super) fn hosts_up(&self) -> usize {
         (0..self.sample.reports.len()).filter(|host| self.failure(*host).is_none()).count()
     }
@@ -96,26 +105,19 @@ impl Snapshot {
         })
     }
 
-    /// Returns true if hosts are missing, and all missing hosts are still connecting.
+    /// True if hosts are missing, and all missing hosts are still connecting.
     pub(super) fn is_connecting(&self) -> bool {
         let mut missing =
             (0..self.sample.reports.len()).filter_map(|host| self.failure(host)).peekable();
         missing.peek().is_some() && missing.all(|one| one.reason == Reason::Connecting)
     }
 
-    /// Returns true if all hosts responded to the last request, so that no problem is hidden.
-    pub(super) fn is_complete(&self) -> bool {
-        self.hosts_up() == self.sample.reports.len()
-    }
-
-    /// Returns true if the data of a host is stale.
-    pub(super) fn is_old(&self, host: usize) -> bool {
+    pub(super) fn is_stale(&self, host: usize) -> bool {
         self.seen(host).is_some_and(|seen| seen.failure.is_some() && seen.answered.is_some())
     }
 
-    /// Returns true if the data of at least one host is stale.
-    pub(super) fn has_old(&self) -> bool {
-        (0..self.sample.seen.len()).any(|host| self.is_old(host))
+    pub(super) fn has_stale(&self) -> bool {
+        (0..self.sample.seen.len()).any(|host| self.is_stale(host))
     }
 
     /// Returns the findings that name a host, the worst first.
@@ -124,15 +126,14 @@ impl Snapshot {
         of_host.iter().filter_map(|at| self.findings.all.get(*at))
     }
 
-    /// Returns true if the connections of at least one host were read in this sample.
+    /// True if the connections of at least one host were read in this sample.
     pub(super) fn knows_connections(&self) -> bool {
         let reports = self.sample.reports.iter().enumerate();
         let mut there = reports.filter(|(host, _)| self.failure(*host).is_none());
         there.any(|(_, report)| report.consumers.is_some())
     }
 
-    /// Returns the transports of the connections of all hosts that responded; stale data is left
-    /// out.
+    /// Returns the transports of the connections of all hosts that responded.
     pub(super) fn share(&self) -> TransportCounts {
         let shares = self.derived.shares.iter().enumerate();
         let there = shares.filter(|(host, _)| self.failure(*host).is_none());
@@ -169,9 +170,8 @@ impl CurrentFindings {
 /// Builds snapshots in sequence, each with the history of the earlier ones.
 #[derive(Debug, Default)]
 pub struct Snapshots {
-    /// Last snapshot, and earlier snapshots that the screen may still show. The last owner frees a
-    /// snapshot. For a thousand hosts this takes longer than drawing, so this list keeps it off the
-    /// drawing thread.
+    /// Last snapshot, and those that the screen may still show. The last owner frees a snapshot,
+    /// which takes longer than drawing: this list keeps it off the drawing thread.
     given: Vec<Snapshot>,
 }
 

@@ -39,18 +39,12 @@ pub struct ViewSettings {
     pub waiting_for: String,
 }
 
-/// State of the whole screen.
-///
-/// It changes only in [`State::update`](State::update).
+/// State of the whole screen. It changes only in [`State::update`](State::update).
 pub struct State {
     pub(super) settings: ViewSettings,
-    /// Time of the last event.
     pub(super) at: Instant,
-    /// Columns and rows of the terminal.
     pub(super) size: (u16, u16),
-    /// Latest snapshot.
     pub(super) live: Option<Snapshot>,
-    /// Snapshot that is held on the screen.
     pub(super) frozen: Option<Snapshot>,
     /// Error counts at the last reset.
     pub(super) zero: Arc<Errors>,
@@ -61,7 +55,6 @@ pub struct State {
     pub(super) kept: Vec<Option<SavedFilters>>,
     pub(super) mode: Mode,
     pub(super) grid: Option<MatrixGrid>,
-    /// Lines of the detail pane, if it is open.
     pub(super) pane: Option<Pane>,
     /// Start of the running ping, and its number of hosts.
     pub(super) pinging: Option<(Instant, usize)>,
@@ -72,7 +65,6 @@ pub struct State {
 
 impl State {
     /// Returns the state before the first sample.
-    #[must_use]
     pub fn new(settings: ViewSettings, at: Instant) -> Self {
         Self {
             settings,
@@ -99,7 +91,6 @@ impl State {
         self.frozen.as_ref().or(self.live.as_ref())
     }
 
-    /// Returns the visible page.
     pub(super) fn page(&self) -> &Page {
         static FIRST: Page = Page::Rows(View::Hosts, HostFilter::All);
         self.pages.last().unwrap_or(&FIRST)
@@ -114,14 +105,12 @@ impl State {
     }
 
     /// Returns the view of the visible page.
-    #[must_use]
     pub fn view(&self) -> View {
         match self.page() {
             Page::Rows(view, _) | Page::Detail(view, ..) => *view,
         }
     }
 
-    /// Returns the visible table, if the page is a table.
     pub(super) fn table(&self) -> Option<&dyn TableView> {
         match self.page() {
             Page::Rows(view, _) => self.tables.of(*view),
@@ -151,7 +140,6 @@ impl State {
     }
 
     /// Returns the key of the selected row as text, for tests.
-    #[must_use]
     pub fn chosen(&self) -> Option<String> {
         let (key, _) = self.table()?.chosen(self.snapshot()?, self.moment())?;
         Some(key.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))

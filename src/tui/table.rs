@@ -1,20 +1,19 @@
 //! Table of one view: its rows, columns, order and selection.
 //!
-//! The selection is stored as a key, so that the row stays selected while rows are added, removed
-//! or reordered. Only visible rows are turned into cells.
-
-mod shown;
+//! The selection is a key, so that the row stays selected while rows are added, removed or
+//! reordered. Only visible rows are turned into cells.
 
 use std::time::Instant;
 
 use super::detail::DetailPart;
-use super::rows::{Listed, RowKey, RowPosition, RowText, Target};
+use super::rows::{Listed, RowContext, RowKey, RowPosition, RowText, Target};
 use super::snapshot::Snapshot;
 use super::table_view::{Heading, SavedSelection, TableView, VisibleRow};
 use super::view::{HostFilter, View};
 use crate::model::Subject;
 use crate::query::{
-    Align, Column, ColumnDescription, Filter, FilterError, Order, describe_live, live_columns,
+    Align, Column, ColumnDescription, Defaults, Filter, FilterError, Order, describe_live, is_live,
+    live_columns,
 };
 
 pub(super) struct Table<L: Listed> {
@@ -27,7 +26,6 @@ pub(super) struct Table<L: Listed> {
     places: Vec<RowPosition>,
     /// Number of rows before filtering.
     total: usize,
-    /// Key of the selected row; `None` without rows.
     chosen: Option<RowKey>,
     /// Index of the selected row in `places`.
     at: usize,
@@ -56,21 +54,37 @@ impl<L: Listed> Default for Table<L> {
 
 impl<L: Listed> Table<L> {
     fn key(&self, snapshot: &Snapshot, row: usize, at: Instant) -> Option<RowKey> {
-        Some(L::key(&L::row(snapshot, *self.places.get(row)?, at)?))
+        let place = *self.places.get(row)?;
+        Some(L::key(&L::row(RowContext { snapshot, place, at })?))
     }
 
-    fn wants(&self, snapshot: &Snapshot, row: &L::Row<'_>, place: RowPosition) -> bool {
-        let is_kept = self.filter.as_ref().is_none_or(|(_, filter)| filter.matches(row));
-        is_kept && (!self.only_problems || L::is_problem(snapshot, row, place))
+    fn wants(&self, context: RowContext<'_>) -> bool {
+        L::row(context).is_some_and(|row| {
+            let is_kept = self.filter.as_ref().is_none_or(|(_, filter)| filter.matches(&row));
+            is_kept && (!self.only_problems || L::is_problem(context, &row))
+        })
+    }
+
+    fn shown(&self, snapshot: Option<&Snapshot>) -> Vec<&'static Column<L>> {
+        if let Some(columns) = &self.columns {
+            return columns.clone();
+        }
+        // A single host needs no name in every row.
+        let hosts_named = snapshot.is_none_or(|snapshot| snapshot.sample.reports.len() > 1);
+        let defaults = Defaults { hosts_named, watched: true, ..Defaults::default() };
+        // `select` fails only for an unknown column name, and none is given.
+        let mut usual = crate::query::select(&[], defaults).unwrap_or_default();
+        usual.retain(|column| is_live(column));
+        usual
     }
 
     fn chosen_row<'snapshot>(
         &self,
         snapshot: &'snapshot Snapshot,
         at: Instant,
-    ) -> Option<(RowPosition, L::Row<'snapshot>)> {
-        let place = *self.places.get(self.at)?;
-        Some((place, L::row(snapshot, place, at)?))
+    ) -> Option<(RowContext<'snapshot>, L::Row<'snapshot>)> {
+        let context = RowContext { snapshot, place: *self.places.get(self.at)?, at };
+        Some((context, L::row(context)?))
     }
 }
 
@@ -88,12 +102,10 @@ impl<L: Listed> TableView for Table<L> {
         self.total = self.places.len();
         let mut places = std::mem::take(&mut self.places);
         if self.filter.is_some() || self.only_problems {
-            places.retain(|place| {
-                L::row(snapshot, *place, at).is_some_and(|row| self.wants(snapshot, &row, *place))
-            });
+            places.retain(|&place| self.wants(RowContext { snapshot, place, at }));
         }
         if let Some(order) = &self.order {
-            order.sort_by_row(&mut places, |place| L::row(snapshot, *place, at));
+            order.sort_by_row(&mut places, |&place| L::row(RowContext { snapshot, place, at }));
         }
         self.places = places;
         let is_chosen = |table: &Self, row: usize| table.key(snapshot, row, at) == table.chosen;
@@ -145,8 +157,9 @@ impl<L: Listed> TableView for Table<L> {
     }
 
     fn choose_subject(&mut self, snapshot: &Snapshot, subject: &Subject, at: Instant) {
-        let is_meant = |place: &RowPosition| {
-            L::row(snapshot, *place, at).is_some_and(|row| L::is_about(&row, subject))
+        let is_meant = |&place: &RowPosition| {
+            let row = L::row(RowContext { snapshot, place, at });
+            row.is_some_and(|row| L::is_about(&row, subject))
         };
         if let Some(row) = self.places.iter().position(is_meant) {
             self.choose(snapshot, row, at);
@@ -231,16 +244,50 @@ impl<L: Listed> TableView for Table<L> {
     }
 
     fn toggle_column(&mut self, snapshot: Option<&Snapshot>, index: usize) {
-        self.toggle(snapshot, index);
+        let Some(column) = live_columns::<L>().nth(index) else { return };
+        let mut shown = self.shown(snapshot);
+        if shown.iter().any(|one| one.id == column.id) {
+            // The last column stays.
+            if shown.len() > 1 {
+                shown.retain(|one| one.id != column.id);
+            }
+        } else {
+            // The column is inserted in the order of the list of columns.
+            let is_before = |id: &str| {
+                live_columns::<L>().position(|one| one.id == id).is_some_and(|at| at < index)
+            };
+            let at = shown.iter().take_while(|one| is_before(one.id)).count();
+            shown.insert(at, column);
+        }
+        self.columns = Some(shown);
     }
 
     fn headings(&self, snapshot: Option<&Snapshot>) -> Vec<Heading> {
-        self.headings_of(snapshot)
+        let order = self.order();
+        let rank = |id: &str, at: usize| {
+            // The sort column stays visible; otherwise the order could not be understood.
+            if order.is_some_and(|(column, _)| column == id) {
+                return 1;
+            }
+            let mut important = L::IMPORTANT.split(' ');
+            // Columns that the operator selected follow the three most important columns.
+            let others = if self.columns.is_some() { 3 } else { important.clone().count() };
+            important.position(|one| one == id).unwrap_or(others + at)
+        };
+        let heading = |(at, column): (usize, &&'static Column<L>)| Heading {
+            id: column.id,
+            title: column.title,
+            align: column.align,
+            order: order.filter(|(id, _)| *id == column.id).map(|(_, is_reversed)| is_reversed),
+            rank: rank(column.id, at),
+            meaning: column.meaning,
+        };
+        self.shown(snapshot).iter().enumerate().map(heading).collect()
     }
 
     fn has_ages(&self, snapshot: &Snapshot) -> bool {
         let mut hosts = self.places.iter().map(|place| place.host);
-        L::HAS_AGES && snapshot.has_old() && hosts.any(|host| snapshot.is_old(host))
+        L::HAS_AGES && snapshot.has_stale() && hosts.any(|host| snapshot.is_stale(host))
     }
 
     fn graph_title(&self) -> Option<&'static str> {
@@ -257,21 +304,22 @@ impl<L: Listed> TableView for Table<L> {
     ) -> Vec<VisibleRow<'snapshot>> {
         let of_id = |id: &&str| L::COLUMNS.iter().find(|column| column.id == *id);
         let columns: Vec<&Column<L>> = ids.iter().filter_map(of_id).collect();
-        let line = |place: &RowPosition| {
-            let row = L::row(snapshot, *place, at)?;
+        let line = |&place: &RowPosition| {
+            let context = RowContext { snapshot, place, at };
+            let row = L::row(context)?;
             Some(VisibleRow {
                 cells: columns.iter().map(|column| column.value(&row)).collect(),
-                stale: L::stale(snapshot, *place, at),
-                is_fresh: L::is_fresh(snapshot, *place, at),
-                graph: L::graph(snapshot, &row, *place),
+                stale: L::stale(context),
+                is_fresh: L::is_fresh(context),
+                graph: L::graph(context, &row),
             })
         };
         self.places.iter().skip(first).take(count).filter_map(line).collect()
     }
 
     fn said(&self, snapshot: &Snapshot, at: Instant) -> Option<RowText> {
-        let (place, row) = self.chosen_row(snapshot, at)?;
-        L::said(snapshot, &row, place, at)
+        let (context, row) = self.chosen_row(snapshot, at)?;
+        L::said(context, &row)
     }
 
     fn target(&self, snapshot: &Snapshot, at: Instant) -> Option<Target> {
@@ -288,8 +336,9 @@ impl<L: Listed> TableView for Table<L> {
         let chosen = self.places.get(self.at).copied();
         let all = std::iter::once_with(|| L::places(snapshot, &HostFilter::All)).flatten();
         chosen.into_iter().chain(all).find_map(|place| {
-            let row = L::row(snapshot, place, at)?;
-            (L::key(&row) == *key).then(|| L::detail(snapshot, &row, place, at))
+            let context = RowContext { snapshot, place, at };
+            let row = L::row(context)?;
+            (L::key(&row) == *key).then(|| L::detail(context, &row))
         })
     }
 }

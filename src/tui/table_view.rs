@@ -25,7 +25,6 @@ pub(super) struct SavedSelection {
     pub(super) is_at_top: bool,
 }
 
-/// Column that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Heading {
     pub(super) id: &'static str,
@@ -38,12 +37,10 @@ pub(super) struct Heading {
     pub(super) meaning: ValueMeaning,
 }
 
-/// Table of any listing.
 pub(super) trait TableView {
     fn view(&self) -> View;
     /// Reads the rows of a snapshot, and selects the row with the same key again.
     fn rebuild(&mut self, snapshot: Option<&Snapshot>, narrow: &HostFilter, at: Instant);
-    /// Returns the number of rows that are shown.
     fn len(&self) -> usize;
     /// Returns the number of rows before filtering.
     fn total(&self) -> usize;
@@ -76,10 +73,8 @@ pub(super) trait TableView {
     fn clear(&mut self);
     fn set_only_problems(&mut self, only: bool);
     fn only_problems(&self) -> bool;
-    /// Sorts by a column: reverses the order if the table is sorted by it already; otherwise
-    /// numbers start with the largest.
+    /// Sorts by a column; reverses the order if the table is sorted by it already.
     fn sort_by(&mut self, id: &str);
-    /// Reverses the order, if the table is sorted.
     fn turn_order(&mut self);
     /// Returns the column that the table is sorted by, and true for the largest first.
     fn order(&self) -> Option<(&'static str, bool)>;
@@ -89,7 +84,6 @@ pub(super) trait TableView {
     fn toggle_column(&mut self, snapshot: Option<&Snapshot>, index: usize);
     fn headings(&self, snapshot: Option<&Snapshot>) -> Vec<Heading>;
     fn graph_title(&self) -> Option<&'static str>;
-    /// Returns true if some rows have stale data, so that the age is shown.
     fn has_ages(&self, snapshot: &Snapshot) -> bool;
     /// Returns `count` rows from `first` on, with the cells of the columns in `ids`.
     fn lines<'snapshot>(
@@ -100,7 +94,6 @@ pub(super) trait TableView {
         ids: &[&'static str],
         at: Instant,
     ) -> Vec<VisibleRow<'snapshot>>;
-    /// Returns the text about the selected row.
     fn said(&self, snapshot: &Snapshot, at: Instant) -> Option<RowText>;
     /// Returns the page that Enter opens from the selected row.
     fn target(&self, snapshot: &Snapshot, at: Instant) -> Option<Target>;

@@ -36,8 +36,7 @@ impl State {
         only.into_iter().chain(filter.map(|filter| format!("where {filter}"))).collect()
     }
 
-    /// Returns the origin and the time of the text, for example
-    /// `rdmactl top: Hosts > Ports of n06, where rate<400G, 2026-11-22 08:02:40Z`.
+    /// Returns `rdmactl top: Hosts > Ports of n06, where rate<400G, 2026-11-22 08:02:40Z`.
     pub(super) fn origin_text(&self) -> String {
         let names: Vec<String> = self.pages.iter().map(Page::name).collect();
         let mut words = vec![format!("rdmactl top: {}", names.join(" > "))];
@@ -81,7 +80,6 @@ impl State {
         Some(texts.join("\n"))
     }
 
-    /// Returns the details of the selected pair.
     pub(super) fn pair_text(&self) -> Option<String> {
         let grid = self.grid.as_ref()?;
         let (key, name) = grid.looked_at()?;

@@ -1,7 +1,6 @@
 //! Colors: maps a value to a [`Token`], and a [`Token`] to a style.
 //!
-//! Every token has a word or a mark beside it, so that a theme without colors loses no
-//! information.
+//! Every token has a word or a mark beside it, so that a theme without colors loses nothing.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -10,28 +9,19 @@ use crate::query::{Value, ValueMeaning};
 
 /// Meaning of a piece of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Token {
-    /// Plain text.
+pub(super) enum Token {
     Plain,
-    /// Healthy state.
     Ok,
-    /// Warning.
     Warn,
-    /// Failure.
     Bad,
-    /// Unknown state.
     Unknown,
     /// Position of the operator, and text to type.
     Accent,
     /// Less important text, or stale data.
     Dim,
-    /// Received traffic.
     Rx,
-    /// Sent traffic.
     Tx,
-    /// Heading.
     Heading,
-    /// Selected row or cell.
     Selected,
 }
 
@@ -51,19 +41,14 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// Returns the style of a token.
-    #[must_use]
-    pub fn style(self, token: Token) -> Style {
-        let style = match self.colour(token) {
-            Some(colour) => Style::new().fg(colour),
-            None => Style::new(),
-        };
+    pub(super) fn style(self, token: Token) -> Style {
+        let style = Style { fg: self.color(token), ..Style::new() };
         let style = style.add_modifier(self.modifier(token));
         // A dimmed selection would be hard to read.
         if token == Token::Selected { style.remove_modifier(Modifier::DIM) } else { style }
     }
 
-    fn colour(self, token: Token) -> Option<Color> {
+    fn color(self, token: Token) -> Option<Color> {
         // Indexed colors belong to the 256 colors that common terminals support.
         let [ok, warn, bad, unknown, accent, dim, rx, tx] = match self {
             Self::Mono => return None,
@@ -112,13 +97,12 @@ impl Theme {
 pub(super) fn tone(meaning: ValueMeaning, value: &Value) -> Token {
     match (meaning, value) {
         (_, Value::Bad(_)) => Token::Bad,
-        (ValueMeaning::Severity, Value::Text(word)) if word == Severity::Warn.word() => Token::Warn,
-        (ValueMeaning::Severity, Value::Text(word))
-            if [Severity::Info.word(), Severity::Past.word()].contains(&word.as_str()) =>
-        {
-            Token::Dim
-        }
-        (_, Value::Failed) | (ValueMeaning::Severity, Value::Text(_)) => Token::Unknown,
+        (ValueMeaning::Severity, Value::Text(word)) => match word.as_str() {
+            word if word == Severity::Warn.word() => Token::Warn,
+            word if [Severity::Info.word(), Severity::Past.word()].contains(&word) => Token::Dim,
+            _ => Token::Unknown,
+        },
+        (_, Value::Failed) => Token::Unknown,
         // A count of 0 unwanted events needs no attention.
         (_, Value::Absent)
         | (ValueMeaning::Unwanted, Value::Int(0) | Value::PerSecond(PerSecond(0))) => Token::Dim,

@@ -91,25 +91,20 @@ impl State {
             _ => {}
         }
         match &self.mode {
-            Mode::Browse => self.browse(action),
-            Mode::Prompt(_) => self.prompt(action),
-            Mode::Picker(_) => {
-                self.pick(action);
-                Vec::new()
-            }
-            Mode::Help(_) => {
-                self.read_help(action);
-                Vec::new()
-            }
+            Mode::Browse => return self.browse(action),
+            Mode::Prompt(_) => return self.prompt(action),
+            Mode::Picker(_) => self.pick(action),
+            Mode::Help(_) => self.read_help(action),
             Mode::Ask(question) => {
                 let effect = (action == Action::Accept).then(|| question.effect.clone());
                 self.mode = Mode::Browse;
                 if let Some(Effect::Ping(hosts)) = &effect {
                     self.pinging = Some((self.at, hosts.len()));
                 }
-                effect.into_iter().collect()
+                return effect.into_iter().collect();
             }
         }
+        Vec::new()
     }
 
     fn read_help(&mut self, action: Action) {
@@ -132,7 +127,6 @@ impl State {
         }
     }
 
-    /// Shows a message in the last line.
     fn say(&mut self, text: impl Into<String>, is_bad: bool) {
         self.notice = Some((self.at, Notice { text: text.into(), is_bad }));
     }
@@ -141,8 +135,7 @@ impl State {
         Layout::of(self.size, &self.mode)
     }
 
-    /// Returns the highest first line of the help or the detail pane, so that its end fills the
-    /// screen.
+    /// Returns the first line with which the end of the help or the detail pane fills the screen.
     fn last_line(&self) -> usize {
         let lines = match &self.mode {
             Mode::Help(page) => help::lines(self, self.size.0.into(), &page.search).len(),
@@ -162,7 +155,6 @@ impl State {
         self.keep_in_view();
     }
 
-    /// Changes the visible table, with its snapshot.
     fn with_table<T>(
         &mut self,
         change: impl FnOnce(&mut dyn TableView, &Snapshot, Instant) -> T,
@@ -173,21 +165,17 @@ impl State {
         Some(change(self.tables.of_mut(view)?, snapshot, moment))
     }
 
-    /// Scrolls so that the selected row is visible.
     fn keep_in_view(&mut self) {
-        let lines = self.layout().table_lines();
-        let view = self.view();
+        let (lines, view) = (self.layout().table_lines(), self.view());
         if let Some(table) = self.tables.of_mut(view) {
             table.scroll(lines);
         }
     }
 
-    /// Opens a page, and keeps the previous one. The new page shows all rows, without the filters
-    /// of its view.
+    /// Opens a page without the filters of its view, and keeps the previous page.
     fn enter(&mut self, page: Page) {
-        // Limit of the stack of pages.
-        const DEEPEST: usize = 32;
-        if self.pages.len() >= DEEPEST {
+        const MAX_PAGES: usize = 32;
+        if self.pages.len() >= MAX_PAGES {
             self.leave();
         }
         let view = match &page {
@@ -206,7 +194,6 @@ impl State {
         self.rebuild();
     }
 
-    /// Closes the visible page, unless it is the only one.
     fn leave(&mut self) {
         if self.pages.len() < 2 {
             return;
@@ -221,8 +208,7 @@ impl State {
         }
     }
 
-    /// Shows a view for the hosts of the visible page. If the page shows this view already, shows
-    /// all hosts and closes the earlier pages.
+    /// Shows a view for the hosts of the visible page; for all hosts if the page has this view.
     fn show(&mut self, view: View) {
         if let Some(Page::Detail(..)) = self.pages.last() {
             self.leave();

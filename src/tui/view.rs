@@ -33,14 +33,12 @@ impl View {
         ["hosts", "ports", "connections", "matrix", "problems", "resources"];
 
     /// Returns the view of a word of the command line.
-    #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         let at = Self::WORDS.iter().position(|one| *one == word)?;
         Some(Self::ALL[at])
     }
 
     /// Returns the name in tabs and breadcrumbs.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Hosts => "Hosts",
@@ -53,7 +51,6 @@ impl View {
     }
 
     /// Returns the digit of the view, from 1.
-    #[must_use]
     pub fn number(self) -> usize {
         Self::ALL.iter().position(|view| *view == self).unwrap_or(0) + 1
     }

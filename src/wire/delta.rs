@@ -29,9 +29,8 @@ const ALIKE: usize = 8;
 impl TextDelta {
     /// Returns the edits that turn `old` into `new`.
     pub fn between(old: &str, new: &str) -> Self {
-        let (old_pieces, new_pieces): (Vec<&str>, Vec<&str>) =
-            (pieces(old).collect(), pieces(new).collect());
-        let (mut old_pieces, mut new_pieces) = (&old_pieces[..], &new_pieces[..]);
+        let pieces = [old, new].map(|text| text.split_inclusive(',').collect::<Vec<_>>());
+        let [mut old_pieces, mut new_pieces] = [&pieces[0][..], &pieces[1][..]];
         let (mut old, mut new) = (old, new);
         let (mut splices, mut same) = (Vec::new(), 0);
         while !old_pieces.is_empty() || !new_pieces.is_empty() {
@@ -78,8 +77,7 @@ fn behind<'text>(text: &mut &'text str, pieces: &mut &[&str], count: usize) -> &
     taken
 }
 
-/// Returns the length of the common prefix of two texts, and of the common suffix of their rests.
-/// Both are in bytes.
+/// Returns the lengths in bytes of the common prefix, and of the common suffix of the rests.
 fn alike(old: &str, new: &str) -> (usize, usize) {
     let mut start = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
     while !old.is_char_boundary(start) || !new.is_char_boundary(start) {
@@ -92,11 +90,6 @@ fn alike(old: &str, new: &str) -> (usize, usize) {
         end -= 1;
     }
     (start, end)
-}
-
-/// Splits a text after each comma.
-fn pieces(text: &str) -> std::str::SplitInclusive<'_, char> {
-    text.split_inclusive(',')
 }
 
 /// Returns how many pieces of each text to skip until both are aligned again.

@@ -65,7 +65,6 @@ impl<W: Write> FrameWriter<W> {
     }
 }
 
-/// Size of the length of a frame, in bytes.
 const PREFIX: usize = 4;
 
 /// Reads the frames of a [`FrameWriter`]. It checks all of them, because the peer is not trusted.
@@ -74,7 +73,6 @@ pub struct FrameReader<R> {
     stream: R,
     /// Current frame, including its length.
     frame: Vec<u8>,
-    /// Bytes of the frame that have arrived.
     filled: usize,
 }
 
@@ -117,8 +115,7 @@ impl<R: Read> FrameReader<R> {
         Ok(Some(message?))
     }
 
-    /// Reads until `wanted` bytes of the frame have arrived. Returns false if the stream ended
-    /// earlier.
+    /// Reads until the frame has `wanted` bytes. Returns false if the stream ended earlier.
     fn fill(&mut self, wanted: usize) -> io::Result<bool> {
         if self.frame.len() < wanted {
             self.frame.resize(wanted, 0);

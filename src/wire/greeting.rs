@@ -14,9 +14,7 @@ const NOISE_LIMIT: usize = 64 * 1024;
 /// Limit of the output that an error message quotes, in bytes.
 const QUOTE_LIMIT: usize = 200;
 
-/// First line of the agent: `RDMACTL/PROTOCOL NONCE VERSION`.
-///
-/// The nonce distinguishes the line from the output of login scripts.
+/// First line of the agent: `RDMACTL/PROTOCOL NONCE VERSION`. Login scripts do not know the nonce.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Greeting {
     /// Protocol version of the agent.
@@ -33,9 +31,8 @@ impl Greeting {
 }
 
 /// Process that a host started for the agent. The shell of the host reports it before it runs
-/// rdmactl.
-///
-/// The line is `WORD NONCE PID GROUP TICKS`. Without `/proc` the last two words are missing.
+/// rdmactl. The line is `WORD NONCE PID GROUP TICKS`. Without `/proc` the last two words are
+/// missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started {
     /// Process id of the shell. `exec` keeps it for rdmactl.
@@ -45,7 +42,6 @@ pub struct Started {
 }
 
 impl Started {
-    /// Parses the words after the nonce.
     fn parse(words: &[&str]) -> Option<Self> {
         let (pid, rest) = words.split_first()?;
         let group = match rest {
@@ -60,11 +56,9 @@ impl Started {
         self.group.map(|(_, start_ticks)| Process { pid: self.pid, start_ticks })
     }
 
-    /// Returns the process if it leads a process group of its own. The group then contains only
-    /// its descendants.
+    /// Returns the process if it leads a process group, which has only its descendants.
     pub fn leader(&self) -> Option<Process> {
-        // For `kill`, group 0 is the group of the kill command. In a container, process 1 may be
-        // unrelated.
+        // `kill` takes group 0 for its own group. In a container, process 1 may be unrelated.
         self.process()
             .filter(|_| self.pid > 1 && self.group.is_some_and(|(group, _)| group == self.pid))
     }
@@ -96,7 +90,6 @@ pub struct GreetingReader<'a> {
     /// First word of the line that the shell of the host prints before it runs the agent.
     started_word: &'a str,
     started: Option<Started>,
-    /// Output without the lines of this protocol.
     said: Vec<u8>,
 }
 
@@ -107,20 +100,16 @@ impl<'a> GreetingReader<'a> {
         Self { nonce, no_agent, started_word, started: None, said: Vec::new() }
     }
 
-    /// Returns the process that the shell of the host reported.
-    ///
-    /// `None` means that the shell did not run the command. The cause is the login shell, its
-    /// startup files or a forced command.
+    /// Returns the process that the shell of the host reported. `None` means that the login shell,
+    /// its startup files or a forced command did not run the command.
     pub fn started(&self) -> Option<Started> {
         self.started
     }
 
     /// Quotes the start of the output so far, as the tail of a message. Empty without output.
     pub fn output(&self) -> String {
-        match quote(&self.said) {
-            said if said.is_empty() => String::new(),
-            said => format!("; the output begins with {said:?}"),
-        }
+        let said = quote(&self.said);
+        if said.is_empty() { said } else { format!("; the output begins with {said:?}") }
     }
 
     /// Reads up to the greeting that carries the nonce.
@@ -162,8 +151,7 @@ impl<'a> GreetingReader<'a> {
         }
         match rest {
             [] if *word == self.no_agent => return Some(Err(GreetingError::NoAgent)),
-            // The shell prints two such lines. The second one has the words that the first one
-            // lacks.
+            // The shell prints two such lines. Only the second one has all words.
             _ if *word == self.started_word => self.started = Started::parse(rest).or(self.started),
             [version] => {
                 let protocol = word.strip_prefix("RDMACTL/")?.parse().ok()?;
@@ -177,8 +165,7 @@ impl<'a> GreetingReader<'a> {
 }
 
 fn quote(said: &[u8]) -> String {
-    let end = said.len().min(QUOTE_LIMIT);
-    words::of_host(String::from_utf8_lossy(&said[..end]).trim_end())
+    words::of_host(String::from_utf8_lossy(&said[..said.len().min(QUOTE_LIMIT)]).trim_end())
 }
 
 #[cfg(test)]

@@ -15,13 +15,11 @@ use crate::model::{
 /// Limits of one JSON text.
 #[derive(Debug)]
 pub struct JsonLimits {
-    /// Name of the text in an error.
     what: &'static str,
     /// Limit of the values in all lists and objects together. It bounds the time of parsing.
     values: usize,
     /// Limit of one string, in bytes, with its escape sequences.
     string_bytes: usize,
-    /// Limit of the nesting of lists and objects.
     depth: usize,
     /// Limit of the estimated memory of the values, in bytes.
     memory_bytes: usize,
@@ -29,11 +27,9 @@ pub struct JsonLimits {
     lists: &'static [List],
 }
 
-/// Limit of the lists of one key.
 #[derive(Debug)]
 struct List {
     key: &'static str,
-    /// Limit of the members of one list.
     members: usize,
     /// Memory of one member that is an object, in bytes, without its strings and lists.
     member_bytes: usize,
@@ -53,11 +49,9 @@ const VALUE_BYTES: usize = 16;
 /// Capacity that a growing list allocates first, in members.
 const FIRST_MEMBERS: usize = 4;
 
-/// Limits of the report of one host.
-///
-/// The largest real hosts have 64 cards, 1,000 virtual functions and 10,000 queue pairs or
-/// connections. One host may report a whole fabric of 10,000 hosts: 10,000 nodes, some thousand
-/// switches, and 16 MiB of text.
+/// Limits of the report of one host. The largest real hosts have 64 cards, 1,000 virtual
+/// functions and 10,000 queue pairs or connections. One host may report a whole fabric of 10,000
+/// hosts: 10,000 nodes, some thousand switches, and 16 MiB of text.
 pub const REPORT: JsonLimits = JsonLimits {
     what: "report",
     // A fabric of 10,000 hosts has 1.5 million values in its 16 MiB of text.
@@ -73,8 +67,7 @@ pub const REPORT: JsonLimits = JsonLimits {
         list::<Device>("devices", 4_096),
         // 4,094 VLANs on each of some bonds.
         list::<Netdev>("netdevs", 16_384),
-        // InfiniBand numbers the ports of a switch up to 254. The ports of a device have the same
-        // key.
+        // InfiniBand numbers the ports of a switch up to 254. A device's ports have the same key.
         const { either(&list::<Port>("ports", 512), size_of::<FabricPort>()) },
         // Cards have tables of 256 GIDs, and some cards of 1,024.
         list::<Gid>("gids", 4_096),
@@ -126,57 +119,27 @@ const fn either(list: &List, bytes: usize) -> List {
     List { key: list.key, members: list.members, member_bytes }
 }
 
-/// Limit that a text exceeds.
+/// Limit that a text exceeds: the name of the text, the key of the list, and the limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OverLimit {
     /// A list is too long.
-    #[error("a list \"{key}\" of the {what} has more than {limit} entries")]
-    Members {
-        /// Name of the text.
-        what: &'static str,
-        /// Key of the list.
-        key: &'static str,
-        /// Limit of the members.
-        limit: usize,
-    },
+    #[error("a list \"{1}\" of the {0} has more than {2} entries")]
+    Members(&'static str, &'static str, usize),
     /// The text has too many values.
-    #[error("the {what} has more than {limit} values")]
-    Values {
-        /// Name of the text.
-        what: &'static str,
-        /// Limit of the values.
-        limit: usize,
-    },
+    #[error("the {0} has more than {1} values")]
+    Values(&'static str, usize),
     /// A string is too long.
-    #[error("a string of the {what} has more than {limit} bytes")]
-    String {
-        /// Name of the text.
-        what: &'static str,
-        /// Limit of one string, in bytes.
-        limit: usize,
-    },
+    #[error("a string of the {0} has more than {1} bytes")]
+    String(&'static str, usize),
     /// Lists and objects are nested too deeply.
-    #[error("the {what} nests lists and objects deeper than {limit} levels")]
-    Depth {
-        /// Name of the text.
-        what: &'static str,
-        /// Limit of the nesting.
-        limit: usize,
-    },
+    #[error("the {0} nests lists and objects deeper than {1} levels")]
+    Depth(&'static str, usize),
     /// The values would take too much memory.
-    #[error("the {what} would take more than {} MiB of memory", limit >> 20)]
-    Memory {
-        /// Name of the text.
-        what: &'static str,
-        /// Limit of the memory, in bytes.
-        limit: usize,
-    },
+    #[error("the {0} would take more than {mib} MiB of memory", mib = .1 >> 20)]
+    Memory(&'static str, usize),
     /// A key has an escape sequence, so that its list cannot be identified.
-    #[error("the {what} has a key with an escape sequence")]
-    Key {
-        /// Name of the text.
-        what: &'static str,
-    },
+    #[error("the {0} has a key with an escape sequence")]
+    Key(&'static str),
 }
 
 /// List or object that is open at the current place of the text.
@@ -204,7 +167,7 @@ impl JsonLimits {
             let begins_value = match byte {
                 b':' => {
                     if word.contains(&b'\\') {
-                        return Err(OverLimit::Key { what });
+                        return Err(OverLimit::Key(what));
                     }
                     if let Some(object) = open.last_mut() {
                         object.of_key = self.list_of(word);
@@ -231,7 +194,7 @@ impl JsonLimits {
             if begins_value {
                 values += 1;
                 if values > self.values {
-                    return Err(OverLimit::Values { what, limit: self.values });
+                    return Err(OverLimit::Values(what, self.values));
                 }
                 memory += VALUE_BYTES;
                 if let Some(container) = open.last_mut() {
@@ -242,19 +205,18 @@ impl JsonLimits {
             at = match byte {
                 b'[' | b'{' => {
                     if open.len() == self.depth {
-                        return Err(OverLimit::Depth { what, limit: self.depth });
+                        return Err(OverLimit::Depth(what, self.depth));
                     }
                     // The inner lists of a list have no key.
                     let list = (*byte == b'[').then_some(of_key);
-                    let (members, is_behind_colon) = (0, false);
-                    open.push(Open { list, members, of_key: &OTHER, is_behind_colon });
+                    open.push(Open { list, members: 0, of_key: &OTHER, is_behind_colon: false });
                     at + 1
                 }
                 b'"' => {
                     let end = end_of_string(json, at + 1);
                     word = &json[at + 1..end];
                     if word.len() > self.string_bytes {
-                        return Err(OverLimit::String { what, limit: self.string_bytes });
+                        return Err(OverLimit::String(what, self.string_bytes));
                     }
                     if begins_value {
                         memory += word.len();
@@ -265,7 +227,7 @@ impl JsonLimits {
                 _ => at + 1,
             };
             if memory > self.memory_bytes {
-                return Err(OverLimit::Memory { what, limit: self.memory_bytes });
+                return Err(OverLimit::Memory(what, self.memory_bytes));
             }
         }
         Ok(memory)
@@ -277,16 +239,15 @@ impl JsonLimits {
 }
 
 impl Open<'_> {
-    /// Counts a member and returns the memory that its list allocates for it.
-    ///
-    /// A list allocates four members with its first one. A longer list doubles its capacity, so
-    /// that it takes up to twice the size of its members.
+    /// Counts a member and returns the memory that its list allocates for it. A list allocates
+    /// four members with its first one. A longer list doubles its capacity, so that it takes up
+    /// to twice the size of its members.
     fn add(&mut self, what: &'static str, is_object: bool) -> Result<usize, OverLimit> {
         let Some(list) = self.list else { return Ok(0) };
         self.members += 1;
         if self.members > list.members {
             let key = if list.key.is_empty() { "(other)" } else { list.key };
-            return Err(OverLimit::Members { what, key, limit: list.members });
+            return Err(OverLimit::Members(what, key, list.members));
         }
         let bytes = if is_object { list.member_bytes } else { size_of::<String>() };
         Ok(match self.members {
@@ -297,8 +258,7 @@ impl Open<'_> {
     }
 }
 
-/// Returns the end of the string that starts at `at`: the index of its closing quote, or the end
-/// of the text.
+/// Returns the index of the closing quote of the string that starts at `at`, or the text's end.
 fn end_of_string(json: &[u8], mut at: usize) -> usize {
     while let Some(found) =
         json.get(at..).and_then(|rest| rest.iter().position(|&byte| byte == b'"' || byte == b'\\'))

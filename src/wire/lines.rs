@@ -7,8 +7,7 @@
 mod splitter;
 mod streams;
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,7 +22,6 @@ pub const LINE_LIMIT: usize = 900;
 /// Payload of one line, in bytes: 720 characters of base64, and space for the words before it.
 const PIECE: usize = 540;
 
-/// Body of the line that ends a stream.
 const END: &str = ".";
 
 /// Receiver of a line.
@@ -50,14 +48,9 @@ pub enum LineError {
     /// The checksum or the form of a line is wrong.
     #[error("line {0} arrived damaged")]
     Damaged(u64),
-    /// A line is missing or arrived twice.
-    #[error("line {got} arrived instead of line {due}")]
-    OutOfOrder {
-        /// Expected number.
-        due: u64,
-        /// Number that arrived.
-        got: u64,
-    },
+    /// The first number arrived instead of the second one: a line is missing or arrived twice.
+    #[error("line {0} arrived instead of line {1}")]
+    OutOfOrder(u64, u64),
 }
 
 impl From<LineError> for io::Error {
@@ -102,8 +95,7 @@ impl LineEncoder {
     }
 
     fn line(&mut self, body: &str) -> String {
-        let content = format!("{} {} {body}", self.to, self.next);
-        let sum = sum(&content);
+        let sum = sum(&format!("{} {} {body}", self.to, self.next));
         let line = format!("R1 {} {} {} {sum} {body}\n", self.nonce, self.to, self.next);
         self.next += 1;
         line
@@ -142,18 +134,14 @@ impl LineDecoder {
         let Ok(text) = std::str::from_utf8(&line[at + self.mark.len()..]) else {
             return Err(damaged);
         };
-        let mut words = text.trim_end().split(' ');
-        let (Some(number), Some(sum_there), Some(body), None) =
-            (words.next(), words.next(), words.next(), words.next())
-        else {
-            return Err(damaged);
-        };
+        let words: Vec<&str> = text.trim_end().split(' ').collect();
+        let [number, sum_there, body] = words[..] else { return Err(damaged) };
         if sum(&format!("{} {number} {body}", self.to)) != sum_there {
             return Err(damaged);
         }
         let got: u64 = number.parse().map_err(|_no_number| damaged.clone())?;
         if got != due {
-            return Err(LineError::OutOfOrder { due, got });
+            return Err(LineError::OutOfOrder(got, due));
         }
         self.next += 1;
         if body == END {

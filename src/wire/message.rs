@@ -33,15 +33,12 @@ pub enum ToAgent {
     Report {
         /// Parts of the inventory to read besides the files.
         parts: Parts,
-        /// Time limit of reading, in milliseconds. A part that takes longer is missing in the
-        /// report.
+        /// Time limit of reading, in milliseconds. A part that takes longer is not reported.
         limit_ms: u32,
         /// Number of the last report that the operator has kept; 0 for none. The agent may then
         /// send only the changes since that report. `None` if the operator requests a single
         /// report, so that the agent need not keep it.
-        ///
-        /// An agent that does not support this field sends the full report, which is always
-        /// valid.
+        /// An agent without this field sends the full report, which is always valid.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base: Option<u64>,
     },
@@ -117,8 +114,7 @@ pub struct Process {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
-    /// The worker ended or was killed. Both fields are `None` if the supervisor could not
-    /// determine the cause.
+    /// The worker ended or was killed. Both fields are `None` if the cause is not known.
     Ended {
         /// Exit status.
         status: Option<i32>,

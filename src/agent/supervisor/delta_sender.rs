@@ -10,12 +10,10 @@ pub(super) struct DeltaSender {
     last: Option<String>,
 }
 
-/// Reply as JSON.
+/// JSON of a report, or of the changes since the report with the number `base`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DeltaReply {
-    /// Full report.
     Whole(String),
-    /// Changes since the report with the number `base`.
     Change { base: u64, json: String },
 }
 

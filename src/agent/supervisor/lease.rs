@@ -13,33 +13,26 @@ use crate::agent::last_message::LastMessage;
 use crate::clock::Deadline;
 use crate::wire::WORKER_LEASE;
 
-/// Time without a message from the operator after which the agent ends. An agent without a worker
-/// holds nothing that others need.
-const AGENT: Duration = Duration::from_secs(60);
+/// Time without a message after which an agent ends, which holds nothing that others need.
+const AGENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time limit of the last message on stderr.
-const WRITE_TIMEOUT: Duration = Duration::from_millis(100);
+const STDERR_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Ends the worker, and later the agent, if the operator sends nothing for too long. It also
-/// works while the main thread hangs in a write.
+/// Ends the worker, and later the agent, without messages, even if the main thread hangs.
 pub(super) struct Lease {
-    /// Time of the last message of the operator, updated by the reading thread.
     pub(super) operator: LastMessage,
     state: Arc<Mutex<LeaseState>>,
 }
 
 struct LeaseState {
-    /// Time without a message from the operator after which the agent ends.
-    agent: Duration,
-    /// Worker, which holds queue pairs.
+    agent_timeout: Duration,
     worker: Option<SharedChild>,
-    /// True if the lease killed the worker.
     has_expired: bool,
 }
 
 impl Lease {
     pub(super) fn start() -> Result<Self, SupervisorError> {
-        let state = LeaseState { agent: AGENT, worker: None, has_expired: false };
+        let state = LeaseState { agent_timeout: AGENT_TIMEOUT, worker: None, has_expired: false };
         let lease = Self { operator: LastMessage::just_now(), state: Arc::new(Mutex::new(state)) };
         // The thread ends with the session that holds the lease.
         let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.state));
@@ -62,14 +55,14 @@ impl Lease {
     /// waits for the reply. Returns `answer_ms` as a duration.
     pub(super) fn wait_for_ms(&self, answer_ms: u32) -> Duration {
         let answer = Duration::from_millis(answer_ms.into());
-        self.state.lock().agent = AGENT.saturating_add(answer);
+        self.state.lock().agent_timeout = AGENT_TIMEOUT.saturating_add(answer);
         answer
     }
 
-    /// Sets the worker that is killed if the operator sends nothing. With a worker, the operator
-    /// sends heartbeats.
+    /// Sets the worker to kill. With a worker, the operator sends heartbeats.
     pub(super) fn hold(&self, worker: SharedChild) {
-        *self.state.lock() = LeaseState { agent: AGENT, worker: Some(worker), has_expired: false };
+        let (agent_timeout, worker) = (AGENT_TIMEOUT, Some(worker));
+        *self.state.lock() = LeaseState { agent_timeout, worker, has_expired: false };
     }
 
     pub(super) fn has_expired(&self) -> bool {
@@ -78,8 +71,7 @@ impl Lease {
 }
 
 impl LeaseState {
-    /// Kills the worker after [`WORKER_LEASE`] without a message. Returns the limit of the agent
-    /// if it has passed too.
+    /// Kills the worker after [`WORKER_LEASE`]. Returns the agent's limit if it has passed too.
     fn enforce(&mut self, silence: Duration) -> Option<Duration> {
         if silence > WORKER_LEASE
             && let Some(worker) = self.worker.take()
@@ -87,7 +79,7 @@ impl LeaseState {
             self.has_expired = true;
             worker.kill();
         }
-        (silence > self.agent).then_some(self.agent)
+        (silence > self.agent_timeout).then_some(self.agent_timeout)
     }
 }
 
@@ -97,7 +89,7 @@ fn report_expiry(limit: Duration) {
     let say = move || rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
     // A full stderr would block the write, and this process must end.
     if let Ok(said) = thread::Builder::new().spawn(say) {
-        let deadline = Deadline::after(WRITE_TIMEOUT);
+        let deadline = Deadline::after(STDERR_TIMEOUT);
         while !said.is_finished() && !deadline.is_over() {
             thread::park_timeout(Duration::from_millis(5));
         }

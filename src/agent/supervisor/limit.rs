@@ -3,8 +3,7 @@
 use crate::model::{HostReport, KnownFix, Problem};
 use crate::wire::limits::REPORT;
 
-/// Returns the JSON of a report. Omits its longest lists if it exceeds the limits of the
-/// operator.
+/// Returns the JSON of a report, without its longest lists if it exceeds the operator's limits.
 pub(super) fn within_limit(mut report: HostReport, limit: usize) -> serde_json::Result<String> {
     let mut json = serde_json::to_string(&report)?;
     if let Some(why) = excess(&json, limit)

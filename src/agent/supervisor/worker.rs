@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use super::{Event, SupervisorError, spawn};
 use crate::agent::last_message::LastMessage;
@@ -22,45 +22,34 @@ const TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Time limit of a worker to destroy its RDMA objects.
 const CLEAN_UP: Duration = Duration::from_secs(1);
 
-/// Child process that two threads may kill. It is reaped only after it was killed, so that its
-/// process id belongs to no other process.
+/// Child process that two threads may kill. It is reaped only afterward, so that its id is valid.
 #[derive(Clone)]
 pub(super) struct SharedChild(Arc<Mutex<Child>>);
 
 impl SharedChild {
-    /// Kills the process. SIGKILL also ends a stopped process. Only a process that hangs in the
-    /// kernel stays.
+    /// Kills the process, even if it is stopped. Only a process that hangs in the kernel stays.
     pub(super) fn kill(&self) {
-        let _ = self.lock().kill();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Child> {
-        self.0.lock()
+        let _ = self.0.lock().kill();
     }
 }
 
-/// Child process that owns the queue pairs.
 pub(super) struct Worker {
-    /// Number that distinguishes the workers of one supervisor.
     pub(super) number: u32,
-    child: SharedChild,
+    pub(super) child: SharedChild,
     input: Sender<ToWorker>,
     last_message: LastMessage,
     has_started: Arc<AtomicBool>,
 }
 
 impl Worker {
-    /// Starts the worker, and sends its messages to `events`.
-    ///
-    /// The worker dies with the thread that calls this.
+    /// Starts the worker, which sends to `events` and dies with the thread that calls this.
     pub(super) fn start(number: u32, events: Sender<Event>) -> Result<Self, SupervisorError> {
-        let fail = |error| SupervisorError::System("start the worker", error);
         let mut child = Command::new("/proc/self/exe")
             .args(["agent", "worker"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(fail)?;
+            .map_err(|error| SupervisorError::System("start the worker", error))?;
         let (to_child, from_child) = (child.stdin.take(), child.stdout.take());
         let last_message = LastMessage::just_now();
         let (input, steps) = mpsc::channel::<ToWorker>();
@@ -90,10 +79,6 @@ impl Worker {
         Ok(Self { number, child, input, last_message, has_started })
     }
 
-    pub(super) fn child(&self) -> SharedChild {
-        self.child.clone()
-    }
-
     pub(super) fn is_unresponsive(&self) -> bool {
         self.last_message.idle_time() > timeout(self.has_started.load(Ordering::Relaxed))
     }
@@ -107,7 +92,7 @@ impl Worker {
     pub(super) fn ending(&self) -> Loss {
         // The kernel closes the output of a process before the process can be reaped.
         has_ended(&self.child, CLEAN_UP);
-        let exit = self.child.lock().try_wait().ok().flatten();
+        let exit = self.child.0.lock().try_wait().ok().flatten();
         let (status, signal) =
             exit.map_or((None, None), |exit: ExitStatus| (exit.code(), exit.signal()));
         Loss::Ended { status, signal }
@@ -115,11 +100,10 @@ impl Worker {
 
     pub(super) fn kill(self) {
         self.child.kill();
-        let _ = self.child.lock().try_wait();
+        let _ = self.child.0.lock().try_wait();
     }
 
-    /// Closes the input of the worker, so that it destroys its RDMA objects and ends. Kills it if
-    /// it does not end.
+    /// Closes the worker's input, so that it destroys its RDMA objects and ends, or else kills it.
     pub(super) fn end(self) {
         let Self { child, input, .. } = self;
         drop(input);
@@ -131,14 +115,13 @@ impl Worker {
     }
 }
 
-/// Returns the time without a message after which a worker counts as hung.
 fn timeout(has_started: bool) -> Duration {
     if has_started { TIMEOUT } else { START_TIMEOUT }
 }
 
 fn has_ended(child: &SharedChild, wait: Duration) -> bool {
     let deadline = Deadline::after(wait);
-    while matches!(child.lock().try_wait(), Ok(None)) {
+    while matches!(child.0.lock().try_wait(), Ok(None)) {
         if deadline.is_over() {
             return false;
         }

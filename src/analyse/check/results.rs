@@ -147,7 +147,7 @@ impl<'run> Results<'run> {
             hosts: hosts.iter().filter_map(name).collect(),
             ..finding.clone()
         });
-        let all: Vec<Finding> = folded.into_findings().into_iter().chain(of_several).collect();
+        let all: Vec<Finding> = folded.findings.into_iter().chain(of_several).collect();
         let checked = |finding: Finding| {
             let of_host =
                 |host: &String| hidden.get(&(finding.code, finding.subject.clone(), host.clone()));

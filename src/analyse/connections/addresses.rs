@@ -23,31 +23,31 @@ impl Hosts {
         Self { by_address }
     }
 
-    /// Returns the index of the only host with this address; `None` without one.
+    /// Returns the index of the only host with this address.
     pub(super) fn at(&self, address: IpAddr) -> Option<usize> {
         *self.by_address.get(&address)?
     }
 }
 
-/// Returns the known addresses of a host: the addresses of its RDMA ports and the local addresses
-/// of its sockets. GIDs do not contain `IPoIB` addresses; only the connection manager and sockets
-/// show them.
+/// Returns the known addresses of a host: of its RDMA ports, and the local ones of its sockets.
 fn addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
-    let consumers = report.consumers.iter();
-    let sockets = consumers.flat_map(|consumers| consumers.sockets.iter().flatten());
+    let sockets = report.consumers.iter().flat_map(|one| one.sockets.iter().flatten());
     let sockets = sockets.map(|socket| socket.local.ip());
     let is_own = |ip: &IpAddr| !ip.is_unspecified() && !ip.is_loopback();
     rdma_addresses(report).chain(sockets).map(|ip| ip.to_canonical()).filter(is_own)
 }
 
+/// Reads the connection manager too, because GIDs do not contain `IPoIB` addresses.
 pub(super) fn rdma_addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
-    let ports = report.devices.iter().flat_map(|device| &device.ports);
-    let gids = ports.flat_map(|port| port.gids.iter().flatten());
-    let gids = gids.filter(|gid| !gid.value.is_link_local()).map(|gid| gid.value.ip());
     let resources = report.resources.iter().flatten();
     let bound = resources.filter_map(|resource| match &resource.object {
         Object::CmId(cm_id) => cm_id.source?.ip(),
         _ => None,
     });
-    gids.chain(bound)
+    gid_addresses(report).chain(bound)
+}
+
+pub(super) fn gid_addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
+    let gids = report.ports().flat_map(|(_, port)| port.gids.iter().flatten());
+    gids.filter(|gid| !gid.value.is_link_local()).map(|gid| gid.value.ip())
 }

@@ -16,22 +16,19 @@ use memory::pinned;
 use server::{Server, attach_channels, find_ends};
 use tcp::RdmaReachability;
 
-use super::builder::unknown;
 use super::clients;
 use super::fleet::Fleet;
 use super::index::Index;
 use super::portal::Portal;
-use crate::model::{Connection, ConsumerKind, Role};
+use crate::model::{Connection, ConsumerKind};
 
-/// Process names of `BeeGFS` servers.
-const SERVERS: [&str; 3] = ["beegfs-storage", "beegfs-meta", "beegfs-mgmtd"];
+const SERVER_PROCESSES: [&str; 3] = ["beegfs-storage", "beegfs-meta", "beegfs-mgmtd"];
 
-/// Judges the servers of all clients, then the clients of the servers on this host.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let clients = index.consumers.beegfs.as_deref().unwrap_or_default();
     let log = Log::new(index.consumers.beegfs_log.as_deref());
-    let of_client = |client| Server::all_of(index, client);
-    let mut servers: Vec<Server<'_>> = clients.iter().flat_map(of_client).collect();
+    let mut servers: Vec<_> =
+        clients.iter().flat_map(|client| Server::all_of(index, client)).collect();
     attach_channels(index, &log, &mut servers);
     find_ends(&log, &mut servers);
     let reachability = RdmaReachability::new(index, fleet, &log);
@@ -44,12 +41,10 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
 
 fn judge_own_servers(index: &Index<'_>, all: &mut Vec<Connection>) {
     for holder in index.consumers.holders.iter().flatten() {
-        let Some(name) = holder.name.as_deref().filter(|name| SERVERS.contains(name)) else {
-            continue;
-        };
+        let name = holder.name.as_deref().filter(|name| SERVER_PROCESSES.contains(name));
+        let Some(name) = name else { continue };
         let row = |address| {
-            let row = unknown(ConsumerKind::Beegfs, name, Role::Server);
-            let mut row = row.with_peer(None, Some(address), None);
+            let mut row = clients::row(ConsumerKind::Beegfs, name, address);
             row.consumer.pid = Some(holder.pid);
             row
         };

@@ -1,5 +1,4 @@
-//! Builder methods and IDs of connections. Reads no facts: each consumer passes what it found.
-//! Used by the modules of the consumers.
+//! Builder methods and IDs of connections, for the modules of the consumers. Reads no facts.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -104,7 +103,6 @@ impl Connection {
         self
     }
 
-    /// Adds evidence for the verdict.
     pub(super) fn seen(
         mut self,
         source: impl Into<String>,
@@ -123,7 +121,6 @@ impl Connection {
         self.seen(source, text, Strength::Config)
     }
 
-    /// Adds a line of the kernel log as evidence.
     pub(super) fn logged(self, line: &str) -> Self {
         self.seen("/dev/kmsg", line, Strength::Log)
     }
@@ -139,15 +136,14 @@ impl Connection {
     }
 }
 
-/// Sets the ID of each connection of a host. The ID is unique and equal in every run: it does not
+/// Sets a unique ID for each connection of a host. The ID is equal in every run: it does not
 /// depend on facts that change while the connection exists.
-pub(super) fn name(host: &str, all: &mut [Connection]) {
-    let mut known: HashMap<String, u32> = HashMap::new();
+pub(super) fn set_ids(host: &str, all: &mut [Connection]) {
+    let mut known: HashMap<String, u64> = HashMap::new();
     for connection in all {
         let Connection { consumer, peer, .. } = &*connection;
         let peer = match (consumer.role, consumer.kind) {
-            // The ID of a mount, a controller or a session does not depend on the path to the
-            // server.
+            // The ID of a mount, controller or session does not depend on the path to the server.
             (Role::Client, ConsumerKind::Beegfs) => format!("{:?}", peer.name),
             (Role::Client, _) => String::new(),
             _ => format!("{:?}|{:?}|{:?}|{:?}", peer.name, peer.address, peer.gid, peer.host),
@@ -157,7 +153,7 @@ pub(super) fn name(host: &str, all: &mut [Connection]) {
         let hash = fnv1a(&text);
         // A client with RDMA and TCP has two connections, as has a process with two sockets.
         let twins = known.entry(text).or_default();
-        connection.id = format!("{:016x}", hash.wrapping_add(u64::from(*twins)));
+        connection.id = format!("{:016x}", hash.wrapping_add(*twins));
         *twins += 1;
     }
 }

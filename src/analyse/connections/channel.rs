@@ -1,6 +1,4 @@
 //! Channels of one host: TCP sockets, and queue pairs with their connection identifiers.
-//!
-//! Does not know connections. Used by `builder`, `index` and the modules of the consumers.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -46,11 +44,14 @@ impl<'report> Channel<'report> {
         self.qp?.state.as_deref()
     }
 
+    fn cm_state(&self) -> Option<&str> {
+        self.cm_id?.state.as_deref()
+    }
+
     /// True if queue pair and connection identifier are in states that allow traffic.
     pub(super) fn is_up(&self) -> bool {
-        let cm_state = self.cm_id.and_then(|cm_id| cm_id.state.as_deref());
         self.qp_state().is_none_or(|state| state == "RTS")
-            && cm_state.is_none_or(|state| state == "CONNECT")
+            && self.cm_state().is_none_or(|state| state == "CONNECT")
     }
 
     /// True if the queue pair receives and never sends: the server of `ib_write_bw` stays in RTR.
@@ -61,25 +62,24 @@ impl<'report> Channel<'report> {
 
     /// True if the connection worked before and is broken.
     pub(super) fn is_broken(&self) -> bool {
-        let cm_state = self.cm_id.and_then(|cm_id| cm_id.state.as_deref());
         matches!(self.qp_state(), Some("ERR" | "SQE"))
-            || matches!(cm_state, Some("DISCONNECT" | "DEVICE_REMOVAL"))
+            || matches!(self.cm_state(), Some("DISCONNECT" | "DEVICE_REMOVAL"))
     }
 
-    /// Returns the local and the remote queue pair number; `None` if the queue pair is not
-    /// connected.
+    /// Returns the local and the remote queue pair number of a connected queue pair.
     pub(super) fn numbers(&self) -> Option<(u32, u32)> {
         let qp = self.qp?;
         Some((qp.lqpn?, qp.rqpn.filter(|rqpn| *rqpn != 0)?))
     }
 
-    /// Returns the packet sequence numbers of the receive queue and the send queue.
-    pub(super) fn sequence(&self) -> (Option<u32>, Option<u32>) {
+    /// Returns the numbers of the receive queue and the send queue.
+    pub(super) fn sequence_numbers(&self) -> (Option<u32>, Option<u32>) {
         (self.qp.and_then(|qp| qp.rq_psn), self.qp.and_then(|qp| qp.sq_psn))
     }
 
     pub(super) fn shown(&self) -> RdmaChannel {
         let (qp, cm_id) = (self.qp, self.cm_id);
+        let (rq_psn, sq_psn) = self.sequence_numbers();
         RdmaChannel {
             device: self.device.to_owned(),
             port: qp.and_then(|qp| qp.port).or_else(|| cm_id?.port),
@@ -87,9 +87,9 @@ impl<'report> Channel<'report> {
             rqpn: qp.and_then(|qp| qp.rqpn),
             qp_type: self.qp_type().map(str::to_owned),
             qp_state: self.qp_state().map(str::to_owned),
-            cm_state: cm_id.and_then(|cm_id| cm_id.state.clone()),
-            rq_psn: qp.and_then(|qp| qp.rq_psn),
-            sq_psn: qp.and_then(|qp| qp.sq_psn),
+            cm_state: self.cm_state().map(str::to_owned),
+            rq_psn,
+            sq_psn,
         }
     }
 }
@@ -105,9 +105,8 @@ pub(super) fn count<T>(items: &[T]) -> u32 {
     u32::try_from(items.len()).unwrap_or(u32::MAX)
 }
 
-/// Returns the number of channels in states that allow traffic.
 pub(super) fn connected(channels: &[&Channel<'_>]) -> u32 {
-    count(&channels.iter().filter(|channel| channel.is_up()).collect::<Vec<_>>())
+    u32::try_from(channels.iter().filter(|one| one.is_up()).count()).unwrap_or(u32::MAX)
 }
 
 /// Returns queue pairs with their connection identifiers, and the ports with RDMA listeners.

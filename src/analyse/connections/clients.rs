@@ -2,12 +2,19 @@
 
 use std::net::IpAddr;
 
+use super::builder::unknown;
 use super::channel::{Channel, connected, count};
 use crate::analyse::grouped;
-use crate::model::{Connection, ConnectionState, ConnectionVerdict, TcpSocket, Transport};
+use crate::model::{
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, TcpSocket, Transport,
+};
 
-/// Returns a row per client over RDMA. `channels` are the channels of `server`; `row` makes the
-/// initial row.
+/// Returns the initial row of a client of a server.
+pub(super) fn row(kind: ConsumerKind, server: &str, client: IpAddr) -> Connection {
+    unknown(kind, server, Role::Server).with_peer(None, Some(client), None)
+}
+
+/// Returns a row per client with channels of `server`; `row` makes the initial row.
 pub(super) fn over_rdma(
     server: &str,
     channels: &[&Channel<'_>],
@@ -29,24 +36,18 @@ pub(super) fn over_rdma(
         if broken == 0 {
             return row.is(used, state, verdict);
         }
-        row.is(used, state, ConnectionVerdict::Degraded)
-            .because(
-                "rdma.queue_pair_error",
-                format!(
-                    "{broken} of {} queue pairs of {server} to this client are in state ERR",
-                    channels.len()
-                ),
-            )
-            .fix(
-                "read the kernel log here, then list the connections of the client: dmesg; \
+        let all = channels.len();
+        let what =
+            format!("{broken} of {all} queue pairs of {server} to this client are in state ERR");
+        row.is(used, state, ConnectionVerdict::Degraded).because("rdma.queue_pair_error", what).fix(
+            "read the kernel log here, then list the connections of the client: dmesg; \
                  rdmactl connections -H CLIENT",
-            )
+        )
     };
     grouped(with_client).into_iter().map(judge).collect()
 }
 
-/// Returns a row per client over TCP. `sockets` are the sockets of `server`; `row` makes the
-/// initial row.
+/// Returns a row per client with sockets of `server`; `row` makes the initial row.
 pub(super) fn over_tcp(
     server: &str,
     sockets: &[&TcpSocket],

@@ -5,6 +5,9 @@ use crate::model::Holder;
 /// Byte transfer layers (BTL) of Open MPI that use RDMA or may use it.
 const RDMA_BTLS: [&str; 5] = ["openib", "uct", "ofi", "ugni", "usnic"];
 
+/// Prefixes of the transports of UCX that use RDMA or may use it.
+const RDMA_TLS: [&str; 6] = ["rc", "ud", "dc", "ib", "all", "rdmacm"];
+
 /// Returns the setting that requests TCP instead of RDMA.
 pub(super) fn asks_for_tcp(holder: &Holder) -> Option<&str> {
     let says_tcp = |setting: &&String| {
@@ -12,11 +15,7 @@ pub(super) fn asks_for_tcp(holder: &Holder) -> Option<&str> {
         let words: Vec<&str> = value.split([',', ';', '+']).map(str::trim).collect();
         match name {
             "UCX_TLS" => {
-                let is_rdma = |word: &&str| {
-                    ["rc", "ud", "dc", "ib", "all", "rdmacm"]
-                        .iter()
-                        .any(|kind| word.starts_with(kind))
-                };
+                let is_rdma = |word: &&str| RDMA_TLS.iter().any(|kind| word.starts_with(kind));
                 !value.starts_with('^') && !words.iter().any(is_rdma)
             }
             "NCCL_NET" => value.eq_ignore_ascii_case("socket"),

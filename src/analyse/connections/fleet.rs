@@ -1,12 +1,11 @@
-//! Facts that need the reports of all hosts: the owner of an address, and the services of a
-//! server.
+//! Facts that need the reports of all hosts: owners of addresses, and services of servers.
 
 use std::net::IpAddr;
 
 use super::addresses::Hosts;
 use super::index::Index;
 use super::remote_queue_pairs::RemoteQueuePairs;
-use crate::model::{Consumers, HostReport};
+use crate::model::HostReport;
 
 /// Remote end: the index of a host of the run, or an address that identifies no host of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +18,6 @@ pub(super) struct Fleet<'reports> {
     reports: &'reports [HostReport],
     pub(super) hosts: Hosts,
     pub(super) remote_queue_pairs: RemoteQueuePairs<'reports>,
-    /// Number of `BeeGFS` clients on all hosts.
     pub(super) beegfs_clients: usize,
 }
 
@@ -35,12 +33,10 @@ impl<'reports> Fleet<'reports> {
         Self { reports, hosts, remote_queue_pairs, beegfs_clients }
     }
 
-    /// Returns the name of a host; an empty string for an unknown index.
     pub(super) fn name(&self, host: usize) -> &'reports str {
         self.reports.get(host).map_or("", |report| &report.host)
     }
 
-    /// Returns the host with an address; the address itself if it identifies no host.
     pub(super) fn peer(&self, address: IpAddr) -> Peer {
         self.hosts.at(address).map_or(Peer::Address(address), Peer::Host)
     }
@@ -49,15 +45,10 @@ impl<'reports> Fleet<'reports> {
         self.reports.get(self.hosts.at(address)?)
     }
 
-    fn consumers(&self, address: IpAddr) -> Option<(&'reports str, &'reports Consumers)> {
-        let report = self.report(address)?;
-        Some((&report.host, report.consumers.as_ref()?))
-    }
-
     /// Returns the host with this address and its port, if the host offers NFS over RDMA.
     pub(super) fn nfs_over_rdma(&self, address: IpAddr) -> Option<(&'reports str, u16)> {
-        let (host, consumers) = self.consumers(address)?;
-        let mut listeners = consumers.nfsd.as_ref()?.listeners.iter();
+        let HostReport { host, consumers, .. } = self.report(address)?;
+        let mut listeners = consumers.as_ref()?.nfsd.as_ref()?.listeners.iter();
         Some((host, listeners.find(|listener| listener.kind == "rdma")?.port))
     }
 
@@ -68,8 +59,8 @@ impl<'reports> Fleet<'reports> {
         address: IpAddr,
         subsystem: &str,
     ) -> Option<(&'reports str, String)> {
-        let (host, consumers) = self.consumers(address)?;
-        let port = consumers.nvmet.as_ref()?.iter().find(|port| {
+        let HostReport { host, consumers, .. } = self.report(address)?;
+        let port = consumers.as_ref()?.nvmet.as_ref()?.iter().find(|port| {
             port.transport == "rdma" && port.subsystems.iter().any(|known| known == subsystem)
         })?;
         let portal = port.address.zip(port.port);

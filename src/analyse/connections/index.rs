@@ -7,11 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 use super::channel::{Channel, channels};
 use super::portal::Portal;
 use crate::analyse::grouped;
-use crate::model::{
-    Consumers, Device, Holder, HostReport, Owner, Port, Resource, TcpSocket, TcpState,
-};
+use crate::model::{Consumers, Device, Holder, HostReport, Owner, Resource, TcpSocket, TcpState};
 
-/// Facts of one host.
 pub(super) struct Index<'report> {
     pub(super) host: usize,
     pub(super) report: &'report HostReport,
@@ -19,10 +16,9 @@ pub(super) struct Index<'report> {
     pub(super) channels: Vec<Channel<'report>>,
     pub(super) sockets: &'report [TcpSocket],
     channels_to: BTreeMap<IpAddr, Vec<usize>>,
-    /// RDMA channels by local port.
+    /// Channels by local port.
     channels_from: BTreeMap<u16, Vec<usize>>,
     sockets_to: BTreeMap<SocketAddr, Vec<usize>>,
-    /// Established sockets by local port.
     sockets_from: BTreeMap<u16, Vec<usize>>,
     /// Reason why kernel queue pairs may be hidden. `None` if all are listed: then an absent
     /// queue pair does not exist.
@@ -33,7 +29,6 @@ pub(super) struct Index<'report> {
     addresses: HashSet<IpAddr>,
     /// Process that holds a socket, by inode of the socket.
     pub(super) holders: HashMap<u64, &'report Holder>,
-    /// Processes by PID.
     pub(super) processes: HashMap<u32, &'report Holder>,
     claimed_channels: RefCell<HashSet<usize>>,
     claimed_sockets: RefCell<HashSet<usize>>,
@@ -82,8 +77,7 @@ impl<'report> Index<'report> {
         })
     }
 
-    /// Claims and returns the channels of kernel modules to an address, and to a port if one is
-    /// given. Without an address there are none.
+    /// Claims and returns the channels of kernel modules to an address, and to a port if given.
     pub(super) fn channels_to(
         &self,
         modules: &[&str],
@@ -135,7 +129,6 @@ impl<'report> Index<'report> {
     }
 
     /// Claims and returns the sockets to a remote end, with the local port if one is given.
-    /// Without a remote end there are none.
     pub(super) fn sockets_to(
         &self,
         remote: Option<SocketAddr>,
@@ -181,19 +174,16 @@ impl<'report> Index<'report> {
         address.is_loopback() || self.addresses.contains(&address)
     }
 
-    /// Returns the reason why the state of the RDMA ports is unknown; `None` if a port is active
-    /// or nothing was refused.
+    /// Returns why the state of the ports is unknown; `None` if one is active or all were read.
     pub(super) fn unread_ports(&self) -> Option<String> {
-        if self.has_active_port() {
-            return None;
-        }
         let of_device = |device: &Device| self.unread(&device.name);
-        self.unread("devices").or_else(|| self.report.devices.iter().find_map(of_device))
+        let unread = self.unread("devices");
+        let unread = unread.or_else(|| self.report.devices.iter().find_map(of_device));
+        unread.filter(|_| !self.has_active_port())
     }
 
     pub(super) fn has_active_port(&self) -> bool {
-        let mut ports = self.report.devices.iter().flat_map(|device| &device.ports);
-        ports.any(Port::is_active)
+        self.report.ports().any(|(_, port)| port.is_active())
     }
 }
 
@@ -223,7 +213,6 @@ fn hidden_channels(report: &HostReport) -> Option<String> {
     // it, each InfiniBand and RoCE port has at least the queue pairs for management.
     let is_kernel = |one: &Resource| matches!(one.owner, Some(Owner::Kernel { .. }));
     let is_hidden = !report.devices.is_empty() && !resources.iter().any(is_kernel);
-    is_hidden.then(|| {
-        "queue pairs of the kernel, which are listed only in the initial PID namespace".into()
-    })
+    let hidden = "queue pairs of the kernel, which are listed only in the initial PID namespace";
+    is_hidden.then(|| hidden.into())
 }

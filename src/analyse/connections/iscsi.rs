@@ -15,11 +15,9 @@ use crate::model::{
     IscsiSession, Role, Transport,
 };
 
-/// Judges sessions, then clients of the local portals.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
-    for session in index.consumers.iscsi.iter().flatten() {
-        all.push(judge_session(index, session));
-    }
+    let sessions = index.consumers.iscsi.iter().flatten();
+    all.extend(sessions.map(|session| judge_session(index, session)));
     // Targets share portals, and the kernel does not show to which target a client has logged in.
     let portals = index.consumers.lio.iter().flatten();
     let portals = portals.filter_map(|one| Some((Portal::new(one.address, one.port?), one)));
@@ -34,9 +32,7 @@ fn judge_clients(index: &Index<'_>, portal: Portal, of_portal: &[&IscsiPortal]) 
         Some(target) if targets.len() == 1 => format!("{target} at {portal}"),
         _ => format!("{} targets at {portal}", targets.len()),
     };
-    let row = |address| {
-        unknown(ConsumerKind::Iscsi, &instance, Role::Server).with_peer(None, Some(address), None)
-    };
+    let row = |address| clients::row(ConsumerKind::Iscsi, &instance, address);
     let channels = index.channels_of_portal("ib_isert", portal);
     let mut all = clients::over_rdma("ib_isert", &channels, row);
     // A portal for iSER listens on TCP too: `lio_target_np_driver_store` in
@@ -73,11 +69,8 @@ fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
         (false, Some(_)) => ConnectionState::Down,
         (false, None) => ConnectionState::Unknown,
     };
-    let row = unknown(ConsumerKind::Iscsi, name, Role::Client).with_peer(
-        target.as_deref(),
-        *address,
-        *port,
-    );
+    let row = unknown(ConsumerKind::Iscsi, name, Role::Client);
+    let row = row.with_peer(target.as_deref(), *address, *port);
     let Some(transport) = transport else {
         return row.lacks(format!("the SCSI host of {name}"));
     };
@@ -93,21 +86,16 @@ fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
             (Transport::Rdma, row.requests(Transport::Rdma, "interface iser"))
         }
         "tcp" => {
-            let end = address.zip(*port).map(|(ip, port)| SocketAddr::new(ip, port));
-            let sockets = index.sockets_to(end, *own_port);
-            let row = row.over_tcp(&sockets, false);
+            let end = address.zip(*port).map(SocketAddr::from);
+            let row = row.over_tcp(&index.sockets_to(end, *own_port), false);
             (Transport::Tcp, row.counted(Some(0), Some(u32::from(is_up))))
         }
         // The adapter has its own TCP implementation.
         _ => (Transport::Tcp, row),
     };
     match condition {
-        ConnectionState::Up if used == Transport::Rdma => {
-            row.is(used, condition, ConnectionVerdict::Ok)
-        }
-        ConnectionState::Up => {
-            by_records(index, session, row.is(used, condition, ConnectionVerdict::Tcp))
-        }
+        ConnectionState::Up if used == Transport::Rdma => row.works(used, ConnectionVerdict::Ok),
+        ConnectionState::Up => by_records(index, session, row.works(used, ConnectionVerdict::Tcp)),
         ConnectionState::Unknown => row
             .is(used, condition, ConnectionVerdict::Unknown)
             .lacks(format!("/sys/class/iscsi_session/{name}/state")),
@@ -134,10 +122,8 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
             && node.port == session.port
     });
     let is_named = session.target.is_some() && session.address.is_some() && session.port.is_some();
-    let of_session_itself = || {
-        let key = format!("consumers/iscsi/{}", session.name);
-        index.unread(&key).filter(|_| !is_named)
-    };
+    let key = format!("consumers/iscsi/{}", session.name);
+    let of_session_itself = || index.unread(&key).filter(|_| !is_named);
     let unread = index.unread("consumers/iscsi_nodes").or_else(of_session_itself);
     // Several records of one portal are separate sessions.
     match (of_session.next(), of_session.next(), unread) {
@@ -152,8 +138,7 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
     }
 }
 
-/// Returns the commands for a new login. A logout removes the disks, so the hint checks for users
-/// first.
+/// Checks for users first, because a logout removes the disks.
 fn log_in_again(node: &IscsiNode) -> String {
     let record = format!("iscsiadm -m node -T {}", quoted(&node.target));
     format!(

@@ -9,8 +9,8 @@ use crate::model::{Connection, End, Role};
 /// Index of a host, and index of a row of that host.
 type Row = (usize, usize);
 
-/// Joins the two ends of a connection into the row of the client. Without a client, the row of
-/// the first host stays. A row also stays if the remote end of one of its channels has no row.
+/// Joins the two ends of a connection into the row of the client, else of the first host. A row
+/// also stays if the remote end of one of its channels has no row.
 pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
     for connection in all.iter_mut().flatten() {
         let peer = &mut connection.peer;
@@ -30,7 +30,7 @@ pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
         for (host_there, row_there) in others {
             let connection = &mut all[host_there][row_there];
             connection.peer.host.get_or_insert_with(|| fleet.name(host).to_owned());
-            take_fault(connection, &other, fleet.name(host));
+            take_fault_of_removed_row(connection, &other, fleet.name(host));
         }
         hidden.insert(here);
     }
@@ -72,7 +72,7 @@ fn whole(fleet: &Fleet<'_>, all: &[Vec<Connection>]) -> HashSet<(Row, Row)> {
                 let is_one = there != host && rows.iter().all(|row| row.0 == there);
                 is_one.then(|| rows.clone())
             });
-            let stays = |there: &Row| is_first(&all[there.0][there.1], there.0, connection, host);
+            let stays = |there: &Row| stays(&all[there.0][there.1], there.0, connection, host);
             let stay = |there: &Vec<Row>| there.iter().all(stays);
             let others: Option<Vec<Vec<Row>>> =
                 over_rdma.chain(over_tcp).map(|there| there.filter(stay)).collect();
@@ -83,8 +83,7 @@ fn whole(fleet: &Fleet<'_>, all: &[Vec<Connection>]) -> HashSet<(Row, Row)> {
     pairs
 }
 
-/// True if the row of the first end stays.
-fn is_first(one: &Connection, host: usize, other: &Connection, other_host: usize) -> bool {
+fn stays(one: &Connection, host: usize, other: &Connection, other_host: usize) -> bool {
     match (one.consumer.role, other.consumer.role) {
         (Role::Client, Role::Client) | (Role::Server | Role::Peer, Role::Server | Role::Peer) => {
             host < other_host
@@ -93,8 +92,7 @@ fn is_first(one: &Connection, host: usize, other: &Connection, other_host: usize
     }
 }
 
-/// Copies the fault of a removed row to the row that stays.
-fn take_fault(connection: &mut Connection, other: &Connection, host: &str) {
+fn take_fault_of_removed_row(connection: &mut Connection, other: &Connection, host: &str) {
     if !other.verdict.needs_attention() || other.verdict <= connection.verdict {
         return;
     }

@@ -1,7 +1,6 @@
 //! Judges the Lustre targets and peers of a host by their network identifiers (NIDs).
 //!
 //! A NID contains the type of the network, which is RDMA or TCP: `10.0.0.1@o2ib`, `10.0.0.1@tcp`.
-//! Reads no files. `connections` calls it with the report of the host.
 
 use std::net::IpAddr;
 
@@ -14,7 +13,6 @@ use crate::model::{
     Transport,
 };
 
-/// Judges the targets of the local client, then the peers of the local server.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     let is_remote = |import: &&LustreImport| !import.current.as_deref().is_some_and(is_local_nid);
     let imports = index.consumers.lustre.iter().flatten().filter(is_remote);
@@ -23,7 +21,7 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     all.extend(peers.filter(|peer| !is_local_nid(&peer.nid)).map(judge_peer));
 }
 
-/// Judges a peer of the local server; its NID is the only evidence.
+/// Judges by the NID, which is the only evidence.
 fn judge_peer(peer: &LustrePeer) -> Connection {
     let (used, verdict) = if is_rdma_nid(&peer.nid) {
         (Transport::Rdma, ConnectionVerdict::Ok)
@@ -36,12 +34,11 @@ fn judge_peer(peer: &LustrePeer) -> Connection {
         .observed("exports", &peer.nid)
 }
 
-/// True if the NID is this host (`0@lo`), which needs no network.
+/// True for `0@lo`, which is this host.
 fn is_local_nid(nid: &str) -> bool {
     nid.ends_with("@lo")
 }
 
-/// True if the network of the NID uses RDMA, for example `10.0.0.1@o2ib1`.
 fn is_rdma_nid(nid: &str) -> bool {
     let network = nid.rsplit_once('@').map_or("", |(_, network)| network);
     let name = network.trim_end_matches(|digit: char| digit.is_ascii_digit());
@@ -50,13 +47,11 @@ fn is_rdma_nid(nid: &str) -> bool {
         || network.starts_with("o2ib")
 }
 
-/// Returns the IP address of a NID; `None` if the network has other addresses, for example
-/// `1@gni`.
+/// Returns the IP address of a NID; `None` for other addresses, for example `1@gni`.
 fn nid_address(nid: &str) -> Option<IpAddr> {
     nid.split('@').next()?.parse().ok()
 }
 
-/// Judges the connection to one target of the local client.
 fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
     let target = import.target.as_deref().map(|target| target.trim_end_matches("_UUID"));
     let row = unknown(ConsumerKind::Lustre, target.unwrap_or(&import.name), Role::Client);
@@ -86,9 +81,8 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
     let row = row.requests(requested, "network identifiers of the target");
     if used == Transport::Rdma {
         let channels = index.channels_to(&["ko2iblnd"], address, None);
-        let row = row
-            .over_rdma(&channels)
-            .counted(Some(count(&channels)).filter(|count| *count > 0), Some(0));
+        let counted = Some(count(&channels)).filter(|count| *count > 0);
+        let row = row.over_rdma(&channels).counted(counted, Some(0));
         return by_state(import, used, state, row);
     }
     if state != ConnectionState::Up {
@@ -124,17 +118,14 @@ fn by_state(
         ConnectionState::Unknown => row
             .is(used, state, ConnectionVerdict::Unknown)
             .lacks(format!("the state of {}", import.name)),
-        _ => row
-            .counted(Some(0), Some(0))
-            .is(Transport::None, state, ConnectionVerdict::Down)
-            .because(
-                "lustre.no_connection",
-                format!(
-                    "the import of the target is in state {}",
-                    import.state.as_deref().unwrap_or("unknown")
-                ),
-            )
-            .fix("test the network of the server: lctl list_nids; lctl ping NID"),
+        _ => {
+            let state_word = import.state.as_deref().unwrap_or("unknown");
+            let what = format!("the import of the target is in state {state_word}");
+            row.counted(Some(0), Some(0))
+                .is(Transport::None, state, ConnectionVerdict::Down)
+                .because("lustre.no_connection", what)
+                .fix("test the network of the server: lctl list_nids; lctl ping NID")
+        }
     }
 }
 

@@ -1,6 +1,4 @@
 //! Judges the NFS mounts of a host: the transport of each mount, and whether RDMA works.
-//!
-//! Reads no files. `connections` calls it with the report of the host.
 
 mod intents;
 mod tcp;
@@ -44,8 +42,7 @@ struct Client<'index> {
     intents: Intents<'index>,
 }
 
-/// True if the mount uses RDMA (`proto=rdma` or `rdma6`). `None` if the mount options have no
-/// `proto=`.
+/// True for `proto=rdma` and `rdma6`; `None` if the mount options have no `proto=`.
 fn is_rdma(mount: &NfsMount) -> Option<bool> {
     Some(mount.proto.as_deref()?.starts_with("rdma"))
 }
@@ -73,11 +70,8 @@ impl<'index> Client<'index> {
 
     fn judge(&self, mount: &NfsMount) -> Connection {
         let peer = |port| {
-            unknown(ConsumerKind::Nfs, &mount.mount_point, Role::Client).with_peer(
-                server(&mount.device),
-                mount.address,
-                Some(port),
-            )
+            let row = unknown(ConsumerKind::Nfs, &mount.mount_point, Role::Client);
+            row.with_peer(server(&mount.device), mount.address, Some(port))
         };
         match is_rdma(mount) {
             Some(true) => self.over_rdma(mount, peer(mount.port.unwrap_or(RDMA_PORT))),
@@ -115,11 +109,10 @@ impl<'index> Client<'index> {
         }
         if let Some(hidden) = hidden.filter(|_| !is_listed) {
             let unread = self.index.unread("consumers/sunrpc");
+            let unlisted = || "the RPC transports, which this kernel does not list".into();
             return connection
                 .is(Transport::Rdma, ConnectionState::Unknown, ConnectionVerdict::Unknown)
-                .lacks(unread.unwrap_or_else(|| {
-                    "the RPC transports, which this kernel does not list".into()
-                }))
+                .lacks(unread.unwrap_or_else(unlisted))
                 .lacks(hidden);
         }
         self.not_connected(mount, transports, connection)
@@ -139,8 +132,7 @@ impl<'index> Client<'index> {
             ),
             None => connection,
         };
-        // An NFS 4 client renews its lease even without I/O. An NFS 3 client closes an idle
-        // connection.
+        // An NFS 4 client renews its lease without I/O. An NFS 3 client closes an idle connection.
         let may_be_idle = mount.version.as_deref().is_some_and(|version| version.starts_with('3'));
         if may_be_idle && self.index.has_active_port() {
             let waiting = transports.iter().map(|one| one.waiting);
@@ -177,12 +169,11 @@ impl<'index> Client<'index> {
     }
 }
 
-/// Formats the numbers of connects and errors of a mount's RDMA transports. `None` if no
-/// transport reconnected and none had an error.
+/// Formats the connects and errors of RDMA transports; `None` without a reconnect or an error.
 fn statistics(mount: &NfsMount) -> Option<String> {
     let over_rdma = || mount.transports.iter().filter(|one| one.kind == "rdma");
-    let connects: u64 = over_rdma().filter_map(|one| one.connects).fold(0, u64::saturating_add);
-    let errors: u64 = over_rdma().filter_map(|one| one.errors).fold(0, u64::saturating_add);
+    let connects = over_rdma().filter_map(|one| one.connects).fold(0, u64::saturating_add);
+    let errors = over_rdma().filter_map(|one| one.errors).fold(0, u64::saturating_add);
     // Each transport connects once. All further connects are reconnects.
     let expected = u64::try_from(over_rdma().count()).unwrap_or(u64::MAX);
     (connects > expected || errors > 0)

@@ -10,7 +10,6 @@ use super::nfs::MODULE;
 use super::portal::Portal;
 use crate::model::{Connection, ConnectionVerdict, ConsumerKind, Role, Transport};
 
-/// Judges the clients of the local server.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     let Some(server) = &index.consumers.nfsd else { return };
     let ports = |kind: &'static str| {
@@ -25,36 +24,31 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
         }
     }
     let row = |address: IpAddr, is_rdma: bool| {
-        let name =
-            names.get(&(address, is_rdma)).or_else(|| names.get(&(address, !is_rdma))).copied();
-        let row =
-            unknown(ConsumerKind::Nfs, "nfsd", Role::Server).with_peer(name, Some(address), None);
+        let name = |is_rdma| names.get(&(address, is_rdma)).copied();
+        let name = name(is_rdma).or_else(|| name(!is_rdma));
+        let row = unknown(ConsumerKind::Nfs, "nfsd", Role::Server);
+        let row = row.with_peer(name, Some(address), None);
         row.lacks_all(index.unread("consumers/nfsd/clients").filter(|_| name.is_none()))
     };
-    let channels =
-        ports("rdma").flat_map(|port| index.channels_of_portal(MODULE, Portal::of_port(port)));
-    let channels: Vec<_> = channels.collect();
+    let portals = |kind| ports(kind).map(Portal::of_port);
+    let channels: Vec<_> =
+        portals("rdma").flat_map(|portal| index.channels_of_portal(MODULE, portal)).collect();
     all.extend(clients::over_rdma("nfsd", &channels, |address| row(address, true)));
     let sockets: Vec<_> =
-        ports("tcp").flat_map(|port| index.sockets_of_portal(Portal::of_port(port))).collect();
+        portals("tcp").flat_map(|portal| index.sockets_of_portal(portal)).collect();
     let offer = ports("rdma").next();
     let over_tcp = clients::over_tcp("nfsd", &sockets, |address| row(address, false));
     all.extend(over_tcp.into_iter().map(|client| {
-        match offer {
-            Some(port) => client
-                .works(Transport::Tcp, ConnectionVerdict::RdmaAvailable)
-                .because(
-                    "nfs.rdma_available",
-                    format!(
-                        "the client uses TCP; this server also offers NFS over RDMA on port {port}"
-                    ),
-                )
-                .fix(format!(
-                    "on the client, when the mount is idle, mount again with: -o \
-                     proto=rdma,port={port}"
-                ))
-                .observed("/proc/fs/nfsd/portlist", format!("rdma {port}")),
-            None => client,
-        }
+        let Some(port) = offer else { return client };
+        let what =
+            format!("the client uses TCP; this server also offers NFS over RDMA on port {port}");
+        client
+            .works(Transport::Tcp, ConnectionVerdict::RdmaAvailable)
+            .because("nfs.rdma_available", what)
+            .fix(format!(
+                "on the client, when the mount is idle, mount again with: -o \
+                 proto=rdma,port={port}"
+            ))
+            .observed("/proc/fs/nfsd/portlist", format!("rdma {port}"))
     }));
 }

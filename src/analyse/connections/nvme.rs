@@ -23,7 +23,6 @@ const DEAD_PATH_FIX: &str =
 /// (NVM Express Base Specification, "Discovery Controllers").
 const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 
-/// Judges controllers, then clients of the local target.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let host = Host::new(index, fleet);
     all.extend(controllers(index).map(|controller| host.judge(controller)));
@@ -34,9 +33,7 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
 
 fn judge_clients(index: &Index<'_>, port: &NvmetPort) -> Vec<Connection> {
     let instance = format!("nvmet port {}", port.id);
-    let row = |address| {
-        unknown(ConsumerKind::Nvmeof, &instance, Role::Server).with_peer(None, Some(address), None)
-    };
+    let row = |address| clients::row(ConsumerKind::Nvmeof, &instance, address);
     let Some(portal) = port.port.map(|number| Portal::new(port.address, number)) else {
         return Vec::new();
     };
@@ -50,11 +47,11 @@ fn judge_clients(index: &Index<'_>, port: &NvmetPort) -> Vec<Connection> {
     }
 }
 
-fn state(controller: &NvmeController) -> &str {
+fn state_word(controller: &NvmeController) -> &str {
     controller.state.as_deref().unwrap_or("unknown")
 }
 
-fn condition(controller: &NvmeController) -> ConnectionState {
+fn state(controller: &NvmeController) -> ConnectionState {
     match controller.state.as_deref() {
         Some("live") => ConnectionState::Up,
         Some("connecting" | "resetting" | "new") => ConnectionState::Connecting,
@@ -63,28 +60,24 @@ fn condition(controller: &NvmeController) -> ConnectionState {
     }
 }
 
-/// Judges a connection by the state of its controller. Applies `live` only if the controller is
-/// live.
+/// Judges a connection by the state of its controller; with `live` if the controller is live.
 fn judge_state(
     controller: &NvmeController,
     used: Transport,
     connection: Connection,
     live: impl FnOnce(Connection) -> Connection,
 ) -> Connection {
-    let condition = condition(controller);
-    match condition {
-        ConnectionState::Up => live(connection.is(used, condition, ConnectionVerdict::Ok)),
+    let word = state_word(controller);
+    match state(controller) {
+        ConnectionState::Up => live(connection.works(used, ConnectionVerdict::Ok)),
         ConnectionState::Unknown => connection
-            .is(used, condition, ConnectionVerdict::Unknown)
+            .is(used, ConnectionState::Unknown, ConnectionVerdict::Unknown)
             .lacks(format!("/sys/class/nvme/{}/state", controller.name)),
-        _ => connection
-            .is(Transport::None, condition, ConnectionVerdict::Down)
+        state => connection
+            .is(Transport::None, state, ConnectionVerdict::Down)
             .because(
                 "nvmeof.not_live",
-                format!(
-                    "the controller is {}; NVMe-oF does not fall back to TCP",
-                    state(controller)
-                ),
+                format!("the controller is {word}; NVMe-oF does not fall back to TCP"),
             )
             .fix(DEAD_PATH_FIX),
     }
@@ -94,7 +87,7 @@ fn judge_state(
 struct Host<'index> {
     index: &'index Index<'index>,
     fleet: &'index Fleet<'index>,
-    /// Controllers by subsystem: the paths to it.
+    /// Controllers by subsystem.
     paths: BTreeMap<&'index str, Vec<&'index NvmeController>>,
     /// RDMA controllers by remote address and port.
     portals: BTreeMap<(IpAddr, Option<u16>), Vec<&'index NvmeController>>,
@@ -121,12 +114,11 @@ impl<'index> Host<'index> {
             .with_peer(one.subsystem.as_deref(), one.address, one.port)
             .observed(
                 format!("/sys/class/nvme/{}", one.name),
-                format!("{}, {}", one.transport, state(one)),
+                format!("{}, {}", one.transport, state_word(one)),
             );
-        if one.transport == "rdma" {
-            self.over_rdma(one, connection)
-        } else {
-            self.over_tcp(one, connection)
+        match one.transport.as_str() {
+            "rdma" => self.over_rdma(one, connection),
+            _ => self.over_tcp(one, connection),
         }
     }
 
@@ -136,7 +128,7 @@ impl<'index> Host<'index> {
         let connected = connected(&channels);
         let portal = address.and_then(|address| self.portals.get(&(address, *port)));
         let shares = portal.is_some_and(|portal| portal.len() > 1);
-        let is_live = condition(controller) == ConnectionState::Up;
+        let is_live = state(controller) == ConnectionState::Up;
         // Queues of several controllers of one portal cannot be told apart.
         let counted = match (shares, is_live) {
             (false, _) if connected > 0 => Some(connected),
@@ -148,8 +140,8 @@ impl<'index> Host<'index> {
             .over_rdma(&channels)
             .counted(counted, Some(0));
         judge_state(controller, Transport::Rdma, connection, |connection| {
-            let live = portal.into_iter().flatten().copied();
-            let live = live.filter(|one| condition(one) == ConnectionState::Up);
+            let all = portal.into_iter().flatten();
+            let live = all.filter(|one| state(one) == ConnectionState::Up);
             let expected = live.map(|one| one.queues).sum::<Option<u32>>();
             let Some(expected) = expected.filter(|expected| connected < *expected) else {
                 return connection;
@@ -157,8 +149,7 @@ impl<'index> Host<'index> {
             if let Some(hidden) = &self.index.hidden_channels {
                 return connection.lacks(hidden);
             }
-            // A live controller has at least one queue pair, so the queue pairs exist but were
-            // not matched.
+            // A live controller has at least one queue pair, which was not matched.
             if connected == 0 {
                 return connection.lacks("the queue pairs of the controller");
             }
@@ -179,9 +170,8 @@ impl<'index> Host<'index> {
 
     fn over_tcp(&self, controller: &NvmeController, connection: Connection) -> Connection {
         let NvmeController { name, address, port, queues, .. } = controller;
-        let end = address.zip(*port).map(|(ip, port)| SocketAddr::new(ip, port));
-        let sockets = self.index.sockets_to(end, None);
-        let is_live = condition(controller) == ConnectionState::Up;
+        let sockets = self.index.sockets_to(address.zip(*port).map(SocketAddr::from), None);
+        let is_live = state(controller) == ConnectionState::Up;
         let counted = if is_live { queues.or(Some(count(&sockets))) } else { Some(0) };
         let connection = connection
             .requests(Transport::Tcp, format!("controller {name}"))
@@ -190,7 +180,7 @@ impl<'index> Host<'index> {
         let tcp = Transport::Tcp;
         let paths = controller.subsystem.as_deref().and_then(|nqn| self.paths.get(nqn));
         let over_rdma = || paths.into_iter().flatten().filter(|path| path.transport == "rdma");
-        let is_live = |path: &&&NvmeController| condition(path) == ConnectionState::Up;
+        let is_live = |path: &&&NvmeController| state(path) == ConnectionState::Up;
         let is_unread = |path: &&&NvmeController| path.state.is_none();
         judge_state(controller, tcp, connection, |connection| {
             if let Some(path) = over_rdma().find(is_live) {
@@ -212,17 +202,18 @@ impl<'index> Host<'index> {
                     .works(tcp, ConnectionVerdict::Unknown)
                     .lacks(format!("/sys/class/nvme/{}/state", path.name));
             }
-            match over_rdma().next() {
-                Some(path) => connection
-                    .works(tcp, ConnectionVerdict::FallbackConfirmed)
-                    .because(
-                        "nvmeof.multipath_on_tcp",
-                        format!("the RDMA path {} of the subsystem is {}", path.name, state(path)),
-                    )
-                    .fix(DEAD_PATH_FIX)
-                    .observed(format!("/sys/class/nvme/{}/state", path.name), state(path)),
-                None => self.offered(controller, connection.works(tcp, ConnectionVerdict::Tcp)),
-            }
+            let Some(path) = over_rdma().next() else {
+                return self.offered(controller, connection.works(tcp, ConnectionVerdict::Tcp));
+            };
+            let (name, word) = (&path.name, state_word(path));
+            connection
+                .works(tcp, ConnectionVerdict::FallbackConfirmed)
+                .because(
+                    "nvmeof.multipath_on_tcp",
+                    format!("the RDMA path {name} of the subsystem is {word}"),
+                )
+                .fix(DEAD_PATH_FIX)
+                .observed(format!("/sys/class/nvme/{name}/state"), word)
         })
     }
 
@@ -233,25 +224,22 @@ impl<'index> Host<'index> {
             all.any(|one| one.name == name && one.subsystem.is_some())
         };
         let mut problems = self.index.report.problems.within("consumers/nvme").iter();
-        let beyond = problems.find(|problem| {
+        let problem = problems.find(|problem| {
             let name = problem.key.split('/').nth(2);
             controller.subsystem.is_none() || !name.is_some_and(is_told)
         });
-        beyond.map(|problem| problem.detail.clone())
+        Some(problem?.detail.clone())
     }
 
     /// Judges TCP that was requested: looks for evidence that RDMA is available.
     fn offered(&self, controller: &NvmeController, connection: Connection) -> Connection {
         let intents = self.index.consumers.nvme_intents.as_deref().unwrap_or_default();
+        let NvmeController { address, subsystem, .. } = controller;
         let intent = intents.iter().find(|intent| {
-            intent.transport == "rdma"
-                && intent.address.is_some()
-                && intent.address == controller.address
+            intent.transport == "rdma" && intent.address.is_some() && intent.address == *address
         });
-        let offer = controller
-            .address
-            .zip(controller.subsystem.as_deref())
-            .and_then(|(address, nqn)| self.fleet.nvme_over_rdma(address, nqn));
+        let target = address.zip(subsystem.as_deref());
+        let offer = target.and_then(|(address, nqn)| self.fleet.nvme_over_rdma(address, nqn));
         let state = connection.state;
         let (text, source) = match (intent, offer) {
             (Some(intent), _) => {
@@ -271,22 +259,20 @@ impl<'index> Host<'index> {
                 };
             }
         };
-        let nqn = controller.subsystem.as_deref().unwrap_or("NQN");
         connection
             .is(Transport::Tcp, state, ConnectionVerdict::RdmaAvailable)
             .because("nvmeof.rdma_available", &text)
             .fix(format!(
                 "add a path over RDMA, then disconnect this idle path: nvme connect -t rdma \
                  -a {{server}} -n {}; {}",
-                quoted(nqn),
+                quoted(subsystem.as_deref().unwrap_or("NQN")),
                 disconnect(controller)
             ))
             .configured(source, text)
     }
 }
 
-/// Returns the command that disconnects a controller. The caller has to warn: the block devices
-/// disappear for users without another path.
+/// Removes the block devices of users without another path, so that the caller has to warn.
 fn disconnect(controller: &NvmeController) -> String {
     format!("nvme disconnect -d {}", quoted(&controller.name))
 }

@@ -1,5 +1,4 @@
-//! Mounts of the Plan 9 file protocol. A mount uses the transport of its options and has no
-//! fallback.
+//! Mounts of the Plan 9 file protocol, which use the transport of their options, without fallback.
 
 use super::builder::unknown;
 use super::index::Index;

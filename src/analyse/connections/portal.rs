@@ -1,10 +1,9 @@
-//! Local end at which a server listens.
+//! Local address and port at which a server listens.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// Local address and port at which a server listens. Servers share ports, so the address decides
-/// to which server a client belongs.
+/// Local end of a server. Servers share ports, so the address decides whose clients they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Portal {
     /// `None` for all addresses of the host.
@@ -17,7 +16,6 @@ impl Portal {
         Self { address: address.filter(|address| !address.is_unspecified()), port }
     }
 
-    /// Returns the portal of a port on all addresses.
     pub(super) fn of_port(port: u16) -> Self {
         Self { address: None, port }
     }

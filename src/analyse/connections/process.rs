@@ -16,27 +16,26 @@ use crate::model::{
 
 /// Minimum size of bulk data in bytes; setup and keepalive of connections need less.
 const BULK: u64 = 100 * 1024 * 1024;
-/// Port of sshd. The agents of this program use it too.
-const SSH: u16 = 22;
-/// Kernel modules that provide RDMA to others and have no traffic of their own.
-const CARRIERS: [&str; 4] = ["ib_core", "ib_ipoib", "mlx4_ib", "mlx5_ib"];
+/// Port of sshd, which the agents of this program use too.
+const SSH_PORT: u16 = 22;
+/// Kernel modules that have no traffic of their own.
+const PROVIDERS: [&str; 4] = ["ib_core", "ib_ipoib", "mlx4_ib", "mlx5_ib"];
+const ENABLE_LOG: &str =
+    "start the application with its log on: NCCL_DEBUG=INFO; UCX_LOG_LEVEL=info";
 
 /// Judges channels and sockets that no other consumer claimed.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let mut owners: BTreeMap<(Option<u32>, Option<&str>), HeldChannels<'_>> = BTreeMap::new();
     for channel in index.unclaimed_channels() {
-        if !channel.is_of(&CARRIERS) {
-            owners
-                .entry((channel.pid, channel.module))
-                .or_default()
-                .add_channel(index, fleet, channel);
+        if !channel.is_of(&PROVIDERS) {
+            let held = owners.entry((channel.pid, channel.module)).or_default();
+            held.add_channel(index, fleet, channel);
         }
     }
     for (socket, holder) in index.unclaimed_sockets() {
-        let is_ssh = socket.local.port() == SSH || socket.remote.port() == SSH;
+        let is_ssh = [socket.local, socket.remote].iter().any(|end| end.port() == SSH_PORT);
         let is_own = socket.remote.ip().is_loopback() || socket.remote.ip() == socket.local.ip();
-        // Keeps only processes that have an RDMA device, queue pairs or a setting about the
-        // transport.
+        // Keeps only processes with an RDMA device, queue pairs or a setting about the transport.
         let is_told = !holder.devices.is_empty()
             || holder.environment.as_ref().is_some_and(|settings| !settings.is_empty())
             || owners.contains_key(&(Some(holder.pid), None));
@@ -65,8 +64,7 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
 #[derive(Default)]
 struct HeldChannels<'index> {
     channels: BTreeMap<Peer, Vec<&'index Channel<'index>>>,
-    /// Channels whose peer is unknown.
-    astray: Vec<&'index Channel<'index>>,
+    without_peer: Vec<&'index Channel<'index>>,
     sockets: BTreeMap<Peer, Vec<&'index TcpSocket>>,
 }
 
@@ -77,28 +75,26 @@ impl<'index> HeldChannels<'index> {
         fleet: &Fleet<'_>,
         channel: &'index Channel<'index>,
     ) {
-        let mirror = || {
+        let remote_host = || {
             let (lqpn, _) = channel.numbers()?;
             let (host, ..) = fleet.remote_queue_pairs.of(index.host, channel.device, lqpn)?;
             Some(Peer::Host(host))
         };
-        match channel.remote.map(|end| fleet.peer(end.ip())).or_else(mirror) {
+        match channel.remote.map(|end| fleet.peer(end.ip())).or_else(remote_host) {
             Some(peer) => self.channels.entry(peer).or_default().push(channel),
-            None => self.astray.push(channel),
+            None => self.without_peer.push(channel),
         }
     }
 
-    /// Returns the probable peer of `astray` channels. A process with little TCP traffic to
-    /// exactly one host most likely uses TCP to set up RDMA.
-    fn guess(&self) -> Option<Peer> {
+    /// Assumes that little TCP traffic to exactly one host sets up RDMA.
+    fn probable_peer(&self) -> Option<Peer> {
         let mut small = self.sockets.iter().filter(|(_, sockets)| !is_bulk(sockets));
         let (peer, _) = small.next()?;
         small.next().is_none().then_some(*peer)
     }
 }
 
-/// Returns the bytes in both directions of the sockets with known counts; `None` if no count is
-/// known.
+/// Returns the bytes in both directions; `None` if no socket has a count.
 fn bytes(sockets: &[&TcpSocket]) -> Option<u64> {
     let all = sockets.iter().flat_map(|socket| [socket.sent_bytes, socket.received_bytes]);
     all.flatten().reduce(u64::saturating_add)
@@ -108,7 +104,6 @@ fn is_bulk(sockets: &[&TcpSocket]) -> bool {
     bytes(sockets).is_some_and(|bytes| bytes >= BULK)
 }
 
-/// A process or a kernel module.
 struct Owner<'index> {
     kind: ConsumerKind,
     /// `ib_send_bw[4711]`, `[rpcrdma]`.
@@ -149,12 +144,11 @@ impl<'index> Owner<'index> {
         row
     }
 
-    /// Returns one row per peer of the channels, with the sockets to the same peer. Other sockets
-    /// stay in `holding`.
+    /// Returns one row per peer of the channels, with its sockets. Other sockets stay in `holding`.
     fn judge_channels(&self, fleet: &Fleet<'_>, holding: &mut HeldChannels<'_>) -> Vec<Connection> {
-        let guess = holding.guess().filter(|_| !holding.astray.is_empty());
+        let guess = holding.probable_peer().filter(|_| !holding.without_peer.is_empty());
         if let Some(peer) = guess {
-            let channels = std::mem::take(&mut holding.astray);
+            let channels = std::mem::take(&mut holding.without_peer);
             holding.channels.entry(peer).or_default().extend(channels);
         }
         let mut all = Vec::new();
@@ -163,39 +157,36 @@ impl<'index> Owner<'index> {
             let by_manager = channels.iter().find_map(|channel| channel.remote).map(|end| end.ip());
             let by_socket = beside.first().map(|socket| socket.remote.ip());
             let mut row = self.row(by_manager.or(by_socket));
-            let is_guess =
-                guess == Some(*peer) && channels.iter().all(|channel| channel.remote.is_none());
-            let known_by = match (by_manager, is_guess) {
-                (Some(_), _) => KnownBy::ConnectionManager,
-                (None, true) => KnownBy::OutOfBand,
-                (None, false) => KnownBy::QueuePairs,
+            let known_by = match by_manager {
+                Some(_) => KnownBy::ConnectionManager,
+                None if guess == Some(*peer) => KnownBy::OutOfBand,
+                None => KnownBy::QueuePairs,
             };
             row.peer.known_by = Some(known_by);
             if let (KnownBy::QueuePairs, Peer::Host(host)) = (known_by, *peer) {
                 row.peer.host = Some(fleet.name(host).to_owned());
             }
-            all.push(beside_tcp(by_states(row.over_rdma(channels), channels), &beside));
+            all.push(with_tcp_to_peer(by_states(row.over_rdma(channels), channels), &beside));
         }
-        if !holding.astray.is_empty() {
-            let channels = &holding.astray;
+        let channels = &holding.without_peer;
+        if !channels.is_empty() {
             all.push(by_states(self.row(None).over_rdma(channels), channels));
         }
         all
     }
 
-    /// Returns one row per host that only sockets lead to.
     fn judge_sockets(
         &self,
         index: &Index<'_>,
         holding: &HeldChannels<'_>,
         reached: &HashSet<Peer>,
     ) -> Vec<Connection> {
-        // With `astray` channels, keeps only sockets with more bytes than RDMA setup needs.
-        let is_told = |sockets: &[&TcpSocket]| holding.astray.is_empty() || is_bulk(sockets);
-        let left = holding.sockets.iter().filter(|(_, sockets)| is_told(sockets));
+        let peers_are_known = holding.without_peer.is_empty();
+        // Sockets with few bytes may set up RDMA to the unknown peers.
+        let left =
+            holding.sockets.iter().filter(|(_, sockets)| peers_are_known || is_bulk(sockets));
         let judge = |(peer, sockets): (&Peer, &Vec<&TcpSocket>)| {
-            let may_be_rdma = holding.astray.is_empty() && reached.contains(peer);
-            self.judge_tcp(index, sockets, may_be_rdma)
+            self.judge_tcp(index, sockets, peers_are_known && reached.contains(peer))
         };
         left.map(judge).collect()
     }
@@ -227,29 +218,27 @@ impl<'index> Owner<'index> {
         if let Some(unread) = index.unread_ports() {
             return row.lacks(unread);
         }
-        if is_reached {
-            return row
-                .works(tcp, ConnectionVerdict::Suspected)
-                .because(
-                    "process.bulk_tcp",
-                    "the process has an RDMA device open, but sends bulk data over TCP to a \
-                     peer that RDMA reaches",
-                )
-                .fix("start the application with its log on: NCCL_DEBUG=INFO; UCX_LOG_LEVEL=info");
+        if !is_reached {
+            return row;
         }
-        row
+        row.works(tcp, ConnectionVerdict::Suspected)
+            .because(
+                "process.bulk_tcp",
+                "the process has an RDMA device open, but sends bulk data over TCP to a peer that \
+                 RDMA reaches",
+            )
+            .fix(ENABLE_LOG)
     }
 
-    /// True if the process has opened an RDMA device. A connection manager file alone proves
-    /// nothing: programs use it to resolve addresses.
+    /// True if the process has opened an RDMA device. A file of the connection manager proves
+    /// nothing: programs resolve addresses with it.
     fn has_context(&self) -> bool {
         let mut devices = self.holder.into_iter().flat_map(|holder| &holder.devices);
         devices.any(|device| device.starts_with("uverbs"))
     }
 }
 
-/// Adds the TCP sockets to the same peer to a row of queue pairs.
-fn beside_tcp(row: Connection, sockets: &[&TcpSocket]) -> Connection {
+fn with_tcp_to_peer(row: Connection, sockets: &[&TcpSocket]) -> Connection {
     let is_bulk = is_bulk(sockets);
     let row = row.over_tcp(sockets, !is_bulk);
     if !is_bulk || row.verdict != ConnectionVerdict::Ok {
@@ -262,7 +251,7 @@ fn beside_tcp(row: Connection, sockets: &[&TcpSocket]) -> Connection {
             "process.bulk_beside",
             "the process has queue pairs to the peer, but sends bulk data over TCP",
         )
-        .fix("start the application with its log on: NCCL_DEBUG=INFO; UCX_LOG_LEVEL=info")
+        .fix(ENABLE_LOG)
 }
 
 fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
@@ -277,19 +266,16 @@ fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
     let broken = channels.len() - whole.len();
     let up = channels.iter().filter(|one| one.is_up() || one.only_receives()).count();
     if broken > 0 {
+        let all = channels.len();
+        let what = format!(
+            "{broken} of {all} queue pairs are in state ERR until the process destroys them"
+        );
         let row = row
-            .because(
-                "rdma.queue_pair_error",
-                format!(
-                    "{broken} of {} queue pairs are in state ERR until the process destroys them",
-                    channels.len()
-                ),
-            )
+            .because("rdma.queue_pair_error", what)
             .fix("read the log of the application and the kernel log: dmesg");
-        return if up > 0 {
-            row.works(Transport::Rdma, ConnectionVerdict::Degraded)
-        } else {
-            row.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Degraded)
+        return match up {
+            0 => row.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Degraded),
+            _ => row.works(Transport::Rdma, ConnectionVerdict::Degraded),
         };
     }
     if up > 0 || is_connectionless {

@@ -21,10 +21,10 @@ type RdsStates = (Option<bool>, Option<bool>);
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     let mut groups: BTreeMap<RdsEnds, RdsStates> = BTreeMap::new();
     for one in index.consumers.rds.iter().flatten() {
-        let group = groups.entry((one.local, one.remote, one.tos)).or_default();
+        let (rdma, tcp) = groups.entry((one.local, one.remote, one.tos)).or_default();
         match one.transport.as_str() {
-            "infiniband" => group.0 = Some(group.0.unwrap_or(false) | one.is_connected),
-            "tcp" => group.1 = Some(group.1.unwrap_or(false) | one.is_connected),
+            "infiniband" => *rdma.get_or_insert(false) |= one.is_connected,
+            "tcp" => *tcp.get_or_insert(false) |= one.is_connected,
             _ => {}
         }
     }

@@ -12,17 +12,14 @@ const PSN_BITS: u32 = 0x00ff_ffff;
 /// Maximum difference of the packet sequence numbers of two ends, which are read at different
 /// times. 24 bits wrap in less than two seconds on the fastest links, so a match proves something
 /// on idle links only.
-const DRIFT: u32 = 4096;
+const MAX_PSN_DRIFT: u32 = 4096;
 
 /// Queue pair: index of its host, device, queue pair number.
 type End<'reports> = (usize, &'reports str, u32);
 
 /// Remote end of each queue pair whose peer is among the hosts.
-pub(super) struct RemoteQueuePairs<'reports> {
-    others: HashMap<End<'reports>, End<'reports>>,
-}
+pub(super) struct RemoteQueuePairs<'reports>(HashMap<End<'reports>, End<'reports>>);
 
-/// A channel with both queue pair numbers, and its place.
 struct Known<'index, 'reports> {
     end: End<'reports>,
     rqpn: u32,
@@ -53,12 +50,11 @@ impl<'reports> RemoteQueuePairs<'reports> {
                 others.insert(one.end, found.end);
             }
         }
-        Self { others }
+        Self(others)
     }
 
-    /// Returns the remote end of a queue pair: index of the host, device, queue pair number.
     pub(super) fn of(&self, host: usize, device: &str, lqpn: u32) -> Option<End<'reports>> {
-        self.others.get(&(host, device, lqpn)).copied()
+        self.0.get(&(host, device, lqpn)).copied()
     }
 }
 
@@ -74,7 +70,7 @@ fn is_mirror(one: &Known<'_, '_>, other: &Known<'_, '_>, hosts: &Hosts) -> bool 
     };
     match (leads_to(one, other), leads_to(other, one)) {
         (None, None) => {
-            let (ours, theirs) = (one.channel.sequence(), other.channel.sequence());
+            let (ours, theirs) = (one.channel.sequence_numbers(), other.channel.sequence_numbers());
             is_near(ours.0, theirs.1) && is_near(ours.1, theirs.0)
         }
         (there, back) => there != Some(false) && back != Some(false),
@@ -84,5 +80,5 @@ fn is_mirror(one: &Known<'_, '_>, other: &Known<'_, '_>, hosts: &Hosts) -> bool 
 fn is_near(one: Option<u32>, other: Option<u32>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return false };
     let ahead = one.wrapping_sub(other) & PSN_BITS;
-    ahead.min(PSN_BITS + 1 - ahead) <= DRIFT
+    ahead.min(PSN_BITS + 1 - ahead) <= MAX_PSN_DRIFT
 }

@@ -1,8 +1,7 @@
-//! Quotes names for shell commands in hints. The names may come from other machines.
+//! Quotes names for POSIX shell commands in hints. The names may come from other machines.
 
 use std::borrow::Cow;
 
-/// Returns the word, quoted for a POSIX shell if necessary.
 pub(super) fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {

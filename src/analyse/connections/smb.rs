@@ -9,13 +9,11 @@ use crate::model::{
 
 const SOURCE: &str = "/proc/fs/cifs/DebugData";
 
-/// Judges the servers of the client, then the clients of the local server.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     all.extend(index.consumers.smb.iter().flatten().map(judge_server));
     let channels = index.served_channels(|channel| channel.is_of(&["ksmbd"]));
-    all.extend(clients::over_rdma("ksmbd", &channels, |address| {
-        unknown(ConsumerKind::Smb, "ksmbd", Role::Server).with_peer(None, Some(address), None)
-    }));
+    let row = |address| clients::row(ConsumerKind::Smb, "ksmbd", address);
+    all.extend(clients::over_rdma("ksmbd", &channels, row));
 }
 
 fn judge_server(server: &SmbServer) -> Connection {
@@ -23,20 +21,17 @@ fn judge_server(server: &SmbServer) -> Connection {
     let row = row.with_peer(Some(&server.host), None, None);
     if server.is_rdma {
         let row = row.requests(Transport::Rdma, "option rdma");
-        return if server.is_connected == Some(false) {
-            row.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down)
-                .because(
-                    "smb.rdma_lost",
-                    "SMB Direct is not connected; it does not fall back to TCP",
-                )
-                .fix(PING)
-                .observed(SOURCE, "SMBDirect transport not available")
-        } else {
-            row.works(Transport::Rdma, ConnectionVerdict::Ok).observed(SOURCE, "SMBDirect")
-        };
+        if server.is_connected != Some(false) {
+            return row.works(Transport::Rdma, ConnectionVerdict::Ok).observed(SOURCE, "SMBDirect");
+        }
+        let what = "SMB Direct is not connected; it does not fall back to TCP";
+        return row
+            .is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down)
+            .because("smb.rdma_lost", what)
+            .fix(PING)
+            .observed(SOURCE, "SMBDirect transport not available");
     }
-    let row = row.works(Transport::Tcp, ConnectionVerdict::Tcp);
-    let row = row.observed(SOURCE, "TCP");
+    let row = row.works(Transport::Tcp, ConnectionVerdict::Tcp).observed(SOURCE, "TCP");
     let Some(address) = server.rdma_addresses.first() else { return row };
     let fix = if server.kernel_can {
         "when the mount is idle, mount it again with: -o rdma"

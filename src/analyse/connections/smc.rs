@@ -1,5 +1,4 @@
-//! SMC sockets. A socket uses RDMA or falls back to TCP in its first handshake; the kernel
-//! reports the reason.
+//! SMC sockets, which may fall back to TCP in the first handshake. The kernel reports the reason.
 
 use super::builder::unknown;
 use super::index::Index;
@@ -8,7 +7,6 @@ use crate::model::{
     SmcSocket, SmcState, Transport,
 };
 
-/// Fix for a host without a device for SMC.
 const SET_PNET_ID: &str = "check the devices, then set a PNET ID for the network interface: \
                            rdmactl devices; smc_pnet";
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{Counter, Fabric, FabricEnd};
 
-/// Counters that count no errors.
-const TRAFFIC: [&str; 9] = [
+const TRAFFIC_COUNTERS: [&str; 9] = [
     "PortXmitData",
     "PortRcvData",
     "PortXmitPkts",
@@ -64,7 +63,7 @@ impl Thresholds {
 
 /// True for an error counter.
 pub fn is_error(name: &str) -> bool {
-    !TRAFFIC.contains(&name)
+    !TRAFFIC_COUNTERS.contains(&name)
 }
 
 /// Returns the error counters above their thresholds. Waiting (`PortXmitWait`) is congestion; the

@@ -21,16 +21,14 @@ struct Slow {
 pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
     not_configured(fabric, found);
     let slow: Vec<Slow> = fabric.links().flat_map(|(near, far)| slow(fabric, near, far)).collect();
-    let by_node =
-        slow.iter().flat_map(|link| [link.near, link.far].map(|end| ((end.node, link.code), link)));
-    let of_node = grouped(by_node);
-    let causes: BTreeMap<(usize, &'static str), Cause> = of_node
-        .iter()
-        .filter_map(|((node, code), bad)| Some(((*node, *code), Cause::of(fabric, *node, bad)?)))
-        .collect();
-    for ((node, code), cause) in &causes {
-        let first = of_node[&(*node, *code)][0];
-        let (name, guid) = (fabric.nodes[*node].title(), fabric.nodes[*node].guid);
+    let of_node = grouped(
+        slow.iter().flat_map(|link| [link.near, link.far].map(|end| ((end.node, link.code), link))),
+    );
+    let mut causes: BTreeMap<(usize, &'static str), Cause> = BTreeMap::new();
+    for ((node, code), links) in of_node {
+        let Some(cause) = Cause::of(fabric, node, &links) else { continue };
+        let first = links[0];
+        let (name, guid) = (fabric.nodes[node].title(), fabric.nodes[node].guid);
         let what = format!(
             "{} of {} links{} are {} although both ends support {}",
             cause.slow_links,
@@ -44,6 +42,7 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
              rdmactl fabric links -w 'guid==\"{guid}\" or peer_guid==\"{guid}\"'"
         );
         found.push(warn(code, name, what).fix(fix));
+        causes.insert((node, code), cause);
     }
     let is_explained = |link: &&Slow| {
         let by = |node: usize, peer: usize| {
@@ -70,11 +69,10 @@ struct Cause {
 }
 
 impl Cause {
-    /// Returns the node as the cause of its slow links; `None` if each link gets its own finding.
+    /// Returns `None` if each link gets its own finding.
     fn of(fabric: &Fabric, node: usize, bad: &[&Slow]) -> Option<Self> {
-        let leads_to_switch = |peer: FabricEnd| fabric.nodes[peer.node].is_switch();
         [false, true].into_iter().find_map(|only_switches| {
-            let counts = |peer: FabricEnd| !only_switches || leads_to_switch(peer);
+            let counts = |peer: FabricEnd| !only_switches || fabric.nodes[peer.node].is_switch();
             let peers = fabric.nodes[node].ports.iter().filter_map(|port| port.peer);
             let links = peers.filter(|peer| counts(*peer)).count();
             let far = |link: &&&Slow| if link.near.node == node { link.far } else { link.near };
@@ -110,27 +108,22 @@ fn slow(fabric: &Fabric, near: FabricEnd, far: FabricEnd) -> Vec<Slow> {
     slow
 }
 
-/// Returns the widest link width that both ports support.
-///
-/// Ports that support 12X usually have 4X connectors, and iblinkinfo reports such links too. A
-/// link of 4X or more is therefore not compared with 8X and 12X.
+/// Returns the widest link width that both ports support, without 8X and 12X: ports that support
+/// 12X usually have 4X connectors, and iblinkinfo reports such links too.
 fn best_width(both: u8) -> Option<u8> {
     [2, 16, 1].into_iter().find(|width| both & width != 0)
 }
 
 fn not_configured(fabric: &Fabric, found: &mut Vec<Finding>) {
-    let is_waiting = |port: &FabricPort| {
-        port.physical_state == FabricPort::LINK_UP && matches!(port.state, FabricPort::INIT | 3)
+    let is_waiting = |(end, port): &(FabricEnd, &FabricPort)| {
+        port.physical_state == FabricPort::LINK_UP
+            && matches!(port.state, FabricPort::INIT | 3)
+            && (end.port != 0 || !fabric.nodes[end.node].is_switch())
     };
-    let waiting: Vec<FabricEnd> = ports(fabric)
-        .filter(|(end, port)| {
-            is_waiting(port) && (end.port != 0 || !fabric.nodes[end.node].is_switch())
-        })
-        .map(|(end, _)| end)
-        .collect();
-    let Some(first) = waiting.first() else { return };
-    let titles = waiting.iter().map(|end| title(fabric, *end));
-    let state = fabric.port(*first).map(FabricPort::state_word).unwrap_or_default();
+    let waiting: Vec<_> = ports(fabric).filter(is_waiting).collect();
+    let Some((_, first)) = waiting.first() else { return };
+    let titles = waiting.iter().map(|(end, _)| title(fabric, *end));
+    let state = first.state_word();
     let what = format!(
         "the link is up, but the port is in state {state}: no subnet manager has activated it"
     );

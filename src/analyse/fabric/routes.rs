@@ -110,8 +110,7 @@ fn peer_of(fabric: &Fabric, end: FabricEnd) -> Result<FabricEnd, RouteFailure> {
     Err(if has_link { RouteFailure::UnknownPeer(end.port) } else { RouteFailure::NoLink(end.port) })
 }
 
-/// Returns the outgoing port for a LID. Port 0 is the switch itself, which does not have the LID
-/// here.
+/// Returns the outgoing port for a LID. Port 0 is the switch itself, which lacks the LID here.
 fn next_port(fabric: &Fabric, node: usize, lid: u16) -> Result<u8, RouteFailure> {
     let table = fabric.nodes[node].forwarding.as_ref().ok_or(RouteFailure::NoTable)?;
     match table.port(lid) {
@@ -121,45 +120,41 @@ fn next_port(fabric: &Fabric, node: usize, lid: u16) -> Result<u8, RouteFailure>
     }
 }
 
-/// Faulty entries and loops, with the affected LIDs.
 #[derive(Default)]
-struct Faults {
-    dead: BTreeMap<(usize, RouteFailure), Vec<u16>>,
-    loops: BTreeMap<Vec<usize>, Vec<u16>>,
+struct AffectedLids {
+    of_faulty_entries: BTreeMap<(usize, RouteFailure), Vec<u16>>,
+    of_loops: BTreeMap<Vec<usize>, Vec<u16>>,
 }
 
-/// Adds findings for faulty entries and for loops.
-///
-/// A finding names the switch with the entry and all affected LIDs.
+/// Adds findings that name the switch of the faulty entry, or of the loop, and all affected LIDs.
 pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
     if !super::has_tables(fabric) {
         return;
     }
     let fix = "let the subnet manager compute the routes again: kill -HUP $(pidof opensm)";
-    let Faults { dead, loops } = faults(fabric);
-    let owners = owners(fabric);
-    let count = |lids: &[u16]| match lids.len() {
-        1 => "1 LID".to_owned(),
-        many => format!("{many} LIDs"),
+    let AffectedLids { of_faulty_entries, of_loops } = affected_lids(fabric);
+    let owners = first_port_by_lid(fabric);
+    let name =
+        |lid: &u16| owners.get(lid).map_or_else(|| format!("LID {lid}"), |end| title(fabric, *end));
+    let targets = |lids: &[u16]| {
+        let (count, noun) = (lids.len(), if lids.len() == 1 { "LID" } else { "LIDs" });
+        format!("{count} {noun}: {}", names::listed(lids.iter().map(name), 3, "more"))
     };
-    for ((node, failure), lids) in dead {
-        let (count, targets) = (count(&lids), targets_of(fabric, &owners, &lids));
-        let what = format!("{failure} for {count}: {targets}");
+    for ((node, failure), lids) in of_faulty_entries {
+        let what = format!("{failure} for {}", targets(&lids));
         found.push(fail("fabric.route_missing", fabric.nodes[node].title(), what).fix(fix));
     }
-    for (members, lids) in loops {
+    for (members, lids) in of_loops {
         let names: Vec<String> = members.iter().map(|node| fabric.nodes[*node].title()).collect();
-        let (switches, count) = (members.len(), count(&lids));
-        let targets = targets_of(fabric, &owners, &lids);
-        let what = format!("packets loop between {switches} switches for {count}: {targets}");
+        let (switches, targets) = (members.len(), targets(&lids));
+        let what = format!("packets loop between {switches} switches for {targets}");
         found.push(fail("fabric.route_loop", names::fold(&names), what).fix(fix));
     }
 }
 
-/// Follows the tables from every switch to every LID. Skips a switch that an earlier walk to the
-/// LID passed.
-fn faults(fabric: &Fabric) -> Faults {
-    let mut faults = Faults::default();
+/// Follows the tables from every switch to every LID, unless an earlier walk to the LID passed it.
+fn affected_lids(fabric: &Fabric) -> AffectedLids {
+    let mut affected = AffectedLids::default();
     let switches: Vec<usize> =
         (0..fabric.nodes.len()).filter(|node| fabric.nodes[*node].forwarding.is_some()).collect();
     // Number of the LID of the last walk that passed the node.
@@ -181,19 +176,19 @@ fn faults(fabric: &Fabric) -> Faults {
                     Ok(Some(next)) => node = next,
                     Ok(None) => break,
                     Err(failure) => {
-                        faults.dead.entry((node, failure)).or_default().push(lid);
+                        affected.of_faulty_entries.entry((node, failure)).or_default().push(lid);
                         break;
                     }
                 }
                 if let Some(first) = path.iter().position(|one| *one == node) {
                     let mut members = path[first..].to_vec();
                     members.sort_unstable();
-                    faults.loops.entry(members).or_default().push(lid);
+                    affected.of_loops.entry(members).or_default().push(lid);
                 }
             }
         }
     }
-    faults
+    affected
 }
 
 /// Returns the next switch on the path to a LID. `None` where the walk ends without a fault: at
@@ -219,8 +214,7 @@ fn step(
     }
 }
 
-/// Returns the first port with each LID.
-fn owners(fabric: &Fabric) -> HashMap<u16, FabricEnd> {
+fn first_port_by_lid(fabric: &Fabric) -> HashMap<u16, FabricEnd> {
     let mut owners = HashMap::new();
     for (end, port) in ports(fabric) {
         for lid in lids_of(port) {
@@ -228,11 +222,4 @@ fn owners(fabric: &Fabric) -> HashMap<u16, FabricEnd> {
         }
     }
     owners
-}
-
-/// Returns the names of the first targets of some LIDs, and the number of the others.
-fn targets_of(fabric: &Fabric, owners: &HashMap<u16, FabricEnd>, lids: &[u16]) -> String {
-    let name =
-        |lid: &u16| owners.get(lid).map_or_else(|| format!("LID {lid}"), |end| title(fabric, *end));
-    names::listed(lids.iter().map(name), 3, "more")
 }

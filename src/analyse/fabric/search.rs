@@ -1,7 +1,7 @@
 //! Finds a port by a name, a GUID or a LID from the command line.
 
 use super::{lids_of, ports, titles};
-use crate::model::{Fabric, FabricEnd, FabricNode};
+use crate::model::{Fabric, FabricEnd, Guid};
 
 /// Reason why a word names no port.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,8 +27,8 @@ pub enum SearchError {
 /// # Errors
 /// No node matches, or several do.
 pub fn find_port(fabric: &Fabric, word: &str) -> Result<FabricEnd, SearchError> {
-    let is_endpoint = |end: &FabricEnd| end.port == 0 || !fabric.nodes[end.node].is_switch();
-    let endpoints = || ports(fabric).filter(|(end, _)| is_endpoint(end));
+    let endpoints =
+        || ports(fabric).filter(|(end, _)| end.port == 0 || !fabric.nodes[end.node].is_switch());
     if let Ok(lid) = word.parse::<u16>()
         && let Some((end, _)) = endpoints().find(|(_, port)| lids_of(port).any(|one| one == lid))
     {
@@ -37,20 +37,16 @@ pub fn find_port(fabric: &Fabric, word: &str) -> Result<FabricEnd, SearchError> 
     let digits: String = word.strip_prefix("0x").unwrap_or(word).replace(':', "");
     let guid = Some(digits).filter(|digits| digits.len() >= 8);
     if let Some(guid) = guid.and_then(|digits| u64::from_str_radix(&digits, 16).ok()) {
-        let has = |end: &FabricEnd, port: Option<u64>| {
-            port == Some(guid) || fabric.nodes[end.node].guid.0 == guid
-        };
-        let mut ends = endpoints().map(|(end, port)| (end, port.guid.map(|guid| guid.0)));
-        if let Some((end, _)) = ends.find(|(end, port)| has(end, *port)) {
+        let mut ends = endpoints().filter(|(end, port)| {
+            port.guid == Some(Guid(guid)) || fabric.nodes[end.node].guid == Guid(guid)
+        });
+        if let Some((end, _)) = ends.next() {
             return Ok(end);
         }
     }
     let named = |fits: &dyn Fn(&str) -> bool| -> Vec<FabricEnd> {
-        let is_named = |node: &FabricNode| node.name.as_deref().is_some_and(fits);
-        let mut ends: Vec<FabricEnd> = endpoints()
-            .map(|(end, _)| end)
-            .filter(|end| is_named(&fabric.nodes[end.node]))
-            .collect();
+        let is_named = |end: &FabricEnd| fabric.nodes[end.node].name.as_deref().is_some_and(fits);
+        let mut ends: Vec<_> = endpoints().map(|(end, _)| end).filter(is_named).collect();
         ends.dedup_by_key(|end| end.node);
         ends
     };

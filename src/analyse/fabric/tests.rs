@@ -87,6 +87,16 @@ fn change(fabric: &mut Fabric, node: usize, number: u8) -> &mut FabricPort {
     fabric.nodes[node].ports.iter_mut().find(|port| port.number == number).unwrap()
 }
 
+/// Returns code, subject and text of the only finding.
+fn only(fabric: &Fabric) -> (&'static str, String, String) {
+    let [one] = <[Finding; 1]>::try_from(findings(fabric, "n1")).unwrap();
+    (one.code, one.subject.to_string(), one.what)
+}
+
+fn set_route(fabric: &mut Fabric, switch: usize, lid: usize, port: u8) {
+    fabric.nodes[switch].forwarding.as_mut().unwrap().0[lid] = port;
+}
+
 #[test]
 fn a_healthy_subnet_has_no_findings() {
     assert_eq!(codes(&fabric()), []);
@@ -97,13 +107,9 @@ fn one_slow_link_is_named_by_both_ends() {
     let mut fabric = fabric();
     change(&mut fabric, 4, 1).width_active = 1;
     change(&mut fabric, 0, 1).width_active = 1;
-    let found = findings(&fabric, "n1");
-    assert_eq!(found.len(), 1);
-    assert_eq!(
-        (found[0].code, found[0].subject.to_string().as_str()),
-        ("fabric.width", "n1 HCA-1 port 1")
-    );
-    assert_eq!(found[0].what, "the link to leaf1 port 1 is 1X although both ends support 4X");
+    let (code, subject, what) = only(&fabric);
+    assert_eq!((code, subject.as_str()), ("fabric.width", "n1 HCA-1 port 1"));
+    assert_eq!(what, "the link to leaf1 port 1 is 1X although both ends support 4X");
 }
 
 #[test]
@@ -179,8 +185,8 @@ fn duplicate_lids_and_guids_are_found() {
 #[test]
 fn entries_that_lead_nowhere_are_found_where_they_are() {
     let mut fabric = fabric();
-    fabric.nodes[6].forwarding.as_mut().unwrap().0[3] = 255;
-    fabric.nodes[6].forwarding.as_mut().unwrap().0[4] = 3;
+    set_route(&mut fabric, 6, 3, 255);
+    set_route(&mut fabric, 6, 4, 3);
     let found = findings(&fabric, "n1");
     let told: Vec<_> =
         found.iter().map(|one| (one.subject.to_string(), one.what.as_str())).collect();
@@ -194,14 +200,10 @@ fn entries_that_lead_nowhere_are_found_where_they_are() {
 #[test]
 fn a_loop_names_its_switches() {
     let mut fabric = fabric();
-    fabric.nodes[6].forwarding.as_mut().unwrap().0[4] = 1;
-    let found = findings(&fabric, "n1");
-    assert_eq!(found.len(), 1);
-    assert_eq!(
-        (found[0].code, found[0].subject.to_string().as_str()),
-        ("fabric.route_loop", "leaf1,spine1")
-    );
-    assert_eq!(found[0].what, "packets loop between 2 switches for 1 LID: n4 HCA-1 port 1");
+    set_route(&mut fabric, 6, 4, 1);
+    let (code, subject, what) = only(&fabric);
+    assert_eq!((code, subject.as_str()), ("fabric.route_loop", "leaf1,spine1"));
+    assert_eq!(what, "packets loop between 2 switches for 1 LID: n4 HCA-1 port 1");
 }
 
 #[test]
@@ -230,7 +232,7 @@ fn a_route_says_where_it_ends() {
     let mut fabric = fabric();
     change(&mut fabric, 3, 1).lmc = 1;
     let (from, to) = (FabricEnd { node: 0, port: 1 }, FabricEnd { node: 3, port: 1 });
-    fabric.nodes[6].forwarding.as_mut().unwrap().0[4] = 1;
+    set_route(&mut fabric, 6, 4, 1);
     let routes = routes::routes(&fabric, from, to);
     let told: Vec<_> = routes.iter().map(|route| (route.lid, route.failure)).collect();
     assert_eq!(

@@ -37,8 +37,7 @@ pub enum Changed<'facts> {
     },
 }
 
-/// Returns the findings of changes. All changes of a host come before the changes of the next
-/// host.
+/// Returns the findings of changes. All changes of a host come before those of the next host.
 pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>) -> Vec<Finding> {
     let mut findings = Folded::default();
     for (host, changed) in all {
@@ -57,33 +56,18 @@ pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>
         };
         findings.add(host, finding);
     }
-    findings.into_findings()
+    findings.findings
 }
 
-/// Returns the finding of a port whose error counters increased.
-pub(in crate::analyse) fn port_errors(port: Subject, counted: &[ErrorIncrease]) -> Finding {
-    let what = format!("new errors: {}", errors_text(counted));
-    let errors = Finding::new(Severity::Warn, "port.errors", port, what);
-    Finding { fix: advice(counted), ..errors }
-}
-
-/// Formats increases: `symbol_error +12, link_downed +1`.
-fn errors_text(counted: &[ErrorIncrease]) -> String {
-    let words: Vec<String> =
-        news(counted).map(|one| format!("{} +{}", one.name, one.last)).collect();
-    words.join(", ")
-}
-
-/// Returns the fixes for these errors, each once.
-fn advice(counted: &[ErrorIncrease]) -> Option<String> {
-    let kinds: BTreeSet<ErrorKind> =
-        news(counted).filter_map(|one| ErrorKind::of(&one.name)).collect();
-    let texts: Vec<&str> = kinds.into_iter().map(ErrorKind::fix).collect();
-    Some(texts.join("; ")).filter(|text| !text.is_empty())
-}
-
-fn news(counted: &[ErrorIncrease]) -> impl Iterator<Item = &ErrorIncrease> {
-    counted.iter().filter(|one| one.last > 0)
+/// Returns the finding of a port whose error counters increased, with the fix of each kind once.
+pub(crate) fn port_errors(port: Subject, counted: &[ErrorIncrease]) -> Finding {
+    let increased = || counted.iter().filter(|one| one.last > 0);
+    let words: Vec<_> = increased().map(|one| format!("{} +{}", one.name, one.last)).collect();
+    let what = format!("new errors: {}", words.join(", "));
+    let kinds: BTreeSet<_> = increased().filter_map(|one| ErrorKind::of(&one.name)).collect();
+    let fixes: Vec<&str> = kinds.into_iter().map(ErrorKind::fix).collect();
+    let fix = (!fixes.is_empty()).then(|| fixes.join("; "));
+    Finding { fix, ..Finding::new(Severity::Warn, "port.errors", port, what) }
 }
 
 #[cfg(test)]

@@ -5,18 +5,18 @@ use crate::model::ping::FIX_SET_UP;
 use crate::model::{Device, Finding, HostReport, Port, PortState, Protocol, Severity, Subject};
 
 #[derive(Clone, Copy)]
-pub(in crate::analyse) struct PortRef<'report> {
-    pub(in crate::analyse) report: &'report HostReport,
-    pub(in crate::analyse) device: &'report Device,
-    pub(in crate::analyse) port: &'report Port,
+pub(crate) struct PortRef<'report> {
+    pub(crate) report: &'report HostReport,
+    pub(crate) device: &'report Device,
+    pub(crate) port: &'report Port,
 }
 
 impl PortRef<'_> {
-    pub(in crate::analyse) fn subject(self) -> Subject {
+    pub(crate) fn subject(self) -> Subject {
         Subject::Port(self.device.name.clone(), self.port.number)
     }
 
-    pub(in crate::analyse) fn finding(
+    pub(crate) fn finding(
         self,
         severity: Severity,
         code: &'static str,
@@ -26,14 +26,11 @@ impl PortRef<'_> {
     }
 }
 
-pub(in crate::analyse) fn findings(
-    place: PortRef<'_>,
-    rates: &Rates<'_>,
-) -> impl Iterator<Item = Finding> {
+pub(crate) fn findings(place: PortRef<'_>, rates: &Rates<'_>) -> impl Iterator<Item = Finding> {
     state(place).into_iter().chain(speed(place, rates)).chain(pci(place))
 }
 
-pub(in crate::analyse) fn pci(place: PortRef<'_>) -> Option<Finding> {
+pub(crate) fn pci(place: PortRef<'_>) -> Option<Finding> {
     let PortRef { report, device, port } = place;
     let what = "the PCI Express link is slower than the port";
     (port.pci_suffices == Some(false)).then(|| {
@@ -45,8 +42,7 @@ pub(in crate::analyse) fn pci(place: PortRef<'_>) -> Option<Finding> {
     })
 }
 
-/// Returns the finding of a port that is down or not active.
-pub(in crate::analyse) fn state(place: PortRef<'_>) -> Option<Finding> {
+pub(crate) fn state(place: PortRef<'_>) -> Option<Finding> {
     let PortRef { report, device, port } = place;
     let (host, own) = (&report.host, format!("{}/{}", device.name, port.number));
     let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
@@ -66,11 +62,9 @@ pub(in crate::analyse) fn state(place: PortRef<'_>) -> Option<Finding> {
                 (Some("Disabled"), Some(name)) if !has_subnet => {
                     FIX_SET_UP.replace("{host}", host).replace("{netdev}", name)
                 }
-                (_, Some(name)) if !has_subnet => {
-                    format!(
-                        "on {host}: ethtool {name} shows the link; connect or replace the cable"
-                    )
-                }
+                (_, Some(name)) if !has_subnet => format!(
+                    "on {host}: ethtool {name} shows the link; connect or replace the cable"
+                ),
                 (Some("Disabled"), _) => {
                     format!("on {host}: ibportstate -C {} -D 0 {} enable", device.name, port.number)
                 }
@@ -79,10 +73,9 @@ pub(in crate::analyse) fn state(place: PortRef<'_>) -> Option<Finding> {
                      port is enabled"
                 ),
             };
-            let what = format!("down{phys}{reason}");
             let is_disabled = port.phys_state.as_deref() == Some("Disabled");
             let code = if is_disabled { "port.disabled" } else { "port.down" };
-            Some(place.finding(Severity::Fail, code, what).fix(fix))
+            Some(place.finding(Severity::Fail, code, format!("down{phys}{reason}")).fix(fix))
         }
         state => {
             let word = state.word();
@@ -111,17 +104,16 @@ pub(in crate::analyse) fn state(place: PortRef<'_>) -> Option<Finding> {
     }
 }
 
-pub(in crate::analyse) fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
-    let usual = rates.usual_beyond(place.device, place.port)?;
-    let mine = place.port.rate_bps?;
+pub(crate) fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
+    let PortRef { report, device, port } = place;
+    let usual = rates.usual_beyond(device, port)?;
     let gigabits = |bps: u64| bps / 1_000_000_000;
     let what = format!(
         "{} Gb/s; {} ports of this type have {} Gb/s",
-        gigabits(mine),
+        gigabits(port.rate_bps?),
         usual.ports,
         gigabits(usual.rate_bps)
     );
-    let PortRef { report, device, port } = place;
     let fix = format!(
         "reseat or replace the cable of {}/{} on {}; compare the speed and width settings of both \
          ends",

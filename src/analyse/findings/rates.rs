@@ -4,47 +4,36 @@ use std::collections::HashMap;
 
 use crate::model::{Device, HostReport, Port, Protocol};
 
-/// Number of ports by kind and rate.
-pub(in crate::analyse) struct Rates<'report>(HashMap<PortKind<'report>, HashMap<u64, usize>>);
+pub(crate) struct Rates<'report>(HashMap<PortKind<'report>, HashMap<u64, usize>>);
 
-/// Key of comparable ports: the card type (without one the driver) and the protocol.
+/// Card type (without one the driver) and protocol.
 type PortKind<'report> = (&'report str, Protocol);
 
 /// Rate that most ports of a kind have.
-pub(in crate::analyse) struct UsualRate {
-    pub(in crate::analyse) rate_bps: u64,
-    pub(in crate::analyse) ports: usize,
+pub(crate) struct UsualRate {
+    pub(crate) rate_bps: u64,
+    pub(crate) ports: usize,
 }
 
 impl<'report> Rates<'report> {
-    /// Counts the rates of all ports with a kind and a rate.
-    pub(in crate::analyse) fn of(reports: impl Iterator<Item = &'report HostReport>) -> Self {
-        let mut all: HashMap<PortKind<'report>, HashMap<u64, usize>> = HashMap::new();
-        for device in reports.flat_map(|report| &report.devices) {
-            for port in &device.ports {
-                if let Some((kind, rate)) = kind(device, port).zip(port.rate_bps) {
-                    *all.entry(kind).or_default().entry(rate).or_default() += 1;
-                }
+    pub(crate) fn of(reports: impl Iterator<Item = &'report HostReport>) -> Self {
+        let mut rates = Self(HashMap::new());
+        for (device, port) in reports.flat_map(HostReport::ports) {
+            if let Some((kind, rate)) = kind(device, port).zip(port.rate_bps) {
+                *rates.0.entry(kind).or_default().entry(rate).or_default() += 1;
             }
         }
-        Self(all)
+        rates
     }
 
     /// Returns the usual rate if the port is slower. A rate is usual if at least three ports and
     /// more than half of the ports of the kind have it.
-    pub(in crate::analyse) fn usual_beyond(
-        &self,
-        device: &Device,
-        port: &Port,
-    ) -> Option<UsualRate> {
-        const MIN: usize = 3;
+    pub(crate) fn usual_beyond(&self, device: &Device, port: &Port) -> Option<UsualRate> {
         let rates = self.0.get(&kind(device, port)?)?;
         let all: usize = rates.values().sum();
-        let (rate_bps, ports) = rates
-            .iter()
-            .max_by_key(|(rate, count)| (**count, **rate))
-            .map(|(rate, count)| (*rate, *count))?;
-        let is_usual = ports >= MIN && ports * 2 > all;
+        let by_count = rates.iter().map(|(rate, count)| (*count, *rate));
+        let (ports, rate_bps) = by_count.max()?;
+        let is_usual = ports >= 3 && ports * 2 > all;
         (is_usual && port.rate_bps? < rate_bps).then_some(UsualRate { rate_bps, ports })
     }
 }

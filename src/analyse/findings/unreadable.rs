@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use crate::model::{Finding, Problem, Severity, Subject};
 
-pub(in crate::analyse) fn findings(problems: &[&Problem]) -> impl Iterator<Item = Finding> {
+pub(crate) fn findings(problems: &[&Problem]) -> impl Iterator<Item = Finding> {
     let mut places: BTreeMap<(&str, Option<&str>), (&Problem, usize)> = BTreeMap::new();
     for problem in problems {
         // All device files of a host are one place: a container lacks all of them.
         let is_file = problem.is_of_device_file();
         let place = if is_file { "verbs" } else { place(&problem.key) };
-        let place = (place, problem.errno.as_deref());
-        places.entry(place).and_modify(|(_, more)| *more += 1).or_insert((problem, 0));
+        let key = (place, problem.errno.as_deref());
+        places.entry(key).and_modify(|(_, more)| *more += 1).or_insert((problem, 0));
     }
     let found = |((place, _), (problem, more)): ((&str, _), (&Problem, usize))| {
         let (severity, code, noun) = if problem.is_of_device_file() {

@@ -6,18 +6,17 @@ use super::robust::{median, spread};
 /// of Iglewicz and Hoaglin.
 const MIN_Z: f32 = 3.5;
 
-/// Minimum excess in nanoseconds; a smaller excess is not worth a report. Light travels 40 m of
-/// fiber in 200 ns.
+/// Minimum excess that is worth a report. Light travels 40 m of fiber in 200 ns.
 const MIN_NS: f32 = 200.0;
 
 /// Minimum excess of an outlier, as a fraction of the usual value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::analyse) struct Floor(f32);
+pub(crate) struct Floor(f32);
 
 impl Floor {
     /// Floor for a host, a leaf switch or a path, each measured in many pairs.
-    pub(in crate::analyse) const MANY: Self = Self(0.05);
-    pub(in crate::analyse) const SINGLE: Self = Self(0.20);
+    pub(crate) const MANY: Self = Self(0.05);
+    pub(crate) const SINGLE: Self = Self(0.20);
 
     /// True if the excess (a logarithm) exceeds the floor at this usual latency.
     fn is_passed(self, log: f32, usual_ns: f32) -> bool {
@@ -27,49 +26,45 @@ impl Floor {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(in crate::analyse) struct Baseline {
-    pub(in crate::analyse) center: f32,
+pub(crate) struct Baseline {
+    pub(crate) center: f32,
     spread: f32,
 }
 
 impl Baseline {
-    /// Returns center and spread of the values; `None` without values.
-    pub(in crate::analyse) fn of(values: impl Iterator<Item = f32>) -> Option<Self> {
+    /// Returns `None` without values.
+    pub(crate) fn of(values: impl Iterator<Item = f32>) -> Option<Self> {
         let mut values: Vec<f32> = values.collect();
         let center = median(&mut values)?;
         Some(Self { center, spread: spread(&mut values, center) })
     }
 
-    /// Returns a baseline with a known center and without spread.
-    pub(in crate::analyse) fn exactly(center: f32) -> Self {
+    pub(crate) fn exactly(center: f32) -> Self {
         Self { center, spread: 0.0 }
     }
 
-    /// Returns the excess of a part over the baseline.
-    ///
-    /// A few parts may be equal randomly, so the uncertainty of the part replaces a smaller
-    /// spread.
-    pub(in crate::analyse) fn excess(self, value: f32, uncertain: f32) -> Excess {
+    /// Uses the uncertainty of the part as minimum spread, because few parts may be equal randomly.
+    pub(crate) fn excess(self, value: f32, uncertain: f32) -> Excess {
         let log = value - self.center;
         Excess { log, z: log / self.spread.max(uncertain) }
     }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(in crate::analyse) struct Excess {
+pub(crate) struct Excess {
     /// Difference of logarithms.
-    pub(in crate::analyse) log: f32,
+    pub(crate) log: f32,
     /// Modified z-score.
-    pub(in crate::analyse) z: f32,
+    pub(crate) z: f32,
 }
 
 impl Excess {
-    /// Returns the excess in the opposite direction: the amount by which the part is smaller.
-    pub(in crate::analyse) fn reversed(self) -> Self {
+    /// Returns the amount by which the part is smaller.
+    pub(crate) fn reversed(self) -> Self {
         Self { log: -self.log, z: -self.z }
     }
 
-    pub(in crate::analyse) fn stands_out(self, floor: Floor, usual_ns: f32) -> bool {
+    pub(crate) fn stands_out(self, floor: Floor, usual_ns: f32) -> bool {
         self.z > MIN_Z && floor.is_passed(self.log, usual_ns)
     }
 }

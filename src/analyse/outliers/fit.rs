@@ -1,12 +1,11 @@
 //! Model of the latencies of one rail, on logarithms: the block of two leaf switches, the share
 //! of the source, the share of the target, and the rest, which belongs to the pair.
 
-use super::robust::{FINEST, NORMAL, as_ns, error_of_median, lower_median, median};
+use super::robust::{NORMAL, as_ns, error_of_median, lower_median, median};
 use crate::model::ping::{Grid, Topology};
 
 /// Number of passes of the median polish. In the first pass, one slow host shifts the block of a
-/// leaf switch with two hosts. The second pass corrects the block. The others are for combined
-/// faults.
+/// leaf switch with two hosts; the second pass corrects it. The others are for combined faults.
 const PASSES: usize = 5;
 
 /// Largest change in the last pass: 0.01 %.
@@ -18,8 +17,10 @@ const MIN_PEERS: usize = 3;
 /// Parts of the latencies of one rail, as natural logarithms of nanoseconds.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
-    leaf_of: Vec<usize>,
-    members: Vec<Vec<usize>>,
+    /// Leaf switch of each host.
+    pub(super) leaf_of: Vec<usize>,
+    /// Hosts of each leaf switch.
+    pub(super) members: Vec<Vec<usize>>,
     /// Matrix of leaf switches; `None` without a measurement.
     blocks: Vec<Option<f32>>,
     pub(super) sources: Vec<Own>,
@@ -34,14 +35,12 @@ pub(super) struct Fit {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Own {
     pub(super) log: f32,
-    /// Number of measured peers.
-    pub(super) peers: usize,
+    pub(super) measured_peers: usize,
 }
 
 impl Own {
-    /// True if the host was measured with enough peers.
     pub(super) fn is_known(self) -> bool {
-        self.peers >= MIN_PEERS
+        self.measured_peers >= MIN_PEERS
     }
 }
 
@@ -68,14 +67,13 @@ impl Logs {
         (!log.is_nan()).then_some(log)
     }
 
-    /// Returns the logarithms of a source. A row is faster to read than single values.
+    /// Returns a row, which is faster to read than single values.
     fn row(&self, source: usize) -> &[f32] {
         &self.logs[source * self.hosts..(source + 1) * self.hosts]
     }
 }
 
 impl Fit {
-    /// Fits the parts by median polish until they no longer change.
     pub(super) fn of(logs: &Logs, topology: Option<&Topology>) -> Self {
         let hosts = logs.hosts;
         let one_leaf = || (vec![0; hosts], 1);
@@ -102,36 +100,20 @@ impl Fit {
         self.members.len()
     }
 
-    pub(super) fn leaf_of(&self, host: usize) -> usize {
-        self.leaf_of[host]
-    }
-
-    pub(super) fn members(&self, leaf: usize) -> &[usize] {
-        &self.members[leaf]
-    }
-
-    /// Returns the part of two leaf switches.
     pub(super) fn block(&self, from: usize, to: usize) -> Option<f32> {
         self.blocks[from * self.leaves() + to]
     }
 
-    /// Returns the expected logarithm of a pair.
     pub(super) fn expected(&self, source: usize, target: usize) -> f32 {
         let block = self.block(self.leaf_of[source], self.leaf_of[target]).unwrap_or(0.0);
         block + self.sources[source].log + self.targets[target].log
     }
 
-    /// Returns the standard error of a median of this number of pairs.
-    pub(super) fn error_of(&self, pairs: usize) -> f32 {
+    pub(super) fn error_of_median(&self, pairs: usize) -> f32 {
         error_of_median(self.noise, pairs)
     }
 
-    pub(super) fn error_of_one(&self) -> f32 {
-        self.noise.max(FINEST)
-    }
-
-    /// Estimates blocks, then sources, then targets, each from the rest of the other parts.
-    /// Returns the largest change of a host.
+    /// Estimates each part from the rest of the others. Returns the largest change of a host.
     fn pass(&mut self, logs: &Logs) -> f32 {
         let mut scratch = Vec::with_capacity(logs.hosts);
         self.estimate_blocks(logs, &mut scratch);
@@ -167,9 +149,8 @@ impl Fit {
                 for &source in &self.members[from] {
                     let row = logs.row(source);
                     let own = self.sources[source].log;
-                    let rests = self.members[to]
-                        .iter()
-                        .map(|&target| row[target] - own - self.targets[target].log);
+                    let rest = |&target: &usize| row[target] - own - self.targets[target].log;
+                    let rests = self.members[to].iter().map(rest);
                     scratch.extend(rests.filter(|rest| !rest.is_nan()));
                 }
                 let at = from * self.leaves() + to;
@@ -202,7 +183,6 @@ impl Fit {
         }
     }
 
-    /// Measures the spread of single pairs and the typical latency.
     fn measure(&mut self, logs: &Logs) {
         let mut rests: Vec<f32> = self.rests(logs).map(|(_, rest)| rest.abs()).collect();
         // A median fit passes through as many points as it has parameters. These points contain
@@ -213,8 +193,7 @@ impl Fit {
         let half = fitted + (rests.len() - fitted) / 2;
         self.noise = middle(&mut rests, half) / NORMAL;
         rests.clear();
-        // The shares of the hosts are removed: with few hosts, one slow host is in half of all
-        // pairs.
+        // Without the shares of the hosts: with few hosts, one slow host is in half of all pairs.
         rests.extend(self.rests(logs).map(|((source, target), rest)| {
             rest + self.expected(source, target)
                 - self.sources[source].log
@@ -223,7 +202,6 @@ impl Fit {
         self.typical_ns = median(&mut rests).map_or(0.0, f32::exp);
     }
 
-    /// Returns the rest of each measured pair.
     pub(super) fn rests<'a>(
         &'a self,
         logs: &'a Logs,
@@ -241,9 +219,9 @@ fn middle(values: &mut [f32], at: usize) -> f32 {
     if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(at, f32::total_cmp).1 }
 }
 
-/// Sets the share to the median of the rests. Returns the size of the change.
+/// Returns the size of the change.
 fn update(own: &mut Own, rests: &mut [f32]) -> f32 {
-    own.peers = rests.len();
+    own.measured_peers = rests.len();
     if !own.is_known() {
         return 0.0;
     }

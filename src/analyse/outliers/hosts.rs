@@ -9,7 +9,6 @@ use super::robust::median;
 use crate::analyse::grouped;
 use crate::model::ping::{Outlier, OutlierKind};
 
-/// Hosts of one rail.
 pub(super) struct SlowHosts {
     /// Excess of each host as source and as target; `None` with too few measured peers.
     directions: Vec<(Option<Excess>, Option<Excess>)>,
@@ -42,7 +41,7 @@ impl SlowHosts {
             .filter(|&host| stands_out(directions[host].0) || stands_out(directions[host].1))
             .collect();
         let slow = suspects.iter().filter_map(|&host| {
-            let way = way(directions[host]);
+            let way = slow_way(directions[host]);
             let log = along(directions[host], way).log;
             if is_far_away(fit, logs, host, way, log, &suspects) {
                 return None;
@@ -58,13 +57,12 @@ impl SlowHosts {
 fn excesses(fit: &Fit, own: &[Own]) -> Vec<Option<Excess>> {
     let known = own.iter().filter(|own| own.is_known()).map(|own| own.log);
     let Some(baseline) = Baseline::of(known) else { return vec![None; own.len()] };
-    let excess = |own: &Own| baseline.excess(own.log, fit.error_of(own.peers));
+    let excess = |own: &Own| baseline.excess(own.log, fit.error_of_median(own.measured_peers));
     own.iter().map(|own| own.is_known().then(|| excess(own))).collect()
 }
 
-/// Returns the slow direction: `Both` unless one share is less than half of the other. An
-/// unmeasured direction does not count as good.
-fn way(directions: (Option<Excess>, Option<Excess>)) -> Direction {
+/// Returns `Both` unless one share was measured and is less than half of the other.
+fn slow_way(directions: (Option<Excess>, Option<Excess>)) -> Direction {
     match directions {
         (Some(out), Some(back)) if out.log < back.log / 2.0 => Direction::In,
         (Some(out), Some(back)) if back.log < out.log / 2.0 => Direction::Out,
@@ -121,16 +119,15 @@ fn is_far_away(
     median(&mut parts).is_some_and(|part| part < log / 2.0)
 }
 
-/// Returns the slow hosts of all rails: a host outlier if all rails are slow, else a rail
-/// outlier.
+/// Returns the slow hosts of all rails: host outliers if all rails are slow, else rail outliers.
 pub(super) fn name(rails: &[SlowHosts], fits: &[Fit]) -> Vec<Outlier> {
     let slow = rails.iter().enumerate().flat_map(|(rail, seen)| {
         seen.slow.iter().map(move |(&host, slowness)| ((host, slowness.way), rail))
     });
     let outliers = grouped(slow).into_iter().filter_map(|((host, way), mut slow_on)| {
         let part = |rail: usize| along(rails[rail].directions[host], way);
-        let first = slow_on.first().and_then(|&rail| rails[rail].slow.get(&host));
-        let typical_ns = slow_on.first().map_or(0.0, |&rail| fits[rail].typical_ns);
+        let first = *slow_on.first()?;
+        let slowness = rails[first].slow.get(&host)?;
         let mut logs: Vec<f32> = slow_on.iter().map(|&rail| part(rail).log).collect();
         let log = median(&mut logs)?;
         // A rail slightly below a bound counts as slow like the other rails.
@@ -147,12 +144,9 @@ pub(super) fn name(rails: &[SlowHosts], fits: &[Fit]) -> Vec<Outlier> {
             Direction::Out => OutlierKind::Transmit,
             Direction::In => OutlierKind::Receive,
         };
-        Some(Outlier {
-            host: Some(host),
-            slow: first.map_or(0, |slowness| slowness.slow_pairs),
-            of: first.map_or(0, |slowness| slowness.of),
-            ..slow.told(kind, typical_ns)
-        })
+        let Slowness { slow_pairs, of, .. } = *slowness;
+        let outlier = slow.told(kind, fits[first].typical_ns);
+        Some(Outlier { host: Some(host), slow: slow_pairs, of, ..outlier })
     });
     outliers.collect()
 }

@@ -1,5 +1,4 @@
-//! Leaf switches that are slow with all other leaf switches, and slow paths between two leaf
-//! switches.
+//! Leaf switches that are slow with all others, and slow paths between two leaf switches.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,6 @@ use crate::model::ping::{Outlier, OutlierKind, Topology};
 /// fastest leaf switch is the baseline, not the median.
 const FEW: usize = 4;
 
-/// Slow leaf switches and paths of one rail.
 #[derive(Default)]
 pub(super) struct SlowLeaves {
     leaves: BTreeMap<usize, LeafOutlier>,
@@ -90,13 +88,13 @@ fn slow_leaves(fit: &Fit, ways: &BTreeMap<(usize, usize), f32>) -> BTreeMap<usiz
     let mut slow = BTreeMap::new();
     for (&leaf, &part) in &parts {
         let others = with[leaf].iter().map(|&(_, other)| other);
-        let fewest = others.map(|other| pairs(fit, leaf, other)).min().unwrap_or(0);
-        let excess = baseline.excess(part, fit.error_of(fewest));
+        let fewest = others.map(|other| count_ordered_pairs(fit, leaf, other)).min().unwrap_or(0);
+        let excess = baseline.excess(part, fit.error_of_median(fewest));
         if excess.stands_out(Floor::MANY, fit.typical_ns) {
             let is_slow = |(way, _): &&(f32, usize)| way - baseline.center > excess.log / 2.0;
-            let seen = with[leaf].iter().filter(is_slow).count();
+            let count = with[leaf].iter().filter(is_slow).count();
             let (typical_ns, of) = (fit.typical_ns, with[leaf].len());
-            slow.insert(leaf, LeafOutlier { excess, typical_ns, slow: seen, of });
+            slow.insert(leaf, LeafOutlier { excess, typical_ns, slow: count, of });
         }
     }
     slow
@@ -115,7 +113,7 @@ fn slow_paths(
     let baseline = Baseline::of(ways.values().copied()).filter(|_| ways.len() >= 3);
     let Some(baseline) = baseline else { return BTreeMap::new() };
     let slow = ways.into_iter().filter_map(|((a, b), way)| {
-        let excess = baseline.excess(way, fit.error_of(pairs(fit, a, b)));
+        let excess = baseline.excess(way, fit.error_of_median(count_ordered_pairs(fit, a, b)));
         let typical_ns = fit.typical_ns;
         let apart = LeafOutlier { excess, typical_ns, slow: 1, of: 1 };
         excess.stands_out(Floor::MANY, typical_ns).then_some(((a, b), apart))
@@ -123,13 +121,11 @@ fn slow_paths(
     slow.collect()
 }
 
-/// Returns the number of ordered pairs between two leaf switches.
-fn pairs(fit: &Fit, a: usize, b: usize) -> usize {
-    2 * fit.members(a).len() * fit.members(b).len()
+fn count_ordered_pairs(fit: &Fit, a: usize, b: usize) -> usize {
+    2 * fit.members[a].len() * fit.members[b].len()
 }
 
-/// Returns the slow leaf switches and paths of all rails. For a leaf switch with one host, the
-/// outlier is the host.
+/// Returns the slow leaf switches and paths of all rails; the host of a leaf switch with only one.
 pub(super) fn name(rails: &[SlowLeaves], fits: &[Fit], topology: &Topology) -> Vec<Outlier> {
     let named = rails.iter().enumerate().flat_map(|(rail, seen)| {
         let leaves = seen.leaves.iter().map(move |(&leaf, apart)| (vec![leaf], (rail, apart)));
@@ -137,40 +133,37 @@ pub(super) fn name(rails: &[SlowLeaves], fits: &[Fit], topology: &Topology) -> V
         leaves.chain(paths)
     });
     let Some(fit) = fits.first() else { return Vec::new() };
-    let only = |leaf: usize| match fit.members(leaf) {
-        [host] => Some(*host),
+    let only = |leaf: usize| match *fit.members[leaf] {
+        [host] => Some(host),
         _ => None,
     };
-    grouped(named)
-        .into_iter()
-        .filter_map(|(leaves, slow_on)| {
-            let seen = slow_on.iter().map(|(rail, apart)| (*rail, apart.excess));
-            let slow = Slow::across(seen, rails.len())?;
-            let (_, first) = slow_on.first()?;
-            let (kind, host, target) = match *leaves.as_slice() {
-                [leaf] => match only(leaf) {
-                    Some(host) if slow.is_everywhere() => (OutlierKind::Host, Some(host), None),
-                    Some(host) => (OutlierKind::Rail, Some(host), None),
-                    None => (OutlierKind::Leaf, None, None),
-                },
-                [a, b] => match only(a).zip(only(b)) {
-                    Some((a, b)) => (OutlierKind::Pair, Some(a), Some(b)),
-                    None => (OutlierKind::Path, None, None),
-                },
-                _ => return None,
-            };
-            let word = |&leaf: &usize| topology.leaves[leaf].name.clone();
-            let leaves =
-                if host.is_none() { leaves.iter().map(word).collect() } else { Vec::new() };
-            Some(Outlier {
-                host,
-                target,
-                both_ways: target.is_some(),
-                leaves,
-                slow: first.slow,
-                of: first.of,
-                ..slow.told(kind, first.typical_ns)
-            })
+    let outliers = grouped(named).into_iter().filter_map(|(leaves, slow_on)| {
+        let seen = slow_on.iter().map(|(rail, apart)| (*rail, apart.excess));
+        let slow = Slow::across(seen, rails.len())?;
+        let (_, first) = slow_on.first()?;
+        let (kind, host, target) = match *leaves.as_slice() {
+            [leaf] => match only(leaf) {
+                Some(host) if slow.is_everywhere() => (OutlierKind::Host, Some(host), None),
+                Some(host) => (OutlierKind::Rail, Some(host), None),
+                None => (OutlierKind::Leaf, None, None),
+            },
+            [a, b] => match only(a).zip(only(b)) {
+                Some((a, b)) => (OutlierKind::Pair, Some(a), Some(b)),
+                None => (OutlierKind::Path, None, None),
+            },
+            _ => return None,
+        };
+        let name = |&leaf: &usize| topology.leaves[leaf].name.clone();
+        let leaves = if host.is_none() { leaves.iter().map(name).collect() } else { Vec::new() };
+        Some(Outlier {
+            host,
+            target,
+            both_ways: target.is_some(),
+            leaves,
+            slow: first.slow,
+            of: first.of,
+            ..slow.told(kind, first.typical_ns)
         })
-        .collect()
+    });
+    outliers.collect()
 }

@@ -3,6 +3,7 @@
 use super::Slow;
 use super::excess::{Baseline, Excess, Floor};
 use super::fit::{Fit, Logs};
+use super::robust::FINEST;
 use crate::analyse::grouped;
 use crate::model::ping::{Outlier, OutlierKind};
 
@@ -18,17 +19,13 @@ const MAX_PER_HOST: usize = 4;
 
 impl SlowPair {
     pub(super) fn on_rail(fit: &Fit, logs: &Logs, hosts: usize) -> Vec<Self> {
-        let uncertain = fit.error_of_one();
-        let baseline = Baseline::exactly(0.0);
-        let mut slow: Vec<Self> = fit
-            .rests(logs)
-            .filter_map(|(ends, rest)| {
-                let excess = baseline.excess(rest, uncertain);
-                let usual_ns = fit.expected(ends.0, ends.1).exp();
-                let is_slow = excess.stands_out(Floor::SINGLE, usual_ns);
-                is_slow.then_some(Self { ends, excess, usual_ns })
-            })
-            .collect();
+        let slow = fit.rests(logs).filter_map(|(ends, rest)| {
+            let excess = Baseline::exactly(0.0).excess(rest, fit.noise.max(FINEST));
+            let usual_ns = fit.expected(ends.0, ends.1).exp();
+            let is_slow = excess.stands_out(Floor::SINGLE, usual_ns);
+            is_slow.then_some(Self { ends, excess, usual_ns })
+        });
+        let mut slow: Vec<Self> = slow.collect();
         slow.sort_by(|one, other| other.excess.log.total_cmp(&one.excess.log));
         slow.truncate(hosts * MAX_PER_HOST);
         slow

@@ -9,15 +9,13 @@ use super::{SlowParts, slower};
 use crate::model::ping::{Cell, Outlier, OutlierKind};
 
 /// Maximum number of unsuspected peers of a suspect.
-const PEERS: usize = 8;
-
+const MAX_PEERS: usize = 8;
 /// Maximum number of hosts of a suspected leaf switch that are measured.
-const OF_LEAF: usize = 4;
+const MAX_OF_LEAF: usize = 4;
 
 /// True for ordered pairs that may be measured; clients are not measured with each other.
 type Wants<'a> = &'a dyn Fn(usize, usize) -> bool;
 
-/// Unsuspected hosts, in order.
 struct UnsuspectedHosts<'a> {
     hosts: Vec<usize>,
     wants: Wants<'a>,
@@ -29,13 +27,13 @@ impl UnsuspectedHosts<'_> {
         let may = |other: &usize| {
             *other != host && ((self.wants)(host, *other) || (self.wants)(*other, host))
         };
-        some_of(&self.hosts.iter().copied().filter(may).collect::<Vec<_>>(), PEERS)
+        some_of(&self.hosts.iter().copied().filter(may).collect::<Vec<_>>(), MAX_PEERS)
     }
 
     /// Returns reference pairs: some hosts, each with the next of them that it may measure, else
     /// with one of all unsuspected hosts.
     fn ring(&self, rail: usize) -> Vec<Cell> {
-        let some = some_of(&self.hosts, PEERS);
+        let some = some_of(&self.hosts, MAX_PEERS);
         let with_next = some.iter().enumerate().filter_map(|(at, &source)| {
             let may = |target: &&usize| (self.wants)(source, **target);
             let next = some[at + 1..].iter().chain(&some[..at]).find(may).copied();
@@ -50,12 +48,6 @@ impl UnsuspectedHosts<'_> {
 }
 
 impl SlowParts {
-    /// Returns the outliers: leaf switches before hosts before pairs, the slowest of each kind
-    /// first.
-    pub fn outliers(&self) -> &[Outlier] {
-        &self.outliers
-    }
-
     /// Returns the pairs to measure again: every suspect with unsuspected hosts, and reference
     /// pairs, which show the drift since the first measurement. Omits a suspect if the number of
     /// pairs would exceed `most`.
@@ -89,8 +81,7 @@ impl SlowParts {
         outliers.filter_map(|outlier| self.again(outlier, again, &good, &drifts)).collect()
     }
 
-    /// Returns an outlier with the values of the second measurement; `None` if it is no longer
-    /// slow.
+    /// Returns an outlier with the values of the second measurement, if it is still slow.
     fn again(
         &self,
         outlier: &Outlier,
@@ -98,12 +89,11 @@ impl SlowParts {
         good: &UnsuspectedHosts<'_>,
         drifts: &[f32],
     ) -> Option<Outlier> {
-        let before = log(outlier);
-        // `expected` contains the share of each host, leaf switch and path, but not the share of
-        // a pair. With one host per leaf switch at both ends, the block contains the share of the
-        // pair.
+        let before = log_of_excess(outlier);
+        // `expected` contains the share of each host, leaf switch and path, but not of a pair,
+        // unless both ends are alone on their leaf switches.
         let is_alone = |host: usize| {
-            self.fits.first().is_some_and(|fit| fit.members(fit.leaf_of(host)).len() == 1)
+            self.fits.first().is_some_and(|fit| fit.members[fit.leaf_of[host]].len() == 1)
         };
         let known = match (outlier.host, outlier.target) {
             (Some(source), Some(target)) if !(is_alone(source) && is_alone(target)) => 0.0,
@@ -119,24 +109,19 @@ impl SlowParts {
         if out.is_empty() && back.is_empty() {
             return Some(outlier.clone());
         }
-        let floor = match outlier.kind {
-            OutlierKind::Pair => Floor::SINGLE,
-            _ => Floor::MANY,
-        };
-        let rail = outlier.rails.first().copied().unwrap_or(0);
+        let is_pair = outlier.kind == OutlierKind::Pair;
+        let floor = if is_pair { Floor::SINGLE } else { Floor::MANY };
+        let fit = self.fits.get(outlier.rails.first().copied().unwrap_or(0))?;
         let usual_ns = match (outlier.host, outlier.target) {
-            (Some(source), Some(target)) => self.fits.get(rail)?.expected(source, target).exp(),
-            _ => self.fits.get(rail)?.typical_ns,
+            (Some(source), Some(target)) => fit.expected(source, target).exp(),
+            _ => fit.typical_ns,
         };
-        let parts: Vec<(f32, usize)> = [out, back]
-            .iter_mut()
-            .filter_map(|parts| Some((median(parts)?, parts.len())))
-            .collect();
-        // The bounds apply again, and at least half of the first excess: less is not the same
-        // fault.
+        let mut parts = [out, back];
+        let parts = parts.iter_mut().filter_map(|parts| Some((median(parts)?, parts.len())));
+        let parts: Vec<(f32, usize)> = parts.collect();
+        // The bounds apply again, and half of the first excess: less is not the same fault.
         let is_slow = |&(part, pairs): &(f32, usize)| {
-            let uncertain = self.fits.get(rail).map_or(f32::INFINITY, |fit| fit.error_of(pairs));
-            let excess = Baseline::exactly(0.0).excess(part, uncertain);
+            let excess = Baseline::exactly(0.0).excess(part, fit.error_of_median(pairs));
             excess.stands_out(floor, usual_ns) && part > before / 2.0
         };
         if !parts.iter().all(is_slow) {
@@ -159,14 +144,11 @@ impl SlowParts {
         let is_slow = |rail: &usize| outlier.rails.is_empty() || outlier.rails.contains(rail);
         let rails = (0..self.fits.len()).filter(is_slow);
         let ends = self.ends(outlier, good);
-        let cells = rails.flat_map(|rail| {
-            let cell = move |&(source, target): &(usize, usize)| Cell { rail, source, target };
-            ends.iter().map(cell)
-        });
-        cells.collect()
+        let on_rail =
+            |rail| ends.iter().map(move |&(source, target)| Cell { rail, source, target });
+        rails.flat_map(on_rail).collect()
     }
 
-    /// Returns the sources and targets of these pairs.
     fn ends(&self, outlier: &Outlier, good: &UnsuspectedHosts<'_>) -> Vec<(usize, usize)> {
         let both = |mine: &[usize], others: &[usize]| -> Vec<(usize, usize)> {
             let of = |one: usize| others.iter().flat_map(move |&two| [(one, two), (two, one)]);
@@ -176,17 +158,14 @@ impl SlowParts {
             mine.iter().flat_map(|&host| both(&[host], &good.peers(host))).collect()
         };
         let of_leaf = |leaf: usize| match self.fits.first() {
-            Some(fit) => some_of(fit.members(leaf), OF_LEAF),
+            Some(fit) => some_of(&fit.members[leaf], MAX_OF_LEAF),
             None => Vec::new(),
         };
         let leaves: Vec<usize> = self.leaves_of(outlier).collect();
+        let peers = |host| good.peers(host).into_iter();
         let ends = match (outlier.kind, outlier.host, outlier.target) {
-            (OutlierKind::Transmit, Some(host), _) => {
-                good.peers(host).into_iter().map(|peer| (host, peer)).collect()
-            }
-            (OutlierKind::Receive, Some(host), _) => {
-                good.peers(host).into_iter().map(|peer| (peer, host)).collect()
-            }
+            (OutlierKind::Transmit, Some(host), _) => peers(host).map(|one| (host, one)).collect(),
+            (OutlierKind::Receive, Some(host), _) => peers(host).map(|one| (one, host)).collect(),
             (_, Some(source), Some(target)) if outlier.both_ways => both(&[source], &[target]),
             (_, Some(source), Some(target)) => vec![(source, target)],
             (_, Some(host), None) => with_good(&[host]),
@@ -209,10 +188,10 @@ impl SlowParts {
             suspected.extend(outlier.host.into_iter().chain(outlier.target));
             leaves.extend(self.leaves_of(outlier));
         }
-        let hosts = fit.sources.len();
-        let free: Vec<usize> = (0..hosts).filter(|host| !suspected.contains(host)).collect();
-        let outside: Vec<usize> =
-            free.iter().copied().filter(|&host| !leaves.contains(&fit.leaf_of(host))).collect();
+        let all = 0..fit.sources.len();
+        let free: Vec<usize> = all.filter(|host| !suspected.contains(host)).collect();
+        let outside = free.iter().copied().filter(|&host| !leaves.contains(&fit.leaf_of[host]));
+        let outside: Vec<usize> = outside.collect();
         if outside.len() > 1 { outside } else { free }
     }
 
@@ -228,8 +207,7 @@ fn some_of(all: &[usize], most: usize) -> Vec<usize> {
     (0..count).filter_map(|at| all.get(at * all.len() / count)).copied().collect()
 }
 
-/// Returns the excess of an outlier as a logarithm.
-fn log(outlier: &Outlier) -> f32 {
+fn log_of_excess(outlier: &Outlier) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "thousandths of what was slow")]
     (outlier.slower_permille as f32 / 1_000.0).ln_1p()
 }

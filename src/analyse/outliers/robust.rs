@@ -1,8 +1,7 @@
 //! Median and spread that a few extreme values do not change.
 
-/// Returns the median: for an even number of values the mean of the middle two, `None` without
-/// values. The values must be finite; their order changes.
-pub(in crate::analyse) fn median(values: &mut [f32]) -> Option<f32> {
+/// Takes the mean of the middle two if necessary. Values must be finite; their order changes.
+pub(crate) fn median(values: &mut [f32]) -> Option<f32> {
     let (middle, is_odd) = (values.len() / 2, !values.len().is_multiple_of(2));
     if values.is_empty() {
         return None;
@@ -15,7 +14,7 @@ pub(in crate::analyse) fn median(values: &mut [f32]) -> Option<f32> {
     Some(f32::midpoint(lower, upper))
 }
 
-/// Returns the lower median: for an even number of values the smaller of the middle two.
+/// Takes the smaller of the middle two if necessary.
 pub(super) fn lower_median(values: &mut [f32]) -> Option<f32> {
     let middle = values.len().checked_sub(1)? / 2;
     Some(*values.select_nth_unstable_by(middle, f32::total_cmp).1)
@@ -23,7 +22,7 @@ pub(super) fn lower_median(values: &mut [f32]) -> Option<f32> {
 
 /// Returns the standard deviation of a normal distribution with this median absolute deviation:
 /// MAD / 0.6745. Overwrites the values.
-pub(in crate::analyse) fn spread(values: &mut [f32], center: f32) -> f32 {
+pub(crate) fn spread(values: &mut [f32], center: f32) -> f32 {
     for value in &mut *values {
         *value = (*value - center).abs();
     }
@@ -37,16 +36,16 @@ pub(super) const NORMAL: f32 = 0.6745;
 const MEDIAN_ERROR: f32 = 1.2533;
 
 /// Minimum standard error, 0.2 %: a fabric with equal latencies has no spread.
-pub(in crate::analyse) const FINEST: f32 = 0.002;
+pub(crate) const FINEST: f32 = 0.002;
 
-pub(in crate::analyse) fn error_of_median(spread: f32, values: usize) -> f32 {
+pub(crate) fn error_of_median(spread: f32, values: usize) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "a root needs no more digits")]
     let root = (values.max(1) as f32).sqrt();
     (MEDIAN_ERROR * spread / root).max(FINEST)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "seven digits are more than a clock has")]
-pub(in crate::analyse) fn as_ns(ns: u32) -> f32 {
+pub(crate) fn as_ns(ns: u32) -> f32 {
     ns as f32
 }
 

@@ -31,7 +31,7 @@ fn usual(source: usize, target: usize, slower: impl Fn(usize, usize) -> bool) ->
 }
 
 fn named(judgement: &SlowParts) -> Vec<(OutlierKind, Option<usize>, Option<usize>)> {
-    judgement.outliers().iter().map(|one| (one.kind, one.host, one.target)).collect()
+    judgement.outliers.iter().map(|one| (one.kind, one.host, one.target)).collect()
 }
 
 const ALL: fn(usize, usize) -> bool = |source, target| source != target;
@@ -46,7 +46,7 @@ fn again(judgement: &SlowParts, ns: impl Fn(usize, usize) -> u64) -> BTreeMap<Ce
 fn a_slow_host_is_told_with_its_figures() {
     let found = judge(&grid(12, |a, b| usual(a, b, |a, b| a == 5 || b == 5)));
     assert_eq!(named(&found), [(OutlierKind::Host, Some(5), None)]);
-    let slow = &found.outliers()[0];
+    let slow = &found.outliers[0];
     assert!((450..550).contains(&slow.slower_permille), "{slow:?}");
     assert!((900..1_100).contains(&slow.slower_ns), "{slow:?}");
     assert!(slow.z_tenths > 35 && (slow.slow, slow.of) == (22, 22), "{slow:?}");
@@ -58,7 +58,7 @@ fn a_slow_host_is_told_with_its_figures() {
 fn one_of_four_is_slower_than_the_other_three() {
     let found = judge(&grid(4, |a, b| usual(a, b, |a, b| a == 3 || b == 3)));
     assert_eq!(named(&found), [(OutlierKind::Host, Some(3), None)]);
-    let slow = &found.outliers()[0];
+    let slow = &found.outliers[0];
     assert!((900..1_100).contains(&slow.slower_ns), "{slow:?}");
 }
 
@@ -66,19 +66,19 @@ fn one_of_four_is_slower_than_the_other_three() {
 fn fewer_than_four_hosts_have_no_outliers() {
     for hosts in 0..4 {
         let found = judge(&grid(hosts, |a, b| usual(a, b, |a, _| a == 1)));
-        assert!(found.outliers().is_empty() && found.retest(100, &ALL).is_empty());
+        assert!(found.outliers.is_empty() && found.retest(100, &ALL).is_empty());
         assert!(found.confirm(&BTreeMap::new(), &ALL).is_empty());
     }
 }
 
 #[test]
 fn equal_and_missing_latencies_cause_no_outlier() {
-    assert!(judge(&grid(9, |_, _| 2_000)).outliers().is_empty());
-    assert!(judge(&grid(9, |_, _| 0)).outliers().is_empty());
-    assert!(judge(&grid(9, |_, _| u64::MAX)).outliers().is_empty());
-    assert!(judge(&Grid::new(9, 0, None)).outliers().is_empty());
+    assert!(judge(&grid(9, |_, _| 2_000)).outliers.is_empty());
+    assert!(judge(&grid(9, |_, _| 0)).outliers.is_empty());
+    assert!(judge(&grid(9, |_, _| u64::MAX)).outliers.is_empty());
+    assert!(judge(&Grid::new(9, 0, None)).outliers.is_empty());
     // A single pair, or a host with two peers, is too little evidence.
-    assert!(judge(&grid(9, |a, b| u64::from((a, b) == (0, 1)))).outliers().is_empty());
+    assert!(judge(&grid(9, |a, b| u64::from((a, b) == (0, 1)))).outliers.is_empty());
     let two_peers = |a: usize, b: usize| match (a.min(b), a.max(b)) {
         (0, 1 | 2) => 9_000,
         (0, _) => 0,
@@ -134,7 +134,7 @@ fn a_retest_keeps_to_its_budget() {
         usual(a, b, |_, _| false) * [2, 3, 4][bad] / 2
     };
     let found = judge(&grid(20, slow));
-    assert_eq!(found.outliers().len(), 3);
+    assert_eq!(found.outliers.len(), 3);
     // Eight peers in both directions per host, and a ring of the peers.
     assert_eq!(found.retest(1_000, &ALL).len(), 3 * 16 + 8);
     assert_eq!(found.retest(40, &ALL).len(), 2 * 16 + 8);

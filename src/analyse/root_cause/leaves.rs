@@ -26,8 +26,7 @@ impl Block {
     }
 }
 
-/// Returns findings for leaf switches, then for paths, and removes the explained trials from
-/// `open`.
+/// Returns findings for leaf switches, then for paths; removes the explained trials from `open`.
 pub(super) fn explain(open: &mut Vec<TestedPair<'_>>, topology: &Topology) -> Vec<Finding> {
     let mut sizes = vec![0_usize; topology.leaves.len()];
     for &leaf in &topology.leaf_of {
@@ -55,46 +54,41 @@ pub(super) fn explain(open: &mut Vec<TestedPair<'_>>, topology: &Topology) -> Ve
     // A leaf switch explains all pairs that cross it. It explains the pairs within it only if
     // they fail too: then the switch fails and not its uplinks. A pair that crosses two named
     // leaf switches belongs to the first one.
-    let blamed = |(a, b): (usize, usize)| match named.iter().find(|&&leaf| leaf == a || leaf == b) {
+    let cause = |(a, b): (usize, usize)| match named.iter().find(|&&leaf| leaf == a || leaf == b) {
         Some(&leaf) if a != b || fails((a, b)) => Some(vec![leaf]),
         None if a != b && fails((a, b)) => Some(vec![a, b]),
         _ => None,
     };
-    let blamed: BTreeMap<(usize, usize), Vec<usize>> =
-        blocks.keys().filter_map(|&ends| Some((ends, blamed(ends)?))).collect();
+    let causes: BTreeMap<(usize, usize), Vec<usize>> =
+        blocks.keys().filter_map(|&ends| Some((ends, cause(ends)?))).collect();
     let mut explained: BTreeMap<&[usize], Vec<TestedPair<'_>>> = BTreeMap::new();
     open.retain(|pair| {
-        let leaves = ends(topology, pair).and_then(|ends| blamed.get(&ends));
+        let leaves = ends(topology, pair).and_then(|ends| causes.get(&ends));
         if let Some(leaves) = leaves {
             explained.entry(leaves).or_default().push(*pair);
         }
         leaves.is_none()
     });
-    let mut findings: Vec<Finding> = explained
-        .into_iter()
-        .filter_map(|(leaves, pairs)| finding(topology, leaves, &pairs))
-        .collect();
+    let explained = explained.into_iter();
+    let mut findings: Vec<Finding> =
+        explained.filter_map(|(leaves, pairs)| finding(topology, leaves, &pairs)).collect();
     findings.sort_by_key(|finding| finding.leaves.len());
     findings
 }
 
 fn finding(topology: &Topology, leaves: &[usize], pairs: &[TestedPair<'_>]) -> Option<Finding> {
     let failed = || pairs.iter().filter(|pair| pair.failed());
-    let example = example(failed(), None)?.finding();
-    let leaves = leaves.iter().map(|&leaf| topology.leaves[leaf].name.clone()).collect();
-    let host_pairs_failed = host_pairs(failed());
-    let (failed, of) = (failed().count(), pairs.len());
     Some(Finding {
-        leaves,
-        failed,
-        of,
-        host_pairs_failed,
+        leaves: leaves.iter().map(|&leaf| topology.leaves[leaf].name.clone()).collect(),
+        failed: failed().count(),
+        of: pairs.len(),
+        host_pairs_failed: host_pairs(failed()),
         host_pairs: host_pairs(pairs.iter()),
-        ..example
+        ..example(failed(), None)?.finding()
     })
 }
 
-/// Returns the number of host pairs; both directions count once.
+/// Counts both directions once.
 fn host_pairs<'t, 'a: 't>(pairs: impl Iterator<Item = &'t TestedPair<'a>>) -> usize {
     let ends = |pair: &TestedPair<'_>| {
         let (one, other) = (pair.source, pair.target);

@@ -41,16 +41,15 @@ impl<'a> Ends<'a> {
         self.port(side)?.netdev.as_deref()
     }
 
-    /// Returns the IP address of the peer of a side; `None` on InfiniBand, where a GID is not an
-    /// IP address.
+    /// Returns `None` on InfiniBand, where a GID is not an IP address.
     pub(super) fn peer_address(&self, side: Side) -> Option<String> {
         let is_ip = |route: &&Route| matches!(route.protocol, Protocol::Roce | Protocol::Iwarp);
         self.route.filter(is_ip)?;
         Some(self.port(other(side))?.gid.ip().to_string())
     }
 
-    /// Returns the side with the smaller MTU; the port MTU is compared before the interface MTU.
-    /// Returns the source if they are equal or unknown.
+    /// Returns the side with the smaller MTU, first of the port, then of the interface. Returns the
+    /// source if they are equal or unknown.
     fn low_mtu(&self) -> Side {
         let mtu = |side| {
             let port = self.port(side)?;
@@ -60,24 +59,18 @@ impl<'a> Ends<'a> {
         if is_target { Side::Target } else { Side::Source }
     }
 
-    /// Returns the larger MTU of the two network interfaces.
-    fn high_mtu(&self) -> Option<u32> {
-        let mtu = |side| self.port(side)?.netdev_mtu;
-        mtu(Side::Source).max(mtu(Side::Target))
-    }
-
     /// Returns a fix of the verdict table with the names of this pair.
     pub fn fill(&self, fix: &str, side: Side) -> String {
         self.fill_with(fix, side, None)
     }
 
-    /// Returns a fix with the names of this pair; `netdev` is used if the route has no network
-    /// interface.
+    /// Returns a fix with the names of this pair; `netdev` is used if the route has none.
     pub fn fill_with(&self, fix: &str, side: Side, netdev: Option<&str>) -> String {
         let address = self.peer_address(side);
         let own_address = self.peer_address(other(side));
         let low = self.low_mtu();
-        let high_mtu = self.high_mtu().map(|mtu| mtu.to_string());
+        let mtu = |side| self.port(side)?.netdev_mtu;
+        let high_mtu = mtu(Side::Source).max(mtu(Side::Target)).map(|mtu| mtu.to_string());
         let names = [
             ("low_host", Some(self.host(low))),
             ("low_netdev", self.netdev(low)),

@@ -6,7 +6,6 @@ use serde_json::Value;
 use crate::model::HostFailure;
 use crate::wire::TextDelta;
 
-/// First line of the file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Header {
     pub(super) schema: String,

@@ -1,5 +1,4 @@
-//! Reads recordings: finds all samples of a file, and returns the state of all hosts in any of
-//! them.
+//! Reads recordings: finds all samples of a file, and returns the hosts of any sample.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
@@ -10,8 +9,7 @@ use super::{HostSample, SCHEMA};
 use crate::capture::lines::Lines;
 use crate::capture::{CaptureError, MAX_HOSTS};
 
-/// Start of the file, without the version.
-const START: &[u8] = br#"{"schema":"rdmactl.recording/"#;
+const START_OF_ANY_VERSION: &[u8] = br#"{"schema":"rdmactl.recording/"#;
 
 /// A recording with access to any sample.
 #[derive(Debug)]
@@ -40,8 +38,7 @@ struct SampleOffset {
     taken_ns: u64,
     is_whole: bool,
     lines: u64,
-    /// Byte offset and line number of the first line of the sample; `number` is one less than
-    /// that of the first host line.
+    /// Byte offset of the first host line, and the number of the line before it.
     offset: u64,
     number: u64,
 }
@@ -49,12 +46,11 @@ struct SampleOffset {
 impl TopRecording {
     /// True if the file starts like a recording; false for an unreadable file.
     pub fn is_at(path: &Path) -> bool {
-        let mut start = Vec::new();
+        let mut start = [0; START_OF_ANY_VERSION.len()];
         // Reading from a pipe would consume its data.
-        let read = fs::metadata(path).is_ok_and(|there| there.is_file())
-            && File::open(path)
-                .is_ok_and(|file| file.take(START.len() as u64).read_to_end(&mut start).is_ok());
-        read && start == START
+        fs::metadata(path).is_ok_and(|there| there.is_file())
+            && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+            && start == START_OF_ANY_VERSION
     }
 
     /// Opens a file and finds its samples.
@@ -68,8 +64,8 @@ impl TopRecording {
 }
 
 impl<R: BufRead + Seek> TopRecording<R> {
-    /// Finds the samples of a recording; `path` appears in errors. Ignores data after the last
-    /// whole sample: the writer may have been interrupted, or its disk was full.
+    /// Finds the samples of a recording; `path` appears in errors. Ignores an incomplete sample
+    /// at the end: the writer may have been interrupted, or its disk was full.
     ///
     /// # Errors
     /// It is no recording of a known version, or has no sample.
@@ -116,8 +112,7 @@ impl<R: BufRead + Seek> TopRecording<R> {
         self.moments.get(place).map(|moment| moment.taken_ns)
     }
 
-    /// Returns the state of all hosts in a sample, in the order of the header; empty after the
-    /// last sample.
+    /// Returns all hosts in a sample, in the order of the header; none after the last sample.
     ///
     /// # Errors
     /// A line of the sample, or of an earlier sample that it depends on, is invalid.
@@ -145,18 +140,15 @@ impl<R: BufRead + Seek> TopRecording<R> {
         let sought = self.lines.input.seek(SeekFrom::Start(offset));
         sought.map_err(|error| self.lines.fault(error.to_string()))?;
         if is_whole {
-            self.sightings = self.hosts.iter().map(|host| HostSample::none(host)).collect();
+            self.sightings = self.hosts.iter().map(|host| HostSample::not_recorded(host)).collect();
             self.texts.fill(ReportText::default());
         }
-        for _ in 0..lines {
+        for line in 1..=lines {
             let Some(text) = self.lines.next()? else {
                 return Err(self.lines.fault("the file became shorter"));
             };
-            let told = tell(&mut self.sightings, &mut self.texts, text);
-            let changed = told.map_err(|cause| self.lines.fault(cause))?;
-            if let Some(text) = changed.and_then(|host| self.texts.get_mut(host)) {
-                text.unread = Some(self.lines.number);
-            }
+            let told = tell(&mut self.sightings, &mut self.texts, text, number + line);
+            told.map_err(|cause| self.lines.fault(cause))?;
         }
         Ok(())
     }
@@ -207,12 +199,13 @@ fn next_moment<R: BufRead>(
     Ok(Some(moment))
 }
 
-/// Applies a host line. Returns the index of the host if its report changed.
+/// Applies the host line with this number.
 fn tell(
     sightings: &mut [HostSample],
     texts: &mut [ReportText],
     text: &[u8],
-) -> Result<Option<usize>, String> {
+    number: u64,
+) -> Result<(), String> {
     let line: HostLine = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     let (Some(sighting), Some(last)) = (sightings.get_mut(line.host), texts.get_mut(line.host))
     else {
@@ -225,9 +218,10 @@ fn tell(
         (Some(_), Some(_)) => return Err("both a report and a change of it".into()),
     };
     (sighting.answered_ns, sighting.failure) = (line.answered_ns, line.failure);
-    let Some(now) = now else { return Ok(None) };
-    last.json = now;
-    Ok(Some(line.host))
+    if let Some(json) = now {
+        *last = ReportText { json, unread: Some(number) };
+    }
+    Ok(())
 }
 
 fn read_header(text: &[u8]) -> Result<Vec<String>, String> {

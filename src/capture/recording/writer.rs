@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::line::{Header, HostLine, MomentLine};
 use super::{HostSampleRef, SCHEMA};
+use crate::capture::write_line;
 use crate::model::HostReport;
 use crate::wire::TextDelta;
 
-/// Number of samples from one whole sample to the next.
-const WHOLE_EVERY: u64 = 60;
+const SAMPLES_PER_WHOLE_SAMPLE: u64 = 60;
 
 /// Writer of samples.
 #[derive(Debug)]
@@ -30,15 +30,13 @@ impl<W: Write> RecordingWriter<W> {
             tool: concat!("rdmactl ", env!("CARGO_PKG_VERSION")).into(),
             hosts: hosts.into_iter().map(str::to_owned).collect(),
         };
-        super::super::write_line(&mut out, &header)?;
+        write_line(&mut out, &header)?;
         out.flush()?;
         Ok(Self { out, moments: 0 })
     }
 
-    /// Writes a sample of all hosts, in the order of the header; `before` is the sample that was
-    /// written last.
-    ///
-    /// Flushes the sample before it returns, so that a later crash does not lose it.
+    /// Writes a sample of all hosts, in the order of the header, and flushes it; `before` is the
+    /// sample that was written last.
     ///
     /// # Errors
     /// Writing to `out` fails.
@@ -48,16 +46,16 @@ impl<W: Write> RecordingWriter<W> {
         now: &[HostSampleRef<'_>],
         before: Option<&[HostSampleRef<'_>]>,
     ) -> io::Result<()> {
-        let before = before.filter(|_| !self.moments.is_multiple_of(WHOLE_EVERY));
+        let before = before.filter(|_| !self.moments.is_multiple_of(SAMPLES_PER_WHOLE_SAMPLE));
         let mut lines = Vec::new();
         for (host, said) in now.iter().enumerate() {
             lines.extend(line(host, said, before.and_then(|before| before.get(host)))?);
         }
         let head =
             MomentLine { moment: taken_ns, whole: before.is_none(), lines: lines.len() as u64 };
-        super::super::write_line(&mut self.out, &head)?;
+        write_line(&mut self.out, &head)?;
         for line in &lines {
-            super::super::write_line(&mut self.out, line)?;
+            write_line(&mut self.out, line)?;
         }
         self.moments += 1;
         self.out.flush()

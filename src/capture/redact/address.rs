@@ -3,8 +3,7 @@
 
 use super::Redactor;
 
-/// Address ranges with a special meaning: start, prefix length, and true if addresses in it get a
-/// pseudonym.
+/// Special address ranges: start, prefix length, and true if addresses in it get a pseudonym.
 const RANGES_4: [(u32, u32, bool); 8] = [
     (0x0000_0000, 8, false), // "this host"
     (0x0a00_0000, 8, true),  // private
@@ -27,18 +26,16 @@ const RANGES_6: [(u64, u32, bool); 6] = [
 ];
 
 impl Redactor {
-    /// Returns the pseudonym of an IPv4 address, of the same kind.
+    /// Returns the pseudonym of an IPv4 address.
     pub(super) fn ipv4(&self, ip: u32) -> u32 {
         let ranges = RANGES_4.map(|(start, bits, hides)| (u64::from(start), bits, hides));
         u32::try_from(self.prefix("ipv4", u64::from(ip), 32, &ranges)).unwrap_or(0)
     }
 
-    /// Returns the pseudonym of an IPv6 address, of the same kind. Networks of up to 64 bits keep
-    /// their members.
+    /// Returns the pseudonym of an IPv6 address. Networks of up to 64 bits keep their members.
     pub(super) fn ipv6(&self, ip: u128) -> u128 {
-        let (high, low) = (ip >> 64, ip & u128::from(u64::MAX));
         let narrow = |part: u128| u64::try_from(part & u128::from(u64::MAX)).unwrap_or(0);
-        let (high, low) = (narrow(high), narrow(low));
+        let (high, low) = (narrow(ip >> 64), narrow(ip));
         // IPv4 in the lower half: ::ffff:a.b.c.d, ::a.b.c.d and the NAT64 prefix.
         let is_ipv4 = match high {
             0 => matches!(low >> 32, 0xffff) || (low >> 32 == 0 && low > 1),
@@ -50,8 +47,7 @@ impl Redactor {
             let ipv4 = u32::try_from(low & 0xffff_ffff).unwrap_or(0);
             return wide(high, low >> 32 << 32 | u64::from(self.ipv4(ipv4)));
         }
-        // Solicited-node multicast group (ff02::1:ff00:0/104), which has the last bits of an
-        // address.
+        // Solicited-node multicast group (ff02::1:ff00:0/104) with the last bits of an address.
         if high == 0xff02_0000_0000_0000 && low >> 24 == 0x01ff {
             let group = self.secret.permute("group", low & 0xff_ffff, 24);
             return wide(high, low >> 24 << 24 | group);
@@ -62,8 +58,7 @@ impl Redactor {
         wide(self.prefix("ipv6", high, 64, &RANGES_6), self.guid(low))
     }
 
-    /// Returns the pseudonym of a GID: the GID of the pseudonym of its GUID, MAC address or IP
-    /// address.
+    /// Returns the GID of the pseudonym of the GUID, MAC address or IP address in a GID.
     pub(super) fn gid(&self, gid: u128) -> u128 {
         let mac = u64::try_from(gid >> 80).unwrap_or(0);
         // The only GID of a siw port: six bytes of MAC address, then zeros.
@@ -77,10 +72,10 @@ impl Redactor {
     /// values lead to addresses of different kinds.
     fn prefix(&self, kind: &'static str, ip: u64, length: u32, ranges: &[(u64, u32, bool)]) -> u64 {
         let leading = |number: u64, bits: u32| number.checked_shr(length - bits).unwrap_or(0);
-        let stays = |range: &&(u64, u32, bool)| {
-            !range.2 && leading(ip, range.1) == leading(range.0, range.1)
+        let stays = |&(start, bits, hides): &(u64, u32, bool)| {
+            !hides && leading(ip, bits) == leading(start, bits)
         };
-        if ranges.iter().find(stays).is_some() {
+        if ranges.iter().any(stays) {
             return ip;
         }
         let mut other = ip;

@@ -3,12 +3,10 @@
 use super::Redactor;
 use super::iscsi::node_record;
 
-/// Files with text that looks like an address but is none: versions have four parts on some
-/// cards.
+/// Files with text that looks like an address: versions have four parts on some cards.
 const VERSIONS: [&str; 5] = ["fw_ver", "hw_rev", "board_id", "osrelease", "version"];
 
-/// Directories of numbers.
-const NUMBERS: [&str; 3] = ["/counters/", "/hw_counters/", "/statistics/"];
+const NUMBER_DIRECTORIES: [&str; 3] = ["/counters/", "/hw_counters/", "/statistics/"];
 
 /// Lines of `/proc/PID/status` that are kept.
 const STATUS: [&str; 6] = ["Name", "State", "Tgid", "Pid", "PPid", "CapEff"];
@@ -21,9 +19,6 @@ impl Redactor {
     pub(super) fn file(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         let text = std::str::from_utf8(bytes).ok()?;
         let name = path.rsplit('/').next().unwrap_or("");
-        if path == "/proc/sys/kernel/osrelease" {
-            return Some(bytes.to_vec());
-        }
         if path.starts_with("/proc/") && name == "status" {
             return Some(self.status(text).into_bytes());
         }
@@ -31,15 +26,13 @@ impl Redactor {
             return Some(format!("{}\n", self.program(text.trim())).into_bytes());
         }
         match path {
+            "/proc/sys/kernel/osrelease" | "/proc/meminfo" => return Some(bytes.to_vec()),
             "/proc/self/mounts" | "/etc/fstab" => return Some(self.mounts(text).into_bytes()),
             "/proc/self/mountstats" => return Some(self.mount_statistics(text).into_bytes()),
             _ => {}
         }
         if let Some(record) = node_record(path, text) {
             return Some(record.into_bytes());
-        }
-        if path == "/proc/meminfo" {
-            return Some(bytes.to_vec());
         }
         if path == "/etc/os-release" {
             let is_kept = |line: &&str| line.starts_with("ID=") || line.starts_with("ID_LIKE=");
@@ -49,7 +42,7 @@ impl Redactor {
         if !path.starts_with("/sys/") && !path.starts_with("/etc/libibverbs.d/") {
             return None;
         }
-        let is_count = NUMBERS.iter().any(|folder| path.contains(folder))
+        let is_count = NUMBER_DIRECTORIES.iter().any(|folder| path.contains(folder))
             && text.trim().parse::<u64>().is_ok();
         let redacted = match name {
             _ if is_count || VERSIONS.contains(&name) => text.to_owned(),

@@ -1,71 +1,37 @@
-//! Redacts mounts of network file systems. The redacted mounts still show if NFS fell back to
-//! TCP.
+//! Redacts mounts of network file systems, which still show if NFS fell back to TCP.
 //!
 //! Lines of other file systems and options without a rule are removed. A server has one pseudonym
-//! for its name and one for its address in all files. The option `addr` shows that both
-//! belong to one server. `redact::file` calls this module.
+//! for its name and one for its address; the option `addr` shows that both belong to one server.
 
 use std::net::IpAddr;
 
 use super::Redactor;
+use super::names::is_listed;
 
 /// Network file systems that `connections` reports.
 const NETWORK_FILE_SYSTEMS: [&str; 6] = ["nfs", "nfs4", "9p", "beegfs", "lustre", "cifs"];
 
 /// Options without a value that do not identify an owner.
-const FLAGS: [&str; 15] = [
-    "rw",
-    "ro",
-    "hard",
-    "soft",
-    "rdma",
-    "tcp",
-    "udp",
-    "bg",
-    "fg",
-    "noauto",
-    "nofail",
-    "_netdev",
-    "sharecache",
-    "nosharecache",
-    "defaults",
-];
+const FLAGS: &str = "\
+    rw ro hard soft rdma tcp udp bg fg noauto nofail _netdev sharecache nosharecache defaults";
 
 /// Options whose value is kept if it is a number or one of [`KERNEL_WORDS`].
-const VALUE_OPTIONS: [&str; 14] = [
-    "vers",
-    "nfsvers",
-    "minorversion",
-    "proto",
-    "mountproto",
-    "port",
-    "mountport",
-    "nconnect",
-    "rsize",
-    "wsize",
-    "timeo",
-    "retrans",
-    "sec",
-    "trans",
-];
+const VALUE_OPTIONS: &str = "\
+    vers nfsvers minorversion proto mountproto port mountport nconnect rsize wsize timeo retrans \
+    sec trans";
 
 /// Values of [`VALUE_OPTIONS`] that the kernel defines.
-const KERNEL_WORDS: [&str; 13] = [
-    "tcp", "tcp6", "udp", "udp6", "rdma", "rdma6", "sys", "none", "krb5", "krb5i", "krb5p",
-    "virtio", "fd",
-];
+const KERNEL_WORDS: &str = "tcp tcp6 udp udp6 rdma rdma6 sys none krb5 krb5i krb5p virtio fd";
 
 const ADDRESS_OPTIONS: [&str; 3] = ["addr", "clientaddr", "mountaddr"];
 
 impl Redactor {
-    /// Redacts `/proc/self/mounts` and `/etc/fstab`. A removed line becomes a comment, so that
-    /// the other lines keep their line numbers.
+    /// Redacts mount tables. A removed line becomes a comment: other lines keep their numbers.
     pub(super) fn mounts(&self, text: &str) -> String {
         text.lines().map(|line| self.mount(line).unwrap_or_else(|| "#".into()) + "\n").collect()
     }
 
-    /// Redacts `/proc/self/mountstats`: keeps the NFS mounts with the counters of their
-    /// transports.
+    /// Redacts `/proc/self/mountstats`: keeps NFS mounts with the counters of their transports.
     pub(super) fn mount_statistics(&self, text: &str) -> String {
         let mut redacted = String::new();
         let mut is_nfs = false;
@@ -125,8 +91,7 @@ impl Redactor {
         }
     }
 
-    /// Redacts the address or the name of a client or server. An IPv6 address may have an
-    /// interface after a `%`.
+    /// Redacts the address or the name of a client or server: `fe80::1%eth0`.
     fn host_of_mount(&self, text: &str) -> String {
         let (address, zone) =
             text.split_once('%').map_or((text, None), |(address, zone)| (address, Some(zone)));
@@ -139,8 +104,7 @@ impl Redactor {
         }
     }
 
-    /// Redacts each part of a mount point or of an exported path, also below `/usr`: an
-    /// administrator chose the path.
+    /// Redacts each part of a path, also below `/usr`: an administrator chose the path.
     fn path_of_mount(&self, path: &str) -> String {
         let parts = path.split('/').map(|part| match part {
             "" | "mnt" | "home" | "scratch" | "tmp" => part.to_owned(),
@@ -151,13 +115,13 @@ impl Redactor {
 
     fn option(&self, option: &str) -> Option<String> {
         let Some((key, value)) = option.split_once('=') else {
-            return FLAGS.contains(&option).then(|| option.to_owned());
+            return is_listed(FLAGS, option).then(|| option.to_owned());
         };
         if ADDRESS_OPTIONS.contains(&key) {
             return Some(format!("{key}={}", self.host_of_mount(value)));
         }
         let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let is_plain = is_number || KERNEL_WORDS.contains(&value);
-        (VALUE_OPTIONS.contains(&key) && is_plain).then(|| option.to_owned())
+        let is_plain = is_number || is_listed(KERNEL_WORDS, value);
+        (is_listed(VALUE_OPTIONS, key) && is_plain).then(|| option.to_owned())
     }
 }

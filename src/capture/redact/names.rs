@@ -8,187 +8,48 @@ use std::net::IpAddr;
 use super::Redactor;
 
 /// Last labels of host names that do not identify an owner.
-const ENDS: [&str; 10] =
-    ["com", "org", "net", "edu", "gov", "mil", "local", "localhost", "internal", "localdomain"];
+const ENDS: &str = "com org net edu gov mil local localhost internal localdomain";
 
 /// Words of the kernel that may also be host names; they stay in texts.
-const WORDS: [&str; 26] = [
-    "class",
-    "device",
-    "devices",
-    "infiniband",
-    "net",
-    "ports",
-    "port",
-    "gids",
-    "types",
-    "ndevs",
-    "pkeys",
-    "state",
-    "active",
-    "down",
-    "counters",
-    "bus",
-    "pci",
-    "drivers",
-    "module",
-    "virtual",
-    "node",
-    "rate",
-    "sys",
-    "proc",
-    "kernel",
-    "link",
-];
+const WORDS: &str = "\
+    class device devices infiniband net ports port gids types ndevs pkeys state active down \
+    counters bus pci drivers module virtual node rate sys proc kernel link";
 
-/// Words in a node description that do not identify an owner.
-const DESCRIPTION: [&str; 37] = [
-    "mellanox",
-    "nvidia",
-    "technologies",
-    "connectx",
-    "connectx-3",
-    "connectx-4",
-    "connectx-5",
-    "connectx-6",
-    "connectx-7",
-    "connectx-8",
-    "bluefield",
-    "infiniband",
-    "infinihost",
-    "hca",
-    "hfi",
-    "efa-rdma",
-    "intel",
-    "omni-path",
-    "adapter",
-    "virtual",
-    "switch",
-    "node",
-    // Card types of drivers.
-    "broadcom",
-    "netxtreme-c/e",
-    "roce",
-    "iwarp",
-    "driver",
-    "rnic",
-    "amd",
-    "pensando",
-    "fastlinq",
-    "oneconnect",
-    "i40iw",
-    "cxgb4",
-    "paravirtual",
-    "vmware",
-    "rdma",
-];
+/// Words of node descriptions and card types that do not identify an owner.
+const DESCRIPTION: &str = "\
+    mellanox nvidia technologies connectx connectx-3 connectx-4 connectx-5 connectx-6 connectx-7 \
+    connectx-8 bluefield infiniband infinihost hca hfi efa-rdma intel omni-path adapter virtual \
+    switch node broadcom netxtreme-c/e roce iwarp driver rnic amd pensando fastlinq oneconnect \
+    i40iw cxgb4 paravirtual vmware rdma";
 
-/// Prefixes of part numbers: `QL41262`, `OCe14401`, `InfiniPath_QLE7340`, `VMW_PVRDMA-1.0.1.0-k`,
-/// `0x1760`.
+/// Prefixes of part numbers: `QL41262`, `VMW_PVRDMA-1.0.1.0-k`, `0x1760`.
 const PARTS: [&str; 5] = ["QL", "OCe", "InfiniPath_QLE", "VMW_PVRDMA-", "0x"];
 
-const PROGRAMS: [&str; 62] = [
-    "rdmactl",
-    "rping",
-    "ucmatose",
-    "rdma_server",
-    "rdma_client",
-    "rstream",
-    "riostream",
-    "udaddy",
-    "mckey",
-    "cmtime",
-    "ibv_rc_pingpong",
-    "ibv_uc_pingpong",
-    "ibv_ud_pingpong",
-    "ibv_xsrq_pingpo",
-    "ib_write_bw",
-    "ib_write_lat",
-    "ib_read_bw",
-    "ib_read_lat",
-    "ib_send_bw",
-    "ib_send_lat",
-    "ib_atomic_bw",
-    "ib_atomic_lat",
-    "qperf",
-    "iperf",
-    "ucx_perftest",
-    "fi_pingpong",
-    "opensm",
-    "ibacm",
-    "srp_daemon",
-    "python",
-    "perl",
-    "ruby",
-    "java",
-    "node",
-    "bash",
-    "sh",
-    "mpirun",
-    "mpiexec",
-    "orted",
-    "prted",
-    "hydra_pmi_proxy",
-    "slurmd",
-    "slurmstepd",
-    "pbs_mom",
-    "systemd",
-    "sshd",
-    "nfsd",
-    "kworker",
-    "ksoftirqd",
-    "mount",
-    "qemu-system-x",
-    "containerd",
-    "dockerd",
-    "nvme",
-    "iscsid",
-    "tgtd",
-    "smbd",
-    "ceph-osd",
-    "lnet",
-    "beegfs-storage",
-    "beegfs-meta",
-    "beegfs-mgmtd",
-];
+const PROGRAMS: &str = "\
+    rdmactl rping ucmatose rdma_server rdma_client rstream riostream udaddy mckey cmtime \
+    ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_xsrq_pingpo ib_write_bw ib_write_lat \
+    ib_read_bw ib_read_lat ib_send_bw ib_send_lat ib_atomic_bw ib_atomic_lat qperf iperf \
+    ucx_perftest fi_pingpong opensm ibacm srp_daemon python perl ruby java node bash sh mpirun \
+    mpiexec orted prted hydra_pmi_proxy slurmd slurmstepd pbs_mom systemd sshd nfsd kworker \
+    ksoftirqd mount qemu-system-x containerd dockerd nvme iscsid tgtd smbd ceph-osd lnet \
+    beegfs-storage beegfs-meta beegfs-mgmtd";
 
 /// Kernel modules that own RDMA objects.
-const MODULES: [&str; 26] = [
-    "ib_core",
-    "ib_cm",
-    "ib_mad",
-    "ib_sa",
-    "ib_ipoib",
-    "ib_iser",
-    "ib_isert",
-    "ib_srp",
-    "ib_srpt",
-    "ib_umad",
-    "ib_uverbs",
-    "iw_cm",
-    "rdma_cm",
-    "rdma_ucm",
-    "rdma_rxe",
-    "siw",
-    "rpcrdma",
-    "nvme_rdma",
-    "nvmet_rdma",
-    "rds_rdma",
-    "smc",
-    "ko2iblnd",
-    "beegfs",
-    "mlx5_ib",
-    "rnbd_client",
-    "rtrs_core",
-];
+const MODULES: &str = "\
+    ib_core ib_cm ib_mad ib_sa ib_ipoib ib_iser ib_isert ib_srp ib_srpt ib_umad ib_uverbs iw_cm \
+    rdma_cm rdma_ucm rdma_rxe siw rpcrdma nvme_rdma nvmet_rdma rds_rdma smc ko2iblnd beegfs \
+    mlx5_ib rnbd_client rtrs_core";
 
 /// Top directories with programs and kernel data, without files of users.
-const SYSTEM: [&str; 10] =
-    ["sys", "proc", "dev", "usr", "lib", "lib64", "bin", "sbin", "etc", "boot"];
+const SYSTEM: &str = "sys proc dev usr lib lib64 bin sbin etc boot";
 
 /// Top directories that every machine has, with names and files of users below.
-const TOPS: [&str; 12] =
-    ["home", "root", "mnt", "media", "scratch", "tmp", "var", "opt", "srv", "run", "data", "work"];
+const TOPS: &str = "home root mnt media scratch tmp var opt srv run data work";
+
+/// True if a list of words with blanks between them has this word.
+pub(super) fn is_listed(words: &str, word: &str) -> bool {
+    words.split(' ').any(|listed| listed == word)
+}
 
 pub(super) struct Names {
     /// Labels of host names, in lower case.
@@ -202,8 +63,8 @@ impl Names {
         let needs_attention = |label: &&str| {
             label.len() > 1
                 && !label.bytes().all(|letter| letter.is_ascii_digit())
-                && !ENDS.contains(label)
-                && !WORDS.contains(label)
+                && !is_listed(ENDS, label)
+                && !is_listed(WORDS, label)
         };
         let mut labels = HashSet::new();
         for host in hosts.filter(|host| host.parse::<IpAddr>().is_err() && !host.contains('/')) {
@@ -256,7 +117,7 @@ impl Redactor {
     /// Redacts a label of a host name, or a word that may be one.
     pub(super) fn label(&self, label: &str) -> String {
         let small = label.to_lowercase();
-        if small.is_empty() || ENDS.contains(&small.as_str()) {
+        if small.is_empty() || is_listed(ENDS, &small) {
             return label.to_owned();
         }
         format!("h{:012x}", self.secret.number("host", small.as_bytes()) >> 16)
@@ -269,7 +130,7 @@ impl Redactor {
             let stem = small.trim_end_matches(|letter: char| "0123456789-_".contains(letter));
             let is_device =
                 stem.starts_with("mlx") || ["rxe", "siw", "hfi1", "hca"].contains(&stem);
-            let is_known = DESCRIPTION.iter().any(|known| [&small[..], stem].contains(known));
+            let is_known = is_listed(DESCRIPTION, &small) || is_listed(DESCRIPTION, stem);
             let is_model = small.strip_prefix("mt").is_some_and(|rest| {
                 !rest.is_empty() && rest.bytes().all(|digit| digit.is_ascii_digit())
             });
@@ -300,7 +161,7 @@ impl Redactor {
     /// Redacts the name of a process; common programs keep their names.
     pub(super) fn program(&self, name: &str) -> String {
         let stem = name.trim_end_matches(|letter: char| "0123456789./:-uH".contains(letter));
-        if PROGRAMS.contains(&name) || PROGRAMS.contains(&stem) || name.is_empty() {
+        if is_listed(PROGRAMS, name) || is_listed(PROGRAMS, stem) || name.is_empty() {
             return name.to_owned();
         }
         // Linux limits a process name to 15 bytes.
@@ -308,14 +169,13 @@ impl Redactor {
     }
 
     pub(super) fn module(&self, name: &str) -> String {
-        if MODULES.contains(&name) {
+        if is_listed(MODULES, name) {
             return name.to_owned();
         }
         format!("mod_{:010x}", self.secret.number("module", name.as_bytes()) >> 24)
     }
 
-    /// Redacts a path: a user path part by part, any other path only where it has names or
-    /// addresses.
+    /// Redacts a path: a user path part by part, others only where they have names or addresses.
     pub(super) fn path(&self, path: &str) -> String {
         if let Some(path) = self.node_path(path) {
             return path;
@@ -325,7 +185,7 @@ impl Redactor {
         let first = if is_absolute { parts.nth(1).unwrap_or("") } else { "" };
         let is_system = !is_absolute
             || first.is_empty()
-            || (SYSTEM.contains(&first) && !path.starts_with("/usr/local/"));
+            || (is_listed(SYSTEM, first) && !path.starts_with("/usr/local/"));
         if is_system {
             let parts: Vec<String> = path.split('/').map(|part| self.token(part)).collect();
             return parts.join("/");
@@ -338,7 +198,7 @@ impl Redactor {
             }
             format!("p{:012x}{tail}", self.secret.number("path", part.as_bytes()) >> 16)
         };
-        let top = if TOPS.contains(&first) { first.to_owned() } else { hide(first) };
+        let top = if is_listed(TOPS, first) { first.to_owned() } else { hide(first) };
         let parts = [String::new(), top].into_iter().chain(parts.map(hide));
         parts.collect::<Vec<_>>().join("/")
     }

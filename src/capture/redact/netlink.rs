@@ -11,58 +11,13 @@ use crate::source::{Attribute, Attributes, EthtoolCommand, Messages};
 const MESSAGE: usize = 16;
 const ATTRIBUTE: usize = 4;
 
-enum AttributeContent {
-    Nest,
-    /// A number or a word that does not identify an owner.
-    Plain,
-    /// Name of a device or an interface.
-    Name,
-    /// Name of a kernel module.
-    Module,
-    Guid,
-    /// Upper half of the GIDs of a port.
-    SubnetPrefix,
-    /// A `struct sockaddr_storage`.
-    Address,
-    Unknown,
-}
-
-fn holds(kind: u16) -> AttributeContent {
-    match kind {
-        15 | 16 | 19 | 20 | 30 | 31 | 35 | 36 | 40 | 41 | 46 | 47 | 77 | 78 | 80 | 81 | 86..=89 => {
-            AttributeContent::Nest
-        }
-        // Indices, states, numbers and keys of objects, versions, names and values of counters,
-        // modes.
-        1
-        | 3..=5
-        | 9..=14
-        | 17
-        | 18
-        | 21..=28
-        | 32
-        | 37..=39
-        | 42
-        | 43
-        | 45
-        | 48
-        | 50
-        | 60..=67
-        | 69..=76
-        | 79
-        | 82..=84
-        | 90..=99
-        | 103
-        | 104
-        | 118 => AttributeContent::Plain,
-        2 | 51 | 100 => AttributeContent::Name,
-        6 | 7 => AttributeContent::Guid,
-        8 => AttributeContent::SubnetPrefix,
-        29 => AttributeContent::Module,
-        33 | 34 => AttributeContent::Address,
-        _ => AttributeContent::Unknown,
-    }
-}
+/// Attributes that stay: indices, states, numbers and keys of objects, versions, names and values
+/// of counters, modes.
+const PLAIN: [u16; 62] = [
+    1, 3, 4, 5, 9, 10, 11, 12, 13, 14, 17, 18, 21, 22, 23, 24, 25, 26, 27, 28, 32, 37, 38, 39, 42,
+    43, 45, 48, 50, 60, 61, 62, 63, 64, 65, 66, 67, 69, 70, 71, 72, 73, 74, 75, 76, 79, 82, 83, 84,
+    90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 103, 104, 118,
+];
 
 impl Redactor {
     /// Redacts the messages of an RDMA netlink answer; `None` if part of it is no message.
@@ -130,18 +85,22 @@ impl Redactor {
         let mut redacted = Vec::new();
         for attribute in Attributes::new(bytes) {
             let payload = attribute.payload;
-            let number = attribute.number();
-            let changed = match (holds(attribute.kind), number) {
-                (AttributeContent::Nest, _) => self.attributes(payload)?,
-                (AttributeContent::Plain, _) => payload.to_vec(),
-                (AttributeContent::Name, _) => terminated(&self.token(attribute.text()?)),
-                (AttributeContent::Module, _) => terminated(&self.module(attribute.text()?)),
-                (AttributeContent::Guid, Some(guid)) => self.guid(guid).to_ne_bytes().to_vec(),
-                (AttributeContent::SubnetPrefix, Some(prefix)) => {
+            let changed = match (attribute.kind, attribute.number()) {
+                // Nested attributes.
+                (15 | 16 | 19 | 20 | 30 | 31 | 35 | 36 | 40 | 41 | 46 | 47, _)
+                | (77 | 78 | 80 | 81 | 86..=89, _) => self.attributes(payload)?,
+                (kind, _) if PLAIN.contains(&kind) => payload.to_vec(),
+                // Name of a device or an interface.
+                (2 | 51 | 100, _) => terminated(&self.token(attribute.text()?)),
+                (6 | 7, Some(guid)) => self.guid(guid).to_ne_bytes().to_vec(),
+                // Subnet prefix: upper half of the GIDs of a port.
+                (8, Some(prefix)) => {
                     let gid = self.ipv6(u128::from(prefix) << 64) >> 64;
                     u64::try_from(gid).ok()?.to_ne_bytes().to_vec()
                 }
-                (AttributeContent::Address, _) => self.address_bytes(payload)?,
+                (29, _) => terminated(&self.module(attribute.text()?)),
+                // `struct sockaddr_storage`.
+                (33 | 34, _) => self.address_bytes(payload)?,
                 _ => continue,
             };
             push(&mut redacted, attribute.kind, &changed)?;
@@ -149,8 +108,7 @@ impl Redactor {
         Some(redacted)
     }
 
-    /// Redacts the address in a `struct sockaddr_storage` of a known family; removes the rest of
-    /// the structure.
+    /// Redacts the address in a `struct sockaddr_storage`; removes the rest of the structure.
     fn address_bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         // `AF_INET`, `AF_INET6` and `AF_IB`.
         const INET: u16 = 2;
@@ -180,8 +138,7 @@ impl Redactor {
     }
 }
 
-/// Redacts ethtool netlink messages: keeps the numbers and removes the header with the interface
-/// name, which no parser needs.
+/// Redacts ethtool netlink messages: removes the header with the interface name.
 pub(super) fn ethtool(command: EthtoolCommand, bytes: &[u8]) -> Option<Vec<u8>> {
     const GENLMSGHDR: usize = 4;
     let last_header = if command == EthtoolCommand::Counters { 2 } else { 1 };

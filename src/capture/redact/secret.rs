@@ -1,4 +1,5 @@
-//! Random key of one redaction run, and the numbers that are derived from it.
+//! Random key of one redaction run, and the pseudonyms that are derived from it: hashes, and a
+//! permutation of numbers, whose pseudonyms have the size of the number and are unique.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,10 +7,11 @@ use std::collections::HashMap;
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
-/// Key of one run. Without the key, a pseudonym cannot be found by a search through names and
-/// addresses.
-///
-/// The key is random, is never written, and is gone when the process ends.
+/// Rounds of the Feistel network; after four rounds the output shows nothing of the input.
+const ROUNDS: u8 = 4;
+
+/// Key of one run, which is random and never written. Without the key, a pseudonym cannot be found
+/// by a search through names and addresses.
 pub(super) struct Secret {
     keyed: Hmac<Sha256>,
     /// Cache of earlier results, because captures contain many repeated items.
@@ -45,6 +47,19 @@ impl Secret {
         self.known.borrow_mut().insert(key, number);
         number
     }
+
+    /// Returns a unique other number with this number of bits (even, at most 64).
+    pub(super) fn permute(&self, kind: &'static str, value: u64, bits: u32) -> u64 {
+        let half = bits / 2;
+        let mask = (1 << half) - 1;
+        let (mut left, mut right) = (value >> half & mask, value & mask);
+        for round in 0..ROUNDS {
+            let thing = [&[round][..], &right.to_be_bytes()].concat();
+            let mixed = left ^ (self.number(kind, &thing) & mask);
+            (left, right) = (right, mixed);
+        }
+        left << half | right
+    }
 }
 
 #[test]
@@ -54,4 +69,13 @@ fn a_pseudonym_follows_from_key_kind_and_thing() {
     assert_ne!(one.number("host", b"n1"), other.number("host", b"n1"));
     assert_ne!(one.number("host", b"n1"), one.number("path", b"n1"));
     assert_ne!(one.number("host", b"n1"), one.number("host", b"n2"));
+}
+
+#[test]
+fn different_numbers_stay_different_and_in_their_range() {
+    let secret = Secret::of(&[7; 32]);
+    let mut seen: Vec<u64> = (0..4096).map(|value| secret.permute("test", value, 12)).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, (0..4096).collect::<Vec<u64>>());
+    assert_ne!(secret.permute("test", u64::MAX, 64), u64::MAX);
 }

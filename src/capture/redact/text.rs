@@ -4,8 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::Redactor;
 
-/// Prefixes of iSCSI and NVMe names: `iqn.1993-08.org.debian:01:n1`,
-/// `nqn.2014-08.com.example:disk`.
+/// Prefixes of iSCSI and NVMe names: `iqn.1993-08.org.debian:01:n1`.
 const QUALIFIED: [&str; 4] = ["iqn", "eui", "naa", "nqn"];
 
 impl Redactor {
@@ -30,8 +29,7 @@ impl Redactor {
         let core = word.trim_end_matches(['.', ':', '!', '?', '\n']);
         let tail = &word[core.len()..];
         let found = self.address(core).or_else(|| self.qualified(core));
-        let found = found.unwrap_or_else(|| self.hidden(core));
-        format!("{found}{tail}")
+        found.unwrap_or_else(|| self.hidden(core)) + tail
     }
 
     /// Returns the pseudonym of a word that is an address; `None` for any other word.
@@ -74,8 +72,7 @@ impl Redactor {
         Some(if zone.is_empty() { other } else { format!("{other}%{}", self.token(zone)) })
     }
 
-    /// Returns the pseudonym of the name of a target, subsystem or initiator, which contains the
-    /// domain of its owner; `None` for any other word.
+    /// Returns the pseudonym of an iSCSI or NVMe name, which contains the domain of its owner.
     pub(super) fn qualified(&self, word: &str) -> Option<String> {
         let (kind, _) = word.split_once('.')?;
         QUALIFIED.contains(&kind).then(|| {

@@ -36,9 +36,7 @@ pub struct MadArgs {
 }
 
 fn parse_lid(text: &str) -> Result<u16, String> {
-    let digits = text.strip_prefix("0x");
-    let lid = digits.map_or_else(|| text.parse::<u16>(), |digits| u16::from_str_radix(digits, 16));
-    lid.ok()
+    super::parse_u16(text)
         .filter(|lid| (1..=0xbfff).contains(lid))
         .ok_or_else(|| "a LID of one port is a number from 1 to 49151".into())
 }

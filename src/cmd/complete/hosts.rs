@@ -8,10 +8,8 @@ use clap_complete::engine::CompletionCandidate;
 
 use crate::hosts::{Site, named_hosts};
 
-/// Maximum of candidates: a longer menu is not useful.
-const MAX: usize = 1_000;
+const MAX_CANDIDATES: usize = 1_000;
 
-/// Completes the last term of a host set.
 pub(super) fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let Some((before, name)) = last_term(current) else { return Vec::new() };
@@ -19,7 +17,7 @@ pub(super) fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
     named_hosts(&Site::local(), home.as_deref())
         .into_iter()
         .filter(|host| host.name.starts_with(name))
-        .take(MAX)
+        .take(MAX_CANDIDATES)
         .map(|host| {
             let value = format!("{before}{}", host.name);
             CompletionCandidate::new(value).help(Some(host.place.into()))

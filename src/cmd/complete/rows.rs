@@ -6,8 +6,7 @@ use clap_complete::engine::CompletionCandidate;
 
 use crate::query::{ColumnDescription, Words, words_of};
 
-/// Columns whose values are device names.
-const OF_DEVICE: [&str; 2] = ["device.name", "resource.device"];
+const DEVICE_COLUMNS: [&str; 2] = ["device.name", "resource.device"];
 
 /// Completes a column of `-o`: `port.state`, `+port.state`, and `help`.
 pub(super) fn columns(all: &[ColumnDescription], current: &str) -> Vec<CompletionCandidate> {
@@ -47,7 +46,7 @@ pub(super) fn condition(all: &[ColumnDescription], current: &str) -> Vec<Complet
 
 /// Returns the values of a column that has only a few: words, or the devices of this host.
 fn values_of(id: &str) -> Vec<String> {
-    if OF_DEVICE.contains(&id) {
+    if DEVICE_COLUMNS.contains(&id) {
         return devices();
     }
     // Filters ignore case. A value with a space would need quotes.
@@ -85,7 +84,6 @@ fn named(
     all.iter().filter_map(candidate).collect()
 }
 
-/// Returns the RDMA devices of this machine.
 fn devices() -> Vec<String> {
     let Ok(entries) = fs::read_dir("/sys/class/infiniband") else { return Vec::new() };
     let names = entries.take(4096).flatten().map(|entry| entry.file_name());

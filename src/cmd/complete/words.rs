@@ -4,15 +4,12 @@ use std::ffi::OsString;
 
 use crate::cli::CompletionShell;
 
-/// Command line up to the cursor.
 pub(super) struct Line {
-    /// Words, the program first.
     pub(super) words: Vec<OsString>,
-    /// Index of the word with the cursor.
     pub(super) index: usize,
     /// Start of that word that the shell keeps; candidates are printed without it.
     kept: String,
-    /// True if special characters must be escaped.
+    /// True if the word is outside quotes, so that special characters must be escaped.
     is_bare: bool,
 }
 
@@ -41,12 +38,11 @@ impl Line {
     /// Returns the text that the shell inserts for a candidate.
     pub(super) fn rest_of(&self, value: &str) -> Option<String> {
         let rest = value.strip_prefix(&self.kept)?;
-        Some(if self.is_bare { escape(rest) } else { rest.to_owned() })
+        Some(if self.is_bare { escape_for_shell(rest) } else { rest.to_owned() })
     }
 }
 
-/// Splits a line like a POSIX shell; returns the words, and true if the last one is outside
-/// quotes.
+/// Splits a line like a POSIX shell; the flag is true if the last word is outside quotes.
 fn split(line: &str) -> (Vec<String>, bool) {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     let mut is_word = true;
@@ -72,8 +68,7 @@ fn split(line: &str) -> (Vec<String>, bool) {
     (words, quote.is_none())
 }
 
-/// Puts a backslash before every character that is special in a shell.
-fn escape(text: &str) -> String {
+fn escape_for_shell(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "_-+=:,./@%~".contains(letter);
     let mut escaped = String::new();
     for letter in text.chars() {
@@ -89,10 +84,6 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> (Vec<String>, bool) {
-        split(line)
-    }
-
     #[test]
     fn words_are_cut_as_a_shell_does() {
         let table = [
@@ -104,7 +95,7 @@ mod tests {
             ("", vec![""], true),
         ];
         for (line, expected, is_bare) in table {
-            assert_eq!(words(line), (expected.iter().map(ToString::to_string).collect(), is_bare));
+            assert_eq!(split(line), (expected.iter().map(ToString::to_string).collect(), is_bare));
         }
     }
 

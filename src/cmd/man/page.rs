@@ -7,28 +7,25 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use crate::analyse::verdict::with_placeholders;
+use crate::cli::exit_codes::START as CODES;
 use crate::cli::flags;
 use crate::config::{FILE_VARIABLE, SETTINGS};
 use crate::model::ping::Code;
 use crate::query::{ColumnDescription, listings_of};
 use crate::tui::KEYS;
 
-/// Files with their purpose.
 type Files = &'static [(&'static str, &'static str)];
 
-/// Files that are read on the inspected host.
 const LOCAL_FILES: Files = &[
     ("/sys/class/infiniband", "devices, ports, GID tables and counters"),
     ("/sys/class/net, /proc/sys/kernel/osrelease", "network interfaces and kernel release"),
 ];
 
-/// Configuration files.
 const CONFIG_FILES: Files = &[(
     "/etc/rdmactl/config.toml, ~/.config/rdmactl/config.toml",
     "configuration of the system and of the user; see rdmactl-config(1)",
 )];
 
-/// Files that configure the connections to other hosts.
 const SSH_FILES: Files = &[
     ("~/.ssh/config, /etc/ssh/ssh_config", "SSH configuration, as ssh -G prints it; see -F"),
     (
@@ -37,12 +34,10 @@ const SSH_FILES: Files = &[
     ),
 ];
 
-/// Returns the page of a command, or of the whole program.
 pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     let mut page = Vec::new();
     let source = format!("rdmactl {}", tree.get_version().unwrap_or_default());
-    // A date would change with every build. clap_mangen would put the source in place of an empty
-    // date.
+    // A date would change with every build; the source would replace an empty date.
     let man = Man::new(command.clone()).date(" ").source(source).manual("rdmactl manual");
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
@@ -139,11 +134,8 @@ fn synopsis(command: &Command) -> Roff {
         let names = arg.get_value_names().unwrap_or_default();
         let name = names.first().map(ToString::to_string).unwrap_or_default();
         text.extend([roman(open), italic(name), roman(close)]);
-        text.push(roman(if arg.get_num_args().is_some_and(|range| range.max_values() > 1) {
-            "... "
-        } else {
-            " "
-        }));
+        let can_repeat = arg.get_num_args().is_some_and(|range| range.max_values() > 1);
+        text.push(roman(if can_repeat { "... " } else { " " }));
     }
     if command.has_subcommands() {
         text.extend([roman("["), italic("COMMAND"), roman("]")]);
@@ -152,14 +144,10 @@ fn synopsis(command: &Command) -> Roff {
     roff
 }
 
-/// Returns the values of a flag as the synopsis shows them.
 fn values_of(arg: &Arg) -> Vec<Inline> {
     if !arg.get_action().takes_values() {
-        return if matches!(arg.get_action(), ArgAction::Count) {
-            vec![roman("...")]
-        } else {
-            vec![]
-        };
+        let can_repeat = matches!(arg.get_action(), ArgAction::Count);
+        return can_repeat.then(|| roman("...")).into_iter().collect();
     }
     let names = arg.get_value_names().unwrap_or_default();
     let names = names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
@@ -171,9 +159,6 @@ fn values_of(arg: &Arg) -> Vec<Inline> {
         vec![roman(equals), italic(names)]
     }
 }
-
-/// Start of the paragraph with the exit codes.
-const CODES: &str = "Exit codes: ";
 
 fn after_help(command: &Command) -> Vec<String> {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
@@ -195,41 +180,34 @@ fn add_columns(roff: &mut Roff, command: &str) {
 fn add_listing(roff: &mut Roff, heading: &str, is_live: bool, columns: &[ColumnDescription]) {
     const WORDS: &str = ": the id, the heading in lower case, or the last part of an id.";
     roff.control("SH", [heading]);
+    let mut text = vec![roman("Words for ")];
     if is_live {
         // In `top`, keys select the columns and the order.
-        roff.text([
-            roman("Words for "),
-            bold("-w"),
-            roman(" and the key "),
-            bold("/"),
-            roman(WORDS),
-        ]);
+        text.extend([bold("-w"), roman(" and the key "), bold("/"), roman(WORDS)]);
     } else {
-        roff.text([
-            roman("Words for "),
+        let more = " The id is also the path of the value in JSON, and the heading of CSV.";
+        text.extend([
             bold("-o"),
             roman(", "),
             bold("-w"),
             roman(" and "),
             bold("-s"),
             roman(WORDS),
-            roman(" The id is also the path of the value in JSON, and the heading of CSV."),
         ]);
+        text.push(roman(more));
     }
+    roff.text(text);
     for column in columns {
         let kind = if column.is_number { "number" } else { "text" };
-        roff.control("TP", []);
-        roff.text([bold(column.id), roman(format!(" ({}, {kind})", column.title))]);
-        roff.text([roman(column.help)]);
+        let head = [bold(column.id), roman(format!(" ({}, {kind})", column.title))];
+        add_term(roff, head, column.help);
     }
 }
 
 fn add_verdicts(roff: &mut Roff) {
     roff.control("SH", ["VERDICTS"]);
     for code in Code::ALL {
-        roff.control("TP", []);
-        roff.text([bold(code.word())]);
-        roff.text([roman(code.meaning().replace('`', ""))]);
+        add_term(roff, [bold(code.word())], code.meaning().replace('`', ""));
         for fix in code.fixes() {
             roff.control("IP", []);
             roff.text([italic("Fix"), roman(format!(": {}", with_placeholders(fix)))]);
@@ -246,25 +224,19 @@ fn add_keys(roff: &mut Roff) {
             roff.control("SS", [key.scope.title()]);
         }
         let presses: Vec<String> = key.presses.iter().map(ToString::to_string).collect();
-        roff.control("TP", []);
-        roff.text([bold(presses.join(", "))]);
-        roff.text([roman(key.help)]);
+        add_term(roff, [bold(presses.join(", "))], key.help);
     }
 }
 
-/// Adds the keys of the configuration file, with an example of each.
 fn add_settings(roff: &mut Roff) {
     roff.control("SH", ["SETTINGS"]);
     for setting in SETTINGS {
         let flags = setting.flags.join(", ");
         let default = setting.default.unwrap_or("none");
-        roff.control("TP", []);
-        roff.text([bold(setting.name), roman(" = "), roman(setting.example)]);
-        roff.text([roman(format!(
-            "{}. Value: {}. Default: {default}. Flags: {flags}",
-            setting.help,
-            setting.kind.expects()
-        ))]);
+        let expected = setting.kind.expects();
+        let text =
+            format!("{}. Value: {expected}. Default: {default}. Flags: {flags}", setting.help);
+        add_term(roff, [bold(setting.name), roman(" = "), roman(setting.example)], text);
     }
 }
 
@@ -292,13 +264,16 @@ fn add_codes(roff: &mut Roff, paragraph: &str) {
     roff.control("SH", ["EXIT STATUS"]);
     let codes = paragraph.trim_start_matches(CODES).trim_end_matches('.').split("; ");
     for (code, meaning) in codes.filter_map(|text| text.split_once(' ')) {
-        roff.control("TP", []);
-        roff.text([bold(code)]);
-        roff.text([roman(meaning)]);
+        add_term(roff, [bold(code)], meaning);
     }
+    let by_signal = "ended by SIGINT, SIGTERM or SIGHUP; results so far are printed";
+    add_term(roff, [bold("130, 143, 129")], by_signal);
+}
+
+fn add_term(roff: &mut Roff, head: impl Into<Vec<Inline>>, text: impl Into<String>) {
     roff.control("TP", []);
-    roff.text([bold("130, 143, 129")]);
-    roff.text([roman("ended by SIGINT, SIGTERM or SIGHUP; results so far are printed")]);
+    roff.text(head);
+    roff.text([roman(text)]);
 }
 
 fn add_terms(roff: &mut Roff, heading: &str, terms: &[(&str, &str)]) {
@@ -307,9 +282,7 @@ fn add_terms(roff: &mut Roff, heading: &str, terms: &[(&str, &str)]) {
     }
     roff.control("SH", [heading]);
     for (term, meaning) in terms {
-        roff.control("TP", []);
-        roff.text([italic(*term)]);
-        roff.text([roman(*meaning)]);
+        add_term(roff, [italic(*term)], *meaning);
     }
 }
 
@@ -321,10 +294,7 @@ fn add_others(roff: &mut Roff, command: &Command, tree: &Command) {
         .filter(|other| other.get_name() != command.get_name())
         .map(|other| other.get_display_name().unwrap_or(other.get_name()))
         .collect();
-    let mut text = Vec::new();
-    for (index, name) in names.iter().enumerate() {
-        let end = if index + 1 < names.len() { "(1), " } else { "(1)" };
-        text.extend([bold(*name), roman(end)]);
-    }
-    roff.text(text);
+    let end = |index: usize| if index + 1 < names.len() { "(1), " } else { "(1)" };
+    let text = names.iter().enumerate().flat_map(|(at, name)| [bold(*name), roman(end(at))]);
+    roff.text(text.collect::<Vec<_>>());
 }

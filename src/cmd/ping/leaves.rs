@@ -13,38 +13,36 @@ use crate::render::{Note, escape};
 use crate::term::Term;
 use crate::topology::{LeafSwitches, RunTopology, UNKNOWN};
 
-/// Fix for a file that names none of the hosts.
-const SAME_NAMES: &str =
+const FIX_OF_NAMES: &str =
     "use the names of the host set in the file, for example: leaf leaf1 n[01-16]";
 
-/// Returns the topology of the hosts; `None` without `--topology`. A note lists the hosts that
-/// the file lacks.
+/// Returns the topology of the hosts. A note lists the hosts that the file lacks.
 pub(super) fn topology(
     args: &PingArgs,
-    places: &[RunHost],
+    hosts: &[RunHost],
     term: Term,
 ) -> anyhow::Result<Option<Topology>> {
     let Some(file) = &args.topology else { return Ok(None) };
     let switches = match local::fabrics(file)? {
-        Some(fabrics) => of_fabrics(&fabrics, places),
+        Some(fabrics) => of_fabrics(&fabrics, hosts),
         None => read(file)?,
     };
-    let RunTopology { topology, unknown } = switches.of_run(places.iter().map(RunHost::bare_name));
-    if unknown.len() == places.len() {
+    let RunTopology { topology, unknown } = switches.of_run(hosts.iter().map(RunHost::bare_name));
+    if unknown.len() == hosts.len() {
         let what = format!("{} names no host of this run", file_name(file));
-        return Err(Advice::error(what, SAME_NAMES));
+        return Err(Advice::error(what, FIX_OF_NAMES));
     }
     if !unknown.is_empty() {
-        say(term, &note(file, unknown.iter().filter_map(|&host| places.get(host))));
+        say(term, &note_of_unknown(file, unknown.iter().filter_map(|&host| hosts.get(host))));
     }
     Ok(Some(topology))
 }
 
 /// Returns the leaf switches of the subnet that has most of the hosts. Hosts are found by name,
 /// because the plan is made before their GUIDs are read.
-fn of_fabrics(fabrics: &[Fabric], places: &[RunHost]) -> LeafSwitches {
+fn of_fabrics(fabrics: &[Fabric], run_hosts: &[RunHost]) -> LeafSwitches {
     let hosts: Vec<HostReport> =
-        places.iter().map(|place| HostReport::empty(place.bare_name(), Via::None)).collect();
+        run_hosts.iter().map(|host| HostReport::empty(host.bare_name(), Via::None)).collect();
     let switches = fabrics.iter().map(|fabric| LeafSwitches::of_fabric(fabric, &hosts));
     switches.max_by_key(LeafSwitches::hosts).unwrap_or_default()
 }
@@ -56,12 +54,12 @@ fn read(file: &Path) -> anyhow::Result<LeafSwitches> {
         .map_err(|error| selection::error_at(file, error.line, &error.what, error.fix))
 }
 
-fn note<'a>(file: &Path, places: impl Iterator<Item = &'a RunHost>) -> Note {
-    let hosts = names::fold(places.map(RunHost::bare_name));
+fn note_of_unknown<'a>(file: &Path, hosts: impl Iterator<Item = &'a RunHost>) -> Note {
+    let names = names::fold(hosts.map(RunHost::bare_name));
     let text = format!(
         "{} has no leaf switch for {}; findings name it {UNKNOWN}",
         file_name(file),
-        escape(&hosts),
+        escape(&names),
     );
     Note { text, fix: Some("add the hosts to the file".into()) }
 }

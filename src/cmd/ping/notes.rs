@@ -20,8 +20,7 @@ pub(super) fn two_sets(args: &PingArgs, hosts: usize) -> Option<Note> {
     Some(Note { text, fix: None })
 }
 
-/// Returns a note if the time limit of the measurement was too short for the requested round
-/// trips.
+/// Returns a note if the slot was too short for the requested round trips.
 pub(super) fn cut_short(args: &PingArgs, report: &PingReport) -> Option<Note> {
     let wanted = u64::from(args.iters?);
     let slot = args.slot;
@@ -46,8 +45,7 @@ pub(super) fn cut_short(args: &PingArgs, report: &PingReport) -> Option<Note> {
     Some(Note { text, fix: Some(fix) })
 }
 
-/// Returns the time that the slowest pair needs for all round trips, in tenths of a second, at
-/// most one day.
+/// Returns the time that the slowest pair needs, in tenths of a second, at most one day.
 fn enough(slot: Duration, wanted: u64, done: u64) -> Duration {
     let ms = slot.as_millis().saturating_mul(wanted.into()) / u128::from(done.max(1));
     let tenths = u64::try_from(ms / 100 + 1).unwrap_or(u64::MAX);

@@ -4,31 +4,28 @@ use std::borrow::Cow;
 
 use crate::cli::{Format, Global, OnlyPairs, PingArgs};
 use crate::cmd::listing_output::{Hosts, ListingOutput};
-use crate::cmd::outcome::say;
+use crate::cmd::outcome::{note, say, say_all};
 use crate::cmd::{Advice, Outcome, connection_flags};
 use crate::model::ping::{PingDiff, PingReport};
 use crate::query::{self, pair_rows};
 use crate::render::{
-    Note, PingDiffDocument, PingDocument, escape, render_change, render_findings, render_html,
+    Note, PingDiffDocument, PingDocument, render_change, render_findings, render_html,
     render_matrix, render_origin, render_svg, to_json, to_json_lines,
 };
 use crate::term::Term;
 
 use super::stream::Stream;
 
-/// Output of a run: format, columns and selected pairs.
 pub(super) struct ReportOutput<'a> {
     pub(super) global: &'a Global,
     pub(super) term: Term,
-    /// True if only findings are printed, and no pairs.
     only_findings: bool,
     /// Kind of pairs that are printed; `None` for all.
     pub(super) only: Option<OnlyPairs>,
-    view: ListingOutput<'a, query::Pairs>,
+    pub(super) view: ListingOutput<'a, query::Pairs>,
 }
 
 impl<'a> ReportOutput<'a> {
-    /// Reads and checks the flags.
     pub(super) fn new(global: &'a Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
         let (only_findings, only) = (args.findings, args.only);
         let view = ListingOutput::new(global, term)?;
@@ -55,30 +52,21 @@ impl<'a> ReportOutput<'a> {
         Ok(Self { global, term, only_findings, only, view })
     }
 
-    /// Prepares the next run: formats for programs repeat no heading.
-    pub(super) fn prepare_next(&mut self) {
-        self.view.prepare_next();
-    }
-
-    /// Returns true if later runs print only the changes.
     pub(super) fn prints_changes(&self) -> bool {
         matches!(self.global.output(), Format::Table | Format::Json) && !self.is_of_rows()
     }
 
-    /// Returns true if pairs are listed as rows.
     fn is_of_rows(&self) -> bool {
         self.only.is_some() || self.view.is_of_rows()
     }
 
-    /// Returns the requested pairs as rows.
     fn rows(&self, report: &PingReport) -> anyhow::Result<String> {
         let mut rows = pair_rows(report);
         rows.retain(|row| self.only.is_none_or(|only| only.admits(row.pair)));
         self.view.print(rows, Hosts::Pinged(&report.hosts))
     }
 
-    /// Returns the report with the requested pairs only.
-    fn chosen<'r>(&self, report: &'r PingReport) -> Cow<'r, PingReport> {
+    fn with_requested_pairs<'r>(&self, report: &'r PingReport) -> Cow<'r, PingReport> {
         let Some(only) = self.only else { return Cow::Borrowed(report) };
         let mut chosen = report.clone();
         chosen.pairs.retain(|pair| only.admits(pair));
@@ -90,9 +78,9 @@ impl<'a> ReportOutput<'a> {
         let form = self.global.output();
         self.term.write_stdout(match form {
             Format::Json if report.cells.is_some() => {
-                to_json_lines([PingDocument::new(&self.chosen(report))])?
+                to_json_lines([PingDocument::new(&self.with_requested_pairs(report))])?
             }
-            Format::Json => to_json(&PingDocument::new(&self.chosen(report)))?,
+            Format::Json => to_json(&PingDocument::new(&self.with_requested_pairs(report)))?,
             Format::Ndjson => return Ok(stream.end(report)?),
             Format::Html => heat_map(render_html(report))?,
             Format::Svg => heat_map(render_svg(report))?,
@@ -116,9 +104,7 @@ impl<'a> ReportOutput<'a> {
             if !text.is_empty() {
                 say(self.term, &Note { text, fix: None });
             }
-            for left in &report.left_behind {
-                say(self.term, &Note { text: escape(left).into_owned(), fix: None });
-            }
+            say_all(self.term, report.left_behind.iter().map(|left| note(left)));
         }
         if let Some(note) = self.view.no_match() {
             let fix = "list failed pairs with --only failed; -o help lists the columns of -w";
@@ -127,7 +113,6 @@ impl<'a> ReportOutput<'a> {
         Ok(())
     }
 
-    /// Prints the changes since the previous run.
     pub(super) fn print_change(
         &self,
         change: &PingDiff,
@@ -152,8 +137,7 @@ fn is_matrix(report: &PingReport) -> bool {
     report.simulated.is_some() || sources.any(|source| Some(source) != first)
 }
 
-/// Returns the exit status of a run. An untested pair counts as a problem, except if a time limit
-/// was set. A slow pair is no problem.
+/// An untested pair is a problem, except with a time limit. A slow pair is no problem.
 pub(super) fn outcome(report: &PingReport) -> Outcome {
     let budget = report.coverage.as_ref().filter(|coverage| coverage.budget_ms.is_some());
     let is_untested = report.summary.not_tested > 0 && budget.is_none();
@@ -161,9 +145,11 @@ pub(super) fn outcome(report: &PingReport) -> Outcome {
         || is_untested
         || report.hosts.iter().any(|host| host.failure.is_some())
         || !report.left_behind.is_empty();
-    match () {
-        () if is_bad => Outcome::Problem,
-        () if budget.is_some_and(|coverage| coverage.least_peers == 0) => Outcome::Incomplete,
-        () => Outcome::Complete,
+    if is_bad {
+        Outcome::Problem
+    } else if budget.is_some_and(|coverage| coverage.least_peers == 0) {
+        Outcome::Incomplete
+    } else {
+        Outcome::Complete
     }
 }

@@ -8,25 +8,25 @@ use crate::ping::plan::Plan;
 use crate::render::{PingPlanDocument, render_plan, to_json, to_json_lines};
 use crate::term::Term;
 
-use super::{leaves, selection, simulated};
+use super::selection::{self, milliseconds as ms};
+use super::{leaves, simulated};
 
-/// Plans the run of the flags and prints the plan.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
     let plan = if let Some(file) = &args.simulate {
         let fabric = simulated::read(global, args, file)?;
         let plan = simulated::plan(args, &fabric)?;
         let file = Some(file.display().to_string());
-        told(args, &plan, fabric.rails(), fabric.topology(), file)
+        planned(args, &plan, fabric.rails(), fabric.topology(), file)
     } else {
-        let (places, pairs) = selection::places(global, args)?;
-        let topology = leaves::topology(args, &places, term)?;
+        let (hosts, pairs) = selection::hosts_and_pairs(global, args)?;
+        let topology = leaves::topology(args, &hosts, term)?;
         let plan = selection::plan(args, pairs, topology.as_ref(), selection::any_seed()?)?;
         let from = selection::single_set_source(global, args)?;
-        let agents = places.len() as u64;
-        let is_remote = places.iter().any(|place| place.host().is_some());
-        let own_bytes = || Some(std::fs::metadata("/proc/self/exe").ok()?.len());
-        let upload_bytes = own_bytes().filter(|_| is_remote && !global.no_upload);
-        let plan = told(args, &plan, 1, topology.as_ref(), None);
+        let agents = hosts.len() as u64;
+        let is_remote = hosts.iter().any(|host| host.host().is_some());
+        let own_bytes = std::fs::metadata("/proc/self/exe").ok().map(|file| file.len());
+        let upload_bytes = own_bytes.filter(|_| is_remote && !global.no_upload);
+        let plan = planned(args, &plan, 1, topology.as_ref(), None);
         PlannedRun { from, agents, upload_bytes, ..plan }
     };
     term.write_stdout(match global.output() {
@@ -41,7 +41,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     Ok(Outcome::Complete)
 }
 
-fn told(
+fn planned(
     args: &PingArgs,
     plan: &Plan,
     rails: usize,
@@ -52,7 +52,6 @@ fn told(
     let estimate = plan.estimate(load);
     let tally = plan.tally_of(plan.rounds_within(args.budget, load), rails, topology);
     let coverage = plan.coverage(rails, &tally);
-    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     // With a time limit, only the rounds within the limit cost traffic.
     let part = |whole: u64| {
         let tested = u128::from(whole) * u128::from(coverage.tested);
@@ -61,8 +60,9 @@ fn told(
     };
     let time_ms = ms(estimate.time);
     let (round_trips, slot) = args.measurement();
+    let fills_links = args.test.iter().any(|test| test.fills_links());
     PlannedRun {
-        hosts: plan.pairs().hosts() as u64,
+        hosts: plan.pairs.hosts as u64,
         from: None,
         rails: rails as u64,
         agents: 0,
@@ -71,11 +71,7 @@ fn told(
         round_trips: round_trips.into(),
         slot_ms: ms(slot),
         pair_bytes: u64::from(round_trips).saturating_mul(2 * u64::from(args.size)),
-        stream_ms: if args.test.iter().any(|test| test.fills_links()) {
-            ms(selection::STREAM)
-        } else {
-            0
-        },
+        stream_ms: if fills_links { ms(selection::STREAM_SLOT) } else { 0 },
         time_ms: args.budget.map_or(time_ms, |budget| time_ms.min(ms(budget))),
         relay_bytes: part(estimate.relay_bytes),
         relay_messages: part(estimate.relay_messages),

@@ -12,7 +12,6 @@ use crate::term::Term;
 
 use super::super::progress;
 
-/// Progress of a run, shared by its threads.
 #[derive(Default)]
 pub(super) struct Progress {
     state: Mutex<State>,
@@ -24,8 +23,7 @@ struct State {
     done: u64,
     of: u64,
     failed: u64,
-    /// Start of the phase.
-    since: Option<Instant>,
+    phase_start: Option<Instant>,
     /// Time after which no round starts.
     budget: Option<Duration>,
 }
@@ -40,7 +38,6 @@ enum Phase {
 }
 
 impl Progress {
-    /// Starts the phase in which `hosts` hosts are reached.
     pub(super) fn reaches(&self, hosts: usize) {
         let of = hosts as u64;
         self.enter(State { phase: Phase::Reaching, of, ..State::default() });
@@ -51,42 +48,32 @@ impl Progress {
         self.state.lock().done += 1;
     }
 
-    /// Starts the phase in which the workers start.
     pub(super) fn awaits_workers(&self) {
         self.enter(State { phase: Phase::Workers, ..State::default() });
     }
 
-    /// Starts a pass over `pairs` pairs, with a time limit.
     pub(super) fn pass_started(&self, pass: Pass, pairs: u64, budget: Option<Duration>) {
         let failed = if pass == Pass::First { 0 } else { self.state.lock().failed };
-        self.enter(State {
-            phase: Phase::Pass(pass),
-            of: pairs,
-            failed,
-            budget,
-            ..State::default()
-        });
+        let phase = Phase::Pass(pass);
+        self.enter(State { phase, of: pairs, failed, budget, ..State::default() });
     }
 
-    /// Counts one more tested pair.
     pub(super) fn pair_done(&self, code: Code) {
         let mut state = self.state.lock();
         state.done += 1;
         state.failed += u64::from(state.phase == Phase::Pass(Pass::First) && code.is_failure());
     }
 
-    /// Returns true during the first pass.
     pub(super) fn is_first_pass(&self) -> bool {
         self.state.lock().phase == Phase::Pass(Pass::First)
     }
 
-    /// Runs `work`, and shows the progress meanwhile.
     pub(super) fn show<R>(&self, term: Term, work: impl FnOnce() -> R) -> R {
         progress::show(term, || line(&self.state.lock()), work)
     }
 
     fn enter(&self, state: State) {
-        *self.state.lock() = State { since: Some(clock::now()), ..state };
+        *self.state.lock() = State { phase_start: Some(clock::now()), ..state };
     }
 }
 
@@ -101,15 +88,14 @@ fn line(state: &State) -> Option<String> {
         Phase::Pass(Pass::SecondAttempt) => format!("second attempt of failed pairs: {of}"),
         Phase::Pass(Pass::Retest) => format!("measuring {of} slow pairs again"),
     };
-    let elapsed = state.since?.elapsed();
+    let elapsed = state.phase_start?.elapsed();
     if let Some(left) = left(done, of, elapsed, state.budget) {
         let _ = write!(line, ", {} s left", left.as_secs() + 1);
     }
     Some(line)
 }
 
-/// Estimates the remaining time from the elapsed time, limited by the budget; `None` if nothing
-/// is known.
+/// Estimates the remaining time from the elapsed time, limited by the budget.
 fn left(done: u64, of: u64, elapsed: Duration, budget: Option<Duration>) -> Option<Duration> {
     let in_time = budget.map(|budget| budget.saturating_sub(elapsed));
     if done == 0 || of <= done {

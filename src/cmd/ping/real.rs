@@ -6,78 +6,62 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use super::addressed;
 use super::leaves;
 use super::notes;
-use super::selection::{self, RunHost};
+use super::selection::{self, RunHost, milliseconds};
 use super::watcher::{Listener, Watcher};
 use crate::cli::{Global, PingArgs, RailsAsked};
 use crate::clock;
 use crate::cmd::Advice;
 use crate::cmd::fleet::{agent_starter, agent_starter_beside_screen};
-use crate::cmd::outcome::say;
+use crate::cmd::outcome::say_all;
 use crate::fleet::{AgentStarter, UploadPolicy, Watchdog, WorkerHost, cancelled, fan_out};
 use crate::hosts::Host;
 use crate::model::ping::{PingReport, Test, Topology};
-use crate::model::{HostFailure, Part, Parts};
+use crate::model::{GidValue, HostFailure, Part, Parts};
 use crate::ping::matrix::{self, Member, Overrides, TestOptions};
 use crate::ping::plan::{Pairs, Plan};
-use crate::ping::{Node, mad_address};
+use crate::ping::{MadAddressee, Node, mad_address};
 use crate::render::Note;
 use crate::term::Term;
 
-/// Timeout of a reply to one message.
-const REPLY: Duration = Duration::from_secs(1);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Result of starting the agent of a host.
 type ConnectResult = Result<WorkerHost, HostFailure>;
 
 /// Run that can be repeated.
 pub(super) struct RealRun {
-    places: Vec<RunHost>,
+    hosts: Vec<RunHost>,
     plan: Plan,
     /// Leaf switch of each host, if a fabric file names them.
     topology: Option<Topology>,
-    args: PingArgs,
+    pub(super) args: PingArgs,
     starter: AgentStarter,
-    watchdog: Watchdog,
+    pub(super) watchdog: Watchdog,
     fanout: usize,
 }
 
 impl RealRun {
     /// Prepares the run of the flags; a signal cancels it.
     pub(super) fn new(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
-        let (places, plan, topology) = if addressed::to(args).is_some() {
-            let places = selection::sources(global)?;
-            let plan = Plan::all(places.len());
-            (places, plan, None)
+        let (hosts, plan, topology) = if mad_addressee(args).is_some() {
+            let hosts = selection::sources(global)?;
+            let plan = Plan::all(hosts.len());
+            (hosts, plan, None)
         } else {
-            let (places, pairs) = selection::places(global, args)?;
-            if let Some(note) = notes::two_sets(args, places.len()) {
-                say(term, &note);
-            }
-            let topology = leaves::topology(args, &places, term)?;
+            let (hosts, pairs) = selection::hosts_and_pairs(global, args)?;
+            say_all(term, notes::two_sets(args, hosts.len()));
+            let topology = leaves::topology(args, &hosts, term)?;
             let plan = selection::plan(args, pairs, topology.as_ref(), selection::any_seed()?)?;
             selection::refuse_too_much(args, &plan)?;
-            (places, plan, topology)
+            (hosts, plan, topology)
         };
-        let hosts: Vec<Host> = places.iter().filter_map(RunHost::host).collect();
-        let (starter, watchdog) = agent_starter(global, upload(global), &hosts)?;
+        let remote: Vec<Host> = hosts.iter().filter_map(RunHost::host).collect();
+        let (starter, watchdog) = agent_starter(global, upload(global), &remote)?;
         let fanout = usize::from(global.fanout);
-        Ok(Self { places, plan, topology, args: args.clone(), starter, watchdog, fanout })
+        Ok(Self { hosts, plan, topology, args: args.clone(), starter, watchdog, fanout })
     }
 
-    /// Returns the flags of the run.
-    pub(super) fn args(&self) -> &PingArgs {
-        &self.args
-    }
-
-    /// Returns the watchdog; canceling it ends the run.
-    pub(super) fn watchdog(&self) -> &Watchdog {
-        &self.watchdog
-    }
-
-    /// Starts all agents, runs the plan, and ends the agents.
     pub(super) fn run(&self, listener: &Listener<'_>) -> anyhow::Result<PingReport> {
         let test_options = test_options(&self.args)?;
         let began = clock::now();
@@ -88,12 +72,12 @@ impl RealRun {
             return Err(error);
         }
         let (taken_ns, members) = (clock::wall_ns(), self.members(&reached));
-        let report = if let Some(to) = addressed::to(&self.args) {
+        let report = if let Some(to) = mad_addressee(&self.args) {
             mad_address::run(&members, &test_options, to)
         } else {
-            let (topology, is_over) = (self.topology.as_ref(), || self.watchdog.is_cancelled());
+            let topology = self.topology.as_ref();
             let hosts = matrix::hosts(&members, topology);
-            let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
+            let watcher = Watcher::new(&self.watchdog, self.args.budget, &hosts, listener);
             matrix::run(&members, &self.plan, &test_options, topology, &watcher)
         };
         drop(members);
@@ -109,20 +93,20 @@ impl RealRun {
     /// Starts the agent of each host; returns the results and the time of the last handshake or
     /// failure. The time of the pairs starts there, so an unresponsive host does not lengthen it.
     fn gather(&self, listener: &Listener<'_>) -> anyhow::Result<(Vec<ConnectResult>, Instant)> {
-        let (places, watchdog) = (&self.places, &self.watchdog);
+        let (hosts, watchdog) = (&self.hosts, &self.watchdog);
         let mut started = clock::now();
-        listener.progress.reaches(places.len());
-        let mut reached: Vec<Option<ConnectResult>> = places.iter().map(|_| None).collect();
+        listener.progress.reaches(hosts.len());
+        let mut reached: Vec<Option<ConnectResult>> = hosts.iter().map(|_| None).collect();
         let parts = parts(&self.args);
-        let connect = |place: &RunHost| {
-            let host = place.host();
-            match WorkerHost::connect(&self.starter, host.as_ref(), place.name(), &parts) {
+        let connect = |host: &RunHost| {
+            let remote = host.host();
+            match WorkerHost::connect(&self.starter, remote.as_ref(), host.name(), &parts) {
                 // In a canceled run, rdmactl closed the connections itself.
                 Err(_) if watchdog.is_cancelled() => Err(cancelled()),
                 result => result,
             }
         };
-        fan_out(places, self.fanout, watchdog, connect, |index, result| {
+        fan_out(hosts, self.fanout, watchdog, connect, |index, result| {
             listener.progress.reached();
             started = started.max(result.as_ref().map_or_else(|_| clock::now(), |host| host.hello));
             reached[index] = Some(result);
@@ -133,13 +117,13 @@ impl RealRun {
     }
 
     fn members<'a>(&self, reached: &'a [ConnectResult]) -> Vec<Member<'a>> {
-        let member = |(place, reached): (&RunHost, &'a ConnectResult)| Member {
-            name: place.name(),
+        let member = |(host, reached): (&RunHost, &'a ConnectResult)| Member {
+            name: host.name(),
             inventory: reached.as_ref().ok().map(|entered| &entered.inventory),
             node: reached.as_ref().ok().map(|entered| &entered.agent as &dyn Node),
             failure: reached.as_ref().err(),
         };
-        self.places.iter().zip(reached).map(member).collect()
+        self.hosts.iter().zip(reached).map(member).collect()
     }
 
     /// Returns an error for the first rail of --rails that the hosts do not have. If no host was
@@ -152,11 +136,8 @@ impl RealRun {
             && let Some(failure) = reached.iter().find_map(|result| result.as_ref().err())
         {
             let what = format!("--rails {unknown}: no host responded: {}", failure.detail);
-            let fix = failure.fix.clone();
-            return Some(Advice::error(
-                what,
-                fix.map_or("test without --rails".into(), String::from),
-            ));
+            let fix = failure.fix.clone().unwrap_or("test without --rails".into());
+            return Some(Advice::error(what, fix));
         }
         let what = match rails {
             1 => format!("--rails {unknown}: the hosts have one rail, 0"),
@@ -166,30 +147,25 @@ impl RealRun {
     }
 }
 
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
 /// Tests every ordered pair of hosts like `ping --matrix`, until the watchdog is canceled.
-/// `tell` gets the notes about the connections.
+/// `notify` gets the notes about the connections.
 pub(in crate::cmd) fn all_pairs(
     global: &Global,
     hosts: &[Host],
     watchdog: &Watchdog,
-    tell: impl Fn(Note) + Send + Sync + 'static,
+    notify: impl Fn(Note) + Send + Sync + 'static,
 ) -> anyhow::Result<PingReport> {
-    let places: Vec<RunHost> = hosts.iter().cloned().map(RunHost::Remote).collect();
     let (args, watchdog) = (PingArgs::default(), watchdog.clone());
-    let plan = selection::plan(&args, Pairs::all(places.len()), None, 0)?;
+    let plan = selection::plan(&args, Pairs::all(hosts.len()), None, 0)?;
     selection::refuse_too_much(&args, &plan)?;
-    let starter = agent_starter_beside_screen(&watchdog, global, upload(global), hosts, tell)?;
+    let starter = agent_starter_beside_screen(&watchdog, global, upload(global), hosts, notify)?;
     let fanout = usize::from(global.fanout);
-    RealRun { places, plan, topology: None, args, starter, watchdog, fanout }
+    let hosts = hosts.iter().cloned().map(RunHost::Remote).collect();
+    RealRun { hosts, plan, topology: None, args, starter, watchdog, fanout }
         .run(&Listener::default())
 }
 
-/// Returns the upload policy. A ping needs rdmactl on each host, so it is uploaded unless
-/// forbidden.
+/// A ping needs rdmactl on each host, so it is uploaded unless forbidden.
 fn upload(global: &Global) -> UploadPolicy {
     if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing }
 }
@@ -200,27 +176,17 @@ fn parts(args: &PingArgs) -> Parts {
     [Part::Gids, Part::Netdevs, Part::Pkeys].into_iter().chain(details).collect()
 }
 
+/// Returns the target address of MADs, if the flags name one instead of hosts.
+fn mad_addressee(args: &PingArgs) -> Option<MadAddressee> {
+    let gid = || args.mads.gid.map(|gid| MadAddressee::Gid(GidValue(gid)));
+    args.mads.lid.map(MadAddressee::Lid).or_else(gid)
+}
+
 fn test_options(args: &PingArgs) -> anyhow::Result<TestOptions> {
     let mut nonce = [0; 8];
     getrandom::fill(&mut nonce).context("cannot read random numbers")?;
     let (rounds, slot) = args.measurement();
-    Ok(TestOptions {
-        nonce: u64::from_le_bytes(nonce),
-        tests: args.test.clone(),
-        rounds,
-        slot,
-        stream_slot: selection::STREAM,
-        reply: REPLY,
-        mad_interval: args.mads.interval.unwrap_or_default(),
-        latency_bytes: args.size,
-        is_second_attempt: false,
-        overrides: overrides(args),
-    })
-}
-
-/// Returns the settings that replace the choices of the hosts.
-fn overrides(args: &PingArgs) -> Overrides {
-    Overrides {
+    let overrides = Overrides {
         device: args.dev.clone(),
         port: args.port,
         gid_index: args.gid_index.clone().unwrap_or_default(),
@@ -230,5 +196,17 @@ fn overrides(args: &PingArgs) -> Overrides {
         traffic_class: args.tclass,
         first_rail: args.rails == RailsAsked::First,
         rails: args.rails.numbers().to_vec(),
-    }
+    };
+    Ok(TestOptions {
+        nonce: u64::from_le_bytes(nonce),
+        tests: args.test.clone(),
+        rounds,
+        slot,
+        stream_slot: selection::STREAM_SLOT,
+        reply: REPLY_TIMEOUT,
+        mad_interval: args.mads.interval.unwrap_or_default(),
+        latency_bytes: args.size,
+        is_second_attempt: false,
+        overrides,
+    })
 }

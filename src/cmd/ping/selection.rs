@@ -21,18 +21,14 @@ use crate::ping::plan::{Load, Pairs, Plan, PlanOptions};
 use crate::query::Value;
 use crate::render::escape;
 
-/// Maximum number of message bytes that a run may relay through this host. Beyond it, the run
-/// would measure this host instead of the network.
+/// More message bytes through this host would measure this host instead of the network.
 const MAX_RELAYED: u64 = 8 << 30;
 
-/// Maximum number of hosts whose links a run without a time limit may fill at once, because other
-/// users may need the fabric.
+/// Hosts whose links a run without a time limit may fill at once: others may need the fabric.
 const MAX_FILLED: usize = 64;
 
-/// Duration of one bandwidth measurement.
-pub(super) const STREAM: Duration = Duration::from_millis(250);
+pub(super) const STREAM_SLOT: Duration = Duration::from_millis(250);
 
-/// Host of a run.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum RunHost {
     Local,
@@ -64,14 +60,20 @@ impl RunHost {
 }
 
 /// Returns the hosts that the flags name, each once, and the pairs of sources and targets.
-pub(super) fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<RunHost>, Pairs)> {
-    let found = all_places(global, args)?;
-    refuse_unknown_hosts(args, &found.0)?;
-    Ok(found)
+pub(super) fn hosts_and_pairs(
+    global: &Global,
+    args: &PingArgs,
+) -> anyhow::Result<(Vec<RunHost>, Pairs)> {
+    let (hosts, pairs) = unchecked_hosts_and_pairs(global, args)?;
+    refuse_unknown_hosts(args, &hosts)?;
+    Ok((hosts, pairs))
 }
 
-/// Returns the hosts and the pairs, without a check of the hosts that --gid-index names.
-fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<RunHost>, Pairs)> {
+/// Does not check the hosts that --gid-index names.
+fn unchecked_hosts_and_pairs(
+    global: &Global,
+    args: &PingArgs,
+) -> anyhow::Result<(Vec<RunHost>, Pairs)> {
     let remote = |set: &str| -> anyhow::Result<Vec<RunHost>> {
         Ok(host_selection::of_set(set)?.into_iter().map(RunHost::Remote).collect())
     };
@@ -97,23 +99,22 @@ fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<RunHost>,
     for set in &args.targets {
         targets.extend(remote(set)?);
     }
-    let sources = match named {
-        Some(hosts) => hosts.into_iter().map(RunHost::Remote).collect(),
-        None => vec![RunHost::Local],
-    };
-    join(sources, targets, false)
+    join(senders(named), targets, false)
 }
 
 /// Returns the hosts that send to an address: the hosts of -H, or this host.
 pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<RunHost>> {
-    Ok(match host_selection::named(global)? {
-        Some(hosts) => hosts.into_iter().map(RunHost::Remote).collect(),
-        None => vec![RunHost::Local],
-    })
+    host_selection::named(global).map(senders)
 }
 
-/// Returns the hosts that send, as a host set; `None` unless the flags name one target set, which
-/// is tested in one direction.
+fn senders(named: Option<Vec<Host>>) -> Vec<RunHost> {
+    match named {
+        Some(hosts) => hosts.into_iter().map(RunHost::Remote).collect(),
+        None => vec![RunHost::Local],
+    }
+}
+
+/// Returns the senders as a host set, if the flags name one target set, tested in one direction.
 pub(super) fn single_set_source(
     global: &Global,
     args: &PingArgs,
@@ -148,16 +149,14 @@ fn matrix(args: &PingArgs, named: Vec<Host>) -> anyhow::Result<(Vec<RunHost>, Pa
 }
 
 /// Refuses a flag that names a host outside of the run, because it is probably a typing error.
-fn refuse_unknown_hosts(args: &PingArgs, places: &[RunHost]) -> anyhow::Result<()> {
-    let names: HashSet<String> = places.iter().map(RunHost::name).collect();
+fn refuse_unknown_hosts(args: &PingArgs, hosts: &[RunHost]) -> anyhow::Result<()> {
+    let names: HashSet<String> = hosts.iter().map(RunHost::name).collect();
     let mut of_index = args.gid_index.iter().flat_map(WantedGid::hosts);
-    match of_index.find(|&host| !names.contains(host)) {
-        Some(host) => Err(Advice::error(
-            format!("--gid-index names {}, which is not a host of this run", escape(host)),
-            "use the name that the host set uses: --matrix n[1-4] --gid-index n1=0,n2=3",
-        )),
-        None => Ok(()),
-    }
+    let Some(host) = of_index.find(|&host| !names.contains(host)) else { return Ok(()) };
+    Err(Advice::error(
+        format!("--gid-index names {}, which is not a host of this run", escape(host)),
+        "use the name that the host set uses: --matrix n[1-4] --gid-index n1=0,n2=3",
+    ))
 }
 
 /// Refuses -H and --hosts-file together with --clients: --clients already names the hosts.
@@ -178,26 +177,22 @@ fn join(
     both_ways: bool,
 ) -> anyhow::Result<(Vec<RunHost>, Pairs)> {
     let mut numbers: HashMap<RunHost, usize> = HashMap::new();
-    let (mut places, mut roles) = (Vec::new(), Vec::new());
-    let sources = sources.into_iter().map(|place| (place, true));
-    let targets = targets.into_iter().map(|place| (place, false));
-    for (place, is_source) in sources.chain(targets) {
-        let number = *numbers.entry(place.clone()).or_insert_with(|| {
-            places.push(place);
+    let (mut hosts, mut roles) = (Vec::new(), Vec::<(bool, bool)>::new());
+    let sources = sources.into_iter().map(|host| (host, true));
+    let targets = targets.into_iter().map(|host| (host, false));
+    for (host, is_source) in sources.chain(targets) {
+        let number = *numbers.entry(host.clone()).or_insert_with(|| {
+            hosts.push(host);
             roles.push((false, false));
-            places.len() - 1
+            hosts.len() - 1
         });
-        let role: &mut (bool, bool) = &mut roles[number];
+        let role = &mut roles[number];
         if is_source { role.0 = true } else { role.1 = true }
     }
-    pairs_of(&roles, both_ways).map(|pairs| (places, pairs))
+    pairs_of(&roles, both_ways).map(|pairs| (hosts, pairs))
 }
 
-/// Returns the pairs by the roles of the hosts. Each host has two flags: true if it is a source,
-/// and true if it is a target.
-///
-/// # Errors
-/// The roles give no pair.
+/// Returns the pairs by the roles of the hosts. The flags of a host are: source, and target.
 fn pairs_of(roles: &[(bool, bool)], both_ways: bool) -> anyhow::Result<Pairs> {
     let pairs = Pairs::between(roles, both_ways);
     if pairs.count() == 0 {
@@ -209,8 +204,7 @@ fn pairs_of(roles: &[(bool, bool)], both_ways: bool) -> anyhow::Result<Pairs> {
     Ok(pairs)
 }
 
-/// Returns the pairs among the hosts of a fabric file. `--clients` and `--servers` select the
-/// sources and targets; otherwise every pair is tested.
+/// Returns the pairs of `--clients` and `--servers` in a fabric file, or every pair.
 pub(super) fn pairs_among(args: &PingArgs, hosts: &[String]) -> anyhow::Result<Pairs> {
     let Some((clients, servers)) = args.clients.as_ref().zip(args.servers.as_ref()) else {
         return Ok(Pairs::all(hosts.len()));
@@ -223,10 +217,8 @@ pub(super) fn pairs_among(args: &PingArgs, hosts: &[String]) -> anyhow::Result<P
             let name = host.to_string();
             let Some(role) = numbers.get(name.as_str()).and_then(|&at| roles.get_mut(at)) else {
                 let what = format!("{} is not a host of the fabric file", escape(&name));
-                return Err(Advice::error(
-                    what,
-                    "use names of the hosts line, or add the host to that line",
-                ));
+                let fix = "use names of the hosts line, or add the host to that line";
+                return Err(Advice::error(what, fix));
             };
             if is_source { role.0 = true } else { role.1 = true }
         }
@@ -249,10 +241,14 @@ pub(super) fn plan(
             ScheduleName::Random => Schedule::Random,
         }),
         peers: args.peers.map(|peers| peers as usize),
-        budget_ms: args.budget.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        budget_ms: args.budget.map(milliseconds),
         seed: args.seed.unwrap_or(default_seed).into(),
     };
     Plan::new(pairs, choice, topology).map_err(|error| Advice::error(error.what, error.fix))
+}
+
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns a random seed of 16 bits, which is short enough to type.
@@ -262,25 +258,21 @@ pub(super) fn any_seed() -> anyhow::Result<u32> {
     Ok(u16::from_le_bytes(seed).into())
 }
 
-/// Returns the measurement that the flags request for each pair.
 pub(super) fn load(args: &PingArgs, rails: usize) -> Load<'_> {
     let (round_trips, slot) = args.measurement();
-    Load { rails, tests: &args.test, round_trips, slot, stream_slot: STREAM }
+    Load { rails, tests: &args.test, round_trips, slot, stream_slot: STREAM_SLOT }
 }
 
-/// Refuses a plan that relays too many bytes through this host, or fills the links of too many
-/// hosts. A plan with a time limit is never refused.
+/// Refuses a plan over the limits, unless it has a time limit.
 pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()> {
     if args.budget.is_some() {
         return Ok(());
     }
-    // All rounds have about as many hosts as the first round. In a shift schedule, each host is
-    // in two pairs of a round.
+    // In a round of a shift schedule, each host is in two pairs.
     let turns = if plan.rounds() > 0 { plan.round(0).len() } else { 0 };
-    let hosts = (2 * turns).min(plan.pairs().hosts());
-    if let Some(test) =
-        args.test.iter().find(|test| test.fills_links()).filter(|_| hosts > MAX_FILLED)
-    {
+    let hosts = (2 * turns).min(plan.pairs.hosts);
+    let filling = args.test.iter().find(|test| test.fills_links());
+    if let Some(test) = filling.filter(|_| hosts > MAX_FILLED) {
         return Err(Advice::error(
             format!(
                 "--test {} would fill the links of {hosts} hosts at once; the limit is {MAX_FILLED}",
@@ -307,9 +299,9 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
 pub(super) fn text_of(file: &Path, max_bytes: u64, fix: &str) -> anyhow::Result<String> {
     let name = file_name(file);
     let mut text = String::new();
-    let read =
-        Input::open(file).and_then(|open| open.take(max_bytes + 1).read_to_string(&mut text));
-    read.with_context(|| format!("cannot read {name}"))?;
+    Input::open(file)
+        .and_then(|open| open.take(max_bytes + 1).read_to_string(&mut text))
+        .with_context(|| format!("cannot read {name}"))?;
     if text.len() as u64 > max_bytes {
         return Err(Advice::error(format!("{name} is larger than {max_bytes} bytes"), fix));
     }
@@ -322,13 +314,11 @@ pub(super) fn expand(set: &str) -> Result<Vec<String>, String> {
     Ok(hosts.iter().map(ToString::to_string).collect())
 }
 
-/// Returns an error in a file; the error names the file and the line.
 pub(super) fn error_at(file: &Path, line: Option<usize>, what: &str, fix: String) -> anyhow::Error {
     let line = line.map_or(String::new(), |line| format!(":{line}"));
     Advice::error(format!("{}{line}: {what}", file_name(file)), fix)
 }
 
-/// Returns the name of a file for an error, escaped for the terminal.
 pub(super) fn file_name(file: &Path) -> String {
     escape(&file.display().to_string()).into_owned()
 }

@@ -10,13 +10,11 @@ use crate::ping::fabric::SimulatedFabric;
 use crate::ping::plan::Plan;
 use crate::ping::simulation::Simulation;
 
-/// Maximum size of a fabric file, in bytes; users write these files.
-const MAX_OF_FABRIC: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Default random seed, so that a simulation gives the same result each time.
 const SEED: u32 = 1;
 
-/// Returns the report of a simulated fabric.
 pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Result<PingReport> {
     let fabric = read(global, args, file)?;
     let plan = plan(args, &fabric)?;
@@ -27,7 +25,6 @@ pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Resu
     Ok(Simulation { fabric, file, plan, rounds, with_cells }.run())
 }
 
-/// Returns the plan for a fabric.
 pub(super) fn plan(args: &PingArgs, fabric: &SimulatedFabric) -> anyhow::Result<Plan> {
     let pairs = selection::pairs_among(args, fabric.hosts())?;
     selection::plan(args, pairs, fabric.topology(), SEED)
@@ -45,7 +42,7 @@ pub(super) fn read(
         ));
     }
     let fix = "use host sets in faults: fault host n[001-100] slow 1.2";
-    let text = selection::text_of(file, MAX_OF_FABRIC, fix)?;
+    let text = selection::text_of(file, MAX_FILE_BYTES, fix)?;
     let parse = if args.plan { SimulatedFabric::parse_to_plan } else { SimulatedFabric::parse };
     parse(&text, &selection::expand)
         .map_err(|error| selection::error_at(file, error.line, &error.what, error.fix))

@@ -38,7 +38,6 @@ impl Stream {
         }
     }
 
-    /// Prints a pair.
     pub(super) fn pair(&self, hosts: &[PingHost], pair: &Pair) {
         if self.only.is_none_or(|only| only.admits(pair)) {
             self.tell(&PingEvent::pair(hosts, pair));

@@ -6,21 +6,19 @@ use std::time::Duration;
 use super::progress::Progress;
 use super::stream::Stream;
 use crate::clock::Deadline;
+use crate::fleet::Watchdog;
 use crate::model::ping::{Pair, PingHost};
 use crate::ping::matrix::{Pass, RunObserver};
 
 /// Receivers of the events of a run.
 #[derive(Default)]
 pub(super) struct Listener<'a> {
-    /// Progress line.
     pub(super) progress: Progress,
-    /// Event stream.
     pub(super) stream: Option<&'a Stream>,
 }
 
-/// Observer of one run.
 pub(super) struct Watcher<'a> {
-    is_over: &'a (dyn Fn() -> bool + Sync),
+    watchdog: &'a Watchdog,
     budget: Option<Duration>,
     /// Deadlines of the first pass and of the retries; set when the first pass begins.
     until: OnceLock<(Deadline, Deadline)>,
@@ -31,7 +29,7 @@ pub(super) struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     /// Returns the observer of a run; its time limit starts with the first pass.
     pub(super) fn new(
-        is_over: &'a (dyn Fn() -> bool + Sync),
+        watchdog: &'a Watchdog,
         budget: Option<Duration>,
         hosts: &'a [PingHost],
         listener: &'a Listener<'a>,
@@ -40,13 +38,13 @@ impl<'a> Watcher<'a> {
             stream.hosts(hosts);
         }
         listener.progress.awaits_workers();
-        Self { is_over, budget, until: OnceLock::new(), listener, hosts }
+        Self { watchdog, budget, until: OnceLock::new(), listener, hosts }
     }
 }
 
 impl RunObserver for Watcher<'_> {
     fn is_over(&self) -> bool {
-        (self.is_over)()
+        self.watchdog.is_cancelled()
     }
 
     fn is_out_of_time(&self) -> bool {

@@ -17,7 +17,6 @@ const AFTER_INPUT: Duration = Duration::from_millis(16);
 /// Minimum time between two frames if only the data changed.
 const AFTER_NEWS: Duration = Duration::from_millis(100);
 
-/// Screen with the time of the next frame.
 pub(super) struct Display {
     terminal: Terminal<FrameBackend>,
     drawn: Option<Instant>,
@@ -57,8 +56,7 @@ impl Display {
         self.due = Some(self.due.map_or(due, |other| other.min(due)));
     }
 
-    /// Draws if a frame is due.
-    pub(super) fn draw(&mut self, state: &State, now: Instant) -> io::Result<()> {
+    pub(super) fn draw_if_due(&mut self, state: &State, now: Instant) -> io::Result<()> {
         if self.due.is_some_and(|due| due <= now) {
             (self.due, self.drawn) = (None, Some(now));
             self.terminal.draw(|frame| draw(state, frame))?;

@@ -14,22 +14,22 @@ use super::matrix::{Pinging, Saved};
 use super::new_file;
 use super::origin::SampleOrigin;
 use super::recorder::Recorder;
-use super::session::{Quit, Session};
+use super::session::{Flow, Quit, Session};
 use super::source::SourceCommand;
 use crate::hosts::Host;
 use crate::render::PingDocument;
 use crate::tui::Effect;
 
-/// Maximum of bytes for the clipboard: terminals ignore longer sequences.
-const MAX_COPIED: usize = 50_000;
+/// Terminals ignore longer sequences.
+const MAX_COPIED_BYTES: usize = 50_000;
 
 const NO_HOSTS: &str = "a matrix needs a host set: start rdmactl top with -H";
 
 impl Session<'_> {
     /// Performs an effect. Slow work runs in another thread.
-    pub(super) fn carry_out(&mut self, effect: Effect) -> ControlFlow<Quit> {
+    pub(super) fn carry_out(&mut self, effect: Effect) -> Flow {
         match effect {
-            Effect::Quit { keep_frame } => return ControlFlow::Break(Quit { keep_frame }),
+            Effect::Quit { keep_frame } => return ControlFlow::Break(Ok(Quit { keep_frame })),
             Effect::Copy(text) => self.copy(&text),
             Effect::Save { stem, extension, text } => {
                 self.save(stem, extension, move |out| out.write_all(text.as_bytes()));
@@ -40,7 +40,7 @@ impl Session<'_> {
             }),
             Effect::Record(true) => self.record(),
             Effect::Record(false) => {
-                self.recording = None;
+                self.active_recorder = None;
                 self.order(SourceCommand::StopRecording);
             }
             Effect::Step(by) => self.order(SourceCommand::Step(by)),
@@ -71,7 +71,7 @@ impl Session<'_> {
 
     /// Copies a text to the clipboard of the terminal with OSC 52, which also works over SSH.
     fn copy(&self, text: &str) {
-        if text.len() > MAX_COPIED {
+        if text.len() > MAX_COPIED_BYTES {
             self.teller().complain("too much text for the clipboard of a terminal: save it with W");
             return;
         }
@@ -83,17 +83,17 @@ impl Session<'_> {
 
     fn record(&mut self) {
         self.recorders.retain(|recorder| !recorder.is_done());
-        self.recordings += 1;
-        match Recorder::start(self.recordings, &self.teller()) {
+        self.recorders_so_far += 1;
+        match Recorder::start(self.recorders_so_far, &self.teller()) {
             Ok((feed, recorder)) => {
-                self.recording = Some(recorder.number);
+                self.active_recorder = Some(recorder.number);
                 self.recorders.push(recorder);
                 self.order(SourceCommand::Record(feed));
             }
             Err(error) => {
-                self.recording = Some(self.recordings);
+                self.active_recorder = Some(self.recorders_so_far);
                 self.teller().complain(format!("cannot start a thread: {error}"));
-                self.teller().send(Input::RecordingEnded(self.recordings));
+                self.teller().send(Input::RecordingEnded(self.recorders_so_far));
             }
         }
     }
@@ -117,14 +117,13 @@ impl Session<'_> {
 
     fn open_matrix(&self, path: PathBuf) {
         let teller = self.teller();
-        self.beside("open", move || match Saved::read(&path) {
+        self.run_in_thread("open", move || match Saved::read(&path) {
             Ok(saved) => teller.send(Input::Event(saved.event())),
             Err(error) => teller.complain(error.to_string()),
         });
     }
 
-    /// Runs work that a slow disk may delay in a thread.
-    fn beside(&self, name: &str, work: impl FnOnce() + Send + 'static) {
+    fn run_in_thread(&self, name: &str, work: impl FnOnce() + Send + 'static) {
         if let Err(error) = thread::Builder::new().name(name.into()).spawn(work) {
             self.teller().complain(format!("cannot start a thread: {error}"));
         }
@@ -137,7 +136,7 @@ impl Session<'_> {
         write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()> + Send + 'static,
     ) {
         let teller = self.teller();
-        self.beside("save", move || match new_file::save(&stem, extension, write) {
+        self.run_in_thread("save", move || match new_file::save(&stem, extension, write) {
             Ok(path) => teller.say(format!("saved as {}", path.display())),
             Err(error) => {
                 teller.complain(format!("cannot create a file in the current directory: {error}"));

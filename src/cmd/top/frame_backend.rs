@@ -12,22 +12,18 @@ use ratatui::layout::{Position, Size};
 
 use crate::term::screen::{MAX, Screen};
 
-/// Start and end of a synchronized update (mode 2026): the terminal shows the frame when it is
-/// complete.
+/// Synchronized update (mode 2026): the terminal shows the frame when it is complete.
 const FRAME_BEGINS: &[u8] = b"\x1b[?2026h";
 const FRAME_ENDS: &[u8] = b"\x1b[?2026l";
 
-/// Drawing surface of ratatui. It sends no query to the terminal, because the reply would arrive
-/// among the keys.
+/// Sends no query to the terminal, because the reply would arrive among the keys.
 pub(super) struct FrameBackend {
     pub(super) screen: Screen,
-    /// Last measured size.
     pub(super) size: Size,
     frame: Frame,
     inner: CrosstermBackend<Frame>,
 }
 
-/// Bytes of a frame.
 #[derive(Clone, Default)]
 struct Frame(Rc<RefCell<Vec<u8>>>);
 
@@ -43,15 +39,15 @@ impl FrameBackend {
     pub(super) fn measure(&mut self) -> Size {
         let (width, height) = self.screen.size();
         // A serial line reports 0; the environment or 80 x 24 is used instead.
-        let width = if width == 0 { said("COLUMNS").unwrap_or(80) } else { width };
-        let height = if height == 0 { said("LINES").unwrap_or(24) } else { height };
+        let other = |variable, usual| size_from_environment(variable).unwrap_or(usual);
+        let width = if width == 0 { other("COLUMNS", 80) } else { width };
+        let height = if height == 0 { other("LINES", 24) } else { height };
         self.size = Size { width, height };
         self.size
     }
 }
 
-/// Returns a size from the environment.
-fn said(variable: &str) -> Option<u16> {
+fn size_from_environment(variable: &str) -> Option<u16> {
     let count: u16 = env::var(variable).ok()?.parse().ok()?;
     Some(count.min(MAX)).filter(|count| *count > 0)
 }

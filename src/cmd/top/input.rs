@@ -17,17 +17,12 @@ use crate::tui::{Event, Notice};
 /// Time limit from a signal until the loop has restored the terminal.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Input of the main loop.
 pub(super) enum Input {
-    /// Key press, mouse action or pasted text.
     Terminal(TerminalEvent),
-    /// The size of the terminal changed.
     Resized,
     /// This process was stopped and resumed.
     Continued,
-    /// A signal requests the end.
     Signal,
-    /// The terminal was closed.
     Hangup,
     /// A thread panicked, and the terminal was restored.
     Panicked,
@@ -41,17 +36,14 @@ pub(super) enum Input {
     Event(Event),
 }
 
-/// Sender of messages for the operator, from any thread.
 #[derive(Clone)]
 pub(super) struct InputSender(pub(super) Sender<Input>);
 
 impl InputSender {
-    /// Shows a message.
     pub(super) fn say(&self, text: impl Into<String>) {
         self.tell(text.into(), false);
     }
 
-    /// Shows an error message.
     pub(super) fn complain(&self, text: impl Into<String>) {
         self.tell(text.into(), true);
     }
@@ -60,7 +52,6 @@ impl InputSender {
         self.send(Input::Event(Event::Notice(Notice { text, is_bad })));
     }
 
-    /// Sends any input.
     pub(super) fn send(&self, input: Input) {
         // At the end of the run, the receiver is gone.
         let _ = self.0.send(input);
@@ -68,9 +59,6 @@ impl InputSender {
 }
 
 /// Starts the threads that send keys, signals and the hangup of the terminal.
-///
-/// # Errors
-/// The system creates no pipe or no thread.
 pub(super) fn watch(inputs: &Sender<Input>) -> io::Result<()> {
     let ending = inputs.clone();
     interrupt::end_on_signals(move || {
@@ -103,8 +91,7 @@ pub(super) fn watch(inputs: &Sender<Input>) -> io::Result<()> {
     })
 }
 
-/// Ends the process if the main loop does not, for example because the terminal accepts no
-/// output.
+/// Ends the process if the main loop does not, for example at a terminal that accepts no output.
 fn end_in_vain() {
     if !screen::await_restored(TIMEOUT) {
         interrupt::end_at_once();

@@ -3,7 +3,7 @@
 use crossterm::style::{Attribute, Attributes, ContentStyle, StyledContent};
 use ratatui::backend::IntoCrossterm as _;
 use ratatui::buffer::{Buffer, Cell};
-use ratatui::style::Modifier;
+use ratatui::style::{Color, Modifier};
 use ratatui::text::Span;
 
 /// Returns a frame as styled lines without blanks at their ends.
@@ -29,16 +29,11 @@ pub(super) fn last_frame(frame: &Buffer) -> String {
         text += &line;
         text.push('\n');
     }
-    let lines = text.trim_end_matches('\n').len();
-    text.truncate(lines);
-    text.push('\n');
-    text
+    text.trim_end_matches('\n').to_owned() + "\n"
 }
 
 fn style(cell: &Cell) -> ContentStyle {
-    let color = |color: ratatui::style::Color| {
-        (color != ratatui::style::Color::Reset).then(|| color.into_crossterm())
-    };
+    let color = |color: Color| (color != Color::Reset).then(|| color.into_crossterm());
     let mut attributes = Attributes::default();
     for (modifier, attribute) in [
         (Modifier::BOLD, Attribute::Bold),

@@ -29,7 +29,6 @@ impl LatestSnapshot {
         }
     }
 
-    /// Takes the newest snapshot.
     pub(super) fn take(&self) -> Option<Snapshot> {
         self.newest.lock().take()
     }

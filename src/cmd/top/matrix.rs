@@ -14,21 +14,15 @@ use crate::cmd::ping::all_pairs;
 use crate::fleet::Watchdog;
 use crate::hosts::Host;
 use crate::model::ping::PingReport;
-use crate::render::Note;
 use crate::tui::{Event, Prepared, Sample, Snapshots};
 
-/// Ping that runs in a thread.
 pub(super) struct Pinging {
     watchdog: Watchdog,
     thread: JoinHandle<Vec<String>>,
 }
 
 impl Pinging {
-    /// Starts a ping over all pairs of some hosts. `teller` gets its matrix or error, and always
-    /// its end.
-    ///
-    /// # Errors
-    /// The system creates no thread.
+    /// Starts a ping over all pairs; `teller` gets its matrix or error, and always its end.
     pub(super) fn start(
         global: &Global,
         hosts: Vec<Host>,
@@ -61,14 +55,14 @@ impl Pinging {
 /// Runs the ping; returns the agents that could not be ended.
 fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &InputSender) -> Vec<String> {
     let notes = teller.clone();
-    match all_pairs(global, hosts, watchdog, move |note: Note| notes.say(note.text)) {
+    match all_pairs(global, hosts, watchdog, move |note| notes.say(note.text)) {
         Ok(report) => {
             let left = report.left_behind.clone();
             if !watchdog.is_cancelled() {
                 teller.send(Input::Event(Event::Matrix(Arc::new(report))));
             }
             for left in &left {
-                teller.complain(left.clone());
+                teller.complain(left);
             }
             left
         }
@@ -80,7 +74,6 @@ fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &InputSende
     }
 }
 
-/// Matrix from a file.
 #[derive(Debug, Clone)]
 pub(super) struct Saved {
     pub(super) report: Arc<PingReport>,
@@ -90,17 +83,12 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    /// Reads a saved run of `rdmactl ping`.
-    ///
-    /// # Errors
-    /// The file cannot be read, or it holds no ping run.
     pub(super) fn read(path: &Path) -> Result<Self, PingRunError> {
         let PingRun { report, written_ns } = PingRun::read(path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self { report: Arc::new(report), name, written_ns })
     }
 
-    /// Returns the event that shows the matrix.
     pub(super) fn event(self) -> Event {
         let Self { report, name, written_ns } = self;
         Event::OpenedMatrix { report, name, written_ns }

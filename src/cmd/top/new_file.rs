@@ -7,25 +7,18 @@ use std::path::{Path, PathBuf};
 
 use crate::clock;
 
-/// Maximum of files with the same stem and second.
-const MAX: u32 = 100;
+const MAX_OF_SECOND: u32 = 100;
 
 /// Creates a file in the working directory, named after the current time. Only its owner can read
 /// it, because it describes other hosts.
 ///
 /// The first file of a second is `rdmactl-top-20261122-080240Z.rec`, the second one
 /// `rdmactl-top-20261122-080240Z-2.rec`.
-///
-/// # Errors
-/// No file can be created.
 pub(super) fn create(stem: &str, extension: &str) -> io::Result<(File, PathBuf)> {
     create_in(Path::new(""), &format!("{stem}-{}", clock::utc_stamp(clock::wall_ns())), extension)
 }
 
 /// Writes to a new file, and returns its path.
-///
-/// # Errors
-/// As for [`create`], or the disk is full.
 pub(super) fn save(
     stem: &str,
     extension: &str,
@@ -47,7 +40,9 @@ fn create_in(folder: &Path, stem: &str, extension: &str) -> io::Result<(File, Pa
         let path = folder.join(name);
         // Existing files are never overwritten.
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MAX => {
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists && number < MAX_OF_SECOND =>
+            {
                 number += 1;
             }
             made => return made.map(|file| (file, path)),

@@ -21,15 +21,13 @@ use crate::fleet::{LiveAgents, Watchdog};
 use crate::hosts::Host;
 use crate::model::Parts;
 use crate::query::LIVE_PARTS;
+use crate::render::Note;
 use crate::tui::Timeline;
 
-/// Default interval between two samples.
-const EVERY: Duration = Duration::from_secs(1);
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Work of the thread that produces the samples.
 type SampleWork = Box<dyn FnOnce(&Channels) -> SourceResult + Send>;
 
-/// Origin of the samples.
 pub(super) enum SampleOrigin {
     /// This host or another root, with the interval.
     Local(Duration),
@@ -37,7 +35,6 @@ pub(super) enum SampleOrigin {
     Hosts(Vec<Host>, Duration),
     /// Capture, which is one sample.
     Capture,
-    /// Recording.
     Recording(PathBuf),
     /// Saved ping matrix without samples.
     Matrix(Saved),
@@ -45,9 +42,6 @@ pub(super) enum SampleOrigin {
 
 impl SampleOrigin {
     /// Returns the origin that the flags name.
-    ///
-    /// # Errors
-    /// Flags contradict each other, or a file cannot be read.
     pub(super) fn of(global: &Global, args: &TopArgs) -> anyhow::Result<Self> {
         // --watch sets the interval of `top`, as it does for listings.
         let watch = global.watch.flatten();
@@ -55,7 +49,7 @@ impl SampleOrigin {
             let fix = "remove one of them: top --every 5s is top --watch 5";
             return Err(Advice::error("--watch and --every both set the interval", fix));
         }
-        let every = args.every.or(watch).or(global.configured.interval).unwrap_or(EVERY);
+        let every = args.every.or(watch).or(global.configured.interval).unwrap_or(DEFAULT_INTERVAL);
         if let Some(path) = &global.from {
             if args.every.is_some() {
                 let fix = "remove --every: a recording plays at its original speed";
@@ -63,10 +57,8 @@ impl SampleOrigin {
             }
             if std::fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo()) {
                 let what = format!("{} is not a regular file", path.display());
-                return Err(Advice::error(
-                    what,
-                    "save the data in a file first: top reads it again",
-                ));
+                let fix = "save the data in a file first: top reads it again";
+                return Err(Advice::error(what, fix));
             }
             let is_other = TopRecording::is_at(path) || PingRun::is_at(path);
             if is_other && global.names_hosts() {
@@ -103,7 +95,6 @@ impl SampleOrigin {
         }
     }
 
-    /// Returns the timeline of the origin.
     pub(super) fn timeline(&self) -> Timeline {
         match self {
             Self::Local(every) | Self::Hosts(_, every) => Timeline::Live(*every),
@@ -118,9 +109,6 @@ impl SampleOrigin {
     }
 
     /// Starts the source of samples, which continues from the state of an earlier one.
-    ///
-    /// # Errors
-    /// The system creates no thread, or a file cannot be read.
     pub(super) fn source(
         &self,
         global: &Global,
@@ -141,9 +129,9 @@ impl SampleOrigin {
             Self::Hosts(hosts, every) => {
                 let upload = fleet::upload(global);
                 let teller = InputSender(inputs.clone());
-                let tell = move |note: crate::render::Note| teller.say(note.text);
+                let notify = move |note: Note| teller.say(note.text);
                 let starter =
-                    fleet::agent_starter_beside_screen(&watchdog, global, upload, hosts, tell)?;
+                    fleet::agent_starter_beside_screen(&watchdog, global, upload, hosts, notify)?;
                 let fanout = usize::from(global.fanout);
                 let (hosts, watchdog) = (hosts.clone(), watchdog.clone());
                 let hosts = LiveAgents::new(hosts, starter, watchdog, parts, fanout, "--every");

@@ -14,8 +14,7 @@ use crate::fleet::DatedReport;
 use crate::model::HostReport;
 use crate::tui::{EarlierSamples, Prepared, RecordingPosition, Sample, Snapshots};
 
-/// Maximum pause between two samples, also if the recorded pause was longer.
-const LONGEST: Duration = Duration::from_secs(5);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// Wait for orders while no sample is due.
 const IDLE: Duration = Duration::from_secs(3_600);
@@ -23,11 +22,9 @@ const IDLE: Duration = Duration::from_secs(3_600);
 /// Time limit for reading earlier samples after a jump.
 const LOOK_BACK: Duration = Duration::from_millis(500);
 
-/// Maximum of earlier samples that are read after a jump. At one sample per second, this covers
-/// the 300 s for which a change is a finding.
+/// At one sample per second, this covers the 300 s for which a change is a finding.
 const MAX_BACK: usize = 300;
 
-/// Player of a recording.
 pub(super) struct Player {
     recording: TopRecording,
     /// Time that the first sample gets; the others follow at their recorded distance.
@@ -39,12 +36,9 @@ pub(super) struct Player {
     last: Option<usize>,
     /// Sample that is shown, and its place.
     shown: Option<(usize, Prepared)>,
-    /// Snapshots of the shown samples.
     snapshots: Snapshots,
-    /// Place that was put into the latest snapshot last.
-    told: Option<RecordingPosition>,
-    /// Time that the last sample took to read.
-    cost: Duration,
+    last_put: Option<RecordingPosition>,
+    reading_time: Duration,
 }
 
 impl Player {
@@ -58,12 +52,11 @@ impl Player {
             last: None,
             shown: None,
             snapshots: Snapshots::default(),
-            told: None,
-            cost: Duration::ZERO,
+            last_put: None,
+            reading_time: Duration::ZERO,
         }
     }
 
-    /// Plays until the orders end.
     pub(super) fn run(mut self, channels: &Channels) -> SourceResult {
         if let Some(tail) = self.recording.tail() {
             channels.teller.complain(format!("the recording is incomplete: {tail}"));
@@ -104,7 +97,7 @@ impl Player {
     /// Returns the pause until the next sample; `None` at the last one.
     fn pause(&self) -> Option<Duration> {
         let [this, next] = [self.place, self.place + 1].map(|place| self.recording.taken_ns(place));
-        Some(Duration::from_nanos(next?.saturating_sub(this?)).min(LONGEST))
+        Some(Duration::from_nanos(next?.saturating_sub(this?)).min(MAX_PAUSE))
     }
 
     fn show(&mut self, channels: &Channels) -> Result<(), CaptureError> {
@@ -132,19 +125,17 @@ impl Player {
         let Some((place, prepared)) = self.shown.clone() else { return };
         let (position, count) = (place + 1, self.recording.count());
         let place = RecordingPosition { position, count, is_paused: self.is_paused };
-        if self.told.replace(place) != Some(place) {
-            let prepared = prepared.at(place);
-            let prepared = match past {
-                Some(past) => prepared.after(past),
-                None => prepared,
-            };
+        if self.last_put.replace(place) != Some(place) {
+            let mut prepared = prepared.at(place);
+            if let Some(past) = past {
+                prepared = prepared.after(past);
+            }
             self.snapshots.release();
             channels.latest.put(self.snapshots.next(prepared));
         }
     }
 
-    /// Returns the sample of the current place. After a jump, it also returns the earlier
-    /// samples.
+    /// Returns the sample of the current place; after a jump, also the earlier samples.
     fn look(&mut self) -> Result<(Arc<Sample>, Option<EarlierSamples>), CaptureError> {
         let place = self.place;
         // After an error, the next sample is read with a new start.
@@ -169,7 +160,7 @@ impl Player {
 
     /// Returns the number of earlier samples to read after a jump; rates need at least one.
     fn starter(&self) -> usize {
-        let count = LOOK_BACK.as_nanos().checked_div(self.cost.as_nanos());
+        let count = LOOK_BACK.as_nanos().checked_div(self.reading_time.as_nanos());
         count.and_then(|count| usize::try_from(count).ok()).unwrap_or(MAX_BACK).clamp(1, MAX_BACK)
     }
 
@@ -182,12 +173,11 @@ impl Player {
         })?;
         let taken_ns = self.recording.taken_ns(place).unwrap_or_default();
         let sample = self.samples.next(told, self.at(place), taken_ns);
-        self.cost = clock::now().saturating_duration_since(began);
+        self.reading_time = clock::now().saturating_duration_since(began);
         self.last = Some(place);
         Ok(sample)
     }
 
-    /// Reads the reports of all hosts at a place.
     fn read(
         &mut self,
         place: usize,

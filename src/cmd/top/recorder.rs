@@ -14,8 +14,7 @@ use crate::capture::{HostSampleRef, RecordingWriter};
 use crate::clock::Deadline;
 use crate::tui::Sample;
 
-/// Number of samples that may wait for the disk.
-const WAITING: usize = 8;
+const MAX_QUEUED: usize = 8;
 
 /// Sender of samples to a recorder. Dropping it ends the file.
 pub(super) struct SampleSender {
@@ -30,8 +29,7 @@ pub(super) struct Recorder {
 }
 
 impl SampleSender {
-    /// Queues a sample. If the queue is full, the sample is dropped with a message, because
-    /// gathering must not wait for a disk.
+    /// Queues a sample, or drops it with a message: gathering must not wait for a disk.
     pub(super) fn put(&self, sample: Arc<Sample>) {
         if let Err(TrySendError::Full(_)) = self.samples.try_send(sample) {
             self.teller.complain("the disk is too slow: one sample was not recorded");
@@ -40,13 +38,9 @@ impl SampleSender {
 }
 
 impl Recorder {
-    /// Starts a recorder. Messages report its file and its end, so that no caller waits for a
-    /// disk.
-    ///
-    /// # Errors
-    /// The system creates no thread.
+    /// Starts a recorder. Messages report its file and its end: no caller waits for a disk.
     pub(super) fn start(number: u64, teller: &InputSender) -> io::Result<(SampleSender, Self)> {
-        let (samples, taken) = mpsc::sync_channel(WAITING);
+        let (samples, taken) = mpsc::sync_channel(MAX_QUEUED);
         let (is_done, done) = mpsc::channel();
         let told = teller.clone();
         let serve = move || {
@@ -59,7 +53,6 @@ impl Recorder {
         Ok((SampleSender { samples, teller: teller.clone() }, Self { number, done }))
     }
 
-    /// Returns true if the recorder has ended.
     pub(super) fn is_done(&self) -> bool {
         self.done.try_recv() == Err(mpsc::TryRecvError::Disconnected)
     }

@@ -12,7 +12,6 @@ use crate::analyse::removed_devices::RemovedDevices;
 use crate::fleet::DatedReport;
 use crate::tui::{LastResponse, Sample};
 
-/// Maker of samples, with the state that it keeps between two samples.
 #[derive(Default)]
 pub(super) struct SampleBuilder {
     pub(super) last: Option<Arc<Sample>>,
@@ -22,8 +21,7 @@ pub(super) struct SampleBuilder {
 }
 
 impl SampleBuilder {
-    /// Returns the next sample. The hosts are the same in every sample. A host without a new
-    /// report keeps its last report.
+    /// The hosts are the same in every sample. A host without a new report keeps its last report.
     pub(super) fn next(
         &mut self,
         read: Vec<DatedReport>,

@@ -17,27 +17,23 @@ use crate::tui::Prepared;
 /// Niceness of the gathering threads, so that the drawing thread runs first.
 const YIELD: i32 = 5;
 
-/// Repeatedly queries hosts, and makes samples of their reports.
 pub(super) struct Sampler {
     pub(super) subject: SampledHosts,
     /// Interval between the starts of two samples; `None` for a single sample.
     pub(super) every: Option<Duration>,
-    /// State from an earlier source.
     pub(super) source_state: SourceState,
 }
 
 pub(super) enum SampledHosts {
     /// This host, another root, or a capture.
     Local(Box<Global>, Parts),
-    /// Other hosts.
     Hosts(LiveAgents),
 }
 
 impl Sampler {
     /// Gathers until the sender of the orders is dropped.
     pub(super) fn run(mut self, channels: &Channels) -> SourceResult {
-        // Key handling has priority; threads started from here inherit the niceness. If it cannot
-        // be set, all threads have the same priority.
+        // Threads started from here inherit the niceness. Without it, drawing has no priority.
         let _ = rustix::process::nice(YIELD);
         loop {
             let due = self.every.map(Deadline::after);
@@ -84,8 +80,7 @@ impl Sampler {
         }
     }
 
-    /// Waits until the next sample is due, and handles orders meanwhile; returns false when the
-    /// orders end.
+    /// Handles orders until the next sample is due; returns false when the orders end.
     fn rest(&mut self, due: Option<Deadline>, channels: &Channels) -> bool {
         loop {
             let keepalive = LiveAgents::KEEPALIVE;

@@ -2,6 +2,7 @@
 //!
 //! `effects`, `suspend` and `matrix` add methods to [`Session`]; `origin` starts the source.
 
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -31,7 +32,6 @@ const WHY: Duration = Duration::from_millis(300);
 /// Time limit for the disk at the end.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Everything that exists while the screen is shown.
 pub(super) struct Session<'global> {
     pub(super) global: &'global Global,
     pub(super) origin: SampleOrigin,
@@ -42,13 +42,12 @@ pub(super) struct Session<'global> {
     pub(super) pinging: Option<Pinging>,
     pub(super) latest: LatestSnapshot,
     pub(super) sender: Sender<Input>,
+    pub(super) inputs: Receiver<Input>,
     pub(super) follows_mouse: bool,
     /// Recorders that write samples or finish a file.
     pub(super) recorders: Vec<Recorder>,
-    /// Number of the active recorder.
-    pub(super) recording: Option<u64>,
-    /// Number of recorders so far.
-    pub(super) recordings: u64,
+    pub(super) active_recorder: Option<u64>,
+    pub(super) recorders_so_far: u64,
     pub(super) left: Vec<String>,
     pub(super) left_by_ping: Vec<String>,
 }
@@ -56,17 +55,14 @@ pub(super) struct Session<'global> {
 pub(super) struct SessionResult {
     /// Last frame, if it stays on the normal screen.
     pub(super) frame: Option<String>,
-    /// Agents that could not be ended.
     pub(super) left: Vec<String>,
-    /// Agents of a ping that could not be ended.
     pub(super) left_by_ping: Vec<String>,
     /// True if a recording did not finish within the time limit.
     pub(super) is_cut: bool,
 }
 
 impl SessionResult {
-    /// Returns the exit status: an agent left by a ping is a problem, any other leftover makes
-    /// the result incomplete.
+    /// An agent left by a ping is a problem; any other leftover makes the result incomplete.
     pub(super) fn outcome(&self) -> Outcome {
         if !self.left_by_ping.is_empty() {
             Outcome::Problem
@@ -78,21 +74,18 @@ impl SessionResult {
     }
 }
 
-/// Way in which the session ends.
 pub(super) struct Quit {
     pub(super) keep_frame: bool,
 }
 
 impl<'global> Session<'global> {
     /// Starts the source of samples, then enters full-screen mode.
-    ///
-    /// # Errors
-    /// The source or the screen cannot be started.
     pub(super) fn start(
         global: &'global Global,
         origin: SampleOrigin,
         settings: ViewSettings,
         sender: Sender<Input>,
+        inputs: Receiver<Input>,
     ) -> anyhow::Result<Self> {
         let latest = LatestSnapshot::new(sender.clone());
         // The source starts first, so that its error appears on the normal screen.
@@ -115,10 +108,11 @@ impl<'global> Session<'global> {
             pinging: None,
             latest,
             sender,
+            inputs,
             follows_mouse: false,
             recorders: Vec::new(),
-            recording: None,
-            recordings: 0,
+            active_recorder: None,
+            recorders_so_far: 0,
             left: Vec::new(),
             left_by_ping: Vec::new(),
         };
@@ -127,20 +121,9 @@ impl<'global> Session<'global> {
         Ok(session)
     }
 
-    /// Handles the events in `wanted`, then all inputs, until the operator exits or the terminal
-    /// is closed.
-    ///
-    /// # Errors
-    /// A thread of this program failed.
-    pub(super) fn run(
-        mut self,
-        wanted: Vec<Event>,
-        inputs: &Receiver<Input>,
-    ) -> anyhow::Result<SessionResult> {
-        let quit = self.update_all(wanted, inputs).and_then(|flow| match flow {
-            ControlFlow::Continue(()) => self.serve(inputs),
-            ControlFlow::Break(quit) => Ok(quit),
-        });
+    /// Handles `wanted`, then all inputs, until the operator exits or the terminal is closed.
+    pub(super) fn run(mut self, wanted: Vec<Event>) -> anyhow::Result<SessionResult> {
+        let ControlFlow::Break(quit) = self.serve(wanted);
         let frame = match &quit {
             Ok(Quit { keep_frame: true }) => self.display.frame(&self.state).ok(),
             _ => None,
@@ -150,9 +133,8 @@ impl<'global> Session<'global> {
         self.left_by_ping.extend(self.pinging.map(Pinging::end).unwrap_or_default());
         self.left.extend(self.source.map(SampleSource::end).unwrap_or_default().left);
         let deadline = Deadline::after(TIMEOUT);
-        let cut =
-            self.recorders.into_iter().filter_map(|one| (!one.finish(deadline)).then_some(()));
-        let is_cut = cut.count() > 0;
+        let is_cut =
+            self.recorders.into_iter().fold(false, |is_cut, one| !one.finish(deadline) || is_cut);
         quit.map(|_| SessionResult {
             frame: frame.as_ref().map(last_frame),
             left: self.left,
@@ -161,108 +143,84 @@ impl<'global> Session<'global> {
         })
     }
 
-    fn serve(&mut self, inputs: &Receiver<Input>) -> anyhow::Result<Quit> {
+    fn serve(&mut self, wanted: Vec<Event>) -> ControlFlow<anyhow::Result<Quit>, Infallible> {
+        for event in wanted {
+            self.update(event, true)?;
+        }
         let mut tick = Deadline::after(TICK);
         loop {
             let now = clock::now();
-            if self.display.draw(&self.state, now).is_err() {
-                return why_gone(inputs);
+            if self.display.draw_if_due(&self.state, now).is_err() {
+                return ControlFlow::Break(why_gone(&self.inputs));
             }
             let until = self.display.due.map_or(tick.instant(), |due| due.min(tick.instant()));
-            match inputs.recv_timeout(until.saturating_duration_since(now)) {
-                Ok(input) => {
-                    if let ControlFlow::Break(quit) = self.take(input, inputs)? {
-                        return Ok(quit);
-                    }
-                }
+            match self.inputs.recv_timeout(until.saturating_duration_since(now)) {
+                Ok(input) => self.take(input)?,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(GONE),
+                Err(RecvTimeoutError::Disconnected) => return ControlFlow::Break(Ok(GONE)),
             }
             if tick.is_over() {
                 tick = Deadline::after(TICK);
-                if let ControlFlow::Break(quit) = self.update(Event::Tick, false, inputs)? {
-                    return Ok(quit);
-                }
+                self.update(Event::Tick, false)?;
             }
         }
     }
 
-    /// Handles events in order; stops early if one of them ends the session.
-    fn update_all(&mut self, events: Vec<Event>, inputs: &Receiver<Input>) -> Flow {
-        for event in events {
-            let flow = self.update(event, true, inputs)?;
-            if flow.is_break() {
-                return Ok(flow);
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    pub(super) fn take(&mut self, input: Input, inputs: &Receiver<Input>) -> Flow {
+    pub(super) fn take(&mut self, input: Input) -> Flow {
         match input {
             Input::Terminal(TerminalEvent::Key(key)) if key.kind != KeyEventKind::Release => {
-                self.update(Event::Key(key), true, inputs)
+                self.update(Event::Key(key), true)
             }
-            Input::Terminal(TerminalEvent::Mouse(mouse)) => {
-                self.update(Event::Mouse(mouse), true, inputs)
-            }
+            Input::Terminal(TerminalEvent::Mouse(mouse)) => self.update(Event::Mouse(mouse), true),
             // Control characters are removed, so that pasted text never presses Enter.
             Input::Terminal(TerminalEvent::Paste(text)) => {
                 let text = text.chars().filter(|letter| !letter.is_control()).collect();
-                self.update(Event::Paste(text), true, inputs)
+                self.update(Event::Paste(text), true)
             }
-            Input::RecordingEnded(number) if self.recording == Some(number) => {
-                self.recording = None;
-                self.update(Event::RecordingEnded, false, inputs)
+            Input::RecordingEnded(number) if self.active_recorder == Some(number) => {
+                self.active_recorder = None;
+                self.update(Event::RecordingEnded, false)
             }
-            // Resizes come from the signal. A stopped recorder may end while the next one is
-            // active.
-            Input::Terminal(_) | Input::RecordingEnded(_) => Ok(ControlFlow::Continue(())),
-            Input::Resized => self.measure(inputs),
-            Input::Continued => self.reclaim(inputs),
+            // Resizes come from the signal. A stopped recorder may end during the next one.
+            Input::Terminal(_) | Input::RecordingEnded(_) => ControlFlow::Continue(()),
+            Input::Resized => self.measure(),
+            Input::Continued => self.reclaim(),
             Input::Fresh => match self.latest.take() {
-                Some(snapshot) => self.update(Event::Snapshot(snapshot), false, inputs),
-                None => Ok(ControlFlow::Continue(())),
+                Some(snapshot) => self.update(Event::Snapshot(snapshot), false),
+                None => ControlFlow::Continue(()),
             },
             Input::PingEnded => {
                 self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
-                self.update(Event::PingEnded, false, inputs)
+                self.update(Event::PingEnded, false)
             }
-            Input::Event(event) => self.update(event, false, inputs),
-            Input::Signal | Input::Hangup => Ok(ControlFlow::Break(GONE)),
-            Input::Panicked => Err(failed()),
+            Input::Event(event) => self.update(event, false),
+            Input::Signal | Input::Hangup => ControlFlow::Break(Ok(GONE)),
+            Input::Panicked => ControlFlow::Break(Err(failed())),
         }
     }
 
     /// Enters full-screen mode again, after a suspend.
-    pub(super) fn reclaim(&mut self, inputs: &Receiver<Input>) -> Flow {
+    pub(super) fn reclaim(&mut self) -> Flow {
         let reclaimed = self.display.reclaim().is_ok()
             && self.display.screen().report_mouse(self.follows_mouse).is_ok();
-        if reclaimed { self.measure(inputs) } else { Ok(ControlFlow::Break(GONE)) }
+        if reclaimed { self.measure() } else { ControlFlow::Break(Ok(GONE)) }
     }
 
-    fn measure(&mut self, inputs: &Receiver<Input>) -> Flow {
+    fn measure(&mut self) -> Flow {
         let size = self.display.measure();
-        self.update(Event::Resize(size.width, size.height), true, inputs)
+        self.update(Event::Resize(size.width, size.height), true)
     }
 
-    fn update(&mut self, event: Event, is_input: bool, inputs: &Receiver<Input>) -> Flow {
+    fn update(&mut self, event: Event, is_input: bool) -> Flow {
         let now = clock::now();
         let effects = self.state.update(now, event);
         self.display.touch(now, is_input);
-        for effect in effects {
-            let flow = match effect {
-                Effect::Suspend => self.suspend(inputs)?,
-                effect => self.carry_out(effect),
-            };
-            if flow.is_break() {
-                return Ok(flow);
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+        effects.into_iter().try_for_each(|effect| match effect {
+            Effect::Suspend => self.suspend(),
+            effect => self.carry_out(effect),
+        })
     }
 
-    /// Returns a sender of messages for the last line.
     pub(super) fn teller(&self) -> InputSender {
         InputSender(self.sender.clone())
     }
@@ -284,6 +242,7 @@ fn failed() -> anyhow::Error {
     anyhow!("a thread of rdmactl failed; see the message above")
 }
 
-pub(super) type Flow = anyhow::Result<ControlFlow<Quit>>;
+/// Breaks with the way in which the session ends, or with the error that ends it.
+pub(super) type Flow = ControlFlow<anyhow::Result<Quit>>;
 
 const GONE: Quit = Quit { keep_frame: false };

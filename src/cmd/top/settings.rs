@@ -14,7 +14,6 @@ use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processe
 use crate::term::Term;
 use crate::tui::{Event, Glyphs, Theme, View, ViewSettings};
 
-/// Returns the settings of the screen for the flags and the terminal.
 pub(super) fn of(
     global: &Global,
     args: &TopArgs,
@@ -32,8 +31,7 @@ pub(super) fn of(
         ThemeName::Mono => Theme::Mono,
     };
     if theme != Theme::Mono {
-        // The theme already respects NO_COLOR. Otherwise crossterm would check NO_COLOR itself
-        // and write resets instead of colors.
+        // The theme respects NO_COLOR; crossterm itself would write resets instead of colors.
         crossterm::style::force_color_output(true);
     }
     let is_ascii = args.ascii || !is_utf8(|name| env::var(name).ok());
@@ -47,9 +45,6 @@ pub(super) fn of(
 }
 
 /// Returns the events that select the view, set the filter and turn on the mouse.
-///
-/// # Errors
-/// The filter expression is a host set, or is invalid for the rows of the view.
 pub(super) fn wanted(
     global: &Global,
     args: &TopArgs,
@@ -64,16 +59,11 @@ pub(super) fn wanted(
         check(filter, view)?;
         events.push(Event::Condition(filter.clone()));
     }
-    events.extend(args.mouse.then(|| key('m')));
+    let mouse = KeyEvent::new(KeyCode::Char('m'), KeyModifiers::NONE);
+    events.extend(args.mouse.then_some(Event::Key(mouse)));
     Ok(events)
 }
 
-/// Returns the event of a letter key.
-fn key(letter: char) -> Event {
-    Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE))
-}
-
-/// Checks that a filter expression is valid for the rows of a view.
 fn check(filter: &str, view: View) -> anyhow::Result<()> {
     let wrong = match view {
         View::Hosts => Filter::<LiveHosts>::parse_live(filter).err(),
@@ -87,18 +77,13 @@ fn check(filter: &str, view: View) -> anyhow::Result<()> {
             return Err(Advice::error("--where filters rows, and the matrix has no rows", fix));
         }
     };
-    match wrong {
-        None => Ok(()),
-        Some(error) => {
-            let fix = "name the view that has these columns, for example rdmactl top ports -w \
-                       'state!=active'";
-            Err(Advice::error(format!("invalid filter expression:\n{error}"), fix))
-        }
-    }
+    let Some(error) = wrong else { return Ok(()) };
+    let fix =
+        "name the view that has these columns, for example rdmactl top ports -w 'state!=active'";
+    Err(Advice::error(format!("invalid filter expression:\n{error}"), fix))
 }
 
-/// Returns true for a UTF-8 locale. Of `LC_ALL`, `LC_CTYPE` and `LANG`, the first variable that
-/// is set and not empty decides.
+/// The first of the variables that is set and not empty decides.
 fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();

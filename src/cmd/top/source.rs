@@ -19,19 +19,15 @@ use crate::tui::Snapshots;
 /// Time for the thread to end before its connections are closed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Order for the source of samples.
 pub(super) enum SourceCommand {
     /// Write every sample from this one on to a recording.
     Record(SampleSender),
-    /// End the recording.
     StopRecording,
     /// Show the sample that many places before or after the visible one, and pause there.
     Step(i32),
-    /// Pause, or continue from the visible sample.
     PlayOrPause,
 }
 
-/// Thread that produces samples.
 pub(super) struct SampleSource {
     orders: Sender<SourceCommand>,
     thread: JoinHandle<SourceResult>,
@@ -42,24 +38,17 @@ pub(super) struct SampleSource {
 /// State that a source passes to the next one.
 #[derive(Default)]
 pub(super) struct SourceState {
-    /// Samples to continue from.
     pub(super) samples: SampleBuilder,
-    /// Snapshots of these samples.
     pub(super) snapshots: Snapshots,
-    /// Recorder that receives the samples.
     pub(super) recording: Option<SampleSender>,
 }
 
-/// Result of a source that ended.
 #[derive(Default)]
 pub(super) struct SourceResult {
-    /// State for the next source.
     pub(super) source_state: SourceState,
-    /// Agents that could not be ended.
     pub(super) left: Vec<String>,
 }
 
-/// Channels of a source.
 pub(super) struct Channels {
     pub(super) orders: Receiver<SourceCommand>,
     pub(super) latest: LatestSnapshot,

@@ -14,14 +14,16 @@ use super::source::{SampleSource, SourceState};
 use crate::clock::Deadline;
 use crate::term::screen;
 
-/// Time to wait for the stop. An orphaned process group is not stopped, because no shell could
-/// resume it.
+/// Time to wait for the stop; the kernel does not stop an orphaned process group.
 const STOP: Duration = Duration::from_millis(300);
 
 impl Session<'_> {
-    /// Restores the terminal and stops the process. Agents are ended before, because the length
-    /// of the stop is unknown.
-    pub(super) fn suspend(&mut self, inputs: &Receiver<Input>) -> Flow {
+    /// Ends the agents before the stop, because its length is unknown.
+    pub(super) fn suspend(&mut self) -> Flow {
+        self.try_suspend().unwrap_or_else(|error| ControlFlow::Break(Err(error)))
+    }
+
+    fn try_suspend(&mut self) -> anyhow::Result<Flow> {
         screen::restore();
         self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
         let mut source_state = SourceState::default();
@@ -30,14 +32,13 @@ impl Session<'_> {
             self.left.extend(ended.left);
             source_state = ended.source_state;
         }
-        // Stops the whole process group, as the terminal would: the shell waits for its parent
-        // processes.
+        // The whole group stops, as by the terminal: the shell waits for the parent processes.
         kill_process_group(getpgrp(), Signal::TSTP).context("cannot stop")?;
         let mut kept = Vec::new();
-        if let Some(end) = wait_to_go_on(inputs, &mut kept) {
-            return self.take(end, inputs);
+        if let Some(end) = wait_to_go_on(&self.inputs, &mut kept) {
+            return Ok(self.take(end));
         }
-        let flow = self.reclaim(inputs)?;
+        let flow = self.reclaim();
         if flow.is_break() {
             return Ok(flow);
         }
@@ -45,13 +46,7 @@ impl Session<'_> {
             let (latest, sender) = (self.latest.clone(), self.sender.clone());
             self.source = Some(self.origin.source(self.global, source_state, latest, sender)?);
         }
-        for input in kept {
-            let flow = self.take(input, inputs)?;
-            if flow.is_break() {
-                return Ok(flow);
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+        Ok(kept.into_iter().try_for_each(|input| self.take(input)))
     }
 }
 

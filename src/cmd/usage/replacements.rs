@@ -4,10 +4,8 @@
 
 use std::ffi::OsString;
 
-/// Words that users type as a command, and the command to type instead.
-///
-/// `{hosts}` is replaced by the hosts of the command line and their connection flags. Example
-/// hosts stand after a bar: `{hosts|n1 n2}`.
+/// Words that users type as a command, and the command to type instead. The hosts of the command
+/// line and their flags replace `{hosts}`; example hosts stand after a bar: `{hosts|n1 n2}`.
 pub(super) const OTHER_WORDS: &[(&str, &str)] = &[
     ("status stat summary", "for a summary: rdmactl; for a live view: rdmactl top {hosts}"),
     ("ls list show info dev device link", "rdmactl devices {hosts}"),
@@ -108,27 +106,15 @@ const OTHER_FLAGS: &[(&str, &str, &str)] = &[
 ];
 
 /// Flags that name hosts or configure the connection, each with a value.
-const PLACE: [&str; 10] = [
-    "-H",
-    "--hosts",
-    "--hosts-file",
-    "-F",
-    "--ssh-config",
-    "-l",
-    "--login",
-    "--ssh-option",
-    "--from",
-    "--timeout",
-];
+const HOST_FLAGS: &str =
+    "-H --hosts --hosts-file -F --ssh-config -l --login --ssh-option --from --timeout";
 
-/// Returns the command for a word that is no command.
 pub(super) fn of_word(word: &str, words: &[OsString]) -> Option<String> {
     let (_, fix) =
         OTHER_WORDS.iter().find(|(others, _)| others.split(' ').any(|other| other == word))?;
     Some(filled(fix, "hosts", &hosts_of(words, Some(word))))
 }
 
-/// Returns the fix for a flag that the command does not have.
 pub(super) fn of_flag(command: Option<&str>, flag: &str, words: &[OsString]) -> Option<String> {
     if command != Some("ping") && matches!(flag, "-x" | "--exclude") {
         return Some(without_hosts(flag, words));
@@ -150,14 +136,11 @@ fn without_hosts(flag: &str, words: &[OsString]) -> String {
     let others = words.iter().enumerate().filter(|(other, _)| *other != at && *other != at + 1);
     let others: Vec<&str> = others.map(|(_, word)| *word).collect();
     let hosts: Vec<&str> = others
-        .iter()
-        .enumerate()
-        .filter(|(other, word)| {
-            let before = other.checked_sub(1).and_then(|before| others.get(before)).copied();
-            let is_value = before.is_some_and(|before| before.starts_with('-'));
-            is_set(word) && *other > 0 && (matches!(before, Some("-H" | "--hosts")) || !is_value)
-        })
-        .map(|(_, word)| *word)
+        .windows(2)
+        .map(|pair| (pair[0], pair[1]))
+        .filter(|(before, _)| matches!(*before, "-H" | "--hosts") || !before.starts_with('-'))
+        .map(|(_, word)| word)
+        .filter(|word| is_set(word))
         .collect();
     let hosts = if hosts.is_empty() { "SET".to_owned() } else { hosts.join(",") };
     let set = std::iter::once(hosts.as_str()).chain(apart(excluded)).collect::<Vec<_>>().join("!");
@@ -203,14 +186,14 @@ pub(super) fn of_filters(words: &[OsString]) -> Option<String> {
 pub(super) fn hosts_of(words: &[OsString], command: Option<&str>) -> String {
     let mut found: Vec<String> = Vec::new();
     let mut is_after = command.is_none();
+    let is_host_flag = |word: &str| HOST_FLAGS.split(' ').any(|flag| flag == word);
     let mut words = words.iter().skip(1).map_while(|word| word.to_str());
     while let Some(word) = words.next() {
         let flag = word.split('=').next().unwrap_or(word);
-        if PLACE.contains(&word) {
+        if is_host_flag(word) {
             let Some(value) = words.next() else { break };
-            found.push(word.to_owned());
-            found.push(quoted(value));
-        } else if word.starts_with("--") && PLACE.contains(&flag) {
+            found.extend([word.to_owned(), quoted(value)]);
+        } else if word.starts_with("--") && is_host_flag(flag) {
             found.push(quoted(word));
         } else if word.starts_with('-') {
             break;
@@ -245,7 +228,7 @@ fn quoted(word: &str) -> String {
     shlex::try_quote(word).map(String::from).unwrap_or_default()
 }
 
-/// Returns true for a word that looks like a host set and is short enough for a hint.
+/// Returns true for a word that looks like a host set, and that is short enough for a hint.
 pub(super) fn is_set(word: &str) -> bool {
     word.len() < 100
         && !word.starts_with('-')
@@ -269,12 +252,14 @@ fn no_command_is_listed_as_another_word() {
     }
 }
 
+#[cfg(test)]
+fn typed(words: &[&str]) -> Vec<OsString> {
+    ["rdmactl"].iter().chain(words).map(OsString::from).collect()
+}
+
 #[test]
 fn excluded_hosts_are_part_of_the_host_set() {
-    let fix = |words: &[&str]| {
-        let typed: Vec<OsString> = ["rdmactl"].iter().chain(words).map(OsString::from).collect();
-        of_flag(words.first().copied(), "-x", &typed).unwrap()
-    };
+    let fix = |words: &[&str]| of_flag(words.first().copied(), "-x", &typed(words)).unwrap();
     let set = |set: &str| format!("write the excluded hosts after !: -H {set}");
     assert_eq!(fix(&["devices", "-H", "n[1-4]", "-x", "n4"]), set("'n[1-4]!n4'"));
     assert_eq!(fix(&["devices", "-x", "n[3,4],n7", "n[1-9]"]), set("'n[1-9]!n[3,4]!n7'"));
@@ -285,10 +270,7 @@ fn excluded_hosts_are_part_of_the_host_set() {
 
 #[test]
 fn several_filters_are_one_filter() {
-    let fix = |words: &[&str]| {
-        let typed: Vec<OsString> = ["rdmactl"].iter().chain(words).map(OsString::from).collect();
-        of_filters(&typed)
-    };
+    let fix = |words: &[&str]| of_filters(&typed(words));
     assert_eq!(
         fix(&["ports", "-w", "state!=active", "--where=rate<4G or rate>9G"]).as_deref(),
         Some("join the filters with and: -w 'state!=active and (rate<4G or rate>9G)'")
@@ -298,10 +280,7 @@ fn several_filters_are_one_filter() {
 
 #[test]
 fn a_fix_repeats_the_hosts_of_the_command_line() {
-    let fix = |words: &[&str]| {
-        let typed: Vec<OsString> = ["rdmactl"].iter().chain(words).map(OsString::from).collect();
-        of_word("show", &typed).unwrap()
-    };
+    let fix = |words: &[&str]| of_word("show", &typed(words)).unwrap();
     assert_eq!(fix(&["show"]), "rdmactl devices");
     assert_eq!(fix(&["show", "n2", "n[3-4]"]), "rdmactl devices n2 'n[3-4]'");
     assert_eq!(fix(&["-F", "a b", "-H", "n1", "show"]), "rdmactl devices -F 'a b' -H n1");

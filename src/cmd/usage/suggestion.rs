@@ -2,41 +2,35 @@
 //!
 //! A wrong suggestion is worse than none, so only a few letters may differ.
 
-/// Maximum distance of two words, in edits.
-const MAX: usize = 2;
-/// Minimum of common letters.
-const COMMON: usize = 4;
+const MAX_EDITS: usize = 2;
+const MIN_COMMON_LETTERS: usize = 4;
 
-/// Returns the nearest known word, if one is near enough.
 pub(super) fn nearest<'known>(
     word: &str,
     known: impl Iterator<Item = &'known str>,
 ) -> Option<&'known str> {
-    let near = |one: &&str| distance(word, one) <= MAX && common(word, one) >= COMMON;
+    let near = |one: &&str| {
+        distance(word, one) <= MAX_EDITS && common_letters(word, one) >= MIN_COMMON_LETTERS
+    };
     known.filter(near).min_by_key(|one| distance(word, one))
 }
 
-/// Returns the number of common letters of two words, in any order.
-fn common(one: &str, other: &str) -> usize {
+/// Counts the common letters of two words, in any order.
+fn common_letters(one: &str, other: &str) -> usize {
     let mut rest: Vec<char> = other.chars().collect();
-    let is_shared = |letter: char| match rest.iter().position(|known| *known == letter) {
-        Some(at) => {
-            rest.swap_remove(at);
-            true
-        }
-        None => false,
+    let take = |letter: char| {
+        let at = rest.iter().position(|known| *known == letter)?;
+        Some(rest.swap_remove(at))
     };
-    one.chars().map(is_shared).filter(|shared| *shared).count()
+    one.chars().filter_map(take).count()
 }
 
-/// Returns the number of edits between two words: insert, delete, replace, or swap with a
-/// neighbor.
-///
-/// If the lengths differ by more than [`MAX`], it returns `MAX + 1`.
+/// Counts inserts, deletes, replacements and swaps of neighbors; `MAX_EDITS + 1` if the lengths
+/// differ by more.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    if one.len().abs_diff(other.len()) > MAX {
-        return MAX + 1;
+    if one.len().abs_diff(other.len()) > MAX_EDITS {
+        return MAX_EDITS + 1;
     }
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
     for (i, letter) in one.iter().enumerate() {
@@ -65,5 +59,5 @@ fn only_a_word_with_few_other_letters_is_near() {
         assert_eq!(near(far), None, "{far}");
     }
     assert_eq!(distance("ab", "ba"), 1);
-    assert_eq!(distance(&"x".repeat(100_000), "hosts"), MAX + 1);
+    assert_eq!(distance(&"x".repeat(100_000), "hosts"), MAX_EDITS + 1);
 }

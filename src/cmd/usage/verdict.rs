@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
+use crate::analyse::verdict::with_placeholders;
 use crate::model::ConnectionVerdict;
 use crate::model::ping::{Code, WarningCode};
 
-/// Returns the text of a code; `None` for another word. A code is a verdict or warning of
-/// `ping` (`roce.udp4791_blocked`), or a verdict of `connections` (`fallback_confirmed`). The
-/// part before the dot may be left out.
+/// Returns the text of a code: a verdict or warning of `ping` (`roce.udp4791_blocked`, or without
+/// the part before the dot), or a verdict of `connections` (`fallback_confirmed`).
 pub(super) fn text_of(word: &str) -> Option<String> {
     let is_short = |code: &&str| code.split_once('.').is_some_and(|(_, short)| short == word);
     text_of_code(word)
@@ -18,7 +18,11 @@ pub(super) fn text_of(word: &str) -> Option<String> {
 fn text_of_code(word: &str) -> Option<String> {
     let mut codes = Code::ALL.into_iter().filter(|code| *code != Code::Ok);
     if let Some(code) = codes.find(|code| code.word() == word) {
-        return Some(text(code));
+        let mut text = format!("{word}: {}\n", code.meaning().replace('`', ""));
+        for fix in code.fixes() {
+            let _ = writeln!(text, "  fix: {}", with_placeholders(fix));
+        }
+        return Some(text);
     }
     let mut warnings = WarningCode::ALL.into_iter();
     if let Some(code) = warnings.find(|code| code.word() == word) {
@@ -31,34 +35,10 @@ fn text_of_code(word: &str) -> Option<String> {
     if verdict.needs_attention() {
         text += "  fix: print the reason and the command for each connection: rdmactl connections -o +code,why,fix\n";
     }
-    let others = ConnectionVerdict::WORDS.into_iter().filter(|other| *other != word);
-    let others: Vec<&str> = others.collect();
+    let mut others = ConnectionVerdict::WORDS.to_vec();
+    others.retain(|other| *other != word);
     let _ = writeln!(text, "Other verdicts of a connection: {}", others.join(", "));
     Some(text)
-}
-
-/// Formats a verdict: its code and meaning, then one line per fix.
-///
-/// Placeholders of a fix are words in capitals, as in the man page.
-pub(super) fn text(code: Code) -> String {
-    let mut text = format!("{}: {}\n", code.word(), code.meaning().replace('`', ""));
-    for fix in code.fixes() {
-        let _ = writeln!(text, "  fix: {}", with_words(fix));
-    }
-    text
-}
-
-/// Replaces each `{place}` by `PLACE`.
-fn with_words(fix: &str) -> String {
-    let mut text = String::new();
-    let mut rest = fix;
-    while let Some((before, place)) = rest.split_once('{') {
-        let (name, after) = place.split_once('}').unwrap_or((place, ""));
-        text.push_str(before);
-        text.push_str(&name.to_uppercase());
-        rest = after;
-    }
-    text + rest
 }
 
 #[test]

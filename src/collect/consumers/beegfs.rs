@@ -6,8 +6,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use super::Reader;
 use super::mounts::Mount;
-use super::{Reader, list, read_text};
 use crate::model::{
     BeegfsClient, BeegfsFilter, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind,
     BeegfsPool, Consumers, KnownFix, Subnet,
@@ -18,22 +18,18 @@ use crate::source::Question;
 const FILES: &str = "/proc/fs";
 /// Start of the module's lines in the kernel log.
 const TAG: &str = "beegfs: ";
+const ETC: &str = "/etc/";
 
-/// Directory of the administrator's files.
-const OWN_FILES: &str = "/etc/";
-
-/// Limit of servers per client; no file system has as many.
-const MAX_NODES: usize = 16_384;
-/// Limit of log lines; a problem reports that older lines exist.
-const MAX_LINES: usize = 4096;
+const MAX_SERVERS: usize = 16_384;
+const MAX_LOG_LINES: usize = 4096;
 
 pub(super) fn read(reader: &mut Reader<'_>, mounts: &[Mount], found: &mut Consumers) {
     let mut all = Vec::new();
-    for module in list(reader, "consumers/beegfs", FILES) {
+    for module in reader.sorted_names("consumers/beegfs", FILES) {
         if module != "beegfs" && !module.starts_with("beegfs_") {
             continue;
         }
-        for id in list(reader, "consumers/beegfs", &format!("{FILES}/{module}")) {
+        for id in reader.sorted_names("consumers/beegfs", &format!("{FILES}/{module}")) {
             all.push(read_client(reader, &module, id));
         }
     }
@@ -46,11 +42,14 @@ pub(super) fn read(reader: &mut Reader<'_>, mounts: &[Mount], found: &mut Consum
         client.mount_point = Some(mount.place.clone());
     }
     let question = Question::KernelLog(TAG.into());
-    if let Some(log) = reader.answer("consumers/beegfs/log", &question) {
+    if let Some(log) = reader.read("consumers/beegfs/log", &question) {
         let log = String::from_utf8_lossy(&log);
-        let older = log.lines().count().saturating_sub(MAX_LINES);
+        let older = log.lines().count().saturating_sub(MAX_LOG_LINES);
         if older > 0 {
-            reader.older_lines("consumers/beegfs/log", &question.to_string(), MAX_LINES);
+            let source = question.to_string();
+            let detail =
+                format!("{source} has more than {MAX_LOG_LINES} lines; older lines are not used");
+            reader.report("consumers/beegfs/log", &source, detail);
         }
         found.beegfs_log = Some(log.lines().skip(older).filter_map(parse_log).collect());
     }
@@ -60,17 +59,15 @@ pub(super) fn read(reader: &mut Reader<'_>, mounts: &[Mount], found: &mut Consum
 fn read_client(reader: &mut Reader<'_>, module: &str, id: String) -> BeegfsClient {
     let path = format!("{FILES}/{module}/{id}");
     let key = format!("consumers/beegfs/{id}");
-    let config = read_text(reader, &key, &format!("{path}/config")).unwrap_or_default();
-    let info = read_text(reader, &key, &format!("{path}/client_info"));
+    let config = reader.content(&key, &format!("{path}/config")).unwrap_or_default();
+    let info = reader.content(&key, &format!("{path}/client_info"));
     let mut nodes = Vec::new();
     for kind in BeegfsNodeKind::ALL {
         let file = format!("{path}/{}", kind.file());
-        let Some(text) = read_text(reader, &format!("{key}/{}", kind.file()), &file) else {
-            continue;
-        };
-        nodes.extend(parse_nodes(kind, &text));
+        let text = reader.content(&format!("{key}/{}", kind.file()), &file);
+        nodes.extend(text.iter().flat_map(|text| parse_nodes(kind, text)));
     }
-    reader.cut(&key, &path, MAX_NODES, &mut nodes);
+    reader.truncate(&key, &path, MAX_SERVERS, &mut nodes);
     let config = parse_config(&config);
     let mut filter = |name: &str| {
         let (_, file) = config.iter().find(|(known, file)| known == name && !file.is_empty())?;
@@ -89,32 +86,26 @@ fn read_client(reader: &mut Reader<'_>, module: &str, id: String) -> BeegfsClien
     }
 }
 
-/// Reads a filter file that the client configuration names. Files outside [`OWN_FILES`] are not
+/// Reads a filter file that the client configuration names. Files outside [`ETC`] are not
 /// read: they may be on a file system that hangs.
 fn read_filter(reader: &mut Reader<'_>, key: &str, path: &str) -> BeegfsFilter {
-    let mut read = || {
-        if !path.starts_with(OWN_FILES) || path.contains("/../") {
-            let detail = format!("rdmactl does not read {path}: it is outside {OWN_FILES}");
-            reader.lacking(key, path, &detail, KnownFix::MountFromEtc);
-            return None;
+    let mut filter = BeegfsFilter { subnets: None, path: path.to_owned() };
+    if !path.starts_with(ETC) || path.contains("/../") {
+        let detail = format!("rdmactl does not read {path}: it is outside {ETC}");
+        reader.report_missing(key, path, detail, KnownFix::MountFromEtc);
+        return filter;
+    }
+    match reader.ask(&Question::File(path.to_owned())) {
+        Ok(text) => filter.subnets = Some(parse_subnets(&String::from_utf8_lossy(&text))),
+        // The client read the file when it was mounted; the file was deleted later.
+        Err(error) if error.is_absent() => {
+            let detail =
+                format!("the client configuration names {path}, but the file does not exist");
+            reader.report_missing(key, path, detail, KnownFix::MountWithout);
         }
-        let question = Question::File(path.to_owned());
-        match reader.ask(&question) {
-            Ok(text) => Some(parse_subnets(&String::from_utf8_lossy(&text))),
-            // The client read the file when it was mounted; the file was deleted later.
-            Err(error) if error.is_absent() => {
-                let detail =
-                    format!("the client configuration names {path}, but the file does not exist");
-                reader.lacking(key, path, &detail, KnownFix::MountWithout);
-                None
-            }
-            Err(error) => {
-                reader.unreadable(key, path, &error, None);
-                None
-            }
-        }
-    };
-    BeegfsFilter { subnets: read(), path: path.to_owned() }
+        Err(error) => reader.report_unreadable(key, path, &error, None),
+    }
+    filter
 }
 
 /// Parses lines of the form `10.9.0.0/24`. Other lines are skipped, as in
@@ -131,9 +122,9 @@ fn parse_subnets(text: &str) -> Vec<Subnet> {
 fn parse_config(text: &str) -> Vec<(String, String)> {
     let setting = |line: &str| {
         let (name, value) = line.split_once('=')?;
-        let (name, value) = (name.trim(), value.trim());
-        let is_told = name.starts_with("conn") && name != "connAuthFile";
-        is_told.then(|| (name.to_owned(), value.to_owned()))
+        let name = name.trim();
+        let is_reported = name.starts_with("conn") && name != "connAuthFile";
+        is_reported.then(|| (name.to_owned(), value.trim().to_owned()))
     };
     text.lines().filter_map(setting).collect()
 }
@@ -153,8 +144,7 @@ fn parse_interfaces(text: &str) -> Vec<BeegfsInterface> {
     lines.take_while(|line| line.starts_with('+')).filter_map(interface).collect()
 }
 
-/// Parses the servers and their connections from one of the three node files.
-pub(super) fn parse_nodes(kind: BeegfsNodeKind, text: &str) -> Vec<BeegfsNode> {
+fn parse_nodes(kind: BeegfsNodeKind, text: &str) -> Vec<BeegfsNode> {
     let mut all: Vec<BeegfsNode> = Vec::new();
     for line in text.lines() {
         if let Some(items) = line.trim_start().strip_prefix("Connections: ")
@@ -176,7 +166,7 @@ fn parse_pools(items: &str) -> Vec<BeegfsPool> {
     let pool = |item: &str| {
         let item = item.trim();
         let (kind, rest) = item.split_once(": ")?;
-        let (count, peer) = rest.split_once(" (").map_or((rest, ""), |(count, peer)| (count, peer));
+        let (count, peer) = rest.split_once(" (").unwrap_or((rest, ""));
         let peer = peer.trim_end_matches(')');
         let end = peer.trim_end_matches(" [fallback route]");
         let address: Option<SocketAddr> = end.parse().ok();

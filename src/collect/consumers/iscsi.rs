@@ -3,15 +3,14 @@
 
 use std::net::IpAddr;
 
+use super::Reader;
 use super::mounts::parse_address;
-use super::{Reader, list, read_text};
 use crate::model::{Consumers, IscsiNode, IscsiPortal, IscsiSession};
 use crate::source::Question;
 
 const SESSIONS: &str = "/sys/class/iscsi_session";
 const CONNECTIONS: &str = "/sys/class/iscsi_connection";
-/// Node databases of open-iscsi: Debian 13 has `/var/lib/iscsi`, other systems
-/// have `/etc/iscsi`.
+/// Node databases of open-iscsi: Debian 13 has `/var/lib/iscsi`, other systems have `/etc/iscsi`.
 const NODES: [&str; 2] = ["/etc/iscsi/nodes", "/var/lib/iscsi/nodes"];
 const TARGET: &str = "/sys/kernel/config/target/iscsi";
 
@@ -20,16 +19,15 @@ const MAX: usize = 16_384;
 
 /// Reads sessions, node records and portals. Node records are read only if a session exists.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    let mut names = list(reader, "consumers/iscsi", SESSIONS);
-    reader.cut("consumers/iscsi", SESSIONS, MAX, &mut names);
+    let mut names = reader.sorted_names("consumers/iscsi", SESSIONS);
+    reader.truncate("consumers/iscsi", SESSIONS, MAX, &mut names);
     if !names.is_empty() {
-        let connections = list(reader, "consumers/iscsi", CONNECTIONS);
+        let connections = reader.sorted_names("consumers/iscsi", CONNECTIONS);
         let session = |name: &String| read_session(reader, name, &connections);
         found.iscsi = Some(names.iter().map(session).collect());
         found.iscsi_nodes = Some(read_nodes(reader));
     }
-    let portals = read_portals(reader);
-    found.lio = Some(portals).filter(|portals| !portals.is_empty());
+    found.lio = Some(read_portals(reader)).filter(|portals| !portals.is_empty());
 }
 
 fn read_session(reader: &mut Reader<'_>, name: &str, connections: &[String]) -> IscsiSession {
@@ -44,7 +42,7 @@ fn read_session(reader: &mut Reader<'_>, name: &str, connections: &[String]) -> 
         match reader.ask(&Question::File(path.clone())) {
             // The kernel reports ENOTCONN after the loss of an RDMA device.
             Err(error) if error.is_not_connected() => None,
-            answer => reader.text_of(&key, &path, answer),
+            answer => reader.decode_text(&key, &path, answer),
         }
     };
     // The persistent address outlives a connection. It is the address before a redirection.
@@ -54,8 +52,8 @@ fn read_session(reader: &mut Reader<'_>, name: &str, connections: &[String]) -> 
     let connection = of_connection("state");
     let mut text = |field: &str| reader.text(&key, &format!("{SESSIONS}/{name}/{field}"));
     let (target, state) = (text("targetname"), text("state"));
-    let host = reader.link(&key, &format!("{SESSIONS}/{name}"));
-    let host = host.as_deref().and_then(|path| path.split('/').find(|part| is_host(part)));
+    let link = reader.link(&key, &format!("{SESSIONS}/{name}"));
+    let host = link.as_deref().and_then(|path| path.split('/').find(|part| is_host(part)));
     let transport =
         host.and_then(|host| reader.text(&key, &format!("/sys/class/scsi_host/{host}/proc_name")));
     IscsiSession {
@@ -77,28 +75,28 @@ fn is_host(part: &str) -> bool {
 
 /// Reads the first node database that has records.
 fn read_nodes(reader: &mut Reader<'_>) -> Vec<IscsiNode> {
-    let mut read = NODES.into_iter().map(|database| read_database(reader, database));
-    read.find(|records| !records.is_empty()).unwrap_or_default()
+    let mut databases = NODES.into_iter().map(|database| read_database(reader, database));
+    databases.find(|records| !records.is_empty()).unwrap_or_default()
 }
 
 /// Reads `NODES/IQN/ADDRESS,PORT,TAG/INTERFACE`, or the path without INTERFACE.
 fn read_database(reader: &mut Reader<'_>, database: &str) -> Vec<IscsiNode> {
     let mut all = Vec::new();
     let key = "consumers/iscsi_nodes";
-    for target in list(reader, key, database) {
-        for portal in list(reader, key, &format!("{database}/{target}")) {
+    for target in reader.sorted_names(key, database) {
+        for portal in reader.sorted_names(key, &format!("{database}/{target}")) {
             let folder = format!("{database}/{target}/{portal}");
             let names = match reader.ask(&Question::Dir(folder.clone())) {
                 // The entry is a file: ENOTDIR.
                 Err(error) if error.is_absent() => vec![String::new()],
-                answer => reader.names_of(key, &folder, answer).unwrap_or_default(),
+                answer => reader.decode_names(key, &folder, answer).unwrap_or_default(),
             };
             for name in names {
                 let path = format!("{folder}/{name}");
                 let source = path.trim_end_matches('/').to_owned();
-                let Some(text) = read_text(reader, key, &source) else { continue };
+                let Some(text) = reader.content(key, &source) else { continue };
                 if all.len() == MAX {
-                    reader.too_long(key, database, MAX);
+                    reader.report_too_long(key, database, MAX);
                     return all;
                 }
                 let (address, port) = parse_portal(portal.split(',').take(2));
@@ -129,18 +127,18 @@ fn parse_portal<'text>(
 fn read_portals(reader: &mut Reader<'_>) -> Vec<IscsiPortal> {
     let mut all = Vec::new();
     let key = "consumers/lio";
-    for target in list(reader, key, TARGET) {
+    for target in reader.sorted_names(key, TARGET) {
         if !target.starts_with("iqn.") && !target.starts_with("eui.") {
             continue;
         }
-        for group in list(reader, key, &format!("{TARGET}/{target}")) {
+        for group in reader.sorted_names(key, &format!("{TARGET}/{target}")) {
             if !group.starts_with("tpgt_") {
                 continue;
             }
             let folder = format!("{TARGET}/{target}/{group}/np");
-            for portal in list(reader, key, &folder) {
+            for portal in reader.sorted_names(key, &folder) {
                 if all.len() == MAX {
-                    reader.too_long(key, TARGET, MAX);
+                    reader.report_too_long(key, TARGET, MAX);
                     return all;
                 }
                 let is_iser = reader.value(key, &format!("{folder}/{portal}/iser"), |text| {

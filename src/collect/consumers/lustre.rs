@@ -1,12 +1,11 @@
-//! Reads the Lustre network identifiers (NIDs): of each target on a client, of the clients on a
-//! server.
+//! Reads Lustre network identifiers (NIDs): of targets on a client, of clients on a server.
 //!
 //! The formats are those of `lustre/obdclass/lprocfs_status.c`, 2.12 to master. `consumers` calls
 //! this module.
 
 use std::collections::HashSet;
 
-use super::{Reader, list, read_text};
+use super::Reader;
 use crate::model::{Consumers, LustreImport, LustrePeer};
 
 /// Parent directories of Lustre's files; the directory depends on the version of Lustre.
@@ -19,7 +18,6 @@ const SERVERS: [&str; 2] = ["mdt", "obdfilter"];
 /// Limit of targets and of clients in a report.
 const MAX: usize = 65_536;
 
-/// Reads the imports of a client and the peers of a server.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     found.lustre = Some(read_imports(reader)).filter(|imports| !imports.is_empty());
     found.lustre_peers = Some(read_peers(reader)).filter(|peers| !peers.is_empty());
@@ -29,16 +27,16 @@ fn read_imports(reader: &mut Reader<'_>) -> Vec<LustreImport> {
     let key = "consumers/lustre";
     let (mut all, mut known) = (Vec::new(), HashSet::new());
     for folder in folders(&CLIENTS) {
-        for name in list(reader, key, &folder) {
+        for name in reader.sorted_names(key, &folder) {
             if !known.insert(name.clone()) {
                 continue;
             }
             if all.len() == MAX {
-                reader.too_long(key, &folder, MAX);
+                reader.report_too_long(key, &folder, MAX);
                 return all;
             }
             let path = format!("{folder}/{name}/import");
-            if let Some(text) = read_text(reader, &format!("{key}/{name}"), &path) {
+            if let Some(text) = reader.content(&format!("{key}/{name}"), &path) {
                 all.push(parse_import(name, &text));
             }
         }
@@ -50,16 +48,16 @@ fn read_peers(reader: &mut Reader<'_>) -> Vec<LustrePeer> {
     let key = "consumers/lustre_peers";
     let (mut all, mut known) = (Vec::new(), HashSet::new());
     for folder in folders(&SERVERS) {
-        for target in list(reader, key, &folder) {
+        for target in reader.sorted_names(key, &folder) {
             let exports = format!("{folder}/{target}/exports");
-            let nids = list(reader, key, &exports);
+            let nids = reader.sorted_names(key, &exports);
             for nid in nids.into_iter().filter(|name| name.contains('@')) {
                 let peer = LustrePeer { target: target.clone(), nid };
                 if !known.insert(peer.clone()) {
                     continue;
                 }
                 if all.len() == MAX {
-                    reader.too_long(key, &exports, MAX);
+                    reader.report_too_long(key, &exports, MAX);
                     return all;
                 }
                 all.push(peer);

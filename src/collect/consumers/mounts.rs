@@ -4,11 +4,10 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use super::{Reader, list, read_text};
+use super::Reader;
 use crate::model::{Consumers, MountIntent, NfsMount, NfsTransport, P9Mount};
 use crate::source::{Question, ReadError};
 
-/// Limit of mounts; no host has as many.
 const MAX_MOUNTS: usize = 65_536;
 
 const MOUNTS: &str = "/proc/self/mounts";
@@ -21,12 +20,12 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) -> Vec<Mount>
     let answer = reader.ask(&Question::File(MOUNTS.into()));
     if answer.as_ref().is_err_and(ReadError::is_absent) {
         let detail = "the mounts could not be read: /proc is not mounted, or is masked";
-        reader.hidden(key, MOUNTS, detail);
+        reader.report_hidden(key, MOUNTS, detail);
     }
-    let Some(bytes) = reader.present(key, MOUNTS, answer) else { return Vec::new() };
+    let Some(bytes) = reader.ok_or_report(key, MOUNTS, answer) else { return Vec::new() };
     let text = String::from_utf8_lossy(&bytes);
     let mut mounts: Vec<Mount> = text.lines().filter_map(parse_mount).collect();
-    reader.cut(key, MOUNTS, MAX_MOUNTS, &mut mounts);
+    reader.truncate(key, MOUNTS, MAX_MOUNTS, &mut mounts);
     let p9 = mounts.iter().filter(|mount| mount.fstype == "9p").map(|mount| P9Mount {
         device: mount.device.clone(),
         mount_point: mount.place.clone(),
@@ -39,7 +38,6 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) -> Vec<Mount>
     mounts
 }
 
-/// Fields of one line of `/proc/self/mounts`.
 pub(super) struct Mount {
     device: String,
     pub(super) place: String,
@@ -94,22 +92,18 @@ fn read_nfs(reader: &mut Reader<'_>, mounts: &[Mount]) -> Vec<NfsMount> {
         })
         .collect();
     if !all.is_empty()
-        && let Some(text) = read_text(reader, "consumers/nfs_statistics", STATISTICS)
+        && let Some(text) = reader.content("consumers/nfs_statistics", STATISTICS)
     {
         let mut transports = parse_statistics(&text);
         for mount in &mut all {
-            // If two mounts share a mount point, the upper one is in use. It is the later one in
-            // both files.
-            if let Some(of_mount) = transports.remove(&mount.mount_point) {
-                mount.transports = of_mount;
-            }
+            // If two mounts share a mount point, the later one in both files is in use.
+            mount.transports = transports.remove(&mount.mount_point).unwrap_or_default();
         }
     }
     all
 }
 
-/// Parses an address as mount options contain it. An IPv6 address may end in `%` and its
-/// interface.
+/// Parses an address of mount options. An IPv6 address may end in `%` and its interface.
 pub(super) fn parse_address(text: &str) -> Option<IpAddr> {
     let address: IpAddr = text.split('%').next()?.parse().ok()?;
     Some(address.to_canonical())
@@ -144,7 +138,7 @@ fn parse_transport(fields: &str) -> Option<NfsTransport> {
     let mut words = fields.split_whitespace();
     let kind = words.next()?.to_owned();
     let numbers: Vec<Option<u64>> = words.map(|word| word.parse().ok()).collect();
-    let number = |at: usize| numbers.get(at).copied().flatten();
+    let number = |at: usize| *numbers.get(at)?;
     let connects = match kind.as_str() {
         "tcp" | "rdma" => number(2),
         "local" => number(1),
@@ -157,23 +151,22 @@ fn parse_transport(fields: &str) -> Option<NfsTransport> {
 
 fn read_intents(reader: &mut Reader<'_>) -> Vec<MountIntent> {
     let mut all = Vec::new();
-    if let Some(text) = read_text(reader, "consumers/fstab", "/etc/fstab") {
+    if let Some(text) = reader.content("consumers/fstab", "/etc/fstab") {
         all.extend(parse_fstab("/etc/fstab", &text));
     }
-    for name in list(reader, "consumers/units", UNITS) {
+    for name in reader.sorted_names("consumers/units", UNITS) {
         let path = format!("{UNITS}/{name}");
-        if name.strip_suffix(".mount").is_some()
-            && let Some(text) = read_text(reader, "consumers/units", &path)
+        if name.ends_with(".mount")
+            && let Some(text) = reader.content("consumers/units", &path)
         {
             all.extend(parse_unit(&path, &text));
         }
     }
-    for name in list(reader, "consumers/autofs", "/etc") {
+    for name in reader.sorted_names("consumers/autofs", "/etc") {
         let path = format!("/etc/{name}");
         if name.starts_with("auto.")
-            && name != "auto.master"
-            && name != "auto.master.d"
-            && let Some(text) = read_text(reader, "consumers/autofs", &path)
+            && !matches!(&*name, "auto.master" | "auto.master.d")
+            && let Some(text) = reader.content("consumers/autofs", &path)
         {
             all.extend(parse_map(&path, &text));
         }
@@ -191,14 +184,12 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn parse_fstab(path: &str, text: &str) -> Vec<MountIntent> {
     let intent = |(number, line): (usize, &str)| {
         let mut words = line.split_whitespace().map(unescape);
-        let (device, place) = (words.next()?, words.next()?);
-        let fstype = words.next()?;
-        let options = words.next().unwrap_or_default();
+        let (device, place, fstype) = (words.next()?, words.next()?, words.next()?);
         is_nfs(&fstype).then(|| MountIntent {
             source: format!("{path}:{number}"),
             device,
             mount_point: Some(place),
-            options,
+            options: words.next().unwrap_or_default(),
         })
     };
     lines(text).filter_map(intent).collect()
@@ -206,20 +197,19 @@ fn parse_fstab(path: &str, text: &str) -> Vec<MountIntent> {
 
 fn parse_unit(path: &str, text: &str) -> Option<MountIntent> {
     let value = |name: &str| {
-        let values = lines(text).filter_map(|(number, line)| {
+        let value = |(number, line): (usize, &str)| {
             let value = line.strip_prefix(name)?.trim_start().strip_prefix('=')?;
             Some((number, value.trim().to_owned()))
-        });
-        values.last()
+        };
+        lines(text).filter_map(value).last()
     };
     let (_, fstype) = value("Type")?;
     let (number, options) = value("Options")?;
     let (_, device) = value("What")?;
-    let place = value("Where").map(|(_, place)| place);
     is_nfs(&fstype).then(|| MountIntent {
         source: format!("{path}:{number}"),
         device,
-        mount_point: place,
+        mount_point: value("Where").map(|(_, place)| place),
         options,
     })
 }

@@ -1,8 +1,8 @@
 //! Reads the transports of the kernel's RPC client, and the listeners and clients of its NFS
 //! server. `consumers` calls it.
 
+use super::Reader;
 use super::mounts::parse_address;
-use super::{Reader, list, read_text};
 use crate::model::{Consumers, NfsClientOfServer, NfsListener, NfsServer, SunrpcTransport};
 use crate::source::Question;
 
@@ -12,9 +12,8 @@ const SERVER: &str = "/proc/fs/nfsd";
 /// Limit of transports and of clients; no host has as many.
 const MAX: usize = 65_536;
 
-/// Reads the transports and the server. Without an NFS mount no transport is read.
+/// Reads the server, and the transports if a file system is mounted by NFS.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    // Without an NFS mount, no transport is of interest.
     if found.nfs_mounts.as_ref().is_some_and(|mounts| !mounts.is_empty()) {
         found.sunrpc = Some(read_transports(reader));
     }
@@ -23,17 +22,15 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
 
 fn read_transports(reader: &mut Reader<'_>) -> Vec<SunrpcTransport> {
     let mut all = Vec::new();
-    for switch in list(reader, "consumers/sunrpc", SWITCHES) {
-        for name in list(reader, "consumers/sunrpc", &format!("{SWITCHES}/{switch}")) {
-            let Some(kind) = name.strip_prefix("xprt-").and_then(|rest| rest.split_once('-'))
-            else {
-                continue;
-            };
+    for switch in reader.sorted_names("consumers/sunrpc", SWITCHES) {
+        for name in reader.sorted_names("consumers/sunrpc", &format!("{SWITCHES}/{switch}")) {
+            let kind = name.strip_prefix("xprt-").and_then(|rest| rest.split_once('-'));
+            let Some((_, kind)) = kind else { continue };
             if all.len() == MAX {
-                reader.too_long("consumers/sunrpc", SWITCHES, MAX);
+                reader.report_too_long("consumers/sunrpc", SWITCHES, MAX);
                 return all;
             }
-            all.push(read_transport(reader, &format!("{switch}/{name}"), kind.1));
+            all.push(read_transport(reader, &format!("{switch}/{name}"), kind));
         }
     }
     all
@@ -43,14 +40,12 @@ fn read_transport(reader: &mut Reader<'_>, name: &str, kind: &str) -> SunrpcTran
     let mut text = |field: &str| {
         let path = format!("{SWITCHES}/{name}/{field}");
         match reader.ask(&Question::File(path.clone())) {
-            Ok(bytes) => {
-                Some(String::from_utf8_lossy(&bytes).trim_end_matches('\0').trim().to_owned())
-            }
             // Older kernels report ENOTCONN for a closed transport.
             Err(error) if error.is_not_connected() => None,
-            Err(error) => {
-                reader.unreadable(&format!("consumers/sunrpc/{name}"), &path, &error, None);
-                None
+            answer => {
+                let key = format!("consumers/sunrpc/{name}");
+                let bytes = reader.ok_or_report(&key, &path, answer)?;
+                Some(String::from_utf8_lossy(&bytes).trim_end_matches('\0').trim().to_owned())
             }
         }
     };
@@ -73,7 +68,7 @@ fn read_transport(reader: &mut Reader<'_>, name: &str, kind: &str) -> SunrpcTran
 }
 
 fn read_server(reader: &mut Reader<'_>) -> Option<NfsServer> {
-    let text = read_text(reader, "consumers/nfsd", &format!("{SERVER}/portlist"))?;
+    let text = reader.content("consumers/nfsd", &format!("{SERVER}/portlist"))?;
     let listener = |line: &str| {
         let (kind, port) = line.split_once(' ')?;
         Some(NfsListener { kind: kind.to_owned(), port: port.trim().parse().ok()? })
@@ -85,14 +80,14 @@ fn read_server(reader: &mut Reader<'_>) -> Option<NfsServer> {
     let folder = format!("{SERVER}/clients");
     let clients = reader.names("consumers/nfsd/clients", &folder).map(|mut ids| {
         ids.sort_by(|a, b| crate::names::compare(a, b));
-        reader.cut("consumers/nfsd/clients", &folder, MAX, &mut ids);
+        reader.truncate("consumers/nfsd/clients", &folder, MAX, &mut ids);
         ids.into_iter().map(|id| read_client(reader, &folder, id)).collect()
     });
     Some(NfsServer { listeners, clients })
 }
 
 fn read_client(reader: &mut Reader<'_>, folder: &str, id: String) -> NfsClientOfServer {
-    let text = read_text(reader, "consumers/nfsd/clients", &format!("{folder}/{id}/info"));
+    let text = reader.content("consumers/nfsd/clients", &format!("{folder}/{id}/info"));
     let value = |name: &str| {
         let line = text.as_deref()?.lines().find_map(|line| line.strip_prefix(name))?;
         Some(line.trim().trim_matches('"').to_owned())

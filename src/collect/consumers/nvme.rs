@@ -1,8 +1,8 @@
 //! Reads NVMe over Fabrics: controllers, target ports, and the transports that the files of
 //! nvme-cli request. `consumers` calls it.
 
+use super::Reader;
 use super::mounts::parse_address;
-use super::{Reader, list, read_text};
 use crate::model::{Consumers, NvmeController, NvmeIntent, NvmetPort};
 
 const CONTROLLERS: &str = "/sys/class/nvme";
@@ -13,19 +13,18 @@ const CONFIG: &str = "/etc/nvme/config.json";
 /// Limit of controllers and of ports; no host has as many.
 const MAX: usize = 16_384;
 
-/// Reads controllers, configured transports and target ports. Configured transports are read only
-/// if a fabrics controller exists.
+/// Reads controllers and target ports, and configured transports if a fabrics controller exists.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    let mut names = list(reader, "consumers/nvme", CONTROLLERS);
-    reader.cut("consumers/nvme", CONTROLLERS, MAX, &mut names);
+    let mut names = reader.sorted_names("consumers/nvme", CONTROLLERS);
+    reader.truncate("consumers/nvme", CONTROLLERS, MAX, &mut names);
     let all: Vec<NvmeController> =
         names.iter().filter_map(|name| read_controller(reader, name)).collect();
     if !all.is_empty() {
         found.nvme_intents = Some(read_intents(reader));
         found.nvme = Some(all);
     }
-    let mut ports = list(reader, "consumers/nvmet", TARGET);
-    reader.cut("consumers/nvmet", TARGET, MAX, &mut ports);
+    let mut ports = reader.sorted_names("consumers/nvmet", TARGET);
+    reader.truncate("consumers/nvmet", TARGET, MAX, &mut ports);
     if !ports.is_empty() {
         found.nvmet = Some(ports.into_iter().map(|id| read_port(reader, id)).collect());
     }
@@ -60,20 +59,20 @@ fn read_port(reader: &mut Reader<'_>, id: String) -> NvmetPort {
         transport: transport.unwrap_or_default(),
         address: address.as_deref().and_then(parse_address),
         port: port.and_then(|port| port.parse().ok()),
-        subsystems: list(reader, &key, &format!("{TARGET}/{id}/subsystems")),
+        subsystems: reader.sorted_names(&key, &format!("{TARGET}/{id}/subsystems")),
         id,
     }
 }
 
 fn read_intents(reader: &mut Reader<'_>) -> Vec<NvmeIntent> {
     let mut all = Vec::new();
-    if let Some(text) = read_text(reader, "consumers/nvme_intents", DISCOVERY) {
+    if let Some(text) = reader.content("consumers/nvme_intents", DISCOVERY) {
         all.extend(parse_discovery(&text));
     }
-    if let Some(text) = read_text(reader, "consumers/nvme_intents", CONFIG) {
+    if let Some(text) = reader.content("consumers/nvme_intents", CONFIG) {
         match parse_config(&text) {
             Some(intents) => all.extend(intents),
-            None => reader.malformed("consumers/nvme_intents", CONFIG, &text),
+            None => reader.report_malformed("consumers/nvme_intents", CONFIG, &text),
         }
     }
     all

@@ -3,15 +3,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Reader, has_module};
+use super::{Reader, c_text, has_module};
 use crate::model::{Consumers, RdsConnection};
 use crate::source::{Question, RdsList};
 
 /// `RDS_INFO_CONNECTION_FLAG_CONNECTED`.
 const CONNECTED: u8 = 4;
 
-/// Limit of connections; no host has as many.
-const MAX: usize = 65_536;
+const MAX_CONNECTIONS: usize = 65_536;
 
 /// Reads the connections if the module `rds` is loaded: opening an RDS socket would load it.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
@@ -19,25 +18,25 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     if !has_module(reader, key, "rds") {
         return;
     }
-    let Some(answer) = reader.answer(key, &list) else { return };
+    let Some(answer) = reader.read(key, &list) else { return };
     let Some(mut all) = decode(&answer, 4) else {
-        return reader.malformed(key, &list.to_string(), "entries of unknown size");
+        return reader.report_malformed(key, &list.to_string(), "entries of unknown size");
     };
     // Kernels before 5.0 do not have this list.
-    if let Some(answer) = reader.answer(key, &Question::Rds(RdsList::Connections6))
+    if let Some(answer) = reader.read(key, &Question::Rds(RdsList::Connections6))
         && let Some(more) = decode(&answer, 16)
     {
         // The second list repeats the connections over IPv4.
         all.extend(more.into_iter().filter(|one| one.local.is_ipv6()));
     }
-    reader.cut(key, &list.to_string(), MAX, &mut all);
+    reader.truncate(key, &list.to_string(), MAX_CONNECTIONS, &mut all);
     found.rds = Some(all);
 }
 
 /// Decodes packed `struct rds_info_connection`, or `rds6_info_connection` with addresses of 16
 /// bytes. `address` is the number of bytes of an address.
 fn decode(answer: &[u8], address: usize) -> Option<Vec<RdsConnection>> {
-    let (size, items) = answer.split_first_chunk::<4>()?;
+    let (size, items) = answer.split_first_chunk()?;
     let size = usize::try_from(u32::from_le_bytes(*size)).ok()?;
     let transport = 16 + 2 * address;
     let flags = transport + 16;
@@ -54,12 +53,10 @@ fn decode(answer: &[u8], address: usize) -> Option<Vec<RdsConnection>> {
         })
     };
     let connection = |item: &[u8]| {
-        let name = item.get(transport..flags)?;
-        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
         Some(RdsConnection {
             local: ip(item.get(16..16 + address)?)?,
             remote: ip(item.get(16 + address..transport)?)?,
-            transport: String::from_utf8_lossy(name).into_owned(),
+            transport: c_text(item.get(transport..flags)?),
             is_connected: item.get(flags)? & CONNECTED != 0,
             // Kernels before 4.20 have no type of service.
             tos: item.get(flags + 1).copied().unwrap_or(0),

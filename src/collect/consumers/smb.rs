@@ -3,14 +3,14 @@
 
 use std::net::IpAddr;
 
-use super::{Reader, read_text};
+use super::Reader;
 use crate::model::{Consumers, SmbServer};
 
 const DEBUG: &str = "/proc/fs/cifs/DebugData";
 
 /// Reads the servers; `None` if the module cifs is not loaded or its file is unreadable.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    found.smb = read_text(reader, "consumers/smb", DEBUG).map(|text| parse(&text));
+    found.smb = reader.content("consumers/smb", DEBUG).map(|text| parse(&text));
 }
 
 fn parse(text: &str) -> Vec<SmbServer> {

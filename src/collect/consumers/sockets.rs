@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::{Reader, has_module, read_text};
+use super::{Reader, has_module};
 use crate::model::{
     Consumers, Holder, HostReport, KnownFix, Object, Owner, SocketSource, TcpSocket, TcpState,
 };
-use crate::source::{Attributes, MORE_HOLDERS, Messages, Question, ReadError, SocketQuery};
+use crate::source::{
+    Attributes, MORE_HOLDERS, Messages, Question, ReadError, SocketQuery, bytes_at,
+};
 
-/// Limit of sockets; a problem reports that more exist.
 const MAX_SOCKETS: usize = 65_536;
-/// Limit of processes; a problem reports that more exist.
 const MAX_HOLDERS: usize = 16_384;
 
 /// Bytes of a `struct inet_diag_msg` (`include/uapi/linux/inet_diag.h`).
@@ -25,8 +25,7 @@ const RETRANSMITTED: usize = 100;
 const ACKED: usize = 120;
 const RECEIVED: usize = 128;
 
-/// Reads sockets and processes. Processes are read even if sockets cannot be, because they may
-/// hold RDMA devices.
+/// Reads processes even if sockets are unreadable, because they may hold RDMA devices.
 pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport, found: &mut Consumers) {
     // Without the module, the query would load it.
     let has_diag =
@@ -40,7 +39,7 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport, found: &mut Con
     if source == SocketSource::Proc && bytes_matter(found) {
         let detail = "the kernel counts bytes of TCP sockets only with its module tcp_diag, which is not loaded";
         let query = SocketQuery::Tcp4.to_string();
-        reader.lacking("consumers/sockets/bytes", &query, detail, KnownFix::LoadTcpDiag);
+        reader.report_missing("consumers/sockets/bytes", &query, detail, KnownFix::LoadTcpDiag);
     }
 }
 
@@ -59,33 +58,32 @@ fn bytes_matter(found: &Consumers) -> bool {
 fn read_sockets(reader: &mut Reader<'_>, source: SocketSource) -> Option<Vec<TcpSocket>> {
     let key = "consumers/sockets";
     let mut found: Option<Vec<TcpSocket>> = None;
-    for (query, path) in
-        [(SocketQuery::Tcp4, "/proc/net/tcp"), (SocketQuery::Tcp6, "/proc/net/tcp6")]
-    {
+    let families = [(SocketQuery::Tcp4, "/proc/net/tcp"), (SocketQuery::Tcp6, "/proc/net/tcp6")];
+    for (query, path) in families {
         if source == SocketSource::Proc {
-            let Some(text) = read_text(reader, key, path) else { continue };
+            let Some(text) = reader.content(key, path) else { continue };
             found.get_or_insert_default().extend(text.lines().skip(1).filter_map(parse));
             continue;
         }
         let question = Question::Sockets(query);
-        let Some(answer) = reader.answer(key, &question) else { continue };
+        let Some(answer) = reader.read(key, &question) else { continue };
         if !Messages::new(&answer).last_is_whole() {
-            reader.malformed(key, &question.to_string(), "an incomplete message");
+            reader.report_malformed(key, &question.to_string(), "an incomplete message");
         }
         let all = Messages::new(&answer).filter_map(|message| decode(message.payload));
         found.get_or_insert_default().extend(all);
     }
     let mut all = found?;
     all.retain(is_outward);
-    reader.cut(key, "TCP sockets", MAX_SOCKETS, &mut all);
+    reader.truncate(key, "TCP sockets", MAX_SOCKETS, &mut all);
     Some(all)
 }
 
 fn is_built_in(reader: &mut Reader<'_>, module: &str) -> bool {
     let key = "consumers/sockets";
-    let Some(release) = read_text(reader, key, "/proc/sys/kernel/osrelease") else { return false };
+    let Some(release) = reader.content(key, "/proc/sys/kernel/osrelease") else { return false };
     let path = format!("/lib/modules/{}/modules.builtin", release.trim());
-    let list = read_text(reader, key, &path).unwrap_or_default();
+    let list = reader.content(key, &path).unwrap_or_default();
     let file = format!("/{module}.ko");
     list.lines().any(|line| line.ends_with(&file))
 }
@@ -109,36 +107,29 @@ fn state(code: u8) -> Option<TcpState> {
 
 fn decode(payload: &[u8]) -> Option<TcpSocket> {
     let (fixed, attributes) = (payload.get(..MESSAGE)?, Attributes::new(payload.get(MESSAGE..)?));
-    let port = |at: usize| Some(u16::from_be_bytes(fixed.get(at..at + 2)?.try_into().ok()?));
-    let ip = |at: usize| -> Option<IpAddr> {
-        let bytes: [u8; 16] = fixed.get(at..at + 16)?.try_into().ok()?;
-        Some(match i32::from(fixed[0]) {
-            libc::AF_INET => Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]).into(),
-            _ => IpAddr::from(Ipv6Addr::from(bytes)).to_canonical(),
-        })
+    let end = |ip: usize, port: usize| {
+        let ip = match i32::from(fixed[0]) {
+            libc::AF_INET => Ipv4Addr::from(bytes_at::<4>(fixed, ip)?).into(),
+            _ => IpAddr::from(Ipv6Addr::from(bytes_at::<16>(fixed, ip)?)).to_canonical(),
+        };
+        Some(SocketAddr::new(ip, u16::from_be_bytes(bytes_at(fixed, port)?)))
     };
     let info = attributes.get(INFO).map(|attribute| attribute.payload);
-    let number = |at: usize| {
-        let bytes = info?.get(at..at + 8)?;
-        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
-    };
-    let short = |at: usize| {
-        let bytes = info?.get(at..at + 4)?;
-        Some(u32::from_ne_bytes(bytes.try_into().ok()?).into())
-    };
+    let number = |at| bytes_at(info?, at).map(u64::from_ne_bytes);
     Some(TcpSocket {
-        local: SocketAddr::new(ip(8)?, port(4)?),
-        remote: SocketAddr::new(ip(24)?, port(6)?),
+        local: end(8, 4)?,
+        remote: end(24, 6)?,
         state: state(fixed[1])?,
-        inode: u32::from_ne_bytes(fixed.get(68..72)?.try_into().ok()?).into(),
+        inode: u32::from_ne_bytes(bytes_at(fixed, 68)?).into(),
         sent_bytes: number(ACKED),
         received_bytes: number(RECEIVED),
-        retransmitted: short(RETRANSMITTED),
+        retransmitted: info
+            .and_then(|info| bytes_at(info, RETRANSMITTED))
+            .map(|bytes| u32::from_ne_bytes(bytes).into()),
     })
 }
 
-/// Parses a line of `/proc/net/tcp` or `tcp6`: number, local end, remote end, state, four fields,
-/// user, timeout, inode.
+/// Parses a line of `/proc/net/tcp` or `tcp6`: number, both ends, state, …, inode.
 fn parse(line: &str) -> Option<TcpSocket> {
     let words: Vec<&str> = line.split_whitespace().collect();
     Some(TcpSocket {
@@ -155,10 +146,8 @@ fn parse(line: &str) -> Option<TcpSocket> {
 /// Parses `0200090A:C000`: an address in words of 32 bits, in the byte order of this machine.
 fn parse_end(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
-    let word = |at: usize| {
-        let word = u32::from_str_radix(address.get(at..at + 8)?, 16).ok()?;
-        Some(word.to_ne_bytes())
-    };
+    let word =
+        |at: usize| u32::from_str_radix(address.get(at..at + 8)?, 16).ok().map(u32::to_ne_bytes);
     let ip = match address.len() {
         8 => IpAddr::from(Ipv4Addr::from(word(0)?)),
         32 => {
@@ -177,12 +166,12 @@ fn read_holders(
     inodes: &BTreeSet<u64>,
 ) -> Option<Vec<Holder>> {
     let key = "consumers/holders";
-    let answer = reader.answer(key, &Question::Holders)?;
+    let answer = reader.read(key, &Question::Holders)?;
     let mut hidden = 0_usize;
     let mut all: BTreeMap<u32, Holder> = BTreeMap::new();
     for line in String::from_utf8_lossy(&answer).lines() {
         if line == MORE_HOLDERS {
-            reader.incomplete(key, &Question::Holders.to_string(), "too many open files");
+            reader.report_incomplete(key, &Question::Holders.to_string(), "too many open files");
         }
         let Some((pid, what)) = line.split_once(' ') else { continue };
         let Ok(pid) = pid.parse() else { continue };
@@ -197,16 +186,10 @@ fn read_holders(
             continue;
         }
         if all.len() == MAX_HOLDERS && !all.contains_key(&pid) {
-            reader.too_long(key, "processes", MAX_HOLDERS);
+            reader.report_too_long(key, "processes", MAX_HOLDERS);
             break;
         }
-        let holder = all.entry(pid).or_insert_with(|| Holder {
-            pid,
-            name: None,
-            inodes: Vec::new(),
-            devices: Vec::new(),
-            environment: None,
-        });
+        let holder = all.entry(pid).or_insert_with(|| holder(pid, None));
         holder.inodes.extend(inode);
         holder.devices.extend(device.map(str::to_owned));
     }
@@ -215,7 +198,7 @@ fn read_holders(
         let count = if hidden == 1 { "one or more".to_owned() } else { hidden.to_string() };
         let detail =
             format!("{count} processes could not be read: the owners of some sockets are unknown");
-        reader.hidden(key, "/proc/PID/fd", &detail);
+        reader.report_hidden(key, "/proc/PID/fd", &detail);
     }
     name_holders(reader, &mut all);
     // Netlink reports the owners of objects even if their files are hidden.
@@ -223,16 +206,14 @@ fn read_holders(
         if let (Some(Owner::Process { pid, name }), Object::Qp(_) | Object::CmId(_)) =
             (&resource.owner, &resource.object)
         {
-            all.entry(*pid).or_insert_with(|| Holder {
-                pid: *pid,
-                name: name.clone(),
-                inodes: Vec::new(),
-                devices: Vec::new(),
-                environment: None,
-            });
+            all.entry(*pid).or_insert_with(|| holder(*pid, name.clone()));
         }
     }
     Some(all.into_values().collect())
+}
+
+fn holder(pid: u32, name: Option<String>) -> Holder {
+    Holder { pid, name, inodes: Vec::new(), devices: Vec::new(), environment: None }
 }
 
 /// Reads the name of each process, and the settings in its environment.
@@ -252,11 +233,13 @@ fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
             hung.push(holder.pid);
         }
         // The environment of another user's process is unreadable, and captures hold none.
-        holder.environment = environment.ok().map(|text| lines(&text));
+        let lines =
+            |text: Vec<u8>| String::from_utf8_lossy(&text).lines().map(str::to_owned).collect();
+        holder.environment = environment.ok().map(lines);
     }
     // One problem is enough for all processes without a name.
     if let Some((path, error)) = nameless {
-        reader.unreadable("consumers/holders/name", &path, &error, None);
+        reader.report_unreadable("consumers/holders/name", &path, &error, None);
     }
     if let Some(first) = hung.first() {
         let detail = format!(
@@ -264,15 +247,10 @@ fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
              processes may hang, and connections do not show if UCX_TLS or another variable requests TCP",
             hung.len()
         );
-        let pid = first.to_string();
+        let (pid, source) = (first.to_string(), Question::Environment(*first).to_string());
         let fix = KnownFix::ShowStack.with(&[&pid, &pid]);
-        let source = Question::Environment(*first).to_string();
-        reader.lacking("consumers/holders/settings", &source, &detail, fix);
+        reader.report_missing("consumers/holders/settings", &source, detail, fix);
     }
-}
-
-fn lines(text: &[u8]) -> Vec<String> {
-    String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Reads SCSI hosts of the SCSI RDMA protocol (SRP): only `ib_srp` gives a SCSI host a `dgid`.
 //! `consumers` calls it.
 
-use super::{Reader, list};
+use super::Reader;
 use crate::model::{Consumers, SrpHost};
 
 const HOSTS: &str = "/sys/class/scsi_host";
@@ -10,12 +10,12 @@ const PORTS: &str = "/sys/class/srp_remote_ports";
 /// Reads the hosts; `None` if the host has no remote SRP port.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     // The first SRP host or SRP target registers the first port.
-    let ports = list(reader, "consumers/srp", PORTS);
+    let ports = reader.sorted_names("consumers/srp", PORTS);
     if ports.is_empty() {
         return;
     }
     let mut all = Vec::new();
-    for name in list(reader, "consumers/srp", HOSTS) {
+    for name in reader.sorted_names("consumers/srp", HOSTS) {
         let key = format!("consumers/srp/{name}");
         let mut text = |field: &str| reader.text(&key, &format!("{HOSTS}/{name}/{field}"));
         let Some(target_gid) = text("dgid") else { continue };

@@ -72,7 +72,6 @@ pub(super) fn down(state: u64, substate: Option<u64>) -> String {
         "overheat",
         "module",
     ];
-    // Substates count from 1.
     let substates: &[&str] = match state {
         0 => &[
             "no partner detected",
@@ -106,52 +105,35 @@ pub(super) fn down(state: u64, substate: Option<u64>) -> String {
         _ => &[],
     };
     let at = |index: u64| usize::try_from(index).ok();
-    let state_word = at(state).and_then(|index| STATES.get(index));
-    let state = state_word.map_or_else(|| format!("reason {state}"), |word| (*word).to_owned());
-    let Some(substate) = substate.filter(|substate| *substate != 0) else { return state };
-    let known = substate.checked_sub(1).and_then(at).and_then(|index| substates.get(index));
-    match known {
-        Some(word) => format!("{state}: {word}"),
-        None => format!("{state}: reason {substate}"),
+    let reason = |words: &[&str], index: Option<usize>, number: u64| {
+        let known = index.and_then(|index| words.get(index));
+        known.map_or_else(|| format!("reason {number}"), |word| (*word).to_owned())
+    };
+    let state = reason(&STATES, at(state), state);
+    match substate.filter(|substate| *substate != 0) {
+        None => state,
+        // Substates count from 1.
+        Some(number) => format!("{state}: {}", reason(substates, at(number - 1), number)),
     }
 }
 
 /// Returns the name of a counter of a group, by `ETHTOOL_A_STATS_ETH_*` and
 /// `ETHTOOL_A_STATS_RMON_*`, which count from 0. Histograms of frame sizes have no name.
 pub(super) fn counter(group: u64, number: u16) -> Option<&'static str> {
-    const PHY: [&str; 1] = ["symbol_errors"];
-    const MAC: [&str; 22] = [
-        "frames_transmitted",
-        "single_collisions",
-        "multiple_collisions",
-        "frames_received",
-        "frame_check_sequence_errors",
-        "alignment_errors",
-        "octets_transmitted",
-        "deferred_transmissions",
-        "late_collisions",
-        "excessive_collisions",
-        "internal_transmit_errors",
-        "carrier_sense_errors",
-        "octets_received",
-        "internal_receive_errors",
-        "multicast_transmitted",
-        "broadcast_transmitted",
-        "excessive_deferrals",
-        "multicast_received",
-        "broadcast_received",
-        "in_range_length_errors",
-        "out_of_range_lengths",
-        "frames_too_long",
-    ];
-    const CONTROL: [&str; 3] = ["control_transmitted", "control_received", "unsupported_opcodes"];
-    const RMON: [&str; 4] = ["undersized", "oversized", "fragments", "jabbers"];
-    let names: &[&str] = match group {
-        0 => &PHY,
-        1 => &MAC,
-        2 => &CONTROL,
-        3 => &RMON,
-        _ => &[],
+    const MAC: &str = "\
+        frames_transmitted single_collisions multiple_collisions frames_received \
+        frame_check_sequence_errors alignment_errors octets_transmitted \
+        deferred_transmissions late_collisions excessive_collisions \
+        internal_transmit_errors carrier_sense_errors octets_received \
+        internal_receive_errors multicast_transmitted broadcast_transmitted \
+        excessive_deferrals multicast_received broadcast_received \
+        in_range_length_errors out_of_range_lengths frames_too_long";
+    let names = match group {
+        0 => "symbol_errors",
+        1 => MAC,
+        2 => "control_transmitted control_received unsupported_opcodes",
+        3 => "undersized oversized fragments jabbers",
+        _ => return None,
     };
-    names.get(usize::from(number)).copied()
+    names.split(' ').nth(number.into())
 }

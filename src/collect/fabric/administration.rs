@@ -18,7 +18,6 @@ use crate::mad::{
 use crate::model::{Fabric, FabricEnd, FabricNode, Guid, SweepMethod};
 use crate::source::{MadAnswer, MadError, Mads, ReadError};
 
-/// Reason why the tables are not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejected {
     #[error("the local port does not reply")]
@@ -70,33 +69,32 @@ pub(super) fn read(
         None => return Ok(Err(Rejected::SilentManager(info.sm_lid))),
     }
     // One table after the other: the first one that is cut or missing ends the attempt.
-    let lid = Some(info.sm_lid);
     let mut nodes = NodeTable::default();
-    let fabric = next_table::<NodeRecord>(&mut requests, lid)?
-        .and_then(|records| nodes.fill(records, own, &info));
-    let fabric = match fabric {
-        Ok(fabric) => next_table::<PortInfoRecord>(&mut requests, lid)?
-            .and_then(|records| nodes.add_ports(fabric, &records)),
-        Err(why) => Err(why),
+    let mut fabric = match next_table::<NodeRecord>(&mut requests, info.sm_lid)?
+        .and_then(|records| nodes.fill(records, own, &info))
+    {
+        Ok(fabric) => fabric,
+        Err(why) => return Ok(Err(why)),
     };
-    let fabric = match fabric {
-        Ok(fabric) => next_table::<LinkRecord>(&mut requests, lid)?
-            .and_then(|records| nodes.add_links(fabric, &records)),
-        Err(why) => Err(why),
-    };
-    Ok(fabric.map(|mut fabric| {
-        own_node_first(&mut fabric, own.node_guid);
-        requests.count_in(&mut fabric);
-        fabric
-    }))
+    let ports = next_table::<PortInfoRecord>(&mut requests, info.sm_lid)?;
+    if let Err(why) = ports.and_then(|records| nodes.add_ports(&mut fabric, &records)) {
+        return Ok(Err(why));
+    }
+    let links = next_table::<LinkRecord>(&mut requests, info.sm_lid)?;
+    if let Err(why) = links.and_then(|records| nodes.add_links(&mut fabric, &records)) {
+        return Ok(Err(why));
+    }
+    own_node_first(&mut fabric, own.node_guid);
+    requests.count_in(&mut fabric);
+    Ok(Ok(fabric))
 }
 
 /// Requests a table, which must be whole and not empty.
 fn next_table<A: MadAttribute>(
     requests: &mut Requests<'_, &'static str>,
-    lid: Option<u16>,
+    lid: u16,
 ) -> Result<Result<Vec<A>, Rejected>, ReadError> {
-    requests.ask(lid, table_request::<A>(), A::NAME)?;
+    requests.ask(Some(lid), table_request::<A>(), A::NAME)?;
     let answer = requests.next()?.map(|(_, answer)| answer);
     Ok(table(answer.unwrap_or(Err(MadError::NoReply))))
 }
@@ -146,12 +144,7 @@ impl NodeTable {
         self.lids.get(&lid).map(|end| end.node).ok_or(Rejected::UnknownLid { table, lid })
     }
 
-    /// Adds the ports. Each node must have one.
-    fn add_ports(
-        &self,
-        mut fabric: Fabric,
-        records: &[PortInfoRecord],
-    ) -> Result<Fabric, Rejected> {
+    fn add_ports(&self, fabric: &mut Fabric, records: &[PortInfoRecord]) -> Result<(), Rejected> {
         for record in records {
             let node = self.node(PortInfoRecord::NAME, record.lid)?;
             port_info::fill(port_mut(&mut fabric.nodes[node], record.port), &record.info);
@@ -159,18 +152,17 @@ impl NodeTable {
         let is_empty = |node: &&FabricNode| node.ports.iter().all(|port| port.state == 0);
         match fabric.nodes.iter().find(is_empty) {
             Some(node) => Err(Rejected::WithoutPorts(node.guid)),
-            None => Ok(fabric),
+            None => Ok(()),
         }
     }
 
     /// Adds the links. Both ends of a link must be in the table.
-    fn add_links(&self, mut fabric: Fabric, records: &[LinkRecord]) -> Result<Fabric, Rejected> {
+    fn add_links(&self, fabric: &mut Fabric, records: &[LinkRecord]) -> Result<(), Rejected> {
         let mut ends: HashMap<FabricEnd, (FabricEnd, u16)> = HashMap::new();
         for record in records {
-            let near = self.node(LinkRecord::NAME, record.from_lid)?;
-            let far = self.node(LinkRecord::NAME, record.to_lid)?;
-            let near = FabricEnd { node: near, port: record.from_port };
-            let far = FabricEnd { node: far, port: record.to_port };
+            let end = |lid, port| Ok(FabricEnd { node: self.node(LinkRecord::NAME, lid)?, port });
+            let near = end(record.from_lid, record.from_port)?;
+            let far = end(record.to_lid, record.to_port)?;
             ends.insert(near, (far, record.from_lid));
         }
         for (near, (far, lid)) in &ends {
@@ -179,11 +171,10 @@ impl NodeTable {
             }
             port_mut(&mut fabric.nodes[near.node], near.port).peer = Some(*far);
         }
-        Ok(fabric)
+        Ok(())
     }
 }
 
-/// Decodes a table, which must be whole and not empty.
 fn table<A: MadAttribute>(answer: MadAnswer) -> Result<Vec<A>, Rejected> {
     let why = |why: String| Rejected::NoTable { table: A::NAME, why };
     let bytes = answer.map_err(|error| why(error.to_string()))?;
@@ -215,16 +206,14 @@ fn own_node_first(fabric: &mut Fabric, guid: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mad::{MAD_BYTES, NodeDescription, SaHeader};
-    use crate::source::MadTicket;
+    use crate::collect::fabric::fake_mads::FakeMads;
+    use crate::mad::{NodeDescription, SaHeader};
 
-    /// Port that replies with tables of two hosts on a switch; a test changes the tables.
+    /// Tables of two hosts on a switch, which a test changes.
     struct Played {
         tables: HashMap<u16, Vec<u8>>,
         manager_state: u8,
         sm_lid: u16,
-        waiting: Vec<(MadTicket, [u8; MAD_BYTES])>,
-        last: u32,
     }
 
     fn records<A: MadAttribute>(records: &[A]) -> Vec<u8> {
@@ -273,50 +262,42 @@ mod tests {
     fn played() -> Played {
         let nodes = [node(9, 2, 1), node(2, 1, 1), node(1, 1, 1)];
         let ports = [port(1, 1), port(2, 1), port(9, 0), port(9, 1), port(9, 2)];
-        let tables = [
+        let tables = HashMap::from([
             (NodeRecord::ID, records(&nodes)),
             (PortInfoRecord::ID, records(&ports)),
             (LinkRecord::ID, records(&links())),
-        ];
-        let tables = HashMap::from(tables);
-        Played { tables, manager_state: 3, sm_lid: 2, waiting: Vec::new(), last: 0 }
+        ]);
+        Played { tables, manager_state: 3, sm_lid: 2 }
     }
 
-    impl Mads for Played {
-        fn ask(&mut self, _: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-            self.last += 1;
-            self.waiting.push((MadTicket::new(self.last), mad));
-            Ok(MadTicket::new(self.last))
-        }
-
-        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
-            let Some((ticket, mut mad)) = self.waiting.pop() else { return Ok(None) };
+    fn read_played(played: &Played) -> Result<Fabric, Rejected> {
+        let mut port = FakeMads::new(|_, mut mad| {
             let id = u16::from_be_bytes([mad[16], mad[17]]);
             if mad[1] == 3 {
-                let table = self.tables.get(&id).cloned();
-                return Ok(Some((ticket, table.ok_or(MadError::NoReply))));
+                return played.tables.get(&id).cloned().ok_or(MadError::NoReply);
             }
             if id == SmInfo::ID {
-                let info = SmInfo { state: self.manager_state, ..SmInfo::default() };
+                let info = SmInfo { state: played.manager_state, ..SmInfo::default() };
                 info.encode(&mut mad[64..]).unwrap();
             } else {
-                let info = PortInfo { sm_lid: self.sm_lid, ..port(1, 1).info };
+                let info = PortInfo { sm_lid: played.sm_lid, ..port(1, 1).info };
                 info.encode(&mut mad[64..]).unwrap();
             }
-            Ok(Some((ticket, Ok(mad.to_vec()))))
-        }
+            Ok(mad.to_vec())
+        });
+        read(&mut port, Some(&node(1, 1, 1).info)).unwrap()
     }
 
     fn rejected(change: impl FnOnce(&mut Played)) -> String {
         let mut played = played();
         change(&mut played);
-        read(&mut played, Some(&node(1, 1, 1).info)).unwrap().unwrap_err().to_string()
+        read_played(&played).unwrap_err().to_string()
     }
 
     #[test]
     fn three_tables_make_a_fabric() {
-        let fabric = read(&mut played(), Some(&node(1, 1, 1).info)).unwrap().unwrap();
-        let names: Vec<_> = fabric.nodes.iter().map(crate::model::FabricNode::title).collect();
+        let fabric = read_played(&played()).unwrap();
+        let names: Vec<_> = fabric.nodes.iter().map(FabricNode::title).collect();
         assert_eq!(names, ["node1", "node2", "node9"], "the own node is the first");
         assert_eq!((fabric.links().count(), fabric.requests, fabric.sm_lid), (2, 5, 2));
         let leaf = fabric.leaf(FabricEnd { node: 1, port: 1 }).unwrap();
@@ -326,23 +307,15 @@ mod tests {
 
     #[test]
     fn tables_that_contradict_are_rejected() {
-        assert_eq!(rejected(|it| it.sm_lid = 0), "no subnet manager has configured the own port");
-        assert_eq!(
-            rejected(|it| it.sm_lid = 0xffff),
-            "no subnet manager has configured the own port"
-        );
-        assert_eq!(
-            rejected(|it| it.manager_state = 2),
-            "the subnet manager at LID 2 is not the master"
-        );
-        assert_eq!(
-            rejected(|it| drop(it.tables.remove(&LinkRecord::ID))),
-            "no LinkRecord: no reply"
-        );
-        let nodes = |nodes: &[NodeRecord]| {
-            let bytes = records(nodes);
-            rejected(|it| drop(it.tables.insert(NodeRecord::ID, bytes)))
-        };
+        let unconfigured = "no subnet manager has configured the own port";
+        assert_eq!(rejected(|it| it.sm_lid = 0), unconfigured);
+        assert_eq!(rejected(|it| it.sm_lid = 0xffff), unconfigured);
+        let slave = rejected(|it| it.manager_state = 2);
+        assert_eq!(slave, "the subnet manager at LID 2 is not the master");
+        let missing = rejected(|it| drop(it.tables.remove(&LinkRecord::ID)));
+        assert_eq!(missing, "no LinkRecord: no reply");
+        let replaced = |id, bytes: Vec<u8>| rejected(move |it| drop(it.tables.insert(id, bytes)));
+        let nodes = |nodes: &[NodeRecord]| replaced(NodeRecord::ID, records(nodes));
         assert_eq!(nodes(&[]), "no NodeRecord: the table is empty");
         assert_eq!(
             nodes(&[node(9, 2, 1), node(2, 1, 1)]),
@@ -354,27 +327,24 @@ mod tests {
         );
         let twin = NodeRecord { lid: 2, ..node(9, 2, 1) };
         assert_eq!(nodes(&[twin, node(2, 1, 1), node(1, 1, 1)]), "LID 2 belongs to two ports");
-        let mut half = links();
-        half.pop();
-        let bytes = records(&half);
-        assert_eq!(
-            rejected(|it| drop(it.tables.insert(LinkRecord::ID, bytes))),
-            "the link of LID 2 port 1 has one end"
-        );
+        let half = replaced(LinkRecord::ID, records(&links()[..3]));
+        assert_eq!(half, "the link of LID 2 port 1 has one end");
         let ports = records(&[port(1, 1), port(9, 0), port(9, 1)]);
         assert_eq!(
-            rejected(|it| drop(it.tables.insert(PortInfoRecord::ID, ports))),
+            replaced(PortInfoRecord::ID, ports),
             "PortInfoRecord has no port of node 0000:0000:0000:0002"
         );
         let mut cut = records(&links());
         cut.truncate(cut.len() - 1);
         cut[24 + 21] = 2;
-        let cut = rejected(|it| drop(it.tables.insert(LinkRecord::ID, cut)));
+        let cut = replaced(LinkRecord::ID, cut);
         assert!(cut.starts_with("LinkRecord: ") && cut.ends_with("behind the last whole record"));
     }
 
     #[test]
     fn without_an_own_node_nothing_is_asked() {
-        assert_eq!(read(&mut played(), None).unwrap().unwrap_err(), Rejected::OwnPort);
+        let mut port = FakeMads::new(|_, _| Err(MadError::NoReply));
+        assert_eq!(read(&mut port, None).unwrap().unwrap_err(), Rejected::OwnPort);
+        assert!(port.asked.is_empty());
     }
 }

@@ -83,12 +83,12 @@ fn clear(mads: &mut dyn Mads, ports: &[PortToClear]) -> Result<Vec<NotCleared>, 
     let mut requests = Requests::new(mads);
     let mut kept = Vec::new();
     for port in ports {
-        let mut rest = port.counters.clone();
-        for (mad, counters) in requests_of(port.port, &mut rest) {
+        let mut unknown = port.counters.clone();
+        for (mad, counters) in requests_of(port.port, &mut unknown) {
             requests.ask(Some(port.lid), mad, (port, counters))?;
         }
-        if !rest.is_empty() {
-            kept.push(not_cleared(port, rest, "rdmactl has no request that clears it"));
+        if !unknown.is_empty() {
+            kept.push(not_cleared(port, unknown, "rdmactl has no request that clears it"));
         }
     }
     while let Some(((port, counters), answer)) = requests.next()? {
@@ -117,25 +117,15 @@ fn requests_of(port: u8, counters: &mut Vec<String>) -> Vec<([u8; MAD_BYTES], Ve
     first.extend(second);
     let (errors_select, errors) = take(&RECEIVE_ERRORS);
     let (discards_select, discards) = take(&DISCARDS);
-    let counters = PortCounters {
-        port,
-        select,
-        select_2: u8::try_from(select_2).unwrap_or(0),
-        ..PortCounters::default()
-    };
-    let details = PortReceiveErrorDetails {
-        port,
-        select: errors_select,
-        ..PortReceiveErrorDetails::default()
-    };
-    let discard_details = PortTransmitDiscardDetails {
-        port,
-        select: discards_select,
-        ..PortTransmitDiscardDetails::default()
-    };
+    let select_2 = u8::try_from(select_2).unwrap_or(0);
+    let counters = PortCounters { port, select, select_2, ..PortCounters::default() };
+    let error_details =
+        PortReceiveErrorDetails { port, select: errors_select, ..Default::default() };
+    let discard_details =
+        PortTransmitDiscardDetails { port, select: discards_select, ..Default::default() };
     let all = [
         (performance_clear(&counters), first),
-        (performance_clear(&details), errors),
+        (performance_clear(&error_details), errors),
         (performance_clear(&discard_details), discards),
     ];
     all.into_iter().filter(|(_, counters)| !counters.is_empty()).collect()
@@ -147,34 +137,14 @@ fn not_cleared(port: &PortToClear, counters: Vec<String>, why: &str) -> NotClear
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-
     use super::*;
+    use crate::collect::fabric::fake_mads::FakeMads;
     use crate::mad::{Class, Header, MadAttribute, Method, performance_attribute};
-    use crate::source::{MadAnswer, MadError, MadTicket};
+    use crate::source::{MadAnswer, MadError};
 
-    /// Port that replies to every request of LID 3; no other LID replies.
-    #[derive(Default)]
-    struct Port {
-        asked: Vec<(Option<u16>, [u8; MAD_BYTES])>,
-        waiting: VecDeque<MadTicket>,
-    }
-
-    impl Mads for Port {
-        fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-            let ticket = MadTicket::new(u32::try_from(self.asked.len()).unwrap());
-            self.asked.push((lid, mad));
-            self.waiting.push_back(ticket);
-            Ok(ticket)
-        }
-
-        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
-            let Some(ticket) = self.waiting.pop_front() else { return Ok(None) };
-            let at = self.asked.len() - 1 - self.waiting.len();
-            let (lid, mad) = self.asked[at];
-            let answer = if lid == Some(3) { Ok(mad.to_vec()) } else { Err(MadError::NoReply) };
-            Ok(Some((ticket, answer)))
-        }
+    /// Replies to requests of LID 3 only.
+    fn reply(lid: Option<u16>, mad: [u8; MAD_BYTES]) -> MadAnswer {
+        if lid == Some(3) { Ok(mad.to_vec()) } else { Err(MadError::NoReply) }
     }
 
     fn port(lid: u16, port: u8, counters: &[&str]) -> PortToClear {
@@ -183,48 +153,32 @@ mod tests {
 
     #[test]
     fn only_the_named_counters_are_selected() {
-        let mut mads = Port::default();
+        let mut mads = FakeMads::new(reply);
         let named = ["LinkDownedCounter", "PortXmitWait", "PortMalformedPktErrors", "VL15Dropped"];
         assert_eq!(clear(&mut mads, &[port(3, 7, &named)]).unwrap(), []);
         let [(_, first), (_, second)] = mads.asked[..] else { panic!("{:?}", mads.asked) };
         let header = Header::decode(&first).unwrap();
         assert_eq!((header.class, header.method), (Class::PERFORMANCE, Method::SET));
         let counters: PortCounters = performance_attribute(&first).unwrap();
-        let expected = PortCounters {
-            port: 7,
-            select: 1 << 2 | 1 << 11,
-            select_2: 1,
-            ..PortCounters::default()
-        };
+        let (select, select_2) = (1 << 2 | 1 << 11, 1);
+        let expected = PortCounters { port: 7, select, select_2, ..PortCounters::default() };
         assert_eq!(counters, expected);
         assert_eq!(Header::decode(&second).unwrap().attribute, PortReceiveErrorDetails::ID);
         let details: PortReceiveErrorDetails = performance_attribute(&second).unwrap();
         assert_eq!((details.port, details.select), (7, 1 << 1));
     }
 
-    /// Port whose requests a signal ends before the first reply.
-    struct Stopped;
-
-    impl Mads for Stopped {
-        fn ask(&mut self, _: Option<u16>, _: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-            Ok(MadTicket::new(1))
-        }
-
-        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
-            Ok(None)
-        }
-    }
-
     #[test]
     fn a_signal_leaves_the_counters_as_they_are() {
-        let kept = clear(&mut Stopped, &[port(3, 1, &["PortRcvErrors"])]).unwrap();
+        let mut stopped = FakeMads::stopped_after(0, reply);
+        let kept = clear(&mut stopped, &[port(3, 1, &["PortRcvErrors"])]).unwrap();
         let [one] = &kept[..] else { panic!("{kept:?}") };
         assert_eq!((one.port, &*one.why), (1, "interrupted"));
     }
 
     #[test]
     fn counters_that_keep_their_values_are_returned() {
-        let mut mads = Port::default();
+        let mut mads = FakeMads::new(reply);
         let ports = [port(9, 1, &["PortRcvErrors"]), port(3, 2, &["QP1Dropped"])];
         let kept = clear(&mut mads, &ports).unwrap();
         let text = |kept: &NotCleared| format!("{} {:?}: {}", kept.lid, kept.counters, kept.why);

@@ -9,14 +9,13 @@ use super::requests::{Requests, unanswered_by};
 use super::sweep::port_mut;
 use crate::clock;
 use crate::mad::{
-    ClassPortInfo, FieldValue, MadAttribute, PortCounters, PortCountersExtended,
+    ClassPortInfo, FieldValue, MAD_BYTES, MadAttribute, PortCounters, PortCountersExtended,
     PortReceiveErrorDetails, PortTransmitDiscardDetails, performance_attribute,
     performance_request,
 };
 use crate::model::{Counter, CounterGroup, CounterUnit, Fabric, FabricEnd, FabricNode, FabricPort};
 use crate::source::{MadError, Mads, ReadError};
 
-/// Port number that stands for the sum of all ports of a node.
 const ALL_PORTS: u8 = 255;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +50,15 @@ impl CounterRequest {
         }
     }
 
-    /// True for an attribute that a node need not have.
-    fn is_optional(self) -> bool {
-        !matches!(self, Self::Counters(_))
+    fn mad(self, port: u8) -> [u8; MAD_BYTES] {
+        match self {
+            Self::Capabilities => performance_request::<ClassPortInfo>(0),
+            Self::Sum => performance_request::<PortCounters>(ALL_PORTS),
+            Self::Counters(_) => performance_request::<PortCounters>(port),
+            Self::Extended { .. } => performance_request::<PortCountersExtended>(port),
+            Self::ReceiveErrors => performance_request::<PortReceiveErrorDetails>(port),
+            Self::Discards => performance_request::<PortTransmitDiscardDetails>(port),
+        }
     }
 }
 
@@ -71,13 +76,12 @@ pub(super) fn read(
                 continue;
             }
             let end = FabricEnd { node, port: port.number };
-            let needs_capabilities = found.is_switch() || wanted == CounterSelection::All;
-            if needs_capabilities {
-                reading.ask::<ClassPortInfo>(port.lid, 0, end, CounterRequest::Capabilities)?;
+            let what = if found.is_switch() || wanted == CounterSelection::All {
+                CounterRequest::Capabilities
             } else {
-                let what = CounterRequest::Counters(ClassPortInfo::default());
-                reading.ask::<PortCounters>(port.lid, port.number, end, what)?;
-            }
+                CounterRequest::Counters(ClassPortInfo::default())
+            };
+            reading.ask(port.lid, end, what)?;
         }
     }
     while let Some(((end, what), answer)) = reading.requests.next()? {
@@ -85,13 +89,16 @@ pub(super) fn read(
         let Some(lid) = node.lid_of(end.port) else { continue };
         match answer {
             Ok(mad) => reading.answered(node, lid, end, what, &mad)?,
-            Err(MadError::Refused(_)) if what.is_optional() => {
-                reading.refused(node, lid, end, what)?;
+            // Without these attributes, the counters of each port are requested.
+            Err(MadError::Refused(_))
+                if matches!(what, CounterRequest::Capabilities | CounterRequest::Sum) =>
+            {
+                reading.ask_ports(node, lid, end, ClassPortInfo::default())?;
             }
+            Err(MadError::Refused(_)) if !matches!(what, CounterRequest::Counters(_)) => {}
             Err(error) => {
                 let attribute = format!("{} of port {}", what.name(), end.port);
-                let request = unanswered_by(node, attribute, &error);
-                fabric.unanswered.push(request);
+                fabric.unanswered.push(unanswered_by(node, attribute, &error));
             }
         }
     }
@@ -105,14 +112,8 @@ struct CounterRequests<'mads> {
 }
 
 impl CounterRequests<'_> {
-    fn ask<A: MadAttribute>(
-        &mut self,
-        lid: u16,
-        port: u8,
-        end: FabricEnd,
-        what: CounterRequest,
-    ) -> Result<(), ReadError> {
-        self.requests.ask(Some(lid), performance_request::<A>(port), (end, what))
+    fn ask(&mut self, lid: u16, end: FabricEnd, what: CounterRequest) -> Result<(), ReadError> {
+        self.requests.ask(Some(lid), what.mad(end.port), (end, what))
     }
 
     /// Requests the counters of every port that a node reports by the LID of a port.
@@ -124,29 +125,10 @@ impl CounterRequests<'_> {
         capabilities: ClassPortInfo,
     ) -> Result<(), ReadError> {
         for port in counted_ports(node, end.port) {
-            let end = FabricEnd { port, ..end };
-            self.ask::<PortCounters>(lid, port, end, CounterRequest::Counters(capabilities))?;
+            let what = CounterRequest::Counters(capabilities);
+            self.ask(lid, FabricEnd { port, ..end }, what)?;
         }
         Ok(())
-    }
-
-    /// Continues without an optional attribute that the node does not have.
-    fn refused(
-        &mut self,
-        node: &FabricNode,
-        lid: u16,
-        end: FabricEnd,
-        what: CounterRequest,
-    ) -> Result<(), ReadError> {
-        match what {
-            CounterRequest::Capabilities | CounterRequest::Sum => {
-                self.ask_ports(node, lid, end, ClassPortInfo::default())
-            }
-            CounterRequest::Counters(_)
-            | CounterRequest::Extended { .. }
-            | CounterRequest::ReceiveErrors
-            | CounterRequest::Discards => Ok(()),
-        }
     }
 
     /// Adds the counters of a reply to the node, and sends the requests that follow.
@@ -163,17 +145,15 @@ impl CounterRequests<'_> {
                 let capabilities = performance_attribute::<ClassPortInfo>(mad);
                 let capabilities = capabilities.unwrap_or_default();
                 if self.wanted == CounterSelection::Errors && capabilities.has_all_ports() {
-                    self.ask::<PortCounters>(lid, ALL_PORTS, end, CounterRequest::Sum)
+                    self.ask(lid, end, CounterRequest::Sum)?;
                 } else {
-                    self.ask_ports(node, lid, end, capabilities)
+                    self.ask_ports(node, lid, end, capabilities)?;
                 }
             }
             CounterRequest::Sum => {
-                let sum = performance_attribute::<PortCounters>(mad);
-                if sum.is_some_and(|sum| !has_errors(&sum)) {
-                    return Ok(());
+                if performance_attribute(mad).is_none_or(|sum| has_errors(&sum)) {
+                    self.ask_ports(node, lid, end, ClassPortInfo::default())?;
                 }
-                self.ask_ports(node, lid, end, ClassPortInfo::default())
             }
             CounterRequest::Counters(capabilities) => {
                 let Some(counters) = performance_attribute::<PortCounters>(mad) else {
@@ -187,26 +167,14 @@ impl CounterRequests<'_> {
                 let has_casts = capabilities.has_extended_width();
                 let has_wide = has_casts || capabilities.has_extended_width_without_casts();
                 if self.wanted == CounterSelection::All && has_wide {
-                    let what = CounterRequest::Extended { has_casts };
-                    self.ask::<PortCountersExtended>(lid, end.port, end, what)?;
+                    self.ask(lid, end, CounterRequest::Extended { has_casts })?;
                 }
                 if counters.receive_errors != 0 {
-                    self.ask::<PortReceiveErrorDetails>(
-                        lid,
-                        end.port,
-                        end,
-                        CounterRequest::ReceiveErrors,
-                    )?;
+                    self.ask(lid, end, CounterRequest::ReceiveErrors)?;
                 }
                 if counters.transmit_discards != 0 {
-                    self.ask::<PortTransmitDiscardDetails>(
-                        lid,
-                        end.port,
-                        end,
-                        CounterRequest::Discards,
-                    )?;
+                    self.ask(lid, end, CounterRequest::Discards)?;
                 }
-                Ok(())
             }
             CounterRequest::Extended { has_casts } => {
                 let counters = performance_attribute::<PortCountersExtended>(mad);
@@ -219,24 +187,20 @@ impl CounterRequests<'_> {
                 };
                 let fields = fields.into_iter().filter(is_traffic).collect();
                 add(port_mut(node, end.port), fields, true);
-                Ok(())
             }
             CounterRequest::ReceiveErrors => {
                 let details = performance_attribute::<PortReceiveErrorDetails>(mad);
-                add_details(node, end, details.map(|details| details.fields()));
-                Ok(())
+                let fields = details.map(|details| details.fields()).unwrap_or_default();
+                add(port_mut(node, end.port), fields, true);
             }
             CounterRequest::Discards => {
                 let details = performance_attribute::<PortTransmitDiscardDetails>(mad);
-                add_details(node, end, details.map(|details| details.fields()));
-                Ok(())
+                let fields = details.map(|details| details.fields()).unwrap_or_default();
+                add(port_mut(node, end.port), fields, true);
             }
         }
+        Ok(())
     }
-}
-
-fn add_details(node: &mut FabricNode, end: FabricEnd, fields: Option<Vec<FieldValue>>) {
-    add(port_mut(node, end.port), fields.unwrap_or_default(), true);
 }
 
 /// True if an error counter is not 0. Traffic and waiting are no errors.
@@ -372,84 +336,53 @@ fn traffic_is_in_bytes_and_a_full_counter_is_saturated() {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-
     use super::*;
-    use crate::mad::{Header, MAD_BYTES};
-    use crate::model::{FabricNodeKind, SweepMethod};
-    use crate::source::{MadAnswer, MadTicket};
+    use crate::collect::fabric::fake_mads::FakeMads;
+    use crate::collect::fabric::sweep::node_of;
+    use crate::mad::{Header, NodeInfo};
+    use crate::model::SweepMethod;
 
-    /// Subnet of a switch with LID 1 and a host with LID 2. Records the ports whose counters were
-    /// requested.
-    struct Subnet {
-        /// Capabilities of performance management of the switch.
-        capabilities: u16,
-        /// Counters by LID and port.
-        counters: Vec<(u16, u8, PortCounters)>,
-        asked: Vec<(u16, u16, u8)>,
-        waiting: VecDeque<(MadTicket, u16, [u8; MAD_BYTES])>,
+    fn node(node_type: u8, ports: &[(u8, u16)]) -> FabricNode {
+        let port = |&(number, lid): &(u8, u16)| FabricPort { number, lid, ..FabricPort::default() };
+        let info = NodeInfo { node_type, ..NodeInfo::default() };
+        FabricNode { ports: ports.iter().map(port).collect(), ..node_of(&info, None) }
     }
 
-    impl Mads for Subnet {
-        fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-            let lid = lid.unwrap();
-            self.asked.push((lid, Header::decode(&mad).unwrap().attribute, mad[65]));
-            let ticket = MadTicket::new(u32::try_from(self.asked.len()).unwrap());
-            self.waiting.push_back((ticket, lid, mad));
-            Ok(ticket)
-        }
+    /// Request: LID, attribute and port.
+    type Asked = (u16, u16, u8);
 
-        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
-            let Some((ticket, lid, mut mad)) = self.waiting.pop_front() else { return Ok(None) };
-            let port = mad[65];
+    /// Reads a switch with LID 1 and a host with LID 2, with [`CounterSelection::Errors`].
+    /// `capabilities` are those of the switch, `counters` have LID and port. Returns all counters
+    /// other than 0, each with its port, and the requests.
+    fn errors(
+        capabilities: u16,
+        counters: &[(u16, u8, PortCounters)],
+    ) -> (Vec<(u8, String)>, Vec<Asked>) {
+        let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
+        fabric.nodes.push(node(2, &[(0, 1), (1, 0), (2, 0)]));
+        fabric.nodes.push(node(1, &[(1, 2)]));
+        let mut subnet = FakeMads::new(|lid, mut mad| {
             if Header::decode(&mad).unwrap().attribute == ClassPortInfo::ID {
-                let capabilities = self.capabilities;
                 let info = ClassPortInfo { capabilities, ..ClassPortInfo::default() };
                 info.encode(&mut mad[64..]).unwrap();
             } else {
-                let is_asked = |one: &&(u16, u8, PortCounters)| (one.0, one.1) == (lid, port);
-                let found = self.counters.iter().find(is_asked).map(|one| one.2);
-                found.unwrap_or_default().encode(&mut mad[64..]).unwrap();
+                let found = counters.iter().find(|one| (Some(one.0), one.1) == (lid, mad[65]));
+                found.map(|one| one.2).unwrap_or_default().encode(&mut mad[64..]).unwrap();
             }
-            Ok(Some((ticket, Ok(mad.to_vec()))))
-        }
-    }
-
-    fn node(kind: FabricNodeKind, ports: &[(u8, u16)]) -> FabricNode {
-        let port = |&(number, lid): &(u8, u16)| FabricPort { number, lid, ..FabricPort::default() };
-        FabricNode {
-            guid: crate::model::Guid(0),
-            system_image_guid: crate::model::Guid(0),
-            kind,
-            name: None,
-            vendor_id: 0,
-            device_id: 0,
-            revision: 0,
-            port_count: 0,
-            enhanced_port_0: None,
-            route: None,
-            forwarding: None,
-            ports: ports.iter().map(port).collect(),
-        }
-    }
-
-    /// Reads with [`CounterSelection::Errors`]. Returns all counters other than 0, each with its
-    /// port.
-    fn errors(subnet: &mut Subnet) -> Vec<(u8, String)> {
-        let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
-        fabric.nodes.push(node(FabricNodeKind::Switch, &[(0, 1), (1, 0), (2, 0)]));
-        fabric.nodes.push(node(FabricNodeKind::Ca, &[(1, 2)]));
-        read(subnet, &mut fabric, CounterSelection::Errors).unwrap();
+            Ok(mad.to_vec())
+        });
+        read(&mut subnet, &mut fabric, CounterSelection::Errors).unwrap();
         let ports = fabric.nodes.iter().flat_map(|node| &node.ports);
         let counters = ports
             .flat_map(|port| port.counters.iter().flatten().map(|counter| (port.number, counter)));
         let counted = counters.filter(|(_, counter)| counter.value != Some(0));
-        counted.map(|(port, counter)| (port, counter.name.clone())).collect()
+        let attribute = |mad: &[u8]| Header::decode(mad).unwrap().attribute;
+        let asked = subnet.asked.iter().map(|(lid, mad)| (lid.unwrap(), attribute(mad), mad[65]));
+        (counted.map(|(port, counter)| (port, counter.name.clone())).collect(), asked.collect())
     }
 
     /// Capability to report the sum of all ports.
     const SUM: u16 = 1 << 8;
-    /// Counters of a port with traffic and without errors.
     fn healthy() -> PortCounters {
         PortCounters { transmit_words: 7, transmit_wait: 9, ..PortCounters::default() }
     }
@@ -458,28 +391,21 @@ mod tests {
         PortCounters { link_downed: 1, ..healthy() }
     }
 
-    fn subnet(capabilities: u16, counters: &[(u16, u8, PortCounters)]) -> Subnet {
-        let counters = counters.to_vec();
-        Subnet { capabilities, counters, asked: Vec::new(), waiting: VecDeque::new() }
-    }
-
     #[test]
     fn a_switch_without_errors_takes_one_request_for_all_ports() {
-        let mut subnet = subnet(SUM, &[(1, ALL_PORTS, healthy()), (2, 1, healthy())]);
-        assert_eq!(errors(&mut subnet), []);
+        let (found, asked) = errors(SUM, &[(1, ALL_PORTS, healthy()), (2, 1, healthy())]);
+        assert_eq!(found, []);
         let (info, counters) = (ClassPortInfo::ID, PortCounters::ID);
-        let expected = [(1, info, 0), (2, counters, 1), (1, counters, ALL_PORTS)];
-        assert_eq!(subnet.asked, expected);
+        assert_eq!(asked, [(1, info, 0), (2, counters, 1), (1, counters, ALL_PORTS)]);
     }
 
     #[test]
     fn a_switch_with_an_error_is_asked_for_each_port() {
-        let mut new = subnet(SUM, &[(1, ALL_PORTS, faulty()), (1, 2, faulty())]);
+        let (found, _) = errors(SUM, &[(1, ALL_PORTS, faulty()), (1, 2, faulty())]);
         let expected = [(2, "LinkDownedCounter".to_owned()), (2, "PortXmitData".to_owned())];
-        assert_eq!(errors(&mut new), expected);
+        assert_eq!(found, expected);
         // Without sums, the counters of every port are requested.
-        let mut old = subnet(0, &[(1, 1, faulty())]);
-        assert_eq!(errors(&mut old)[0], (1, "LinkDownedCounter".to_owned()));
-        assert_eq!(old.asked.len(), 4);
+        let (found, asked) = errors(0, &[(1, 1, faulty())]);
+        assert_eq!((&found[0], asked.len()), (&(1, "LinkDownedCounter".to_owned()), 4));
     }
 }

@@ -5,31 +5,35 @@ use std::collections::VecDeque;
 use crate::mad::MAD_BYTES;
 use crate::source::{MadAnswer, MadTicket, Mads, ReadError};
 
+/// LID and bytes of a request.
+type Asked = (Option<u16>, [u8; MAD_BYTES]);
+
 /// Replies in the order of the requests.
 pub(super) struct FakeMads<F> {
     reply: F,
-    waiting: VecDeque<(MadTicket, [u8; MAD_BYTES])>,
-    /// Number of requests so far.
-    pub(super) asked: u32,
+    waiting: VecDeque<(MadTicket, Asked)>,
+    /// All requests so far.
+    pub(super) asked: Vec<Asked>,
     /// Number of replies after which the port is stopped.
     remaining: u32,
 }
 
-impl<F: FnMut(&mut [u8; MAD_BYTES])> FakeMads<F> {
+impl<F: FnMut(Option<u16>, [u8; MAD_BYTES]) -> MadAnswer> FakeMads<F> {
     pub(super) fn new(reply: F) -> Self {
         Self::stopped_after(u32::MAX, reply)
     }
 
     pub(super) fn stopped_after(remaining: u32, reply: F) -> Self {
-        Self { reply, waiting: VecDeque::new(), asked: 0, remaining }
+        Self { reply, waiting: VecDeque::new(), asked: Vec::new(), remaining }
     }
 }
 
-impl<F: FnMut(&mut [u8; MAD_BYTES])> Mads for FakeMads<F> {
-    fn ask(&mut self, _: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
-        self.asked += 1;
-        self.waiting.push_back((MadTicket::new(self.asked), mad));
-        Ok(MadTicket::new(self.asked))
+impl<F: FnMut(Option<u16>, [u8; MAD_BYTES]) -> MadAnswer> Mads for FakeMads<F> {
+    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
+        let ticket = MadTicket(u32::try_from(self.asked.len()).unwrap());
+        self.asked.push((lid, mad));
+        self.waiting.push_back((ticket, (lid, mad)));
+        Ok(ticket)
     }
 
     fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
@@ -37,9 +41,8 @@ impl<F: FnMut(&mut [u8; MAD_BYTES])> Mads for FakeMads<F> {
             return Ok(None);
         }
         self.remaining -= 1;
-        let Some((ticket, mut mad)) = self.waiting.pop_front() else { return Ok(None) };
-        (self.reply)(&mut mad);
-        Ok(Some((ticket, Ok(mad.to_vec()))))
+        let Some((ticket, (lid, mad))) = self.waiting.pop_front() else { return Ok(None) };
+        Ok(Some((ticket, (self.reply)(lid, mad))))
     }
 
     fn is_stopped(&self) -> bool {

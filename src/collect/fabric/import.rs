@@ -38,9 +38,19 @@ pub fn import_fabric(file: &str, text: &str) -> Option<Result<Fabric, ImportErro
     if opensm::is_line(first) {
         return Some(opensm::read(file, text));
     }
-    let is_ibnetdiscover = ["vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid="];
-    is_ibnetdiscover
-        .iter()
-        .any(|start| first.starts_with(start))
-        .then(|| ibnetdiscover::read(file, text))
+    let starts = ["vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid="];
+    let is_ibnetdiscover = starts.iter().any(|start| first.starts_with(start));
+    is_ibnetdiscover.then(|| ibnetdiscover::read(file, text))
+}
+
+/// Returns the code of a link with this number of lanes.
+fn width(lanes: &str) -> Option<u8> {
+    Some(match lanes {
+        "1" => 1,
+        "2" => 16,
+        "4" => 2,
+        "8" => 4,
+        "12" => 8,
+        _ => return None,
+    })
 }

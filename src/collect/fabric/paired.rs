@@ -10,10 +10,10 @@ use std::collections::{HashMap, VecDeque};
 use crate::mad::{Class, MAD_BYTES};
 use crate::source::{MadAnswer, MadError, MadTicket, Mads, ReadError};
 
-/// Port with one device, or with two devices.
 pub(super) struct PairedMads<'source> {
     subnet: Box<dyn Mads + 'source>,
-    general: Option<Box<dyn Mads + 'source>>,
+    /// Sends requests of all other classes.
+    pub(super) general: Option<Box<dyn Mads + 'source>>,
     /// Ticket of each request, by the device and the ticket that the device gave.
     tickets: HashMap<(Device, MadTicket), MadTicket>,
     /// Requests that no device can send.
@@ -33,11 +33,6 @@ impl<'source> PairedMads<'source> {
         let (tickets, refused) = (HashMap::new(), VecDeque::new());
         Self { subnet, general: None, tickets, refused, last: 0 }
     }
-
-    /// Adds the device that sends requests of all other classes.
-    pub(super) fn pair(&mut self, general: Box<dyn Mads + 'source>) {
-        self.general = Some(general);
-    }
 }
 
 impl Mads for PairedMads<'_> {
@@ -45,7 +40,7 @@ impl Mads for PairedMads<'_> {
     /// subnet management.
     fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
         self.last = self.last.wrapping_add(1);
-        let ticket = MadTicket::new(self.last);
+        let ticket = MadTicket(self.last);
         let is_subnet = Class(mad[1]).is_subnet_management();
         let asked = match &mut self.general {
             Some(general) if !is_subnet => (Device::General, general.ask(lid, mad)),

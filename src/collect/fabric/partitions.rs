@@ -2,24 +2,22 @@
 //! `fabric` calls it.
 
 use super::ends;
-use super::requests::{Requests, to_port, unanswered_by};
+use super::requests::{Requests, unanswered_by};
 use super::sweep::port_mut;
 use crate::mad::{MadAttribute as _, PartitionBlock, smp_data};
 use crate::model::{Fabric, FabricEnd};
 use crate::source::{Mads, ReadError};
 
-/// Limit of blocks of 32 keys of a port. The modifier has 16 bits, but devices have at most 4
-/// blocks.
-const MAX_BLOCKS: usize = 64;
+/// Limit of blocks of 32 keys of a port. The modifier has 16 bits, but devices have at most 4.
+const MAX_BLOCKS: u32 = 64;
 
 /// Reads the first block of each table, and the next one while a block is full.
 pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadError> {
     let mut requests = Requests::new(mads);
     let is_member = |end: &FabricEnd| !fabric.nodes[end.node].is_switch() || end.port == 0;
     for end in ends(fabric).filter(is_member) {
-        if let Some((lid, mad)) = to_port::<PartitionBlock>(&fabric.nodes[end.node], end.port, 0) {
-            requests.ask(lid, mad, (end, 0))?;
-        }
+        let node = &fabric.nodes[end.node];
+        requests.ask_port::<PartitionBlock>(node, end.port, 0, (end, 0))?;
     }
     while let Some(((end, block), answer)) = requests.next()? {
         let node = &mut fabric.nodes[end.node];
@@ -34,15 +32,12 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                     let why = "the port has more partition keys; the rest is not read";
                     fabric.unanswered.push(unanswered_by(node, PartitionBlock::NAME, &why));
                 } else if is_full {
-                    let next = u32::try_from(block + 1).unwrap_or(u32::MAX);
-                    if let Some((lid, mad)) = to_port::<PartitionBlock>(node, end.port, next) {
-                        requests.ask(lid, mad, (end, block + 1))?;
-                    }
+                    let next = block + 1;
+                    requests.ask_port::<PartitionBlock>(node, end.port, next, (end, next))?;
                 }
             }
             Err(error) => {
-                let request = unanswered_by(node, PartitionBlock::NAME, &error);
-                fabric.unanswered.push(request);
+                fabric.unanswered.push(unanswered_by(node, PartitionBlock::NAME, &error));
             }
         }
     }
@@ -67,12 +62,13 @@ mod tests {
             port_mut(&mut node, 1).physical_state = FabricPort::LINK_UP;
             fabric.nodes.push(node);
             // Adapter with some full blocks of keys, and empty blocks behind them.
-            let mut adapter = FakeMads::new(|mad| {
+            let mut adapter = FakeMads::new(|_, mut mad| {
                 let block = u32::from_be_bytes([mad[20], mad[21], mad[22], mad[23]]);
                 mad[64..128].fill(u8::from(block < full));
+                Ok(mad.to_vec())
             });
             read(&mut adapter, &mut fabric).unwrap();
-            assert_eq!((adapter.asked, fabric.unanswered.len()), (asked, reported), "{full}");
+            assert_eq!((adapter.asked.len(), fabric.unanswered.len()), (asked, reported), "{full}");
         }
     }
 }

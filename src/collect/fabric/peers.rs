@@ -3,36 +3,33 @@
 //!
 //! The result fills the columns "remote", "remote port" and "leaf switch" of other listings.
 
+use super::super::reader::Reader;
+use super::NO_IB_UMAD;
 use super::requests::Requests;
 use crate::mad::{
     DirectedPath, MadAttribute as _, NodeDescription, NodeInfo, directed_smp, smp_attribute,
 };
 use crate::model::{
-    Device, FabricNodeKind, FabricPort, Guid, HostReport, KnownFix, LinkPeer, Protocol, key,
+    Device, FabricNodeKind, FabricPort, Guid, HostReport, KnownFix, LinkLayer, LinkPeer, Protocol,
+    key,
 };
 use crate::source::{Mads, Question, ReadError, parse_mad_ports};
 
-use super::super::reader::Reader;
-use super::NO_IB_UMAD;
-
-/// Key of problems with all ports.
 const KEY: &str = "fabric_peers";
 
 pub(in crate::collect) fn read_peers(reader: &mut Reader<'_>, report: &mut HostReport) {
-    let question = Question::MadPorts;
-    let path = question.to_string();
-    let source = reader.source();
-    let ports = match reader.ask(&question) {
+    let path = Question::MadPorts.to_string();
+    let ports = match reader.ask(&Question::MadPorts) {
         Ok(answer) => parse_mad_ports(&answer),
         Err(error) if error.is_absent() => {
             // Without an InfiniBand port, no port has another end to report.
             if report.devices.iter().any(has_infiniband) {
                 let detail = format!("cannot read {path}: {NO_IB_UMAD}");
-                reader.lacking(KEY, &path, &detail, KnownFix::LoadUmad);
+                reader.report_missing(KEY, &path, detail, KnownFix::LoadUmad);
             }
             return;
         }
-        Err(error) => return reader.unreadable(KEY, &path, &error, None),
+        Err(error) => return reader.report_unreadable(KEY, &path, &error, None),
     };
     for facts in ports {
         if !facts.is_infiniband() || facts.physical_state != FabricPort::LINK_UP {
@@ -49,23 +46,21 @@ pub(in crate::collect) fn read_peers(reader: &mut Reader<'_>, report: &mut HostR
         }
         let key = key::port(&facts.device, facts.port, "link_peer");
         let path = format!("/dev/infiniband/{}", facts.umad);
-        match source.mads(&facts.umad).and_then(|mut mads| peer(&mut *mads, number)) {
+        match reader.source.mads(&facts.umad).and_then(|mut mads| peer(&mut *mads, number)) {
             Ok(Some(peer)) => port.link_peer = Some(peer),
             Ok(None) => {
                 let detail = format!("{path}: the other end of the link does not reply");
-                reader.unanswered(&key, &path, detail);
+                reader.report(&key, &path, detail);
             }
             // The planes of an XDR port have their own devices, which show their links.
             Err(error) if error.is_missing_class() => {}
-            Err(error) => reader.unreadable(&key, &path, &error, None),
+            Err(error) => reader.report_unreadable(&key, &path, &error, None),
         }
     }
 }
 
 fn has_infiniband(device: &Device) -> bool {
-    use crate::model::LinkLayer::Infiniband;
-
-    device.ports.iter().any(|port| port.link_layer == Some(Infiniband))
+    device.ports.iter().any(|port| port.link_layer == Some(LinkLayer::Infiniband))
 }
 
 /// Requests the node at the other end of a port's link; `None` if it does not reply.

@@ -1,5 +1,4 @@
-//! Converts the attribute `PortInfo` into a port of the model. `sweep` and `administration` use
-//! it.
+//! Converts `PortInfo` into a port of the model. `sweep` and `administration` use it.
 
 use crate::mad::PortInfo;
 use crate::model::FabricPort;
@@ -22,8 +21,7 @@ pub(super) fn fill(port: &mut FabricPort, info: &PortInfo) {
         width_active: info.width_active,
         width_supported: info.width_supported,
         width_enabled: info.width_enabled,
-        // The field of the first three speeds may be other than 0 on a port with an extended
-        // speed.
+        // The field of the first three speeds may be set on a port with an extended speed.
         speed_active: if active == 0 { speeds(info.speed_active, 0, 0) } else { active },
         speed_supported: speeds(
             info.speed_supported,

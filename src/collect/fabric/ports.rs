@@ -10,18 +10,15 @@ use std::net::Ipv6Addr;
 use super::paired::PairedMads;
 use super::{KEY, Reader};
 use crate::mad::{Class, DirectedPath, NodeInfo, directed_smp, smp_attribute};
-use crate::model::{Fabric, FabricEnd, FabricPort, HostReport, KnownFix, Protocol};
+use crate::model::{Fabric, FabricEnd, FabricPort, Fix, HostReport, KnownFix, Protocol};
 use crate::source::{MadError, MadPortFacts, Mads, Question, ReadError};
 
-/// Limit of ports of a machine from which sweeps begin.
 const MAX_PORTS: usize = 64;
 
-/// Port from which a sweep can begin.
 pub(super) struct SweepPort<'source> {
     pub(super) facts: MadPortFacts,
     /// Node of this machine in the reply of this port; `None` if the port did not reply.
     pub(super) own: Option<NodeInfo>,
-    /// Open device, or pair of devices.
     pub(super) mads: PairedMads<'source>,
     /// True if the port is a plane of a port that has a device without subnet management, too.
     is_plane: bool,
@@ -37,10 +34,10 @@ pub(super) fn open<'source>(
     let (opa, mut ports): (Vec<_>, Vec<_>) =
         ports.into_iter().partition(|port| is_omni_path(report, port));
     for port in &opa {
-        note_omni_path(reader, port);
+        report_omni_path(reader, port);
     }
-    let key = format!("{KEY}/ports");
-    reader.cut(&key, &Question::MadPorts.to_string(), MAX_PORTS, &mut ports);
+    let source = Question::MadPorts.to_string();
+    reader.truncate(&format!("{KEY}/ports"), &source, MAX_PORTS, &mut ports);
     let (mut usable, others): (Vec<_>, Vec<_>) =
         ports.into_iter().partition(MadPortFacts::is_infiniband);
     if usable.is_empty() {
@@ -53,7 +50,7 @@ pub(super) fn open<'source>(
             None => "no port sends management datagrams (MADs)".to_owned(),
         };
         if opa.is_empty() {
-            reader.lacking(KEY, &Question::MadPorts.to_string(), &why, KnownFix::UseOthers);
+            reader.report_missing(KEY, &source, why, KnownFix::UseOthers);
         }
         return None;
     }
@@ -62,21 +59,19 @@ pub(super) fn open<'source>(
     } else {
         let down: Vec<String> = usable.iter().take(4).map(title).collect();
         let why = format!("no InfiniBand port has a link: {}", down.join(", "));
-        let fix = KnownFix::CheckCables;
-        reader.lacking(KEY, &Question::MadPorts.to_string(), &why, fix);
+        reader.report_missing(KEY, &source, why, KnownFix::CheckCables);
         return None;
     }
     usable.sort_by_key(|port| (port.state != FabricPort::ACTIVE, !has_lid(report, port)));
     let mut opened = Opened::default();
     for facts in usable {
         if let Err(error) = opened.add(reader, facts.clone()) {
-            note_error(reader, &facts, &error);
+            report_error(reader, &facts, &error);
         }
     }
     Some(opened.pair(reader))
 }
 
-/// Open ports, with and without subnet management.
 #[derive(Default)]
 struct Opened<'source> {
     ports: Vec<SweepPort<'source>>,
@@ -86,26 +81,21 @@ struct Opened<'source> {
 
 impl<'source> Opened<'source> {
     fn add(&mut self, reader: &mut Reader<'source>, facts: MadPortFacts) -> Result<(), ReadError> {
-        let mut mads = reader.source().mads(&facts.umad)?;
-        let own = match own_node(&mut *mads) {
-            Ok(OwnNodeReply::Node(own)) if own.base_version == Class::OMNI_PATH_VERSION => {
-                note_omni_path(reader, &facts);
-                return Ok(());
+        let mut mads = reader.source.mads(&facts.umad)?;
+        match own_node(&mut *mads) {
+            Ok(Some(own)) if own.base_version == Class::OMNI_PATH_VERSION => {
+                report_omni_path(reader, &facts);
             }
-            Ok(OwnNodeReply::Node(own)) => Some(own),
-            Ok(OwnNodeReply::Silent) => None,
-            Ok(OwnNodeReply::NotRecorded) => {
-                self.general.push((facts, mads, ReadError::NotRecorded));
-                return Ok(());
+            Ok(own) => {
+                let mads = PairedMads::new(mads);
+                self.ports.push(SweepPort { facts, own, mads, is_plane: false });
             }
-            Err(error) if error.is_missing_class() => {
+            // In a record, the port had no subnet management.
+            Err(error) if error.is_missing_class() || error == ReadError::NotRecorded => {
                 self.general.push((facts, mads, error));
-                return Ok(());
             }
             Err(error) => return Err(error),
-        };
-        let mads = PairedMads::new(mads);
-        self.ports.push(SweepPort { facts, own, mads, is_plane: false });
+        }
         Ok(())
     }
 
@@ -122,36 +112,32 @@ impl<'source> Opened<'source> {
                 plane.is_plane = true;
             }
             match planes.into_iter().next() {
-                Some(best) => best.mads.pair(mads),
-                None if error.is_missing_class() => note_without_planes(reader, &facts),
-                None => note_error(reader, &facts, &error),
+                Some(best) => best.mads.general = Some(mads),
+                None if error.is_missing_class() => {
+                    let why =
+                        "has no subnet management, and no device of its planes (smi1) was found";
+                    let fix = KnownFix::MakePlane.with(&[&facts.device]);
+                    report(reader, &facts, why, fix);
+                }
+                None => report_error(reader, &facts, &error),
             }
         }
         ports
     }
 }
 
-enum OwnNodeReply {
-    Node(NodeInfo),
-    /// The port did not reply.
-    Silent,
-    /// The record of the port has no such request: the port had no subnet management.
-    NotRecorded,
-}
-
-fn own_node(mads: &mut dyn Mads) -> Result<OwnNodeReply, ReadError> {
+/// Requests the node of this machine; `None` if the port does not reply.
+fn own_node(mads: &mut dyn Mads) -> Result<Option<NodeInfo>, ReadError> {
     mads.ask(None, directed_smp::<NodeInfo>(&DirectedPath::own(), 0))?;
-    let mut own = OwnNodeReply::Silent;
+    let mut own = Ok(None);
     while let Some((_, answer)) = mads.next_answer()? {
         own = match answer {
-            Ok(mad) => {
-                smp_attribute::<NodeInfo>(&mad).map_or(OwnNodeReply::Silent, OwnNodeReply::Node)
-            }
-            Err(MadError::NotRecorded) => OwnNodeReply::NotRecorded,
-            Err(_) => OwnNodeReply::Silent,
+            Ok(mad) => Ok(smp_attribute(&mad)),
+            Err(MadError::NotRecorded) => Err(ReadError::NotRecorded),
+            Err(_) => Ok(None),
         };
     }
-    Ok(own)
+    own
 }
 
 fn title(port: &MadPortFacts) -> String {
@@ -197,40 +183,30 @@ fn port_guid(reader: &Reader<'_>, facts: &MadPortFacts) -> Option<u64> {
     u64::try_from(gid.to_bits() & u128::from(u64::MAX)).ok().filter(|guid| *guid != 0)
 }
 
-fn note_omni_path(reader: &mut Reader<'_>, port: &MadPortFacts) {
-    let why = format!(
-        "{} is an Omni-Path port: its management datagrams have 2,048 bytes, which rdmactl does \
-         not read",
-        title(port)
-    );
-    reader.lacking(&key(port), &device_file(port), &why, KnownFix::UseOpa);
+fn report(reader: &mut Reader<'_>, port: &MadPortFacts, why: &str, fix: impl Into<Fix>) {
+    let why = format!("{} {why}", title(port));
+    reader.report_missing(&key(port), &device_file(port), why, fix);
 }
 
-/// Reports a port without subnet management whose planes have no device.
-fn note_without_planes(reader: &mut Reader<'_>, port: &MadPortFacts) {
-    let why = format!(
-        "{} has no subnet management, and no device of its planes (smi1) was found",
-        title(port)
-    );
-    let fix = KnownFix::MakePlane.with(&[&port.device]);
-    reader.lacking(&key(port), &device_file(port), &why, fix);
+fn report_omni_path(reader: &mut Reader<'_>, port: &MadPortFacts) {
+    let why = "is an Omni-Path port: its management datagrams have 2,048 bytes, which rdmactl \
+               does not read";
+    report(reader, port, why, KnownFix::UseOpa);
 }
 
 /// Reports a plane that carries no traffic, because the sweep shows another plane.
-pub(super) fn note_plane(reader: &mut Reader<'_>, port: &SweepPort<'_>) {
+pub(super) fn report_plane(reader: &mut Reader<'_>, port: &SweepPort<'_>) {
     if port.is_plane && port.facts.state != FabricPort::ACTIVE {
         let state = FabricPort { state: port.facts.state, ..FabricPort::default() };
         let why = format!(
-            "{} is a plane in state {}; the sweep shows another plane of the same port",
-            title(&port.facts),
+            "is a plane in state {}; the sweep shows another plane of the same port",
             state.state_word()
         );
-        reader.lacking(&key(&port.facts), &device_file(&port.facts), &why, KnownFix::StartManager);
+        report(reader, &port.facts, &why, KnownFix::StartManager);
     }
 }
 
-/// True if the own port has a LID, which requests for counters need. Reports a port without a
-/// LID.
+/// True if the own port has a LID, which requests for counters need. Reports a missing LID.
 pub(super) fn can_count(
     reader: &mut Reader<'_>,
     port: &MadPortFacts,
@@ -240,23 +216,19 @@ pub(super) fn can_count(
     let end = FabricEnd { node: 0, port: own.local_port };
     let has_none = fabric.port(end).is_some_and(|own| own.lid == 0);
     if has_none {
-        let why = format!(
-            "{} has no LID, because no subnet manager has configured it: counters are not read",
-            title(port)
-        );
-        reader.lacking(&key(port), &device_file(port), &why, KnownFix::StartManager);
+        let why = "has no LID, because no subnet manager has configured it: counters are not read";
+        report(reader, port, why, KnownFix::StartManager);
     }
     !has_none
 }
 
-/// Reports a port that cannot be used. An absent device file is reported, too: the kernel lists
-/// the port.
-pub(super) fn note_error(reader: &mut Reader<'_>, port: &MadPortFacts, error: &ReadError) {
+/// Reports a port that cannot be used, also without a device file: the kernel lists the port.
+pub(super) fn report_error(reader: &mut Reader<'_>, port: &MadPortFacts, error: &ReadError) {
     let file = device_file(port);
     if error.is_absent() {
         let why = format!("cannot open {file}: {error}");
-        reader.lacking(&key(port), &file, &why, KnownFix::LoadUmadOrShow);
+        reader.report_missing(&key(port), &file, why, KnownFix::LoadUmadOrShow);
     } else {
-        reader.unreadable(&key(port), &file, error, None);
+        reader.report_unreadable(&key(port), &file, error, None);
     }
 }

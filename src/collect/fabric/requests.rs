@@ -22,7 +22,6 @@ impl<'mads, T> Requests<'mads, T> {
         Self { mads, waiting: HashMap::new(), sent: 0, unrecorded: 0 }
     }
 
-    /// Sends a request: to a LID, or along its directed route.
     pub(super) fn ask(
         &mut self,
         lid: Option<u16>,
@@ -35,16 +34,36 @@ impl<'mads, T> Requests<'mads, T> {
         Ok(())
     }
 
+    /// Sends a request of subnet management to a port of a node: along the directed route of the
+    /// node, or by LID. Sends none if neither is known.
+    pub(super) fn ask_port<A: MadAttribute>(
+        &mut self,
+        node: &FabricNode,
+        port: u8,
+        modifier: u32,
+        what: T,
+    ) -> Result<(), ReadError> {
+        // The route of a channel adapter with several ports leads to only one of them.
+        let is_only_one = node.is_switch() || node.ports.len() == 1;
+        let by_lid = || Some((Some(node.lid_of(port)?), smp::<A>(modifier)));
+        let by_route = || {
+            let path = directed_path(node.route.as_ref()?).ok()?;
+            Some((None, directed_smp::<A>(&path, modifier)))
+        };
+        let request =
+            if is_only_one { by_route().or_else(by_lid) } else { by_lid().or_else(by_route) };
+        request.map_or(Ok(()), |(lid, mad)| self.ask(lid, mad, what))
+    }
+
     /// Returns the next reply and its purpose; `None` if no request is in flight. Requests to
     /// which a record has no reply are only counted.
     pub(super) fn next(&mut self) -> Result<Option<(T, MadAnswer)>, ReadError> {
         while let Some((ticket, answer)) = self.mads.next_answer()? {
             let Some(what) = self.waiting.remove(&ticket) else { continue };
-            if answer == Err(MadError::NotRecorded) {
-                self.unrecorded = self.unrecorded.saturating_add(1);
-                continue;
+            if answer != Err(MadError::NotRecorded) {
+                return Ok(Some((what, answer)));
             }
-            return Ok(Some((what, answer)));
+            self.unrecorded = self.unrecorded.saturating_add(1);
         }
         Ok(None)
     }
@@ -61,25 +80,8 @@ impl<'mads, T> Requests<'mads, T> {
     }
 }
 
-/// Returns a request of subnet management to a port of a node: along the directed route of the
-/// node, or by LID. `None` if neither is known.
-pub(super) fn to_port<A: MadAttribute>(
-    node: &FabricNode,
-    port: u8,
-    modifier: u32,
-) -> Option<(Option<u16>, [u8; MAD_BYTES])> {
-    // The route of a channel adapter with several ports leads to only one of them.
-    let is_only_one = node.is_switch() || node.ports.len() == 1;
-    let by_lid = || Some((Some(node.lid_of(port)?), smp::<A>(modifier)));
-    let by_route = || {
-        let path = directed_path(node.route.as_ref()?).ok()?;
-        Some((None, directed_smp::<A>(&path, modifier)))
-    };
-    if is_only_one { by_route().or_else(by_lid) } else { by_lid().or_else(by_route) }
-}
-
 /// Returns the directed route that leaves each node by the next of these ports.
-pub(super) fn directed_path(ports: &[u8]) -> Result<DirectedPath, PathError> {
+fn directed_path(ports: &[u8]) -> Result<DirectedPath, PathError> {
     ports.iter().try_fold(DirectedPath::own(), |path, port| path.through(*port))
 }
 

@@ -1,6 +1,6 @@
 //! Reads the linear forwarding tables of the switches, in blocks of 64 LIDs. `fabric` calls it.
 
-use super::requests::{Requests, to_port, unanswered_by};
+use super::requests::{Requests, unanswered_by};
 use crate::mad::{ForwardingBlock, MadAttribute as _, SwitchInfo, smp_attribute, smp_data};
 use crate::model::{Fabric, FabricPort, ForwardingTable};
 use crate::source::{Mads, ReadError};
@@ -15,13 +15,10 @@ enum TableRequest {
     Block(usize),
 }
 
-/// Reads the forwarding table of every switch.
 pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadError> {
     let mut requests = Requests::new(mads);
     for (node, switch) in fabric.nodes.iter().enumerate().filter(|(_, node)| node.is_switch()) {
-        if let Some((lid, mad)) = to_port::<SwitchInfo>(switch, 0, 0) {
-            requests.ask(lid, mad, (node, TableRequest::Top))?;
-        }
+        requests.ask_port::<SwitchInfo>(switch, 0, 0, (node, TableRequest::Top))?;
     }
     while let Some(((node, what), answer)) = requests.next()? {
         let switch = &mut fabric.nodes[node];
@@ -29,15 +26,12 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
             (TableRequest::Top, Ok(mad)) => {
                 let Some(info) = smp_attribute::<SwitchInfo>(&mad) else { continue };
                 switch.enhanced_port_0 = Some(info.enhanced_port_0 == 1);
-                // A larger top is invalid. It would cost memory, and requests for LIDs that no
-                // port can have.
+                // A larger top is invalid. It would cost memory and needless requests.
                 let entries = usize::from(info.linear_top.min(FabricPort::LARGEST_LID)) + 1;
                 switch.forwarding = Some(ForwardingTable(vec![ForwardingTable::NO_PORT; entries]));
-                for (block, first) in (0..entries).step_by(BLOCK).enumerate() {
-                    let modifier = u32::try_from(block).unwrap_or(u32::MAX);
-                    if let Some((lid, mad)) = to_port::<ForwardingBlock>(switch, 0, modifier) {
-                        requests.ask(lid, mad, (node, TableRequest::Block(first)))?;
-                    }
+                for (block, first) in (0..).zip((0..entries).step_by(BLOCK)) {
+                    let what = (node, TableRequest::Block(first));
+                    requests.ask_port::<ForwardingBlock>(switch, 0, block, what)?;
                 }
             }
             (TableRequest::Block(first), Ok(mad)) => {
@@ -47,22 +41,20 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 }
             }
             (what, Err(error)) => {
-                let request = unanswered_by(switch, attribute_name(what), &error);
                 // A gap in the table would look like missing routes.
                 switch.forwarding = None;
-                fabric.unanswered.push(request);
+                let attribute = match what {
+                    TableRequest::Top => SwitchInfo::NAME.to_owned(),
+                    TableRequest::Block(first) => {
+                        format!("{} from LID {first}", ForwardingBlock::NAME)
+                    }
+                };
+                fabric.unanswered.push(unanswered_by(switch, attribute, &error));
             }
         }
     }
     requests.count_in(fabric);
     Ok(())
-}
-
-fn attribute_name(what: TableRequest) -> String {
-    match what {
-        TableRequest::Top => SwitchInfo::NAME.to_owned(),
-        TableRequest::Block(first) => format!("{} from LID {first}", ForwardingBlock::NAME),
-    }
 }
 
 #[cfg(test)]
@@ -80,13 +72,14 @@ mod tests {
             let info = NodeInfo { node_type: 2, ..NodeInfo::default() };
             fabric.nodes.push(node_of(&info, Some(Vec::new())));
             // Switch with this highest LID. Its table leads every LID to port 1.
-            let mut switch = FakeMads::new(|mad| {
+            let mut switch = FakeMads::new(|_, mut mad| {
                 if u16::from_be_bytes([mad[16], mad[17]]) == SwitchInfo::ID {
                     let info = SwitchInfo { linear_top: top, ..SwitchInfo::default() };
                     info.encode(&mut mad[64..]).unwrap();
                 } else {
                     mad[64..128].fill(1);
                 }
+                Ok(mad.to_vec())
             });
             read(&mut switch, &mut fabric).unwrap();
             let table = fabric.nodes[0].forwarding.as_ref().unwrap();

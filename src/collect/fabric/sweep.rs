@@ -1,5 +1,4 @@
-//! Sweeps a subnet by directed routes: from one port to every node that replies. `fabric` calls
-//! it.
+//! Sweeps a subnet by directed routes, for `fabric`: from one port to every node that replies.
 //!
 //! Every reply may lead to further requests. A port with a link leads to the node behind it,
 //! unless the link is known from the other end. The ports of a switch are requested one by one,
@@ -32,14 +31,14 @@ pub fn sweep(mads: &mut dyn Mads) -> Result<Fabric, ReadError> {
         fabric: Fabric::empty("", 0, SweepMethod::Smp),
         nodes: HashMap::new(),
     };
-    sweep.ask_node(&DirectedPath::own(), None)?;
+    sweep.ask::<NodeInfo>(&DirectedPath::own(), 0, NodeRequest::Node(None))?;
     if let Err(error) = sweep.run() {
         // The nodes that were found before the error are kept.
         if sweep.fabric.nodes.is_empty() {
             return Err(error);
         }
         sweep.fabric.is_partial = true;
-        sweep.add_silent(&DirectedPath::own(), "further nodes".to_owned(), error.to_string());
+        sweep.add_unanswered(&DirectedPath::own(), "further nodes".to_owned(), error.to_string());
     }
     let Sweep { requests, mut fabric, .. } = sweep;
     requests.count_in(&mut fabric);
@@ -56,7 +55,6 @@ struct PendingRequest {
 enum NodeRequest {
     /// Node at the end of the route, and the port that leads to it.
     Node(Option<FabricEnd>),
-    /// Description of a node.
     Name(usize),
     /// Forwarding of a switch.
     Switch(usize),
@@ -71,7 +69,6 @@ struct Sweep<'mads> {
 }
 
 impl Sweep<'_> {
-    /// Handles replies until no request is in flight.
     fn run(&mut self) -> Result<(), ReadError> {
         while let Some((asked, answer)) = self.requests.next()? {
             match answer {
@@ -80,10 +77,6 @@ impl Sweep<'_> {
             }
         }
         Ok(())
-    }
-
-    fn ask_node(&mut self, path: &DirectedPath, from: Option<FabricEnd>) -> Result<(), ReadError> {
-        self.ask::<NodeInfo>(path, 0, NodeRequest::Node(from))
     }
 
     fn ask<A: MadAttribute>(
@@ -97,26 +90,25 @@ impl Sweep<'_> {
     }
 
     fn answered(&mut self, asked: &PendingRequest, mad: &[u8]) -> Result<(), ReadError> {
+        let nodes = &mut self.fabric.nodes;
         match asked.what {
-            NodeRequest::Node(from) => match smp_attribute::<NodeInfo>(mad) {
-                Some(info) => self.node(&asked.path, from, &info),
-                None => Ok(()),
-            },
+            NodeRequest::Node(from) => {
+                return smp_attribute(mad)
+                    .map_or(Ok(()), |info| self.add_node(&asked.path, from, &info));
+            }
+            NodeRequest::Port(end) => {
+                return smp_attribute(mad)
+                    .map_or(Ok(()), |info| self.add_port(&asked.path, end, &info));
+            }
             NodeRequest::Name(node) => {
-                self.fabric.nodes[node].name = smp_attribute(mad).map(|NodeDescription(name)| name);
-                Ok(())
+                nodes[node].name = smp_attribute(mad).map(|NodeDescription(name)| name);
             }
             NodeRequest::Switch(node) => {
                 let info = smp_attribute::<SwitchInfo>(mad);
-                self.fabric.nodes[node].enhanced_port_0 =
-                    info.map(|info| info.enhanced_port_0 == 1);
-                Ok(())
+                nodes[node].enhanced_port_0 = info.map(|info| info.enhanced_port_0 == 1);
             }
-            NodeRequest::Port(end) => match smp_attribute::<PortInfo>(mad) {
-                Some(info) => self.port(&asked.path, end, &info),
-                None => Ok(()),
-            },
         }
+        Ok(())
     }
 
     fn unanswered(&mut self, asked: &PendingRequest, error: &MadError) {
@@ -126,16 +118,16 @@ impl Sweep<'_> {
             NodeRequest::Switch(_) => SwitchInfo::NAME.to_owned(),
             NodeRequest::Port(end) => format!("{} of port {}", PortInfo::NAME, end.port),
         };
-        self.add_silent(&asked.path, attribute, error.to_string());
+        self.add_unanswered(&asked.path, attribute, error.to_string());
     }
 
-    fn add_silent(&mut self, path: &DirectedPath, attribute: String, detail: String) {
+    fn add_unanswered(&mut self, path: &DirectedPath, attribute: String, detail: String) {
         let route = path.ports().to_vec();
         self.fabric.unanswered.push(UnansweredRequest { route, lid: 0, attribute, detail });
     }
 
     /// Adds a node, and links the port that led to it.
-    fn node(
+    fn add_node(
         &mut self,
         path: &DirectedPath,
         from: Option<FabricEnd>,
@@ -153,16 +145,12 @@ impl Sweep<'_> {
         }
         let end = FabricEnd { node, port: info.local_port };
         let is_switch = self.fabric.nodes[node].is_switch();
-        if is_switch {
-            self.port_mut(FabricEnd { node, port: 0 }).guid = Some(Guid(info.port_guid));
-        } else {
-            self.port_mut(end).guid = Some(Guid(info.port_guid));
-        }
+        let owner = if is_switch { FabricEnd { node, port: 0 } } else { end };
+        self.port_mut(owner).guid = Some(Guid(info.port_guid));
         if let Some(from) = from {
             // Two requests may cross one link from both ends, but no port has two links.
             if self.port_mut(end).peer.is_some_and(|peer| peer != from) {
-                let place = format!("directed route {path}");
-                let guid = Guid(info.node_guid);
+                let (guid, place) = (Guid(info.node_guid), format!("directed route {path}"));
                 self.fabric.duplicate_guids.push(DuplicateGuid { guid, place });
                 return Ok(());
             }
@@ -175,11 +163,8 @@ impl Sweep<'_> {
         if is_switch && known.is_none() {
             self.ask::<SwitchInfo>(path, 0, NodeRequest::Switch(node))?;
             for port in 0..=info.ports {
-                self.ask::<PortInfo>(
-                    path,
-                    port.into(),
-                    NodeRequest::Port(FabricEnd { node, port }),
-                )?;
+                let end = FabricEnd { node, port };
+                self.ask::<PortInfo>(path, port.into(), NodeRequest::Port(end))?;
             }
         } else if !is_switch {
             self.ask::<PortInfo>(path, end.port.into(), NodeRequest::Port(end))?;
@@ -188,7 +173,7 @@ impl Sweep<'_> {
     }
 
     /// Adds a port, and requests the node behind it.
-    fn port(
+    fn add_port(
         &mut self,
         path: &DirectedPath,
         end: FabricEnd,
@@ -208,21 +193,19 @@ impl Sweep<'_> {
             return Ok(());
         }
         match path.through(end.port) {
-            Ok(next) => self.ask_node(&next, Some(end)),
+            Ok(next) => self.ask::<NodeInfo>(&next, 0, NodeRequest::Node(Some(end))),
             Err(error) => {
-                self.add_silent(path, NodeInfo::NAME.to_owned(), error.to_string());
+                self.add_unanswered(path, NodeInfo::NAME.to_owned(), error.to_string());
                 Ok(())
             }
         }
     }
 
-    /// Returns a port. Adds the port at its first use.
     fn port_mut(&mut self, end: FabricEnd) -> &mut FabricPort {
         port_mut(&mut self.fabric.nodes[end.node], end.port)
     }
 }
 
-/// Returns a node without ports.
 pub(super) fn node_of(info: &NodeInfo, route: Option<Vec<u8>>) -> FabricNode {
     FabricNode {
         guid: Guid(info.node_guid),
@@ -254,13 +237,12 @@ pub(super) fn port_mut(node: &mut FabricNode, number: u8) -> &mut FabricPort {
 mod tests {
     use super::*;
     use crate::collect::fabric::fake_mads::FakeMads;
-    use crate::mad::MAD_BYTES;
 
     /// Creates a port that reports every node as another switch with two ports, and that is stopped
     /// after a number of replies.
-    fn endless(replies: u32) -> FakeMads<impl FnMut(&mut [u8; MAD_BYTES])> {
+    fn endless(replies: u32) -> impl Mads {
         let mut answers = 0;
-        FakeMads::stopped_after(replies, move |mad| {
+        FakeMads::stopped_after(replies, move |_, mut mad| {
             answers += 1;
             let id = u16::from_be_bytes([mad[16], mad[17]]);
             if id == NodeInfo::ID {
@@ -272,21 +254,20 @@ mod tests {
                 let info = PortInfo { physical_state: 5, ..PortInfo::default() };
                 info.encode(&mut mad[64..]).unwrap();
             }
+            Ok(mad.to_vec())
         })
     }
 
     #[test]
     fn a_sweep_that_is_stopped_keeps_what_it_found() {
-        let mut port = endless(100);
-        let fabric = sweep(&mut port).unwrap();
+        let fabric = sweep(&mut endless(100)).unwrap();
         assert!(fabric.nodes.len() > 5, "{}", fabric.nodes.len());
         assert!(fabric.links().count() >= fabric.nodes.len() - 1);
     }
 
     #[test]
     fn a_route_ends_after_63_hops() {
-        let mut port = endless(u32::MAX);
-        let fabric = sweep(&mut port).unwrap();
+        let fabric = sweep(&mut endless(u32::MAX)).unwrap();
         let routes = fabric.nodes.iter().filter_map(|node| node.route.as_ref());
         assert_eq!(routes.map(Vec::len).max(), Some(63));
         let why = "a directed route has at most 63 hops";

@@ -1,12 +1,11 @@
 //! Numbers of RDMA netlink attributes (`enum rdma_nldev_attr`), and typed access to their values.
 //! The other modules of `nldev` use it.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::model::{CmAddress, GidValue};
-use crate::source::{Attributes, Message, Messages};
+use crate::source::{Attributes, Message, Messages, bytes_at};
 
-/// Declares constants of type `u16`.
 macro_rules! numbers {
     ($($name:ident = $number:literal,)*) => {
         $(pub(super) const $name: u16 = $number;)*
@@ -35,7 +34,6 @@ numbers! {
     RES_CM_IDN = 63, RES_CTXN = 64, RES_CTX = 86, RES_SRQ = 88, RES_SRQN = 90,
 }
 
-/// Attributes of one object, with typed access.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'bytes>(pub(super) Attributes<'bytes>);
 
@@ -47,9 +45,7 @@ impl<'bytes> Fields<'bytes> {
     pub(super) fn of(message: &Message<'bytes>) -> Self {
         Self(Attributes::new(message.payload))
     }
-}
 
-impl Fields<'_> {
     pub(super) fn u32(&self, kind: u16) -> Option<u32> {
         u32::try_from(self.u64(kind)?).ok()
     }
@@ -77,22 +73,16 @@ impl Fields<'_> {
     /// Decodes a `struct sockaddr_storage`: an IP address, or a GID on native InfiniBand.
     pub(super) fn address(&self, kind: u16) -> Option<CmAddress> {
         let bytes = self.0.get(kind)?.payload;
-        let part = |at: usize, length: usize| bytes.get(at..at + length);
-        let family = u16::from_ne_bytes(part(0, 2)?.try_into().ok()?);
-        let tcp_port = || Some(u16::from_be_bytes(part(2, 2)?.try_into().ok()?));
-        match i32::from(family) {
-            libc::AF_INET => {
-                let ip: [u8; 4] = part(4, 4)?.try_into().ok()?;
-                Some(CmAddress::Ip(SocketAddr::new(Ipv4Addr::from(ip).into(), tcp_port()?)))
-            }
-            libc::AF_INET6 => {
-                let ip: [u8; 16] = part(8, 16)?.try_into().ok()?;
-                Some(CmAddress::Ip(SocketAddr::new(Ipv6Addr::from(ip).into(), tcp_port()?)))
-            }
+        let ip_end = |ip: IpAddr| {
+            let port = u16::from_be_bytes(bytes_at(bytes, 2)?);
+            Some(CmAddress::Ip(SocketAddr::new(ip, port)))
+        };
+        match i32::from(u16::from_ne_bytes(bytes_at(bytes, 0)?)) {
+            libc::AF_INET => ip_end(Ipv4Addr::from(bytes_at::<4>(bytes, 4)?).into()),
+            libc::AF_INET6 => ip_end(Ipv6Addr::from(bytes_at::<16>(bytes, 8)?).into()),
             // struct sockaddr_ib: family, pkey, flowinfo, then the address.
             libc::AF_IB => {
-                let gid: [u8; 16] = part(8, 16)?.try_into().ok()?;
-                Some(CmAddress::Gid(GidValue(Ipv6Addr::from(gid))))
+                Some(CmAddress::Gid(GidValue(Ipv6Addr::from(bytes_at::<16>(bytes, 8)?))))
             }
             _ => None,
         }

@@ -10,7 +10,6 @@ use crate::model::{
 };
 use crate::source::{Attribute, Question, RdmaCommand, RdmaQuery, ReadError};
 
-/// Limit of counters of a port; no driver has as many.
 const MAX_COUNTERS: usize = 4096;
 
 /// Reads the settings of the RDMA core, and the values of devices and ports that sysfs lacks.
@@ -22,21 +21,17 @@ pub(in crate::collect) fn read_inventory(reader: &mut Reader<'_>, report: &mut H
     report.rdma_system = read_system(reader);
     let Some(answer) = ask(reader, "netlink", DEVICES) else { return };
     for fields in messages(&answer) {
-        let name = fields.text(attr::DEV_NAME);
-        let device = report.devices.iter_mut().find(|device| Some(&device.name) == name.as_ref());
+        let device = named(&mut report.devices, &fields);
         if let (Some(device), Some(index)) = (device, fields.u32(attr::DEV_INDEX)) {
             device.netlink = Some(decode_device(&fields, index));
         }
     }
     let query = RdmaQuery { command: RdmaCommand::Summary, ..DEVICES };
-    if let Some(answer) = ask(reader, "netlink", query) {
-        for fields in messages(&answer) {
-            let name = fields.text(attr::DEV_NAME);
-            let device =
-                report.devices.iter_mut().find(|device| Some(&device.name) == name.as_ref());
-            if let Some(netlink) = device.and_then(|device| device.netlink.as_mut()) {
-                netlink.objects = decode_objects(&fields);
-            }
+    let summary = ask(reader, "netlink", query).unwrap_or_default();
+    for fields in messages(&summary) {
+        let device = named(&mut report.devices, &fields);
+        if let Some(netlink) = device.and_then(|device| device.netlink.as_mut()) {
+            netlink.objects = decode_objects(&fields);
         }
     }
     for device in &mut report.devices {
@@ -44,14 +39,21 @@ pub(in crate::collect) fn read_inventory(reader: &mut Reader<'_>, report: &mut H
     }
 }
 
+fn named<'devices>(
+    devices: &'devices mut [Device],
+    fields: &Fields<'_>,
+) -> Option<&'devices mut Device> {
+    let name = fields.text(attr::DEV_NAME)?;
+    devices.iter_mut().find(|device| device.name == name)
+}
+
 fn read_system(reader: &mut Reader<'_>) -> Option<RdmaSystem> {
-    let query = RdmaQuery { command: RdmaCommand::System, device: None, port: None };
+    let query = RdmaQuery { command: RdmaCommand::System, ..DEVICES };
     let answer = ask(reader, "rdma_system", query)?;
     let fields = messages(&answer).next()?;
+    let mode = |is_shared| if is_shared { NetnsMode::Shared } else { NetnsMode::Exclusive };
     Some(RdmaSystem {
-        netns_mode: fields
-            .flag(attr::SYS_NETNS_MODE)
-            .map(|is_shared| if is_shared { NetnsMode::Shared } else { NetnsMode::Exclusive }),
+        netns_mode: fields.flag(attr::SYS_NETNS_MODE).map(mode),
         copy_on_fork: fields.flag(attr::SYS_COPY_ON_FORK),
         privileged_qkey: fields.flag(attr::SYS_PRIVILEGED_QKEY),
         monitor: fields.flag(attr::SYS_MONITOR_MODE),
@@ -149,18 +151,15 @@ pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut Ho
             let query = RdmaQuery { command, device: Some(*index), port: Some(port.number) };
             let key = key::port(name, port.number, "counters");
             let Some(answer) = ask(reader, &key, query) else { continue };
-            let read_ns = reader.answered_ns(&Question::Rdma(query));
-            let is_known = |name: &str, counters: &[Counter]| {
-                let same =
-                    |known: &Counter| known.group == CounterGroup::Hardware && known.name == name;
-                counters.iter().any(same)
-            };
+            let read_ns = reader.source.answered_ns(&Question::Rdma(query));
             for (name, value) in messages(&answer).flat_map(|fields| decode_counters(&fields)) {
-                if is_known(&name, counters) {
+                let mut hardware =
+                    counters.iter().filter(|known| known.group == CounterGroup::Hardware);
+                if hardware.any(|known| known.name == name) {
                     continue;
                 }
                 if counters.len() == MAX_COUNTERS {
-                    reader.too_long(&key, &query.to_string(), MAX_COUNTERS);
+                    reader.report_too_long(&key, &query.to_string(), MAX_COUNTERS);
                     break;
                 }
                 counters.push(counter(name, value, read_ns));

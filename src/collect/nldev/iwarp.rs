@@ -1,22 +1,17 @@
-//! Removes fields of iWARP queue pairs that the kernel reports without a meaning. `nldev` calls
-//! it.
+//! Removes fields of iWARP queue pairs that the kernel reports without a meaning, for `nldev`.
 
 use crate::collect::reader::Reader;
 use crate::model::{HostReport, KnownFix, NodeType, Object};
 
-/// First Linux release whose siw reports the state of a queue pair (`siw_query_qp` in
-/// `siw_verbs.c`).
-const SIW_TELLS_STATES: (u32, u32) = (6, 8);
+/// First Linux release whose siw reports the state of a queue pair (`siw_query_qp`).
+const SIW_REPORTS_STATES: (u32, u32) = (6, 8);
 
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
 
-/// Removes fields that only `InfiniBand` and `RoCE` have.
-///
 /// On iWARP the peer is a TCP connection: it has no queue pair number, no packet sequence number
 /// and no second path. The kernel sends these fields as the driver left them: 0, or on 5.10
-/// arbitrary bytes of its stack. An older siw leaves the state of a queue pair unset in this way,
-/// too.
-pub(super) fn forget_what_is_not_there(reader: &mut Reader<'_>, report: &mut HostReport) {
+/// arbitrary bytes of its stack. An older siw also leaves the state of a queue pair unset.
+pub(super) fn remove_meaningless_fields(reader: &mut Reader<'_>, report: &mut HostReport) {
     let release = report.kernel_release();
     let HostReport { devices, resources: Some(resources), .. } = report else { return };
     let mut is_doubtful = false;
@@ -27,14 +22,14 @@ pub(super) fn forget_what_is_not_there(reader: &mut Reader<'_>, report: &mut Hos
             continue;
         }
         (qp.rqpn, qp.rq_psn, qp.sq_psn, qp.path_migration) = (None, None, None, None);
-        if device.driver.as_deref() == Some("siw") && release < Some(SIW_TELLS_STATES) {
+        if device.driver.as_deref() == Some("siw") && release < Some(SIW_REPORTS_STATES) {
             let state = qp.state.take();
             is_doubtful |= state.is_some() && release.is_none();
         }
     }
     if is_doubtful {
         let why = "siw reports queue pair states since Linux 6.8; the kernel release is unknown";
-        reader.lacking("resources", RELEASE, why, KnownFix::CheckRelease);
+        reader.report_missing("resources", RELEASE, why, KnownFix::CheckRelease);
     }
 }
 
@@ -46,9 +41,9 @@ fn an_older_siw_tells_no_state() {
         HostReport { kernel, ..HostReport::empty("n", Via::Agent) }.kernel_release()
     };
     for older in ["5.10.0-35-amd64", "6.1.0-40-amd64", "6.7.12", "unknown", ""] {
-        assert!(release(older) < Some(SIW_TELLS_STATES), "{older}");
+        assert!(release(older) < Some(SIW_REPORTS_STATES), "{older}");
     }
     for newer in ["6.8-rc1", "6.12.48+deb13-amd64", "10.0"] {
-        assert!(release(newer) >= Some(SIW_TELLS_STATES), "{newer}");
+        assert!(release(newer) >= Some(SIW_REPORTS_STATES), "{newer}");
     }
 }

@@ -4,7 +4,7 @@ use super::attr::{self, Fields, messages};
 use crate::model::{CmId, Object, Owner, QueuePair, Resource};
 use crate::source::{Messages, RdmaCommand};
 
-/// Queue pair types of `enum ib_qp_type` (`include/rdma/ib_verbs.h`).
+/// `enum ib_qp_type` (`include/rdma/ib_verbs.h`).
 const QP_TYPES: &[(u32, &str)] = &[
     (0, "SMI"),
     (1, "GSI"),
@@ -19,14 +19,14 @@ const QP_TYPES: &[(u32, &str)] = &[
     (0xff, "DRIVER"),
 ];
 
-/// States of `enum ib_qp_state`.
+/// `enum ib_qp_state`.
 const QP_STATES: &[(u32, &str)] =
     &[(0, "RESET"), (1, "INIT"), (2, "RTR"), (3, "RTS"), (4, "SQD"), (5, "SQE"), (6, "ERR")];
 
-/// Path migration states of `enum ib_mig_state`.
+/// `enum ib_mig_state`.
 const MIGRATION: &[(u32, &str)] = &[(0, "MIGRATED"), (1, "REARM"), (2, "ARMED")];
 
-/// States of `enum rdma_cm_state` (`drivers/infiniband/core/cma_priv.h`).
+/// `enum rdma_cm_state` (`drivers/infiniband/core/cma_priv.h`).
 const CM_STATES: &[(u32, &str)] = &[
     (0, "IDLE"),
     (1, "ADDR_QUERY"),
@@ -41,15 +41,15 @@ const CM_STATES: &[(u32, &str)] = &[
     (10, "DESTROYING"),
 ];
 
-/// Port spaces of `enum rdma_ucm_port_space` (`include/uapi/rdma/rdma_user_cm.h`).
+/// `enum rdma_ucm_port_space` (`include/uapi/rdma/rdma_user_cm.h`).
 const PORT_SPACES: &[(u32, &str)] =
     &[(0x0002, "IPOIB"), (0x0106, "TCP"), (0x0111, "UDP"), (0x013f, "IB")];
 
-/// Contexts of `enum ib_poll_context`.
+/// `enum ib_poll_context`.
 const POLL_CONTEXTS: &[(u32, &str)] =
     &[(0, "DIRECT"), (1, "SOFTIRQ"), (2, "WORKQUEUE"), (3, "UNBOUND_WORKQUEUE")];
 
-/// Types of `enum ib_srq_type`.
+/// `enum ib_srq_type`.
 const SRQ_TYPES: &[(u32, &str)] = &[(0, "BASIC"), (1, "XRC"), (2, "TM")];
 
 /// Returns all objects in the reply to a command that lists them. Only owners in the kernel have
@@ -76,8 +76,8 @@ pub(in crate::collect) fn is_whole(command: RdmaCommand, answer: &[u8]) -> bool 
     Messages::new(answer).filter(|message| message.kind >= 0x10).all(|message| {
         let fields = Fields::of(&message);
         let entries = fields.0.get(table).map(|table| table.nest());
-        let entries_are_whole = entries.is_none_or(|entries| {
-            entries.clone().are_whole() && entries.into_iter().all(|it| it.nest().are_whole())
+        let entries_are_whole = entries.is_none_or(|mut entries| {
+            entries.clone().are_whole() && entries.all(|entry| entry.nest().are_whole())
         });
         fields.text(attr::DEV_NAME).is_some() && fields.0.are_whole() && entries_are_whole
     })
@@ -206,8 +206,7 @@ mod tests {
 
     #[test]
     fn queue_pairs_are_those_that_iproute2_printed() {
-        // Expected output of rdma resource show qp at the time of the recording: lqpn, rqpn,
-        // type, state, pdn, owner.
+        // Output of rdma resource show qp in the recording: lqpn, rqpn, type, state, pdn, owner.
         let answer = answer(ROOT, "RES_QP_GET dump dev 0");
         let mut text = String::new();
         for resource in decode_resources(RdmaCommand::QueuePairs, &answer) {

@@ -6,36 +6,24 @@
 
 use super::super::Reader;
 use crate::model::{Counter, CounterGroup, CounterUnit};
-use crate::source::{Question, ReadError};
+use crate::source::Question;
 
-/// Maximum number of counters in a group. hfi1 has a few hundred.
+/// Limit of counters in a group; hfi1 has a few hundred.
 const MAX_COUNTERS: usize = 4096;
 
 /// Largest values of the counters that stop instead of wrapping (IBA 16.1.3.5), by their names in
 /// `core/sysfs.c`. The counters of data and packets have 32 bits on old cards (qib, mthca), 64
 /// bits on all other cards.
-const LIMITS: [(&str, u64); 17] = [
-    ("local_link_integrity_errors", 0xf),
-    ("excessive_buffer_overrun_errors", 0xf),
-    ("link_error_recovery", 0xff),
-    ("link_downed", 0xff),
-    ("port_xmit_constraint_errors", 0xff),
-    ("port_rcv_constraint_errors", 0xff),
-    ("symbol_error", 0xffff),
-    ("port_rcv_errors", 0xffff),
-    ("port_rcv_remote_physical_errors", 0xffff),
-    ("port_rcv_switch_relay_errors", 0xffff),
-    ("port_xmit_discards", 0xffff),
-    ("VL15_dropped", 0xffff),
-    ("port_xmit_wait", 0xffff_ffff),
-    ("port_xmit_data", 0xffff_ffff),
-    ("port_rcv_data", 0xffff_ffff),
-    ("port_xmit_packets", 0xffff_ffff),
-    ("port_rcv_packets", 0xffff_ffff),
+const LIMITS: [(u64, &str); 6] = [
+    (0xf, "local_link_integrity_errors excessive_buffer_overrun_errors"),
+    (0xff, "link_error_recovery link_downed"),
+    (0xff, "port_xmit_constraint_errors port_rcv_constraint_errors"),
+    (0xffff, "symbol_error port_rcv_errors port_rcv_remote_physical_errors VL15_dropped"),
+    (0xffff, "port_rcv_switch_relay_errors port_xmit_discards"),
+    (0xffff_ffff, "port_xmit_wait port_xmit_data port_rcv_data port_xmit_packets port_rcv_packets"),
 ];
 
-/// Reads the counters of a port from the directories below `path`. Keys of problems begin with
-/// `key`.
+/// Reads the counters of a port from directories below `path`. Keys of problems begin with `key`.
 pub(super) fn read_port(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<Counter> {
     let groups = [
         CounterGroup::Pma,
@@ -48,58 +36,53 @@ pub(super) fn read_port(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<C
     groups.into_iter().flat_map(|group| read_group(reader, key, path, group)).collect()
 }
 
-/// Reads the counters of a whole device from `hw_counters` below `path`.
-pub(super) fn read_device(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<Counter> {
-    read_group(reader, key, path, CounterGroup::Hardware)
-}
-
-fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGroup) -> Vec<Counter> {
+/// Reads one group of the counters of a port or a device.
+pub(super) fn read_group(
+    reader: &mut Reader<'_>,
+    key: &str,
+    path: &str,
+    group: CounterGroup,
+) -> Vec<Counter> {
     let folder = match group {
         CounterGroup::Pma => format!("{path}/counters"),
         CounterGroup::Hardware => format!("{path}/hw_counters"),
-        // The words of the other groups are the names of their directories, which exist while
-        // ib_cm is loaded.
+        // The words of the other groups are their directories, which exist while ib_cm is loaded.
         messages => format!("{path}/{}", messages.word()),
     };
     let key = format!("{key}/counters");
     let mut names = reader.names(&key, &folder).unwrap_or_default();
     // lifespan is not a counter, but the time for which the kernel caches counters.
     names.retain(|name| name != "lifespan");
-    reader.cut(&key, &folder, MAX_COUNTERS, &mut names);
+    reader.truncate(&key, &folder, MAX_COUNTERS, &mut names);
     let read = |name: String| {
         let key = format!("{key}/{name}");
         let path = format!("{folder}/{name}");
         let question = Question::File(path.clone());
         let answer = reader.ask(&question);
-        let read_ns = reader.answered_ns(&question);
-        // The driver creates a file, but its firmware has no counter for the file: qedr returns
-        // EINVAL for each file.
-        let is_unsupported = answer.as_ref().is_err_and(ReadError::is_invalid);
-        let is_gone = answer.as_ref().is_err_and(ReadError::is_absent);
-        let text = if is_unsupported { None } else { reader.text_of(&key, &path, answer) };
-        // Kernels of the 3.x and 4.x series return this text instead of an error.
-        if is_unsupported || is_gone || text.as_deref() == Some("N/A (no PMA)") {
+        let read_ns = reader.source.answered_ns(&question);
+        // Firmware may lack the counter of a file: qedr returns EINVAL for each file.
+        if answer.as_ref().is_err_and(|error| error.is_invalid() || error.is_absent()) {
             return None;
         }
-        let value = text.and_then(|text| {
-            let value = text.parse().ok();
-            if value.is_none() {
-                reader.malformed(&key, &path, &text);
-            }
-            value
-        });
+        let text = reader.decode_text(&key, &path, answer);
+        // Kernels of the 3.x and 4.x series return this text instead of an error.
+        if text.as_deref() == Some("N/A (no PMA)") {
+            return None;
+        }
+        let value =
+            text.and_then(|text| reader.parse(&key, &path, &text, |text| text.parse().ok()));
         Some(Counter { read_ns, ..counter(name, group, value) })
     };
     names.into_iter().filter_map(read).collect()
 }
 
-/// Returns a counter with its unit, and its value in this unit. A PMA counter at its limit is
-/// saturated.
+/// Returns a counter with its value in its unit. A PMA counter at its limit is saturated.
 fn counter(name: String, group: CounterGroup, value: Option<u64>) -> Counter {
     let is_pma = group == CounterGroup::Pma;
     // port_xmit_data and port_rcv_data count 4-byte words (IBA 16.1.3.5); the report has bytes.
     let is_words = is_pma && name.ends_with("_data");
-    let limit = LIMITS.iter().find(|(known, _)| *known == name).map(|(_, limit)| *limit);
+    let is_listed = |names: &str| names.split(' ').any(|known| known == name);
+    let limit = LIMITS.iter().find(|(_, names)| is_listed(names)).map(|(limit, _)| *limit);
     let is_full = |value| value == u64::MAX || Some(value) == limit;
     Counter {
         group,

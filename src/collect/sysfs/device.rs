@@ -38,9 +38,9 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, wanted: &Parts) -> Devic
     let pci_link = linked.and_then(|folder| pci_link::read(reader, name, folder));
     let virtual_functions =
         linked.and_then(|folder| pci_link::read_virtual_functions(reader, name, folder));
-    let local_cpus = folder
-        .filter(|_| has_details)
-        .and_then(|folder| reader.text(&key("local_cpus"), &format!("{folder}/local_cpulist")))
+    let cpus = folder.filter(|_| has_details).map(|folder| format!("{folder}/local_cpulist"));
+    let local_cpus = cpus
+        .and_then(|path| reader.text(&key("local_cpus"), &path))
         .filter(|cpus| !cpus.is_empty());
     let numbers = read_port_numbers(reader, name);
     let parent = DeviceFacts {
@@ -68,15 +68,8 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, wanted: &Parts) -> Devic
         local_cpus,
         pci_link,
         virtual_functions,
-        gpus: None,
         ports,
-        counters: None,
-        uverbs: None,
-        uverbs_abi: None,
-        netlink: None,
-        provider: None,
-        verbs: None,
-        gone_since_ns: None,
+        ..Device::default()
     }
 }
 
@@ -84,7 +77,7 @@ fn read_port_numbers(reader: &mut Reader<'_>, name: &str) -> Vec<u32> {
     let key = key::device(name, "ports");
     let path = format!("{CLASS}/{name}/ports");
     let mut numbers = reader.indices(&key, &path).unwrap_or_default();
-    reader.cut(&key, &path, MAX_PORTS, &mut numbers);
+    reader.truncate(&key, &path, MAX_PORTS, &mut numbers);
     numbers
 }
 

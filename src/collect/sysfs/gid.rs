@@ -2,16 +2,15 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::super::Reader;
-use super::super::reader::is_name;
+use super::super::reader::{Reader, is_name};
 use super::port_path::{DeviceFacts, PortPath};
 use crate::model::{Gid, GidKind, GidValue, LinkLayer, Part, Protocol};
-use crate::source::{Question, ReadError};
+use crate::source::{Answer, Question, ReadError};
 
 /// Limit of entries of a table; rxe has 1024, mlx5 up to 256.
 const MAX_ENTRIES: usize = 4096;
 /// Limit of unreadable entries. After so many, the rest of the table is not read.
-const MAX_FAILURES: usize = 32;
+const MAX_UNREADABLE: usize = 32;
 
 const EMPTY: &[u8] = b"0000:0000:0000:0000:0000:0000:0000:0000\n";
 
@@ -28,7 +27,6 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    /// Returns the part that the ports of a device need.
     pub(super) fn of(parent: &DeviceFacts<'_>) -> Self {
         match parent.netdev {
             _ if parent.parts.has(Part::Gids) => Self::Whole,
@@ -40,16 +38,13 @@ impl Extent {
 
 /// Reads the non-empty entries; `None` if the port has no table or the table cannot be listed.
 ///
-/// Types and netdevs of empty entries return EINVAL. They are not read, which saves two of three
-/// reads.
+/// Types and netdevs of empty entries (EINVAL) are not read, which saves two of three reads.
 ///
 /// `ibv_query_gid_table` is not used, although it returns all used entries of a device in one
 /// call (`core/cache.c`, `rdma_query_gid_table`), for three reasons:
 ///
-/// - The kernel replies only to a process for which the driver has allocated a user context, as
-///   for a program that is going to send.
-/// - It identifies interfaces by their index in any network namespace; these files contain the
-///   name.
+/// - The kernel replies only to a process with a user context, as of a program that will send.
+/// - It identifies interfaces by their index in any network namespace; the files have the name.
 /// - Before its fix of December 2020 it omitted all ports of iWARP and EFA without an error.
 pub(super) fn read_table(
     reader: &mut Reader<'_>,
@@ -75,12 +70,11 @@ pub(super) fn read_table(
             None => layer == Some(LinkLayer::Infiniband),
         },
         gids: Vec::new(),
-        failures: 0,
+        unreadable: 0,
     };
     let mut next = 0;
     if extent != Extent::Whole {
-        // The kernel numbers entries from 0 without a gap. Entries are read up to the wanted
-        // address, without a listing of hundreds of names.
+        // The kernel numbers entries from 0 without a gap: no listing of hundreds of names.
         while let Some(goes_on) = table.read_next(reader, next) {
             if !goes_on {
                 return Some(table.gids);
@@ -89,7 +83,7 @@ pub(super) fn read_table(
         }
     }
     let mut indices = reader.indices(&table.key, &table.folder)?;
-    reader.cut(&table.key, &table.folder, MAX_ENTRIES, &mut indices);
+    reader.truncate(&table.key, &table.folder, MAX_ENTRIES, &mut indices);
     for index in indices.into_iter().filter(|index| *index >= next) {
         let answer = reader.ask(&table.question(index));
         if !table.take(reader, index, answer) || (extent != Extent::Whole && table.is_enough()) {
@@ -99,18 +93,16 @@ pub(super) fn read_table(
     Some(table.gids)
 }
 
-/// State of a table during the reading.
 struct Table<'place> {
     place: &'place PortPath,
     extent: Extent,
-    /// Key, for example `mlx5_0/1/gids`.
+    /// For example `mlx5_0/1/gids`.
     key: String,
     folder: String,
     on_ethernet: bool,
     has_kinds: bool,
     gids: Vec<Gid>,
-    /// Number of entries that could not be read.
-    failures: usize,
+    unreadable: usize,
 }
 
 impl Table<'_> {
@@ -136,14 +128,13 @@ impl Table<'_> {
     }
 
     /// Adds an entry unless it is empty. Returns true if the reading is to continue.
-    fn take(
-        &mut self,
-        reader: &mut Reader<'_>,
-        index: u32,
-        answer: Result<Vec<u8>, ReadError>,
-    ) -> bool {
-        if self.failures == MAX_FAILURES {
-            reader.given_up(&self.key, &self.folder, MAX_FAILURES);
+    fn take(&mut self, reader: &mut Reader<'_>, index: u32, answer: Answer) -> bool {
+        if self.unreadable == MAX_UNREADABLE {
+            let detail = format!(
+                "{}: {MAX_UNREADABLE} entries are unreadable; the rest is not read",
+                self.folder
+            );
+            reader.report(&self.key, &self.folder, detail);
             return false;
         }
         // Nearly all entries are empty: rxe has 1024 entries and uses two or three.
@@ -151,9 +142,10 @@ impl Table<'_> {
             return true;
         }
         let (entry, path) = (format!("{}/{index}", self.key), format!("{}/{index}", self.folder));
-        let before = reader.problem_count();
-        let value = reader.value_of(&entry, &path, answer, parse_gid);
-        self.failures += usize::from(reader.problem_count() > before);
+        let before = reader.problems.len();
+        let text = reader.decode_text(&entry, &path, answer);
+        let value = text.and_then(|text| reader.parse(&entry, &path, &text, parse_gid));
+        self.unreadable += usize::from(reader.problems.len() > before);
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             let (is_whole, is_first) = (self.extent == Extent::Whole, self.gids.is_empty());
             let kind = is_whole.then(|| self.read_kind(reader, &entry, index)).flatten();
@@ -168,22 +160,14 @@ impl Table<'_> {
     fn read_kind(&self, reader: &mut Reader<'_>, entry: &str, index: u32) -> Option<GidKind> {
         let (key, path) = (format!("{entry}/kind"), self.attr("types", index));
         let text = read_attr(reader, &key, &path)?;
-        let kind = parse_kind(&text, self.on_ethernet);
-        if kind.is_none() {
-            reader.malformed(&key, &path, &text);
-        }
-        kind
+        reader.parse(&key, &path, &text, |text| parse_kind(text, self.on_ethernet))
     }
 
     fn read_netdev(&self, reader: &mut Reader<'_>, entry: &str, index: u32) -> Option<String> {
         let (key, path) = (format!("{entry}/netdev"), self.attr("ndevs", index));
         let name = read_attr(reader, &key, &path)?;
         // The name becomes a part of paths.
-        if !is_name(&name) {
-            reader.malformed(&key, &path, &name);
-            return None;
-        }
-        Some(name)
+        reader.parse(&key, &path, &name, |name| is_name(name).then(|| name.to_owned()))
     }
 
     fn attr(&self, name: &str, index: u32) -> String {
@@ -205,11 +189,7 @@ pub(super) fn best_address(gids: &[Gid]) -> Option<IpAddr> {
 /// Reads an attribute of an entry; `None` for EINVAL, by which the kernel reports that the entry
 /// has no such attribute.
 fn read_attr(reader: &mut Reader<'_>, key: &str, path: &str) -> Option<String> {
-    let answer = reader.ask(&Question::File(path.to_owned()));
-    if answer.as_ref().is_err_and(ReadError::is_invalid) {
-        return None;
-    }
-    reader.text_of(key, path, answer).filter(|text| !text.is_empty())
+    reader.supported_text(key, path).filter(|text| !text.is_empty())
 }
 
 /// Parses a GID. The kernel writes all eight groups with four digits each.
@@ -250,20 +230,17 @@ fn the_first_version_of_roce_needs_ethernet() {
     assert_eq!(parse_kind("RoCE v3", true), None);
 }
 
+#[cfg(test)]
+fn entry(question: Question, text: &str) -> crate::source::Entry {
+    crate::source::Entry { question, answer: Ok(text.as_bytes().to_vec()), at_ns: None }
+}
+
 #[test]
 fn nothing_is_read_behind_the_best_address() {
-    use crate::source::{Entry, Recorded, Recorder};
+    use crate::source::{Recorded, Recorder};
 
-    let file = |path: &str, text: &str| Entry {
-        question: Question::File(format!("/p/{path}")),
-        answer: Ok(text.as_bytes().to_vec()),
-        at_ns: None,
-    };
-    let mut entries = vec![Entry {
-        question: Question::Dir("/p/gids".into()),
-        answer: Ok(b"0\n1\n2\n".to_vec()),
-        at_ns: None,
-    }];
+    let file = |path: &str, text: &str| entry(Question::File(format!("/p/{path}")), text);
+    let mut entries = vec![entry(Question::Dir("/p/gids".into()), "0\n1\n2\n")];
     let gids = ["fe80:0000:0000:0000", "0000:0000:0000:0000", "0000:0000:0000:0000"];
     for (index, prefix) in gids.iter().enumerate() {
         entries.extend([
@@ -278,7 +255,7 @@ fn nothing_is_read_behind_the_best_address() {
         let source = Recorder::new(Recorded::new(entries.clone(), None));
         let mut reader = Reader::new(&source);
         let table = read_table(&mut reader, &place, Some(protocol), None, extent);
-        assert!(reader.into_problems().is_empty());
+        assert!(reader.problems.is_empty());
         (table.map(|table| table.len()), source.into_entries().len())
     };
     assert_eq!(read(Protocol::Roce, Extent::Whole), (Some(3), 10));
@@ -290,19 +267,13 @@ fn nothing_is_read_behind_the_best_address() {
 
 #[test]
 fn a_table_without_such_an_address_is_read_as_it_is_listed() {
-    use crate::source::{Entry, Recorded};
-
-    let entry = |question, text: &str| Entry {
-        question,
-        answer: Ok(text.as_bytes().to_vec()),
-        at_ns: None,
-    };
     let gid = "fe80:0000:0000:0000:0000:00ff:0a09:0001\n";
     let file = |index: u32, text: &str| entry(Question::File(format!("/p/gids/{index}")), text);
     let empty = std::str::from_utf8(EMPTY).unwrap();
     // No kernel leaves out a number. If one did, no entry would be lost.
     let listed = entry(Question::Dir("/p/gids".into()), "0\n1\n3\n");
-    let source = Recorded::new(vec![listed, file(0, gid), file(1, empty), file(3, gid)], None);
+    let source =
+        crate::source::Recorded::new([listed, file(0, gid), file(1, empty), file(3, gid)], None);
     let place = PortPath { key: "d/1".into(), path: "/p".into() };
     for extent in [Extent::Address, Extent::Interface, Extent::Whole] {
         let mut reader = Reader::new(&source);

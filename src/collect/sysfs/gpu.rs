@@ -2,10 +2,9 @@
 //! each RDMA device. `sysfs` calls it.
 
 use super::super::Reader;
-use super::pci::{is_pci_address, parse_folder, parse_numa_node};
+use super::pci::{is_pci_address, last_part, parse_folder, parse_numa_node};
 use crate::model::{Device, Gpu, PciPath};
 
-/// Directory in which the kernel lists PCI functions.
 const FUNCTIONS: &str = "/sys/bus/pci/devices";
 /// Limit of functions. Every function costs at least one file. The 64 KiB of a directory listing
 /// hold more names of functions than this, but less than twice as many.
@@ -26,7 +25,7 @@ struct Found {
 /// own directories, in the order of `devices`.
 pub(super) fn read(reader: &mut Reader<'_>, devices: &mut [Device], folders: &[Option<String>]) {
     let Some(mut names) = reader.names("gpus", FUNCTIONS) else { return };
-    reader.cut("gpus", FUNCTIONS, MAX_FUNCTIONS, &mut names);
+    reader.truncate("gpus", FUNCTIONS, MAX_FUNCTIONS, &mut names);
     let found: Vec<Found> =
         names.into_iter().filter_map(|name| read_function(reader, name)).collect();
     for (device, folder) in devices.iter_mut().zip(folders) {
@@ -54,18 +53,12 @@ fn read_function(reader: &mut Reader<'_>, pci: String) -> Option<Found> {
     let path = |file: &str| format!("{FUNCTIONS}/{pci}/{file}");
     let class = reader.text(&key, &path("class"))?;
     let is_accelerator = class.starts_with("0x12") || class.starts_with("0x0302");
-    let is_display = class.starts_with("0x03");
-    if !is_accelerator && !is_display {
-        return None;
-    }
     if !is_accelerator {
-        let maker = reader.text(&key, &path("vendor"))?;
+        let is_display = class.starts_with("0x03");
+        let maker = is_display.then(|| reader.text(&key, &path("vendor")))??;
         MAKERS.contains(&maker.as_str()).then_some(())?;
     }
-    let driver = reader
-        .link(&key, &path("driver"))
-        .and_then(|target| Some(target.rsplit('/').next()?.to_owned()))
-        .filter(|driver| !driver.is_empty());
+    let driver = reader.link(&key, &path("driver")).and_then(|target| last_part(&target));
     let folder = reader.link(&key, &format!("{FUNCTIONS}/{pci}"));
     let folder = folder.and_then(|target| parse_folder(&target));
     let numa_node = reader.value(&key, &path("numa_node"), parse_numa_node).flatten();
@@ -124,6 +117,6 @@ fn the_bound_is_one_that_a_list_of_functions_can_reach() {
     let source = crate::source::Recorded::new([entry], None);
     let mut reader = Reader::new(&source);
     read(&mut reader, &mut [], &[]);
-    let problems = reader.into_problems();
+    let problems = reader.problems;
     assert!(problems.iter().any(|problem| problem.key == "gpus"), "{problems:?}");
 }

@@ -3,16 +3,26 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Reader, rtnetlink};
+use super::super::Reader;
 use super::CLASS;
 use super::netdev::{ETHERNET, INFINIBAND};
-use super::port_path::parse_index;
-use crate::model::{Bond, HostReport, Ipoib, Netdev, NetdevKind, Protocol, Vlan, key};
-use crate::model::{LinkLayer, Port};
-use crate::source::{Question, ReadError};
+use super::pci::last_part;
+use super::port_path::{parse_hex, parse_index};
+use crate::model::{
+    Bond, HostReport, Ipoib, LinkLayer, Netdev, NetdevKind, Port, Protocol, Vlan, key,
+};
+use crate::source::{Attributes, Messages, Question, RouteCommand, RouteQuery};
 
 /// Limit of interfaces; a host with 512 virtual functions has as many interfaces.
 const MAX: usize = 4096;
+
+/// Bytes of a `struct ifinfomsg` before the attributes.
+const IFINFOMSG: usize = 16;
+
+/// Attributes of `include/uapi/linux/if_link.h`.
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_INFO_DATA: u16 = 2;
+const IFLA_VLAN_ID: u16 = 1;
 
 /// Gives active Ethernet ports the speed of their interface. The kernel's rate of the port itself
 /// is not the real one: InfiniBand's widths and speeds cannot express most of Ethernet's.
@@ -37,7 +47,7 @@ fn is_ethernet(port: &Port, layer: LinkLayer) -> bool {
     layer == LinkLayer::Ethernet || matches!(port.protocol, Some(Protocol::Roce | Protocol::Iwarp))
 }
 
-/// Reads the interfaces of all ports in the report, and the interfaces related to them.
+/// Reads the interfaces of all ports, and the interfaces related to them.
 pub(in crate::collect) fn read_all(reader: &mut Reader<'_>, report: &mut HostReport) {
     let mut wanted = first_names(reader, report);
     let mut known: BTreeMap<String, Option<Netdev>> = BTreeMap::new();
@@ -46,7 +56,7 @@ pub(in crate::collect) fn read_all(reader: &mut Reader<'_>, report: &mut HostRep
             continue;
         }
         if known.len() == MAX {
-            reader.too_long("netdevs", "/sys/class/net", MAX);
+            reader.report_too_long("netdevs", "/sys/class/net", MAX);
             break;
         }
         let read = read(reader, &name, &mut wanted);
@@ -54,15 +64,15 @@ pub(in crate::collect) fn read_all(reader: &mut Reader<'_>, report: &mut HostRep
     }
     let mut netdevs: Vec<Netdev> = known.into_values().flatten().collect();
     netdevs.sort_by(|a, b| crate::names::compare(&a.name, &b.name));
-    let mut kin: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut children: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for child in &netdevs {
         if let Some(parent) = child.ipoib.as_ref().and_then(|ipoib| ipoib.parent.clone()) {
-            kin.entry(parent).or_default().push(child.name.clone());
+            children.entry(parent).or_default().push(child.name.clone());
         }
     }
     for netdev in &mut netdevs {
         if let Some(ipoib) = &mut netdev.ipoib {
-            ipoib.children = kin.remove(&netdev.name).unwrap_or_default();
+            ipoib.children = children.remove(&netdev.name).unwrap_or_default();
         }
     }
     report.netdevs = Some(netdevs.into());
@@ -97,9 +107,9 @@ struct Place<'reader, 'source> {
 
 /// Reads an interface; `None` if this network namespace has no interface of that name.
 fn read(reader: &mut Reader<'_>, name: &str, wanted: &mut Vec<String>) -> Option<Netdev> {
-    let before = reader.problem_count();
+    let before = reader.problems.len();
     let listed = reader.names(&format!("netdevs/{name}"), &format!("/sys/class/net/{name}"));
-    if listed.is_none() && reader.problem_count() == before {
+    if listed.is_none() && reader.problems.len() == before {
         return None;
     }
     let entries = listed.unwrap_or_default();
@@ -132,8 +142,7 @@ fn read(reader: &mut Reader<'_>, name: &str, wanted: &mut Vec<String>) -> Option
     wanted.extend(netdev.vlan.iter().filter_map(|vlan| vlan.parent.clone()));
     let uppers: Vec<String> = place.linked("upper_").map(str::to_owned).collect();
     for upper in uppers {
-        // Bridges and containers may have added hundreds of upper interfaces: only VLANs carry
-        // RDMA.
+        // Bridges and containers may have added hundreds of uppers: only VLANs carry RDMA.
         if (Place { reader: place.reader, name: &upper, entries: vec!["uevent".into()] }).is_vlan()
         {
             wanted.push(upper);
@@ -150,12 +159,11 @@ impl Place<'_, '_> {
     /// Returns the text of a file. While the interface is down, the kernel returns EINVAL for
     /// some files; they count as missing.
     fn text(&mut self, field: &str, file: &str) -> Option<String> {
-        let top = file.split('/').next().unwrap_or(file).to_owned();
-        if !self.has(&top) {
+        if !self.has(file.split('/').next().unwrap_or(file)) {
             return None;
         }
         let path = format!("/sys/class/net/{}/{file}", self.name);
-        text_of(self.reader, &key::netdev(self.name, field), &path)
+        self.reader.supported_text(&key::netdev(self.name, field), &path)
     }
 
     fn value<T>(
@@ -165,12 +173,8 @@ impl Place<'_, '_> {
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
         let text = self.text(field, file)?;
-        let value = parse(&text);
-        if value.is_none() {
-            let path = format!("/sys/class/net/{}/{file}", self.name);
-            self.reader.malformed(&key::netdev(self.name, field), &path, &text);
-        }
-        value
+        let path = format!("/sys/class/net/{}/{file}", self.name);
+        self.reader.parse(&key::netdev(self.name, field), &path, &text, parse)
     }
 
     fn number(&mut self, field: &str, file: &str) -> Option<u32> {
@@ -188,22 +192,19 @@ impl Place<'_, '_> {
         }
         let (name, reader) = (self.name, &mut *self.reader);
         let key = key::netdev(name, "master");
-        let target = reader.link(&key, &format!("/sys/class/net/{name}/master"))?;
-        target.rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned)
+        last_part(&reader.link(&key, &format!("/sys/class/net/{name}/master"))?)
     }
 
     fn bond(&mut self) -> Bond {
         // The file reads `802.3ad 4`: the word, then its number.
         let word = |text: &str| text.split_whitespace().next().map(str::to_owned);
+        let mode = self.value("bond/mode", "bonding/mode", word);
+        let members = self.text("bond/members", "bonding/slaves").unwrap_or_default();
+        let active = self.text("bond/active", "bonding/active_slave");
         Bond {
-            mode: self.value("bond/mode", "bonding/mode", word),
-            members: self
-                .text("bond/members", "bonding/slaves")
-                .map(|text| text.split_whitespace().map(str::to_owned).collect())
-                .unwrap_or_default(),
-            active: self
-                .text("bond/active", "bonding/active_slave")
-                .filter(|name| !name.is_empty()),
+            mode,
+            members: members.split_whitespace().map(str::to_owned).collect(),
+            active: active.filter(|name| !name.is_empty()),
         }
     }
 
@@ -214,7 +215,7 @@ impl Place<'_, '_> {
 
     fn vlan(&mut self) -> Vlan {
         Vlan {
-            id: rtnetlink::read_vlan_id(self.reader, self.name),
+            id: read_vlan_id(self.reader, self.name),
             parent: self.linked("lower_").next().map(str::to_owned),
         }
     }
@@ -231,31 +232,37 @@ impl Place<'_, '_> {
     }
 }
 
-fn text_of(reader: &mut Reader<'_>, key: &str, path: &str) -> Option<String> {
-    let answer = reader.ask(&Question::File(path.to_owned()));
-    if answer.as_ref().is_err_and(ReadError::is_invalid) {
-        return None;
-    }
-    reader.text_of(key, path, answer)
-}
-
 /// Reads the speed of an interface in bit/s. The file has megabits per second.
 fn read_speed(reader: &mut Reader<'_>, key: &str, netdev: &str) -> Option<u64> {
     let path = format!("/sys/class/net/{netdev}/speed");
-    let text = text_of(reader, key, &path)?;
-    if is_unknown_speed(&text) {
-        return None;
-    }
-    let speed = parse_index(&text).map(|megabits| u64::from(megabits) * 1_000_000);
-    if speed.is_none() {
-        reader.malformed(key, &path, &text);
-    }
-    speed
+    let text = reader.supported_text(key, &path).filter(|text| !is_unknown_speed(text))?;
+    let megabits = reader.parse(key, &path, &text, parse_index)?;
+    Some(u64::from(megabits) * 1_000_000)
 }
 
 /// True if a speed is unknown: -1, -1 as an unsigned number of 32 or 16 bits, or 0.
 fn is_unknown_speed(text: &str) -> bool {
     matches!(text, "-1" | "4294967295" | "65535" | "0")
+}
+
+/// Reads the VLAN ID of an interface. `/proc/net/vlan` shows it only to root.
+fn read_vlan_id(reader: &mut Reader<'_>, netdev: &str) -> Option<u16> {
+    let key = key::netdev(netdev, "vlan/id");
+    let query = RouteQuery { command: RouteCommand::Link, netdev: netdev.to_owned() };
+    let question = Question::Route(query);
+    let answer = reader.read(&key, &question)?;
+    let id = decode_vlan_id(&answer);
+    if id.is_none() {
+        reader.report_malformed(&key, &question.to_string(), "a link without a VLAN id");
+    }
+    id
+}
+
+fn decode_vlan_id(answer: &[u8]) -> Option<u16> {
+    let message = Messages::new(answer).next()?;
+    let attributes = Attributes::new(message.payload.get(IFINFOMSG..)?);
+    let data = attributes.get(IFLA_LINKINFO)?.nest().get(IFLA_INFO_DATA)?;
+    u16::try_from(data.nest().get(IFLA_VLAN_ID)?.number()?).ok()
 }
 
 fn parse_carrier(text: &str) -> Option<bool> {
@@ -266,10 +273,8 @@ fn parse_carrier(text: &str) -> Option<bool> {
     }
 }
 
-/// Parses `0xffff`.
 fn parse_pkey(text: &str) -> Option<u16> {
-    let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'))?;
-    u16::from_str_radix(digits, 16).ok()
+    parse_hex(text)?.try_into().ok()
 }
 
 #[test]

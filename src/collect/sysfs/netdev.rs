@@ -23,17 +23,15 @@ pub(super) fn find(
     number: u32,
     first_gid: Option<&Gid>,
 ) -> Option<String> {
+    // Only the first GID counts. Later GIDs may belong to a VLAN on top of the interface.
+    let named = || first_gid.and_then(|gid| gid.netdev.clone());
     match protocol? {
-        // Only the first GID counts. Later GIDs may belong to a VLAN on top of the interface.
-        Protocol::Roce => {
-            let named = parent.netdev.map(str::to_owned);
-            named.or_else(|| first_gid.and_then(|gid| gid.netdev.clone()))
-        }
+        Protocol::Roce => parent.netdev.map(str::to_owned).or_else(named),
         Protocol::Ib | Protocol::Opa => by_bus_device(reader, parent, place, number, INFINIBAND),
         // The interface of erdma is on another bus device, so that only the GID names it.
-        Protocol::Iwarp => first_gid
-            .and_then(|gid| gid.netdev.clone())
-            .or_else(|| by_bus_device(reader, parent, place, number, ETHERNET)),
+        Protocol::Iwarp => {
+            named().or_else(|| by_bus_device(reader, parent, place, number, ETHERNET))
+        }
         // A usNIC device shares the PCI function with its Ethernet driver, enic.
         Protocol::Usnic => by_bus_device(reader, parent, place, number, ETHERNET),
         Protocol::Efa => None,
@@ -50,10 +48,10 @@ fn by_bus_device(
     kind: u32,
 ) -> Option<String> {
     let key = format!("{}/netdev", place.key);
-    let before = reader.problem_count();
+    let before = reader.problems.len();
     let mut in_doubt = false;
-    let mut names =
-        reader.names(&key, &format!("{CLASS}/{}/device/net", parent.name)).unwrap_or_default();
+    let folder = format!("{CLASS}/{}/device/net", parent.name);
+    let mut names = reader.names(&key, &folder).unwrap_or_default();
     names.retain(|name| {
         let net = format!("/sys/class/net/{name}");
         let its_kind = reader.value(&key, &format!("{net}/type"), parse_index);
@@ -62,18 +60,16 @@ fn by_bus_device(
         if its_kind != Some(kind) {
             return false;
         }
-        // dev_port counts from 0. dev_id has the same number, but reading it on IPoIB writes to
-        // the kernel log.
+        // dev_port counts from 0. Reading dev_id, its twin, on IPoIB writes to the kernel log.
         let dev_port = reader.value(&key, &format!("{net}/dev_port"), parse_index);
         // Linux before 3.15 has no dev_port. A device with one port needs no number.
         in_doubt |= dev_port.is_none() && !parent.has_one_port;
         dev_port.map_or(parent.has_one_port, |dev_port| Some(dev_port) == number.checked_sub(1))
     });
-    // An IPoIB interface of another partition has a `parent` file, which names its base
-    // interface.
+    // Only an IPoIB interface of another partition has a `parent` file.
     if kind == INFINIBAND {
         names.retain(|name| reader.text(&key, &format!("/sys/class/net/{name}/parent")).is_none());
     }
     // If a candidate is unreadable, it may be the right one although another candidate matches.
-    if in_doubt || reader.problem_count() > before { None } else { names.into_iter().next() }
+    if in_doubt || reader.problems.len() > before { None } else { names.into_iter().next() }
 }

@@ -22,32 +22,28 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> PciLocation {
     let real = reader.link(&key::device(name, "pci"), &class);
     // Virtual devices have no bus device.
     let is_virtual = real.as_deref().is_some_and(|path| path.contains("/devices/virtual/"));
-    let address = real.as_deref().and_then(parse_pci_address).or_else(|| {
-        let parent =
-            (!is_virtual).then(|| reader.link(&key::device(name, "pci"), &device)).flatten()?;
-        parse_pci_address(&parent)
-    });
-    let driver = (!is_virtual)
-        .then(|| reader.link(&key::device(name, "driver"), &format!("{device}/driver")))
-        .flatten()
-        .and_then(|target| Some(target.rsplit('/').next()?.to_owned()))
-        .filter(|driver| !driver.is_empty());
-    let own = format!("{device}/numa_node");
-    let numa_node = if address.is_some() {
-        reader.value(&key::device(name, "numa_node"), &own, parse_numa_node).flatten()
-    } else {
-        None
+    let mut link = |field: &str, path: &str| {
+        (!is_virtual).then(|| reader.link(&key::device(name, field), path))?
     };
+    let address = real
+        .as_deref()
+        .and_then(parse_pci_address)
+        .or_else(|| parse_pci_address(&link("pci", &device)?));
+    let driver = link("driver", &format!("{device}/driver")).and_then(|target| last_part(&target));
+    let (key, own) = (key::device(name, "numa_node"), format!("{device}/numa_node"));
+    let numa_node = address.as_ref().and_then(|_| reader.value(&key, &own, parse_numa_node)?);
     let folder = real.as_deref().and_then(parse_folder);
     PciLocation { address, driver, numa_node, folder, is_virtual }
 }
 
 /// Reads the directory of a device's PCI function below `/sys/devices`.
 pub(super) fn read_folder(reader: &mut Reader<'_>, name: &str) -> Option<String> {
-    reader
-        .link(&key::device(name, "pci"), &format!("{CLASS}/{name}"))
-        .as_deref()
-        .and_then(parse_folder)
+    parse_folder(&reader.link(&key::device(name, "pci"), &format!("{CLASS}/{name}"))?)
+}
+
+/// Returns the last part of a link's target; `None` if it is empty.
+pub(super) fn last_part(target: &str) -> Option<String> {
+    target.rsplit('/').next().filter(|part| !part.is_empty()).map(str::to_owned)
 }
 
 /// Returns the deepest PCI address in a path; devices on the auxiliary bus are below it.

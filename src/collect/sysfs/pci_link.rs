@@ -3,25 +3,23 @@
 
 use super::super::Reader;
 use super::pci::is_pci_address;
-use super::port_path::parse_index;
+use super::port_path::{parse_index, parse_tenths};
 use crate::model::{Device, PciLink, PciSpeed, VirtualFunctions, key};
 
 pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Option<PciLink> {
     let key = key::device(device, "pci_link");
-    // The registers of a virtual function read as zero: the link of its physical function is
-    // read.
+    // The registers of a virtual function read as zero: its physical function has the link.
     let physical_function = reader
         .link(&key, &format!("{folder}/physfn"))
         .and_then(|target| Some(target.strip_prefix("../")?.to_owned()))
         .filter(|name| is_pci_address(name));
     let parent = above(folder)?;
-    let folder = physical_function
-        .as_ref()
-        .map_or_else(|| folder.to_owned(), |name| format!("{parent}/{name}"));
-    let current = read_speed(reader, &key, &folder, "current")?;
-    let card = read_speed(reader, &key, &folder, "max");
+    let physical = physical_function.as_ref().map(|name| format!("{parent}/{name}"));
+    let folder = physical.as_deref().unwrap_or(folder);
+    let current = read_speed(reader, &key, folder, "current")?;
+    let card = read_speed(reader, &key, folder, "max");
     let way: Vec<PciSpeed> =
-        bridges(&folder).filter_map(|bridge| read_speed(reader, &key, bridge, "max")).collect();
+        bridges(folder).filter_map(|bridge| read_speed(reader, &key, bridge, "max")).collect();
     let slot = narrowest(&way);
     // A wide card in a narrow slot is not degraded. Bridges further up have links of their own.
     let is_degraded = card.zip(way.first()).map(|(card, slot)| {
@@ -31,8 +29,7 @@ pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Optio
     Some(PciLink { current, card, slot, is_degraded, physical_function })
 }
 
-/// Sets `pci_suffices` of each port: true if the PCI Express link of its device has at least the
-/// rate of the port.
+/// Sets `pci_suffices` of each port: true if the link of its device has at least the port's rate.
 pub(in crate::collect) fn compare(devices: &mut [Device]) {
     for Device { ports, pci_link, .. } in devices {
         let Some(link) = pci_link else { continue };
@@ -79,17 +76,14 @@ fn read_speed(reader: &mut Reader<'_>, key: &str, folder: &str, which: &str) -> 
     Some(PciSpeed::new(speed?, width?))
 }
 
-/// Parses `32.0 GT/s PCIe`, or `8 GT/s` on old kernels, into MT/s. `Unknown` means that there is
-/// no link.
+/// Parses `32.0 GT/s PCIe`, or `8 GT/s` on old kernels, into MT/s. `Unknown` means no link.
 #[expect(clippy::option_option, reason = "malformed, unknown and known are three answers")]
 fn parse_speed(text: &str) -> Option<Option<u32>> {
     if text.starts_with("Unknown") {
         return Some(None);
     }
     let (number, _) = text.split_once(" GT/s")?;
-    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
-    let (whole, tenth) = (parse_index(whole)?, parse_index(tenth).filter(|_| tenth.len() == 1)?);
-    whole.checked_mul(1_000)?.checked_add(tenth * 100).map(Some)
+    u32::try_from(parse_tenths(number)? * 100).ok().map(Some)
 }
 
 /// Parses a number of lanes; 0 and 255 mean that there is no link.

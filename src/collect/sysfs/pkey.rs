@@ -1,6 +1,7 @@
 //! Reads the `P_Key` table of a port. `sysfs` calls it.
 
 use super::super::Reader;
+use super::port_path::parse_hex;
 use crate::model::{LinkLayer, Membership, PKey};
 
 /// Limit of entries of a table; InfiniBand cards have 128.
@@ -16,12 +17,11 @@ pub(super) fn read_table(
     layer: Option<LinkLayer>,
 ) -> Option<Vec<PKey>> {
     let mut entries = if layer == Some(LinkLayer::Ethernet) {
-        // On Ethernet only the default partition exists, and one entry is enough. Some drivers
-        // reported it 65535 times.
+        // On Ethernet only the default partition exists. Some drivers reported it 65535 times.
         vec![read_entry(reader, key, folder, 0)?]
     } else {
         let mut indices = reader.indices(key, folder)?;
-        reader.cut(key, folder, MAX_ENTRIES, &mut indices);
+        reader.truncate(key, folder, MAX_ENTRIES, &mut indices);
         indices.into_iter().filter_map(|index| read_entry(reader, key, folder, index)).collect()
     };
     entries.retain(|entry| entry.value & PARTITION != 0);
@@ -37,9 +37,7 @@ fn read_entry(reader: &mut Reader<'_>, key: &str, folder: &str, index: u32) -> O
 
 /// Parses `0xffff`.
 fn parse(text: &str) -> Option<u16> {
-    let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 4)?;
-    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_hex.then(|| u16::from_str_radix(digits, 16).ok())?
+    parse_hex(text).filter(|_| text.len() == 6)?.try_into().ok()
 }
 
 #[test]

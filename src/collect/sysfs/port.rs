@@ -1,11 +1,10 @@
 //! Reads the files of one port. `device` calls it.
 
-use super::super::Reader;
-use super::super::caps;
-use super::gid::Extent;
-use super::port_path::{DeviceFacts, PortPath, parse_index};
+use super::super::{Reader, caps};
+use super::gid::{self, Extent};
+use super::port_path::{DeviceFacts, PortPath, parse_hex, parse_index, parse_tenths};
 use super::protocol::{derive_protocol, has_lids};
-use super::{CLASS, gid, netdev};
+use super::{CLASS, netdev};
 use crate::model::{Gid, GidKind, KnownFix, LinkLayer, NodeType, Part, Port, PortState, Protocol};
 use crate::source::Question;
 
@@ -13,11 +12,9 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u3
     let name = parent.name;
     let (key, path) = (format!("{name}/{number}"), format!("{CLASS}/{name}/ports/{number}"));
     let port = PortPath { key, path };
-    let state = reader.value(&port.key("state"), &port.path("state"), parse_state);
-    let phys_state =
-        reader.value(&port.key("phys_state"), &port.path("phys_state"), parse_phys_state);
-    let link_layer =
-        reader.value(&port.key("link_layer"), &port.path("link_layer"), parse_link_layer);
+    let state = port.value(reader, "state", parse_state);
+    let phys_state = port.value(reader, "phys_state", parse_phys_state);
+    let link_layer = port.value(reader, "link_layer", parse_link_layer);
     let protocol = derive_protocol(parent.node_type, link_layer, parent.driver);
     let (rate_bps, rate_text) = read_rate(reader, &port, state);
     let active = rate_text.as_deref().filter(|_| rate_bps.is_some());
@@ -27,7 +24,8 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u3
         if !has_lids {
             return None;
         }
-        let lid = reader.value(&port.key(field), &port.path(field), parse_lid)?;
+        // Omni-Path has LIDs of up to 32 bits.
+        let lid = port.value(reader, field, parse_hex)?;
         // A port that no subnet manager has configured has LID 0 or 0xffff.
         (lid != 0 && lid != 0xffff).then_some(lid)
     };
@@ -41,27 +39,24 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u3
         value.flatten().filter(|_| is_known)
     };
     let (lmc, sm_sl) = (of_lids("lmc", "lid_mask_count"), of_lids("sm_sl", "sm_sl"));
-    let mask = || reader.value(&port.key("cap_mask"), &port.path("cap_mask"), parse_lid);
-    let cap_mask = has_details.then(mask).flatten();
+    let cap_mask = has_details.then(|| port.value(reader, "cap_mask", parse_hex)).flatten();
     let caps = cap_mask.zip(link_layer).map(|(mask, layer)| caps::port_words(mask.into(), layer));
-    let (default_roce_mode, default_roce_tos) = if has_details && !has_lids {
-        read_defaults(reader, &port, parent.name, number)
-    } else {
-        (None, None)
-    };
-    let before = reader.problem_count();
+    let defaults =
+        (has_details && !has_lids).then(|| read_defaults(reader, &port, parent.name, number));
+    let (default_roce_mode, default_roce_tos) = defaults.unwrap_or_default();
+    let before = reader.problems.len();
     let extent = Extent::of(parent);
     let table = gid::read_table(reader, &port, protocol, link_layer, extent);
     // A port without a table does not run RoCE: the further ports of MANA send raw packets only.
     let protocol = protocol.filter(|protocol| *protocol != Protocol::Roce || table.is_some());
     // If an entry is unreadable, the next one may name a VLAN or be a worse address. Then the
     // report has neither address nor netdev from GIDs.
-    let sound = table.as_deref().filter(|_| reader.problem_count() == before).unwrap_or_default();
+    let sound = table.as_deref().filter(|_| reader.problems.len() == before).unwrap_or_default();
     let address = gid::best_address(sound).filter(|_| protocol == Some(Protocol::Roce));
     let rate_bps = rate_bps.filter(|_| is_rate_of_link(parent, protocol, link_layer, sound));
-    let first = sound.first();
-    let netdev = netdev::find(reader, parent, &port, protocol, number, first);
-    let netdev_mtu = netdev.as_deref().and_then(|netdev| read_mtu(reader, &port, netdev));
+    let netdev = netdev::find(reader, parent, &port, protocol, number, sound.first());
+    let mtu = netdev.as_ref().map(|netdev| format!("/sys/class/net/{netdev}/mtu"));
+    let netdev_mtu = mtu.and_then(|mtu| reader.value(&port.key("netdev_mtu"), &mtu, parse_index));
     Port {
         number,
         state,
@@ -69,7 +64,6 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u3
         link_layer,
         protocol,
         rate_bps,
-        pci_suffices: None,
         rate_text,
         link_width,
         link_speed: link_speed.flatten(),
@@ -79,20 +73,13 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &DeviceFacts<'_>, number: u3
         sm_sl,
         cap_mask,
         caps,
-        pkeys: None,
         default_roce_mode,
         default_roce_tos,
         netdev,
         netdev_mtu,
         address,
         gids: table.filter(|_| extent == Extent::Whole),
-        umad: None,
-        link_peer: None,
-        netlink: None,
-        counters: None,
-        active_mtu: None,
-        max_mtu: None,
-        verbs: None,
+        ..Port::default()
     }
 }
 
@@ -112,10 +99,6 @@ fn is_rate_of_link(
     let is_of_ethernet = |gid: &Gid| gid.netdev.is_some() || gid.value.ip().is_ipv4();
     let has_native = !gids.is_empty() && !gids.iter().any(is_of_ethernet);
     has_native && parent.node_type == Some(NodeType::Ca)
-}
-
-fn read_mtu(reader: &mut Reader<'_>, port: &PortPath, netdev: &str) -> Option<u32> {
-    reader.value(&port.key("netdev_mtu"), &format!("/sys/class/net/{netdev}/mtu"), parse_index)
 }
 
 /// Reads the `rdma_cm` defaults of connections. The directory exists only if an administrator has
@@ -145,14 +128,14 @@ fn read_rate(
         && error.is_invalid()
     {
         // core/sysfs.c returns EINVAL if the driver reports a width that does not exist.
-        reader.unreadable(&key, &path, error, Some(KnownFix::CheckCable));
+        reader.report_unreadable(&key, &path, error, Some(KnownFix::CheckCable));
         return (None, None);
     }
-    let Some(text) = reader.text_of(&key, &path, answer) else { return (None, None) };
+    let Some(text) = reader.decode_text(&key, &path, answer) else { return (None, None) };
     let is_active = state.is_some_and(PortState::is_active);
     let rate_bps = parse_rate_bps(&text);
     if is_active && rate_bps.is_none() {
-        reader.malformed(&key, &path, &text);
+        reader.report_malformed(&key, &path, &text);
     }
     (rate_bps.filter(|_| is_active), Some(text))
 }
@@ -182,7 +165,6 @@ pub(super) fn parse_phys_state(text: &str) -> Option<String> {
     }
 }
 
-/// Parses `InfiniBand`, `Ethernet` or `Unknown`.
 pub(super) fn parse_link_layer(text: &str) -> Option<LinkLayer> {
     match text {
         "InfiniBand" => Some(LinkLayer::Infiniband),
@@ -192,17 +174,10 @@ pub(super) fn parse_link_layer(text: &str) -> Option<LinkLayer> {
     }
 }
 
-/// Parses `400 Gb/sec (4X NDR)`, `2.5 Gb/sec (1X SDR)`, or `10 Gb/sec (4X)` on old kernels, into
-/// bit/s.
+/// Parses `2.5 Gb/sec (1X SDR)`, or `10 Gb/sec (4X)` on old kernels, into bit/s.
 pub(super) fn parse_rate_bps(text: &str) -> Option<u64> {
     let (number, _) = text.split_once(" Gb/sec")?;
-    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
-    // Integers are exact, also for 2.5: the kernel prints at most one decimal.
-    let [digit @ b'0'..=b'9'] = tenth.as_bytes() else {
-        return None;
-    };
-    let whole = u64::from(parse_index(whole)?);
-    whole.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?.checked_mul(100_000_000)
+    parse_tenths(number)?.checked_mul(100_000_000)
 }
 
 /// Parses width and speed of `400 Gb/sec (4X NDR)`; old kernels omit the speed.
@@ -214,13 +189,6 @@ pub(super) fn parse_lanes(text: &str) -> Option<(String, Option<String>)> {
     );
     let count = width.strip_suffix('X')?;
     parse_index(count).map(|_| (width.to_owned(), speed))
-}
-
-/// Parses `0x3a4`; Omni-Path has LIDs of up to 32 bits.
-pub(super) fn parse_lid(text: &str) -> Option<u32> {
-    let digits = text.strip_prefix("0x")?;
-    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_hex.then(|| u32::from_str_radix(digits, 16).ok())?
 }
 
 #[cfg(test)]
@@ -275,10 +243,10 @@ mod tests {
 
     #[test]
     fn a_lid_is_hexadecimal() {
-        assert_eq!(parse_lid("0x3a4"), Some(0x3a4));
-        assert_eq!(parse_lid("0x1ffffff"), Some(0x01ff_ffff));
+        assert_eq!(parse_hex("0x3a4"), Some(0x3a4));
+        assert_eq!(parse_hex("0x1ffffff"), Some(0x01ff_ffff));
         for text in ["", "0x", "3a4", "0x+1", "0x100000000", "0xgg"] {
-            assert_eq!(parse_lid(text), None, "{text}");
+            assert_eq!(parse_hex(text), None, "{text}");
         }
     }
 }

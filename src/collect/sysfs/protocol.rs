@@ -12,8 +12,7 @@ pub(super) fn derive_protocol(
         (NodeType::Rnic, _, _) => Some(Protocol::Iwarp),
         (NodeType::Usnic | NodeType::UsnicUdp, _, _) => Some(Protocol::Usnic),
         (_, _, Some("efa")) => Some(Protocol::Efa),
-        // erdma in RoCE mode reports InfiniBand, because it has no callback for the link layer
-        // (6.12).
+        // erdma in RoCE mode reports InfiniBand: it has no callback for the link layer (6.12).
         (_, LinkLayer::Ethernet, _) | (_, LinkLayer::Infiniband, Some("erdma")) => {
             Some(Protocol::Roce)
         }

@@ -7,30 +7,26 @@ use std::fmt;
 use crate::compat::number::parse_decimal;
 use crate::mad::{DirectedPath, LONGEST_PATH};
 
+/// The default is the directed route to the local node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::compat) struct PortId {
+pub(crate) struct PortId {
     /// LID; 0 for a directed route.
-    pub(in crate::compat) lid: u16,
+    pub(crate) lid: u16,
     /// First number of a parsed route. It has no meaning, but the originals print it.
     first: u8,
     /// Outgoing port of each hop.
-    pub(in crate::compat) hops: Vec<u8>,
+    pub(crate) hops: Vec<u8>,
     /// Number that the originals print as the LID of both ends of a route.
     ends: u16,
 }
 
 impl PortId {
-    pub(in crate::compat) fn lid(lid: u16) -> Self {
+    pub(crate) fn lid(lid: u16) -> Self {
         Self { lid, ..Self::default() }
     }
 
-    /// Returns the directed route to the local node.
-    pub(in crate::compat) fn own() -> Self {
-        Self::default()
-    }
-
     /// Parses a directed route: `0,1,23`. `None` if it is empty or too long.
-    pub(in crate::compat) fn parse_route(text: &str) -> Option<Self> {
+    pub(crate) fn parse_route(text: &str) -> Option<Self> {
         let mut parts = text.split(',').collect::<Vec<_>>();
         // A trailing comma adds no hop.
         if parts.len() > 1 && parts.last().is_some_and(|part| part.is_empty()) {
@@ -46,7 +42,7 @@ impl PortId {
     }
 
     /// Returns the route for requests; `None` if it is too long.
-    pub(in crate::compat) fn path(&self) -> Option<DirectedPath> {
+    pub(crate) fn path(&self) -> Option<DirectedPath> {
         self.hops.iter().try_fold(DirectedPath::own(), |path, port| path.through(*port).ok())
     }
 }

@@ -7,8 +7,7 @@
 use std::collections::HashMap;
 
 use super::session::smp_to;
-use super::{MELLANOX_PORT_INFO, PortId, SWITCH, Session, value};
-use crate::compat::diags::ValueFormat;
+use super::{MELLANOX_PORT_INFO, PortId, SWITCH, Session, ValueFormat, value};
 use crate::mad::{MadAttribute as _, NodeDescription, NodeInfo, PortInfo, SwitchInfo, smp_data};
 use crate::source::{MadError, MadTicket};
 
@@ -19,95 +18,92 @@ const EXTENDED_SPEEDS: u32 = 1 << 14;
 const MAX_NODES: usize = 49_151;
 
 #[derive(Debug, Clone, Default)]
-pub(in crate::compat) struct Port {
-    pub(in crate::compat) number: u8,
-    pub(in crate::compat) guid: u64,
-    pub(in crate::compat) info: PortInfo,
+pub(crate) struct Port {
+    pub(crate) number: u8,
+    pub(crate) guid: u64,
+    pub(crate) info: PortInfo,
     /// LID of the port; for a switch port the LID of the switch.
-    pub(in crate::compat) lid: u16,
-    pub(in crate::compat) lmc: u8,
-    pub(in crate::compat) fdr10_supported: bool,
-    pub(in crate::compat) fdr10_active: bool,
+    pub(crate) lid: u16,
+    pub(crate) lmc: u8,
+    pub(crate) fdr10_supported: bool,
+    pub(crate) fdr10_active: bool,
     /// Index of the remote node, and the number of its port.
-    pub(in crate::compat) peer: Option<(usize, u8)>,
+    pub(crate) peer: Option<(usize, u8)>,
 }
 
-#[derive(Debug, Clone)]
-pub(in crate::compat) struct Node {
-    pub(in crate::compat) info: NodeInfo,
-    pub(in crate::compat) description: Vec<u8>,
-    pub(in crate::compat) has_enhanced_port_0: bool,
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Node {
+    pub(crate) info: NodeInfo,
+    pub(crate) description: Vec<u8>,
+    pub(crate) has_enhanced_port_0: bool,
     /// LID of port 0 of a switch.
-    pub(in crate::compat) lid: u16,
-    pub(in crate::compat) lmc: u8,
+    pub(crate) lid: u16,
+    pub(crate) lmc: u8,
     /// Ports by number, from port 0.
-    pub(in crate::compat) ports: Vec<Option<Port>>,
+    pub(crate) ports: Vec<Option<Port>>,
 }
 
 impl Node {
-    pub(in crate::compat) fn guid(&self) -> u64 {
+    pub(crate) fn guid(&self) -> u64 {
         self.info.node_guid
     }
 
-    pub(in crate::compat) fn is_switch(&self) -> bool {
+    pub(crate) fn is_switch(&self) -> bool {
         self.info.node_type == SWITCH
     }
 
-    pub(in crate::compat) fn port(&self, number: u8) -> Option<&Port> {
+    pub(crate) fn port(&self, number: u8) -> Option<&Port> {
         self.ports.get(usize::from(number))?.as_ref()
     }
 
     /// LID of a port; for a switch the LID of port 0.
-    pub(in crate::compat) fn lid_of(&self, port: &Port) -> u16 {
+    pub(crate) fn lid_of(&self, port: &Port) -> u16 {
         if self.is_switch() { self.lid } else { port.lid }
     }
 
-    /// True if the capability mask of a port has extended speeds; for a switch the mask of port
-    /// 0.
-    pub(in crate::compat) fn has_extended_speeds(&self, port: &Port) -> bool {
+    /// True if the capability mask of a port, or of port 0 of a switch, has extended speeds.
+    pub(crate) fn has_extended_speeds(&self, port: &Port) -> bool {
         let port = if self.is_switch() { self.port(0) } else { Some(port) };
         port.is_some_and(|port| port.info.capabilities & EXTENDED_SPEEDS != 0)
     }
 
     /// Returns the active speed and the active extended speed of a port; 0 if unknown.
-    pub(in crate::compat) fn active_speeds(&self, port: &Port) -> (u8, u8) {
+    pub(crate) fn active_speeds(&self, port: &Port) -> (u8, u8) {
         let (info, has_extended) = (&port.info, self.has_extended_speeds(port));
         let speed = if self.has_known_speeds() { info.speed_active } else { 0 };
         (speed, if has_extended { info.speed_ext_active } else { 0 })
     }
 
     /// True unless the capabilities of a switch are missing: then its speeds are unknown.
-    pub(in crate::compat) fn has_known_speeds(&self) -> bool {
+    pub(crate) fn has_known_speeds(&self) -> bool {
         !self.is_switch() || self.port(0).is_some()
     }
 
-    /// Returns the ports without port 0.
-    pub(in crate::compat) fn outer_ports(&self) -> impl DoubleEndedIterator<Item = &Port> {
+    pub(crate) fn outer_ports(&self) -> impl DoubleEndedIterator<Item = &Port> {
         self.ports.iter().skip(1).flatten()
     }
 }
 
 #[derive(Debug, Default)]
-pub(in crate::compat) struct DiscoveredSubnet {
+pub(crate) struct DiscoveredSubnet {
     /// Nodes in the order of discovery.
-    pub(in crate::compat) nodes: Vec<Node>,
-    pub(in crate::compat) hops: usize,
-    pub(in crate::compat) requests: u32,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) hops: usize,
+    pub(crate) requests: u32,
 }
 
 impl DiscoveredSubnet {
     /// Returns the nodes in the order of libibnetdisc: the last one first.
-    pub(in crate::compat) fn in_order(&self) -> impl Iterator<Item = &Node> {
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().rev()
     }
 
-    pub(in crate::compat) fn node_of_port(&self, guid: u64) -> Option<&Node> {
+    pub(crate) fn node_of_port(&self, guid: u64) -> Option<&Node> {
         let has = |node: &&Node| node.ports.iter().flatten().any(|port| port.guid == guid);
         self.nodes.iter().find(has)
     }
 
-    /// Returns the remote port of a link with its node.
-    pub(in crate::compat) fn peer(&self, port: &Port) -> Option<(&Node, &Port)> {
+    pub(crate) fn peer(&self, port: &Port) -> Option<(&Node, &Port)> {
         let (node, number) = port.peer?;
         let node = self.nodes.get(node)?;
         Some((node, node.port(number)?))
@@ -122,10 +118,9 @@ struct PendingRequest {
     node: Option<(usize, u8)>,
 }
 
-/// Discovers the subnet; `None` if the local port does not reply.
-///
-/// If `shows_progress` is true, prints each node when it is found.
-pub(in crate::compat) fn discover(
+/// Discovers the subnet; `None` if the local port does not reply. With `shows_progress`, prints
+/// each node when it is found.
+pub(crate) fn discover(
     session: &mut Session<'_>,
     shows_progress: bool,
 ) -> Option<DiscoveredSubnet> {
@@ -203,26 +198,20 @@ impl Discovery<'_, '_> {
         let place = format!("{at} Attr 0x{attribute:x}:{modifier}");
         let line = match error {
             MadError::NoReply => {
-                format!(
-                    "./libibnetdisc/query_smp.c:186; umad ({place}) bad status 110; Connection timed out\n"
-                )
+                format!("186; umad ({place}) bad status 110; Connection timed out")
             }
             MadError::Failed(errno) => {
-                let (code, text) = (errno.code(), errno.text());
-                format!(
-                    "./libibnetdisc/query_smp.c:186; umad ({place}) bad status {code}; {text}\n"
-                )
+                format!("186; umad ({place}) bad status {}; {}", errno.code(), errno.text())
             }
             MadError::Refused(status) => {
-                let status = status.0 & 0x7fff;
-                format!("./libibnetdisc/query_smp.c:193; mad ({place}) bad status 0x{status:x}\n")
+                format!("193; mad ({place}) bad status 0x{:x}", status.0 & 0x7fff)
             }
             MadError::NotRecorded => {
                 self.session.job.reading.lacks(format!("the reply to {place}"));
                 return;
             }
         };
-        self.session.out.warn(line);
+        self.session.out.warn(format!("./libibnetdisc/query_smp.c:{line}\n"));
         if let (MELLANOX_PORT_INFO, Some((node, port))) = (*attribute, *node) {
             self.go_on(at, node, port);
         }
@@ -245,11 +234,8 @@ impl Discovery<'_, '_> {
             self.by_guid.insert(info.node_guid, node);
             self.net.nodes.push(Node {
                 info,
-                description: Vec::new(),
-                has_enhanced_port_0: false,
-                lid: 0,
-                lmc: 0,
                 ports: vec![None; usize::from(info.ports) + 1],
+                ..Node::default()
             });
         }
         let number = info.local_port;
@@ -294,21 +280,18 @@ impl Discovery<'_, '_> {
         let kind = value(ValueFormat::NodeType, found.info.node_type.into(), 8);
         let shown = if found.is_switch() { 0 } else { number };
         let last = u32::from(port.lid) + (1 << port.lmc) - 1;
-        let name = raw(&found.description);
-        let line = format!(
-            "{at} -> {word} {kind} {{{:016x}}} portnum {shown} lid {}-{last} \"{name}\"\n",
-            found.guid(),
-            port.lid,
-        );
-        self.session.out.print(line);
+        let name = found.description.split(|byte| *byte == 0).next().unwrap_or_default();
+        let (name, guid, lid) = (String::from_utf8_lossy(name), found.guid(), port.lid);
+        self.session.out.print(format!(
+            "{at} -> {word} {kind} {{{guid:016x}}} portnum {shown} lid {lid}-{last} \"{name}\"\n"
+        ));
     }
 
     /// Handles `PortInfo`, and continues behind the port.
     fn port(&mut self, asked: &PendingRequest, node: usize, number: u8, data: &[u8]) {
         let Ok(info) = PortInfo::decode(data) else { return };
         let owner = &mut self.net.nodes[node];
-        let (is_switch, ports, first_guid) =
-            (owner.is_switch(), owner.info.ports, owner.info.port_guid);
+        let (is_switch, first_guid) = (owner.is_switch(), owner.info.port_guid);
         if number == 0 {
             (owner.lid, owner.lmc) = (info.lid, info.lmc);
         }
@@ -323,18 +306,16 @@ impl Discovery<'_, '_> {
         let is_qdr = info.speed_active == 4
             && (!self.net.nodes[node].has_extended_speeds(&port) || info.speed_ext_active == 0);
         let device = &self.net.nodes[node].info;
-        let has_attribute = has_mellanox_port_info(device.vendor_id, device.device_id);
-        if self.session.common.reads_mellanox
-            && has_attribute
+        let may_be_fdr10 = has_mellanox_port_info(device.vendor_id, device.device_id)
             && info.physical_state == LINK_UP
-            && is_qdr
-        {
+            && is_qdr;
+        if self.session.common.reads_mellanox && may_be_fdr10 {
             self.ask(&asked.at, MELLANOX_PORT_INFO, number.into(), Some((node, number)));
         } else {
             self.go_on(&asked.at, node, number);
         }
         if number == 0 {
-            for number in 1..=ports {
+            for number in 1..=self.net.nodes[node].info.ports {
                 self.ask(&asked.at, PortInfo::ID, number.into(), Some((node, number)));
             }
         }
@@ -346,7 +327,7 @@ impl Discovery<'_, '_> {
         let is_start = node == 0 && number == self.from_port;
         let Some(port) = self.net.nodes[node].port(number) else { return };
         let is_up = number != 0 && port.info.physical_state == LINK_UP;
-        let is_passage = if is_switch { number != port.info.local_port } else { false };
+        let is_passage = is_switch && number != port.info.local_port;
         if !is_up || !(is_passage || is_start) {
             return;
         }
@@ -355,12 +336,6 @@ impl Discovery<'_, '_> {
         self.net.hops = self.net.hops.max(next.hops.len());
         self.ask(&next, NodeInfo::ID, 0, Some((node, number)));
     }
-}
-
-/// Returns a description up to its first zero byte.
-fn raw(description: &[u8]) -> String {
-    let end = description.iter().position(|byte| *byte == 0).unwrap_or(description.len());
-    String::from_utf8_lossy(&description[..end]).into_owned()
 }
 
 /// True for devices with the Mellanox attribute that distinguishes FDR10 from QDR.

@@ -2,7 +2,7 @@
 //!
 //! Reads the bytes of an attribute, not of a MAD. Used by `smpquery`, `perfquery` and others.
 
-pub(in crate::compat) mod tables;
+pub(crate) mod tables;
 
 use super::ValueFormat;
 use super::values::value;
@@ -12,18 +12,18 @@ use crate::mad::read_bits;
 const COLUMN: usize = 32;
 
 #[derive(Debug, Clone, Copy)]
-pub(in crate::compat) struct Field {
+pub(crate) struct Field {
     /// First bit; bit 0 is the most significant bit of byte 0.
-    pub(in crate::compat) bit: usize,
-    pub(in crate::compat) bits: usize,
-    pub(in crate::compat) name: &'static str,
+    pub(crate) bit: usize,
+    pub(crate) bits: usize,
+    pub(crate) name: &'static str,
     /// Number after the name, for a field of a series.
     index: Option<usize>,
-    pub(in crate::compat) show: ValueFormat,
+    pub(crate) show: ValueFormat,
 }
 
 impl Field {
-    pub(in crate::compat) fn number(&self, bytes: &[u8]) -> u64 {
+    pub(crate) fn number(&self, bytes: &[u8]) -> u64 {
         read_bits(bytes, self.bit, self.bits)
     }
 
@@ -39,17 +39,17 @@ impl Field {
 }
 
 /// Formats fields, one per line.
-pub(in crate::compat) fn dump(bytes: &[u8], fields: &[Field]) -> String {
+pub(crate) fn dump(bytes: &[u8], fields: &[Field]) -> String {
     fields.iter().map(|field| field.line_of(field.number(bytes))).collect()
 }
 
 /// Formats fields with computed values, one per line.
-pub(in crate::compat) fn dump_values(fields: &[Field], numbers: &[u64]) -> String {
+pub(crate) fn dump_values(fields: &[Field], numbers: &[u64]) -> String {
     fields.iter().zip(numbers).map(|(field, number)| field.line_of(*number)).collect()
 }
 
 /// Formats `PortInfo`; the key only if keys are shown.
-pub(in crate::compat) fn dump_port_info(bytes: &[u8], shows_keys: bool, indent: &str) -> String {
+pub(crate) fn dump_port_info(bytes: &[u8], shows_keys: bool, indent: &str) -> String {
     let line = |field: &Field| {
         let shown = if field.name == "Mkey" && !shows_keys {
             "<not displayed>".to_owned()

@@ -5,10 +5,10 @@
 use super::{DiscoveredSubnet, Node, Port, ValueFormat, value};
 
 /// Logical state of a port without a link.
-pub(in crate::compat) const DOWN: u8 = 1;
+pub(crate) const DOWN: u8 = 1;
 
 /// Formats width, speed and states of a port; for a port that is down only the states.
-pub(in crate::compat) fn link_text(node: &Node, port: &Port) -> String {
+pub(crate) fn link_text(node: &Node, port: &Port) -> String {
     let info = &port.info;
     let state = value(ValueFormat::State, info.state.into(), 4);
     let physical = value(ValueFormat::PhysicalState, info.physical_state.into(), 4);
@@ -27,7 +27,7 @@ pub(in crate::compat) fn link_text(node: &Node, port: &Port) -> String {
 }
 
 /// Formats the remote end of a link with a hint; `None` without a link.
-pub(in crate::compat) fn far_text(
+pub(crate) fn far_text(
     net: &DiscoveredSubnet,
     node: &Node,
     port: &Port,

@@ -4,31 +4,31 @@
 
 use std::collections::HashMap;
 
+use crate::compat::file_reader::strerror;
 use crate::compat::number::parse_any;
 use crate::compat::{Job, Transcript};
-use crate::source::Question;
 
 /// Map that is used if the command line names none.
 const DEFAULT: &str = "/etc/rdma/ib-node-name-map";
 
 /// Names by node GUID.
 #[derive(Debug, Default)]
-pub(in crate::compat) struct NodeNames(HashMap<u64, Vec<u8>>);
+pub(crate) struct NodeNames(HashMap<u64, String>);
 
 impl NodeNames {
     /// Reads a map. If the map cannot be read, prints a warning and returns no names.
-    pub(in crate::compat) fn read(job: &Job<'_>, path: Option<&str>, out: &mut Transcript) -> Self {
+    pub(crate) fn read(job: &Job<'_>, path: Option<&str>, out: &mut Transcript) -> Self {
         let is_named = path.is_some();
         let path = path.unwrap_or(DEFAULT);
-        match job.reading.source().ask(&Question::File(path.to_owned())) {
-            Ok(bytes) => Self::parse(&bytes).unwrap_or_else(|line| {
+        match job.reading.operator_file(path) {
+            Ok(text) => Self::parse(&text).unwrap_or_else(|line| {
                 out.warn(format!("WARNING failed to parse node name map \"{path}\"\n"));
                 out.warn(format!("WARNING failed line: \"{line}\"\n"));
                 Self::default()
             }),
             Err(error) => {
                 if is_named {
-                    let why = super::super::file_reader::strerror(&error);
+                    let why = strerror(&error);
                     out.warn(format!("WARNING failed to open node name map \"{path}\" ({why})\n"));
                 }
                 Self::default()
@@ -36,8 +36,7 @@ impl NodeNames {
         }
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let text = String::from_utf8_lossy(bytes);
+    fn parse(text: &str) -> Result<Self, String> {
         let mut names = HashMap::new();
         for line in text.lines() {
             let start = line.trim_start();
@@ -55,32 +54,28 @@ impl NodeNames {
             let name = rest.trim_start().trim_start_matches(['"', '#']);
             let name = name.split(['"', '#']).next().unwrap_or_default();
             if !name.is_empty() {
-                names.entry(parse_any(guid)).or_insert_with(|| name.as_bytes().to_vec());
+                names.entry(parse_any(guid)).or_insert_with(|| name.to_owned());
             }
         }
         Ok(Self(names))
     }
 
-    /// Returns the name of a node: from the map, else the description.
-    pub(in crate::compat) fn name(&self, guid: u64, description: &[u8]) -> String {
-        match self.0.get(&guid) {
-            Some(name) => String::from_utf8_lossy(name).into_owned(),
-            None => clean(description),
-        }
+    pub(crate) fn name(&self, guid: u64, description: &[u8]) -> String {
+        self.0.get(&guid).cloned().unwrap_or_else(|| clean(description))
     }
 }
 
 /// Returns a description up to its first zero byte, with spaces for non-printable bytes.
-pub(in crate::compat) fn clean(description: &[u8]) -> String {
+pub(crate) fn clean(description: &[u8]) -> String {
     let bytes = description.iter().take_while(|byte| **byte != 0);
     bytes.map(|byte| if (b' '..=b'~').contains(byte) { char::from(*byte) } else { ' ' }).collect()
 }
 
 #[test]
 fn a_map_has_names_and_a_description_is_cleaned() {
-    let names = NodeNames::parse(b"# map\n\n0x10 \"spine 1\" # rack\n0x11 leaf\n").unwrap();
+    let names = NodeNames::parse("# map\n\n0x10 \"spine 1\" # rack\n0x11 leaf\n").unwrap();
     assert_eq!(names.name(0x10, b"raw"), "spine 1");
     assert_eq!(names.name(0x11, b"raw"), "leaf");
     assert_eq!(names.name(0x12, b"a\x1b[31mb\0c"), "a [31mb");
-    assert!(NodeNames::parse(b"leaf 0x11\n").is_err());
+    assert!(NodeNames::parse("leaf 0x11\n").is_err());
 }

@@ -1,5 +1,4 @@
-//! Options of infiniband-diags: the common options, the options of one tool, the configuration
-//! file, the help.
+//! Options of infiniband-diags: common ones, those of one tool, configuration file, help.
 //!
 //! Sends nothing. Used by every tool of the fabric.
 
@@ -7,7 +6,6 @@ use super::fail;
 use crate::compat::getopt::{Opt, Word, parse as parse_words};
 use crate::compat::number::{parse_any, truncate};
 use crate::compat::{Job, ToolError, Transcript};
-use crate::source::Question;
 
 /// Configuration file of all tools.
 const CONFIG: &str = "/etc/infiniband-diags/ibdiag.conf";
@@ -19,7 +17,7 @@ const WIDTH: usize = 74;
 
 /// Notation of a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::compat) enum DestinationKind {
+pub(crate) enum DestinationKind {
     #[default]
     Lid,
     Directed,
@@ -28,52 +26,52 @@ pub(in crate::compat) enum DestinationKind {
 
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
-pub(in crate::compat) struct Common {
-    pub(in crate::compat) device: Option<String>,
-    pub(in crate::compat) port: u32,
-    pub(in crate::compat) timeout_ms: Option<u32>,
-    pub(in crate::compat) kind: DestinationKind,
-    pub(in crate::compat) sm_lid: Option<u16>,
-    pub(in crate::compat) shows_keys: bool,
-    pub(in crate::compat) m_key: u64,
-    pub(in crate::compat) shows_errors: bool,
-    pub(in crate::compat) is_verbose: bool,
+pub(crate) struct Common {
+    pub(crate) device: Option<String>,
+    pub(crate) port: u32,
+    pub(crate) timeout_ms: Option<u32>,
+    pub(crate) kind: DestinationKind,
+    pub(crate) sm_lid: Option<u16>,
+    pub(crate) shows_keys: bool,
+    pub(crate) m_key: u64,
+    pub(crate) shows_errors: bool,
+    pub(crate) is_verbose: bool,
     /// True if FDR10 is read from the Mellanox attribute.
-    pub(in crate::compat) reads_mellanox: bool,
+    pub(crate) reads_mellanox: bool,
 }
 
 /// Command line of a tool.
-pub(in crate::compat) struct Usage {
+pub(crate) struct Usage {
     /// Options of the tool, one per line: name, letter and value as in the help, two spaces or
     /// more, description.
-    pub(in crate::compat) options: &'static str,
+    pub(crate) options: &'static str,
     /// Names of unsupported options, with spaces between them, and their alternative command.
-    pub(in crate::compat) refused: &'static [(&'static str, &'static str)],
+    pub(crate) refused: &'static [(&'static str, &'static str)],
     /// Letters of common options that the tool does not have.
-    pub(in crate::compat) without: &'static str,
-    pub(in crate::compat) operands: &'static str,
-    pub(in crate::compat) examples: &'static [&'static str],
+    pub(crate) without: &'static str,
+    pub(crate) operands: &'static str,
+    pub(crate) examples: &'static [&'static str],
 }
 
-pub(in crate::compat) struct Parsed {
-    pub(in crate::compat) common: Common,
+pub(crate) struct Parsed {
+    pub(crate) common: Common,
     /// Names and values of the options of the tool, in order.
-    pub(in crate::compat) own: Vec<(&'static str, String)>,
-    pub(in crate::compat) operands: Vec<String>,
+    pub(crate) own: Vec<(&'static str, String)>,
+    pub(crate) operands: Vec<String>,
 }
 
 impl Parsed {
-    pub(in crate::compat) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.value(name).is_some()
     }
 
     /// Returns the last value of an option.
-    pub(in crate::compat) fn value(&self, name: &str) -> Option<&str> {
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
         self.last_of(&[name]).map(|(_, value)| value)
     }
 
     /// Returns name and value of the last of these options.
-    pub(in crate::compat) fn last_of(&self, names: &[&str]) -> Option<(&'static str, &str)> {
+    pub(crate) fn last_of(&self, names: &[&str]) -> Option<(&'static str, &str)> {
         let last = self.own.iter().rev().find(|(name, _)| names.contains(name));
         last.map(|(name, value)| (*name, value.as_str()))
     }
@@ -99,7 +97,7 @@ const COMMON: &str = "\
 const REFUSED: (&str, &str) = ("debug", "remove -d: rdmactl prints no trace of libibmad");
 
 /// Parses the command line of a tool. Ends the tool if the command line requests the help.
-pub(in crate::compat) fn parse(
+pub(crate) fn parse(
     job: &Job<'_>,
     usage: &Usage,
     out: &mut Transcript,
@@ -110,7 +108,7 @@ pub(in crate::compat) fn parse(
             .refused
             .iter()
             .flat_map(|(names, _)| names.split(' '))
-            .all(|name| is_own(usage, name)),
+            .all(|name| is_own_option(usage, name)),
         "a refused option is in the table of options"
     );
     let mut common = Common { reads_mellanox: true, ..Common::default() };
@@ -130,7 +128,7 @@ pub(in crate::compat) fn parse(
                 {
                     return Err(job.refused(format!("--{name}"), Some(instead)));
                 }
-                if is_own(usage, name) {
+                if is_own_option(usage, name) {
                     parsed.own.push((name, value));
                 } else {
                     take(&mut parsed.common, job, usage, name, value, out)?;
@@ -149,8 +147,7 @@ fn rows(table: &'static str) -> impl Iterator<Item = (Opt, &'static str)> {
     })
 }
 
-/// True if the option is not a common one.
-fn is_own(usage: &Usage, name: &str) -> bool {
+fn is_own_option(usage: &Usage, name: &str) -> bool {
     rows(usage.options).any(|(own, _)| own.name() == name)
 }
 
@@ -193,8 +190,7 @@ fn take(
             common.sm_lid =
                 u16::try_from(parse_any(&value)).ok().filter(|lid| (1..0xc000).contains(lid));
             if common.sm_lid.is_none() {
-                let text = format!("cannot resolve SM destination port {value}");
-                return Err(fail(job, out, &text));
+                return Err(fail(job, out, &format!("cannot resolve SM destination port {value}")));
             }
         }
         "show_keys" => common.shows_keys = true,
@@ -215,9 +211,8 @@ fn take(
 
 /// Reads the configuration file; a missing file changes nothing.
 fn configure(common: &mut Common, job: &Job<'_>, path: &str) {
-    let answer = job.reading.source().ask(&Question::File(path.to_owned()));
-    let Ok(bytes) = answer else { return };
-    for line in String::from_utf8_lossy(&bytes).lines().filter(|line| !line.starts_with('#')) {
+    let Ok(content) = job.reading.operator_file(path) else { return };
+    for line in content.lines().filter(|line| !line.starts_with('#')) {
         let Some((name, value)) = line.split_once('=') else { continue };
         match name {
             name if name.starts_with("CA") => common.device = Some(value.to_owned()),
@@ -234,17 +229,12 @@ fn configure(common: &mut Common, job: &Job<'_>, path: &str) {
     }
 }
 
-pub(in crate::compat) fn show_usage(
-    job: &Job<'_>,
-    usage: &Usage,
-    out: &mut Transcript,
-) -> ToolError {
+pub(crate) fn show_usage(job: &Job<'_>, usage: &Usage, out: &mut Transcript) -> ToolError {
     let program = job.call.program;
     out.warn(format!("\nUsage: {program} [options] {}\n\nOptions:\n", usage.operands));
     for (Opt(opt), text) in all(usage) {
         let head = format!("  {opt:width$}  ", width = COLUMN - 2);
-        let text = wrap(text, head.len());
-        out.warn(format!("{head}{text}\n"));
+        out.warn(format!("{head}{}\n", wrap(text, head.len())));
     }
     if !usage.examples.is_empty() {
         out.warn("\nExamples:\n");
@@ -255,7 +245,7 @@ pub(in crate::compat) fn show_usage(
     out.end(USAGE, "\n")
 }
 
-pub(in crate::compat) fn show_version(job: &Job<'_>, out: &mut Transcript) -> ToolError {
+pub(crate) fn show_version(job: &Job<'_>, out: &mut Transcript) -> ToolError {
     out.end(0, format!("{} BUILD VERSION: {}\n", job.call.program, job.release.text))
 }
 

@@ -9,7 +9,7 @@ use crate::compat::number::parse_any;
 use crate::compat::{Job, ToolError, Transcript};
 use crate::mad::{
     Class, Header, MAD_BYTES, MadAttribute, Method, NodeInfo, NodeRecord, PortInfo,
-    directed_smp_by_id, smp_by_id, smp_data,
+    directed_smp_by_id, smp_by_id, smp_data, table_request,
 };
 use crate::source::{
     MadAnswer, MadError, MadPortFacts, Mads, Question, ReadError, parse_mad_ports,
@@ -20,22 +20,22 @@ const PERFORMANCE_DATA: usize = 64;
 const RECORD_DATA: usize = 56;
 
 #[derive(Debug, Clone, Copy)]
-pub(in crate::compat) struct OwnPort {
-    pub(in crate::compat) lid: u16,
-    pub(in crate::compat) sm_lid: u16,
-    pub(in crate::compat) number: u8,
+pub(crate) struct OwnPort {
+    pub(crate) lid: u16,
+    pub(crate) sm_lid: u16,
+    pub(crate) number: u8,
 }
 
-pub(in crate::compat) struct Session<'job> {
-    pub(in crate::compat) job: &'job Job<'job>,
-    pub(in crate::compat) common: Common,
-    pub(in crate::compat) out: &'job mut Transcript,
-    pub(in crate::compat) mads: Box<dyn Mads + 'job>,
+pub(crate) struct Session<'job> {
+    pub(crate) job: &'job Job<'job>,
+    pub(crate) common: Common,
+    pub(crate) out: &'job mut Transcript,
+    pub(crate) mads: Box<dyn Mads + 'job>,
 }
 
 impl<'job> Session<'job> {
     /// Opens the port from the options, or the best port; returns `out` if no port can be opened.
-    pub(in crate::compat) fn open(
+    pub(crate) fn open(
         job: &'job Job<'job>,
         common: Common,
         out: &'job mut Transcript,
@@ -46,9 +46,8 @@ impl<'job> Session<'job> {
         }
     }
 
-    /// Opens the port. Without a port, prints a warning and ends the tool with `failure`, which
-    /// gets the names of the device and of the port.
-    pub(in crate::compat) fn open_or(
+    /// Opens the port. Without a port, prints a warning and ends the tool with `failure`.
+    pub(crate) fn open_or(
         job: &'job Job<'job>,
         common: &Common,
         out: &'job mut Transcript,
@@ -63,7 +62,7 @@ impl<'job> Session<'job> {
     }
 
     /// Opens the port, or prints the usual message of the tools.
-    pub(in crate::compat) fn open_or_fail(
+    pub(crate) fn open_or_fail(
         job: &'job Job<'job>,
         common: &Common,
         out: &'job mut Transcript,
@@ -73,28 +72,16 @@ impl<'job> Session<'job> {
         })
     }
 
-    /// Ends the tool with a message, like `ibexit`.
-    pub(in crate::compat) fn fail(&mut self, message: &str) -> ToolError {
+    pub(crate) fn fail(&mut self, message: &str) -> ToolError {
         fail(self.job, self.out, message)
     }
 
-    pub(in crate::compat) fn warn(&mut self, function: &str, message: &str) {
+    pub(crate) fn warn(&mut self, function: &str, message: &str) {
         self.out.warn(self.job.warning(function, message));
     }
 
-    /// Sends one request and waits for its reply.
-    pub(in crate::compat) fn call(
-        &mut self,
-        to: &PortId,
-        lid: Option<u16>,
-        mad: [u8; MAD_BYTES],
-    ) -> Option<Vec<u8>> {
-        self.call_status(to, lid, mad).ok()
-    }
-
-    /// Sends one request and waits for its reply. The error is the status of a refusal, or 0
-    /// without a reply.
-    pub(in crate::compat) fn call_status(
+    /// Sends one request. The error is the status of a refusal, or 0 without a reply.
+    pub(crate) fn call(
         &mut self,
         to: &PortId,
         lid: Option<u16>,
@@ -105,9 +92,8 @@ impl<'job> Session<'job> {
             Err(MadError::Refused(status)) => {
                 let status = status.0 & 0x7fff;
                 if self.common.shows_errors {
-                    let text =
-                        format!("MAD completed with error status 0x{status:x}; dport ({to})");
-                    self.warn("mad_rpc", &text);
+                    let text = format!("MAD completed with error status 0x{status:x}");
+                    self.warn("mad_rpc", &format!("{text}; dport ({to})"));
                 }
                 Err(status)
             }
@@ -119,11 +105,7 @@ impl<'job> Session<'job> {
     }
 
     /// Sends one request; returns the reply, or the reason why there is none.
-    pub(in crate::compat) fn answer(
-        &mut self,
-        lid: Option<u16>,
-        mad: [u8; MAD_BYTES],
-    ) -> MadAnswer {
+    pub(crate) fn answer(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> MadAnswer {
         let Ok(ticket) = self.mads.ask(lid, mad) else { return Err(MadError::NoReply) };
         while let Ok(Some((found, answer))) = self.mads.next_answer() {
             if found == ticket {
@@ -137,66 +119,52 @@ impl<'job> Session<'job> {
     }
 
     /// Requests an attribute of subnet management.
-    pub(in crate::compat) fn smp(
-        &mut self,
-        to: &PortId,
-        attribute: u16,
-        modifier: u32,
-    ) -> Option<[u8; 64]> {
+    pub(crate) fn smp(&mut self, to: &PortId, attribute: u16, modifier: u32) -> Option<[u8; 64]> {
         self.smp_status(to, attribute, modifier).ok()
     }
 
-    /// Requests an attribute of subnet management. The error is the status of a refusal, or 0
-    /// without a reply.
-    pub(in crate::compat) fn smp_status(
+    /// Works like [`Self::smp`]. The error is the status of a refusal, or 0 without a reply.
+    pub(crate) fn smp_status(
         &mut self,
         to: &PortId,
         attribute: u16,
         modifier: u32,
     ) -> Result<[u8; 64], u16> {
         let (lid, mad) = smp_to(to, attribute, modifier, self.common.m_key).ok_or(0_u16)?;
-        let answer = self.call_status(to, lid, mad)?;
+        let answer = self.call(to, lid, mad)?;
         smp_data(&answer).and_then(|data| data.try_into().ok()).ok_or(0)
     }
 
-    pub(in crate::compat) fn performance(
+    pub(crate) fn performance(
         &mut self,
         to: &PortId,
         attribute: u16,
         port: u8,
     ) -> Option<[u8; 192]> {
-        let mut mad = [0; MAD_BYTES];
-        Header::request(Class::PERFORMANCE, Method::GET, attribute, 0).encode(&mut mad);
+        let mut mad = Header::request(Class::PERFORMANCE, Method::GET, attribute, 0).to_mad();
         mad[PERFORMANCE_DATA + 1] = port;
-        let answer = self.call(to, Some(to.lid), mad)?;
+        let answer = self.call(to, Some(to.lid), mad).ok()?;
         answer.get(PERFORMANCE_DATA..MAD_BYTES)?.try_into().ok()
     }
 
-    pub(in crate::compat) fn get<A: MadAttribute>(
-        &mut self,
-        to: &PortId,
-        modifier: u32,
-    ) -> Option<A> {
+    pub(crate) fn get<A: MadAttribute>(&mut self, to: &PortId, modifier: u32) -> Option<A> {
         A::decode(&self.smp(to, A::ID, modifier)?).ok()
     }
 
-    pub(in crate::compat) fn own(&mut self) -> Option<OwnPort> {
+    pub(crate) fn own(&mut self) -> Option<OwnPort> {
         let own = PortId::default();
         let node: NodeInfo = self.get(&own, 0)?;
         let port: PortInfo = self.get(&own, 0)?;
         Some(OwnPort { lid: port.lid, sm_lid: port.sm_lid, number: node.local_port })
     }
 
-    pub(in crate::compat) fn resolve_or_fail(
-        &mut self,
-        address: &str,
-    ) -> Result<PortId, ToolError> {
+    pub(crate) fn resolve_or_fail(&mut self, address: &str) -> Result<PortId, ToolError> {
         let found = self.resolve(address);
         found.ok_or_else(|| self.fail(&format!("can't resolve destination port {address}")))
     }
 
     /// Resolves an address in the notation of the options; `None` if it is invalid.
-    pub(in crate::compat) fn resolve(&mut self, address: &str) -> Option<PortId> {
+    pub(crate) fn resolve(&mut self, address: &str) -> Option<PortId> {
         match self.common.kind {
             DestinationKind::Lid => {
                 let lid = parse_any(address);
@@ -208,21 +176,17 @@ impl<'job> Session<'job> {
     }
 
     /// Warns like a partial scan if subnet administration has no port with this GUID.
-    pub(in crate::compat) fn warn_if_unresolved(&mut self, guid: &str, ending: &str) {
+    pub(crate) fn warn_if_unresolved(&mut self, guid: &str, ending: &str) {
         if self.resolve_guid(parse_any(guid)).is_none() {
-            let text = format!("Failed to resolve {guid}; attempting full scan{ending}");
-            self.warn("main", &text);
+            self.warn("main", &format!("Failed to resolve {guid}; attempting full scan{ending}"));
         }
     }
 
-    /// Requests the LID of a port from subnet administration, from the record of its node.
-    ///
-    /// The originals request a path; the LID is the same.
-    pub(in crate::compat) fn resolve_guid(&mut self, guid: u64) -> Option<PortId> {
+    /// Requests the LID of a port from subnet administration, from the record of its node. The
+    /// originals request a path; the LID is the same.
+    pub(crate) fn resolve_guid(&mut self, guid: u64) -> Option<PortId> {
         let own = self.own().filter(|_| guid != 0)?;
-        let mut mad = [0; MAD_BYTES];
-        let class = Class::SUBNET_ADMINISTRATION;
-        Header::request(class, Method::GET_TABLE, NodeRecord::ID, 0).encode(&mut mad);
+        let mut mad = table_request::<NodeRecord>();
         // The component mask selects the GUID of the port.
         mad[48..56].copy_from_slice(&0x100_u64.to_be_bytes());
         let at = RECORD_DATA + 24;
@@ -232,7 +196,7 @@ impl<'job> Session<'job> {
             self.warn("sa_rpc_call", "only lid routes are supported");
             None
         } else {
-            self.call(&PortId::lid(sm_lid), Some(sm_lid), mad)
+            self.call(&PortId::lid(sm_lid), Some(sm_lid), mad).ok()
         };
         let lid = answer.as_ref().and_then(|answer| answer.get(RECORD_DATA..RECORD_DATA + 2));
         let lid = lid.map_or(0, |lid| u16::from_be_bytes([lid[0], lid[1]]));
@@ -262,7 +226,7 @@ pub(super) fn smp_to(
 
 /// Opens the port from the options, or the best port.
 fn open_port<'job>(job: &'job Job<'job>, common: &Common) -> Option<Box<dyn Mads + 'job>> {
-    let source = job.reading.source();
+    let source = job.reading.source;
     let missing = |question: &Question, error: &ReadError| {
         if *error == ReadError::NotRecorded {
             job.reading.lacks(question.to_string());
@@ -279,8 +243,7 @@ fn open_port<'job>(job: &'job Job<'job>, common: &Common) -> Option<Box<dyn Mads
     Some(mads)
 }
 
-/// Returns the port that libibumad opens: an active port, else a port with a link, else any port
-/// that is not disabled.
+/// Returns the port that libibumad opens: an active one, else one with a link or an enabled one.
 fn choose(common: &Common, mut ports: Vec<MadPortFacts>) -> Option<MadPortFacts> {
     const ACTIVE: u8 = 4;
     const LINK_UP: u8 = 5;

@@ -1,12 +1,11 @@
 //! Values of fields in the words of libibmad.
 //!
-//! Reads no bytes and knows no link. Used by `fields`, `discovery` and `link`, and by the tools
-//! that print values.
+//! Reads no bytes and knows no link. Used by the tools that print values.
 
 use crate::compat::word::word;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::compat) enum ValueFormat {
+pub(crate) enum ValueFormat {
     Unsigned,
     Hex,
     Capabilities,
@@ -29,28 +28,26 @@ pub(in crate::compat) enum ValueFormat {
 }
 
 /// Formats a value; `bits` is its size.
-pub(in crate::compat) fn value(show: ValueFormat, number: u64, bits: usize) -> String {
+pub(crate) fn value(show: ValueFormat, number: u64, bits: usize) -> String {
     match show {
         ValueFormat::Unsigned => number.to_string(),
         ValueFormat::Hex => format!("0x{number:0digits$x}", digits = bits.div_ceil(8) * 2),
         ValueFormat::Capabilities => flags(number, &CAPABILITIES),
         ValueFormat::Capabilities2 => flags(number, &CAPABILITIES_2),
-        ValueFormat::Width => one_of(number, &WIDTHS, |code| format!("undefined ({code})")),
+        ValueFormat::Width => one_of(number, &WIDTHS),
         ValueFormat::WidthEnabled => widths(number),
         ValueFormat::WidthSupported => {
             let is_usual = [1, 3, 7, 11, 15, 17, 19, 23, 27, 31].contains(&number);
             let extension = if is_usual || number >> 5 != 0 { "" } else { " (IBA extension)" };
             format!("{}{extension}", widths(number))
         }
-        ValueFormat::Speed => one_of(number, &SPEEDS, |code| format!("undefined ({code})")),
+        ValueFormat::Speed => one_of(number, &SPEEDS),
         ValueFormat::Speeds => {
             let extension =
                 if number >> 3 != 0 || number % 2 == 1 { "" } else { " (IBA extension)" };
             format!("{}{extension}", any_of(number, &SPEEDS[1..], 3))
         }
-        ValueFormat::ExtendedSpeed => {
-            one_of(number, &EXTENDED_SPEEDS, |code| format!("undefined ({code})"))
-        }
+        ValueFormat::ExtendedSpeed => one_of(number, &EXTENDED_SPEEDS),
         ValueFormat::ExtendedSpeedsEnabled if number == 30 => {
             "Extended link speeds disabled".into()
         }
@@ -153,14 +150,13 @@ const CAPABILITIES_2: [(u32, &str); 11] = [
 
 fn flags(mask: u64, names: &[(u32, &str)]) -> String {
     let set = names.iter().filter(|(bit, _)| mask >> bit & 1 == 1);
-    let lines: String =
-        set.map(|(_, name)| format!("\n\t\t\t\t{name}")).collect::<Vec<_>>().concat();
+    let lines: String = set.flat_map(|(_, name)| ["\n\t\t\t\t", *name]).collect();
     format!("0x{mask:x}{lines}")
 }
 
-fn one_of(code: u64, names: &[(u64, &str)], other: impl Fn(u64) -> String) -> String {
+fn one_of(code: u64, names: &[(u64, &str)]) -> String {
     let found = names.iter().find(|(known, _)| *known == code);
-    found.map_or_else(|| other(code), |(_, name)| (*name).to_owned())
+    found.map_or_else(|| format!("undefined ({code})"), |(_, name)| (*name).to_owned())
 }
 
 fn listed(code: u64, names: &[&'static str]) -> String {
@@ -175,8 +171,7 @@ fn any_of(mask: u64, names: &[(u64, &str)], known_bits: u32) -> String {
     let set: Vec<&str> =
         names.iter().filter(|(bit, _)| mask & bit != 0).map(|(_, name)| *name).collect();
     if mask == 0 || mask >> known_bits != 0 {
-        let before: String =
-            set.iter().map(|name| format!("{name} or ")).collect::<Vec<_>>().concat();
+        let before: String = set.iter().flat_map(|name| [*name, " or "]).collect();
         return format!("{before}undefined ({mask})");
     }
     set.join(" or ")
@@ -187,7 +182,7 @@ fn widths(mask: u64) -> String {
 }
 
 /// Returns a counter in units of 1024, and the unit. Data counters count words of four bytes.
-pub(in crate::compat) fn human_readable(count: u64, is_data: bool) -> (f32, &'static str) {
+pub(crate) fn human_readable(count: u64, is_data: bool) -> (f32, &'static str) {
     const PLAIN: [&str; 7] = ["", "K", "M", "G", "T", "P", "E"];
     const DATA: [&str; 7] = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];
     let (mut unit, mut divisor, mut rest) = (0_usize, 1_f32, count / 1024);

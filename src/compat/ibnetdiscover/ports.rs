@@ -4,7 +4,6 @@ use super::Printer;
 use crate::compat::diags::{Node, Port};
 use crate::compat::word::word;
 
-/// Returns the name of a link width.
 pub(super) fn width(code: u8) -> &'static str {
     match code {
         1 => "1x",
@@ -16,7 +15,6 @@ pub(super) fn width(code: u8) -> &'static str {
     }
 }
 
-/// Returns the name of the speed of a port.
 pub(super) fn speed(node: &Node, port: &Port) -> &'static str {
     let (first, extended) = node.active_speeds(port);
     match (extended, first) {

@@ -5,7 +5,6 @@
 use super::{Range, Switch};
 use crate::mad::read_bits;
 
-/// Attribute of the table.
 const MULTICAST_TABLE: u16 = 0x1b;
 /// Number of multicast LIDs, and of ports, in a block of the table.
 const BLOCK: u32 = 32;
@@ -17,20 +16,18 @@ const LAST: u32 = 0xfffe;
 pub(super) fn run(mut switch: Switch<'_>, range: &Range) {
     let (first, last) = bounds(&mut switch, range);
     let ports = usize::from(switch.ports);
-    let title = format!(
+    switch.session.out.print(format!(
         "Multicast mlids [0x{first:x}-0x{last:x}] of switch {} guid 0x{:016x} ({}):\n",
         switch.to, switch.guid, switch.name
-    );
-    switch.session.out.print(title);
+    ));
     let columns =
         if range.is_brief { " MLid       Port Mask\n".into() } else { ruler(switch.ports) };
     switch.session.out.print(columns);
     if switch.session.common.is_verbose {
-        let text = format!(
+        switch.session.out.print(format!(
             "Switch multicast mlid capability is {} top is 0x{:x}\n",
             switch.info.multicast_entries, switch.info.multicast_top
-        );
-        switch.session.out.print(text);
+        ));
     }
     let mut count = 0;
     for block in first / BLOCK..=last / BLOCK {

@@ -10,8 +10,7 @@ use crate::mad::{ForwardingBlock, MadAttribute as _, NodeDescription, NodeInfo, 
 
 /// Number of LIDs in a block of the table.
 const BLOCK: u32 = 64;
-/// Highest unicast LID.
-const LAST: u32 = 0xbfff;
+const LAST_UNICAST: u32 = 0xbfff;
 /// Timeout for a destination, and for other requests if the command line has none.
 const SHORT: Duration = Duration::from_millis(100);
 const USUAL: Duration = Duration::from_secs(1);
@@ -19,17 +18,16 @@ const USUAL: Duration = Duration::from_secs(1);
 pub(super) fn run(mut switch: Switch<'_>, range: &Range) {
     let top = u32::from(switch.info.linear_top);
     let mut last = if range.last == 0 || range.last > top { top } else { range.last };
-    if last > LAST {
-        let text = format!("illegal lft top {last}, truncate to {LAST}");
+    if last > LAST_UNICAST {
+        let text = format!("illegal lft top {last}, truncate to {LAST_UNICAST}");
         switch.session.warn("dump_unicast_tables", &text);
-        last = LAST;
+        last = LAST_UNICAST;
     }
-    let head = format!(
+    switch.session.out.print(format!(
         "Unicast lids [0x{:x}-0x{last:x}] of switch {} guid 0x{:016x} ({}):\n  \
          Lid  Out   Destination\n       Port     Info \n",
         range.first, switch.to, switch.guid, switch.name
-    );
-    switch.session.out.print(head);
+    ));
     let (mut count, mut paths) = (0, Paths::default());
     // The original omits the last LID of the table if it is the first one of a block.
     for block in range.first / BLOCK..=last / BLOCK {

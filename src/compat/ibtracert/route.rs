@@ -11,7 +11,6 @@ use crate::mad::{
 };
 
 const MAX_HOPS: u32 = 63;
-/// Code of the active state.
 const ACTIVE: u8 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +20,6 @@ pub(super) enum Format {
     Full,
 }
 
-/// An open port and the node names.
 pub(super) struct Tracer<'job> {
     pub(super) session: Session<'job>,
     pub(super) names: NodeNames,
@@ -51,15 +49,13 @@ enum Lost {
     Said,
     /// A switch has no port for the destination.
     Table(Forwarding, i32),
-    /// The port is not active.
     Port(u8),
     /// The port behind an outgoing port is not active.
     OutPort(i32),
 }
 
 impl Tracer<'_> {
-    /// Follows the tables from the end of a route to a LID and prints the route; false without a
-    /// route.
+    /// Follows the tables from the end of a route to a LID and prints the route; false without one.
     pub(super) fn find(&mut self, from: &mut PortId, to: &PortId, format: Format) -> bool {
         let start = self.stop(from);
         let end = start.as_ref().and_then(|_| self.stop(to));
@@ -130,8 +126,7 @@ impl Tracer<'_> {
                     self.warn(&text);
                     return Err(Lost::Said);
                 }
-                // A channel adapter has one link: back along the route, or through the local
-                // port.
+                // A channel adapter has one link: back along the route, or the local port.
                 let back = from.hops.pop();
                 if back.is_none() && out != 0 {
                     self.extend(from, out)?;
@@ -164,14 +159,12 @@ impl Tracer<'_> {
     }
 
     fn reach(&mut self, to: &PortId) -> Result<Stop, Lost> {
-        let stop = self.stop(to);
-        stop.ok_or_else(|| {
+        self.stop(to).ok_or_else(|| {
             self.warn(&format!("can't reach port at {to}"));
             Lost::Said
         })
     }
 
-    /// Requests the port of a switch for the LID.
     fn forwarding(&mut self, to: &PortId, node: &NodeInfo, lid: u16) -> Result<Forwarding, Lost> {
         let mut found = Forwarding { out: -1, ..Forwarding::default() };
         if let Some(info) = self.session.get(to, 0) {
@@ -262,8 +255,7 @@ impl Tracer<'_> {
     }
 }
 
-/// True if no data passes the port. Port 0 of a switch has a state only if it is an enhanced
-/// port.
+/// True if no data passes the port. Only an enhanced port 0 of a switch has a state.
 fn is_inactive(at: &Stop, forwarding: &Forwarding) -> bool {
     let has_state = at.node.node_type != SWITCH || forwarding.info.enhanced_port_0 == 1;
     at.port.state != ACTIVE && has_state

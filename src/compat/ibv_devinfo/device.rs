@@ -67,7 +67,6 @@ const COMPLETION_COUNTERS: Names<'_> = &[
     (1 << 5, "QP_ATTACH_REMOTE_RDMA_WRITE"),
 ];
 
-/// Prints the attributes of a device without its ports.
 pub(super) fn print(
     job: &Job<'_>,
     name: &str,
@@ -194,8 +193,7 @@ fn print_extended(job: &Job<'_>, extended: &VerbsExtended, out: &mut Transcript)
             extended.max_cq_count, extended.max_cq_period_us
         ));
     }
-    if extended.max_dm_bytes != 0 {
-        let bytes = extended.max_dm_bytes;
+    if let bytes @ 1.. = extended.max_dm_bytes {
         out.print(format!("\tmaximum available device memory:\t{bytes}Bytes\n\n"));
     }
 }

@@ -26,7 +26,6 @@ const PHYSICAL_STATES: [&str; 8] = [
     "PHY TEST",
 ];
 
-/// Prints a port without its GIDs.
 pub(super) fn print(
     job: &Job<'_>,
     port: &VerbsPort,
@@ -154,8 +153,7 @@ fn row(out: &mut Transcript, name: &str, value: impl Display) {
     out.print(format!("\t\t\t{name}:{}{value}\n", "\t".repeat(tabs)));
 }
 
-/// Returns name and code of the speed. Release 49 added the wider field and XDR; release 39 added
-/// NDR.
+/// Returns name and code of the speed. Release 39 added NDR; release 49 the wider field and XDR.
 fn speed(job: &Job<'_>, port: &VerbsPort) -> (&'static str, u32) {
     let wide = port.active_speed_ex_code.filter(|code| *code != 0 && job.since(49));
     let code = wide.or(port.active_speed_code).unwrap_or(0);

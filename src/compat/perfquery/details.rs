@@ -6,7 +6,6 @@ use crate::compat::diags::tables::numbered;
 use crate::compat::diags::{Field, ValueFormat, tables};
 
 pub(super) struct Detail {
-    /// Name of the option.
     pub(super) option: &'static str,
     pub(super) name: &'static str,
     pub(super) attribute: u16,

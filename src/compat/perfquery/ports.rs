@@ -6,16 +6,13 @@ use super::options::{ALL_PORTS, Request};
 use super::{Query, low};
 use crate::compat::ToolError;
 use crate::compat::diags::{Field, SWITCH};
-use crate::mad::{ClassPortInfo, NodeInfo, SwitchInfo};
+use crate::mad::{NodeInfo, SwitchInfo};
 
 pub(super) fn run(mut query: Query<'_>, request: &Request, port: i32) -> Result<(), ToolError> {
     let is_all = port == ALL_PORTS;
-    let mut emulates = false;
-    if !query.has(ClassPortInfo::ALL_PORTS) && is_all {
-        if !request.is_all_ports {
-            return Err(query.session.fail("AllPortSelect not supported"));
-        }
-        emulates = true;
+    let emulates = is_all && !query.class.has_all_ports();
+    if emulates && !request.is_all_ports {
+        return Err(query.session.fail("AllPortSelect not supported"));
     }
     if let Some(detail) = request.detail {
         return query.detail(detail, port);
@@ -28,8 +25,7 @@ pub(super) fn run(mut query: Query<'_>, request: &Request, port: i32) -> Result<
     let ports = if loops_all {
         let ports = all_ports(&mut query)?;
         if is_sum_of_all {
-            let text = "Emulating AllPortSelect by iterating through all ports";
-            query.session.warn("main", text);
+            query.session.warn("main", "Emulating AllPortSelect by iterating through all ports");
         }
         ports
     } else if request.ports.len() > 1 {
@@ -83,9 +79,7 @@ fn all_ports(query: &mut Query<'_>) -> Result<Vec<i32>, ToolError> {
         let Some(switch) = query.session.get::<SwitchInfo>(&query.to, 0) else {
             return Err(query.session.fail(failure));
         };
-        if switch.enhanced_port_0 == 1 {
-            first = 0;
-        }
+        first -= i32::from(switch.enhanced_port_0);
     }
     Ok((first..=i32::from(node.ports)).collect())
 }

@@ -92,7 +92,6 @@ impl Administration<'_> {
         Ok(())
     }
 
-    /// Requests the `ClassPortInfo` of subnet administration.
     fn administration(&mut self) -> Result<Vec<u8>, ToolError> {
         let answer = self.ask(Method::GET, CLASS_PORT_INFO, &Conditions::default());
         let records =
@@ -225,8 +224,9 @@ impl Administration<'_> {
         for record in found {
             let (lid, name) = (read_bits(&record, 0, 16), self.name(&record));
             let port_guid = read_bits(&record, 192, 64);
-            let is_named = word
-                .is_none_or(|word| text(description(&record)) == word.as_bytes() || name == word);
+            let is_named = word.is_none_or(|word| {
+                until_zero(description(&record)) == word.as_bytes() || name == word
+            });
             match print {
                 Print::Names if read_bits(&record, 48, 8) == 1 => {
                     self.print(&format!("{lid:6}  \"{name}\"\n"));
@@ -289,7 +289,7 @@ impl Administration<'_> {
     fn lid(&mut self, word: &str) -> Result<u16, ToolError> {
         if word.starts_with(|it: char| it.is_ascii_alphabetic()) {
             let nodes = self.all(NodeRecord::ID)?;
-            let found = nodes.iter().find(|node| text(description(node)) == word.as_bytes());
+            let found = nodes.iter().find(|node| until_zero(description(node)) == word.as_bytes());
             if let Some(lid) = found.and_then(|node| u16::try_from(read_bits(node, 0, 16)).ok()) {
                 return Ok(lid);
             }
@@ -297,17 +297,12 @@ impl Administration<'_> {
                 format!("Failed to find lid for \"{word}\": Machine is not on the network\n");
             return Err(self.session.out.end(NOT_IN_NETWORK, text));
         }
-        match u16::try_from(parse_any(word)) {
-            Ok(lid) if lid != 0 => Ok(lid),
-            _ => {
-                let text = format!("Invalid lid specified: \"{word}\"\n");
-                Err(self.session.out.end(INVALID, text))
-            }
-        }
+        let lid = u16::try_from(parse_any(word)).ok().filter(|lid| *lid != 0);
+        let text = || format!("Invalid lid specified: \"{word}\"\n");
+        lid.ok_or_else(|| self.session.out.end(INVALID, text()))
     }
 }
 
-/// Operand of a query.
 struct Key {
     lid: u16,
     first: Option<u8>,
@@ -318,7 +313,6 @@ fn description(record: &[u8]) -> &[u8] {
     record.get(DESCRIPTION..DESCRIPTION + 64).unwrap_or_default()
 }
 
-/// Returns the bytes before the first zero byte.
-fn text(bytes: &[u8]) -> &[u8] {
+fn until_zero(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }

@@ -30,7 +30,6 @@ pub(super) enum Cell {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line(&'static str, usize, usize, Cell);
 
-/// Formats the lines of a record below its title.
 pub(super) fn print(title: &str, record: &[u8], lines: &[Line]) -> String {
     let line = |Line(label, bit, bits, cell): &Line| {
         let number = || read_bits(record, *bit, *bits);
@@ -49,7 +48,6 @@ pub(super) fn print(title: &str, record: &[u8], lines: &[Line]) -> String {
     format!("{title}\n") + &lines.iter().map(line).collect::<String>()
 }
 
-/// Formats a GID of a record in IPv6 notation.
 pub(super) fn gid(record: &[u8], at: usize) -> String {
     let bytes = record.get(at..at + 16).and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
     Ipv6Addr::from(bytes.unwrap_or_default()).to_string()

@@ -24,7 +24,6 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Returns an empty set of conditions, with a modifier.
     pub(super) fn with_modifier(modifier: u32) -> Self {
         Self { modifier, ..Self::default() }
     }
@@ -40,7 +39,6 @@ impl Conditions {
     }
 }
 
-/// Subnet administration, with the local port.
 pub(super) struct Administration<'job> {
     pub(super) session: Session<'job>,
     pub(super) manager: PortId,
@@ -67,9 +65,8 @@ impl Administration<'_> {
         attribute: u16,
         conditions: &Conditions,
     ) -> Result<Vec<Vec<u8>>, ToolError> {
-        let mut mad = [0; MAD_BYTES];
         let class = Class::SUBNET_ADMINISTRATION;
-        Header::request(class, method, attribute, conditions.modifier).encode(&mut mad);
+        let mut mad = Header::request(class, method, attribute, conditions.modifier).to_mad();
         mad[MASK..RECORDS].copy_from_slice(&conditions.mask.to_be_bytes());
         let end = MAD_BYTES.min(RECORDS + conditions.record.len());
         mad[RECORDS..end].copy_from_slice(&conditions.record[..end - RECORDS]);
@@ -77,8 +74,7 @@ impl Administration<'_> {
             Ok(answer) => Ok(records(&answer, method == Method::GET_TABLE)),
             Err(MadError::Refused(status)) => Err(self.session.out.end(IO, refusal(status.0))),
             Err(_) => {
-                let text = "Query SA failed: Connection timed out\n";
-                Err(self.session.out.end(TIMED_OUT, text))
+                Err(self.session.out.end(TIMED_OUT, "Query SA failed: Connection timed out\n"))
             }
         }
     }
@@ -98,7 +94,6 @@ fn records(answer: &[u8], is_table: bool) -> Vec<Vec<u8>> {
     data.chunks_exact(size).map(<[u8]>::to_vec).collect()
 }
 
-/// Formats a status in the words of the original.
 fn refusal(status: u16) -> String {
     const FIELDS: [&str; 9] = [
         "MAD No invalid fields",

@@ -27,8 +27,8 @@ fn show(
 ) -> Result<(), ToolError> {
     let bytes = query.ask(attribute, port.unwrap_or(0).cast_unsigned(), failure)?;
     let port = port.map_or(String::new(), |port| format!(" port {port}"));
-    let text = format!("# {title}: {}{port}\n{}", query.to, dump(&bytes, fields));
-    query.session.out.print(text);
+    let lines = dump(&bytes, fields);
+    query.session.out.print(format!("# {title}: {}{port}\n{lines}", query.to));
     Ok(())
 }
 
@@ -52,8 +52,7 @@ pub(super) fn port_info(query: &mut Query<'_>) -> Result<(), ToolError> {
     let modifier = query.modifier() | speeds;
     let bytes = query.ask(PortInfo::ID, modifier, "port info query failed")?;
     let fields = dump_port_info(&bytes, query.session.common.shows_keys, "");
-    let text = format!("# Port info: {} port {}\n{fields}", query.to, query.port);
-    query.session.out.print(text);
+    query.session.out.print(format!("# Port info: {} port {}\n{fields}", query.to, query.port));
     Ok(())
 }
 
@@ -66,8 +65,7 @@ pub(super) fn port_info_extended(query: &mut Query<'_>) -> Result<(), ToolError>
     show(query, "Port info Extended", PORT_INFO_EXTENDED, port, failure, fields)
 }
 
-/// True if the port reports support for the attribute. The original prints failures of this check
-/// without the name of the operation.
+/// True if the port supports the attribute. The failures lack the name of the operation.
 fn has_port_info_extended(query: &mut Query<'_>) -> Result<bool, ToolError> {
     const FUNCTION: &str = "is_port_info_extended_supported";
     let Some(node) = query.session.get::<NodeInfo>(&query.to, 0) else {

@@ -6,7 +6,6 @@ use super::{Query, attributes, tables};
 use crate::compat::ToolError;
 use crate::compat::diags::Usage;
 
-/// An operation.
 pub(super) struct Operation {
     pub(super) name: &'static str,
     pub(super) alias: &'static str,

@@ -40,10 +40,8 @@ pub(super) fn partition_keys(query: &mut Query<'_>) -> Result<(), ToolError> {
         // The last line is complete even if the table ends before.
         let shown = (count - first).next_multiple_of(8).min(KEYS);
         for line in (0..shown).step_by(8) {
-            let keys = (line..line + 8)
-                .map(|at| format!(" 0x{:04x}", read_bits(&bytes, at * 16, 16)))
-                .collect::<Vec<_>>()
-                .concat();
+            let key = |at: usize| format!(" 0x{:04x}", read_bits(&bytes, at * 16, 16));
+            let keys: String = (line..line + 8).map(key).collect();
             query.session.out.print(format!("{:4}:{keys}\n", first + line));
         }
     }
@@ -53,9 +51,10 @@ pub(super) fn partition_keys(query: &mut Query<'_>) -> Result<(), ToolError> {
 
 pub(super) fn virtual_lanes(query: &mut Query<'_>) -> Result<(), ToolError> {
     let node = node_with_port(query)?;
-    let levels = (0..16).map(|level| format!("{level:2}|")).collect::<Vec<_>>().concat();
-    let head = format!("# SL2VL table: {}\n#                 SL: |{levels}\n", query.to);
-    query.session.out.print(head);
+    let level = |number: u8| format!("{number:2}|");
+    let levels: String = (0..16).map(level).collect();
+    let out = &mut query.session.out;
+    out.print(format!("# SL2VL table: {}\n#                 SL: |{levels}\n", query.to));
     if node.node_type != SWITCH {
         return lanes(query, 0, 0);
     }
@@ -68,21 +67,20 @@ fn lanes(query: &mut Query<'_>, from: i32, to: i32) -> Result<(), ToolError> {
     let modifier = (from << 8 | to).cast_unsigned();
     let bytes = query.ask(SL_TO_VL, modifier, "slvl query failed")?;
     let lane = |level: usize| format!("{:2}|", read_bits(&bytes, level * 4, 4));
-    let lanes = (0..16).map(lane).collect::<Vec<_>>().concat();
+    let lanes: String = (0..16).map(lane).collect();
     query.session.out.print(format!("ports: in {from:2}, out {to:2}: |{lanes}\n"));
     Ok(())
 }
 
 pub(super) fn arbitration(query: &mut Query<'_>) -> Result<(), ToolError> {
-    // Port 0 of a switch has tables only if it is an enhanced port. Other nodes treat 0 as the
-    // port that received the request.
+    // Only an enhanced port 0 of a switch has tables. For other nodes 0 is the receiving port.
     if query.port == 0 {
         let node: NodeInfo = query.get(0, "node info query failed")?;
         if node.node_type == SWITCH {
             let switch: SwitchInfo = query.get(0, "switch info query failed")?;
             if switch.enhanced_port_0 == 0 {
-                let text = format!("# No VLArbitration tables (BSP0): {} port 0\n", query.to);
-                query.session.out.print(text);
+                let out = &mut query.session.out;
+                out.print(format!("# No VLArbitration tables (BSP0): {} port 0\n", query.to));
                 return Ok(());
             }
         }
@@ -114,13 +112,11 @@ fn weights(query: &mut Query<'_>, name: &str, block: u32, entries: u8) -> Result
         // A block has 32 entries; the port may report more.
         let entries = usize::from(entries.min(WEIGHTS));
         let cells = |first: usize, width: usize| -> String {
-            (0..entries)
-                .map(|at| format!("0x{:<2X}|", read_bits(&bytes, at * 16 + first, width)))
-                .collect::<Vec<_>>()
-                .concat()
+            let cell = |at: usize| format!("0x{:<2X}|", read_bits(&bytes, at * 16 + first, width));
+            (0..entries).map(cell).collect()
         };
-        let text = format!("\nVL    : |{}\nWEIGHT: |{}\n", cells(4, 4), cells(8, 8));
-        query.session.out.print(text);
+        let (lanes, weights) = (cells(4, 4), cells(8, 8));
+        query.session.out.print(format!("\nVL    : |{lanes}\nWEIGHT: |{weights}\n"));
     }
     Ok(())
 }
@@ -133,13 +129,9 @@ pub(super) fn guids(query: &mut Query<'_>) -> Result<(), ToolError> {
         let bytes = query.ask(GUID_INFO, block, "guid info query failed")?;
         let shown = (count - first).next_multiple_of(2).min(GUIDS);
         for line in (0..shown).step_by(2) {
-            let guid = |at: usize| read_bits(&bytes, at * 64, 64);
-            query.session.out.print(format!(
-                "{:4}: 0x{:016x} 0x{:016x}\n",
-                first + line,
-                guid(line),
-                guid(line + 1)
-            ));
+            let [one, other] = [line, line + 1].map(|at| read_bits(&bytes, at * 64, 64));
+            let text = format!("{:4}: 0x{one:016x} 0x{other:016x}\n", first + line);
+            query.session.out.print(text);
         }
     }
     query.session.out.print(format!("{count} guids capacity for this port\n"));

@@ -1,22 +1,21 @@
 //! Delta receiver: applies the changes that an agent sends to its last report.
 
+use serde::de::DeserializeOwned;
+
 use super::super::memory_budget::{MemoryShare, OverBudget};
 use crate::model::{HostFailure, HostReport, Reason};
-use crate::wire::limits::{OverLimit, REPORT};
+use crate::wire::limits::{JsonLimits, OverLimit, REPORT};
 use crate::wire::{BASE_LIMIT, DeltaMismatch, TextDelta};
 
-/// Last report of an agent that is queried repeatedly, to which its deltas are applied.
-///
-/// The report is kept as text, whose length bounds the memory of a host. A report over
-/// [`BASE_LIMIT`] is not kept and is requested in full the next time.
+/// Last report of an agent that is queried repeatedly, to which its deltas are applied. The
+/// report is kept as text, whose length bounds the memory of a host. A report over [`BASE_LIMIT`]
+/// is not kept and is requested in full the next time.
 #[derive(Debug, Default)]
 pub(super) struct DeltaReceiver {
     report_count: u64,
-    /// JSON of the last report.
     last: Option<String>,
 }
 
-/// Reason why the data of an agent makes no report.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DeltaError {
     #[error("the agent sent a delta instead of a full report")]
@@ -34,8 +33,7 @@ pub(super) enum DeltaError {
 }
 
 impl DeltaError {
-    /// Returns the failure of the host that sent `what`. A text over a limit does not count as
-    /// invalid.
+    /// Returns the failure of the host that sent `what`. A text over a limit is not invalid.
     pub(super) fn failure(self, what: &str) -> HostFailure {
         match self {
             Self::OverBudget(error) => error.into(),
@@ -45,9 +43,13 @@ impl DeltaError {
     }
 }
 
-/// Parses a report. The share then holds its memory.
-pub(super) fn report_of(text: &str, share: &mut MemoryShare) -> Result<HostReport, DeltaError> {
-    share.resize(REPORT.check(text.as_bytes())?)?;
+/// Parses a report or a recording within its limits. The share then holds its memory.
+pub(super) fn parse<T: DeserializeOwned>(
+    text: &str,
+    limits: &JsonLimits,
+    share: &mut MemoryShare,
+) -> Result<T, DeltaError> {
+    share.resize(limits.check(text.as_bytes())?)?;
     Ok(serde_json::from_str(text)?)
 }
 
@@ -57,19 +59,17 @@ impl DeltaReceiver {
         if self.last.is_some() { self.report_count } else { 0 }
     }
 
-    /// Parses a full report and keeps it.
     pub(super) fn take_whole(
         &mut self,
         text: String,
         share: &mut MemoryShare,
     ) -> Result<HostReport, DeltaError> {
         self.last = None;
-        let report = report_of(&text, share)?;
+        let report = parse(&text, &REPORT, share)?;
         self.keep(text);
         Ok(report)
     }
 
-    /// Applies a delta to the report with the number `base`, and keeps the result.
     pub(super) fn take_change(
         &mut self,
         base: u64,
@@ -79,9 +79,8 @@ impl DeltaReceiver {
         // If an error occurs below, no report is kept.
         let last = self.last.take().filter(|_| base == self.report_count);
         let last = last.ok_or(DeltaError::OtherBase(base, self.report_count))?;
-        let change: TextDelta = serde_json::from_str(text)?;
-        let text = change.apply(&last)?;
-        let report = report_of(&text, share)?;
+        let text = serde_json::from_str::<TextDelta>(text)?.apply(&last)?;
+        let report = parse(&text, &REPORT, share)?;
         self.keep(text);
         Ok(report)
     }

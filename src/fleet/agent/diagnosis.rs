@@ -10,20 +10,17 @@ use super::link::AgentLink;
 use super::reader::UNRESPONSIVE_AFTER;
 use crate::clock::{self, Deadline};
 use crate::fleet::quote::last_line;
-use crate::fleet::remote_command;
 use crate::fleet::time_limit::MORE_TIME;
-use crate::fleet::{Access, CleanupFailure, Exit};
+use crate::fleet::{Access, CleanupFailure, Exit, HostResult, remote_command};
 use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};
 use crate::wire::{Loss, Process, WORKER_LEASE};
 
-/// Time limit of a one-line command over an open session, and of the kernel to end a killed child
-/// process.
+/// Time limit of a one-line command over an open session, and of the end of a killed child.
 pub(super) const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time limit of the test command on an unresponsive host, which may only be suspended. An
-/// emulated host was suspended for four seconds, and a migrating virtual machine may take as
-/// long.
+/// Time limit of the test command on an unresponsive host, which may only be suspended: an
+/// emulated host was suspended for four seconds, and a migrating virtual machine may be, too.
 const SUSPENSION_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Time that an agent gets to send something on a responding host: some of its heartbeats.
@@ -35,32 +32,25 @@ const REOPEN: Duration = Duration::from_secs(3);
 /// Time that a wrapper script may run after its agent ended.
 const WRAPPER: Duration = Duration::from_millis(500);
 
-/// Clause of a message about a responding host whose agent failed.
 const HOST_RESPONDS: &str = "the host responds";
 /// Purpose of [`LIST_STOPPED`] in messages.
 pub(in crate::fleet) const STOPPED: &str = "look for stopped or swapped-out processes";
-/// Command that shows why processes do not run.
 pub(in crate::fleet) const LIST_STOPPED: &str = "ps -eo pid,stat,wchan:30,comm";
 
-/// State of an agent that did not respond.
 pub(super) struct Diagnosis {
     pub(super) life: Life,
-    /// Time at which the host was given up because it did not respond. A message after it proves
-    /// that the host was only suspended.
+    /// Time at which the host was given up. A later message proves that it was only suspended.
     given_up: Option<Instant>,
 }
 
-/// Result of a check of the agent over another channel.
 enum AgentCheck {
     Running,
-    /// The host responds, and the agent is gone.
     Gone,
     Unresponsive(String),
 }
 
 impl Agent {
-    /// Waits for a message of the agent that arrives after `since`, or for proof that none will
-    /// arrive.
+    /// Waits for a message that arrives after `since`, or for proof that none will arrive.
     pub(super) fn diagnose(&self, since: Instant) -> Diagnosis {
         let (ended, check) = loop {
             let timeout = UNRESPONSIVE_AFTER.saturating_sub(self.inbox.idle_time());
@@ -71,10 +61,9 @@ impl Agent {
                 continue;
             }
             let check = self.check(SUSPENSION_TIMEOUT);
-            let timeout = if matches!(check, AgentCheck::Unresponsive(_)) {
-                Duration::ZERO
-            } else {
-                RECOVERY
+            let timeout = match check {
+                AgentCheck::Unresponsive(_) => Duration::ZERO,
+                AgentCheck::Running | AgentCheck::Gone => RECOVERY,
             };
             if let Some(life) = self.reported_life(since, timeout) {
                 return Diagnosis { life, given_up: None };
@@ -87,35 +76,29 @@ impl Agent {
             // An agent that resumes later must not disturb requests to other agents.
             let _ = self.kill();
         }
+        let service = self.link.service();
         let given_up = matches!(check, AgentCheck::Unresponsive(_)).then(clock::now);
         let life = match (ended, check) {
             (false, AgentCheck::Running) => {
                 let seconds = UNRESPONSIVE_AFTER.as_secs();
-                let service = self.link.service();
                 Life::Hung(format!("agent unresponsive for {seconds} s; {service} still responds"))
             }
             (true, AgentCheck::Running) | (_, AgentCheck::Gone) => self.how_it_ended(),
-            (_, AgentCheck::Unresponsive(why)) => {
-                let service = self.link.service();
-                Life::Dead(format!(
-                    "the agent does not respond, and a test command over {service} failed: {why}"
-                ))
-            }
+            (_, AgentCheck::Unresponsive(why)) => Life::Dead(format!(
+                "the agent does not respond, and a test command over {service} failed: {why}"
+            )),
         };
         Diagnosis { life, given_up }
     }
 
-    /// Returns the ending of an agent on a responding host.
     fn how_it_ended(&self) -> Life {
         match self.pipe.ending() {
             Ok(exit) => self.ended("the agent", &exit, self.link.judge(&exit)),
-            Err(failure) if failure.reason == Reason::Lost => {
-                let service = self.link.service();
-                Life::Disconnected(format!(
-                    "the connection of the agent over {service} ended ({}), and with it the agent; {HOST_RESPONDS}",
-                    failure.detail
-                ))
-            }
+            Err(failure) if failure.reason == Reason::Lost => Life::Disconnected(format!(
+                "the connection of the agent over {} ended ({}), and with it the agent; {HOST_RESPONDS}",
+                self.link.service(),
+                failure.detail
+            )),
             // The output of the agent ended for an unknown reason.
             Err(_) => {
                 let said = last_line(&self.pipe.stderr());
@@ -126,8 +109,8 @@ impl Agent {
 
     fn ended(&self, who: &str, exit: &Exit, reason: Reason) -> Life {
         let said = last_line(&self.pipe.stderr());
-        let service = self.link.service();
         if reason == Reason::Lost {
+            let service = self.link.service();
             return Life::Disconnected(format!(
                 "{service} ended, and with it the agent; {exit}{said}; {HOST_RESPONDS}"
             ));
@@ -136,8 +119,7 @@ impl Agent {
         if reason == Reason::Killed { Life::Killed(detail) } else { Life::Failed(detail) }
     }
 
-    /// Waits for the process that the host started, if the agent is its child. It is a wrapper
-    /// script or sudo. Returns false if it still runs.
+    /// Waits for a wrapper script or sudo of the agent. Returns false if it still runs.
     pub(super) fn wrapper_ends(&self) -> bool {
         let AgentLink::Remote(access, _) = &self.link else { return true };
         let (Some(leader), Some(agent)) = (self.leader(), self.inbox.lock().process) else {
@@ -148,20 +130,16 @@ impl Agent {
             || self.pipe.wait(Deadline::after(WRAPPER)).is_ok()
     }
 
-    /// Returns the process that the host started, if it leads its own process group.
     fn leader(&self) -> Option<Process> {
-        self.started.and_then(|started| started.leader())
+        self.started?.leader()
     }
 
-    /// Returns the process of the agent: the process that it reported, else the process that the
-    /// host started.
+    /// Returns the process that the agent reported, else the process that the host started.
     fn process(&self) -> Option<Process> {
-        let reported = self.inbox.lock().process;
-        reported.or_else(|| self.started.and_then(|started| started.process()))
+        self.inbox.lock().process.or_else(|| self.started?.process())
     }
 
-    /// True if the agent sent nothing for too long, or will send nothing more. Time in which this
-    /// process did not run is not counted.
+    /// True if the agent sent nothing for too long, or will send nothing more.
     fn is_unresponsive(&self) -> bool {
         self.inbox.broken().is_some() || self.inbox.idle_time() >= UNRESPONSIVE_AFTER
     }
@@ -171,8 +149,7 @@ impl Agent {
         diagnosis.given_up.is_some_and(|given_up| self.inbox.lock().last_message > given_up)
     }
 
-    /// Returns the state that the agent reports for itself or its worker after `since`; `None` if
-    /// it reports nothing in time.
+    /// Returns the state that the agent reports for itself or its worker after `since`.
     fn reported_life(&self, since: Instant, timeout: Duration) -> Option<Life> {
         let lost = self.inbox.wait(Deadline::after(timeout), |state| match state.loss {
             Some(loss) => Some(Some(loss)),
@@ -197,8 +174,7 @@ impl Agent {
         })
     }
 
-    /// Returns the failure of an agent that sent no error and did not send `what` in time. Kills
-    /// the agent if the host responds.
+    /// Returns the failure of an agent that did not send `what`. Kills it if the host responds.
     pub(super) fn too_late(&self, what: &str) -> HostFailure {
         match self.check(CHECK_TIMEOUT) {
             AgentCheck::Running => {
@@ -216,21 +192,17 @@ impl Agent {
     }
 
     pub(super) fn ensure_ended(&self) -> Result<(), CleanupFailure> {
-        if let AgentLink::Remote(access, _) = &self.link
-            && access.is_cancelled()
-        {
+        let access = match &self.link {
+            AgentLink::Local(_) => None,
             // The connection is cut. This ends the input of the agent, and with it the agent.
-            return Ok(());
-        }
+            AgentLink::Remote(access, _) if access.is_cancelled() => return Ok(()),
+            AgentLink::Remote(access, privilege) => Some((&**access, *privilege)),
+        };
         let pid = self.process().map(|process| process.pid);
         // Without a process id, only the end of the command is known.
         if pid.is_none() && self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() {
             return Ok(());
         }
-        let access = match &self.link {
-            AgentLink::Local(_) => None,
-            AgentLink::Remote(access, privilege) => Some((&**access, *privilege)),
-        };
         match self.kill() {
             AgentCheck::Gone => Ok(()),
             AgentCheck::Running => Err(CleanupFailure::agent(access, pid, None)),
@@ -238,7 +210,6 @@ impl Agent {
         }
     }
 
-    /// Checks whether the agent runs, without any effect on it.
     fn check(&self, timeout: Duration) -> AgentCheck {
         match &self.link {
             AgentLink::Local(_) if self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() => {
@@ -250,8 +221,7 @@ impl Agent {
                 status.map_or_else(AgentCheck::Unresponsive, |status| match status {
                     Some(0) => AgentCheck::Running,
                     Some(3 | 4) => AgentCheck::Gone,
-                    // A launcher without a host and a connection that was ended also exit with
-                    // these codes.
+                    // A launcher without a host and an ended connection also exit with these codes.
                     Some(code) => AgentCheck::Unresponsive(format!("exit status {code}")),
                     None => AgentCheck::Unresponsive("killed by a signal".into()),
                 })
@@ -279,8 +249,8 @@ impl Agent {
         }
     }
 
-    /// Runs a command on the process of the agent over a new channel, or over a new connection if
-    /// the first one is over. Returns its exit status, or the reason why none arrived.
+    /// Runs a command on the agent's process over a new channel, or over a new connection if the
+    /// first one is over. Returns its exit status, or the reason why none arrived.
     fn run_there(
         &self,
         access: &Arc<dyn Access>,
@@ -300,13 +270,12 @@ impl Agent {
         exit.map(|exit| exit.status).map_err(|failure| failure.detail)
     }
 
-    /// Runs a command over a new connection to a host whose first connection failed.
     fn run_anew(
         &self,
         access: &Arc<dyn Access>,
         command: &str,
         failure: HostFailure,
-    ) -> Result<Exit, HostFailure> {
+    ) -> HostResult<Exit> {
         let deadline = Deadline::after(REOPEN);
         let again = access.reopen(deadline).unwrap_or(Err(failure))?;
         // The deadline of the login would end later commands.

@@ -24,7 +24,6 @@ impl AgentLink {
         }
     }
 
-    /// Returns the name of the launcher in messages.
     pub(super) fn service(&self) -> &'static str {
         match self {
             Self::Local(_) => "this machine",
@@ -39,7 +38,6 @@ impl AgentLink {
         }
     }
 
-    /// Returns the command line that runs `command` on the host, after the words of its purpose.
     pub(super) fn manual_command(&self, purpose: &str, command: &str) -> String {
         match self {
             Self::Local(_) => format!("{purpose}: {command}"),
@@ -47,8 +45,6 @@ impl AgentLink {
         }
     }
 
-    /// Returns the reason that an exit implies: the agent was killed, the agent failed, or its
-    /// transport ended.
     pub(super) fn judge(&self, exit: &Exit) -> Reason {
         let is_signal_of_agent = match self {
             Self::Local(_) => true,
@@ -61,7 +57,6 @@ impl AgentLink {
         }
     }
 
-    /// Returns the failure of an agent that ended before its reply.
     pub(super) fn ended(&self, exit: &Exit, detail: String) -> HostFailure {
         let reason = self.judge(exit);
         let failure = HostFailure::new(reason, detail);

@@ -13,7 +13,6 @@ use crate::wire::{FrameWriter, ToAgent, WireError};
 /// Time that an agent may leave its input unread before it counts as lost.
 const UNREAD: Duration = Duration::from_secs(2);
 
-/// Writing end of the connection to an agent.
 pub(super) struct Outbox {
     /// `None` after a failed write: no frame can follow half a frame.
     writer: Mutex<Option<FrameWriter<UnixStream>>>,
@@ -26,8 +25,7 @@ impl Outbox {
         Ok(Self { writer: Mutex::new(Some(FrameWriter::new(stream))), inbox })
     }
 
-    /// Sends a message. Returns false if nothing can be sent any more; the reading end then has
-    /// the reason.
+    /// Returns false if nothing can be sent any more; the reading end then has the reason.
     pub(super) fn send(&self, message: &ToAgent) -> bool {
         let mut writer = self.writer.lock();
         let Some(open) = writer.as_mut() else { return false };
@@ -37,8 +35,7 @@ impl Outbox {
         if let WireError::Io(error) = error
             && error.kind() == io::ErrorKind::WouldBlock
         {
-            let seconds = UNREAD.as_secs();
-            self.inbox.give_up(format!("it read no request for {seconds} s"));
+            self.inbox.give_up(format!("it read no request for {} s", UNREAD.as_secs()));
         }
         false
     }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::super::memory_budget::MemoryShare;
-use super::delta_receiver::{DeltaError, DeltaReceiver, report_of};
+use super::delta_receiver::{DeltaError, DeltaReceiver, parse};
 use crate::clock::{self, Deadline};
 use crate::fleet::deadline_reader::DeadlineReader;
 use crate::model::probe::{StepError, StepResult};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::source::Recording;
-use crate::wire::limits::RECORDING;
+use crate::wire::limits::{RECORDING, REPORT};
 use crate::wire::{BASE_LIMIT, FrameReader, FromAgent, Loss, Process, REPORT_LIMIT, WireError};
 
 /// Time without a message until an agent with a worker is checked.
@@ -29,21 +29,17 @@ const MIN: Duration = Duration::from_millis(5);
 
 type Reader = FrameReader<BufReader<DeadlineReader>>;
 
-/// Data that has arrived from an agent.
-///
-/// The thread that waits for a message also reads it. An agent with a worker sends unrequested
-/// messages, too, so that a separate thread reads them.
+/// Data that has arrived from an agent. The thread that waits for a message also reads it. An
+/// agent with a worker sends unrequested messages, too, so that a separate thread reads them.
 pub(super) struct Inbox {
     /// `None` after a separate thread has taken it.
     reader: Mutex<Option<Reader>>,
     state: Mutex<State>,
     changed: Condvar,
     delta_receiver: Mutex<Option<DeltaReceiver>>,
-    /// Memory of the last report.
     share: Mutex<MemoryShare>,
 }
 
-/// JSON of a report.
 enum ReportText {
     Whole(String),
     /// Changes since the report with this number.
@@ -51,12 +47,10 @@ enum ReportText {
 }
 
 pub(super) struct State {
-    /// True if a separate thread reads.
     listens: bool,
     replies: HashMap<u64, Result<StepResult, StepError>>,
     awaited: HashSet<u64>,
     report: Option<ReportText>,
-    /// JSON of a recording.
     recording: Option<String>,
     /// Pieces of a report or recording so far.
     text: String,
@@ -64,7 +58,6 @@ pub(super) struct State {
     pub(super) process: Option<Process>,
     pub(super) last_message: Instant,
     pub(super) loss: Option<Loss>,
-    /// Reason why no more data arrives.
     pub(super) broken: Option<HostFailure>,
     /// True if the agent reported its number of frames, and all of them arrived.
     ended: bool,
@@ -100,10 +93,7 @@ impl Inbox {
         }
     }
 
-    /// Starts a thread that reads from now on. It ends with the stream.
-    ///
-    /// # Errors
-    /// The system refuses a thread.
+    /// Starts a thread that reads until the stream ends.
     pub(super) fn listen(self: &Arc<Self>) -> io::Result<()> {
         let Some(mut reader) = self.reader.lock().take() else { return Ok(()) };
         self.lock().listens = true;
@@ -120,9 +110,7 @@ impl Inbox {
         match message {
             Ok(Some(message)) => state.take(message),
             Ok(None) if state.ended => {}
-            Ok(None) => {
-                state.broken = Some(HostFailure::new(Reason::Lost, "its output ended"));
-            }
+            Ok(None) => state.broken = Some(HostFailure::new(Reason::Lost, "its output ended")),
             Err(error) => {
                 state.broken = Some(HostFailure::new(reason_of(&error), error.to_string()));
             }
@@ -137,8 +125,7 @@ impl Inbox {
         self.state.lock()
     }
 
-    /// Waits until `check` returns a value. Returns `None` at the deadline, or if no more data
-    /// arrives.
+    /// Waits until `check` returns a value. `None` at the deadline, or if no more data arrives.
     pub(super) fn wait<T>(
         &self,
         deadline: Deadline,
@@ -163,7 +150,6 @@ impl Inbox {
         }
     }
 
-    /// Reads and handles one message, if it arrives by the deadline.
     fn read_by(&self, deadline: Deadline) {
         let mut reader = self.reader.lock();
         let Some(reader) = reader.as_mut() else { return };
@@ -179,25 +165,22 @@ impl Inbox {
         let delta_receiver = &mut *self.delta_receiver.lock();
         let share = &mut *self.share.lock();
         let made = match (text, delta_receiver) {
-            (ReportText::Whole(text), Some(delta_receiver)) => {
-                delta_receiver.take_whole(text, share)
-            }
+            (ReportText::Whole(text), Some(receiver)) => receiver.take_whole(text, share),
+            // The report outlives the agent.
             (ReportText::Whole(text), None) => {
-                // The report outlives the agent.
-                report_of(&text, share).inspect(|_| share.keep())
+                parse(&text, &REPORT, share).inspect(|_| share.keep())
             }
-            (ReportText::Change(base, text), Some(delta_receiver)) => {
-                delta_receiver.take_change(base, &text, share)
+            (ReportText::Change(base, text), Some(receiver)) => {
+                receiver.take_change(base, &text, share)
             }
             (ReportText::Change(..), None) => Err(DeltaError::NotAsked),
         };
         // The memory of the pieces is free again.
         let _ = self.lock().text_share.resize(0);
-        made.map_err(|error| self.break_with(error.failure("report"))).ok()
+        made.map_err(|error| self.lock().broken = Some(error.failure("report"))).ok()
     }
 
-    /// Keeps the reports from now on, so that the agent may send deltas. Returns the number of
-    /// the kept report.
+    /// Keeps reports from now on, for deltas. Returns the number of the kept report.
     pub(super) fn enable_deltas(&self) -> u64 {
         self.delta_receiver.lock().get_or_insert_default().base()
     }
@@ -206,14 +189,9 @@ impl Inbox {
         let text = self.wait(deadline, |state| state.recording.take())?;
         let share = &mut *self.share.lock();
         // The recording outlives the agent.
-        let made = recording_of(&text, share).inspect(|_| share.keep());
+        let made = parse(&text, &RECORDING, share).inspect(|_| share.keep());
         let _ = self.lock().text_share.resize(0);
-        made.map_err(|error| self.break_with(error.failure("recording"))).ok()
-    }
-
-    /// Stores the reason why a text makes no report or recording.
-    fn break_with(&self, failure: HostFailure) {
-        self.lock().broken = Some(failure);
+        made.map_err(|error| self.lock().broken = Some(error.failure("recording"))).ok()
     }
 
     pub(super) fn reply(
@@ -238,7 +216,6 @@ impl Inbox {
         self.wait(deadline, |state| state.ended.then_some(())).is_some()
     }
 
-    /// True if no more data arrives.
     pub(super) fn is_over(&self) -> bool {
         self.lock().is_over()
     }
@@ -258,8 +235,7 @@ impl Inbox {
         self.changed.notify_all();
     }
 
-    /// Returns the time since the last message, without the time in which this process did not
-    /// run.
+    /// Returns the time since the last message in which this process ran.
     pub(super) fn idle_time(&self) -> Duration {
         clock::awake_time_since(self.lock().last_message)
     }
@@ -336,17 +312,10 @@ impl State {
     }
 }
 
-/// Classifies an error: a broken stream, a limit, or data that is no message.
 fn reason_of(error: &WireError) -> Reason {
     match error {
         WireError::Io(_) | WireError::Truncated => Reason::Lost,
         WireError::TooBig(_) | WireError::OverLimit(_) => Reason::TooBig,
         WireError::Malformed(_) => Reason::Garbage,
     }
-}
-
-/// Parses a recording. The share then holds its memory.
-fn recording_of(text: &str, share: &mut MemoryShare) -> Result<Recording, DeltaError> {
-    share.resize(RECORDING.check(text.as_bytes())?)?;
-    Ok(serde_json::from_str(text)?)
 }

@@ -21,11 +21,9 @@ use crate::clock::Deadline;
 
 /// Time that another program may hold the lock of the file.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
-/// Interval of the attempts to lock the file.
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Keys that were accepted during a run, by file and name. A different key within the run counts
-/// as changed.
+/// Keys accepted during a run, by file and name. A different key within the run is a changed one.
 #[derive(Debug, Default)]
 pub struct AcceptedKeys {
     keys: Mutex<HashMap<(PathBuf, String), Vec<u8>>>,
@@ -72,10 +70,8 @@ fn line(lookup: &KnownHostsName, key: &HostKey, is_hashed: bool) -> io::Result<S
     let name = lookup.spelled();
     // These characters would change the meaning of the line.
     if name.is_empty() || name.contains([',', ' ', '\t', '\n', '#', '|', '*', '?', '!', '@']) {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "known_hosts cannot hold this host name",
-        ));
+        let why = "known_hosts cannot hold this host name";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     let name = if is_hashed { hashed(name)? } else { name.to_owned() };
     Ok(format!("{name} {} {}\n", key.kind(), STANDARD.encode(&key.plain)))
@@ -89,8 +85,7 @@ fn hashed(name: &str) -> io::Result<String> {
     Ok(format!("|1|{}|{}", STANDARD.encode(salt), STANDARD.encode(hash)))
 }
 
-/// Appends the key of a host with one write, under a lock that other rdmactl processes take too.
-/// A key that one of them has written in the meantime counts.
+/// Appends the key of a host under a lock of all rdmactl processes. A key written by one counts.
 fn append(
     path: &Path,
     lookup: &KnownHostsName,
@@ -98,12 +93,11 @@ fn append(
     is_hashed: bool,
 ) -> io::Result<Acceptance> {
     let line = line(lookup, key, is_hashed)?;
-    let file = path;
-    if let Some(directory) = file.parent().filter(|directory| !directory.exists()) {
+    if let Some(directory) = path.parent().filter(|directory| !directory.exists()) {
         DirBuilder::new().mode(0o700).create(directory)?;
     }
     let mut file =
-        OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(file)?;
+        OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
     // `/dev/null` stores nothing, and any process may hold its lock.
     if !file.metadata()?.is_file() {
         return Ok(Acceptance::Recorded);

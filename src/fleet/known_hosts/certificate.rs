@@ -10,27 +10,21 @@ pub(super) fn authority(certificate: &Certificate) -> Vec<u8> {
     key::wire_form(certificate.signature_key()).unwrap_or_default()
 }
 
-/// Verifies a certificate whose authority is recorded.
-///
-/// # Errors
-/// Returns the condition that does not hold.
+/// Verifies a certificate whose authority is recorded. The error is the violated condition.
 pub(super) fn check(
     certificate: &Certificate,
     blob: &[u8],
     terms: &CertificateTerms<'_>,
 ) -> Result<(), String> {
     let CertificateTerms { principal: name, unix_s, signatures } = *terms;
-    if certificate.cert_type() != CertType::Host {
-        return Err("it is a user certificate".into());
-    }
-    if unix_s < certificate.valid_after() {
-        return Err("it is not valid yet".into());
-    }
-    if unix_s >= certificate.valid_before() {
-        return Err("it has expired".into());
-    }
-    if !certificate.critical_options().is_empty() {
-        return Err("it has unsupported critical options".into());
+    let defects = [
+        (certificate.cert_type() != CertType::Host, "it is a user certificate"),
+        (unix_s < certificate.valid_after(), "it is not valid yet"),
+        (unix_s >= certificate.valid_before(), "it has expired"),
+        (!certificate.critical_options().is_empty(), "it has unsupported critical options"),
+    ];
+    if let Some((_, defect)) = defects.into_iter().find(|(is_found, _)| *is_found) {
+        return Err(defect.into());
     }
     let principals = certificate.valid_principals();
     if !principals.iter().any(|principal| pattern::matches(&principal.to_lowercase(), name)) {
@@ -44,8 +38,6 @@ pub(super) fn check(
              configuration does not allow"
         ));
     }
-    if signature::is_valid(certificate, blob) {
-        return Ok(());
-    }
-    Err("the signature of the authority is invalid".into())
+    let is_valid = signature::is_valid(certificate, blob);
+    is_valid.then_some(()).ok_or_else(|| "the signature of the authority is invalid".into())
 }

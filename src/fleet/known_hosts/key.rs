@@ -3,10 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use sha2::{Digest as _, Sha256};
-use ssh_key::Certificate;
 use ssh_key::public::KeyData;
-
-use ssh_key::PublicKey;
+use ssh_key::{Certificate, PublicKey};
 
 /// Host key in wire format: a plain key, or a certificate with one.
 #[derive(Debug, Clone)]
@@ -50,11 +48,9 @@ impl HostKey {
     }
 }
 
-/// Returns a copy of a certificate with times that `ssh_key` can parse.
-///
-/// `ssh_key` rejects seconds above `i64::MAX`, while `ssh-keygen` writes `u64::MAX` for
-/// "forever". The copy is only parsed. The signature of the authority is verified over the
-/// original.
+/// Returns a copy of a certificate with times that `ssh_key` can parse. `ssh_key` rejects seconds
+/// above `i64::MAX`, while `ssh-keygen` writes `u64::MAX` for "forever". The copy is only parsed.
+/// The signature is verified over the original.
 fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
     const SERIAL_AND_TYPE: usize = 8 + 4;
     let fields_of_key = match type_of_blob(blob)? {
@@ -64,11 +60,7 @@ fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
         // RSA: exponent, modulus. ECDSA: curve, point. Security keys: key, application.
         _ => 2,
     };
-    let after_string = |at: usize| -> Option<usize> {
-        let length = blob.get(at..)?.first_chunk::<4>()?;
-        let end = (at + 4).checked_add(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
-        (end <= blob.len()).then_some(end)
-    };
+    let after_string = |at: usize| Some(blob.len() - take_string(blob.get(at..)?)?.1.len());
     // The fields are the type, a nonce and the key, then the key id and the principals.
     let key_ends = (0..2 + fields_of_key).try_fold(0, |at, _| after_string(at))?;
     let times = after_string(after_string(key_ends + SERIAL_AND_TYPE)?)?;
@@ -82,8 +74,7 @@ fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
     Some(copy)
 }
 
-/// Returns the size in bits of an RSA key in wire format (type, exponent, modulus); `None` for
-/// other types.
+/// Returns the size in bits of an RSA key in wire format (type, exponent, modulus).
 pub(in crate::fleet) fn rsa_bits(blob: &[u8]) -> Option<usize> {
     // A certificate has a nonce before the key.
     let before = match type_of_blob(blob)? {
@@ -91,18 +82,8 @@ pub(in crate::fleet) fn rsa_bits(blob: &[u8]) -> Option<usize> {
         kind if kind.starts_with("ssh-rsa-cert-") || kind.starts_with("rsa-sha2-") => 3,
         _ => return None,
     };
-    let string = |rest: &mut &[u8]| -> Option<Vec<u8>> {
-        let (length, tail) = rest.split_first_chunk::<4>()?;
-        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
-        let (string, tail) = tail.split_at_checked(length)?;
-        *rest = tail;
-        Some(string.to_vec())
-    };
-    let mut rest = blob;
-    for _ in 0..before {
-        string(&mut rest)?;
-    }
-    let modulus = string(&mut rest)?;
+    let rest = (0..before).try_fold(blob, |rest, _| Some(take_string(rest)?.1))?;
+    let (modulus, _) = take_string(rest)?;
     let zeros = modulus.iter().take_while(|byte| **byte == 0).count();
     let first = modulus.get(zeros)?;
     Some((modulus.len() - zeros) * 8 - usize::try_from(first.leading_zeros()).ok()?)
@@ -112,11 +93,14 @@ pub(super) fn wire_form(key: &KeyData) -> Option<Vec<u8>> {
     PublicKey::new(key.clone(), "").to_bytes().ok()
 }
 
-/// Returns the key type, which is the first field of the wire format.
 pub(in crate::fleet) fn type_of_blob(blob: &[u8]) -> Option<&str> {
-    let (length, rest) = blob.split_first_chunk::<4>()?;
-    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
-    std::str::from_utf8(rest.get(..length)?).ok()
+    std::str::from_utf8(take_string(blob)?.0).ok()
+}
+
+/// Splits a length-prefixed string off the front.
+pub(super) fn take_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)
 }
 
 /// Returns the key type of a signature algorithm. RSA keys have three algorithms.

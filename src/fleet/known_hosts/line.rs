@@ -34,7 +34,6 @@ impl Names {
 pub(super) struct Line {
     pub(super) marker: Marker,
     pub(super) names: Names,
-    /// Type of the key, for example `ssh-ed25519`.
     pub(super) kind: String,
     /// Key in wire format.
     pub(super) key: Vec<u8>,

@@ -37,8 +37,7 @@ pub(in crate::fleet) fn list_matches(list: &str, name: &str) -> bool {
     found
 }
 
-/// True if a pattern with `*` and `?` matches a whole name. The time is bounded by the product of
-/// their lengths.
+/// True if a pattern with `*` and `?` matches a whole name, in time bounded by both lengths.
 pub(in crate::fleet) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut from) = (0, 0);

@@ -1,5 +1,4 @@
-//! Verifies the authority's signature on a certificate with OpenSSL, which the built-in SSH uses
-//! too.
+//! Verifies the authority's signature on a certificate with OpenSSL, as the built-in SSH does.
 
 use openssl::bn::{BigNum, BigNumContext};
 use openssl::ec::{EcGroup, EcKey, EcPoint};
@@ -13,8 +12,9 @@ use openssl::sign::Verifier;
 use ssh_key::public::{EcdsaPublicKey, KeyData};
 use ssh_key::{Algorithm, Certificate, HashAlg};
 
-/// True if the authority signed all bytes before the signature in the wire format of the
-/// certificate.
+use super::key::take_string;
+
+/// True if the authority signed all bytes before the signature in the certificate's wire format.
 pub(super) fn is_valid(certificate: &Certificate, blob: &[u8]) -> bool {
     let signature = certificate.signature();
     let bytes = signature.as_bytes();
@@ -46,11 +46,8 @@ pub(super) fn is_valid(certificate: &Certificate, blob: &[u8]) -> bool {
 
 /// Returns the bytes before the last field, whose length is known.
 fn signed_part(blob: &[u8], signature_length: usize) -> Option<&[u8]> {
-    let signed = blob.len().checked_sub(signature_length)?.checked_sub(4)?;
-    let (length, _) = blob.get(signed..)?.split_first_chunk::<4>()?;
-    (usize::try_from(u32::from_be_bytes(*length)).ok()? == signature_length)
-        .then(|| blob.get(..signed))
-        .flatten()
+    let (signed, field) = blob.split_at(blob.len().checked_sub(signature_length)?.checked_sub(4)?);
+    matches!(take_string(field), Some((_, []))).then_some(signed)
 }
 
 fn rsa(
@@ -78,10 +75,4 @@ fn ecdsa(key: &EcdsaPublicKey, signature: &[u8], signed: &[u8]) -> Result<bool, 
     let point = EcPoint::from_bytes(&group, key.as_sec1_bytes(), &mut *BigNumContext::new()?)?;
     let key: PKey<Public> = PKey::from_ec_key(EcKey::from_public_key(&group, &point)?)?;
     Verifier::new(digest, &key)?.verify_oneshot(&signature.to_der()?, signed)
-}
-
-/// Splits a length-prefixed string off the front.
-fn take_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)
 }

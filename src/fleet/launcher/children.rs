@@ -6,10 +6,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::clock::Deadline;
-use crate::fleet::fault;
 use crate::fleet::pipe::{Pipe, Shared};
-use crate::fleet::watchdog::{Guard, Watchdog};
-use crate::model::HostFailure;
+use crate::fleet::{Guard, HostResult, Watchdog, fault};
 
 /// Time that a command gets to end after its input has ended.
 const LEAVE: Duration = Duration::from_millis(300);
@@ -34,20 +32,18 @@ impl Children {
         Self { watchdog, state: Mutex::default() }
     }
 
-    /// Adds a process. It is cut off at the common deadline, or at `deadline` if no common one is
-    /// set.
-    pub(super) fn adopt(&self, pipe: &Pipe, deadline: Deadline) -> Result<(), HostFailure> {
+    /// Adds a process, and cuts it off at the common deadline, or else at `deadline`.
+    pub(super) fn adopt(&self, pipe: &Pipe, deadline: Deadline) -> HostResult<()> {
         self.watch(pipe, deadline)?;
         self.state.lock().processes.push(Arc::clone(&pipe.shared));
         Ok(())
     }
 
-    /// Cuts off a pipe at the common deadline. The pipe has no process of its own.
-    pub(super) fn watch(&self, pipe: &Pipe, deadline: Deadline) -> Result<(), HostFailure> {
+    /// Cuts off a pipe without a process of its own at the deadline.
+    pub(super) fn watch(&self, pipe: &Pipe, deadline: Deadline) -> HostResult<()> {
         let mut state = self.state.lock();
         let at = state.deadline.unwrap_or(deadline);
-        let guard = self.watchdog.guard(pipe.stream(), at).map_err(|error| fault::local(&error))?;
-        state.cut.push(guard);
+        state.cut.push(self.watchdog.guard(pipe.stream(), at).map_err(fault::local)?);
         Ok(())
     }
 
@@ -72,8 +68,7 @@ impl Drop for Children {
     }
 }
 
-/// Ends commands whose pipes are dropped. A command that does not end with its input gets a
-/// signal.
+/// Ends commands whose pipes are dropped. A command that outlives its input gets a signal.
 pub(super) fn end<'a>(commands: impl Iterator<Item = &'a Shared> + Clone, is_cancelled: bool) {
     if !is_cancelled {
         let leave = Deadline::after(LEAVE);

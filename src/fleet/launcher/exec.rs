@@ -1,5 +1,4 @@
-//! Launcher that reaches hosts through a command of the operator, such as `kubectl exec` or
-//! `docker exec`.
+//! Launcher that reaches hosts through a command of the operator, such as `kubectl exec`.
 //!
 //! The command starts only `/bin/sh`. The shell reads its script from stdin, so that the number
 //! of shells that parse the command line does not matter.
@@ -16,13 +15,12 @@ use crate::clock::Deadline;
 use crate::fleet::access::fresh_nonce;
 use crate::fleet::quote::last_line;
 use crate::fleet::remote_command::{self, Privilege};
-use crate::fleet::{Access, Nonce, Pipe, Uploaded, Watchdog, local};
+use crate::fleet::{Access, HostResult, Nonce, Pipe, Uploaded, Watchdog, local};
 use crate::hosts::Host;
 use crate::model::{HostFailure, Reason};
 
 /// Program that the command starts on the host. The script comes on its stdin.
 const SHELL: &str = "/bin/sh";
-/// Limit of the output before the shell starts, in bytes.
 const NOISE_LIMIT: usize = 64 * 1024;
 
 /// Command template for each host.
@@ -44,7 +42,7 @@ impl Exec {
         &self,
         host: &Host,
         watchdog: &Watchdog,
-    ) -> Result<Arc<dyn Access>, HostFailure> {
+    ) -> HostResult<Arc<dyn Access>> {
         if host.user.is_some() || host.port.is_some() {
             let detail = "--launcher exec takes host names without a user or a port";
             return Err(HostFailure::new(Reason::Unresolved, detail).fix(format!(
@@ -67,9 +65,8 @@ struct ExecAccess {
 }
 
 impl ExecAccess {
-    /// Starts a command. Returns its pipe, and the label that the launcher writes before each
-    /// line.
-    fn start(&self, command: &str, deadline: Deadline) -> Result<(Pipe, Vec<u8>), HostFailure> {
+    /// Starts a command. Returns its pipe, and the launcher's label before each line.
+    fn start(&self, command: &str, deadline: Deadline) -> HostResult<(Pipe, Vec<u8>)> {
         let mut words = self.words.iter();
         let mut process = Command::new(words.next().map_or("", String::as_str));
         process.args(words);
@@ -84,11 +81,9 @@ impl ExecAccess {
         Ok((pipe, label))
     }
 
-    /// Makes the shell print a word and then run the command. Returns the text before the word on
-    /// its line.
-    fn say(&self, pipe: &Pipe, command: &str, deadline: Deadline) -> Result<Vec<u8>, HostFailure> {
-        // The nonce is sent in two halves, so that the echo of a launcher is not taken for the
-        // word.
+    /// Makes the shell print a word, then run the command. Returns the text before the word.
+    fn say(&self, pipe: &Pipe, command: &str, deadline: Deadline) -> HostResult<Vec<u8>> {
+        // The nonce is sent in two halves, so that the echo of a launcher is not the word.
         let nonce = fresh_nonce()?.to_string();
         let (first, second) = nonce.split_at(nonce.len() / 2);
         let line = format!("a={first}; echo RDMACTL/go ${{a}}{second}; {command}\n");
@@ -96,8 +91,7 @@ impl ExecAccess {
         // If the shell has ended, the read below reports it.
         let _ = stream.write_all(line.as_bytes());
         let word = format!("RDMACTL/go {nonce}");
-        let mut said = Vec::new();
-        let mut begin = 0;
+        let (mut said, mut begin) = (Vec::new(), 0);
         loop {
             let timeout = deadline.remaining().max(Duration::from_millis(1));
             let mut byte = [0];
@@ -135,8 +129,6 @@ impl ExecAccess {
         HostFailure::new(Reason::Timeout, detail).fix(self.by_itself())
     }
 
-    /// Returns the failure of a command that ended before the shell started, with its exit code
-    /// and last output.
     fn ended(&self, pipe: &Pipe, said: &[u8]) -> HostFailure {
         let how = pipe.exit_and_last_line();
         let stdout = match last_line(&pipe.stderr()) {
@@ -153,7 +145,7 @@ impl ExecAccess {
 }
 
 impl Access for ExecAccess {
-    fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+    fn exec(&self, command: &str, deadline: Deadline) -> HostResult<Pipe> {
         let (pipe, label) = self.start(command, deadline)?;
         if label.is_empty() {
             return Ok(pipe);
@@ -198,7 +190,7 @@ impl Access for ExecAccess {
         &self,
         privilege: Privilege,
         deadline: Deadline,
-    ) -> Result<(Pipe, Nonce), HostFailure> {
+    ) -> HostResult<(Pipe, Nonce)> {
         let nonce = fresh_nonce()?;
         let command = remote_command::installed_agent_in_lines(nonce, privilege);
         let (pipe, _) = self.start(&command, deadline)?;
@@ -210,7 +202,7 @@ impl Access for ExecAccess {
         uploaded: &Uploaded,
         privilege: Privilege,
         deadline: Deadline,
-    ) -> Result<Pipe, HostFailure> {
+    ) -> HostResult<Pipe> {
         let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
         let (pipe, _) = self.start(&command, deadline)?;
         line_mux::single_stream(pipe, uploaded.nonce)

@@ -7,21 +7,18 @@
 mod line_stream;
 
 use std::convert::Infallible;
-use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::clock::Deadline;
-use crate::fleet::fault;
-use crate::fleet::{Nonce, Pipe};
-use crate::model::HostFailure;
+use crate::fleet::{HostResult, Nonce, Pipe, fault};
 use crate::sys::poll;
 use crate::wire::LineSplitter;
 
@@ -31,23 +28,19 @@ pub(super) use line_stream::{LineCodec, LineStream};
 const MAX_OUT: usize = 256 * 1024;
 /// Time in which received data must be read after the end of the process's output.
 const DELIVER_TIMEOUT: Duration = Duration::from_secs(2);
-/// Time for sending the remaining data to agents.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(super) trait LineRouter: Send {
-    /// Returns the index of the stream that a line belongs to, and the line without the label of
-    /// the launcher.
+    /// Returns the index of a line's stream, and the line without the label of the launcher.
     fn route<'line>(
         &mut self,
         line: &'line [u8],
         streams: &mut [LineStream],
     ) -> Option<(usize, &'line [u8])>;
 
-    /// Handles the end of the process's output.
     fn over(&mut self, streams: &mut [LineStream]);
 }
 
-/// Assigns all lines to the only stream.
 struct OneStream;
 
 impl LineRouter for OneStream {
@@ -63,13 +56,10 @@ impl LineRouter for OneStream {
 }
 
 /// Converts the pipe of a process that serves one agent to the pipe of the agent.
-///
-/// # Errors
-/// This machine has no socket or thread left.
-pub(super) fn single_stream(pipe: Pipe, nonce: Nonce) -> Result<Pipe, HostFailure> {
-    let (near, far) = UnixStream::pair().map_err(|error| fault::local(&error))?;
+pub(super) fn single_stream(pipe: Pipe, nonce: Nonce) -> HostResult<Pipe> {
+    let (near, far) = UnixStream::pair().map_err(fault::local)?;
     // The previous reader may have set a timeout.
-    pipe.stream().set_read_timeout(None).map_err(|error| fault::local(&error))?;
+    pipe.stream().set_read_timeout(None).map_err(fault::local)?;
     let (pipe, process) = pipe.behind(near);
     let shared = Arc::clone(&pipe.shared);
     let stream = LineStream::new(far, shared, Some(LineCodec::new(nonce)));
@@ -87,20 +77,16 @@ pub(super) struct LineMux<S> {
 }
 
 impl<S: LineRouter + 'static> LineMux<S> {
-    /// Starts a thread that serves the streams until the process or all streams end. `process` is
-    /// the socket of its stdin and stdout.
-    ///
-    /// # Errors
-    /// This machine has no thread left.
+    /// Starts a thread that serves the streams over `process`, the socket of its stdin and stdout.
     pub(super) fn start(
         process: UnixStream,
         streams: Vec<LineStream>,
         router: S,
-    ) -> Result<(), HostFailure> {
+    ) -> HostResult<()> {
         let splitter = LineSplitter::default();
         let mux = Self { process, streams, router, splitter, out: Vec::new(), is_over: false };
         let thread = thread::Builder::new().name("line mux".into()).stack_size(256 * 1024);
-        thread.spawn(move || mux.run()).map(drop).map_err(|error| fault::local(&error))
+        thread.spawn(move || mux.run()).map(drop).map_err(fault::local)
     }
 
     fn run(mut self) {
@@ -122,7 +108,6 @@ impl<S: LineRouter + 'static> LineMux<S> {
         let _ = self.process.shutdown(Shutdown::Both);
     }
 
-    /// Moves data between the streams and the process.
     fn transfer(&mut self) {
         for stream in &mut self.streams {
             stream.deliver();
@@ -186,8 +171,7 @@ impl<S: LineRouter + 'static> LineMux<S> {
 
     /// Delivers the data that came before the end, while a reader takes it.
     fn end_streams(&mut self) {
-        // Only the sender knows if a line without an end is complete. The line is quoted, not
-        // decoded.
+        // Only the sender knows if a line without an end is complete: it is quoted, not decoded.
         let rest = self.splitter.rest().to_vec();
         if let Some((index, line)) = self.router.route(&rest, &mut self.streams)
             && let Some(stream) = self.streams.get_mut(index)
@@ -196,8 +180,8 @@ impl<S: LineRouter + 'static> LineMux<S> {
         }
         let deadline = Deadline::after(DELIVER_TIMEOUT);
         while self.streams.iter().any(LineStream::has_more) && !deadline.is_over() {
-            let fds = self.streams.iter().filter_map(|stream| stream.interest(false));
-            let mut fds: Vec<PollFd<'_>> = fds.collect();
+            let mut fds: Vec<_> =
+                self.streams.iter().filter_map(|stream| stream.interest(false)).collect();
             if poll::wait(&mut fds, Some(deadline.remaining())).is_err() {
                 break;
             }
@@ -207,7 +191,6 @@ impl<S: LineRouter + 'static> LineMux<S> {
         self.streams.clear();
     }
 
-    /// Sends the last lines of streams that were closed.
     fn flush(&mut self) {
         let deadline = Deadline::after(FLUSH_TIMEOUT);
         while !self.out.is_empty() && !deadline.is_over() {

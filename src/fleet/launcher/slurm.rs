@@ -19,15 +19,14 @@ use super::line_mux;
 use crate::clock::Deadline;
 use crate::fleet::local::{self, Ending};
 use crate::fleet::remote_command::{self, Privilege};
-use crate::fleet::{Access, Nonce, Pipe, Uploaded, Watchdog};
+use crate::fleet::{Access, HostResult, Nonce, Pipe, Uploaded, Watchdog};
 use crate::hosts::{Host, HostSet, HostSetError};
 use crate::model::{HostFailure, Reason};
 use step::{NodeAgent, Step};
 
 /// Number of nodes that one `srun` serves. Each node receives every line for any of them.
 const GROUP_SIZE: usize = 128;
-/// Time without output from another node, after the first one, until nodes without output are
-/// excluded.
+/// Time without further output until nodes without output are excluded.
 const QUIET: Duration = Duration::from_secs(2);
 
 /// Slurm job, and the nodes of it that are queried.
@@ -37,19 +36,15 @@ pub struct Slurm {
     groups: BTreeMap<String, Arc<NodeGroup>>,
 }
 
-/// Properties of the job, shared by all nodes.
 #[derive(Debug)]
 struct Job {
     id: String,
-    /// Nodes of the job, as Slurm writes them.
     written: String,
     nodes: BTreeSet<String>,
     watchdog: Watchdog,
-    /// Time limit of one node.
     timeout: Duration,
 }
 
-/// Nodes whose agents are started together.
 #[derive(Debug)]
 struct NodeGroup {
     nodes: Vec<String>,
@@ -59,8 +54,7 @@ struct NodeGroup {
 }
 
 impl Slurm {
-    /// Returns the launcher for a job. `written` has the nodes of the job as Slurm writes them;
-    /// `asked` has the hosts to query.
+    /// Returns the launcher for a job with the nodes `written` by Slurm, to query `asked`.
     ///
     /// # Errors
     /// `written` is no valid host set.
@@ -74,12 +68,9 @@ impl Slurm {
         let nodes = HostSet::parse(written)?.into_iter().map(|host| host.name).collect();
         let (id, written) = (id.to_owned(), written.to_owned());
         let job = Job { id, written, nodes, watchdog, timeout };
-        let asked: BTreeSet<&String> = asked
-            .iter()
-            .filter(|host| job.refusal(host).is_none())
-            .map(|host| &host.name)
-            .collect();
-        let asked: Vec<String> = asked.into_iter().cloned().collect();
+        let asked = asked.iter().filter(|host| job.refusal(host).is_none());
+        let asked: BTreeSet<String> = asked.map(|host| host.name.clone()).collect();
+        let asked = Vec::from_iter(asked);
         let mut groups = BTreeMap::new();
         for nodes in asked.chunks(GROUP_SIZE) {
             let (step, ended_steps) = (OnceLock::new(), Mutex::default());
@@ -89,7 +80,7 @@ impl Slurm {
         Ok(Self { job: Arc::new(job), groups })
     }
 
-    pub(in crate::fleet) fn access(&self, host: &Host) -> Result<Arc<dyn Access>, HostFailure> {
+    pub(in crate::fleet) fn access(&self, host: &Host) -> HostResult<Arc<dyn Access>> {
         if let Some(refusal) = self.job.refusal(host) {
             return Err(refusal);
         }
@@ -168,16 +159,7 @@ struct SlurmAccess {
 }
 
 impl SlurmAccess {
-    /// Starts an `srun` for this node alone.
-    fn exec_alone(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
-        let nodes = std::slice::from_ref(&self.node);
-        let process = srun::command(&self.job.id, nodes, command);
-        let pipe = local::spawn_with_ending(process, Ending::Terminate)?;
-        self.children.adopt(&pipe, deadline)?;
-        Ok(pipe)
-    }
-
-    fn agent_of(&self, step: Arc<Step>, deadline: Deadline) -> Result<(Pipe, Nonce), HostFailure> {
+    fn agent_of(&self, step: Arc<Step>, deadline: Deadline) -> HostResult<(Pipe, Nonce)> {
         match step.await_node(&self.node, deadline) {
             NodeAgent::Ready(pipe, nonce) => {
                 self.children.watch(&pipe, deadline)?;
@@ -199,8 +181,12 @@ impl SlurmAccess {
 }
 
 impl Access for SlurmAccess {
-    fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
-        self.exec_alone(command, deadline)
+    /// Starts an `srun` for this node alone.
+    fn exec(&self, command: &str, deadline: Deadline) -> HostResult<Pipe> {
+        let process = srun::command(&self.job.id, std::slice::from_ref(&self.node), command);
+        let pipe = local::spawn_with_ending(process, Ending::Terminate)?;
+        self.children.adopt(&pipe, deadline)?;
+        Ok(pipe)
     }
 
     fn set_deadline(&self, deadline: Option<Deadline>) {
@@ -234,16 +220,15 @@ impl Access for SlurmAccess {
         &self,
         privilege: Privilege,
         deadline: Deadline,
-    ) -> Result<(Pipe, Nonce), HostFailure> {
+    ) -> HostResult<(Pipe, Nonce)> {
         let together =
             self.group.as_ref().and_then(|group| group.step(&self.job, privilege, deadline));
         // A second query of a node finds that its agent in the common step is taken.
         if let Some(step) = together.filter(|step| step.offers(&self.node)) {
             return self.agent_of(step, deadline);
         }
-        let nodes = std::slice::from_ref(&self.node);
-        let step = Arc::new(Step::start(&self.job, nodes, privilege)?);
-        self.agent_of(step, deadline)
+        let step = Step::start(&self.job, std::slice::from_ref(&self.node), privilege)?;
+        self.agent_of(Arc::new(step), deadline)
     }
 
     fn uploaded_agent(
@@ -251,9 +236,8 @@ impl Access for SlurmAccess {
         uploaded: &Uploaded,
         privilege: Privilege,
         deadline: Deadline,
-    ) -> Result<Pipe, HostFailure> {
+    ) -> HostResult<Pipe> {
         let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
-        let pipe = self.exec_alone(&command, deadline)?;
-        line_mux::single_stream(pipe, uploaded.nonce)
+        line_mux::single_stream(self.exec(&command, deadline)?, uploaded.nonce)
     }
 }

@@ -1,12 +1,10 @@
 //! Command template of `--launcher exec`: words with placeholders for the host and the command.
-//! The `exec` launcher uses it.
 
 use std::fmt;
 
 const HOST: &str = "{host}";
 const COMMAND: &str = "{command}";
 
-/// Command line with placeholders for the host and the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template {
     words: Vec<String>,
@@ -41,8 +39,7 @@ impl fmt::Display for TemplateError {
 impl std::error::Error for TemplateError {}
 
 impl Template {
-    /// Splits a text into words as a POSIX shell does. No shell reads the text, so nothing is
-    /// expanded.
+    /// Splits a text into words as a POSIX shell does, without expansion.
     pub(super) fn parse(text: &str) -> Result<Self, TemplateError> {
         let wrong = |at: usize, message: &str, fix: &str| TemplateError {
             text: text.to_owned(),
@@ -72,8 +69,7 @@ impl Template {
             if words.iter().any(|word| word.contains(place)) {
                 continue;
             }
-            // A misspelled placeholder is shown with its position. Other braces belong to the
-            // command.
+            // A misspelled placeholder is shown with its position. Other braces are the command's.
             return Err(match unknown_place(text) {
                 Some((at, slip)) => {
                     wrong(at, &format!("unknown placeholder {slip}"), "write {host} and {command}")
@@ -84,7 +80,6 @@ impl Template {
         Ok(Self { words })
     }
 
-    /// Returns the name of the program, for messages.
     pub(super) fn program(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
@@ -97,8 +92,7 @@ impl Template {
             if word == COMMAND {
                 words.extend(command.iter().map(|&part| part.to_owned()));
             } else {
-                // The command is replaced first, so that a host name cannot contain a
-                // placeholder.
+                // The command is replaced first: a host name cannot contain a placeholder.
                 words.push(word.replace(COMMAND, &command.join(" ")).replace(HOST, host));
             }
         }

@@ -13,14 +13,12 @@ use super::{AgentState, LiveAgent, SharedHosts};
 use crate::clock::Deadline;
 use crate::model::HostReport;
 
-/// First report of a host, or the failure to connect.
 pub(super) struct FirstReport {
     pub(super) index: usize,
     pub(super) report: HostReport,
 }
 
-/// Threads that connect to hosts and request the first report: at most `--fanout`, and none while
-/// the queue is empty.
+/// Threads that request first reports: at most `--fanout`, and none while the queue is empty.
 pub(super) struct ConnectThreads {
     all: Arc<SharedHosts>,
     arrivals: Sender<FirstReport>,
@@ -39,10 +37,7 @@ impl ConnectThreads {
         Self { all, arrivals, queue: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Adds a host to the queue.
-    ///
-    /// # Errors
-    /// The system creates no thread, and none is running.
+    /// Adds a host to the queue. Fails if the system creates no thread, and none is running.
     pub(super) fn add(self: &Arc<Self>, index: usize) -> io::Result<()> {
         let mut queue = self.queue.lock();
         queue.waiting.push_back(index);
@@ -63,16 +58,13 @@ impl ConnectThreads {
         Ok(())
     }
 
-    /// Removes all waiting hosts from the queue.
     pub(super) fn stop(&self) {
         self.queue.lock().waiting.clear();
     }
 
-    /// Waits until all threads have ended.
     pub(super) fn wait(&self, deadline: Deadline) {
         let is_busy = |queue: &mut Queue| queue.threads > 0;
-        // After the deadline, the end of this process closes the connections, which ends their
-        // agents.
+        // After the deadline, the end of this process closes the connections of the agents.
         self.changed.wait_while_for(&mut self.queue.lock(), is_busy, deadline.remaining());
     }
 

@@ -3,26 +3,21 @@
 use std::io::Read as _;
 use std::process::Command;
 
-use super::super::pipe::Output;
-use super::super::watchdog::Watchdog;
 use super::spawn;
 use crate::clock::Deadline;
-use crate::fleet::fault;
+use crate::fleet::{HostResult, Output, Watchdog, fault};
 use crate::model::{HostFailure, Reason};
 
-/// Limit of the output, in bytes. The output of these tools has a few kB.
+/// Limit of the output, in bytes. These tools print a few kB.
 const ANSWER_LIMIT: u64 = 256 * 1024;
 
 /// Runs a local query until its end. The query is killed at the deadline or when the run is
 /// cancelled, which is safe because it changes nothing.
-///
-/// # Errors
-/// The command cannot be started, prints too much, or does not end in time.
 pub(in crate::fleet) fn query_tool(
     command: Command,
     deadline: Deadline,
     watchdog: &Watchdog,
-) -> Result<Output, HostFailure> {
+) -> HostResult<Output> {
     let pipe = spawn(command)?;
     let broken =
         |error| HostFailure::new(Reason::Transport, format!("cannot watch the command: {error}"));
@@ -38,8 +33,7 @@ pub(in crate::fleet) fn query_tool(
         return Err(fault::too_big(ANSWER_LIMIT));
     }
     if let Err(error) = read {
-        let detail = format!("cannot read the output: {error}");
-        return Err(HostFailure::new(Reason::Lost, detail));
+        return Err(HostFailure::new(Reason::Lost, format!("cannot read the output: {error}")));
     }
     let exit = pipe.wait(deadline)?;
     Ok(Output { stdout, stderr: pipe.stderr(), exit })

@@ -8,7 +8,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::{Exit, Pipe};
 use crate::clock::Deadline;
-use crate::fleet::fault;
+use crate::fleet::{HostResult, fault};
 use crate::model::{HostFailure, Reason};
 use crate::sys::poll;
 
@@ -28,12 +28,7 @@ impl Pipe {
     ///
     /// # Errors
     /// The connection broke, the deadline passed, or more than `limit` bytes came.
-    pub fn exchange(
-        &self,
-        input: &[u8],
-        limit: usize,
-        deadline: Deadline,
-    ) -> Result<Output, HostFailure> {
+    pub fn exchange(&self, input: &[u8], limit: usize, deadline: Deadline) -> HostResult<Output> {
         let mut stdout = Vec::new();
         let mut rest = Some(input);
         loop {
@@ -58,11 +53,7 @@ impl Pipe {
     }
 
     /// Sends as much as fits. `None` if no input is left or the command reads no more.
-    fn send_some<'a>(
-        &self,
-        bytes: &'a [u8],
-        blocked: &mut bool,
-    ) -> Result<Option<&'a [u8]>, HostFailure> {
+    fn send_some<'a>(&self, bytes: &'a [u8], blocked: &mut bool) -> HostResult<Option<&'a [u8]>> {
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -78,8 +69,7 @@ impl Pipe {
         }
     }
 
-    /// Receives the available data. Returns true at the end of stdout.
-    fn receive_some(&self, stdout: &mut Vec<u8>, blocked: &mut bool) -> Result<bool, HostFailure> {
+    fn receive_some(&self, stdout: &mut Vec<u8>, blocked: &mut bool) -> HostResult<bool> {
         let mut buffer = [0; 16 * 1024];
         match recv(self.stream(), &mut buffer, RecvFlags::DONTWAIT) {
             Ok((0, _)) | Err(Errno::CONNRESET) => Ok(true),
@@ -93,12 +83,7 @@ impl Pipe {
         }
     }
 
-    fn wait_ready(
-        &self,
-        writes: bool,
-        deadline: Deadline,
-        received: usize,
-    ) -> Result<(), HostFailure> {
+    fn wait_ready(&self, writes: bool, deadline: Deadline, received: usize) -> HostResult<()> {
         let wait = deadline.remaining();
         if wait.is_zero() {
             return Err(self.shared.failure().unwrap_or_else(|| fault::incomplete(received)));

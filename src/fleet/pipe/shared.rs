@@ -6,6 +6,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::{Exit, Waker};
 use crate::clock::Deadline;
+use crate::fleet::HostResult;
 use crate::input::Tail;
 use crate::model::{HostFailure, Reason};
 
@@ -19,7 +20,7 @@ pub(in crate::fleet) struct Shared {
 #[derive(Debug, Default)]
 struct State {
     stderr: Tail,
-    outcome: Option<Result<Exit, HostFailure>>,
+    outcome: Option<HostResult<Exit>>,
     abandoned: bool,
     kill_requested: bool,
 }
@@ -39,12 +40,12 @@ impl Shared {
     }
 
     /// Stores the result of the command. Only the first call has an effect.
-    pub(in crate::fleet) fn end(&self, outcome: Result<Exit, HostFailure>) {
+    pub(in crate::fleet) fn end(&self, outcome: HostResult<Exit>) {
         self.state.lock().outcome.get_or_insert(outcome);
         self.changed.notify_all();
     }
 
-    pub(in crate::fleet) fn wait(&self, deadline: Deadline) -> Result<Exit, HostFailure> {
+    pub(in crate::fleet) fn wait(&self, deadline: Deadline) -> HostResult<Exit> {
         let mut state = self.state.lock();
         loop {
             if let Some(outcome) = &state.outcome {
@@ -58,18 +59,15 @@ impl Shared {
         }
     }
 
-    /// Returns the failure that ended the command, if one is known.
     pub(super) fn failure(&self) -> Option<HostFailure> {
         self.state.lock().outcome.as_ref()?.as_ref().err().cloned()
     }
 
-    /// Marks the pipe as dropped and wakes the thread.
     pub(super) fn abandon(&self) {
         self.state.lock().abandoned = true;
         self.waker.wake();
     }
 
-    /// Requests that the command is killed, and wakes the thread.
     pub(in crate::fleet) fn request_kill(&self) {
         self.state.lock().kill_requested = true;
         self.waker.wake();

@@ -18,7 +18,6 @@ impl Waker {
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Resets the descriptor after a wakeup.
     pub(in crate::fleet) fn clear(&self) {
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }

@@ -12,7 +12,6 @@ use crate::sys::Errno;
 /// Limit of the paths in one request. The arguments then have about 50 kB.
 const MAX: usize = 500;
 
-/// Kind of question that a shell can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
@@ -21,20 +20,19 @@ pub(super) enum Kind {
     Access,
 }
 
-/// Paths of one kind, requested together.
 pub(super) struct Batch<'questions> {
     kind: Kind,
     paths: Vec<&'questions str>,
 }
 
 impl Kind {
-    /// Returns the kind of a question. `None` if the question needs code on the host.
-    pub(super) fn of(question: &Question) -> Option<Self> {
+    /// Returns the kind and the path of a question. `None` if it needs code on the host.
+    pub(super) fn of(question: &Question) -> Option<(Self, &str)> {
         match question {
-            Question::File(_) => Some(Self::File),
-            Question::Dir(_) => Some(Self::Dir),
-            Question::Link(_) => Some(Self::Link),
-            Question::Access(_) => Some(Self::Access),
+            Question::File(path) => Some((Self::File, path)),
+            Question::Dir(path) => Some((Self::Dir, path)),
+            Question::Link(path) => Some((Self::Link, path)),
+            Question::Access(path) => Some((Self::Access, path)),
             _ => None,
         }
     }
@@ -48,7 +46,6 @@ impl Kind {
         }
     }
 
-    /// Returns the word that requests the paths sent before it.
     fn word(self) -> &'static str {
         match self {
             Self::File => "F",
@@ -61,17 +58,7 @@ impl Kind {
 
 pub(super) fn batches(questions: &BTreeSet<Question>) -> Vec<Batch<'_>> {
     let mut all: Vec<Batch<'_>> = Vec::new();
-    for question in questions {
-        let (
-            Some(kind),
-            Question::File(path)
-            | Question::Dir(path)
-            | Question::Link(path)
-            | Question::Access(path),
-        ) = (Kind::of(question), question)
-        else {
-            continue;
-        };
+    for (kind, path) in questions.iter().filter_map(Kind::of) {
         // The set is sorted by kind.
         match all.last_mut().filter(|last| last.kind == kind && last.paths.len() < MAX) {
             Some(batch) => batch.paths.push(path),
@@ -81,21 +68,18 @@ pub(super) fn batches(questions: &BTreeSet<Question>) -> Vec<Batch<'_>> {
     all
 }
 
-/// True if a path is absolute and fits on one line.
 fn is_line(path: &str) -> bool {
     path.starts_with('/') && !path.contains(['\n', '\0'])
 }
 
 impl Batch<'_> {
-    /// Returns a line for each path, then the word of the request.
     pub(super) fn text(&self) -> String {
         let lines = self.paths.iter().filter(|path| is_line(path));
         let text: String = lines.flat_map(|path| ["p", path, "\n"]).collect();
         text + self.kind.word()
     }
 
-    /// Returns an answer to each question. `separator` stands between the contents and the
-    /// errors.
+    /// Returns an answer to each question. `separator` is between the contents and the errors.
     pub(super) fn answers(&self, text: &[u8], separator: &str) -> Vec<(Question, Answer)> {
         let at = text.windows(separator.len()).position(|part| part == separator.as_bytes());
         let (read, errors) = text.split_at(at.unwrap_or(text.len()));
@@ -108,10 +92,10 @@ impl Batch<'_> {
             Kind::Access => self.openable(read),
         };
         let answer = |path: &&str| {
-            let error = failed.remove(*path);
-            let answer = match (found.remove(*path), error) {
+            let answer = match (found.remove(*path), failed.remove(*path)) {
                 (_, Some(error)) => Err(error),
-                (Some(bytes), None) => Ok(self.shown(path, bytes)),
+                (Some(bytes), None) if self.kind == Kind::File => Ok(without_secrets(path, bytes)),
+                (Some(bytes), None) => Ok(bytes),
                 // `grep` prints no line for an empty file.
                 (None, None) if self.kind == Kind::File => Ok(Vec::new()),
                 (None, None) if self.kind == Kind::Dir => {
@@ -124,18 +108,13 @@ impl Batch<'_> {
         self.paths.iter().map(answer).collect()
     }
 
-    fn shown(&self, path: &str, bytes: Vec<u8>) -> Vec<u8> {
-        if self.kind == Kind::File { without_secrets(path, bytes) } else { bytes }
-    }
-
     /// Parses `/path:content`.
     fn contents(&self, text: &[u8]) -> HashMap<&str, Vec<u8>> {
         let known: HashMap<&[u8], &str> =
             self.paths.iter().map(|path| (path.as_bytes(), *path)).collect();
         let mut found: HashMap<&str, Vec<u8>> = HashMap::new();
         for line in text.split_inclusive(|byte| *byte == b'\n') {
-            // A path may contain colons, as a PCI address does. The requested paths decide where
-            // the path ends.
+            // A path may contain colons, as a PCI address does. The requested paths decide.
             let mut ends =
                 line.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at);
             let path = ends.find_map(|at| Some((*known.get(&line[..at])?, at)));
@@ -185,11 +164,8 @@ impl Batch<'_> {
         text.lines().filter_map(|line| Some((*known.get(line)?, Vec::new()))).collect()
     }
 
-    /// Parses error messages:
-    ///
-    /// - `grep: /path: Permission denied`
-    /// - `ls: cannot access '/path': No such file or directory`
-    /// - `sh: /path: not a regular file`, from the shell itself
+    /// Parses `grep: /path: Permission denied`, `ls: cannot access '/path': No such file or
+    /// directory`, and `sh: /path: not a regular file` of the shell itself.
     fn errors(&self, text: &str) -> HashMap<&str, ReadError> {
         let known: HashMap<&str, &str> = self.paths.iter().map(|path| (*path, *path)).collect();
         let error = |line: &str| {
@@ -246,8 +222,7 @@ mod tests {
         assert_eq!(
             ask(&questions, said.as_bytes()),
             [
-                // If one path continues another path after a colon, the shorter path gets the
-                // line.
+                // If one path continues another one after a colon, the shorter path gets the line.
                 text("x\nRDMACTL/end c0ffee 1.0\n/a:b:c\nb:two\n"),
                 text(""),
                 text(""),

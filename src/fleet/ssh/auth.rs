@@ -1,15 +1,14 @@
-//! SSH authentication with keys of the agent and key files, never with a password. The login uses
-//! it.
+//! SSH authentication with keys of the agent and key files, never with a password.
 
 use std::path::{Path, PathBuf};
 
-use super::attempt::{self, AttemptError, LoginStage, Step};
+use super::attempt::{self, AttemptError, LoginStage};
 use super::identity::{self, Identity};
 use super::libssh2_error;
 use super::session_io::SessionIo;
-use crate::fleet::Target;
 use crate::fleet::client_choice::{LoginFailure, MissingFeature};
 use crate::fleet::known_hosts::{rsa_bits, type_of_blob};
+use crate::fleet::{HostResult, Target};
 use crate::model::{HostFailure, Reason};
 
 /// Limit of the keys to offer, because sshd closes the connection at the sixth.
@@ -35,18 +34,17 @@ pub(super) fn authenticate(
     target: &Target,
     stage: &LoginStage,
 ) -> Result<(), AttemptError> {
-    stage.at(Step::Agent);
+    stage.at("query of the local ssh-agent");
     let agent = target.agent.as_deref().and_then(|socket| open_agent(io, socket));
-    let (mut agent, agent_keys) =
-        agent.map_or((None, Vec::new()), |(agent, keys)| (Some(agent), keys));
+    let (mut agent, agent_keys) = agent.unzip();
     let is_accepted = |blob: &[u8]| target.algorithms.is_too_small(rsa_bits(blob)).is_none();
     let mut identities = identity::read_all(target);
     identities.retain(|identity| identity.public.as_deref().is_none_or(is_accepted));
-    let mut agent_keys = agent_keys;
+    let mut agent_keys = agent_keys.unwrap_or_default();
     agent_keys.retain(|key| is_accepted(key.blob()));
     let missing = missing(&identities, &agent_keys);
     let agent_keys = agent_keys.into_iter().filter(|key| foreign(key).is_none()).collect();
-    stage.at(Step::Authenticate);
+    stage.at("SSH authentication");
     let mut tried = Vec::new();
     for offer in offers(&identities, agent_keys, target.identities_only) {
         if tried.len() == MAX_TRIES {
@@ -72,7 +70,6 @@ pub(super) fn authenticate(
         .map_err(|failure| AttemptError::Final(LoginFailure { failure, missing }))
 }
 
-/// Returns the credentials of this machine that libssh2 cannot use.
 fn missing(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<MissingFeature> {
     let agent = agent_keys.iter().filter_map(foreign);
     let agent = agent.map(|what| format!("ssh-agent holds {what}"));
@@ -87,8 +84,7 @@ fn missing(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<Missi
     agent.chain(files).map(MissingFeature::Credential).collect()
 }
 
-/// Returns the kind of an agent key that libssh2 cannot use for a signature. `None` for other
-/// keys.
+/// Returns the kind of an agent key that libssh2 cannot sign with.
 fn foreign(key: &ssh2::PublicKey) -> Option<&'static str> {
     match type_of_blob(key.blob())? {
         kind if kind.starts_with("sk-") => Some("a security key"),
@@ -97,8 +93,7 @@ fn foreign(key: &ssh2::PublicKey) -> Option<&'static str> {
     }
 }
 
-/// Connects to an agent and lists its keys. An agent that does not respond correctly counts as
-/// absent.
+/// Connects to an agent and lists its keys. A faulty agent counts as absent.
 fn open_agent(io: &SessionIo, socket: &Path) -> Option<(ssh2::Agent, Vec<ssh2::PublicKey>)> {
     let mut agent = io.session.agent().ok()?;
     agent.set_identity_path(socket).ok()?;
@@ -108,8 +103,7 @@ fn open_agent(io: &SessionIo, socket: &Path) -> Option<(ssh2::Agent, Vec<ssh2::P
     Some((agent, keys))
 }
 
-/// Orders the keys: first agent keys that the configuration names, then key files, then other
-/// agent keys.
+/// Orders the keys: agent keys that the configuration names, key files, other agent keys.
 fn offers(
     identities: &[Identity],
     agent_keys: Vec<ssh2::PublicKey>,
@@ -157,13 +151,12 @@ fn try_one(
     }
 }
 
-/// Returns the failure after all keys were refused, with the offered keys or the missing ones.
 fn refused(
     io: &mut SessionIo,
     target: &Target,
     identities: &[Identity],
     tried: &[String],
-) -> Result<(), HostFailure> {
+) -> HostResult<()> {
     let user = &target.user;
     let methods = io.drive(|session| session.auth_methods(user).map(str::to_owned));
     if io.session.authenticated() {
@@ -193,11 +186,10 @@ fn refused(
         (_, tried) => {
             let host = &target.host.name;
             let port = target.host.port.map_or(String::new(), |port| format!("-p {port} "));
-            failure(format!("permission denied for user {user}; offered: {}", tried.join(", "))).fix(
-                format!(
-                    "install a key: ssh-copy-id {port}{user}@{host}; or log in as another user: -l USER"
-                ),
-            )
+            let tried = tried.join(", ");
+            failure(format!("permission denied for user {user}; offered: {tried}")).fix(format!(
+                "install a key: ssh-copy-id {port}{user}@{host}; or log in as another user: -l USER"
+            ))
         }
     })
 }

@@ -7,7 +7,11 @@ const CAPACITY: usize = 32 * 1024;
 /// First size of the buffer, in bytes. Most delta-encoded replies fit.
 const MIN: usize = 2 * 1024;
 
-/// State of the source after a fill.
+/// True if a read or write has no data or room yet, so that the call must be repeated.
+pub(super) fn is_wait(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     Ended,
@@ -18,8 +22,7 @@ pub(super) enum Source {
 
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
-    /// Allocated only while bytes wait, and only as large as needed. Four full buffers for each
-    /// of a thousand hosts would take 128 MB.
+    /// Allocated as needed: four full buffers for each of a thousand hosts would take 128 MB.
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -64,7 +67,6 @@ impl Buffer {
         Ok(Source::MayHaveMore)
     }
 
-    /// Moves bytes from the front into `room`. Returns the number of bytes.
     pub(super) fn pop(&mut self, room: &mut [u8]) -> usize {
         let count = room.len().min(self.end - self.start);
         room[..count].copy_from_slice(&self.bytes()[..count]);

@@ -1,9 +1,7 @@
-//! One SSH channel and its pipe, with a bounded buffer for each direction. No call waits. The
-//! session pump uses it.
+//! One SSH channel and its pipe, with a bounded buffer for each direction. No call waits.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
-use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -13,37 +11,36 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use ssh2::{Channel, Session};
 
-use super::buffer::{Buffer, Source};
+use super::buffer::{Buffer, Source, is_wait};
 use super::libssh2_error;
 use super::session_io::SessionIo;
+use crate::fleet::HostResult;
 use crate::fleet::pipe::{Exit, Shared};
 use crate::model::{HostFailure, Reason};
 
-/// Command to start on a new channel.
 pub(super) struct Request {
     pub(super) command: String,
     pub(super) local: UnixStream,
     pub(super) shared: Arc<Shared>,
-    pub(super) started: SyncSender<Result<(), HostFailure>>,
+    pub(super) started: SyncSender<HostResult<()>>,
 }
 
 pub(super) struct ChannelPump {
     channel: Channel,
-    local: UnixStream,
+    pub(super) local: UnixStream,
     shared: Arc<Shared>,
     state: ChannelState,
     to_host: Buffer,
     from_host: Buffer,
     input: Direction,
     output: Direction,
-    /// True if the pipe may have data to read.
     pub(super) is_ready: bool,
     /// Value of [`SessionIo::fed`] when the channel last had no more data.
     fed_when_empty: Option<u64>,
 }
 
 enum ChannelState {
-    Starting { command: String, started: SyncSender<Result<(), HostFailure>> },
+    Starting { command: String, started: SyncSender<HostResult<()>> },
     Running,
     Closing,
     Done,
@@ -78,10 +75,6 @@ impl ChannelPump {
         matches!(self.state, ChannelState::Done)
     }
 
-    pub(super) fn local(&self) -> BorrowedFd<'_> {
-        self.local.as_fd()
-    }
-
     /// Returns the events of the pipe to wait for. `None` if the pipe carries no more data.
     pub(super) fn interest(&self) -> Option<PollFlags> {
         if !matches!(self.state, ChannelState::Running) {
@@ -110,7 +103,6 @@ impl ChannelPump {
         self.from_host.free_memory();
     }
 
-    /// Moves data in both directions. Returns true if any data moved.
     pub(super) fn step(&mut self, io: &SessionIo) -> Result<bool, ssh2::Error> {
         if self.shared.is_abandoned() || self.shared.is_kill_requested() {
             self.hang_up();
@@ -169,7 +161,6 @@ impl ChannelPump {
         Ok(moved)
     }
 
-    /// Moves data from the pipe into the buffer.
     fn take_input(&mut self) -> bool {
         if self.input != Direction::Open || !self.is_ready || !self.to_host.has_room() {
             return false;
@@ -219,8 +210,7 @@ impl ChannelPump {
         Ok(true)
     }
 
-    /// Reads stderr, whatever the state of the pipe. This call also takes the packets that
-    /// libssh2 has received for other streams.
+    /// Reads stderr. This call also takes the packets that libssh2 received for other streams.
     fn receive_stderr(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
         let mut buffer = [0; 4096];
         match self.channel.stderr().read(&mut buffer) {
@@ -266,8 +256,7 @@ impl ChannelPump {
         true
     }
 
-    /// Waits for the close of the host, which follows the exit status, and replies to it. All
-    /// output was passed on before.
+    /// Waits for the close of the host, which follows the exit status, and replies to it.
     fn finish(&mut self) -> Result<bool, ssh2::Error> {
         let channel = &mut self.channel;
         match channel.wait_close().and_then(|()| channel.close()) {
@@ -299,14 +288,9 @@ impl ChannelPump {
     }
 }
 
-/// Returns the failure of a host that opened a channel and started no command on it.
 fn exec_refused() -> HostFailure {
     HostFailure::new(Reason::Refused, "sshd did not run the command for this user")
         .fix("on the host, check ForceCommand and the login shell: sudo sshd -T | grep -i forcecommand; getent passwd USER")
-}
-
-fn is_wait(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 /// Returns the libssh2 error behind an I/O error, which has only the message.

@@ -12,9 +12,7 @@ use super::tcp;
 use crate::clock::Deadline;
 use crate::fleet::jump_hosts::JumpHosts;
 use crate::fleet::ssh_program::Master;
-use crate::fleet::target::{SshRoute, Target};
-use crate::fleet::watchdog::Watchdog;
-use crate::fleet::{Pipe, fault, local};
+use crate::fleet::{HostResult, Pipe, SshRoute, Target, Watchdog, fault, local};
 use crate::model::{HostFailure, Reason};
 
 /// Time for a process to end and print its error, after its connection has closed.
@@ -29,7 +27,6 @@ pub(super) struct Connection {
 /// Local process between this program and the host. It ends when this is dropped.
 pub(super) struct Helper {
     pipe: Pipe,
-    /// Connection to the jump host, and the name of the jump host.
     jump: Option<(Arc<Master>, String)>,
 }
 
@@ -41,7 +38,7 @@ pub(super) fn open(
     jumps: &JumpHosts,
     by: Deadline,
     deadline: Deadline,
-) -> Result<Connection, HostFailure> {
+) -> HostResult<Connection> {
     let helper = match &target.route {
         SshRoute::Direct => {
             let socket = tcp::dial(target, addresses, watchdog, by)?.into();
@@ -50,8 +47,7 @@ pub(super) fn open(
         SshRoute::Command(command) => {
             let mut shell = Command::new("/bin/sh");
             shell.arg("-c").arg(format!("exec {command}"));
-            let pipe = local::spawn_leader(shell)?;
-            Helper { pipe, jump: None }
+            Helper { pipe: local::spawn_leader(shell)?, jump: None }
         }
         SshRoute::Jump(call) => {
             let name = call.host.clone();
@@ -60,19 +56,16 @@ pub(super) fn open(
                 ..failure
             };
             let master = jumps.open(call, deadline).map_err(at)?;
-            let to = format!("[{}]:{}", target.address, target.port);
-            let pipe = master.forward(&to)?;
+            let pipe = master.forward(&format!("[{}]:{}", target.address, target.port))?;
             Helper { pipe, jump: Some((master, name)) }
         }
     };
-    let ours = helper.pipe.stream();
-    let socket = ours.try_clone().map_err(|error| fault::local(&error))?;
-    socket.set_nonblocking(true).map_err(|error| fault::local(&error))?;
+    let socket = helper.pipe.stream().try_clone().map_err(fault::local)?;
+    socket.set_nonblocking(true).map_err(fault::local)?;
     Ok(Connection { socket: socket.into(), helper: Some(helper) })
 }
 
 impl Helper {
-    /// Returns how the host is reached, as the tail of a message.
     pub(super) fn behind(&self) -> String {
         match &self.jump {
             Some((_, name)) => format!(" through jump host {name}"),
@@ -80,10 +73,8 @@ impl Helper {
         }
     }
 
-    /// Returns the reason why the connection closed before the SSH banner of the host.
     pub(super) fn why_closed(&self, target: &Target) -> HostFailure {
         let _ = self.pipe.wait(Deadline::after(ERROR_TIMEOUT));
-        let to = format!("{}:{}", target.address, target.port);
         let Some((master, name)) = &self.jump else {
             let said = self.pipe.exit_and_last_line();
             let detail = format!("ProxyCommand ended before the SSH banner of the host{said}");
@@ -103,6 +94,7 @@ impl Helper {
             Some((reason, why)) => (reason, format!(": {why}")),
             None => (Reason::Unreachable, String::new()),
         };
-        HostFailure::new(reason, format!("jump host {name} cannot reach {to}{why}")).fix(fix)
+        HostFailure::new(reason, format!("jump host {name} cannot reach {address}:{port}{why}"))
+            .fix(fix)
     }
 }

@@ -1,5 +1,4 @@
-//! Private keys of the operator: key files, and their properties that are readable without a
-//! passphrase. Authentication and the passphrase prompt use it.
+//! Private keys of the operator, with properties that are readable without a passphrase.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,18 +15,15 @@ pub(in crate::fleet) struct Identity {
     pub(in crate::fleet) certificates: Vec<PathBuf>,
     /// Public key in wire format, to find the key in an agent.
     pub(in crate::fleet) public: Option<Vec<u8>>,
-    /// File with the public half of this key. Without it, libssh2 reads the private key twice to
-    /// derive the public half, a tenth of the local cost of a login.
+    /// File with the public half. To derive it takes libssh2 a tenth of the local cost of a login.
     pub(in crate::fleet) public_file: Option<PathBuf>,
     /// True if the key needs a passphrase, or if only its public half is in a file.
     pub(in crate::fleet) is_locked: bool,
-    /// True if the key needs a passphrase.
     pub(in crate::fleet) is_encrypted: bool,
     /// True for a security key (FIDO), which libssh2 cannot sign with.
     pub(in crate::fleet) is_security_key: bool,
 }
 
-/// Returns the keys of a target, in the order of its configuration.
 pub(in crate::fleet) fn read_all(target: &Target) -> Vec<Identity> {
     target.identity_files.iter().filter_map(|file| Identity::read(file, target)).collect()
 }
@@ -36,13 +32,14 @@ impl Identity {
     /// Reads a key file. `None` if neither the key nor its public half exists.
     fn read(file: &Path, target: &Target) -> Option<Self> {
         let beside = with_suffix(file, ".pub");
+        let public_beside = || PublicKey::from_openssh(&fs::read_to_string(&beside).ok()?).ok();
         let text = fs::read_to_string(file).ok();
         let private = text.as_deref().and_then(|text| PrivateKey::from_openssh(text).ok());
         let public = private
             .as_ref()
             .map(|key| key.public_key().clone())
             .or_else(|| text.as_deref().and_then(|text| PublicKey::from_openssh(text).ok()))
-            .or_else(|| PublicKey::from_openssh(&fs::read_to_string(&beside).ok()?).ok());
+            .or_else(public_beside);
         let is_private = text.as_deref().is_some_and(|text| text.contains("PRIVATE KEY-----"));
         if !is_private && public.is_none() {
             return None;
@@ -53,9 +50,8 @@ impl Identity {
             None => text.as_deref().is_some_and(|text| text.contains("ENCRYPTED")),
         };
         let is_beside = private.as_ref().is_some_and(|private| {
-            let public = fs::read_to_string(&beside).ok();
-            let public = public.and_then(|text| PublicKey::from_openssh(&text).ok());
-            public.is_some_and(|public| public.key_data() == private.public_key().key_data())
+            let key = private.public_key().key_data();
+            public_beside().is_some_and(|public| public.key_data() == key)
         });
         let mut identity = Self {
             certificates: Vec::new(),
@@ -78,7 +74,6 @@ impl Identity {
         Some(identity)
     }
 
-    /// True if libssh2 can sign with the key.
     pub(in crate::fleet) fn is_usable(&self) -> bool {
         !self.is_locked && !self.is_security_key
     }

@@ -1,5 +1,4 @@
-//! Errors of libssh2: their kinds, and their conversion to a [`HostFailure`]. `login`, `auth`,
-//! `session_io` and the pumps use this module.
+//! Errors of libssh2: their kinds, and their conversion to a [`HostFailure`].
 
 use ssh2::ErrorCode;
 
@@ -18,8 +17,7 @@ const CHANNEL_EOF_SENT: i32 = -27;
 const EAGAIN: i32 = -37;
 const SOCKET_RECV: i32 = -43;
 
-/// Returns the libssh2 error code. Returns 0 for an SFTP error, which does not occur in this
-/// program.
+/// Returns the libssh2 error code; 0 for an SFTP error, which does not occur in this program.
 fn code(error: &ssh2::Error) -> i32 {
     match error.code() {
         ErrorCode::Session(code) => code,
@@ -32,7 +30,6 @@ pub(super) fn is_again(error: &ssh2::Error) -> bool {
     code(error) == EAGAIN
 }
 
-/// True if the host closed the connection.
 pub(super) fn is_closed(error: &ssh2::Error) -> bool {
     matches!(code(error), DISCONNECTED | SOCKET_RECV | SOCKET_SEND)
 }
@@ -69,7 +66,6 @@ pub(super) fn handshake(error: &ssh2::Error, call: &str) -> HostFailure {
     failure
 }
 
-/// Returns the failure of a session after the login.
 pub(super) fn session(error: &ssh2::Error) -> HostFailure {
     if is_closed(error) {
         return HostFailure::new(Reason::Lost, "the host closed the SSH connection");

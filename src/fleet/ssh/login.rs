@@ -1,23 +1,19 @@
-//! Login to a host: from a target to an authenticated session. The thread of a connection runs
-//! it.
+//! Login to a host: from a target to an authenticated session.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::attempt::{self, AttemptError, LoginStage, Step};
+use super::attempt::{self, AttemptError, LoginStage};
 use super::connection::Helper;
 use super::pre_banner::PreBanner;
 use super::session_io::SessionIo;
 use super::{auth, connection, libssh2_error, tcp, verify};
 use crate::clock::Deadline;
 use crate::fleet::client_choice::{LoginFailure, MissingFeature};
-use crate::fleet::fault;
 use crate::fleet::jump_hosts::JumpHosts;
 use crate::fleet::known_hosts::{AcceptedKeys, KnownHosts};
 use crate::fleet::login_limits::{RETRIES, SshTimeouts, jitter};
-use crate::fleet::target::{SshRoute, Target};
-use crate::fleet::watchdog::Watchdog;
+use crate::fleet::{SshRoute, Target, Watchdog, fault};
 use crate::hosts::Host;
 use crate::model::{HostFailure, Reason};
 
@@ -34,7 +30,6 @@ pub(in crate::fleet) struct Login {
 
 impl Login {
     pub(super) fn run(&self) -> Result<SessionIo, LoginFailure> {
-        self.stage.at(Step::Resolve);
         let addresses = match self.target.route {
             SshRoute::Direct => tcp::resolve(&self.target)?,
             // The jump host or the proxy command resolves the name.
@@ -60,7 +55,7 @@ impl Login {
     }
 
     fn attempt(&self, addresses: &[SocketAddr]) -> Result<SessionIo, AttemptError> {
-        self.stage.at(Step::Connect);
+        self.stage.at("TCP connection");
         let limit = self.target.connect_timeout.unwrap_or(self.limits.connect);
         let by = Deadline::after(limit).earlier(self.deadline);
         let connection = connection::open(
@@ -73,9 +68,8 @@ impl Login {
         )
         .map_err(|failure| self.unless_cancelled(failure))?;
         let by = Deadline::after(self.limits.login).earlier(self.deadline);
-        let guard =
-            self.watchdog.guard(&connection.socket, by).map_err(|error| fault::local(&error))?;
-        let mut io = SessionIo::new(connection, guard).map_err(|error| fault::local(&error))?;
+        let guard = self.watchdog.guard(&connection.socket, by).map_err(fault::local)?;
+        let mut io = SessionIo::new(connection, guard).map_err(fault::local)?;
         self.handshake(&mut io)?;
         auth::authenticate(&mut io, &self.target, &self.stage).map_err(|ended| match ended {
             AttemptError::Closed { .. } if !io.is_expired() => ended,
@@ -84,22 +78,20 @@ impl Login {
                 AttemptError::Final(LoginFailure { failure, ..refusal })
             }
         })?;
-        io.guard().set(self.deadline);
+        io.guard.set(self.deadline);
         Ok(io)
     }
 
     fn handshake(&self, io: &mut SessionIo) -> Result<(), AttemptError> {
-        self.stage.at(Step::Handshake);
+        self.stage.at("SSH handshake");
         let lookup = verify::lookup(&self.target);
         let record = self.known_hosts.of(&lookup);
         if let Err(option) = verify::offer(io, &self.target.algorithms, &record) {
             let detail = format!("the built-in SSH has nothing of {option} in the configuration");
             let failure = HostFailure::new(Reason::Transport, detail)
                 .fix(format!("test the login: {}", self.target.manual_command()));
-            return Err(AttemptError::Final(LoginFailure {
-                failure,
-                missing: vec![MissingFeature::Algorithm],
-            }));
+            let missing = vec![MissingFeature::Algorithm];
+            return Err(AttemptError::Final(LoginFailure { failure, missing }));
         }
         if let Err(error) = io.drive(ssh2::Session::handshake) {
             let greeting = &io.greeting;
@@ -147,8 +139,6 @@ impl Login {
     }
 }
 
-/// Returns the failure of a host that closed the connection before its SSH banner, with its
-/// message if it sent one.
 fn closed(greeting: &PreBanner, host: &Host) -> HostFailure {
     let words = greeting.words();
     let detail = match words.as_str() {
@@ -168,10 +158,4 @@ fn garbage(greeting: &PreBanner, target: &Target) -> HostFailure {
     HostFailure::new(Reason::Garbage, detail).fix(format!(
         "on {host}, list the program that listens on the port: ss -ltnp sport = :{port}"
     ))
-}
-
-impl fmt::Debug for Login {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "login to {}", self.target.host)
-    }
 }

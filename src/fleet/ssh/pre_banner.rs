@@ -1,12 +1,8 @@
-//! Text that a host sends before its SSH banner. [`SessionIo`](super::session_io::SessionIo)
-//! passes all received bytes through it.
-//!
-//! A host may send other lines before its banner. libssh2 takes one byte of them per call, so
-//! that endless text would keep libssh2 busy until the deadline.
+//! Text that a host sends before its SSH banner. libssh2 takes one byte of it per call, so that
+//! endless text would keep libssh2 busy until the deadline.
 
 /// Limit of the text before the banner, in bytes. A server above it is no SSH server.
 const LIMIT: usize = 64 * 1024;
-/// Number of bytes kept for a message.
 const KEPT: usize = 256;
 
 #[derive(Debug, Default)]
@@ -15,7 +11,6 @@ pub(super) struct PreBanner {
     /// Beginning of the current line, at most as long as the beginning of a banner.
     line: Vec<u8>,
     count: usize,
-    /// True if the host has begun its SSH banner.
     pub(super) speaks_ssh: bool,
 }
 
@@ -42,7 +37,6 @@ impl PreBanner {
         self.count <= LIMIT
     }
 
-    /// True if the host sent too much text without a banner.
     pub(super) fn is_garbage(&self) -> bool {
         !self.speaks_ssh && self.count > LIMIT
     }

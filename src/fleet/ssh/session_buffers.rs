@@ -7,36 +7,23 @@ use crate::sys::ssh::{SessionTransport, TransferResult};
 
 /// Level of waiting output, in bytes, at which no more should be sent.
 const ENOUGH: usize = 32 * 1024;
-/// Limit of waiting output, in bytes. Only a host that sends requests and reads no replies
-/// reaches it.
+/// Limit of waiting output, in bytes, for a host that sends requests and reads no replies.
 const TOO_MUCH: usize = 1024 * 1024;
 
 /// Bounded buffers for received bytes that libssh2 has not read, and for bytes to send.
 #[derive(Debug, Default)]
 pub(super) struct SessionBuffers {
     pub(super) inbound: Buffer,
-    outbound: Vec<u8>,
-    /// True if no more bytes arrive or leave.
-    is_closed: bool,
+    pub(super) outbound: Vec<u8>,
+    /// True if libssh2 is to behave as if the host had closed the connection.
+    pub(super) is_closed: bool,
 }
 
 impl SessionBuffers {
-    /// Closes the buffers. libssh2 then behaves as if the host had closed the connection.
-    pub(super) fn close(&mut self) {
-        self.is_closed = true;
-    }
-
-    /// Returns the bytes that wait to be sent.
-    pub(super) fn outbound(&self) -> &[u8] {
-        &self.outbound
-    }
-
-    /// Removes bytes that were sent, or that can never be sent.
     pub(super) fn drop_outbound(&mut self, count: usize) {
         self.outbound.drain(..count.min(self.outbound.len()));
     }
 
-    /// True if more data may be sent or requested.
     pub(super) fn has_room(&self) -> bool {
         self.outbound.len() < ENOUGH
     }
@@ -87,13 +74,13 @@ mod tests {
             Ok(4)
         };
         assert_eq!(buffers.inbound.fill(last).unwrap(), Source::Emptied);
-        buffers.close();
+        buffers.is_closed = true;
         assert_eq!(buffers.send(b"more"), TransferResult::Over);
         assert_eq!(buffers.receive(&mut room), TransferResult::Bytes(4));
         assert_eq!(buffers.receive(&mut room), TransferResult::Over);
-        assert_eq!(buffers.outbound(), b"hello");
+        assert_eq!(buffers.outbound, b"hello");
         buffers.drop_outbound(2);
-        assert_eq!(buffers.outbound(), b"llo");
+        assert_eq!(buffers.outbound, b"llo");
     }
 
     #[test]
@@ -107,9 +94,9 @@ mod tests {
             assert!(!buffers.has_room());
             sent += packet.len();
         }
-        assert_eq!(buffers.outbound().len(), sent);
+        assert_eq!(buffers.outbound.len(), sent);
         assert!((TOO_MUCH..TOO_MUCH + ENOUGH).contains(&sent));
         buffers.drop_outbound(usize::MAX);
-        assert!(buffers.has_room() && buffers.outbound().is_empty());
+        assert!(buffers.has_room() && buffers.outbound.is_empty());
     }
 }

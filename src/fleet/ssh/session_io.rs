@@ -1,5 +1,4 @@
-//! One libssh2 session and the socket of its host. libssh2 itself never uses the socket. The
-//! login and the session pump use it.
+//! One libssh2 session and the socket of its host, which libssh2 itself never uses.
 //!
 //! libssh2 reads and writes a [`SessionBuffers`], and this module moves bytes between the buffers
 //! and the socket. libssh2 gets only the bytes that were fed, so that no call waits or spins,
@@ -17,14 +16,13 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
-use super::buffer::Source;
+use super::buffer::{Source, is_wait};
 use super::connection::{Connection, Helper};
 use super::libssh2_error;
 use super::pre_banner::PreBanner;
 use super::session_buffers::SessionBuffers;
 use crate::fleet::watchdog::Guard;
-use crate::sys;
-use crate::sys::poll;
+use crate::sys::{self, poll};
 
 pub(super) struct SessionIo {
     pub(super) session: ssh2::Session,
@@ -32,21 +30,16 @@ pub(super) struct SessionIo {
     /// Process that makes the connection. `None` for a plain TCP connection.
     pub(super) helper: Option<Helper>,
     buffers: Arc<Mutex<SessionBuffers>>,
-    /// Text that the host sent before its SSH banner.
     pub(super) greeting: PreBanner,
-    /// True if the host sends nothing more.
     pub(super) is_ended: bool,
-    /// True if the host may have sent data. A read without data costs as much as a read with
-    /// data.
+    /// True if the host may have sent data. A read without data costs as much as one with data.
     pub(super) is_host_ready: bool,
-    /// Number of bytes from the host that were fed to libssh2. It grows whenever libssh2 has
-    /// news.
+    /// Number of bytes from the host that were fed to libssh2.
     pub(super) fed: u64,
-    guard: Arc<Guard>,
+    pub(super) guard: Arc<Guard>,
 }
 
 impl SessionIo {
-    /// Creates a session on a non-blocking socket.
     pub(super) fn new(connection: Connection, guard: Guard) -> io::Result<Self> {
         let socket = Arc::new(connection.socket);
         let buffers = Arc::new(Mutex::default());
@@ -65,15 +58,10 @@ impl SessionIo {
         })
     }
 
-    pub(super) fn guard(&self) -> Arc<Guard> {
-        Arc::clone(&self.guard)
-    }
-
     pub(super) fn is_expired(&self) -> bool {
         self.guard.is_expired()
     }
 
-    /// Moves data between libssh2 and the host. Returns true if any data moved.
     pub(super) fn transfer(&mut self) -> bool {
         let sent = self.send();
         sent | (self.is_host_ready && !self.is_ended && self.receive())
@@ -86,12 +74,7 @@ impl SessionIo {
             return false;
         }
         let inbound = &mut buffers.inbound;
-        let socket = &self.socket;
-        let from_host = |room: &mut [u8]| match recv(socket, room, RecvFlags::empty()) {
-            Ok((count, _)) => Ok(count),
-            Err(errno) => Err(io::Error::from(errno)),
-        };
-        match inbound.fill(from_host) {
+        match inbound.fill(|room| Ok(recv(&self.socket, room, RecvFlags::empty())?.0)) {
             Ok(Source::Ended) => self.is_ended = true,
             Ok(host) => {
                 self.is_host_ready = host == Source::MayHaveMore;
@@ -113,10 +96,10 @@ impl SessionIo {
 
     fn send(&mut self) -> bool {
         let mut buffers = self.buffers.lock();
-        if buffers.outbound().is_empty() {
+        if buffers.outbound.is_empty() {
             return false;
         }
-        match send(&self.socket, buffers.outbound(), SendFlags::NOSIGNAL) {
+        match send(&self.socket, &buffers.outbound, SendFlags::NOSIGNAL) {
             Ok(count) => buffers.drop_outbound(count),
             Err(Errno::AGAIN | Errno::INTR) => return false,
             Err(_) => {
@@ -127,21 +110,19 @@ impl SessionIo {
         true
     }
 
-    /// Passes the end of the connection on to libssh2, after libssh2 has read all bytes. Returns
-    /// true if the end was passed on.
+    /// Passes the end of the connection on to libssh2, if libssh2 has read all bytes.
     pub(super) fn pass_end_on(&mut self) -> bool {
         let mut buffers = self.buffers.lock();
         let all_taken = self.is_ended && buffers.inbound.is_empty();
         if all_taken {
-            buffers.close();
+            buffers.is_closed = true;
             // The end is news for libssh2, too.
             self.fed += 1;
         }
         all_taken
     }
 
-    /// Repeats a call of libssh2 until it is done. The watchdog ends the wait, because a socket
-    /// that is shut down has reached its end.
+    /// Repeats a call of libssh2 until it is done, or the watchdog shuts the socket down.
     pub(super) fn drive<T>(
         &mut self,
         mut call: impl FnMut(&mut ssh2::Session) -> Result<T, ssh2::Error>,
@@ -162,19 +143,17 @@ impl SessionIo {
         }
     }
 
-    /// True if little output waits for the host.
     pub(super) fn has_room(&self) -> bool {
         self.buffers.lock().has_room()
     }
 
-    /// Returns the events of the socket to wait for.
     pub(super) fn interest(&self) -> PollFlags {
         let buffers = self.buffers.lock();
         let mut interest = PollFlags::empty();
         if buffers.inbound.is_empty() && buffers.has_room() && !self.is_ended {
             interest |= PollFlags::IN;
         }
-        if !buffers.outbound().is_empty() {
+        if !buffers.outbound.is_empty() {
             interest |= PollFlags::OUT;
         }
         interest
@@ -184,8 +163,7 @@ impl SessionIo {
         self.buffers.lock().free_memory();
     }
 
-    /// Acknowledges small packets at once, because sshd waits for the acknowledgement. The option
-    /// holds until the next wait.
+    /// Acknowledges small packets at once until the next wait, because sshd waits for that.
     pub(super) fn hurry_acks(&self) {
         // If the option fails, each round trip takes 40 ms longer.
         let _ = rustix::net::sockopt::set_tcp_quickack(&self.socket, true);
@@ -203,10 +181,6 @@ impl Drop for SessionIo {
         self.send();
         let _ = shutdown(&self.socket, Shutdown::Both);
         // The cleanup of libssh2 would otherwise wait for replies of the host.
-        self.buffers.lock().close();
+        self.buffers.lock().is_closed = true;
     }
-}
-
-fn is_wait(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

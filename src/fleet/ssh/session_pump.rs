@@ -4,7 +4,6 @@
 //! pipes and its waker. A channel whose pipe is full is not read. Its window then closes, and the
 //! host stops sending, so that no buffer grows.
 
-use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
@@ -30,7 +29,6 @@ pub(super) struct SessionPump {
     waiting: Vec<Request>,
     requests: Receiver<Request>,
     waker: Arc<Waker>,
-    /// The `ssh` call for the host, for messages.
     call: String,
     io: SessionIo,
 }
@@ -45,7 +43,6 @@ impl SessionPump {
         Self { channels: Vec::new(), waiting: Vec::new(), requests, waker, call, io }
     }
 
-    /// Serves the session until it is dropped or breaks.
     pub(super) fn run(mut self) {
         let failure = match self.serve() {
             Ok(()) => HostFailure::new(Reason::Lost, "rdmactl closed the SSH connection"),
@@ -83,9 +80,8 @@ impl SessionPump {
 
     /// Moves data until no data moves. Returns false if there may be more data to move.
     fn move_all(&mut self) -> Result<bool, ssh2::Error> {
-        // A call for one channel takes in packets for all channels. Of several channels, one
-        // round without data therefore proves nothing. A second round without data does, because
-        // nothing was fed in between.
+        // A call for one channel takes in packets for all channels. With several channels, only a
+        // second round without data proves that there is none, because nothing was fed between.
         let enough = if self.channels.len() + self.waiting.len() > 1 { 2 } else { 1 };
         let mut quiet = 0;
         self.transfer();
@@ -126,14 +122,12 @@ impl SessionPump {
         }
         match self.io.session.channel_open("session", WINDOW, PACKET, None) {
             Ok(channel) => {
-                let request = self.waiting.remove(0);
-                self.channels.push(ChannelPump::new(channel, request));
+                self.channels.push(ChannelPump::new(channel, self.waiting.remove(0)));
                 Ok(true)
             }
             Err(error) if libssh2_error::is_again(&error) => Ok(false),
             Err(error) if libssh2_error::is_channel_refused(&error) => {
-                let request = self.waiting.remove(0);
-                let _ = request.started.send(Err(fault::channel_refused()));
+                let _ = self.waiting.remove(0).started.send(Err(fault::channel_refused()));
                 Ok(true)
             }
             Err(error) => Err(error),
@@ -148,14 +142,12 @@ impl SessionPump {
         // Without a channel, only the end of the connection matters.
         let idle = self.is_idle();
         let interest = if idle { PollFlags::RDHUP } else { self.io.interest() };
-        let mut fds = vec![
-            PollFd::new(&self.io, interest),
-            PollFd::from_borrowed_fd(self.waker.as_fd(), PollFlags::IN),
-        ];
+        let mut fds =
+            vec![PollFd::new(&self.io, interest), PollFd::new(&self.waker, PollFlags::IN)];
         let mut polled = Vec::new();
         for (index, channel) in self.channels.iter().enumerate() {
             if let Some(interest) = channel.interest() {
-                fds.push(PollFd::from_borrowed_fd(channel.local(), interest));
+                fds.push(PollFd::new(&channel.local, interest));
                 polled.push(index);
             }
         }

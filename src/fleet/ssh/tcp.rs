@@ -9,15 +9,12 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily as Family, SocketFlags, SocketType, sockopt};
 
 use crate::clock::Deadline;
-use crate::fleet::fault;
-use crate::fleet::target::{AddressFamily, Target};
-use crate::fleet::watchdog::Watchdog;
+use crate::fleet::{AddressFamily, HostResult, Target, Watchdog, fault};
 use crate::model::{HostFailure, Reason};
 use crate::sys::poll;
 
-/// Returns all addresses of a target that its configuration allows. The call blocks as long as
-/// the system's resolver does.
-pub(super) fn resolve(target: &Target) -> Result<Vec<SocketAddr>, HostFailure> {
+/// Returns all addresses that the configuration allows. Blocks as long as the system's resolver.
+pub(super) fn resolve(target: &Target) -> HostResult<Vec<SocketAddr>> {
     let name = target.address.as_str();
     let found = (name, target.port).to_socket_addrs().map_err(|error| {
         let words = error.to_string();
@@ -39,21 +36,20 @@ pub(super) fn resolve(target: &Target) -> Result<Vec<SocketAddr>, HostFailure> {
     Ok(addresses)
 }
 
-/// Connects to the first address that accepts. The remaining time is divided evenly among the
-/// remaining addresses.
+/// Connects to the first address that accepts, with an even share of the time for each.
 pub(super) fn dial(
     target: &Target,
     addresses: &[SocketAddr],
     watchdog: &Watchdog,
     deadline: Deadline,
-) -> Result<TcpStream, HostFailure> {
+) -> HostResult<TcpStream> {
     let mut failure = None;
     for (index, address) in addresses.iter().enumerate() {
         let left = u32::try_from(addresses.len() - index).unwrap_or(u32::MAX);
         let own = Deadline::after(deadline.remaining() / left);
         match dial_one(*address, watchdog, own) {
             Ok(stream) => return Ok(stream),
-            Err(error) => failure = Some(name_failure(*address, &error)),
+            Err(error) => failure = Some(name_failure(*address, error)),
         }
     }
     Err(failure.unwrap_or_else(|| fault::timeout("TCP connection", &target.manual_command())))
@@ -86,8 +82,8 @@ fn dial_one(address: SocketAddr, watchdog: &Watchdog, deadline: Deadline) -> io:
     Ok(TcpStream::from(socket))
 }
 
-fn name_failure(address: SocketAddr, error: &io::Error) -> HostFailure {
-    let errno = Errno::from_io_error(error);
+fn name_failure(address: SocketAddr, error: io::Error) -> HostFailure {
+    let errno = Errno::from_io_error(&error);
     let (ip, port) = (address.ip(), address.port());
     let (reason, words, fix) = match (error.kind(), errno) {
         (io::ErrorKind::TimedOut, _) => (

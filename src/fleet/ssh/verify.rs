@@ -7,14 +7,12 @@ use ssh2::MethodType;
 use super::session_io::SessionIo;
 use crate::clock;
 use crate::fleet::algorithms::{Algorithms, Class};
-use crate::fleet::fault;
 use crate::fleet::known_hosts::{
     Acceptance, AcceptedKeys, HostKey, HostKeyStatus, HostLines, KnownHostsName,
 };
-use crate::fleet::target::{HostKeyPolicy, Target};
+use crate::fleet::{HostKeyPolicy, HostResult, Target, fault};
 use crate::model::{HostFailure, Reason};
 
-/// Returns the name under which the host key is recorded.
 pub(super) fn lookup(target: &Target) -> KnownHostsName {
     match &target.host_key_alias {
         Some(alias) => KnownHostsName::alias(alias),
@@ -22,11 +20,8 @@ pub(super) fn lookup(target: &Target) -> KnownHostsName {
     }
 }
 
-/// Sets the algorithms that libssh2 offers to the ones that the configuration allows. A host with
-/// several keys is requested to show a recorded key.
-///
-/// # Errors
-/// libssh2 supports no algorithm of an option. The error is the name of the option.
+/// Sets the algorithms of libssh2 that the configuration allows, and prefers a recorded key. The
+/// error is the name of an option of which libssh2 supports no algorithm.
 pub(super) fn offer(
     io: &SessionIo,
     allowed: &Algorithms,
@@ -45,20 +40,18 @@ pub(super) fn offer(
     };
     let names = allowed.unwrap_or(supported);
     let ordered = record.order_algorithms(&names);
-    // Without a certificate authority, `ordered` has no certificates. If nothing else is allowed,
-    // all names are offered.
+    // Without an authority, `ordered` has no certificates. If only those are allowed, offer all.
     let list = if ordered.is_empty() { names.join(",") } else { ordered };
     session.method_pref(MethodType::HostKey, &list).map_err(|_refused| Class::HostKey.option())
 }
 
-/// Checks the key that the host showed in the handshake.
 pub(super) fn check(
     io: &SessionIo,
     target: &Target,
     lookup: &KnownHostsName,
     record: &HostLines<'_>,
     accepted: &AcceptedKeys,
-) -> Result<(), HostFailure> {
+) -> HostResult<()> {
     let key = io.session.host_key().and_then(|(blob, _)| HostKey::from_blob(blob));
     let Some(key) = key else {
         return Err(HostFailure::new(Reason::Transport, "cannot parse the host key"));
@@ -89,8 +82,7 @@ pub(super) fn check(
                 "sign the host key again: ssh-keygen -s CA_KEY -I {address} -h -n {address} KEY.pub"
             ))
         }
-        // The host was requested to show a recorded key. A host with recorded keys of other types
-        // is therefore not new.
+        // `offer` preferred a recorded key. A host with keys of other types is not new.
         HostKeyStatus::Unknown { ref other_types }
             if target.host_keys == HostKeyPolicy::AcceptNew && other_types.is_empty() =>
         {
@@ -108,7 +100,6 @@ pub(super) fn check(
     Err(failure)
 }
 
-/// Returns the failure of a host whose RSA key is smaller than the configuration allows.
 fn too_small(key: &HostKey, least: usize, target: &Target) -> HostFailure {
     let bits = key.rsa_bits().unwrap_or(0);
     let detail = format!(
@@ -122,13 +113,12 @@ fn too_small(key: &HostKey, least: usize, target: &Target) -> HostFailure {
     ))
 }
 
-/// Accepts the key of an unknown host, as the configuration allows.
 fn accept(
     target: &Target,
     lookup: &KnownHostsName,
     key: &HostKey,
     accepted: &AcceptedKeys,
-) -> Result<(), HostFailure> {
+) -> HostResult<()> {
     let shown = type_and_fingerprint(key);
     // `None` means a configuration without a `known_hosts` file.
     let Some(file) = &target.record_in else { return Ok(()) };

@@ -40,18 +40,15 @@ const OURS: [&str; 13] = [
     "Tunnel=no",
     "RemoteCommand=none",
     "AddKeysToAgent=no",
-    // The connection to a vanished host ends after 15 s, because other hosts may use it as a jump
-    // host.
+    // The connection to a vanished host ends after 15 s, because it may be a jump host.
     "ServerAliveInterval=5",
     "ServerAliveCountMax=3",
 ];
 
-/// Returns the path of the log of the connection with a socket.
 pub(super) fn log_of(socket: &Path) -> PathBuf {
     socket.with_extension("log")
 }
 
-/// Returns the name of an option `KEY=VALUE`.
 pub(in crate::fleet) fn key(option: &str) -> &str {
     option.split_once('=').map_or(option, |(key, _)| key)
 }
@@ -65,11 +62,8 @@ impl SshCall {
         command
     }
 
-    /// Returns the command that opens a connection for the commands of [`SshCall::on`], and
-    /// prints `word` when the connection is open.
-    ///
-    /// `ssh` writes its own messages to a file beside the socket, because a host can write to
-    /// stderr.
+    /// Returns the command that opens a connection for the commands of [`SshCall::on`], and then
+    /// prints `word`. `ssh` writes messages to a file, because a host can write to stderr.
     pub(super) fn master(&self, socket: &Path, word: &str, limit: Duration) -> Command {
         let mut command = self.quiet();
         command.args(["-N", "-T", "-x", "-a"]);
@@ -89,8 +83,7 @@ impl SshCall {
         command
     }
 
-    /// Returns a command that uses an open connection. It needs no configuration, and fails
-    /// without the connection.
+    /// Returns a command that uses an open connection, without any configuration.
     pub(super) fn on(&self, socket: &Path, what: &[&str]) -> Command {
         let mut command = self.quiet();
         command.args(["-F", "none", "-T", "-x", "-a"]);
@@ -108,8 +101,7 @@ impl SshCall {
         command
     }
 
-    /// Returns the call as the operator would type it. Values of options are left out, because
-    /// they may be secrets.
+    /// Returns the call as the operator would type it, without values that may be secrets.
     pub fn manual_command(&self) -> String {
         let mut words = vec!["ssh".to_owned()];
         words.extend(self.config.iter().map(|file| format!("-F {}", file.display())));

@@ -39,10 +39,8 @@ const WORDS: [(&str, Reason); 24] = [
 ];
 
 impl SshCall {
-    /// Returns the reason why there is no connection, and a fix.
-    ///
-    /// `log` has the messages of `ssh` itself (`-E`). `stderr` may have text of hosts and other
-    /// programs.
+    /// Returns the reason why there is no connection, and a fix. `log` has the messages of `ssh`
+    /// itself. `stderr` may have text of hosts and other programs.
     pub fn failure(&self, log: &[u8], stderr: &[u8]) -> HostFailure {
         let (log, words) = (String::from_utf8_lossy(log), String::from_utf8_lossy(stderr));
         let (reason, line) = cause(&log, &words);
@@ -80,8 +78,7 @@ impl SshCall {
     }
 }
 
-/// True if the host closed the connection before its SSH banner, as an sshd beyond its
-/// `MaxStartups` does. Only this failure allows a retry.
+/// True if sshd closed before its banner, as beyond `MaxStartups`. Only this allows a retry.
 pub(super) fn is_early_close(failure: &HostFailure) -> bool {
     failure.reason == Reason::Refused && failure.detail.contains("kex_exchange_identification")
 }
@@ -102,8 +99,7 @@ fn cause<'a>(log: &'a str, stderr: &'a str) -> (Reason, &'a str) {
     (if is_closed { Reason::Refused } else { Reason::Transport }, line)
 }
 
-/// Part of a line about the end of a `ProxyCommand` or of `ssh -J`, which print the reason
-/// themselves.
+/// Part of a line about the end of a `ProxyCommand` or `ssh -J`, which print the reason.
 const UNKNOWN_PEER: &str = "UNKNOWN port";
 
 fn quotes_peer(line: &str) -> bool {
@@ -120,8 +116,7 @@ fn find(text: &str, is_wanted: impl Fn(&str) -> bool) -> Option<(Reason, &str)> 
     })
 }
 
-/// Returns the reasons why addresses could not be reached over an open connection, one for each
-/// address.
+/// Returns the reason for each address that could not be reached over an open connection.
 pub(super) fn unreached(log: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(log);
     // `channel 2: open failed: connect failed: Connection refused`

@@ -1,5 +1,4 @@
 //! One connection by the `ssh` program, over which several commands can run at the same time.
-//! Sessions and jump hosts use it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,13 +9,9 @@ use parking_lot::Mutex;
 use super::SshCall;
 use super::process::{EXIT_TIMEOUT, MasterProcess};
 use crate::clock::Deadline;
-use crate::fleet::fault;
-use crate::fleet::local;
-use crate::fleet::pipe::{Exit, Pipe};
-use crate::fleet::watchdog::{Guard, Watchdog};
+use crate::fleet::{Exit, Guard, HostResult, Pipe, Watchdog, fault, local};
 use crate::model::{HostFailure, Reason};
 
-/// First deadline of a guard, until the actual deadline is set.
 const SOON: Duration = Duration::from_secs(60);
 
 /// Exit status of `ssh` after a failure of `ssh` itself. A command may also exit with it.
@@ -55,8 +50,7 @@ impl Master {
         Self { call, socket, watchdog, owner: Owner::Own(process) }
     }
 
-    /// Uses the operator's open connection of `ControlPath` in the configuration. This program
-    /// never ends it.
+    /// Uses the operator's open connection of `ControlPath`, which this program never ends.
     pub(in crate::fleet) fn borrowed(
         call: SshCall,
         socket: PathBuf,
@@ -67,7 +61,7 @@ impl Master {
         Self { call, socket, watchdog, owner: Owner::Operator(Mutex::new(borrowed)) }
     }
 
-    pub(in crate::fleet) fn exec(self: &Arc<Self>, command: &str) -> Result<Pipe, HostFailure> {
+    pub(in crate::fleet) fn exec(self: &Arc<Self>, command: &str) -> HostResult<Pipe> {
         let mut client = self.call.on(&self.socket, &["--"]);
         client.arg(&self.call.host).arg(command);
         let master = Arc::downgrade(self);
@@ -80,23 +74,21 @@ impl Master {
         if let Owner::Operator(borrowed) = &self.owner {
             let mut borrowed = borrowed.lock();
             let guard = self.watchdog.guard(pipe.stream(), Deadline::after(SOON));
-            let guard = guard.map_err(|error| fault::local(&error))?;
+            let guard = guard.map_err(fault::local)?;
             guard.set(borrowed.until);
             borrowed.guards.push(guard);
         }
         Ok(pipe.keep(Arc::clone(self) as _))
     }
 
-    /// Opens a pipe to an address that the remote host can reach.
-    pub(in crate::fleet) fn forward(self: &Arc<Self>, to: &str) -> Result<Pipe, HostFailure> {
+    pub(in crate::fleet) fn forward(self: &Arc<Self>, to: &str) -> HostResult<Pipe> {
         let mut client = self.call.on(&self.socket, &["-W", to, "--"]);
         client.arg(&self.call.host);
-        let pipe = local::spawn_leader(client)?;
-        Ok(pipe.keep(Arc::clone(self) as _))
+        Ok(local::spawn_leader(client)?.keep(Arc::clone(self) as _))
     }
 
     /// Distinguishes the end of the connection from the end of the command.
-    fn judge(&self, exit: Exit, stderr: &[u8]) -> Result<Exit, HostFailure> {
+    fn judge(&self, exit: Exit, stderr: &[u8]) -> HostResult<Exit> {
         if exit.status != Some(FAILED) && exit.signal.is_none() {
             return Ok(exit);
         }
@@ -126,11 +118,9 @@ impl Master {
         }
     }
 
-    /// Moves the deadline at which the connection is cut off. With `None`, only cancelling the
-    /// run cuts it off.
     pub(in crate::fleet) fn set_deadline(&self, deadline: Option<Deadline>) {
         match &self.owner {
-            Owner::Own(process) => process.set_deadline(deadline),
+            Owner::Own(process) => process.guard.set(deadline),
             Owner::Operator(borrowed) => {
                 let mut borrowed = borrowed.lock();
                 borrowed.until = deadline;

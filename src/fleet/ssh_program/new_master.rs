@@ -1,5 +1,4 @@
-//! New connection by the `ssh` program: start of its process, login, and wait for its end. The
-//! connector and the jump hosts use it.
+//! New connection by the `ssh` program: start of its process, login, and wait for its end.
 
 use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
@@ -15,9 +14,7 @@ use super::socket_directory::SocketDirectory;
 use super::{Master, SshCall};
 use crate::clock::Deadline;
 use crate::fleet::login_limits::{RETRIES, jitter};
-use crate::fleet::pipe::Pipe;
-use crate::fleet::watchdog::{Guard, Watchdog};
-use crate::fleet::{Nonce, fault, local};
+use crate::fleet::{Guard, HostResult, Nonce, Pipe, Watchdog, fault, local};
 use crate::model::{HostFailure, Reason};
 use crate::sys::child;
 
@@ -25,17 +22,13 @@ pub(in crate::fleet) const PROGRAM_LOGIN: &str = "login with the ssh program";
 /// Limit of the output before the expected word, in bytes. A program above it is not `ssh`.
 const MAX_OUTPUT: usize = 64 * 1024;
 
-/// Parameters of a new connection.
 pub(in crate::fleet) struct NewMaster {
     pub(in crate::fleet) call: SshCall,
     pub(in crate::fleet) watchdog: Watchdog,
     pub(in crate::fleet) sockets: Arc<SocketDirectory>,
-    /// Timeout of the TCP connection.
-    pub(in crate::fleet) connect: Duration,
-    /// Deadline of the login.
-    pub(in crate::fleet) by: Deadline,
-    /// Deadline of the open connection, until it is moved. With `None`, only cancelling the run
-    /// cuts the connection off.
+    pub(in crate::fleet) connect_timeout: Duration,
+    pub(in crate::fleet) login_deadline: Deadline,
+    /// Deadline of the open connection. With `None`, only cancelling the run cuts it off.
     pub(in crate::fleet) until: Option<Deadline>,
 }
 
@@ -43,32 +36,29 @@ impl NewMaster {
     /// Opens the connection on a new thread, and calls `opened` with the result.
     pub(in crate::fleet) fn start(
         self,
-        opened: impl FnOnce(Result<Master, HostFailure>) + Send + 'static,
-    ) -> Result<(), HostFailure> {
+        opened: impl FnOnce(HostResult<Master>) + Send + 'static,
+    ) -> HostResult<()> {
         let socket = self.sockets.new_path().map_err(|error| {
             let detail = format!("cannot create a directory for the sockets of ssh: {error}");
             HostFailure::new(Reason::Transport, detail)
                 .fix("check the free space and the mode of /tmp: df /tmp; ls -ld /tmp")
         })?;
-        let nonce = Nonce::new().map_err(|error| fault::local(&io::Error::other(error)))?;
-        thread::Builder::new()
-            .name(format!("ssh program {}", self.call.host))
-            .stack_size(128 * 1024)
-            // The thread stays until the process has ended, because the process gets the
-            // parent-death signal of its thread.
-            .spawn(move || self.serve(nonce, &socket, opened))
-            .map_err(|error| fault::local(&error))?;
-        Ok(())
+        let nonce = Nonce::new().map_err(|error| fault::local(io::Error::other(error)))?;
+        let name = format!("ssh program {}", self.call.host);
+        let thread = thread::Builder::new().name(name).stack_size(128 * 1024);
+        // The thread outlives the process, because its end kills the process.
+        let started = thread.spawn(move || self.serve(nonce, &socket, opened));
+        started.map(drop).map_err(fault::local)
     }
 
-    fn serve(self, nonce: Nonce, socket: &Path, opened: impl FnOnce(Result<Master, HostFailure>)) {
+    fn serve(self, nonce: Nonce, socket: &Path, opened: impl FnOnce(HostResult<Master>)) {
         let mut retries = 0;
         let (pipe, guard) = loop {
             match self.attempt(nonce, socket) {
                 Ok(await_ready) => break await_ready,
                 Err(failure) => {
                     let pause = jitter();
-                    let is_over = retries == RETRIES || self.by.remaining() < pause;
+                    let is_over = retries == RETRIES || self.login_deadline.remaining() < pause;
                     if is_over || !is_early_close(&failure) || self.watchdog.wait_cancelled(pause) {
                         return opened(Err(failure));
                     }
@@ -79,31 +69,28 @@ impl NewMaster {
         let Self { call, watchdog, until, .. } = self;
         guard.set(until);
         let process = MasterProcess::new(Arc::clone(&guard), Arc::clone(&pipe), log_of(socket));
-        let end = process.end();
+        let end = Arc::clone(&process.end);
         opened(Ok(Master::own(call.clone(), socket.to_owned(), watchdog, process)));
-        drain(pipe.stream());
+        let _ = io::copy(&mut pipe.stream(), &mut io::sink());
         let failure = if guard.is_expired() {
             fault::timeout(fault::USE, &call.manual_command())
         } else {
             let _ = pipe.wait(Deadline::after(EXIT_TIMEOUT));
             let said = call.failure(&read_log(&log_of(socket)), &pipe.stderr()).detail;
-            HostFailure::new(
-                Reason::Lost,
-                format!("the connection of the ssh program ended; {said}"),
-            )
+            let detail = format!("the connection of the ssh program ended; {said}");
+            HostFailure::new(Reason::Lost, detail)
         };
         end.set(failure);
         pipe.kill();
         let _ = pipe.wait(Deadline::after(EXIT_TIMEOUT));
     }
 
-    /// Starts a process and waits until its connection is open.
-    fn attempt(&self, nonce: Nonce, socket: &Path) -> Result<(Arc<Pipe>, Arc<Guard>), HostFailure> {
-        let mut command = self.call.master(socket, &nonce.to_string(), self.connect);
+    fn attempt(&self, nonce: Nonce, socket: &Path) -> HostResult<(Arc<Pipe>, Arc<Guard>)> {
+        let mut command = self.call.master(socket, &nonce.to_string(), self.connect_timeout);
         child::die_with_thread(&mut command);
         let pipe = local::spawn_leader(command)?;
-        let guard = self.watchdog.guard(pipe.stream(), self.by);
-        let guard = guard.map_err(|error| fault::local(&error))?;
+        let guard =
+            self.watchdog.guard(pipe.stream(), self.login_deadline).map_err(fault::local)?;
         if !await_ready(pipe.stream(), nonce) {
             return Err(why_not(&pipe, &guard, &self.call, socket));
         }
@@ -141,15 +128,4 @@ fn why_not(pipe: &Pipe, guard: &Guard, call: &SshCall, socket: &Path) -> HostFai
         pipe.kill();
     }
     call.failure(&read_log(&log_of(socket)), &pipe.stderr())
-}
-
-fn drain(mut stream: &UnixStream) {
-    let mut buffer = [0; 512];
-    loop {
-        match stream.read(&mut buffer) {
-            Ok(count) if count > 0 => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            _ => return,
-        }
-    }
 }

@@ -1,5 +1,4 @@
-//! Open connection of an `ssh` process: its deadline, the reason why it ended, and the addresses
-//! that could not be reached over it. [`Master`](super::Master) owns it.
+//! Open connection of an `ssh` process: its deadline, its end, and the addresses not reached.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -14,29 +13,26 @@ use parking_lot::{Condvar, Mutex};
 
 use super::failure::{agreed, unreached};
 use crate::clock::Deadline;
-use crate::fleet::pipe::Pipe;
-use crate::fleet::watchdog::Guard;
+use crate::fleet::{Guard, Pipe};
 use crate::model::{HostFailure, Reason};
 
 /// Time for the process to end and print its last messages.
 pub(super) const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Number of bytes to read from the end of a log.
 const LOG_BYTES: u64 = 64 * 1024;
-/// Interval of the checks of a log.
 const LOG_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Process of a connection that this program opened.
 #[derive(Debug)]
 pub(super) struct MasterProcess {
-    guard: Arc<Guard>,
+    pub(super) guard: Arc<Guard>,
     pipe: Arc<Pipe>,
     log: PathBuf,
-    end: Arc<End>,
+    pub(super) end: Arc<End>,
     /// Number of addresses that could not be reached over the connection.
     unreached: AtomicUsize,
 }
 
-/// Reason why the process ended.
+/// Reason why the process ended, stored by the thread that serves it.
 #[derive(Debug, Default)]
 pub(super) struct End {
     failure: Mutex<Option<HostFailure>>,
@@ -44,7 +40,6 @@ pub(super) struct End {
 }
 
 impl End {
-    /// Stores the reason, and wakes the threads that wait for it.
     pub(super) fn set(&self, failure: HostFailure) {
         *self.failure.lock() = Some(failure);
         self.changed.notify_all();
@@ -56,11 +51,6 @@ impl MasterProcess {
         Self { guard, pipe, log, end: Arc::default(), unreached: AtomicUsize::new(0) }
     }
 
-    /// Returns where the thread that serves the process stores the reason of its end.
-    pub(super) fn end(&self) -> Arc<End> {
-        Arc::clone(&self.end)
-    }
-
     /// Returns the reason why the process ended. Waits for the end for at most `wait`.
     pub(super) fn failure(&self, wait: Duration) -> Option<HostFailure> {
         let mut failure = self.end.failure.lock();
@@ -68,8 +58,7 @@ impl MasterProcess {
         failure.clone()
     }
 
-    /// Returns the reason why addresses could not be reached, if all messages agree. Waits for
-    /// the message about the last address.
+    /// Returns the reason why addresses could not be reached, if all messages agree.
     pub(super) fn why_unreached(&self) -> Option<(Reason, String)> {
         let count = self.unreached.fetch_add(1, Ordering::Relaxed) + 1;
         let by = Deadline::after(EXIT_TIMEOUT);
@@ -81,10 +70,6 @@ impl MasterProcess {
             thread::park_timeout(LOG_INTERVAL);
         }
     }
-
-    pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
-        self.guard.set(deadline);
-    }
 }
 
 impl Drop for MasterProcess {
@@ -94,8 +79,7 @@ impl Drop for MasterProcess {
     }
 }
 
-/// Returns the end of a log. Returns no bytes if the log cannot be read, because stderr then has
-/// the reason.
+/// Returns the end of a log. Without a readable log, stderr has the reason.
 pub(super) fn read_log(log: &Path) -> Vec<u8> {
     let read = || {
         let mut file = File::open(log)?;

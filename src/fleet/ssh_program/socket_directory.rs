@@ -1,11 +1,10 @@
-//! Private directory for the control sockets of the `ssh` processes and the socket of the
-//! `ssh-agent`. The connector owns it.
+//! Private directory for the control sockets of `ssh` processes and the socket of `ssh-agent`.
 
-use std::fs::{self, DirBuilder};
-use std::io;
+use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, io};
 
 use parking_lot::Mutex;
 
@@ -20,7 +19,6 @@ const LONGEST_RUNTIME_DIR: usize = 107 - 17 - 30;
 #[derive(Debug, Default)]
 pub(in crate::fleet) struct SocketDirectory {
     directory: Mutex<Directory>,
-    /// Name of the next socket.
     next: AtomicUsize,
 }
 
@@ -45,8 +43,7 @@ impl SocketDirectory {
         Ok(socket)
     }
 
-    /// Removes the directory when the run is over. A drop is not enough: threads that have not
-    /// noticed the end of the run own the directory, too.
+    /// Removes the directory. A drop is not enough, because threads may own the directory longer.
     pub(in crate::fleet) fn remove(&self) {
         let mut directory = self.directory.lock();
         if let Directory::Created(path) = std::mem::replace(&mut *directory, Directory::Removed) {
@@ -64,9 +61,8 @@ impl Drop for SocketDirectory {
 
 /// Creates the directory: in `XDG_RUNTIME_DIR`, or in `/tmp` if the first fails.
 fn create() -> io::Result<PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let fits = |path: &PathBuf| path.is_absolute() && path.as_os_str().len() <= LONGEST_RUNTIME_DIR;
-    let runtime = runtime.filter(fits);
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(fits);
     // Twelve digits are enough, because `create` fails if the directory exists.
     let name = Nonce::new().map_err(io::Error::other)?.to_string();
     let name = format!(".rdmactl-ssh-{}", &name[..12]);
@@ -74,10 +70,8 @@ fn create() -> io::Result<PathBuf> {
         let path = base.join(&name);
         DirBuilder::new().mode(0o700).create(&path).map(|()| path)
     };
-    match runtime.map(|runtime| create_in(&runtime)) {
-        Some(Ok(path)) => Ok(path),
-        _ => create_in(Path::new("/tmp")),
-    }
+    let private = runtime.and_then(|runtime| create_in(&runtime).ok());
+    private.map_or_else(|| create_in(Path::new("/tmp")), Ok)
 }
 
 #[cfg(test)]

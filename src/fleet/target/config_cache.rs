@@ -1,5 +1,4 @@
-//! Groups of hosts that share one `ssh -G`, because the same `Host` lines of the configuration
-//! match them. The resolver of `target` uses them.
+//! Groups of hosts that share one `ssh -G`, because the same `Host` lines match them.
 //!
 //! This module only matches hosts to `Host` lines; `ssh` reads the options. If a file has a
 //! keyword that this module does not support, each host gets its own `ssh -G`.
@@ -12,21 +11,11 @@ use parking_lot::Mutex;
 
 use super::lines::Lines;
 use crate::fleet::ssh_program::key;
-use crate::fleet::{SshCall, SshConfig, Watchdog};
-use crate::model::HostFailure;
+use crate::fleet::{HostResult, SshCall, SshConfig, Watchdog};
 
 /// Options whose value may contain the name of the host.
-const NAME_DEPENDENT: [&str; 9] = [
-    "identityfile",
-    "certificatefile",
-    "identityagent",
-    "userknownhostsfile",
-    "globalknownhostsfile",
-    "hostkeyalias",
-    "proxyjump",
-    "proxycommand",
-    "controlpath",
-];
+const NAME_DEPENDENT: &str = "identityfile certificatefile identityagent userknownhostsfile \
+    globalknownhostsfile hostkeyalias proxyjump proxycommand controlpath";
 
 /// Replies of `ssh -G` in a run, by class.
 #[derive(Debug, Clone, Default)]
@@ -46,22 +35,18 @@ struct Shared {
 /// Key of hosts with the same configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Class {
-    /// Call of `ssh`, without the name of the host.
     call: SshCall,
-    /// One entry per `Host` line: true if the line matches the hosts.
     lines: Vec<bool>,
 }
 
-/// Reply of `ssh -G` for the first host of a class.
 #[derive(Debug)]
 struct Answer {
-    config: Result<SshConfig, HostFailure>,
+    config: HostResult<SshConfig>,
     /// True if the reply is valid for the whole class, except for the name.
     is_shared: bool,
 }
 
 impl SshConfigCache {
-    /// True if the `ssh` program exists. Only the first call runs `look`.
     pub(super) fn has_program(&self, look: impl FnOnce() -> bool) -> bool {
         *self.shared.has_program.get_or_init(look)
     }
@@ -71,8 +56,8 @@ impl SshConfigCache {
         &self,
         call: &SshCall,
         watchdog: &Watchdog,
-        ask: impl Fn(&SshCall) -> Result<SshConfig, HostFailure>,
-    ) -> Result<SshConfig, HostFailure> {
+        ask: impl Fn(&SshCall) -> HostResult<SshConfig>,
+    ) -> HostResult<SshConfig> {
         let read = || (call.config.clone(), Lines::read(call.config.as_deref(), watchdog));
         let (config, lines) = self.shared.lines.get_or_init(read);
         let lines = lines.as_ref().filter(|_| *config == call.config);
@@ -81,21 +66,17 @@ impl SshConfigCache {
         let Some(lines) = lines.filter(|_| is_plain && has_no_token(call)) else {
             return ask(call);
         };
-        let class = Class {
-            call: SshCall { host: String::new(), ..call.clone() },
-            lines: lines.about(&call.host),
-        };
-        let slot = {
-            let mut answers = self.shared.answers.lock();
-            Arc::clone(answers.entry(class).or_default())
-        };
+        let nameless = SshCall { host: String::new(), ..call.clone() };
+        let class = Class { call: nameless, lines: lines.about(&call.host) };
+        let slot = Arc::clone(self.shared.answers.lock().entry(class).or_default());
         let mut first = false;
         let answer = slot.get_or_init(|| {
             first = true;
             let config = ask(call);
             let is_shared = config.as_ref().is_ok_and(|config| {
+                let mut values = NAME_DEPENDENT.split(' ').flat_map(|option| config.all(option));
                 config.first("hostname") == Some(&*lines.host_name(&call.host))
-                    && NAME_DEPENDENT.iter().all(|option| is_nameless(config, option, &call.host))
+                    && values.all(|value| !value.contains(&call.host))
             });
             Answer { config, is_shared }
         });
@@ -111,12 +92,7 @@ impl SshConfigCache {
     }
 }
 
-fn is_nameless(config: &SshConfig, option: &str, host: &str) -> bool {
-    config.all(option).iter().all(|value| !value.contains(host))
-}
-
-/// True if no option of the command line has a token or changes the name of the host. This module
-/// does not expand such options.
+/// True if no option of the command line has a token or changes the name of the host.
 fn has_no_token(call: &SshCall) -> bool {
     call.options.iter().all(|option| {
         let key = key(option).to_ascii_lowercase();

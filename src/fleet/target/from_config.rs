@@ -7,62 +7,42 @@ use std::time::Duration;
 use super::route::{check_for_shell, jump};
 use super::tokens::{self, Tokens, UnknownToken};
 use super::{AddressFamily, HostKeyPolicy, SshClient, SshRoute, Target};
-use crate::fleet::algorithms::Algorithms;
-use crate::fleet::{Credentials, SshCall, SshConfig, client_choice};
+use crate::fleet::{Algorithms, Credentials, HostResult, SshCall, SshConfig, client_choice};
 use crate::hosts::Host;
-use crate::model::HostFailure;
-
-/// Target whose SSH client is not chosen yet.
-struct PendingTarget {
-    target: Target,
-    /// Text with a token that only `ssh` can expand.
-    unknown: Option<String>,
-}
-
-impl PendingTarget {
-    fn choose_client(self, config: &SshConfig, credentials: Credentials) -> Target {
-        let why = match self.unknown {
-            Some(token) => Some(format!("the SSH configuration contains `{token}`")),
-            None => client_choice::before_login(config, credentials),
-        };
-        let client = why.map_or(SshClient::BuiltIn, SshClient::Program);
-        Target {
-            client,
-            other_logins: client_choice::other_logins(config, credentials),
-            ..self.target
-        }
-    }
-}
 
 impl SshConfig {
     /// Returns the target of a host with these options.
     ///
     /// # Errors
     /// The name of the host is not safe in the `ProxyCommand` of the configuration.
-    pub fn target(&self, host: &Host, credentials: Credentials) -> Result<Target, HostFailure> {
-        Ok(self.pending(host)?.choose_client(self, credentials))
-    }
-
-    /// Returns the target as far as the options define it, without checking files.
-    fn pending(&self, host: &Host) -> Result<PendingTarget, HostFailure> {
+    pub fn target(&self, host: &Host, credentials: Credentials) -> HostResult<Target> {
         let mut target = self.plain(host);
         let unknown = self.add_paths(&mut target)?;
-        Ok(PendingTarget { target, unknown })
+        self.choose_client(&mut target, unknown, credentials);
+        Ok(target)
     }
 
-    /// Returns the target of a host, with the SSH client that suits the credentials of this
-    /// machine.
+    fn choose_client(&self, target: &mut Target, unknown: Option<String>, having: Credentials) {
+        let why = match unknown {
+            Some(token) => Some(format!("the SSH configuration contains `{token}`")),
+            None => client_choice::before_login(self, having),
+        };
+        target.client = why.map_or(SshClient::BuiltIn, SshClient::Program);
+        target.other_logins = client_choice::other_logins(self, having);
+    }
+
+    /// Returns the target of a host, with the SSH client that suits this machine's credentials.
     pub(super) fn on_this_machine(
         &self,
         host: &Host,
         call: SshCall,
         has_master: impl Fn(&Path) -> bool,
-    ) -> Result<Target, HostFailure> {
-        let pending = self.pending(host)?;
+    ) -> HostResult<Target> {
+        let mut target = self.plain(host);
+        let unknown = self.add_paths(&mut target)?;
         // Paths that could not be expanded are missing in the target.
-        let credentials =
-            Credentials::look(&pending.target.identity_files, pending.target.agent.as_deref());
-        let mut target = pending.choose_client(self, credentials);
+        let credentials = Credentials::look(&target.identity_files, target.agent.as_deref());
+        self.choose_client(&mut target, unknown, credentials);
         if let SshRoute::Jump(jump) = &mut target.route {
             jump.program.clone_from(&call.program);
             jump.config.clone_from(&call.config);
@@ -82,7 +62,7 @@ impl SshConfig {
     }
 
     /// Returns the target without its files, agent and route.
-    fn plain(&self, host: &Host) -> Target {
+    pub(super) fn plain(&self, host: &Host) -> Target {
         Target {
             host: host.clone(),
             address: self.first("hostname").unwrap_or(&host.name).to_owned(),
@@ -115,9 +95,8 @@ impl SshConfig {
         }
     }
 
-    /// Adds files, agent and route. Returns the text with a token that only `ssh` can expand, if
-    /// there is one.
-    fn add_paths(&self, target: &mut Target) -> Result<Option<String>, HostFailure> {
+    /// Adds files, agent and route. Returns the text with a token that only `ssh` can expand.
+    fn add_paths(&self, target: &mut Target) -> HostResult<Option<String>> {
         let (address, user) = (target.address.clone(), target.user.clone());
         let (named, alias) = (target.host.name.clone(), target.host_key_alias.clone());
         let tokens = Tokens {
@@ -127,37 +106,26 @@ impl SshConfig {
             port: target.port,
             user: &user,
         };
-        if let Some(command) = self.set("proxycommand") {
+        if self.set("proxycommand").is_some() {
             for name in [&address, &named, &user] {
                 check_for_shell(name)?;
             }
-            match tokens.expand(command) {
-                Ok(command) => target.route = SshRoute::Command(command),
-                Err(UnknownToken(token)) => return Ok(Some(token)),
-            }
-        } else if let Some(jumps) = self.set("proxyjump") {
-            match tokens.expand(jumps) {
-                Ok(jumps) => target.route = SshRoute::Jump(jump(&jumps)),
-                Err(UnknownToken(token)) => return Ok(Some(token)),
-            }
         }
-        match self.files(&tokens, target) {
-            Ok(()) => Ok(None),
-            Err(UnknownToken(token)) => Ok(Some(token)),
-        }
+        Ok(self.expand(&tokens, target).err().map(|UnknownToken(token)| token))
     }
 
-    fn files(&self, tokens: &Tokens<'_>, target: &mut Target) -> Result<(), UnknownToken> {
+    fn expand(&self, tokens: &Tokens<'_>, target: &mut Target) -> Result<(), UnknownToken> {
+        if let Some(command) = self.set("proxycommand") {
+            target.route = SshRoute::Command(tokens.expand(command)?);
+        } else if let Some(jumps) = self.set("proxyjump") {
+            target.route = SshRoute::Jump(jump(&tokens.expand(jumps)?));
+        }
         let files = |option: &str| -> Result<Vec<PathBuf>, UnknownToken> {
-            self.all(option)
-                .iter()
-                .filter(|file| *file != "none")
-                .map(|file| tokens.path(file))
-                .collect()
+            let files = self.all(option).iter().filter(|file| *file != "none");
+            files.map(|file| tokens.path(file)).collect()
         };
         let lists = |option: &str| -> Result<Vec<PathBuf>, UnknownToken> {
-            let lines = self.all(option).iter();
-            let names = lines.flat_map(|line| tokens::split_quoted(line));
+            let names = self.all(option).iter().flat_map(|line| tokens::split_quoted(line));
             names.filter(|file| file != "none").map(|file| tokens.path(&file)).collect()
         };
         target.identity_files = files("identityfile")?;

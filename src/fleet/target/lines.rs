@@ -1,16 +1,13 @@
-//! `Host`, `HostName` and `Include` lines of an SSH configuration. The classes of hosts are made
-//! from them.
+//! `Host`, `HostName` and `Include` lines of an SSH configuration, which make classes of hosts.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::tokens;
 use crate::fleet::Watchdog;
 use crate::fleet::known_hosts::pattern;
 
-/// Limit of the size of a configuration file, in bytes. With a larger file, each host gets its
-/// own `ssh -G`.
+/// Limit of a configuration file, in bytes. With a larger one, each host gets its own `ssh -G`.
 const MAX_BYTES: u64 = 4 << 20;
 /// Limit of nested includes, as in `ssh`.
 const DEEPEST: usize = 16;
@@ -18,11 +15,10 @@ const DEEPEST: usize = 16;
 /// `Host` lines of all files in their order, and the `HostName` lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// Patterns of each `Host` line.
-    hosts: Vec<Vec<String>>,
+    /// Patterns of each `Host` line, separated by commas.
+    hosts: Vec<String>,
     /// `HostName` lines, each with the index of the `Host` line above it.
     names: Vec<(Option<usize>, String)>,
-    /// Index of the last `Host` line.
     above: Option<usize>,
 }
 
@@ -45,11 +41,10 @@ impl Lines {
 
     /// Returns one entry per `Host` line: true if the line matches the host.
     pub(super) fn about(&self, host: &str) -> Vec<bool> {
-        self.hosts.iter().map(|patterns| is_about(patterns, host)).collect()
+        self.hosts.iter().map(|patterns| pattern::list_matches(patterns, host)).collect()
     }
 
-    /// Returns the real name of a host, by these lines. `ssh` must confirm it for one host of the
-    /// class.
+    /// Returns the real name of a host. `ssh` must confirm it for one host of the class.
     pub(super) fn host_name(&self, host: &str) -> String {
         let about = self.about(host);
         let holds = |above: &Option<usize>| above.is_none_or(|line| about[line]);
@@ -59,8 +54,7 @@ impl Lines {
         }
     }
 
-    /// Reads a file. `None` if the file, or an included file, has a line that only `ssh` can
-    /// interpret.
+    /// Reads a file. `None` if it, or an included file, has a line that only `ssh` can interpret.
     fn add_file(&mut self, file: &Path, directory: &Path, depth: usize) -> Option<()> {
         let about = fs::metadata(file).ok()?;
         if depth > DEEPEST || !about.is_file() || about.len() > MAX_BYTES {
@@ -80,8 +74,7 @@ impl Lines {
         let (keyword, rest) = line.split_once([' ', '\t', '=']).unwrap_or((line, ""));
         let rest = rest.trim_start_matches([' ', '\t', '=']);
         let keyword = keyword.to_ascii_lowercase();
-        // `%C` is a hash with the name of the host, which then is not visible in the value. A
-        // keyword may be quoted.
+        // `%C` is a hash that hides the name of the host. A keyword may be quoted.
         if rest.contains("%C") || keyword.contains(['"', '\'']) {
             return None;
         }
@@ -89,7 +82,7 @@ impl Lines {
         match keyword.as_str() {
             "host" => {
                 self.above = Some(self.hosts.len());
-                self.hosts.push(words());
+                self.hosts.push(words().join(","));
                 // A comment may follow, which some versions of `ssh` read as patterns.
                 if rest.contains(['#', '"', '\'', '\\']) { None } else { Some(()) }
             }
@@ -102,7 +95,7 @@ impl Lines {
             },
             "match" if rest.trim().eq_ignore_ascii_case("all") => {
                 self.above = Some(self.hosts.len());
-                self.hosts.push(vec!["*".to_owned()]);
+                self.hosts.push("*".to_owned());
                 Some(())
             }
             "controlpath" if rest.contains('%') => None,
@@ -113,8 +106,7 @@ impl Lines {
         }
     }
 
-    /// Reads included files. Their lines apply to the hosts of the `Host` line above, and their
-    /// `Host` lines end with the file.
+    /// Reads included files, below the current `Host` line. Their `Host` lines end with the file.
     fn include(&mut self, names: &[String], directory: &Path, depth: usize) -> Option<()> {
         let above = self.above;
         for name in names {
@@ -152,12 +144,7 @@ fn has_odd_token(name: &str) -> bool {
     name.replace("%%", "").replace("%h", "").replace("%n", "").contains('%')
 }
 
-fn is_about(patterns: &[String], host: &str) -> bool {
-    pattern::list_matches(&patterns.join(","), host)
-}
-
-/// Returns the files that a path matches, sorted. `None` if a wildcard stands before the last
-/// component.
+/// Returns the files that a path matches, sorted. `None` if a directory has a wildcard.
 fn expand(path: &Path) -> Option<Vec<PathBuf>> {
     let has_star = |text: &str| text.contains(['*', '?']);
     let name = path.file_name().and_then(|name| name.to_str())?;

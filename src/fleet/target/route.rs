@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::fleet::SshCall;
+use crate::fleet::{HostResult, SshCall};
 use crate::model::{HostFailure, Reason};
 use crate::names::shortened;
 
@@ -17,9 +17,8 @@ pub enum SshRoute {
     Command(String),
 }
 
-/// Checks a name for the command line of a shell. A name with characters that a shell interprets
-/// is refused.
-pub(super) fn check_for_shell(name: &str) -> Result<(), HostFailure> {
+/// Refuses a name with characters that a shell interprets.
+pub(super) fn check_for_shell(name: &str) -> HostResult<()> {
     let harmless = |c: char| c.is_alphanumeric() || "._-:@%+".contains(c);
     if name.chars().all(harmless) && !name.starts_with('-') {
         return Ok(());
@@ -31,8 +30,7 @@ pub(super) fn check_for_shell(name: &str) -> Result<(), HostFailure> {
     ))
 }
 
-/// Parses `a,user@b:22`. The last host is the one that connects to the target; the others lead to
-/// it.
+/// Parses `a,user@b:22`. The last host connects to the target; the others lead to it.
 pub(super) fn jump(jumps: &str) -> SshCall {
     let (over, last) = jumps.rsplit_once(',').map_or((None, jumps), |(a, b)| (Some(a), b));
     let last = last.trim();

@@ -1,5 +1,4 @@
-//! Expansion of `~` and `%` tokens in the file names of an SSH configuration. `SshConfig` uses
-//! it.
+//! Expansion of `~` and `%` tokens in the file names of an SSH configuration.
 
 use std::env;
 use std::path::PathBuf;
@@ -23,7 +22,6 @@ pub(super) struct Tokens<'a> {
 }
 
 impl Tokens<'_> {
-    /// Returns the path that a text of the configuration stands for.
     pub(super) fn path(&self, text: &str) -> Result<PathBuf, UnknownToken> {
         let is_of_another = text.starts_with('~') && !text.starts_with("~/");
         if is_of_another || text.contains("${") {
@@ -54,9 +52,7 @@ impl Tokens<'_> {
                 Some('d') => path.push_str(&home().to_string_lossy()),
                 Some('u') => path.push_str(&env::var("USER").unwrap_or_default()),
                 Some('i') => path.push_str(&rustix::process::getuid().as_raw().to_string()),
-                Some('l') => {
-                    path.push_str(&rustix::system::uname().nodename().to_string_lossy());
-                }
+                Some('l') => path.push_str(&rustix::system::uname().nodename().to_string_lossy()),
                 _ => return Err(UnknownToken(text.to_owned())),
             }
         }
@@ -64,28 +60,23 @@ impl Tokens<'_> {
     }
 }
 
-/// Returns the home directory of the environment, or `/`.
 pub(super) fn home() -> PathBuf {
     env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from)
 }
 
-/// True if the user database has the same home directory. `ssh` uses the one of the user
-/// database.
+/// True if the user database, which `ssh` uses, has the same home directory.
 pub(super) fn is_home_of_user(watchdog: &Watchdog) -> bool {
     let mut getent = Command::new("getent");
     getent.arg("passwd").arg(rustix::process::getuid().as_raw().to_string());
-    let Ok(said) = query_tool(getent, Deadline::after(QUERY_TIMEOUT), watchdog) else {
-        return false;
-    };
-    let entry = String::from_utf8_lossy(&said.stdout);
-    entry.trim_end().split(':').nth(5).is_some_and(|path| home() == *path)
+    query_tool(getent, Deadline::after(QUERY_TIMEOUT), watchdog).is_ok_and(|said| {
+        let entry = String::from_utf8_lossy(&said.stdout);
+        entry.trim_end().split(':').nth(5).is_some_and(|path| home() == *path)
+    })
 }
 
 /// Splits a text at blanks outside double quotes.
 pub(super) fn split_quoted(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut quoted = false;
+    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for c in text.chars() {
         match c {
             '"' => quoted = !quoted,

@@ -8,8 +8,7 @@ use std::collections::HashMap;
 
 use super::{Entry, FormatError, quoted};
 
-/// Maximum number of names in one file, checked before the names are built. A numeric range
-/// counts as one name.
+/// Limit of the names in one file. A numeric range counts as one name.
 const MAX_NAMES: usize = 65_536;
 /// Maximum length of a pattern, in bytes. A name has at most 253 characters.
 const MAX_PATTERN: usize = 1_000;
@@ -35,8 +34,7 @@ pub(super) fn is_section(line: &str) -> bool {
 }
 
 pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
-    let (mut patterns, mut positions) =
-        (Vec::<HostPattern>::new(), HashMap::<String, usize>::new());
+    let (mut patterns, mut positions) = (Vec::<HostPattern>::new(), HashMap::new());
     let (mut names_hosts, mut names_left) = (true, MAX_NAMES);
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());
@@ -44,7 +42,7 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
             continue;
         }
         if line == "---" {
-            return Err(super::yaml(number));
+            return Err(super::yaml_inventory(number));
         }
         let head = line.split(" #").next().unwrap_or_default().trim_end();
         if head.starts_with('[') && head.ends_with(']') {
@@ -130,8 +128,7 @@ impl HostPattern {
     }
 }
 
-/// Expands a pattern to names. A numeric range stays one name, in the syntax of this program.
-/// `names_left` is the number of names that the file may still have.
+/// Expands a pattern to names, at most `names_left` ones. A numeric range stays one name.
 fn expand(line: usize, pattern: &str, names_left: &mut usize) -> Result<Vec<String>, FormatError> {
     if pattern.len() > MAX_PATTERN {
         return Err(FormatError::new(line, "the pattern is longer than 1,000 characters"));
@@ -151,10 +148,8 @@ fn expand(line: usize, pattern: &str, names_left: &mut usize) -> Result<Vec<Stri
         if names.len() * choices.len() > *names_left {
             return Err(FormatError::new(line, "more than 65,536 names"));
         }
-        names = names
-            .iter()
-            .flat_map(|name| choices.iter().map(move |choice| format!("{name}{before}{choice}")))
-            .collect();
+        let with = |name| choices.iter().map(move |choice| format!("{name}{before}{choice}"));
+        names = names.iter().flat_map(with).collect();
         rest = after;
     }
     *names_left = names_left.saturating_sub(names.len());

@@ -31,8 +31,7 @@ impl ClusterShellConf {
     pub fn parse(text: &str) -> Result<Self, FormatError> {
         let mut settings: Vec<Setting> = Vec::new();
         let mut section: Option<String> = None;
-        // An indented line continues the setting above it in the same section. Elsewhere,
-        // indentation has no meaning.
+        // An indented line continues the setting above it in the same section.
         let mut is_open = false;
         for (index, whole) in text.lines().enumerate() {
             let (line, said) = (index + 1, whole.trim());

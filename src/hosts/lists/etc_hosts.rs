@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{Entry, lines};
+use super::{Entry, entries};
 
 /// Returns the host names in a line. Loopback, unspecified, multicast and broadcast addresses are
 /// skipped, and names such as `localhost` and `ip6-allnodes`.
@@ -25,11 +25,7 @@ pub fn names_in_line(line: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the first name of each address.
 pub(super) fn first_names(text: &str) -> Vec<Entry> {
-    let entry = |(line, said)| {
-        let hosts = names_in_line(said).next()?.to_owned();
-        Some(Entry { line, hosts })
-    };
-    lines(text).filter_map(entry).collect()
+    entries(text, |said| names_in_line(said).next())
 }
 
 #[test]

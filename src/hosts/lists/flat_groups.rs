@@ -14,8 +14,8 @@ pub fn read_flat_groups(text: &str) -> Vec<Group> {
         if place == groups.len() {
             groups.push(Group { name: name.to_owned(), entries: Vec::new() });
         }
-        if let Some(group) = groups.get_mut(place).filter(|_| !hosts.is_empty()) {
-            group.entries.push(Entry { line, hosts });
+        if !hosts.is_empty() {
+            groups[place].entries.push(Entry { line, hosts });
         }
     }
     groups

@@ -35,8 +35,7 @@ impl Genders {
         found.map(|(entry, _)| entry.clone()).collect()
     }
 
-    /// Returns the names of all attributes, and `NAME=VALUE` for each value, sorted and without
-    /// duplicates.
+    /// Returns the names of all attributes, and `NAME=VALUE` for each value, sorted.
     pub fn attributes(&self) -> Vec<&str> {
         let all = self.lines.iter().flat_map(|(_, attributes)| attributes);
         let mut all: Vec<&str> = all.flat_map(|one| [name_of(one), one]).collect();

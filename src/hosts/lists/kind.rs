@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use super::{Entry, FormatError, Genders, ansible, etc_hosts, launcher, lines, quoted};
+use super::{
+    Entry, FormatError, Genders, ansible, entries, etc_hosts, is_number, launcher, lines, quoted,
+};
 
 /// Formats of `--hosts-file`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,23 +51,19 @@ impl HostsFileKind {
             return Ok(kind);
         }
         if let Some((line, _)) = lines(text).find(|(_, line)| *line == "---" || *line == "all:") {
-            return Err(super::yaml(line));
+            return Err(super::yaml_inventory(line));
         }
-        let words = || {
-            lines(text)
-                .flat_map(|(line, said)| said.split([' ', '\t', ',']).map(move |word| (line, word)))
-        };
-        match words().find_map(|(line, word)| Some((line, word, number_behind(word)?))) {
-            None => Ok(Self::List),
-            Some((line, word, number)) => {
-                let message = format!(
-                    "{} is ambiguous: port {number} in a list of hosts, {number} processes in an MPICH hostfile",
-                    quoted(word)
-                );
-                Err(FormatError::new(line, message)
-                    .fix("name the kind of the file: list:FILE or mpich:FILE"))
-            }
-        }
+        let numbered = lines(text).find_map(|(line, said)| {
+            let mut words = said.split([' ', '\t', ',']);
+            words.find_map(|word| Some((line, word, number_behind(word)?)))
+        });
+        let Some((line, word, number)) = numbered else { return Ok(Self::List) };
+        let message = format!(
+            "{} is ambiguous: port {number} in a list of hosts, {number} processes in an MPICH hostfile",
+            quoted(word)
+        );
+        Err(FormatError::new(line, message)
+            .fix("name the kind of the file: list:FILE or mpich:FILE"))
     }
 
     /// Parses a text of this format.
@@ -74,10 +72,7 @@ impl HostsFileKind {
     /// A line does not have this format. Names of hosts are not checked.
     pub fn read(self, text: &str) -> Result<Vec<Entry>, FormatError> {
         match self {
-            Self::List => {
-                let entry = |(line, said): (usize, &str)| Entry { line, hosts: said.to_owned() };
-                Ok(lines(text).map(entry).collect())
-            }
+            Self::List => Ok(entries(text, Some)),
             Self::OpenMpi => launcher::open_mpi(text),
             Self::Mpich => launcher::mpich(text),
             Self::Pbs => Ok(launcher::pbs(text)),
@@ -96,38 +91,21 @@ fn sign(line: &str) -> Option<HostsFileKind> {
     let mut words = line.split_whitespace();
     let first = words.next()?;
     let is_address = |word: &str| word.parse::<IpAddr>().is_ok();
-    let begins = |word: &str, keys: &[&str]| {
-        keys.iter().any(|key| word.strip_prefix(key).is_some_and(|rest| rest.starts_with('=')))
-    };
-    for word in words {
-        if is_address(first) && !is_address(word) && !word.contains('=') {
-            return Some(HostsFileKind::EtcHosts);
-        }
-        if word.starts_with("ansible_") && word.contains('=') {
-            return Some(HostsFileKind::Ansible);
-        }
-        if begins(word, &["slots", "max_slots", "max-slots"]) {
-            return Some(HostsFileKind::OpenMpi);
-        }
-        if begins(word, &["ifname", "binding"]) {
-            return Some(HostsFileKind::Mpich);
-        }
-        if begins(word, &["np"]) {
-            return Some(HostsFileKind::Pbs);
-        }
-        if word.contains('=') {
-            return Some(HostsFileKind::Genders);
-        }
-    }
-    None
+    words.find_map(|word| match word.split_once('=') {
+        None if is_address(first) && !is_address(word) => Some(HostsFileKind::EtcHosts),
+        None => None,
+        Some((key, _)) if key.starts_with("ansible_") => Some(HostsFileKind::Ansible),
+        Some(("slots" | "max_slots" | "max-slots", _)) => Some(HostsFileKind::OpenMpi),
+        Some(("ifname" | "binding", _)) => Some(HostsFileKind::Mpich),
+        Some(("np", _)) => Some(HostsFileKind::Pbs),
+        Some(_) => Some(HostsFileKind::Genders),
+    })
 }
 
-/// Returns the number of `n1:4`, which is a port or a count. `None` for `u@n1:22` and `[::1]:22`,
-/// which are not ambiguous.
+/// Returns the number of `n1:4`, a port or a count. `u@n1:22` and `[::1]:22` are not ambiguous.
 fn number_behind(word: &str) -> Option<&str> {
     let (name, number) = word.rsplit_once(':')?;
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number && !name.is_empty() && !name.contains([':', '@'])).then_some(number)
+    (is_number(number) && !name.is_empty() && !name.contains([':', '@'])).then_some(number)
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Hostfiles of job launchers: one host per line, with a number of processes, which is skipped.
 
-use super::{Entry, FormatError, lines, quoted};
+use super::{Entry, FormatError, entries, is_number, lines, quoted};
 
-/// Parses the format of Open MPI: `n1 slots=2 max_slots=4` (its manual, "Scheduling processes
-/// across hosts").
+/// Parses `n1 slots=2 max_slots=4` (manual of Open MPI, "Scheduling processes across hosts").
 pub(super) fn open_mpi(text: &str) -> Result<Vec<Entry>, FormatError> {
     let mut entries = Vec::new();
     for (line, said) in lines(text) {
@@ -41,34 +40,25 @@ pub(super) fn mpich(text: &str) -> Result<Vec<Entry>, FormatError> {
             _ => host,
         };
         let user = words.clone().find_map(|word| word.strip_prefix("user="));
-        refuse_bare(line, words)?;
         let user = user.map_or(String::new(), |user| format!("{user}@"));
+        refuse_bare(line, words)?;
         entries.push(Entry { line, hosts: format!("{user}{name}") });
     }
     Ok(entries)
 }
 
-/// Parses a file of `PBS_NODEFILE` with one line per slot, or TORQUE's `nodes` with properties
-/// after the host.
+/// Parses a file of `PBS_NODEFILE`, or TORQUE's `nodes` with properties after the host.
 pub(super) fn pbs(text: &str) -> Vec<Entry> {
-    let host = |(line, said): (usize, &str)| {
-        let hosts = said.split_whitespace().next()?.to_owned();
-        Some(Entry { line, hosts })
-    };
-    lines(text).filter_map(host).collect()
+    entries(text, |said| said.split_whitespace().next())
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn refuse_bare<'a>(line: usize, words: impl Iterator<Item = &'a str>) -> Result<(), FormatError> {
-    let mut bare = words.filter(|word| !word.contains('='));
-    match bare.next() {
-        None => Ok(()),
-        Some(word) => Err(FormatError::new(line, format!("{} is not a setting", quoted(word)))
-            .fix("write one host per line, or read the file as list:FILE")),
-    }
+fn refuse_bare<'a>(
+    line: usize,
+    mut words: impl Iterator<Item = &'a str>,
+) -> Result<(), FormatError> {
+    let Some(word) = words.find(|word| !word.contains('=')) else { return Ok(()) };
+    Err(FormatError::new(line, format!("{} is not a setting", quoted(word)))
+        .fix("write one host per line, or read the file as list:FILE"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Errors of an expression, shown below the expression itself.
 
+use std::borrow::Borrow;
 use std::fmt;
-use std::ops::{Range, RangeBounds};
+use std::ops::Range;
 
 use crate::names;
 
@@ -29,8 +30,7 @@ impl HostSetError {
         &self.fault.message
     }
 
-    /// Returns the correct text, if it is more than omitting the invalid part. It may be the fix
-    /// of the group or file that led to the error.
+    /// Returns the correct text, if known. It may be the fix of the group or file with the error.
     pub fn fix(&self) -> Option<&str> {
         let within = self.fault.within.as_ref().and_then(|inner| inner.fix());
         self.fault.fix.as_deref().or(within)
@@ -38,8 +38,7 @@ impl HostSetError {
 }
 
 impl fmt::Display for HostSetError {
-    /// Writes two lines: the expression, then carets and the message below it. Each group or file
-    /// that led to the error adds two lines.
+    /// Writes the expression, then carets and the message; two more lines for each group or file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (shown, indent, carets) = names::around(&self.expression, self.fault.span.clone());
         writeln!(f, "{shown}")?;
@@ -47,40 +46,32 @@ impl fmt::Display for HostSetError {
         if let Some(fix) = &self.fault.fix {
             write!(f, ": {fix}")?;
         }
-        match &self.fault.within {
-            Some(inner) => write!(f, "\n{inner}"),
-            None => Ok(()),
-        }
+        self.fault.within.as_ref().map_or(Ok(()), |inner| write!(f, "\n{inner}"))
     }
 }
 
 impl std::error::Error for HostSetError {}
 
-/// Error in an expression, before the expression is attached.
+/// Error without its expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostSetFault {
     span: Range<usize>,
     message: String,
-    fix: Option<String>,
+    pub(super) fix: Option<String>,
     /// Error in the group or file that the span names.
     within: Option<Box<HostSetError>>,
 }
 
 impl HostSetFault {
     /// Returns an error over a span of columns, counted from 0.
-    pub(super) fn new(span: impl RangeBounds<usize>, message: impl Into<String>) -> Self {
-        use std::ops::Bound::{Excluded, Included, Unbounded};
-        let start = match span.start_bound() {
-            Included(at) => *at,
-            Excluded(at) => at + 1,
-            Unbounded => 0,
-        };
-        let end = match span.end_bound() {
-            Included(at) => at + 1,
-            Excluded(at) => *at,
-            Unbounded => start + 1,
-        };
-        Self { span: start..end, message: message.into(), fix: None, within: None }
+    pub(super) fn new(span: impl Borrow<Range<usize>>, message: impl Into<String>) -> Self {
+        let span = span.borrow().clone();
+        Self { span, message: message.into(), fix: None, within: None }
+    }
+
+    /// Returns an error at one column, counted from 0.
+    pub(super) fn at(column: usize, message: impl Into<String>) -> Self {
+        Self::new(column..column + 1, message)
     }
 
     pub(super) fn fix(mut self, fix: impl Into<String>) -> Self {

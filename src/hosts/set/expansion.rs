@@ -15,8 +15,7 @@ const MAX_GROUPS: usize = 4_096;
 
 pub(super) struct Expansion<'lookup> {
     lookup: &'lookup dyn Lookup,
-    /// Number of hosts built so far. It bounds the work, because a set may name the same hosts
-    /// repeatedly.
+    /// Number of hosts built so far. A set may name the same hosts repeatedly.
     built: usize,
     /// Groups and files that are being read, without the expression itself.
     levels: Vec<Level>,
@@ -35,10 +34,7 @@ impl<'lookup> Expansion<'lookup> {
         Self { lookup, built: 0, levels: Vec::new(), groups: HashMap::new() }
     }
 
-    /// Counts hosts before they are built.
-    ///
-    /// # Errors
-    /// The limit of hosts is exceeded.
+    /// Counts hosts before they are built. Fails above the limit of hosts.
     pub(super) fn take(&mut self, hosts: usize, term: &Range<usize>) -> Result<(), HostSetFault> {
         self.built = self.built.saturating_add(hosts);
         if hosts > HostSet::MAX_HOSTS || self.built > 16 * HostSet::MAX_HOSTS {
@@ -58,11 +54,8 @@ impl<'lookup> Expansion<'lookup> {
                 group.source = group.source.or_else(|| source.clone());
             }
             Some(AllowedTerms::Hosts) => {
-                return Err(HostSetFault::new(
-                    term.clone(),
-                    "this kind of file cannot contain groups",
-                )
-                .fix("write the hosts, or read it as list:FILE"));
+                return Err(HostSetFault::new(term, "this kind of file cannot contain groups")
+                    .fix("write the hosts, or read it as list:FILE"));
             }
         }
         if let Some(hosts) = self.groups.get(&group) {
@@ -74,19 +67,15 @@ impl<'lookup> Expansion<'lookup> {
         if open.clone().any(|one| *one == group) {
             let way: Vec<String> = open.chain([&group]).map(ToString::to_string).collect();
             let message = format!("the group contains itself: {}", way.join(" > "));
-            return Err(HostSetFault::new(term.clone(), message));
+            return Err(HostSetFault::new(term, message));
         }
         if self.levels.len() >= MAX_GROUP_DEPTH {
-            return Err(HostSetFault::new(
-                term.clone(),
-                "groups are nested more than 32 levels deep",
-            ));
+            return Err(HostSetFault::new(term, "groups are nested more than 32 levels deep"));
         }
         if self.groups.len() >= MAX_GROUPS {
-            return Err(HostSetFault::new(term.clone(), "more than 4,096 groups"));
+            return Err(HostSetFault::new(term, "more than 4,096 groups"));
         }
-        let found = self.lookup.group(&group).map_err(|error| not_found(error, term))?;
-        let hosts = self.found(Some(group.clone()), found, term)?;
+        let hosts = self.found(Some(group.clone()), self.lookup.group(&group), term)?;
         self.groups.insert(group, hosts.clone());
         Ok(hosts)
     }
@@ -97,35 +86,32 @@ impl<'lookup> Expansion<'lookup> {
         term: &Range<usize>,
     ) -> Result<Vec<Host>, HostSetFault> {
         if !self.levels.is_empty() {
-            return Err(HostSetFault::new(
-                term.clone(),
-                "files can be named only on the command line",
-            ));
+            return Err(HostSetFault::new(term, "files can be named only on the command line"));
         }
-        let found = self.lookup.file(name).map_err(|error| not_found(error, term))?;
-        self.found(None, found, term)
+        self.found(None, self.lookup.file(name), term)
     }
 
     pub(super) fn stdin(&mut self, term: &Range<usize>) -> Result<Vec<Host>, HostSetFault> {
         if !self.levels.is_empty() {
-            return Err(HostSetFault::new(
-                term.clone(),
-                "standard input can be named only on the command line",
-            )
-            .fix("to remove hosts, write `!`"));
+            let message = "standard input can be named only on the command line";
+            return Err(HostSetFault::new(term, message).fix("to remove hosts, write `!`"));
         }
-        let found = self.lookup.stdin().map_err(|error| not_found(error, term))?;
-        self.found(None, found, term)
+        self.found(None, self.lookup.stdin(), term)
     }
 
     fn found(
         &mut self,
         group: Option<GroupName>,
-        found: ResolvedLines,
+        found: Result<ResolvedLines, LookupError>,
         term: &Range<usize>,
     ) -> Result<Vec<Host>, HostSetFault> {
+        let found = found.map_err(|LookupError { message, fix }| {
+            let mut fault = HostSetFault::new(term, message);
+            fault.fix = fix;
+            fault
+        })?;
         let hosts = self.lines(group, found).map_err(|ResolvedLineError { place, error }| {
-            HostSetFault::new(term.clone(), format!("invalid host set in {place}")).within(error)
+            HostSetFault::new(term, format!("invalid host set in {place}")).within(error)
         })?;
         self.take(hosts.len(), term)?;
         Ok(hosts)
@@ -156,13 +142,5 @@ impl<'lookup> Expansion<'lookup> {
         let chars: Vec<char> = text.chars().collect();
         super::read_set(&mut super::Cursor::new(&chars), self)
             .map_err(|fault| HostSetError::new(text, fault))
-    }
-}
-
-fn not_found(error: LookupError, term: &Range<usize>) -> HostSetFault {
-    let fault = HostSetFault::new(term.clone(), error.message);
-    match error.fix {
-        Some(fix) => fault.fix(fix),
-        None => fault,
     }
 }

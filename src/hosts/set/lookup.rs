@@ -7,25 +7,32 @@ use std::fmt;
 
 use super::error::HostSetError;
 
-/// Resolves the groups and files of a host set.
+/// Resolves the groups and files of a host set. A method that is not implemented rejects them.
 pub trait Lookup {
     /// Returns the hosts of a group.
     ///
     /// # Errors
     /// The group does not exist, or its content cannot be determined.
-    fn group(&self, group: &GroupName) -> Result<ResolvedLines, LookupError>;
+    fn group(&self, _group: &GroupName) -> Result<ResolvedLines, LookupError> {
+        Err(LookupError::new("groups are not allowed here").fix("write the hosts"))
+    }
 
     /// Returns the hosts of the file after a `^`.
     ///
     /// # Errors
     /// The file cannot be read, or contains no hosts.
-    fn file(&self, name: &str) -> Result<ResolvedLines, LookupError>;
+    fn file(&self, _name: &str) -> Result<ResolvedLines, LookupError> {
+        Err(LookupError::new("files are not allowed here").fix("write the hosts"))
+    }
 
     /// Returns the hosts on stdin.
     ///
     /// # Errors
     /// Stdin cannot be read.
-    fn stdin(&self) -> Result<ResolvedLines, LookupError>;
+    fn stdin(&self) -> Result<ResolvedLines, LookupError> {
+        Err(LookupError::new("`-` means standard input, which is not allowed here")
+            .fix("to remove hosts, write `!`"))
+    }
 }
 
 /// Name of a group: `@group` or `@source:group`.
@@ -121,17 +128,4 @@ pub struct ResolvedLineError {
 /// Rejects all groups, files and stdin, for text that must not refer to other data.
 pub(super) struct NoLookup;
 
-impl Lookup for NoLookup {
-    fn group(&self, _: &GroupName) -> Result<ResolvedLines, LookupError> {
-        Err(LookupError::new("groups are not allowed here").fix("write the hosts"))
-    }
-
-    fn file(&self, _: &str) -> Result<ResolvedLines, LookupError> {
-        Err(LookupError::new("files are not allowed here").fix("write the hosts"))
-    }
-
-    fn stdin(&self) -> Result<ResolvedLines, LookupError> {
-        Err(LookupError::new("`-` means standard input, which is not allowed here")
-            .fix("to remove hosts, write `!`"))
-    }
-}
+impl Lookup for NoLookup {}

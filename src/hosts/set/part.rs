@@ -3,9 +3,8 @@
 
 use std::ops::Range;
 
-use super::cursor::Cursor;
 use super::error::HostSetFault;
-use super::range::{self, Numbers};
+use super::range::Numbers;
 
 /// Length limit of a DNS name, in bytes.
 const MAX_NAME: usize = 253;
@@ -16,14 +15,7 @@ pub(super) enum Part {
     Numbers(Vec<Numbers>),
 }
 
-/// Reads one pair of brackets.
-pub(super) fn read_numbers(inner: &mut Cursor<'_>) -> Result<Part, HostSetFault> {
-    let open = inner.at;
-    inner.at += 1;
-    Ok(Part::Numbers(range::read_bracket(inner, open)?))
-}
-
-/// Returns the number of names. It saturates far above any limit.
+/// Returns the number of names, saturated far above any limit.
 pub(super) fn count(parts: &[Part]) -> usize {
     let count = parts.iter().fold(1_u64, |product, part| match part {
         Part::Text(_) => product,
@@ -43,7 +35,7 @@ pub(super) fn refuse_length(parts: &[Part], span: &Range<usize>) -> Result<(), H
         })
     });
     if longest > MAX_NAME {
-        return Err(HostSetFault::new(span.clone(), "the name is longer than 253 characters"));
+        return Err(HostSetFault::new(span, "the name is longer than 253 characters"));
     }
     Ok(())
 }
@@ -56,10 +48,8 @@ pub(super) fn combine(parts: &[Part]) -> Vec<String> {
             Part::Text(text) => names.into_iter().map(|name| name + text).collect(),
             Part::Numbers(ranges) => {
                 let numbers: Vec<String> = ranges.iter().flat_map(Numbers::texts).collect();
-                names
-                    .iter()
-                    .flat_map(|name| numbers.iter().map(move |n| name.clone() + n))
-                    .collect()
+                let with = |name: String| numbers.iter().map(move |number| name.clone() + number);
+                names.into_iter().flat_map(with).collect()
             }
         };
     }

@@ -29,11 +29,10 @@ impl Numbers {
     }
 }
 
-/// Reads the ranges after `[`, up to and including `]`.
-pub(super) fn read_bracket(
-    cursor: &mut Cursor<'_>,
-    open: usize,
-) -> Result<Vec<Numbers>, HostSetFault> {
+/// Reads the ranges from `[` up to and including `]`.
+pub(super) fn read_bracket(cursor: &mut Cursor<'_>) -> Result<Vec<Numbers>, HostSetFault> {
+    let open = cursor.at;
+    cursor.at += 1;
     let mut ranges = Vec::new();
     loop {
         cursor.skip_while(char::is_whitespace);
@@ -46,11 +45,10 @@ pub(super) fn read_bracket(
                 return Ok(ranges);
             }
             Some(c) => {
-                let fault = HostSetFault::new(
-                    cursor.at..=cursor.at,
-                    format!("`{c}` is not allowed in a range"),
+                let message = format!("`{c}` is not allowed in a range");
+                return Err(
+                    HostSetFault::at(cursor.at, message).fix("write [1-3], [1,5] or [1-9/2]")
                 );
-                return Err(fault.fix("write [1-3], [1,5] or [1-9/2]"));
             }
             None => return Err(unclosed(open, cursor)),
         }
@@ -95,19 +93,17 @@ fn read_number(cursor: &mut Cursor<'_>, open: usize) -> Result<(String, u64), Ho
     if cursor.skip_while(|c| c.is_ascii_digit()) == 0 {
         return Err(match cursor.peek() {
             None => unclosed(open, cursor),
-            Some(']' | ',') => HostSetFault::new(start..=start, "a number is missing"),
-            Some('-') => {
-                HostSetFault::new(start..=start, "a range starts with a number").fix("write [1-3]")
-            }
-            Some(c) => HostSetFault::new(start..=start, format!("`{c}` is not a digit"))
+            Some(']' | ',') => HostSetFault::at(start, "a number is missing"),
+            Some('-') => HostSetFault::at(start, "a range starts with a number").fix("write [1-3]"),
+            Some(c) => HostSetFault::at(start, format!("`{c}` is not a digit"))
                 .fix("write decimal numbers, for example [1-3]"),
         });
     }
     let text = cursor.text(start, cursor.at);
-    match text.parse() {
-        Ok(number) => Ok((text, number)),
-        Err(_) => Err(HostSetFault::new(start..cursor.at, "the number is too large")),
-    }
+    let Ok(number) = text.parse() else {
+        return Err(HostSetFault::new(start..cursor.at, "the number is too large"));
+    };
+    Ok((text, number))
 }
 
 /// Returns the width that leading zeros imply; 0 without leading zeros.

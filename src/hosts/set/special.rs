@@ -6,6 +6,7 @@ use super::error::HostSetFault;
 use super::expansion::Expansion;
 use super::lookup::GroupName;
 use super::part::{self, Part};
+use super::range::read_bracket;
 
 /// Reads a term of this module; `None` for any other term.
 pub(super) fn read(
@@ -28,7 +29,7 @@ pub(super) fn read(
         }
         Some('-') if end == start + 1 => expansion.stdin(&span)?,
         Some('-') => {
-            return Err(HostSetFault::new(start..=start, "a host name cannot start with `-`"));
+            return Err(HostSetFault::at(start, "a host name cannot start with `-`"));
         }
         _ => return Ok(None),
     };
@@ -62,7 +63,7 @@ fn read_source(inner: &mut Cursor<'_>) -> Result<Option<String>, HostSetFault> {
     }
     let source = inner.text(inner.at, colon);
     if source.is_empty() {
-        return Err(HostSetFault::new(colon..=colon, "no group source before `:`"));
+        return Err(HostSetFault::at(colon, "no group source before `:`"));
     }
     while inner.at < colon {
         refuse_character(inner)?;
@@ -85,12 +86,12 @@ fn read_names(
     let mut parts = Vec::new();
     while let Some(c) = inner.peek() {
         if c == '[' {
-            parts.push(part::read_numbers(inner)?);
+            parts.push(Part::Numbers(read_bracket(inner)?));
         } else {
             let at = inner.at;
             // A command for the group would take a name with `-` as an option.
             if at == from && c == '-' {
-                return Err(HostSetFault::new(at..=at, "a group name cannot start with `-`"));
+                return Err(HostSetFault::at(at, "a group name cannot start with `-`"));
             }
             refuse_character(inner)?;
             parts.push(Part::Text(inner.text(at, inner.at)));
@@ -102,8 +103,7 @@ fn read_names(
     Ok(part::combine(&parts))
 }
 
-/// Skips a character that is allowed in a group name. The name becomes part of a shell command,
-/// so that other characters could inject code.
+/// Skips a character of a group name. Other characters could inject code into a shell command.
 fn refuse_character(inner: &mut Cursor<'_>) -> Result<(), HostSetFault> {
     let at = inner.at;
     match inner.peek() {
@@ -111,8 +111,8 @@ fn refuse_character(inner: &mut Cursor<'_>) -> Result<(), HostSetFault> {
             inner.at += 1;
             Ok(())
         }
-        Some('*' | '?') => Err(HostSetFault::new(at..=at, "wildcards are not supported")
+        Some('*' | '?') => Err(HostSetFault::at(at, "wildcards are not supported")
             .fix("write @* or @SOURCE:* for every host, or a range, for example @rack[1-4]")),
-        _ => Err(HostSetFault::new(at..=at, "this character is not allowed in a group name")),
+        _ => Err(HostSetFault::at(at, "this character is not allowed in a group name")),
     }
 }

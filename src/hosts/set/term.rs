@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::cursor::Cursor;
 use super::error::HostSetFault;
 use super::expansion::Expansion;
-use super::part::{Part, combine, count, read_numbers, refuse_length};
+use super::part::{Part, combine, count, refuse_length};
+use super::range::read_bracket;
 use super::{Host, special};
 
 /// Name with brackets that is not expanded yet.
@@ -47,12 +48,9 @@ fn find_end(cursor: &Cursor<'_>) -> Result<usize, HostSetFault> {
         match c {
             '[' => {
                 let open = ahead.at;
-                let Some(close) = ahead.find(|c| c == ']') else {
-                    return Err(
-                        HostSetFault::new(open..ahead.end(), "unclosed bracket").fix("add `]`")
-                    );
-                };
-                ahead.at = close;
+                ahead.at = ahead.find(|c| c == ']').ok_or_else(|| {
+                    HostSetFault::new(open..ahead.end(), "unclosed bracket").fix("add `]`")
+                })?;
             }
             ',' | '!' | '&' => break,
             '^' if ahead.at > cursor.at => break,
@@ -72,15 +70,12 @@ fn read_user(inner: &mut Cursor<'_>) -> Result<Option<String>, HostSetFault> {
     let user = inner.text(inner.at, at);
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
     if let Some(bad) = user.chars().position(|c| !legal(c)) {
-        let column = inner.at + bad;
-        return Err(HostSetFault::new(
-            column..=column,
-            "this character is not allowed in a user name",
-        ));
+        let message = "this character is not allowed in a user name";
+        return Err(HostSetFault::at(inner.at + bad, message));
     }
     inner.at = at + 1;
     if matches!(inner.peek(), None | Some('-')) {
-        return Err(HostSetFault::new(at..=at, "no host name after `@`"));
+        return Err(HostSetFault::at(at, "no host name after `@`"));
     }
     Ok(Some(user))
 }
@@ -101,10 +96,8 @@ fn read_bracketed_ipv6(
         None => None,
         Some(':') => Some(read_port(inner, close + 1)?),
         Some(_) => {
-            return Err(HostSetFault::new(
-                close + 1..inner.end(),
-                "only :PORT can follow an address",
-            ));
+            let rest = close + 1..inner.end();
+            return Err(HostSetFault::new(rest, "only :PORT can follow an address"));
         }
     };
     Ok(Some((name, port)))
@@ -128,18 +121,16 @@ fn read_pattern(inner: &mut Cursor<'_>) -> Result<Pattern, HostSetFault> {
             if !text.is_empty() {
                 pattern.parts.push(Part::Text(std::mem::take(&mut text)));
             }
-            pattern.parts.push(read_numbers(inner)?);
+            pattern.parts.push(Part::Numbers(read_bracket(inner)?));
             continue;
         }
         inner.at += 1;
         match c {
-            ':' => {
-                pattern.colons.push(at);
-                text.push(c);
-            }
-            c if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') => text.push(c),
+            ':' => pattern.colons.push(at),
+            c if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') => {}
             c => return Err(refuse_character(c, at)),
         }
+        text.push(c);
     }
     if !text.is_empty() {
         pattern.parts.push(Part::Text(text));
@@ -148,29 +139,25 @@ fn read_pattern(inner: &mut Cursor<'_>) -> Result<Pattern, HostSetFault> {
 }
 
 fn refuse_character(c: char, at: usize) -> HostSetFault {
-    let here = at..=at;
+    let fault = |message: &str| HostSetFault::at(at, message);
     match c {
-        ']' => HostSetFault::new(here, "no opening bracket"),
-        '*' | '?' => HostSetFault::new(here, "wildcards are not supported")
-            .fix("write a range, for example n[1-4]"),
-        '(' | ')' => HostSetFault::new(here, "parentheses are not supported")
+        ']' => fault("no opening bracket"),
+        '*' | '?' => fault("wildcards are not supported").fix("write a range, for example n[1-4]"),
+        '(' | ')' => fault("parentheses are not supported")
             .fix("write operators in order; they apply from left to right"),
-        '{' | '}' => HostSetFault::new(here, "braces are not supported").fix("write [1-3]"),
-        '@' => HostSetFault::new(here, "a second `@`"),
-        _ => HostSetFault::new(here, "this character is not allowed in a host name"),
+        '{' | '}' => fault("braces are not supported").fix("write [1-3]"),
+        '@' => fault("a second `@`"),
+        _ => fault("this character is not allowed in a host name"),
     }
 }
 
-/// Splits off the port. One colon outside of brackets precedes a port, several colons belong to
-/// an IPv6 address.
+/// Splits off the port after a single colon. Several colons belong to an IPv6 address.
 fn split_port(
     mut pattern: Pattern,
     inner: &Cursor<'_>,
     start: usize,
 ) -> Result<(Pattern, Option<u16>), HostSetFault> {
-    let [colon] = pattern.colons[..] else {
-        return Ok((pattern, None));
-    };
+    let [colon] = pattern.colons[..] else { return Ok((pattern, None)) };
     let port = read_port(inner, colon)?;
     // If the port is valid, the last part is a text that ends in `:port`.
     if let Some(Part::Text(text)) = pattern.parts.last_mut() {
@@ -178,7 +165,7 @@ fn split_port(
         text.truncate(keep);
     }
     if colon == start {
-        return Err(HostSetFault::new(colon..=colon, "no host name before the port"));
+        return Err(HostSetFault::at(colon, "no host name before the port"));
     }
     pattern.colons.clear();
     Ok((pattern, Some(port)))
@@ -208,14 +195,11 @@ impl Pattern {
 
     /// Rejects `10.0.0.1-3`: it looks like a range of addresses, but would be resolved as a name.
     fn refuse_address_range(&self, span: &Range<usize>) -> Result<(), HostSetFault> {
-        let sketch: String = self
-            .parts
-            .iter()
-            .map(|part| match part {
-                Part::Text(text) => text.as_str(),
-                Part::Numbers(_) => "0",
-            })
-            .collect();
+        let sketch = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.as_str(),
+            Part::Numbers(_) => "0",
+        });
+        let sketch: String = sketch.collect();
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let octets: Vec<&str> = sketch.split('.').collect();
         let [first @ .., last] = octets.as_slice() else { return Ok(()) };
@@ -226,7 +210,7 @@ impl Pattern {
                     && is_number(low)
                     && is_number(high) =>
             {
-                Err(HostSetFault::new(span.clone(), "a range of addresses needs brackets")
+                Err(HostSetFault::new(span, "a range of addresses needs brackets")
                     .fix(format!("write [{low}-{high}]")))
             }
             _ => Ok(()),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use super::{ListedGroup, text, wrong_line};
 use crate::hosts::lists::{ClusterShellConf, Group, Setting, read_flat_groups, read_yaml_groups};
 use crate::hosts::set::{GroupName, LookupError};
-use source::{Origin, Source};
+use source::{Origin, Source, Upcalls};
 use upcall::substitute;
 
 const CONF: &str = "groups.conf";
@@ -48,28 +48,23 @@ impl Sources {
         let mut sources = Self::default();
         let sections = sections(confs.iter().map(|(_, conf)| conf));
         let main = |key: &str| {
-            let find = |(name, section): &(&str, Section<'_>)| {
-                (*name == MAIN)
-                    .then(|| section.get(key).map(|(setting, _)| setting.value.clone()))?
-            };
-            sections.iter().find_map(find).filter(|value| !value.is_empty())
+            let (_, section) = sections.iter().find(|(name, _)| *name == MAIN)?;
+            let (setting, origin) = section.get(key).filter(|(one, _)| !one.value.is_empty())?;
+            Some((setting.value.clone(), origin.path.clone()))
         };
-        let default_file = sections
-            .iter()
-            .filter(|(name, _)| *name == MAIN)
-            .find_map(|(_, section)| Some(section.get("default")?.1.path.clone()))
-            .unwrap_or_default();
-        for folder in directories(main("groupsdir").or_else(|| main("confdir")), folder) {
+        let main_value = |key: &str| main(key).map(|(value, _)| value);
+        let groups = main_value("groupsdir").or_else(|| main_value("confdir"));
+        for folder in directories(groups, folder) {
             for path in files(&folder, "conf") {
                 let Some(conf) = read_conf(&path)? else { continue };
                 sources.add_sections(&self::sections([&conf]), &folder)?;
             }
         }
-        for folder in directories(main("autodir"), folder) {
+        for folder in directories(main_value("autodir"), folder) {
             sources.add_yaml(&folder)?;
         }
         sources.add_sections(&sections, folder)?;
-        sources.default = main("default").map(|value| (value, default_file));
+        sources.default = main("default");
         Ok(sources)
     }
 
@@ -98,14 +93,15 @@ impl Sources {
             let Some(map) = command("map") else {
                 let origin = section.values().next().map(|(_, origin)| origin.path.display());
                 let place = origin.map_or(String::new(), |path| format!("{path}: "));
-                return Err(LookupError::new(format!(
-                    "{place}group source {name} has no `map` command"
-                ))
-                .fix(format!("write `map: COMMAND` below [{name}]")));
+                let message = format!("{place}group source {name} has no `map` command");
+                return Err(
+                    LookupError::new(message).fix(format!("write `map: COMMAND` below [{name}]"))
+                );
             };
             for name in name.split(',') {
-                let (all, list) = (command("all"), command("list"));
-                self.sources.push(Source::asked(name, folder, map.clone(), all, list));
+                let (folder, map) = (folder.to_owned(), map.clone());
+                let upcalls = Upcalls { folder, map, all: command("all"), list: command("list") };
+                self.sources.push(Source::asked(name, upcalls));
             }
         }
         Ok(())
@@ -118,9 +114,8 @@ impl Sources {
             let place = path.display().to_string();
             let text = text::of(file, &place)?;
             let sources = read_yaml_groups(&text).map_err(|error| wrong_line(&place, error))?;
-            self.sources.extend(
-                sources.into_iter().map(|(name, groups)| Source::listed(&name, groups, &path)),
-            );
+            let listed = |(name, groups): (String, _)| Source::listed(&name, groups, &path);
+            self.sources.extend(sources.into_iter().map(listed));
         }
         Ok(())
     }
@@ -138,12 +133,12 @@ impl Sources {
         }
     }
 
-    /// Returns the source of group names without a source.
     pub(super) fn default_source(&self) -> Result<&Source, LookupError> {
         if let Some((name, file)) = &self.default {
             return self.of_name(name)?.ok_or_else(|| {
+                let (file, known) = (file.display(), super::few(self.names().collect()));
                 LookupError::new(format!("the default group source {name} is not defined"))
-                    .fix(format!("set `default` in {} to one of: {}", file.display(), self.list()))
+                    .fix(format!("set `default` in {file} to one of: {known}"))
             });
         }
         self.sources.first().ok_or_else(|| {
@@ -157,12 +152,8 @@ impl Sources {
         self.sources.iter().map(|source| source.name.as_str())
     }
 
-    fn list(&self) -> String {
-        super::few(self.names().collect())
-    }
-
-    /// Returns the groups that files list, with their places. For the `local` source with
-    /// commands, these are the groups of the flat file that the commands usually read.
+    /// Returns the groups that files list. For the `local` source with commands, these are the
+    /// groups of the flat file that the commands usually read.
     pub(super) fn listed(&self, folders: &[PathBuf]) -> Vec<ListedGroup> {
         let usual = self.default_source().map(|source| source.name.clone()).ok();
         let named = |source: &str, groups: &[Group], place: &str| {
@@ -179,11 +170,10 @@ impl Sources {
             match source.groups() {
                 Some(groups) => all.extend(named(&source.name, groups, &source.place())),
                 None if source.name == LOCAL => {
-                    let flat = flat_file(folders);
-                    let text = flat.as_ref().and_then(|path| text::of_file(path).ok());
-                    let place = flat.map_or(String::new(), |path| path.display().to_string());
-                    let groups = text.map(|text| read_flat_groups(&text)).unwrap_or_default();
-                    all.extend(named(LOCAL, &groups, &place));
+                    let Some(path) = flat_file(folders) else { continue };
+                    let Ok(text) = text::of_file(&path) else { continue };
+                    let place = path.display().to_string();
+                    all.extend(named(LOCAL, &read_flat_groups(&text), &place));
                 }
                 None => {}
             }
@@ -192,8 +182,7 @@ impl Sources {
     }
 }
 
-/// Returns the flat file with groups that takes precedence, as in the `local` source of the
-/// configuration that `ClusterShell` ships.
+/// Returns the flat file that takes precedence, as in the configuration of `ClusterShell`.
 pub(super) fn flat_file(folders: &[PathBuf]) -> Option<PathBuf> {
     let with_conf = folders.iter().rev().find(|folder| folder.join(CONF).is_file());
     let folders: Vec<&PathBuf> =
@@ -202,8 +191,7 @@ pub(super) fn flat_file(folders: &[PathBuf]) -> Option<PathBuf> {
     folders.into_iter().flat_map(files).find(|path| path.is_file())
 }
 
-/// Reads a configuration and its origin. `None` if the file does not exist or is unreadable, as
-/// in `ClusterShell`.
+/// Reads a configuration and its origin. Skips an unreadable file, as `ClusterShell` does.
 fn read_conf(path: &Path) -> Result<Option<(ClusterShellConf, Origin)>, LookupError> {
     let Ok(file) = File::open(path) else { return Ok(None) };
     let place = path.display().to_string();
@@ -238,8 +226,8 @@ fn directories(setting: Option<String>, folder: &Path) -> Vec<PathBuf> {
     let folder = folder.display().to_string();
     let mut found: Vec<PathBuf> = Vec::new();
     for word in words {
-        let path: PathBuf =
-            PathBuf::from(substitute(&word, &[("CFGDIR", &folder)])).components().collect();
+        let path = substitute(&word, &[("CFGDIR", &folder)]);
+        let path = Path::new(&path).components().collect();
         if !found.contains(&path) {
             found.push(path);
         }
@@ -247,7 +235,7 @@ fn directories(setting: Option<String>, folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the files of a directory with an extension, sorted.
+/// Returns the visible files of a directory with an extension, sorted.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().take(MAX_FILES).flatten();
     let mut files: Vec<PathBuf> = entries

@@ -28,9 +28,7 @@ pub(super) struct Commands {
 }
 
 pub(super) struct Ended {
-    /// Output of the command.
     pub(super) text: String,
-    /// True if the exit status is 0.
     pub(super) is_success: bool,
     /// Last line of stderr, or the exit status if stderr is empty.
     pub(super) last_line: String,
@@ -57,14 +55,11 @@ impl Commands {
             let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         }
         let status = child.wait();
+        let killed =
+            |why: &str| LookupError::new(format!("{name} {why} and was killed")).fix(BY_HAND);
         let bytes = heard.map_err(|stop| match stop {
-            Stop::Late => {
-                LookupError::new(format!("{name} did not end in time and was killed")).fix(BY_HAND)
-            }
-            Stop::Long => {
-                LookupError::new(format!("{name} printed more than 4 MiB and was killed"))
-                    .fix(BY_HAND)
-            }
+            Stop::Late => killed("did not end in time"),
+            Stop::Long => killed("printed more than 4 MiB"),
             Stop::Broken(error) => {
                 LookupError::new(format!("cannot read the output of {name}: {}", plain(&error)))
             }
@@ -90,8 +85,7 @@ enum Stop {
     Broken(io::Error),
 }
 
-/// Reads stdout to its end, and waits until the process ends. A process of it that keeps stderr
-/// open is not waited for.
+/// Reads stdout to its end, and waits until the process ends, but not until stderr is closed.
 fn listen(child: &mut Child, tail: &mut Tail, deadline: Deadline) -> Result<Vec<u8>, Stop> {
     let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
     let mut text = Vec::new();

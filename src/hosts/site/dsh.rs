@@ -12,20 +12,15 @@ const SOURCE: &str = "dsh";
 pub(super) fn group(folders: &[PathBuf], name: &str) -> Result<ResolvedLines, LookupError> {
     let within = AllowedTerms::Groups(Some(SOURCE.into()));
     if name == GroupName::ALL {
-        let line =
-            |one: ListedGroup| ResolvedLine { text: one.group.to_string(), place: one.place };
-        return Ok(ResolvedLines {
-            lines: listed(folders).into_iter().map(line).collect(),
-            within,
-        });
+        let lines = listed(folders).into_iter();
+        let lines = lines.map(|one| ResolvedLine { text: one.group.to_string(), place: one.place });
+        return Ok(ResolvedLines { lines: lines.collect(), within });
     }
     let is_name = !name.contains('/') && !name.starts_with('.');
-    let Some(path) =
-        folders.iter().map(|folder| folder.join(name)).find(|path| is_name && path.is_file())
-    else {
+    let mut paths = folders.iter().map(|folder| folder.join(name));
+    let Some(path) = paths.find(|path| is_name && path.is_file()) else {
         let known = listed(folders);
-        let known = known.iter().map(|one| one.group.name.as_str());
-        return Err(unknown(name, "dsh", known));
+        return Err(unknown(name, "dsh", known.iter().map(|one| one.group.name.as_str())));
     };
     let place = path.display().to_string();
     let line = |(index, line): (usize, &str)| {
@@ -46,11 +41,8 @@ pub(super) fn listed(folders: &[PathBuf]) -> Vec<ListedGroup> {
     let named = |path: &Path| {
         let name = path.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
         let group = GroupName { source: Some(SOURCE.into()), name };
-        path.is_file().then(|| ListedGroup {
-            group,
-            place: path.display().to_string(),
-            hosts: Vec::new(),
-        })
+        let place = path.display().to_string();
+        path.is_file().then(|| ListedGroup { group, place, hosts: Vec::new() })
     };
     let mut groups: Vec<_> =
         folders.iter().flat_map(files).filter_map(|entry| named(&entry.path())).collect();

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use super::command::Commands;
-use super::unknown;
-use crate::hosts::set::{AllowedTerms, GroupName, LookupError, ResolvedLine, ResolvedLines};
+use super::{output_lines, unknown};
+use crate::hosts::set::{AllowedTerms, GroupName, LookupError, ResolvedLines};
 
 pub(super) fn partition(name: &str, commands: &Commands) -> Result<ResolvedLines, LookupError> {
     let nodes = match name {
@@ -12,8 +12,8 @@ pub(super) fn partition(name: &str, commands: &Commands) -> Result<ResolvedLines
         name => sinfo(&["%N", "-p", name], commands)?,
     };
     if nodes.trim().is_empty() {
-        // `sinfo` reports no error for an unknown partition. `%R` prints the name without the
-        // mark of the default partition.
+        // `sinfo` reports no error for an unknown partition. `%R` omits the mark of the default
+        // one.
         let partitions = sinfo(&["%R"], commands)?;
         if !partitions.split_whitespace().any(|known| known == name) {
             return Err(unknown(name, "Slurm", partitions.split_whitespace()));
@@ -22,13 +22,13 @@ pub(super) fn partition(name: &str, commands: &Commands) -> Result<ResolvedLines
     Ok(found(&nodes))
 }
 
-/// Returns the nodes in a state. No node may be in the state.
+/// Accepts a state without nodes.
 pub(super) fn state(name: &str, commands: &Commands) -> Result<ResolvedLines, LookupError> {
-    match name {
+    let nodes = match name {
         GroupName::ALL => sinfo(&["%N"], commands),
         name => sinfo(&["%N", "-t", name], commands),
-    }
-    .map(|nodes| found(&nodes))
+    };
+    Ok(found(&nodes?))
 }
 
 fn sinfo(arguments: &[&str], commands: &Commands) -> Result<String, LookupError> {
@@ -43,8 +43,6 @@ fn sinfo(arguments: &[&str], commands: &Commands) -> Result<String, LookupError>
 }
 
 fn found(nodes: &str) -> ResolvedLines {
-    let line =
-        |text: &str| ResolvedLine { text: text.to_owned(), place: "the output of sinfo".into() };
-    let lines = nodes.lines().map(str::trim).filter(|line| !line.is_empty());
-    ResolvedLines { lines: lines.map(line).collect(), within: AllowedTerms::Hosts }
+    let lines = output_lines(nodes, "the output of sinfo");
+    ResolvedLines { lines, within: AllowedTerms::Hosts }
 }

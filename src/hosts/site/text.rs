@@ -10,8 +10,7 @@ use crate::input::Input;
 /// Limit of a text, in bytes. It holds 65,536 names of 60 letters.
 pub(super) const MAX_BYTES: usize = 4 << 20;
 
-/// Returns the text of a file. A directory or an endless file is an error; a pipe of the shell is
-/// accepted.
+/// Reads a file or a pipe of the shell. A directory or an endless file is an error.
 pub(super) fn of_file(path: &Path) -> Result<String, LookupError> {
     let place = path.display().to_string();
     let file = Input::open(path).map_err(|error| {
@@ -24,7 +23,7 @@ pub(super) fn of_file(path: &Path) -> Result<String, LookupError> {
     of(file, &place)
 }
 
-/// Returns the text of stdin, which is read once.
+/// Reads stdin once.
 pub(super) fn stdin() -> Result<String, LookupError> {
     static STDIN: OnceLock<Result<String, LookupError>> = OnceLock::new();
     STDIN.get_or_init(|| of(io::stdin().lock(), "stdin")).clone()

@@ -95,8 +95,7 @@ impl FabricNode {
         title(self.name.as_deref(), self.guid)
     }
 
-    /// Returns the LID of a channel adapter or router: the LID of its first port. A switch has
-    /// the LID of port 0.
+    /// Returns the LID of the first port; of port 0 for a switch.
     pub fn lid(&self) -> Option<u16> {
         self.ports.first().map(|port| port.lid).filter(|lid| *lid != 0)
     }

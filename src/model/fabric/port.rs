@@ -87,29 +87,22 @@ impl FabricPort {
 
     /// Returns the word of the logical state; a number for an unknown code.
     pub fn state_word(&self) -> Cow<'static, str> {
-        match self.state {
-            0 => "unknown".into(),
-            1 => "down".into(),
-            2 => "init".into(),
-            3 => "armed".into(),
-            4 => "active".into(),
-            code => format!("state {code}").into(),
-        }
+        word_of_state(&["unknown", "down", "init", "armed", "active"], self.state)
     }
 
     /// Returns the word of the physical state; a number for an unknown code.
     pub fn physical_state_word(&self) -> Cow<'static, str> {
-        match self.physical_state {
-            0 => "unknown".into(),
-            1 => "sleep".into(),
-            2 => "polling".into(),
-            3 => "disabled".into(),
-            4 => "training".into(),
-            5 => "link_up".into(),
-            6 => "error_recovery".into(),
-            7 => "test".into(),
-            code => format!("state {code}").into(),
-        }
+        let words = [
+            "unknown",
+            "sleep",
+            "polling",
+            "disabled",
+            "training",
+            "link_up",
+            "error_recovery",
+            "test",
+        ];
+        word_of_state(&words, self.physical_state)
     }
 
     /// Returns the MTU in use in bytes; `None` for an unknown code.
@@ -118,20 +111,18 @@ impl FabricPort {
     }
 }
 
-/// Returns the number of lanes for a width code; `None` for an unknown code.
-pub fn lanes(width: u8) -> Option<u64> {
-    Some(match width {
-        1 => 1,
-        2 => 4,
-        4 => 8,
-        8 => 12,
-        16 => 2,
-        _ => return None,
-    })
+fn word_of_state(words: &[&'static str], code: u8) -> Cow<'static, str> {
+    let word = words.get(usize::from(code)).copied();
+    word.map_or_else(|| format!("state {code}").into(), Cow::from)
 }
 
-/// Returns the nominal rate of one lane in bits per second, as the kernel rounds it; `None` for
-/// an unknown code.
+/// Returns the number of lanes for a width code; `None` for an unknown code.
+pub fn lanes(width: u8) -> Option<u64> {
+    let codes = [(1, 1), (2, 4), (4, 8), (8, 12), (16, 2)];
+    codes.into_iter().find(|(code, _)| *code == width).map(|(_, lanes)| lanes)
+}
+
+/// Returns the nominal rate of one lane in bits per second, as the kernel rounds it.
 pub fn lane_bps(speed: u16) -> Option<u64> {
     Some(match speed {
         1 => 2_500_000_000,

@@ -279,14 +279,12 @@ impl Code {
         self != Self::NotTested
     }
 
-    /// Returns true if the address of the target does not respond. The kernel and TCP need
-    /// seconds to detect such a target.
+    /// Returns true if the address of the target does not respond, which takes seconds to detect.
     pub fn is_no_response(self) -> bool {
         matches!(self, Self::NoNeighbour | Self::LinkLocal | Self::NoRoute | Self::RailDown)
     }
 
-    /// Returns true if a missing reply led to the verdict. A busy CPU or brief congestion can
-    /// delay a reply as well.
+    /// Returns true if a missing reply led to the verdict. A busy CPU can delay a reply as well.
     pub fn may_be_random(self) -> bool {
         matches!(
             self,
@@ -306,8 +304,7 @@ impl Code {
         )
     }
 
-    /// Returns true if the verdict can also result from a reply that was late because rdmactl
-    /// itself did not run.
+    /// Returns true if the verdict can also result from a time in which rdmactl did not run.
     pub fn may_be_pause(self) -> bool {
         self.may_be_random()
             || matches!(

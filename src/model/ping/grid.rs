@@ -40,11 +40,9 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Returns the name of the leaf switch of a host; `None` for a host that is not in the
-    /// topology.
+    /// Returns the name of the leaf switch of a host, if the topology has the host.
     pub fn name_of(&self, host: usize) -> Option<&str> {
-        let leaf = self.leaves.get(*self.leaf_of.get(host)?)?;
-        Some(leaf.name.as_str())
+        Some(&self.leaves.get(*self.leaf_of.get(host)?)?.name)
     }
 }
 
@@ -81,8 +79,7 @@ impl Grid {
         let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
         let mut grid = Self::new(hosts, rails, topology);
         for pair in pairs {
-            let cell = pair.cell();
-            grid.set(cell, pair.verdict.code, metric.nanoseconds(pair));
+            grid.set(pair.cell(), pair.verdict.code, metric.nanoseconds(pair));
         }
         grid
     }
@@ -111,7 +108,7 @@ impl Grid {
     }
 
     /// Returns the median of a pair in nanoseconds; `None` if not measured.
-    pub fn half_rtt_ns(&self, cell: Cell) -> Option<u32> {
+    pub fn median_ns(&self, cell: Cell) -> Option<u32> {
         self.at(cell).map(|at| self.medians[at]).filter(|&ns| ns > 0)
     }
 
@@ -127,10 +124,9 @@ impl Grid {
     }
 
     /// Returns the ordered pairs of a rail that have a verdict.
-    pub fn told(&self, rail: usize) -> impl Iterator<Item = (Cell, Code)> {
-        let cells = self.hosts * self.hosts;
+    pub fn verdicts(&self, rail: usize) -> impl Iterator<Item = (Cell, Code)> {
+        let (hosts, cells) = (self.hosts, self.hosts * self.hosts);
         let codes = self.codes.get(rail * cells..(rail + 1) * cells).unwrap_or_default();
-        let hosts = self.hosts;
         codes.iter().enumerate().filter_map(move |(at, &number)| {
             let cell = Cell { rail, source: at / hosts, target: at % hosts };
             Some((cell, Code::of_number(number)?))
@@ -153,12 +149,12 @@ mod tests {
     fn grid_returns_the_values_that_were_set() {
         let mut grid = Grid::new(3, 2, None);
         let cell = Cell { rail: 1, source: 2, target: 0 };
-        assert_eq!((grid.code(cell), grid.half_rtt_ns(cell)), (None, None));
+        assert_eq!((grid.code(cell), grid.median_ns(cell)), (None, None));
         grid.set(cell, Code::Ok, Some(1_700));
-        assert_eq!((grid.code(cell), grid.half_rtt_ns(cell)), (Some(Code::Ok), Some(1_700)));
+        assert_eq!((grid.code(cell), grid.median_ns(cell)), (Some(Code::Ok), Some(1_700)));
         assert_eq!(grid.medians(1).iter().filter(|&&ns| ns > 0).count(), 1);
-        assert_eq!(grid.told(1).collect::<Vec<_>>(), [(cell, Code::Ok)]);
-        assert_eq!(grid.told(0).count(), 0);
+        assert_eq!(grid.verdicts(1).collect::<Vec<_>>(), [(cell, Code::Ok)]);
+        assert_eq!(grid.verdicts(0).count(), 0);
     }
 
     #[test]
@@ -166,16 +162,16 @@ mod tests {
         let mut grid = Grid::new(2, 1, None);
         let cell = Cell { rail: 0, source: 0, target: 1 };
         grid.set(cell, Code::Ok, Some(u64::MAX));
-        assert_eq!(grid.half_rtt_ns(cell), Some(u32::MAX));
+        assert_eq!(grid.median_ns(cell), Some(u32::MAX));
         grid.set(cell, Code::Ok, Some(0));
-        assert_eq!(grid.half_rtt_ns(cell), Some(1));
+        assert_eq!(grid.median_ns(cell), Some(1));
         for rail in [1, usize::MAX] {
             let outside = Cell { rail, source: 9, target: 0 };
             grid.set(outside, Code::Ok, Some(1));
             assert_eq!(grid.code(outside), None);
         }
         let nothing = Grid::new(0, 0, None);
-        assert!(nothing.medians(0).is_empty() && nothing.told(0).next().is_none());
+        assert!(nothing.medians(0).is_empty() && nothing.verdicts(0).next().is_none());
     }
 
     #[test]

@@ -63,8 +63,8 @@ impl Packets {
         }
     }
 
-    /// Returns true if packets were lost. Retransmissions alone do not prove a loss: a late packet
-    /// is also sent twice, but both copies arrive.
+    /// Returns true if packets were lost. Retransmissions alone prove no loss: both copies of a
+    /// late packet arrive.
     pub fn is_lossy(self) -> bool {
         let is_none_lost = |lost: Option<u64>| lost == Some(0);
         self.retransmissions > 0
@@ -97,16 +97,14 @@ impl TcpFailure {
         Self { side, error, detail: seen.detail.clone() }
     }
 
-    /// Returns true if a route or a routing rule of the host is the cause (`fib_props` of
-    /// `net/ipv4/fib_semantics.c`).
+    /// Returns true for an error of routes or rules (`fib_props` of `net/ipv4/fib_semantics.c`).
     fn is_of_route(&self) -> bool {
         let routes = ["EACCES", "EHOSTUNREACH", "EINVAL", "ENETUNREACH"];
         self.error.as_deref().is_none_or(|name| routes.contains(&name))
     }
 
-    /// Returns true if no TCP connection passes between the two ports: the path fails, or a route
-    /// of a host is the cause. False for another failure of a host, for example if it has no free
-    /// port number.
+    /// Returns true if the path or a route of a host fails; false for another failure of a host,
+    /// for example if it has no free port number.
     pub fn is_of_path(&self) -> bool {
         self.side == Side::Path || self.is_of_route()
     }
@@ -130,8 +128,7 @@ json_words! {
 }
 
 impl PairTransport {
-    /// Returns the transport. `rdma` and `tcp` are true if the protocol passed; `tcp` is `None`
-    /// if TCP was not tested.
+    /// Returns the transport by the protocols that passed; `tcp` is `None` if not tested.
     pub fn of(rdma: bool, tcp: Option<bool>) -> Option<Self> {
         match (rdma, tcp) {
             (true, Some(false)) => Some(Self::RdmaOnly),
@@ -179,8 +176,7 @@ pub struct MadPings {
 }
 
 impl MadPings {
-    /// Returns the counts that a source reports. The number of replies is limited to the number
-    /// of requests.
+    /// Returns the counts that a source reports, with at most one reply per request.
     pub fn of(seen: MadPinged, route: &MadRoute) -> Self {
         let MadPinged { sent, answered, host, refused: _, trips } = seen;
         let gids = route.gids.as_ref();
@@ -253,11 +249,9 @@ impl Bandwidth {
     /// Returns the throughput, also relative to the data rate of the slower port.
     pub fn of(seen: Throughput, rate_bps: Option<u64>) -> Self {
         let Throughput { bytes, median_bps, min_bps, stddev_bps } = seen;
-        let permille = |rate: u64| {
-            let part = u128::from(median_bps) * 1_000 / u128::from(rate);
-            u64::try_from(part).unwrap_or(u64::MAX)
-        };
-        let rate_permille = rate_bps.filter(|&rate| rate > 0).map(permille);
+        let permille = |rate: u64| (u128::from(median_bps) * 1_000).checked_div(rate.into());
+        let rate_permille =
+            rate_bps.and_then(permille).map(|part| u64::try_from(part).unwrap_or(u64::MAX));
         Self { bytes, median_bps, min_bps, stddev_bps, rate_permille }
     }
 }
@@ -297,8 +291,7 @@ mod tests {
         assert_eq!(passage(counts(0, 0), counts(0, 3)), Passage::There);
         assert_eq!(passage(counts(0, 3), counts(0, 0)), Passage::Back);
         assert_eq!(passage(counts(0, 0), counts(0, 0)), Passage::Neither);
-        // Replies are lost, but each end receives requests of the other end: loss, not a one-way
-        // path.
+        // Replies are lost, but each end receives requests: loss, not a one-way path.
         assert_eq!(passage(counts(0, 1), counts(0, 1)), Passage::Both);
     }
 

@@ -61,9 +61,9 @@ impl Metric {
     /// All metrics.
     pub const ALL: [Self; 2] = [Self::Latency, Self::Bandwidth];
 
-    /// Returns the time of a pair in nanoseconds; `None` if the metric was not measured. For
-    /// bandwidth, it is the time of a mebibyte, scaled as if the slower port had 100 Gb/s. Ports
-    /// of different rates are therefore comparable.
+    /// Returns the time of a pair in nanoseconds; `None` if not measured. For bandwidth, it is the
+    /// time of a mebibyte, scaled to a port of 100 Gb/s so that ports of different rates are
+    /// comparable.
     pub fn nanoseconds(self, pair: &Pair) -> Option<u64> {
         const MEBIBYTE_BIT_NS: u128 = 8 * (1 << 20) * 1_000_000_000;
         const USUAL_BPS: u64 = 100_000_000_000;

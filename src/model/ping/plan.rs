@@ -86,8 +86,7 @@ pub struct LeafPairs {
 }
 
 impl Coverage {
-    /// Returns the tested share of the possible pairs in thousandths. The share is rounded down,
-    /// so that only all pairs give 1,000.
+    /// Returns the tested share of the possible pairs in thousandths, rounded down.
     pub fn permille(&self) -> u64 {
         permille(self.tested, self.possible)
     }
@@ -100,10 +99,8 @@ impl Coverage {
 
 /// Returns a share in thousandths, rounded down; 1,000 if `whole` is 0.
 fn permille(part: u64, whole: u64) -> u64 {
-    let thousands = u128::from(part) * 1_000;
-    thousands
-        .checked_div(u128::from(whole))
-        .map_or(1_000, |part| u64::try_from(part).unwrap_or(1_000))
+    let share = (u128::from(part) * 1_000).checked_div(whole.into());
+    share.and_then(|share| share.try_into().ok()).unwrap_or(1_000)
 }
 
 json_words! {

@@ -27,15 +27,14 @@ impl RailCells {
                     .map(|source| row(source).map(|cell| grid.code(cell)).collect())
                     .collect(),
                 half_rtt_ns: (0..hosts)
-                    .map(|source| row(source).map(|cell| grid.half_rtt_ns(cell)).collect())
+                    .map(|source| row(source).map(|cell| grid.median_ns(cell)).collect())
                     .collect(),
             }
         };
         (0..grid.rails()).map(rail).collect()
     }
 
-    /// Returns the grid of these columns for a number of hosts. Cells beyond the hosts are
-    /// ignored.
+    /// Returns the grid of these columns. Cells beyond the hosts are ignored.
     pub(super) fn grid(hosts: usize, rails: &[Self]) -> Grid {
         let mut grid = Grid::new(hosts, rails.len(), None);
         for (rail, cells) in rails.iter().enumerate() {
@@ -59,5 +58,5 @@ fn rail_cells_restore_the_grid() {
     grid.set(Cell { rail: 0, source: 0, target: 1 }, Code::NoAck, None);
     assert_eq!(RailCells::grid(3, &RailCells::of(&grid)), grid);
     let cells = RailCells::of(&grid);
-    assert_eq!(RailCells::grid(1, &cells).told(0).count(), 0, "beyond the hosts");
+    assert_eq!(RailCells::grid(1, &cells).verdicts(0).count(), 0, "beyond the hosts");
 }

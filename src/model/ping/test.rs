@@ -48,10 +48,8 @@ impl Test {
     /// # Errors
     /// The word names no test. The error lists all words.
     pub fn parse(word: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|test| test.word() == word)
-            .ok_or_else(|| format!("unknown test; the tests are {}", Self::WORDS.join(", ")))
+        let known = Self::ALL.into_iter().find(|test| test.word() == word);
+        known.ok_or_else(|| format!("unknown test; the tests are {}", Self::WORDS.join(", ")))
     }
 }
 

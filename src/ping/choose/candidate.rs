@@ -31,7 +31,6 @@ impl<'a> Candidate<'a> {
         self.port.is_active()
     }
 
-    /// Returns the device and the port number.
     pub(super) fn place(&self) -> (&'a str, u8) {
         (&self.device.name, self.number)
     }
@@ -43,7 +42,6 @@ impl<'a> Candidate<'a> {
             && (!is_soft || self.host.kernel_release() >= Some(RXE_SURVIVES_FIREWALLS))
     }
 
-    /// Returns the port as a route describes it.
     pub(super) fn route_port(&self) -> RoutePort {
         RoutePort {
             device: self.device.name.clone(),
@@ -61,8 +59,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// Returns the MTU of the interface of the GID, in bytes. The interface may be a VLAN or a
-    /// bond.
+    /// Returns the MTU of the interface of the GID, in bytes: a port, a VLAN or a bond.
     fn netdev_mtu(&self) -> Option<u32> {
         let of_port = || self.port.netdev_mtu;
         let Some(name) = &self.gid.netdev else { return of_port() };
@@ -74,45 +71,26 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Returns all GIDs of a host that match the overrides.
 pub(super) fn candidates<'a>(host: &'a HostReport, wanted: &Overrides) -> Vec<Candidate<'a>> {
     let mut found = Vec::new();
-    let is = |wanted: Option<u32>, number| wanted.is_none_or(|wanted| wanted == number);
-    let devices = host
-        .devices
-        .iter()
-        .filter(|device| wanted.device.as_ref().is_none_or(|name| *name == device.name));
-    for device in devices {
-        for port in device.ports.iter().filter(|port| is(wanted.port, port.number)) {
-            let Some(protocol) = port.protocol else { continue };
-            // A number that does not fit the calls of verbs cannot be used.
-            let Ok(number) = u8::try_from(port.number) else { continue };
-            if !is_usable(protocol) {
-                continue;
-            }
-            let index = wanted.gid_index.of(&host.host);
-            let gids = port.gids.iter().flatten().filter(|gid| is(index, gid.index));
-            let usable = gids.filter_map(|gid| Some((gid, gid.index.try_into().ok()?)));
-            found.extend(usable.map(|(gid, index)| Candidate {
-                host,
-                device,
-                port,
-                gid,
-                protocol,
-                number,
-                index,
-            }));
-        }
+    let wanted_index = wanted.gid_index.of(&host.host);
+    for (device, port) in host.ports().filter(|&(device, port)| wanted.has_port(device, port)) {
+        let Some(protocol) = port.protocol.filter(|&it| is_usable(it)) else { continue };
+        // A number that does not fit the calls of verbs cannot be used.
+        let Ok(number) = u8::try_from(port.number) else { continue };
+        let gids = port.gids.iter().flatten();
+        let gids = gids.filter(|gid| wanted_index.is_none_or(|wanted| wanted == gid.index));
+        found.extend(gids.filter_map(|gid| {
+            let index = gid.index.try_into().ok()?;
+            Some(Candidate { host, device, port, gid, protocol, number, index })
+        }));
     }
     found
 }
 
-/// Returns the VLAN of the interface of a GID; `None` without a VLAN, or if the interfaces were
-/// not read.
+/// Returns the VLAN of a GID; `None` without a VLAN, or if the interfaces were not read.
 pub(super) fn vlan(one: &Candidate<'_>) -> Option<u16> {
-    let name = one.gid.netdev.as_ref()?;
-    let netdev = one.host.netdev(name)?;
-    netdev.vlan.as_ref()?.id
+    one.host.netdev(one.gid.netdev.as_ref()?)?.vlan.as_ref()?.id
 }
 
 /// Returns the VLANs of two GIDs if the prefixes of the GIDs are equal, as in one subnet, but
@@ -144,21 +122,17 @@ pub(super) fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool,
     if a.protocol != b.protocol {
         return None;
     }
-    if a.protocol.has_subnet() {
-        // Ports of two subnets reach each other only through a router, so one subnet is
-        // preferred.
-        let same_subnet = subnet_prefix(a.gid) == subnet_prefix(b.gid);
-        return Some((true, same_subnet, 0, a.gid.index == 0 && b.gid.index == 0));
-    }
     if a.protocol != Protocol::Roce {
-        return Some((true, true, 0, a.gid.index == 0 && b.gid.index == 0));
+        // Ports of two subnets reach each other only through a router.
+        let is_preferred = !a.protocol.has_subnet() || subnet_prefix(a.gid) == subnet_prefix(b.gid);
+        return Some((true, is_preferred, 0, a.gid.index == 0 && b.gid.index == 0));
     }
     if a.gid.kind != b.gid.kind || different_vlans(a, b).is_some() {
         return None;
     }
     let version_2 = a.gid.kind == Some(GidKind::RoceV2);
-    let is_global = !a.gid.value.is_link_local() && !b.gid.value.is_link_local();
-    if a.gid.value.is_link_local() != b.gid.value.is_link_local() {
+    let is_global = !a.gid.value.is_link_local();
+    if is_global == b.gid.value.is_link_local() {
         return None;
     }
     match (a.gid.value.ip(), b.gid.value.ip()) {

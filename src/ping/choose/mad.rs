@@ -8,15 +8,15 @@
 use std::fmt;
 
 use super::Overrides;
-use super::candidate::candidates;
+use super::candidate::{Candidate, candidates};
 use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::probe::{Cause, MadGids, MadOpening, MadRoute, Role, Stage, StepError};
 use crate::model::{Gid, GidKind, GidValue, HostReport, Port, Protocol, SOFT_ROCE};
+use crate::ping::error::step_error;
 
 /// Leading bits that two global IPv6 addresses of one subnet share.
 const SUBNET_BITS: u32 = 64;
 
-/// Ports and addresses of MADs between two hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::ping) struct MadPlan {
     pub(in crate::ping) source: MadOpening,
@@ -28,10 +28,8 @@ pub(in crate::ping) struct MadPlan {
 /// Reason why two ports cannot exchange MADs, and the side of the port.
 pub(in crate::ping) type NoMads = (Side, StepError);
 
-/// Returns the plan for MADs between the ports of a route.
-///
-/// # Errors
-/// The protocol has no MADs, or a port has no device file for MADs.
+/// Returns the plan for MADs between the ports of a route. Fails if the protocol has no MADs, or
+/// a port has no device file for MADs.
 pub(in crate::ping) fn mad_plan(
     source: &HostReport,
     target: &HostReport,
@@ -40,17 +38,17 @@ pub(in crate::ping) fn mad_plan(
 ) -> Result<MadPlan, NoMads> {
     if !has_mads(route.protocol) {
         let detail = format!("{} has no management datagrams (MADs)", route.protocol.word());
-        let error = StepError { detail, ..StepError::new(Stage::Open, Cause::Unsupported) };
-        return Err((Side::Source, error));
+        return Err((Side::Source, step_error(Stage::Open, Cause::Unsupported, detail)));
     }
     let here = End::of(source, &route.source).map_err(|error| (Side::Source, error))?;
     let there = End::of(target, &route.target).map_err(|error| (Side::Target, error))?;
     let routes = if route.protocol.has_subnet() {
         vec![(here.by_lid(there.lid(), wanted), there.by_lid(here.lid(), wanted))]
     } else {
-        let pairs = gid_pairs(&here, &there, wanted);
-        let both = |(a, b): (GidAt, GidAt)| (here.by_gid(a, b, wanted), there.by_gid(b, a, wanted));
-        pairs.into_iter().map(both).collect()
+        let both = |(a, b): (IndexedGid, IndexedGid)| {
+            (here.by_gid(a, b.1, wanted), there.by_gid(b, a.1, wanted))
+        };
+        gid_pairs(&here, &there, wanted).into_iter().map(both).collect()
     };
     Ok(MadPlan { source: here.opening(Role::Source), target: there.opening(Role::Target), routes })
 }
@@ -74,10 +72,8 @@ impl fmt::Display for MadAddressee {
     }
 }
 
-/// Returns the port of a host for MADs to an address, and the route to the address.
-///
-/// # Errors
-/// The host has no active port that reaches the address, or the port has no device file for MADs.
+/// Returns the port of a host for MADs to an address, and the route to the address. Fails without
+/// an active port that reaches the address, or without its device file for MADs.
 pub(in crate::ping) fn mad_route_to(
     host: &HostReport,
     to: MadAddressee,
@@ -85,43 +81,42 @@ pub(in crate::ping) fn mad_route_to(
 ) -> Result<(MadOpening, MadRoute), StepError> {
     let mine = candidates(host, wanted);
     let active = mine.iter().filter(|one| one.is_active());
-    let (peer, protocol) = match to {
-        MadAddressee::Lid(_) => (None, "InfiniBand"),
-        MadAddressee::Gid(gid) => (Some(gid), "RoCE"),
-    };
-    let best = match peer {
-        None => active.filter(|one| one.protocol.has_subnet()).min_by_key(|one| one.index),
-        Some(peer) => active
-            .filter(|one| one.protocol == Protocol::Roce && reaches(one.gid, peer))
-            .max_by_key(|one| {
-                let version_2 = one.gid.kind == Some(GidKind::RoceV2);
-                let differing = one.gid.value.0.to_bits() ^ peer.0.to_bits();
-                (version_2, differing.leading_zeros())
-            }),
+    let (best, protocol) = match to {
+        MadAddressee::Lid(_) => {
+            let of_subnet = active.filter(|one| one.protocol.has_subnet());
+            (of_subnet.min_by_key(|one| one.index), "InfiniBand")
+        }
+        MadAddressee::Gid(peer) => {
+            let rank = |one: &&Candidate<'_>| {
+                (one.gid.kind == Some(GidKind::RoceV2), common_leading_bits(one.gid.value, peer))
+            };
+            let roce = active.filter(|one| one.protocol == Protocol::Roce);
+            (roce.filter(|one| reaches(one.gid.value, peer)).max_by_key(rank), "RoCE")
+        }
     };
     let best = best.ok_or_else(|| no_port(wanted, protocol))?;
     let port = best.route_port();
     let end = End::of(host, &port)?;
     let route = match to {
         MadAddressee::Lid(lid) => end.by_lid(lid, wanted),
-        MadAddressee::Gid(peer) => end.by_gid((best.index, best.gid.value), (0, peer), wanted),
+        MadAddressee::Gid(peer) => end.by_gid((best.index, best.gid.value), peer, wanted),
     };
     Ok((end.opening(Role::Source), route))
 }
 
-/// Returns the error of a host that has no port for the address.
 fn no_port(wanted: &Overrides, protocol: &str) -> StepError {
     let device = wanted.device.as_ref().map_or(String::new(), |name| format!(" on device {name}"));
-    StepError {
-        detail: format!("the host has no active {protocol} port{device} that reaches the address"),
-        ..StepError::new(Stage::Open, Cause::NoRoute)
-    }
+    let detail = format!("the host has no active {protocol} port{device} that reaches the address");
+    step_error(Stage::Open, Cause::NoRoute, detail)
 }
 
 /// True if packets with this GID can reach the peer: both have one family and one scope.
-fn reaches(own: &Gid, peer: GidValue) -> bool {
-    let own = own.value;
+fn reaches(own: GidValue, peer: GidValue) -> bool {
     own.ip().is_ipv4() == peer.ip().is_ipv4() && own.is_link_local() == peer.is_link_local()
+}
+
+fn common_leading_bits(one: GidValue, other: GidValue) -> u32 {
+    (one.0.to_bits() ^ other.0.to_bits()).leading_zeros()
 }
 
 /// True if ports of this protocol have queue pair 1.
@@ -129,10 +124,8 @@ pub(in crate::ping) fn has_mads(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Ib | Protocol::Opa | Protocol::Roce)
 }
 
-/// Index of a GID, and the GID.
-type GidAt = (u8, GidValue);
+type IndexedGid = (u8, GidValue);
 
-/// Port of one end.
 struct End<'a> {
     route: &'a RoutePort,
     port: &'a Port,
@@ -141,16 +134,16 @@ struct End<'a> {
 
 impl<'a> End<'a> {
     fn of(host: &'a HostReport, route: &'a RoutePort) -> Result<Self, StepError> {
-        let device = host.devices.iter().find(|device| device.name == route.device);
-        let mut ports = device.into_iter().flat_map(|device| &device.ports);
-        let port = ports.find(|port| port.number == u32::from(route.port));
-        let found = port.and_then(|port| Some((port, port.umad.as_deref()?)));
-        found.map(|(port, umad)| Self { route, port, umad }).ok_or_else(|| StepError {
-            detail: format!(
-                "{}/{} has no device file for MADs: ib_umad is not loaded",
-                route.device, route.port
-            ),
-            ..StepError::new(Stage::Open, Cause::NoUmad)
+        let RoutePort { device: name, port: number, .. } = route;
+        let mut ports = host.ports();
+        let port =
+            ports.find(|(device, port)| device.name == *name && port.number == u32::from(*number));
+        let end =
+            port.and_then(|(_, port)| Some(Self { route, port, umad: port.umad.as_deref()? }));
+        end.ok_or_else(|| {
+            let detail =
+                format!("{name}/{number} has no device file for MADs: ib_umad is not loaded");
+            step_error(Stage::Open, Cause::NoUmad, detail)
         })
     }
 
@@ -172,21 +165,19 @@ impl<'a> End<'a> {
         }
     }
 
-    fn by_gid(&self, (index, own): GidAt, (_, peer): GidAt, wanted: &Overrides) -> MadRoute {
+    fn by_gid(&self, (index, own): IndexedGid, peer: GidValue, wanted: &Overrides) -> MadRoute {
         let soft_roce = self.route.driver.as_deref() == Some(SOFT_ROCE);
         let netdev = self.route.netdev.clone();
         let gids = MadGids { index, own, peer, netdev, soft_roce };
         MadRoute { gids: Some(gids), ..self.by_lid(0, wanted) }
     }
 
-    /// Returns the GID that was chosen for the route.
-    fn chosen(&self) -> Option<GidAt> {
+    fn chosen_gid(&self) -> Option<IndexedGid> {
         Some((u8::try_from(self.route.gid_index).ok()?, self.route.gid))
     }
 
-    /// Returns the IPv6 GIDs with the kind and the network interface of the chosen GID, in one
-    /// scope.
-    fn others(&self, is_link_local: bool) -> impl Iterator<Item = GidAt> {
+    /// Returns the IPv6 GIDs of one scope with the kind and the interface of the chosen GID.
+    fn others(&self, is_link_local: bool) -> impl Iterator<Item = IndexedGid> {
         let kind = self.route.gid_kind.unwrap_or(GidKind::RoceV2);
         let fits = move |gid: &&Gid| {
             let is_of_port = gid.kind.is_none_or(|it| it == kind)
@@ -201,17 +192,16 @@ impl<'a> End<'a> {
 
 /// Returns the pairs of GIDs to try, the best one first: global IPv6 addresses of one subnet,
 /// then link-local ones, then the GIDs of the route.
-fn gid_pairs(here: &End<'_>, there: &End<'_>, wanted: &Overrides) -> Vec<(GidAt, GidAt)> {
-    let chosen = here.chosen().zip(there.chosen());
-    let is_ipv4 = here.route.gid.ip().is_ipv4();
+fn gid_pairs(here: &End<'_>, there: &End<'_>, wanted: &Overrides) -> Vec<(IndexedGid, IndexedGid)> {
+    let chosen = here.chosen_gid().zip(there.chosen_gid());
     let has_override = wanted.gid_index != Overrides::default().gid_index;
-    if !is_ipv4 || has_override {
+    if has_override || !here.route.gid.ip().is_ipv4() {
         return chosen.into_iter().collect();
     }
-    let common = |a: GidAt, b: GidAt| (a.1.0.to_bits() ^ b.1.0.to_bits()).leading_zeros();
+    let are_near = |a: IndexedGid, b: IndexedGid| common_leading_bits(a.1, b.1) >= SUBNET_BITS;
     let in_one_subnet = here
         .others(false)
-        .find_map(|a| there.others(false).find(|&b| common(a, b) >= SUBNET_BITS).map(|b| (a, b)));
+        .find_map(|a| there.others(false).find(|&b| are_near(a, b)).map(|b| (a, b)));
     let link_local = here.others(true).next().zip(there.others(true).next());
     in_one_subnet.into_iter().chain(link_local).chain(chosen).collect()
 }
@@ -223,8 +213,7 @@ mod tests {
     use super::super::tests::host;
     use super::super::{Rails, choose};
     use super::*;
-    use crate::model::PortState;
-    use crate::model::WantedGid;
+    use crate::model::{PortState, WantedGid};
 
     const UP: PortState = PortState::Active;
 
@@ -238,8 +227,8 @@ mod tests {
 
     fn ib(lid: u32) -> HostReport {
         let mut host = host(&[("mlx5_0", Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)])]);
-        (host.devices[0].ports[0].umad, host.devices[0].ports[0].lid) =
-            (Some("umad1".into()), Some(lid));
+        let port = &mut host.devices[0].ports[0];
+        (port.umad, port.lid) = (Some("umad1".into()), Some(lid));
         host
     }
 

@@ -14,23 +14,17 @@ use crate::model::HostReport;
 use crate::model::ping::{Warning, WarningCode};
 use crate::names;
 
-/// Maximum number of ports in a warning.
-const MAX_PORTS: usize = 4;
+const MAX_PORTS_IN_WARNING: usize = 4;
 
-/// Ports of one host by rail.
 struct HostPorts<'a> {
-    /// Index of the host in the run.
-    number: usize,
+    index: usize,
     name: &'a str,
     /// One port for each rail. A port that is down is on its rail, too.
     ports: BTreeMap<RailKey, Candidate<'a>>,
 }
 
-/// Returns the warnings of a run: one for each rail that hosts lack, and one for all ports
-/// without a peer.
-///
-/// `names` and `inventories` have one entry for each host. An inventory is `None` if the host was
-/// not reached.
+/// Returns one warning for each rail that hosts lack, and one for all ports without a peer. The
+/// inventory of a host that was not reached is `None`.
 pub(in crate::ping) fn missing_rails(
     names: &[&str],
     inventories: &[Option<&HostReport>],
@@ -41,9 +35,9 @@ pub(in crate::ping) fn missing_rails(
         .iter()
         .zip(inventories)
         .enumerate()
-        .filter_map(|(number, (name, inventory))| {
+        .filter_map(|(index, (name, inventory))| {
             let ports = by_rail((*inventory)?, rails, wanted);
-            Some(HostPorts { number, name: plain_or(name, "HOST"), ports })
+            Some(HostPorts { index, name: plain_or(name, "HOST"), ports })
         })
         // A host without any rail needs no warning: its pairs are tested on its best port.
         .filter(|host| {
@@ -70,10 +64,8 @@ fn by_rail<'a>(
     keys.into_iter().zip(ports).rev().filter(is_shown).collect()
 }
 
-/// Returns the warning about hosts without a port on a rail.
-///
-/// A rail of at most half of the hosts may be intended. It gives no warning, unless `--rails`
-/// selects rails.
+/// Returns the warning about hosts without a port on a rail. A rail of at most half of the hosts
+/// may be intended: it gives no warning, unless `--rails` selects rails.
 fn without_port(
     hosts: &[HostPorts<'_>],
     rails: &Rails,
@@ -82,7 +74,7 @@ fn without_port(
 ) -> Option<Warning> {
     let (have, lack): (Vec<&HostPorts<'_>>, Vec<_>) =
         hosts.iter().partition(|host| host.ports.contains_key(&key));
-    let (example, _) = (have.first()?, lack.first()?);
+    let example = have.first().filter(|_| !lack.is_empty())?;
     if rails.takes_best() && have.len() <= lack.len() {
         return None;
     }
@@ -116,10 +108,10 @@ fn without_peer(hosts: &[HostPorts<'_>], rails: &Rails) -> Option<Warning> {
     let ports = alone.iter().map(|(host, port)| format!("{}: {}", host.name, place(port)));
     let detail = format!(
         "no pair tests these ports, because no other host has a port in their network: {}",
-        names::listed(ports, MAX_PORTS, "more")
+        names::listed(ports, MAX_PORTS_IN_WARNING, "more")
     );
     let mut hosts: Vec<&HostPorts<'_>> = alone.iter().map(|(host, _)| *host).collect();
-    hosts.dedup_by_key(|host| host.number);
+    hosts.dedup_by_key(|host| host.index);
     let set = names::fold(hosts.iter().map(|host| host.name));
     Some(warning(&hosts, detail, &set))
 }
@@ -129,7 +121,7 @@ fn warning(hosts: &[&HostPorts<'_>], detail: String, set: &str) -> Warning {
     let set = names::in_shell(set);
     let hint =
         format!("compare the addresses and GIDs with those of another host: rdmactl gids -H {set}");
-    Warning::new(WarningCode::RailMissing, hosts.iter().map(|host| host.number), detail, hint)
+    Warning::new(WarningCode::RailMissing, hosts.iter().map(|host| host.index), detail, hint)
 }
 
 /// Formats a port with its interface and address: `rxe0/1 on eth1 (10.10.1.2)`.

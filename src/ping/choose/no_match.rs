@@ -12,27 +12,22 @@ use crate::model::ping::{Code, FIX_SET_UP, FIX_VLAN, Side, Verdict};
 use crate::model::probe::Stage;
 use crate::model::{Device, GidKind, HostReport, Port, PortState, Protocol, WantedGid};
 
-/// Reason why two hosts have no route between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::ping) enum NoMatch {
     /// One end has no usable active port. The text says why.
     Port(Side, String),
     /// The port of one end on the rail is down.
     Down {
-        /// End with the port.
         side: Side,
         /// The port and its state.
         state: String,
-        /// Network interface of the port.
         netdev: Option<String>,
         /// True if the interface is set down (`ip link set NETDEV down`).
         is_set_down: bool,
     },
-    /// No port of one end has a GID at the requested index. The text lists the GID indices of its
-    /// ports.
+    /// No port of one end has a GID at the requested index. The text lists its GID indices.
     NoGid(Side, String),
-    /// An InfiniBand port of one end waits for a subnet manager. The text is the port and its
-    /// state.
+    /// An InfiniBand port of one end waits for a subnet manager. The text is its state.
     NoSubnetManager(Side, String),
     /// The hosts have no common protocol.
     Disjoint(String),
@@ -45,27 +40,28 @@ pub(in crate::ping) enum NoMatch {
 }
 
 impl NoMatch {
-    /// Returns the verdict on the pair.
     pub(in crate::ping) fn verdict(self, ends: &Ends<'_>) -> Verdict {
-        let with_first_fix = |code: Code| (code, code.fixes().first().copied());
         let netdev = if let Self::Down { netdev, .. } = &self { netdev.clone() } else { None };
-        let ((code, fix), side, detail) = match self {
-            Self::Port(side, detail) => (with_first_fix(Code::NoPort), side, detail),
+        let special_fix = match self {
+            Self::Down { is_set_down: true, .. } => Some(FIX_SET_UP),
+            Self::Vlan(_) => Some(FIX_VLAN),
+            _ => None,
+        };
+        let (code, side, detail) = match self {
+            Self::Port(side, detail) => (Code::NoPort, side, detail),
             Self::Down { side, state, is_set_down: true, .. } => {
                 let interface = netdev.as_deref().unwrap_or("its network interface");
-                let detail = format!("{state}; {interface} is administratively down");
-                ((Code::LinkDown, Some(FIX_SET_UP)), side, detail)
+                (Code::LinkDown, side, format!("{state}; {interface} is administratively down"))
             }
-            Self::Down { side, state, .. } => (with_first_fix(Code::LinkDown), side, state),
-            Self::NoGid(side, detail) => (with_first_fix(Code::GidIndex), side, detail),
-            Self::NoSubnetManager(side, detail) => {
-                (with_first_fix(Code::NoSubnetManager), side, detail)
-            }
-            Self::Disjoint(detail) => (with_first_fix(Code::NoTransport), Side::Path, detail),
-            Self::GidFamily(detail) => (with_first_fix(Code::GidFamily), Side::Path, detail),
-            Self::Vlan(detail) => ((Code::NoNeighbour, Some(FIX_VLAN)), Side::Path, detail),
-            Self::PKey(detail) => (with_first_fix(Code::PKey), Side::Path, detail),
+            Self::Down { side, state, .. } => (Code::LinkDown, side, state),
+            Self::NoGid(side, detail) => (Code::GidIndex, side, detail),
+            Self::NoSubnetManager(side, detail) => (Code::NoSubnetManager, side, detail),
+            Self::Disjoint(detail) => (Code::NoTransport, Side::Path, detail),
+            Self::GidFamily(detail) => (Code::GidFamily, Side::Path, detail),
+            Self::Vlan(detail) => (Code::NoNeighbour, Side::Path, detail),
+            Self::PKey(detail) => (Code::PKey, Side::Path, detail),
         };
+        let fix = special_fix.or_else(|| code.fixes().first().copied());
         let hint = fix.map(|fix| ends.fill_with(fix, side, netdev.as_deref()));
         Verdict { code, stage: Some(Stage::Choose), side, error: None, detail, hint }
     }
@@ -82,47 +78,35 @@ pub(super) fn between(from: &[Candidate<'_>], to: &[Candidate<'_>]) -> NoMatch {
             "addresses of one subnet are in VLAN {here} on the source and in VLAN {there} on the target"
         ));
     }
-    let is_roce = |end: &[Candidate<'_>]| {
-        end.iter().any(|one| one.is_active() && one.protocol == Protocol::Roce)
-    };
-    if is_roce(from) && is_roce(to) {
-        return NoMatch::GidFamily(format!(
-            "the source has {}, the target has {}",
-            families(from),
-            families(to)
-        ));
+    let has = |from: String, to: String| format!("the source has {from}, the target has {to}");
+    if [from, to].iter().all(|end| end.iter().any(is_active_roce)) {
+        return NoMatch::GidFamily(has(families(from), families(to)));
     }
-    NoMatch::Disjoint(format!(
-        "the source has {}, the target has {}",
-        protocols(from),
-        protocols(to)
-    ))
+    NoMatch::Disjoint(has(protocols(from), protocols(to)))
 }
 
-/// Formats the properties of active `RoCE` GIDs that must match at both ends: the `RoCE` version
-/// and the kind of address.
+fn is_active_roce(one: &Candidate<'_>) -> bool {
+    one.is_active() && one.protocol == Protocol::Roce
+}
+
+/// Formats the version and the kind of address of each active `RoCE` GID, which must match.
 fn families(end: &[Candidate<'_>]) -> String {
-    let roce = end.iter().filter(|one| one.is_active() && one.protocol == Protocol::Roce);
-    let families: BTreeSet<String> = roce
-        .map(|one| {
-            let family = match one.gid.value.ip() {
-                _ if one.gid.value.is_link_local() => "link-local",
-                IpAddr::V4(_) => "IPv4",
-                IpAddr::V6(_) => "IPv6",
-            };
-            let kind = one.gid.kind.map_or("of unknown version", GidKind::word);
-            format!("{kind} {family}")
-        })
-        .collect();
+    let family = |one: &Candidate<'_>| {
+        let family = match one.gid.value.ip() {
+            _ if one.gid.value.is_link_local() => "link-local",
+            IpAddr::V4(_) => "IPv4",
+            IpAddr::V6(_) => "IPv6",
+        };
+        format!("{} {family}", one.gid.kind.map_or("of unknown version", GidKind::word))
+    };
+    let families: BTreeSet<String> =
+        end.iter().filter(|one| is_active_roce(one)).map(family).collect();
     Vec::from_iter(families).join(", ")
 }
 
-/// Formats the protocols of the candidates, each one once, in alphabetical order.
 fn protocols(candidates: &[Candidate<'_>]) -> String {
-    let mut words: Vec<&str> = candidates.iter().map(|one| one.protocol.word()).collect();
-    words.sort_unstable();
-    words.dedup();
-    words.join(", ")
+    let words: BTreeSet<&str> = candidates.iter().map(|one| one.protocol.word()).collect();
+    Vec::from_iter(words).join(", ")
 }
 
 /// Returns the reason why no port of a host can be used.
@@ -140,40 +124,34 @@ pub(super) fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoMatch
     ];
     let requested: Vec<String> = requested.into_iter().flatten().collect();
     if !requested.is_empty() && has_active(&Overrides::default()) {
-        // Without the flag, a run reports this port as down, on the rail of the port. Report the
-        // same reason here.
+        // Without the flag, a run reports this port as down, on the rail of the port.
         if let Some((device, port)) = first_if_none_active(host, wanted) {
             return down_port(side, host, (device, port), port.netdev.clone());
         }
-        return NoMatch::Port(
-            side,
-            format!("no usable GID on the requested {}", requested.join(", ")),
-        );
+        let detail = format!("no usable GID on the requested {}", requested.join(", "));
+        return NoMatch::Port(side, detail);
     }
     if host.devices.is_empty() {
         return NoMatch::Port(side, "no RDMA device".into());
     }
-    let ports = || host.ports();
     let candidates = candidates(host, wanted);
     if let Some(one) = candidates.iter().find(|one| waits_for_manager(one.port)) {
         return down(side, one);
     }
     let is_off = |port: &Port| port.netdev.as_ref().is_some_and(|name| is_set_down(host, name));
-    if !ports().any(|(_, port)| port.is_active())
-        && let Some((device, port)) = ports().find(|(_, port)| is_off(port))
+    if !host.ports().any(|(_, port)| port.is_active())
+        && let Some((device, port)) = host.ports().find(|(_, port)| is_off(port))
     {
         return down_port(side, host, (device, port), port.netdev.clone());
     }
-    let states: Vec<String> = ports()
-        .map(|(device, port)| {
-            let why = if port.is_active() { unusable_because(port) } else { String::new() };
-            format!("{}{why}", state_text(device, port))
-        })
-        .collect();
+    let state = |(device, port): (&Device, &Port)| {
+        let why = if port.is_active() { unusable_because(port) } else { String::new() };
+        format!("{}{why}", state_text(device, port))
+    };
+    let states: Vec<String> = host.ports().map(state).collect();
     NoMatch::Port(side, format!("no active port with a usable GID: {}", states.join(", ")))
 }
 
-/// Returns the reason for a host that shares each of its GIDs with another host.
 pub(super) fn only_duplicates(side: Side) -> NoMatch {
     let detail = "each address of its active ports is also an address of another host of this run";
     NoMatch::Port(side, detail.to_owned())
@@ -182,8 +160,7 @@ pub(super) fn only_duplicates(side: Side) -> NoMatch {
 /// Formats the missing GID index, and the GID indices that the usable active ports have.
 fn missing_gid(host: &HostReport, index: u32, wanted: &Overrides) -> String {
     let mut ports: BTreeMap<(&str, u8), Vec<String>> = BTreeMap::new();
-    let candidates = candidates(host, wanted);
-    for one in candidates.iter().filter(|one| one.is_active()) {
+    for one in candidates(host, wanted).iter().filter(|one| one.is_active()) {
         ports.entry(one.place()).or_default().push(one.index.to_string());
     }
     let ports: Vec<String> = ports
@@ -193,7 +170,7 @@ fn missing_gid(host: &HostReport, index: u32, wanted: &Overrides) -> String {
     format!("no GID at index {index}: {}", ports.join("; "))
 }
 
-/// Returns the reason why a port is not active.
+/// Returns the reason why the port of a candidate is not active.
 pub(super) fn down(side: Side, one: &Candidate<'_>) -> NoMatch {
     let netdev = one.gid.netdev.clone().or_else(|| one.port.netdev.clone());
     down_port(side, one.host, (one.device, one.port), netdev)
@@ -227,28 +204,20 @@ fn first_if_none_active<'a>(
     host: &'a HostReport,
     wanted: &Overrides,
 ) -> Option<(&'a Device, &'a Port)> {
-    let is_wanted = |device: &&Device| wanted.device.as_ref().is_none_or(|it| *it == device.name);
-    let devices = host.devices.iter().filter(is_wanted);
-    let ports = devices.flat_map(|device| device.ports.iter().map(move |port| (device, port)));
-    let is_number = |port: &Port| wanted.port.is_none_or(|number| number == port.number);
-    let ports: Vec<_> = ports.filter(|(_, port)| is_number(port)).collect();
-    let is_down = ports.iter().all(|(_, port)| !port.is_active());
-    ports.first().copied().filter(|_| is_down)
+    let ports = || host.ports().filter(|(device, port)| wanted.has_port(device, port));
+    ports().next().filter(|_| ports().all(|(_, port)| !port.is_active()))
 }
 
-/// True if the link of a port is up, but no subnet manager has assigned a LID to the port
-/// (IBA 7.2.7).
+/// True if the link is up, but no subnet manager has assigned a LID to the port (IBA 7.2.7).
 fn waits_for_manager(port: &Port) -> bool {
     port.protocol.is_some_and(Protocol::has_subnet) && port.state == Some(PortState::Init)
 }
 
-/// Formats a port and its logical state.
 fn state_text(device: &Device, port: &Port) -> String {
     let state = port.state.map_or("?", PortState::word);
     format!("{}/{} is {state}", device.name, port.number)
 }
 
-/// Formats the reason why an active port cannot be used.
 fn unusable_because(port: &Port) -> String {
     match port.protocol {
         None => " with an unknown protocol".into(),

@@ -1,6 +1,6 @@
 //! Choices of the user that replace the choices of a pair of hosts.
 
-use crate::model::WantedGid;
+use crate::model::{Device, Port, WantedGid};
 
 /// Values to use instead of the choices of the hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,4 +23,12 @@ pub struct Overrides {
     pub first_rail: bool,
     /// Numbers of the only rails that are tested; empty for all.
     pub rails: Vec<usize>,
+}
+
+impl Overrides {
+    /// True if a port has the requested device name and port number.
+    pub(super) fn has_port(&self, device: &Device, port: &Port) -> bool {
+        self.device.as_ref().is_none_or(|name| *name == device.name)
+            && self.port.is_none_or(|number| number == port.number)
+    }
 }

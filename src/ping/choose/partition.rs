@@ -4,8 +4,7 @@ use super::candidate::Candidate;
 use super::{NoMatch, Overrides};
 use crate::model::PKey;
 
-/// Index and `P_Key` of a partition in the table of one port. The `P_Key` is `None` if its index
-/// does not fit in 16 bits.
+/// Index and `P_Key` in the table of one port; (0, `None`) if the index has over 16 bits.
 pub(super) type Partition = (u16, Option<u16>);
 
 /// Returns the partition at both ends, the source first; `None` if a table is unknown.
@@ -21,28 +20,23 @@ pub(super) fn common_partition<'a>(
     // The highest bit marks a full member; the other bits are the partition.
     const BASE: u16 = 0x7fff;
     let find = |one: &Candidate<'_>, end: &str| -> Result<Option<PKey>, NoMatch> {
-        let Some(table) = one.port.pkeys.as_ref().filter(|table| !table.is_empty()) else {
-            return match wanted.pkey {
-                // Tables may be unreadable, and iWARP has none.
-                Some(wanted) => Err(NoMatch::PKey(format!(
-                    "{}/{} of the {end} reports no P_Keys; {wanted:#06x} is requested",
-                    one.device.name, one.number
-                ))),
-                None => Ok(None),
-            };
+        // Tables may be unreadable, and iWARP has none.
+        let table = one.port.pkeys.as_deref().unwrap_or_default();
+        let Some(wanted) = wanted.pkey else {
+            return Ok(table.iter().find(|key| key.index == 0).or(table.first()).copied());
         };
-        let found = match wanted.pkey {
-            Some(wanted) => table.iter().find(|key| key.value & BASE == wanted & BASE),
-            None => table.iter().find(|key| key.index == 0).or_else(|| table.first()),
-        };
+        let found = table.iter().find(|key| key.value & BASE == wanted & BASE);
         found.copied().map(Some).ok_or_else(|| {
+            let (device, port) = one.place();
             let keys: Vec<String> = table.iter().map(ToString::to_string).collect();
-            let (device, port) = (&one.device.name, one.number);
-            let wanted = wanted.pkey.unwrap_or_default();
-            NoMatch::PKey(format!(
-                "{device}/{port} of the {end} is not in partition {wanted:#06x}; its P_Keys are {}",
-                keys.join(", ")
-            ))
+            NoMatch::PKey(if keys.is_empty() {
+                format!("{device}/{port} of the {end} reports no P_Keys; {wanted:#06x} is requested")
+            } else {
+                format!(
+                    "{device}/{port} of the {end} is not in partition {wanted:#06x}; its P_Keys are {}",
+                    keys.join(", ")
+                )
+            })
         })
     };
     let (Some(mut mine), Some(mut theirs)) = (find(a, "source")?, find(b, "target")?) else {

@@ -14,7 +14,12 @@ use crate::model::{GidKind, HostReport, Protocol};
 pub(in crate::ping) struct Rails {
     /// Key of each rail, by the number of the rail.
     keys: Vec<RailKey>,
-    prefix_lengths: PrefixLengths,
+    /// Prefix lengths that divide IPv4 and IPv6 addresses into rails, in bits.
+    ///
+    /// A GID does not contain the prefix length of its subnet. The shortest prefix that separates
+    /// the ports of each host is used. Hosts with equal cabling then have the same rails.
+    v4_bits: u32,
+    v6_bits: u32,
     /// Numbers of the tested rails; empty for all.
     only: Vec<usize>,
 }
@@ -34,12 +39,10 @@ pub(super) enum RailKey {
     Order(&'static str, usize),
 }
 
-/// Number of hosts that have a port with one rail key.
+/// Number of hosts that have a port with one rail key: an active one, or only inactive ones.
 #[derive(Debug, Default)]
 struct HostCounts {
-    /// Hosts with an active port.
     up: usize,
-    /// Hosts whose ports with the key are all inactive.
     down: usize,
 }
 
@@ -54,31 +57,18 @@ impl HostCounts {
     }
 }
 
-/// Prefix lengths, in bits, that divide IPv4 and IPv6 addresses into rails.
-///
-/// A GID does not contain the prefix length of its subnet. The shortest prefix that separates the
-/// ports of each host is used. Hosts with equal cabling then have the same rails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct PrefixLengths {
-    v4: u32,
-    v6: u32,
-}
-
-/// Longest prefixes, in bits. Two ports of a host that share such a prefix are usually in one
-/// subnet.
+/// Longest prefixes, in bits. Ports of a host that share such a prefix are usually in one subnet.
 const LONGEST_V4: u32 = 24;
 const LONGEST_V6: u32 = 64;
 
 impl RailKey {
-    /// True if the rail is an IP network.
     pub(super) fn is_network(self) -> bool {
         matches!(self, Self::V4(_) | Self::V6(_))
     }
 }
 
 impl Rails {
-    /// Finds the rails of all hosts. With `--rails first`, it finds none, and each pair uses its
-    /// best ports.
+    /// Finds the rails of all hosts; none with `--rails first`: each pair uses its best ports.
     pub(in crate::ping) fn of<'a>(
         hosts: impl Iterator<Item = &'a HostReport>,
         wanted: &Overrides,
@@ -93,9 +83,8 @@ impl Rails {
             let separates = |&bits: &u32| of_hosts.iter().all(|of| are_separate(of, bits, width));
             (0..longest).find(separates).unwrap_or(longest)
         };
-        let prefix_lengths =
-            PrefixLengths { v4: shortest(32, LONGEST_V4), v6: shortest(128, LONGEST_V6) };
-        let mut rails = Self { prefix_lengths, only: wanted.rails.clone(), ..Self::default() };
+        let (v4_bits, v6_bits) = (shortest(32, LONGEST_V4), shortest(128, LONGEST_V6));
+        let mut rails = Self { keys: Vec::new(), v4_bits, v6_bits, only: wanted.rails.clone() };
         let mut counts: BTreeMap<RailKey, HostCounts> = BTreeMap::new();
         for host in &hosts {
             let mut is_up: BTreeMap<RailKey, bool> = BTreeMap::new();
@@ -117,12 +106,10 @@ impl Rails {
         self.keys.len().max(1)
     }
 
-    /// Returns the numbers of the tested rails.
     pub(in crate::ping) fn tested(&self) -> impl Iterator<Item = usize> {
         (0..self.count()).filter(|rail| self.is_tested(*rail))
     }
 
-    /// Returns the tested rails with their numbers.
     pub(super) fn keys(&self) -> impl Iterator<Item = (usize, RailKey)> {
         self.keys.iter().copied().enumerate().filter(|(rail, _)| self.is_tested(*rail))
     }
@@ -141,7 +128,6 @@ impl Rails {
         self.only.is_empty() || self.only.contains(&rail)
     }
 
-    /// Returns the rail key of each candidate of a host.
     pub(super) fn of_each(&self, host: &[Candidate<'_>]) -> Vec<RailKey> {
         host.iter().map(|one| self.key(host, one)).collect()
     }
@@ -154,10 +140,8 @@ impl Rails {
             return RailKey::Subnet(prefix, position(in_subnet, one));
         }
         match first_address(host, one) {
-            Some(IpAddr::V4(ip)) => {
-                RailKey::V4(prefix(ip.to_bits().into(), self.prefix_lengths.v4, 32))
-            }
-            Some(IpAddr::V6(ip)) => RailKey::V6(prefix(ip.to_bits(), self.prefix_lengths.v6, 128)),
+            Some(IpAddr::V4(ip)) => RailKey::V4(prefix(ip.to_bits().into(), self.v4_bits, 32)),
+            Some(IpAddr::V6(ip)) => RailKey::V6(prefix(ip.to_bits(), self.v6_bits, 128)),
             None => {
                 let of_protocol = host.iter().filter(|other| other.protocol == one.protocol);
                 RailKey::Order(one.protocol.word(), position(of_protocol, one))
@@ -166,9 +150,7 @@ impl Rails {
     }
 }
 
-/// Returns the address that identifies the rail of a `RoCE` port; `None` if all addresses are
-/// link-local.
-///
+/// Returns the address that identifies the rail of a `RoCE` port; `None` if all are link-local.
 /// The order is: `RoCE` v2 before v1, the address of the port before the address of a VLAN, IPv4
 /// before IPv6, then the GID index.
 fn first_address(host: &[Candidate<'_>], one: &Candidate<'_>) -> Option<IpAddr> {
@@ -183,20 +165,15 @@ fn first_address(host: &[Candidate<'_>], one: &Candidate<'_>) -> Option<IpAddr> 
         .map(|first| first.gid.value.ip())
 }
 
-/// Returns the position of a port among the given ports, in the order of their PCI addresses. The
-/// position counts from 0.
+/// Returns the position of a port in the order of PCI addresses, counted from 0.
 fn position<'a>(ports: impl Iterator<Item = &'a Candidate<'a>>, one: &Candidate<'_>) -> usize {
-    let before: BTreeSet<_> =
-        ports.map(pci_order).filter(|other| *other < pci_order(one)).collect();
-    before.len()
+    ports.map(pci_order).filter(|other| *other < pci_order(one)).collect::<BTreeSet<_>>().len()
 }
 
-/// Returns the sort key of a port: PCI address, device name, port number.
 fn pci_order<'a>(one: &'a Candidate<'_>) -> (Option<&'a str>, &'a str, u8) {
     (one.device.pci.as_deref(), &one.device.name, one.number)
 }
 
-/// Returns the first `bits` bits of an address of `width` bits.
 fn prefix(address: u128, bits: u32, width: u32) -> u128 {
     // Rust defines no shift by the whole width, which is needed for 0 bits.
     address.checked_shr(width - bits).filter(|_| bits > 0).unwrap_or(0)

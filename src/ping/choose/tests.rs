@@ -4,15 +4,30 @@ use crate::model::{Device, Gid, GidValue, Membership, Netdev, PKey, Port, PortSt
 
 /// Returns the best route, with one rail.
 fn choose(source: &HostReport, target: &HostReport) -> Result<Route, NoMatch> {
-    let all =
-        super::choose(source, target, &Rails::default(), &BTreeSet::new(), &Overrides::default())?;
-    all.into_iter().next().unwrap().1
+    first_route(source, target, &Overrides::default())
+}
+
+fn first_route(
+    source: &HostReport,
+    target: &HostReport,
+    wanted: &Overrides,
+) -> Result<Route, NoMatch> {
+    choose_on(&Rails::default(), source, target, wanted)?.remove(0).1
+}
+
+fn choose_on(
+    rails: &Rails,
+    source: &HostReport,
+    target: &HostReport,
+    wanted: &Overrides,
+) -> Result<Vec<OnRail>, NoMatch> {
+    super::choose(source, target, rails, &BTreeSet::new(), wanted)
 }
 
 /// Returns the shared rails of the first two hosts of a run: number, and device at both ends.
 fn shared(hosts: &[&HostReport], wanted: &Overrides) -> Vec<(usize, String, String)> {
     let rails = Rails::of(hosts.iter().copied(), wanted);
-    let routes = super::choose(hosts[0], hosts[1], &rails, &BTreeSet::new(), wanted).unwrap();
+    let routes = choose_on(&rails, hosts[0], hosts[1], wanted).unwrap();
     let ends = |(rail, route): OnRail| {
         let Route { source, target, .. } = route.unwrap();
         (rail, source.device, target.device)
@@ -64,12 +79,8 @@ fn the_rail_with_the_common_subnet_is_taken() {
 
 #[test]
 fn ports_of_one_infiniband_subnet_are_taken() {
-    const IB: Protocol = Protocol::Ib;
-    let a = host(&[
-        ("mlx5_0", IB, UP, &[("fec0::1", GidKind::Ib)]),
-        ("mlx5_1", IB, UP, &[("fe80::1", GidKind::Ib)]),
-    ]);
-    let b = host(&[("mlx5_0", IB, UP, &[("fe80::2", GidKind::Ib)])]);
+    let a = two_ib_ports("fec0::1", "fe80::1", UP);
+    let b = host(&[("mlx5_0", Protocol::Ib, UP, &[("fe80::2", GidKind::Ib)])]);
     assert_eq!(choose(&a, &b).unwrap().source.device, "mlx5_1");
 }
 
@@ -111,7 +122,7 @@ fn a_gid_index_that_a_host_has_not_or_that_is_of_another_kind_is_told() {
     let (a, b) = (named("n1"), named("n2"));
     let with = |gid_index: &str| {
         let wanted = Overrides { gid_index: gid_index.parse().unwrap(), ..Overrides::default() };
-        super::choose(&a, &b, &Rails::default(), &BTreeSet::new(), &wanted)?.remove(0).1
+        first_route(&a, &b, &wanted)
     };
     assert_eq!(with("0").unwrap().target.gid_index, 0);
     let missing = "no GID at index 200: rxe0/1 has 0, 1";
@@ -169,7 +180,7 @@ fn a_requested_port_that_is_down_is_down_and_not_missing() {
     down.devices[1].ports[0].netdev = Some("eth2".into());
     let wanted = Overrides { device: Some("rxe1".into()), ..Overrides::default() };
     let choose = |target: &HostReport, wanted: &Overrides| {
-        super::choose(&up, target, &Rails::default(), &BTreeSet::new(), wanted).unwrap_err()
+        choose_on(&Rails::default(), &up, target, wanted).unwrap_err()
     };
     assert_eq!(choose(&down, &wanted), is_down(Some("eth2")));
     // A port that is down may have no GID.
@@ -198,7 +209,7 @@ fn the_fix_of_a_port_that_is_down_names_its_network_interface() {
 fn only_the_requested_rails_are_taken_and_keep_their_numbers() {
     let (a, b) = (two_rails(1), two_rails(2));
     let only = |rails: &[usize]| Overrides { rails: rails.to_vec(), ..Overrides::default() };
-    let text = |it: &str| it.to_owned();
+    let text = str::to_owned;
     assert_eq!(shared(&[&a, &b], &only(&[1])), [(1, text("rxe1"), text("rxe1"))]);
     assert_eq!(shared(&[&a, &b], &only(&[0, 1])).len(), 2);
     let first = host(&[("rxe0", ROCE, UP, &[("::ffff:10.10.1.7", V2)])]);
@@ -211,22 +222,24 @@ fn only_the_requested_rails_are_taken_and_keep_their_numbers() {
 fn an_infiniband_port_that_waits_for_a_subnet_manager_is_told_as_such() {
     let of = |state| host(&[("mlx5_0", Protocol::Ib, state, &[("fe80::1", GidKind::Ib)])]);
     let (up, waits) = (of(UP), of(PortState::Init));
-    let told = NoMatch::NoSubnetManager(Side::Target, "mlx5_0/1 is INIT".into());
-    assert_eq!(choose(&up, &waits), Err(told));
-    let second = |state| {
-        host(&[
-            ("mlx5_0", Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)]),
-            ("mlx5_1", Protocol::Ib, state, &[("fe80::2", GidKind::Ib)]),
-        ])
-    };
-    let (all, lacks) = (second(UP), second(PortState::Init));
+    let waiting = NoMatch::NoSubnetManager(Side::Target, "mlx5_0/1 is INIT".into());
+    assert_eq!(choose(&up, &waits), Err(waiting));
+    let two = |state| two_ib_ports("fe80::1", "fe80::2", state);
+    let (all, lacks) = (two(UP), two(PortState::Init));
     let rails = Rails::of([&all, &all, &lacks].into_iter(), &Overrides::default());
-    let found =
-        super::choose(&lacks, &all, &rails, &BTreeSet::new(), &Overrides::default()).unwrap();
-    let told = NoMatch::NoSubnetManager(Side::Source, "mlx5_1/1 is INIT".into());
-    assert_eq!(found[1], (1, Err(told)));
+    let found = choose_on(&rails, &lacks, &all, &Overrides::default()).unwrap();
+    let waiting = NoMatch::NoSubnetManager(Side::Source, "mlx5_1/1 is INIT".into());
+    assert_eq!(found[1], (1, Err(waiting)));
     let roce = host(&[("mlx5_0", ROCE, PortState::Init, &[("fe80::1", V2)])]);
     assert!(matches!(choose(&roce, &up), Err(NoMatch::Port(Side::Source, _))));
+}
+
+/// Returns a host with an active port and another port, by their GIDs.
+fn two_ib_ports(first: &str, second: &str, state: PortState) -> HostReport {
+    host(&[
+        ("mlx5_0", Protocol::Ib, UP, &[(first, GidKind::Ib)]),
+        ("mlx5_1", Protocol::Ib, state, &[(second, GidKind::Ib)]),
+    ])
 }
 
 fn two_rails(host: u8) -> HostReport {
@@ -258,8 +271,7 @@ fn a_rail_that_is_down_at_one_end_is_told_and_leaves_the_other_alone() {
     b.devices[0].ports[0].state = Some(PortState::Down);
     let ways = |source: &HostReport, target: &HostReport| {
         let rails = Rails::of([&a, &b].into_iter(), &Overrides::default());
-        let found =
-            super::choose(source, target, &rails, &BTreeSet::new(), &Overrides::default()).unwrap();
+        let found = choose_on(&rails, source, target, &Overrides::default()).unwrap();
         let [(0, Err(first)), (1, Ok(second))] = &found[..] else { panic!("{found:?}") };
         assert_eq!(second.source.device, "rxe1");
         first.clone()
@@ -290,12 +302,7 @@ fn soft_roce_of_a_kernel_that_would_hang_sends_no_datagrams() {
 
 #[test]
 fn ports_that_nobody_cabled_are_no_rail() {
-    let dual = |second: PortState| {
-        host(&[
-            ("mlx5_0", Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)]),
-            ("mlx5_1", Protocol::Ib, second, &[("fe80::2", GidKind::Ib)]),
-        ])
-    };
+    let dual = |second| two_ib_ports("fe80::1", "fe80::2", second);
     let (cabled, bare) = (dual(UP), dual(PortState::Down));
     let rails =
         |hosts: &[&HostReport]| Rails::of(hosts.iter().copied(), &Overrides::default()).count();
@@ -313,13 +320,7 @@ fn one_wide_subnet_is_one_rail() {
 
 #[test]
 fn infiniband_ports_of_one_subnet_are_paired_in_order() {
-    let ib = |first: &str, second: &str| {
-        host(&[
-            ("mlx5_0", Protocol::Ib, UP, &[(first, GidKind::Ib)]),
-            ("mlx5_1", Protocol::Ib, UP, &[(second, GidKind::Ib)]),
-        ])
-    };
-    let (a, b) = (ib("fe80::1", "fe80::2"), ib("fe80::3", "fe80::4"));
+    let (a, b) = (two_ib_ports("fe80::1", "fe80::2", UP), two_ib_ports("fe80::3", "fe80::4", UP));
     let found = shared(&[&a, &b], &Overrides::default());
     assert_eq!(found.len(), 2);
     assert!(found.iter().all(|(_, here, there)| here == there), "{found:?}");
@@ -341,9 +342,7 @@ fn with_key(value: u16) -> HostReport {
 #[test]
 fn a_partition_is_found_at_the_index_it_has_on_each_host() {
     let wanted = Overrides { pkey: Some(0x0001), ..Overrides::default() };
-    let choose = |a: &HostReport, b: &HostReport| {
-        super::choose(a, b, &Rails::default(), &BTreeSet::new(), &wanted)?.remove(0).1
-    };
+    let choose = |a: &HostReport, b: &HostReport| first_route(a, b, &wanted);
     let route = choose(&with_key(0x8001), &with_key(0x0001)).unwrap();
     assert_eq!((route.source.pkey_index, route.source.pkey), (1, Some(0x8001)));
     assert_eq!(route.target.pkey, Some(0x0001));
@@ -353,8 +352,8 @@ fn a_partition_is_found_at_the_index_it_has_on_each_host() {
     };
     let mut unread = with_key(1);
     unread.devices[0].ports[0].pkeys = None;
-    let told = "mlx5_0/1 of the target reports no P_Keys; 0x0001 is requested";
-    assert_eq!(choose(&with_key(0x8001), &unread), Err(NoMatch::PKey(told.into())));
+    let why_not = "mlx5_0/1 of the target reports no P_Keys; 0x0001 is requested";
+    assert_eq!(choose(&with_key(0x8001), &unread), Err(NoMatch::PKey(why_not.into())));
     assert!(why(1, 1).contains("limited members"));
     assert!(why(0x8001, 0x8002).contains("of the target is not in"));
 }
@@ -380,15 +379,12 @@ fn ports_of_other_partitions_do_not_talk() {
 
 #[test]
 fn an_interface_that_is_set_down_is_set_up_before_cables_are_checked() {
-    use crate::analyse::verdict::Ends;
-
     let with = |netdev: serde_json::Value, wanted: &Overrides| {
         let mut report = host(&[("a", ROCE, PortState::Down, &[("::ffff:10.1.0.1", V2)])]);
         report.devices[0].ports[0].netdev = Some("eth2".into());
         report.netdevs = Some(vec![serde_json::from_value(netdev).unwrap()].into());
         let active = host(&[("a", ROCE, UP, &[("::ffff:10.1.0.2", V2)])]);
-        let why = super::choose(&report, &active, &Rails::default(), &BTreeSet::new(), wanted)
-            .unwrap_err();
+        let why = choose_on(&Rails::default(), &report, &active, wanted).unwrap_err();
         why.verdict(&Ends { source: "n2", target: "n3", route: None })
     };
     let off = serde_json::json!({ "name": "eth2", "operstate": "down", "carrier": null });

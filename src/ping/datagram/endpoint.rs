@@ -25,7 +25,6 @@ const RECEIVE_BYTES: usize = GRH + BYTES;
 /// Largest number of datagrams in flight.
 const SENDS: u32 = 16;
 
-/// Capacity of the queue pair.
 pub(super) const CAPACITY: Capacity =
     Capacity { sends: SENDS, receives: RECEIVES, inline_bytes: 0 };
 
@@ -40,14 +39,12 @@ const FIRST_SEND: u64 = 1_000;
 /// Number of cached address handles. Soft-RoCE of Linux 5.10 has 100 for all its users.
 const ADDRESSES: usize = 32;
 
-/// Longest time until a datagram has left.
-const LEAVE: Duration = Duration::from_millis(300);
+const SEND_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Datagram queue pair of a port. It exists for the whole run, because peers send to its number.
 pub(in crate::ping) struct Endpoint<T: Addressed> {
-    qp: QueuePair<T>,
-    /// Bytes before each received datagram.
-    grh: usize,
+    pub(super) qp: QueuePair<T>,
+    grh_bytes: usize,
     domain: Domain,
     qkey: u32,
     /// Address handles, the newest last.
@@ -56,10 +53,9 @@ pub(in crate::ping) struct Endpoint<T: Addressed> {
     posted: u64,
     done: u64,
     /// True if a request has failed. The queue pair then sends nothing more.
-    broken: bool,
+    pub(super) is_broken: bool,
 }
 
-/// Creates the completion queue and the buffer of a queue pair.
 pub(super) fn parts(device: &Device) -> Result<Parts, VerbsError> {
     let depth = CAPACITY.sends + CAPACITY.receives;
     let queue = CompletionQueue::new(device, depth, Notify::Never)?;
@@ -68,32 +64,33 @@ pub(super) fn parts(device: &Device) -> Result<Parts, VerbsError> {
 }
 
 impl<T: Addressed> Endpoint<T> {
-    /// Returns the endpoint of a new queue pair, ready to send and to receive. `grh` is the
-    /// number of bytes before each received datagram.
+    /// Returns an endpoint that is ready to send and to receive.
     pub(super) fn of(
         mut qp: QueuePair<T>,
-        grh: usize,
+        grh_bytes: usize,
         opening: &Opening,
         qkey: u32,
     ) -> Result<Self, VerbsError> {
         let &Opening { port, pkey_index, .. } = opening;
         qp.to_datagram_init(DatagramInit { port, pkey_index, qkey })?;
         for slot in 0..RECEIVES as usize {
-            post_receive(&mut qp, slot, grh)?;
+            post_receive(&mut qp, slot, grh_bytes)?;
         }
         qp.to_receive()?;
         qp.to_send(0)?;
         let domain = qp.buffer().domain().clone();
         let (addresses, batch) = (Vec::new(), Batch::new());
-        Ok(Self { qp, grh, domain, qkey, addresses, batch, posted: 0, done: 0, broken: false })
-    }
-
-    pub(super) fn has_failed(&self) -> bool {
-        self.broken
-    }
-
-    pub(super) fn queue_pair(&self) -> u32 {
-        self.qp.number()
+        Ok(Self {
+            qp,
+            grh_bytes,
+            domain,
+            qkey,
+            addresses,
+            batch,
+            posted: 0,
+            done: 0,
+            is_broken: false,
+        })
     }
 
     /// Returns the address handle of a peer, from the cache if possible.
@@ -109,7 +106,7 @@ impl<T: Addressed> Endpoint<T> {
         Ok(address)
     }
 
-    /// Sends one datagram.
+    /// Sends one datagram, and passes the datagrams that arrive meanwhile to `hear`.
     pub(super) fn send(
         &mut self,
         datagram: Datagram,
@@ -118,12 +115,12 @@ impl<T: Addressed> Endpoint<T> {
         hear: &mut dyn FnMut(Datagram),
     ) -> Result<(), Failure> {
         if !self.has_room() {
-            let room = PollWait::new(LEAVE).until(|_| {
+            let room = PollWait::new(SEND_TIMEOUT).until(|_| {
                 self.poll(hear)?;
                 Ok(self.has_room().then_some(()))
             })?;
             if room.is_none() {
-                self.broken = true;
+                self.is_broken = true;
                 return Err(Failure::NoCompletion);
             }
         }
@@ -142,14 +139,15 @@ impl<T: Addressed> Endpoint<T> {
         self.posted - self.done < u64::from(SENDS)
     }
 
-    /// Handles completions. Bytes that are no datagram of this program are dropped.
+    /// Handles completions, and passes received datagrams to `hear`. Bytes that are no datagram of
+    /// this program are dropped.
     pub(super) fn poll(&mut self, hear: &mut dyn FnMut(Datagram)) -> Result<(), Failure> {
         if self.qp.send_queue().poll(&mut self.batch)? == 0 {
             return Ok(());
         }
         for completion in self.batch.iter() {
             if completion.status != CompletionStatus::Success {
-                self.broken = true;
+                self.is_broken = true;
                 return Err(Failure::Completion(completion.status));
             }
             if completion.id >= FIRST_SEND {
@@ -157,12 +155,14 @@ impl<T: Addressed> Endpoint<T> {
                 continue;
             }
             let slot = usize::try_from(completion.id).unwrap_or(0).min(RECEIVES as usize - 1);
-            if usize::try_from(completion.length).is_ok_and(|length| length == self.grh + BYTES) {
+            if usize::try_from(completion.length)
+                .is_ok_and(|length| length == self.grh_bytes + BYTES)
+            {
                 let mut bytes = [0; BYTES];
-                self.qp.buffer().read(slot * RECEIVE_BYTES + self.grh, &mut bytes)?;
+                self.qp.buffer().read(slot * RECEIVE_BYTES + self.grh_bytes, &mut bytes)?;
                 Datagram::decode(&bytes).into_iter().for_each(&mut *hear);
             }
-            post_receive(&mut self.qp, slot, self.grh)?;
+            post_receive(&mut self.qp, slot, self.grh_bytes)?;
         }
         Ok(())
     }
@@ -171,8 +171,8 @@ impl<T: Addressed> Endpoint<T> {
 fn post_receive<T: Addressed>(
     qp: &mut QueuePair<T>,
     slot: usize,
-    grh: usize,
+    grh_bytes: usize,
 ) -> Result<(), VerbsError> {
     let offset = slot * RECEIVE_BYTES;
-    qp.post_receive(WorkRequest { id: slot as u64, offset, length: grh + BYTES })
+    qp.post_receive(WorkRequest { id: slot as u64, offset, length: grh_bytes + BYTES })
 }

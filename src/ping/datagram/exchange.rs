@@ -7,7 +7,7 @@ use super::endpoint::Endpoint;
 use super::{Datagram, Kind};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, DatagramCounts, DatagramExchange, RoundTrips, Stage, StepError};
-use crate::ping::error::verbs_error;
+use crate::ping::error::{step_error, verbs_error};
 use crate::ping::exchange::{Failure, PollWait};
 use crate::ping::statistics::{Samples, WarmUp};
 use crate::ping::stop_flag::StopFlag;
@@ -17,8 +17,7 @@ use crate::sys::verbs::{AddressHandle, Addressed, Path};
 const TRIES: [Duration; 3] =
     [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(150)];
 
-/// Longest stay of the end that only replies, beyond the time of the measurement. The operator
-/// stops it long before.
+/// Longest time that an end replies, beyond the measurement. The operator stops it long before.
 const MAX_RESPONSE_TIME: Duration = Duration::from_secs(30);
 
 /// Number of datagrams that are handled before anything else is checked. Further datagrams are
@@ -28,15 +27,12 @@ const MAX_AT_ONCE: u32 = 64;
 /// Duration of a round trip beyond which a path is not measured again: the samples would be few.
 const SLOW: Duration = Duration::from_millis(150);
 
-/// Shortest wait for one reply of a measurement.
-const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+const SHORTEST_REPLY_WAIT: Duration = Duration::from_millis(50);
 
 /// Datagram queue pair of a port, for any transport.
 pub(in crate::ping) trait DatagramEndpoint: Send {
-    /// Returns the queue pair number to which peers send.
-    fn number(&self) -> u32;
+    fn queue_pair(&self) -> u32;
 
-    /// True if the queue pair is not usable any more.
     fn is_broken(&self) -> bool;
 
     /// Sends datagrams to a peer and replies to the datagrams of the peer: first up to three
@@ -53,12 +49,12 @@ pub(in crate::ping) trait DatagramEndpoint: Send {
 }
 
 impl<T: Addressed> DatagramEndpoint for Endpoint<T> {
-    fn number(&self) -> u32 {
-        self.queue_pair()
+    fn queue_pair(&self) -> u32 {
+        self.qp.number()
     }
 
     fn is_broken(&self) -> bool {
-        self.has_failed()
+        self.is_broken
     }
 
     fn exchange_datagrams(
@@ -81,13 +77,12 @@ impl<T: Addressed> DatagramEndpoint for Endpoint<T> {
     }
 }
 
-/// Returns the failure of a datagram that could not be sent.
 fn send_error(failure: Failure, ask: &DatagramExchange) -> StepError {
     if let Failure::Verbs(error) = failure {
         return verbs_error(Stage::Connect, &error);
     }
     let detail = format!("a datagram to queue pair {} was not sent", ask.queue_pair);
-    StepError { detail, ..StepError::new(Stage::Connect, Cause::NoCompletion) }
+    step_error(Stage::Connect, Cause::NoCompletion, detail)
 }
 
 struct Exchange<'a, T: Addressed> {
@@ -105,9 +100,8 @@ impl<T: Addressed> Exchange<'_, T> {
     fn run(mut self, stop_flag: &StopFlag<'_>) -> Result<DatagramCounts, Failure> {
         match self.exchange(stop_flag) {
             Ok(trips) => self.counts.trips = trips,
-            // A firewall of this host can make the request itself fail, as with soft-RoCE of
-            // 6.12. The counts up to then are reported, as for datagrams that were lost on the
-            // way.
+            // A firewall of this host can make the request itself fail (soft-RoCE of Linux 6.12).
+            // The counts are reported, as for datagrams that were lost on the way.
             Err(Failure::Completion(_)) => {}
             Err(failure) => return Err(failure),
         }
@@ -120,10 +114,8 @@ impl<T: Addressed> Exchange<'_, T> {
             return Ok(None);
         }
         let mut found = Samples::new();
-        let first = self.find_peer(stop_flag, &mut found)?;
-        let measured = match first {
-            // The first reply includes the startup of the other end. On a slow path it is the
-            // only result.
+        let measured = match self.find_peer(stop_flag, &mut found)? {
+            // The first reply includes the startup of the peer. A slow path has no other one.
             Some(took) if took < self.slot().max(SLOW) => self.measure(took, stop_flag)?,
             _ => None,
         };
@@ -131,7 +123,7 @@ impl<T: Addressed> Exchange<'_, T> {
     }
 
     fn slot(&self) -> Duration {
-        Duration::from_millis(u64::from(self.ask.slot_ms))
+        Duration::from_millis(self.ask.slot_ms.into())
     }
 
     /// Replies until it is stopped, and sends requests until the peer is heard.
@@ -163,7 +155,7 @@ impl<T: Addressed> Exchange<'_, T> {
         found: &mut Samples,
     ) -> Result<Option<Duration>, Failure> {
         let since = clock::now();
-        let reply = Duration::from_millis(u64::from(self.ask.reply_ms));
+        let reply = Duration::from_millis(self.ask.reply_ms.into());
         let mut tries = TRIES.iter().peekable();
         let first = PollWait::exact(reply).unless(stop_flag).until(|_| {
             if tries.next_if(|&&at| since.elapsed() >= at).is_some() {
@@ -172,14 +164,14 @@ impl<T: Addressed> Exchange<'_, T> {
             let mut first = None;
             self.receive(&mut |took| {
                 first.get_or_insert(took);
-                found.add(nanoseconds(took));
+                found.add(took);
             })?;
             Ok(first)
         })?;
         if let Some(took) = first {
             // Replies that are only late are not lost.
-            PollWait::exact(took * 2 + SHORTEST_WAIT).until(|_| {
-                self.receive(&mut |took| found.add(nanoseconds(took)))?;
+            PollWait::exact(took * 2 + SHORTEST_REPLY_WAIT).until(|_| {
+                self.receive(&mut |took| found.add(took))?;
                 Ok(self.open.is_empty().then_some(()))
             })?;
         }
@@ -201,7 +193,7 @@ impl<T: Addressed> Exchange<'_, T> {
             self.open.clear();
             let is_warm_up = warm_up.has(start);
             self.send_request()?;
-            let answer = PollWait::exact((usual * 4).max(SHORTEST_WAIT)).until(|_| {
+            let answer = PollWait::exact((usual * 4).max(SHORTEST_REPLY_WAIT)).until(|_| {
                 let mut answer = None;
                 self.receive(&mut |took| answer = Some(took))?;
                 Ok(answer)
@@ -209,7 +201,7 @@ impl<T: Addressed> Exchange<'_, T> {
             start = clock::now();
             match answer {
                 Some(_) if is_warm_up => samples.warm_up(),
-                Some(took) => samples.add(nanoseconds(took)),
+                Some(took) => samples.add(took),
                 None => {}
             }
             if is_warm_up {
@@ -235,8 +227,7 @@ impl<T: Addressed> Exchange<'_, T> {
         self.endpoint.send(datagram, &self.address, queue_pair, &mut |one| heard.push(one))
     }
 
-    /// Handles received datagrams: replies to requests, and passes the duration of each round
-    /// trip on.
+    /// Replies to received requests, and passes the duration of each round trip to `answered`.
     fn receive(&mut self, answered: &mut dyn FnMut(Duration)) -> Result<(), Failure> {
         let heard = &mut self.heard;
         self.endpoint.poll(&mut |one| heard.push(one))?;
@@ -267,8 +258,4 @@ impl<T: Addressed> Exchange<'_, T> {
         self.heard.clear();
         Ok(())
     }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

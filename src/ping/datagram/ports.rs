@@ -11,22 +11,20 @@ use parking_lot::{Mutex, MutexGuard};
 use super::endpoint::{CAPACITY, Endpoint, GRH, parts};
 use super::exchange::DatagramEndpoint;
 use crate::model::probe::{Cause, Method, Opening, Stage, StepError};
-use crate::ping::error::verbs_error;
+use crate::ping::error::{step_error, verbs_error};
 use crate::sys::verbs::{Datagram, Device, QueuePair, VerbsError};
 
 /// Datagram endpoints of a worker: one for each port, partition and Q_Key.
 #[derive(Default)]
 pub(in crate::ping) struct DatagramPorts(Mutex<HashMap<Key, Arc<EndpointSlot>>>);
 
-/// Slot of one endpoint. The first connection creates the endpoint. Only one connection at a time
-/// uses it.
+/// Slot of one endpoint, which only one connection at a time uses.
 #[derive(Default)]
 pub(in crate::ping) struct EndpointSlot(Mutex<SlotContent>);
 
 /// Endpoint of a slot. `None` before the first use, and after a request of the endpoint failed.
 type SlotContent = Option<Box<dyn DatagramEndpoint>>;
 
-/// Properties that identify an endpoint.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     device: String,
@@ -35,7 +33,7 @@ struct Key {
     qkey: u32,
 }
 
-/// Maximum number of endpoints of a worker. No host has more ports.
+/// No host has more ports.
 const MAX_ENDPOINTS: usize = 256;
 
 /// Longest wait for the exchange of another connection. Pairs on one port take turns.
@@ -44,10 +42,6 @@ const TURN_TIMEOUT: Duration = Duration::from_millis(500);
 impl DatagramPorts {
     /// Returns the slot of the endpoint for a port, and the queue pair number. Creates the
     /// endpoint if the slot is empty.
-    ///
-    /// # Errors
-    /// The worker has too many endpoints, another connection uses the endpoint for too long, or
-    /// the endpoint cannot be created.
     pub(in crate::ping) fn open(
         &self,
         opening: &Opening,
@@ -56,49 +50,38 @@ impl DatagramPorts {
         let Opening { port, pkey_index, .. } = *opening;
         let key = Key { device: opening.device.clone(), port, pkey_index, qkey };
         let slot = {
-            // The lock is held for the lookup only: creating an endpoint takes time in the
-            // kernel.
+            // The lock is held for the lookup only: creating an endpoint takes time in the kernel.
             let mut slots = self.0.lock();
             if slots.len() >= MAX_ENDPOINTS && !slots.contains_key(&key) {
-                return Err(StepError {
-                    detail: format!(
-                        "the worker already has datagram queue pairs on {MAX_ENDPOINTS} ports, \
-                         the limit"
-                    ),
-                    ..StepError::new(Stage::Open, Cause::Order)
-                });
+                let detail = format!(
+                    "the worker already has datagram queue pairs on {MAX_ENDPOINTS} ports, the limit"
+                );
+                return Err(step_error(Stage::Open, Cause::Order, detail));
             }
             Arc::clone(slots.entry(key).or_default())
         };
-        let number = {
-            let mut place = slot.lock()?;
-            match &*place {
-                Some(endpoint) => endpoint.number(),
-                None => place.insert(create(opening, qkey)?).number(),
-            }
+        let mut place = slot.lock()?;
+        let number = match &*place {
+            Some(endpoint) => endpoint.queue_pair(),
+            None => place.insert(create(opening, qkey)?).queue_pair(),
         };
+        drop(place);
         Ok((slot, number))
     }
 }
 
 impl EndpointSlot {
-    /// Locks the endpoint for one connection; fails if another connection still uses it after
-    /// [`TURN_TIMEOUT`].
+    /// Locks the endpoint; fails if another connection still uses it after [`TURN_TIMEOUT`].
     pub(in crate::ping) fn lock(&self) -> Result<MutexGuard<'_, SlotContent>, StepError> {
-        self.0.try_lock_for(TURN_TIMEOUT).ok_or_else(|| StepError {
-            detail: "the datagram test of another pair still uses the port".into(),
-            ..StepError::new(Stage::Open, Cause::Timeout)
-        })
+        let in_use = "the datagram test of another pair still uses the port";
+        self.0
+            .try_lock_for(TURN_TIMEOUT)
+            .ok_or_else(|| step_error(Stage::Open, Cause::Timeout, in_use))
     }
 }
 
-/// Creates the endpoint of a port, ready to send and to receive.
-///
-/// On EFA, it uses reliable datagrams if the EFA library is installed. All other endpoints use
-/// unreliable datagrams.
-///
-/// # Errors
-/// [`Cause::Unsupported`] if the driver has no datagrams, which is no fault of the port.
+/// Creates the endpoint of a port: on EFA with reliable datagrams if its library is installed,
+/// otherwise with unreliable ones. [`Cause::Unsupported`] is no fault of the port.
 fn create(opening: &Opening, qkey: u32) -> Result<Box<dyn DatagramEndpoint>, StepError> {
     let fail = |error| verbs_error(Stage::Open, &error);
     let device = Device::open(&opening.device).map_err(fail)?;

@@ -1,7 +1,7 @@
 //! Failures of an exchange, and the message at which they occurred.
 
 use crate::model::probe::{Cause, StepError};
-use crate::ping::error::verbs_error;
+use crate::ping::error::{step_error, verbs_error};
 use crate::ping::message::Kind;
 use crate::sys::verbs::{CompletionStatus, VerbsError};
 
@@ -23,7 +23,6 @@ impl Position {
     }
 }
 
-/// Reason why an exchange ended early.
 pub(in crate::ping) enum Failure {
     Verbs(VerbsError),
     /// A send or a receive completed with an error.
@@ -43,17 +42,15 @@ impl From<VerbsError> for Failure {
 }
 
 impl Failure {
-    /// Returns the failure as the error of a step, with the position of the message.
-    pub(in crate::ping) fn at(self, at: Position) -> StepError {
-        let Position { kind, size, done } = at;
+    pub(in crate::ping) fn at(self, Position { kind, size, done }: Position) -> StepError {
         let stage = kind.stage();
         // An end that replies knows no size before the first message.
+        let size_if_known = (size > 0).then_some(size);
         let of = if size == 0 { String::new() } else { format!(" of {size} bytes") };
         let after = if done == 0 { String::new() } else { format!(", after {done} that passed") };
         let (cause, detail) = match self {
             Self::Verbs(error) => {
-                let error = verbs_error(stage, &error);
-                return StepError { size: (size > 0).then_some(size), done, ..error };
+                return StepError { size: size_if_known, done, ..verbs_error(stage, &error) };
             }
             Self::Completion(status) => (
                 Cause::Completion(status.name().to_owned()),
@@ -70,7 +67,7 @@ impl Failure {
             ),
             Self::WrongBytes(detail) => (Cause::WrongBytes, detail),
         };
-        StepError { detail, size: (size > 0).then_some(size), done, ..StepError::new(stage, cause) }
+        StepError { size: size_if_known, done, ..step_error(stage, cause, detail) }
     }
 }
 

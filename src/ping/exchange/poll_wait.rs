@@ -10,19 +10,16 @@ use crate::ping::stop_flag::StopFlag;
 /// Number of polls between two reads of the clock, which is slow on some machines.
 const SPINS: u32 = 64;
 
-/// Longest pause between two polls.
-const NAP: Duration = Duration::from_millis(1);
+const MAX_PAUSE: Duration = Duration::from_millis(1);
 
 /// Wait by polling. It has no pauses while a message may arrive at any moment, and pauses later,
 /// so that a late peer does not cost this host a CPU.
 pub(in crate::ping) struct PollWait<'a> {
     limit: Duration,
     stop_flag: Option<&'a StopFlag<'a>>,
-    /// Time without pauses.
-    eager: Duration,
-    /// Divisor of the wait so far, which gives the next pause. It limits how late a message is
-    /// seen.
-    part: u32,
+    time_without_pauses: Duration,
+    /// Divisor of the wait so far, which gives the next pause and limits how late a message is seen.
+    divisor: u32,
     polls: u32,
     since: Option<Instant>,
     waited: Duration,
@@ -31,20 +28,19 @@ pub(in crate::ping) struct PollWait<'a> {
 impl<'a> PollWait<'a> {
     /// Returns a wait for messages that are not measured.
     pub(in crate::ping) fn new(limit: Duration) -> Self {
-        Self::eager(limit, Duration::from_millis(2), 16)
+        Self::with(limit, Duration::from_millis(2), 16)
     }
 
-    /// Returns a wait for measured messages. A round trip that emulated hosts carry in software
-    /// ends before the first pause.
+    /// Returns a wait for measured messages. It has no pause in a round trip of emulated hosts.
     pub(in crate::ping) fn exact(limit: Duration) -> Self {
-        Self::eager(limit, Duration::from_millis(4), 64)
+        Self::with(limit, Duration::from_millis(4), 64)
     }
 
-    fn eager(limit: Duration, eager: Duration, part: u32) -> Self {
-        Self { limit, stop_flag: None, eager, part, polls: 0, since: None, waited: Duration::ZERO }
+    fn with(limit: Duration, time_without_pauses: Duration, divisor: u32) -> Self {
+        let (stop_flag, polls, since, waited) = (None, 0, None, Duration::ZERO);
+        Self { limit, stop_flag, time_without_pauses, divisor, polls, since, waited }
     }
 
-    /// Returns a wait that a stop ends as well.
     pub(in crate::ping) fn unless(self, stop_flag: &'a StopFlag<'a>) -> Self {
         Self { stop_flag: Some(stop_flag), ..self }
     }
@@ -67,19 +63,16 @@ impl<'a> PollWait<'a> {
         }
     }
 
-    /// Returns true if the wait goes on. Pauses first, unless the time without pauses still
-    /// lasts.
+    /// Returns true if the wait goes on. Pauses first, unless the time without pauses lasts.
     fn lasts(&mut self) -> bool {
         if self.stop_flag.is_some_and(StopFlag::is_set) {
             return false;
         }
         self.polls = self.polls.wrapping_add(1);
-        let is_eager = self.waited < self.eager;
-        if is_eager && !self.polls.is_multiple_of(SPINS) {
+        if self.waited >= self.time_without_pauses {
+            thread::park_timeout((self.waited / self.divisor).min(MAX_PAUSE));
+        } else if !self.polls.is_multiple_of(SPINS) {
             return true;
-        }
-        if !is_eager {
-            thread::park_timeout((self.waited / self.part).min(NAP));
         }
         let now = clock::now();
         self.waited = now - *self.since.get_or_insert(now);
@@ -121,7 +114,7 @@ mod tests {
     #[test]
     fn a_stop_ends_a_wait_after_one_more_poll() {
         let stopped = AtomicU64::new(2);
-        let stop_flag = StopFlag { stopped: &stopped, question: 1 };
+        let stop_flag = StopFlag { stopped: &stopped, request: 1 };
         assert_eq!(polls(PollWait::new(Duration::MAX).unless(&stop_flag), 2), (1, false));
         assert_eq!(polls(PollWait::new(Duration::MAX).unless(&stop_flag), 1), (1, true));
     }

@@ -2,6 +2,7 @@
 //! that every run has the same noise. The simulated fabric uses them.
 
 use crate::model::ping::Cell;
+use crate::ping::random::split_mix;
 
 /// Random numbers for one pass of one pair.
 #[derive(Debug, Clone, Copy)]
@@ -11,20 +12,18 @@ impl NoiseSource {
     pub(super) fn of(seed: u64, pass: u64, cell: Cell) -> Self {
         let Cell { rail, source, target } = cell;
         let words = [pass, rail as u64, source as u64, target as u64];
-        Self(words.into_iter().fold(mix(seed), |state, word| mix(state ^ word)))
+        Self(words.into_iter().fold(split_mix(seed), |state, word| split_mix(state ^ word)))
     }
 
-    /// Returns a uniformly distributed number, at least 0 and less than 1. Every call returns the
-    /// same number.
+    /// Returns a uniform number from 0 to less than 1, the same at every call.
     pub(super) fn uniform(self) -> f64 {
-        fraction(mix(self.0 ^ 1))
+        fraction(split_mix(self.0 ^ 1))
     }
 
-    /// Returns a normally distributed number with mean 0 and standard deviation 1 (Box and
-    /// Muller). Every call returns the same number.
+    /// Returns a standard normal number (Box and Muller), the same at every call.
     pub(super) fn normal(self) -> f64 {
-        let radius = (-2.0 * (1.0 - fraction(mix(self.0 ^ 2))).ln()).sqrt();
-        radius * (std::f64::consts::TAU * fraction(mix(self.0 ^ 3))).cos()
+        let radius = (-2.0 * (1.0 - fraction(split_mix(self.0 ^ 2))).ln()).sqrt();
+        radius * (std::f64::consts::TAU * fraction(split_mix(self.0 ^ 3))).cos()
     }
 }
 
@@ -33,14 +32,6 @@ fn fraction(bits: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
     let (number, all) = ((bits >> 11) as f64, (1_u64 << 53) as f64);
     number / all
-}
-
-/// Returns a hash: one step of `SplitMix64`, then its finalizer (Steele, Lea, Flood 2014).
-fn mix(state: u64) -> u64 {
-    let mut bits = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]

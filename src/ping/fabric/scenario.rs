@@ -18,7 +18,7 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::ops::{Range, RangeInclusive};
 
 use super::{AtHost, Effect, HostFault, Latencies, SimulatedFabric};
 use crate::model::ping::{Cell, Leaf, Topology};
@@ -26,7 +26,8 @@ use crate::ping::plan;
 use crate::topology::{ExpandHosts, LineFault, ParseResult, expand_set, wrong};
 
 /// Reason why a text describes no fabric.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
 pub struct ScenarioError {
     /// Number of the invalid line, counted from 1; `None` if a line is missing.
     pub line: Option<usize>,
@@ -36,16 +37,11 @@ pub struct ScenarioError {
     pub fix: String,
 }
 
-impl fmt::Display for ScenarioError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for ScenarioError {}
-
 /// Largest number of lines. A person writes no longer scenario.
 const MAX_LINES: usize = 100_000;
+
+const FEWER_LINES: &str =
+    "name several hosts in one line, for example: fault host n[001-100] slow 1.2";
 
 /// Largest number of faults; a set of hosts counts as one fault. A search through more faults
 /// would take longer than the simulation.
@@ -54,11 +50,13 @@ const MAX_FAULTS: usize = 10_000;
 /// Parsed lines before they are combined.
 struct ParsedLines<'a> {
     expand: ExpandHosts<'a>,
-    most_hosts: usize,
+    max_hosts: usize,
     hosts: Vec<String>,
     rails: usize,
-    leaves: Vec<(String, Vec<String>)>,
-    pods: Vec<(String, Vec<String>)>,
+    /// Name and hosts of each leaf switch.
+    leaves: Vec<(&'a str, Vec<String>)>,
+    /// Leaf switches of each pod.
+    pods: Vec<Vec<&'a str>>,
     latencies: Latencies,
     tcp_ns: f64,
     noise: f64,
@@ -85,13 +83,13 @@ impl SimulatedFabric {
     }
 
     fn parse_up_to(
-        most_hosts: usize,
+        max_hosts: usize,
         text: &str,
         expand: ExpandHosts<'_>,
     ) -> Result<Self, ScenarioError> {
         let mut read = ParsedLines {
             expand,
-            most_hosts,
+            max_hosts,
             hosts: Vec::new(),
             rails: 1,
             leaves: Vec::new(),
@@ -102,52 +100,44 @@ impl SimulatedFabric {
             seed: 1,
             faults: Vec::new(),
         };
-        let at = |line: usize| {
-            move |LineFault { what, fix }| ScenarioError { line: Some(line), what, fix }
-        };
-        for (index, line) in text.lines().enumerate() {
-            let number = index + 1;
+        for (number, line) in (1..).zip(text.lines()) {
             if number > MAX_LINES {
-                return wrong(
-                    format!("more than {MAX_LINES} lines"),
-                    "name several hosts in one line, for example: fault host n[001-100] slow 1.2",
-                )
-                .map_err(at(number));
+                return wrong(format!("more than {MAX_LINES} lines"), FEWER_LINES)
+                    .map_err(at(number));
             }
-            let words: Vec<&str> =
-                line.split('#').next().unwrap_or_default().split_whitespace().collect();
-            if let Some((first, rest)) = words.split_first() {
+            let words = line.split('#').next().unwrap_or_default().split_whitespace();
+            if let Some((first, rest)) = words.collect::<Vec<_>>().split_first() {
                 read.line(number, first, rest).map_err(at(number))?;
             }
         }
         if read.hosts.is_empty() {
-            let (what, fix) =
-                ("no hosts line".into(), "add a line, for example: hosts n[01-16]".into());
-            return Err(ScenarioError { line: None, what, fix });
+            return missing("no hosts line", "add a line, for example: hosts n[01-16]");
         }
         let topology = read.topology()?;
-        read.fabric(topology, at)
+        read.fabric(topology)
     }
+}
+
+/// Returns a function that adds a line number to a fault.
+fn at(line: usize) -> impl FnOnce(LineFault) -> ScenarioError {
+    move |LineFault { what, fix }| ScenarioError { line: Some(line), what, fix }
 }
 
 impl<'a> ParsedLines<'a> {
     fn line(&mut self, number: usize, first: &str, rest: &[&'a str]) -> ParseResult<()> {
         match (first, rest) {
             ("hosts", [set]) => {
-                let hosts = expand_set(self.expand, set)?;
-                self.hosts.extend(hosts);
-                let (hosts, most) = (self.hosts.len(), self.most_hosts);
-                if hosts > most {
-                    let what = format!("{hosts} hosts exceed the limit of {most}");
+                self.hosts.extend(expand_set(self.expand, set)?);
+                let (hosts, max) = (self.hosts.len(), self.max_hosts);
+                if hosts > max {
+                    let what = format!("{hosts} hosts exceed the limit of {max}");
                     return wrong(what, "name fewer hosts, for example: hosts n[0001-4096]");
                 }
             }
             ("rails", [count]) => {
-                let fix = format!(
-                    "write a number from 1 to {}, for example: rails 8",
-                    SimulatedFabric::MAX_RAILS
-                );
-                self.rails = whole(count, 1..=SimulatedFabric::MAX_RAILS as u64, "rails", &fix)?;
+                let max = SimulatedFabric::MAX_RAILS;
+                let fix = format!("write a number from 1 to {max}, for example: rails 8");
+                self.rails = whole(count, 1..=max as u64, "rails", &fix)?;
             }
             ("leaf", [name, set]) => {
                 if self.leaves.iter().any(|(known, _)| known == name) {
@@ -156,13 +146,9 @@ impl<'a> ParsedLines<'a> {
                         "write all its hosts in one line, for example: leaf leaf1 n[01-16]",
                     );
                 }
-                let hosts = expand_set(self.expand, set)?;
-                self.leaves.push(((*name).to_owned(), hosts));
+                self.leaves.push((*name, expand_set(self.expand, set)?));
             }
-            ("pod", [name, leaves @ ..]) if !leaves.is_empty() => {
-                let leaves = leaves.iter().map(|&leaf| leaf.to_owned()).collect();
-                self.pods.push(((*name).to_owned(), leaves));
-            }
+            ("pod", [_name, leaves @ ..]) if !leaves.is_empty() => self.pods.push(leaves.to_vec()),
             ("latency", [all]) => {
                 let ns = time(all)?;
                 self.latencies = Latencies { same_leaf: ns, same_pod: ns, cross: ns };
@@ -179,10 +165,7 @@ impl<'a> ParsedLines<'a> {
                 self.seed = seed.parse().or_else(|_| wrong(format!("seed {seed}"), fix))?;
             }
             ("fault", _) if self.faults.len() >= MAX_FAULTS => {
-                return wrong(
-                    format!("more than {MAX_FAULTS} faults"),
-                    "name several hosts in one line, for example: fault host n[001-100] slow 1.2",
-                );
+                return wrong(format!("more than {MAX_FAULTS} faults"), FEWER_LINES);
             }
             ("fault", words) => self.faults.push((number, words.to_vec())),
             _ => return wrong(misread(first), form_of(first)),
@@ -198,10 +181,8 @@ impl<'a> ParsedLines<'a> {
             if self.pods.is_empty() {
                 return Ok(None);
             }
-            return missing(
-                "pods without leaves",
-                "define leaves, for example: leaf leaf1 n[01-16]",
-            );
+            let fix = "define leaves, for example: leaf leaf1 n[01-16]";
+            return missing("pods without leaves", fix);
         }
         let mut leaf_of = BTreeMap::new();
         for (leaf, (name, hosts)) in self.leaves.iter().enumerate() {
@@ -222,31 +203,24 @@ impl<'a> ParsedLines<'a> {
         }
         // All leaves that no pod names are in pod 0.
         let mut pod_of = BTreeMap::new();
-        for (pod, (_, leaves)) in self.pods.iter().enumerate() {
+        for (pod, leaves) in (1..).zip(&self.pods) {
             for leaf in leaves {
                 if !self.leaves.iter().any(|(name, _)| name == leaf) {
                     let what = format!("a pod names leaf {leaf}, which is not defined");
                     return missing(&what, "define the leaf: leaf leaf1 n[01-16]");
                 }
-                pod_of.insert(leaf.as_str(), pod + 1);
+                pod_of.insert(*leaf, pod);
             }
         }
-        let leaf = |(name, _): &(String, Vec<String>)| Leaf {
-            name: name.clone(),
-            pod: pod_of.get(name.as_str()).copied().unwrap_or(0),
+        let leaf = |(name, _): &(&str, Vec<String>)| Leaf {
+            name: (*name).to_owned(),
+            pod: pod_of.get(name).copied().unwrap_or(0),
         };
         let leaves = self.leaves.iter().map(leaf).collect();
         Ok(Some(Topology { leaf_of: of_hosts, leaves }))
     }
 
-    fn fabric<At>(
-        self,
-        topology: Option<Topology>,
-        at: impl Fn(usize) -> At,
-    ) -> Result<SimulatedFabric, ScenarioError>
-    where
-        At: FnOnce(LineFault) -> ScenarioError,
-    {
+    fn fabric(self, topology: Option<Topology>) -> Result<SimulatedFabric, ScenarioError> {
         let leaves = topology.as_ref().map_or(0, |topology| topology.leaves.len());
         #[expect(
             clippy::cast_possible_truncation,
@@ -312,7 +286,6 @@ struct Fault<'text, 'words> {
     words: &'text [&'words str],
 }
 
-/// Kind of a fault.
 enum FaultKind {
     Effect(Effect),
     Host(HostFault),
@@ -334,8 +307,7 @@ impl Fault<'_, '_> {
                 let leaf = leaf_of(fabric, leaf)?;
                 let (rails, effect) = self.effect(rest)?;
                 for rail in rails {
-                    let slot = &mut fabric.at_leaf[leaf * self.text.rails + rail];
-                    *slot = slot.and(effect);
+                    fabric.at_leaf[leaf * self.text.rails + rail].add(effect);
                 }
                 Ok(())
             }
@@ -347,8 +319,7 @@ impl Fault<'_, '_> {
                 let (rails, effect) = self.effect(rest)?;
                 for rail in rails {
                     let path = (one.min(other), one.max(other), rail);
-                    let slot = fabric.on_path.entry(path).or_default();
-                    *slot = slot.and(effect);
+                    fabric.on_path.entry(path).or_default().add(effect);
                 }
                 Ok(())
             }
@@ -367,22 +338,17 @@ impl Fault<'_, '_> {
         rest: &[&str],
         (out, back): (bool, bool),
     ) -> ParseResult<()> {
-        let (rails, is_on_one, what) = self.what(rest)?;
-        let is_whole = matches!(what, FaultKind::Host(HostFault::Dead | HostFault::Hung));
-        if is_whole && is_on_one {
+        let (rails, is_on_one, kind) = self.kind(rest)?;
+        if is_on_one && matches!(kind, FaultKind::Host(HostFault::Dead | HostFault::Hung)) {
             return wrong(
                 "dead and hung apply to a whole host, not to one rail",
                 "remove the rail, or write down, which applies to a link",
             );
         }
-        let is_more_than_slow = match what {
-            FaultKind::Effect(effect) => {
-                effect != Effect { slow: effect.slow, ..Effect::default() }
-            }
-            FaultKind::Host(_) | FaultKind::Mtu(_) => true,
-        };
+        let is_only_slow = matches!(kind, FaultKind::Effect(effect)
+            if effect == Effect { slow: effect.slow, ..Effect::default() });
         let is_one_way = !(out && back);
-        if is_one_way && is_more_than_slow {
+        if is_one_way && !is_only_slow {
             return wrong(
                 "transmit and receive support only slow",
                 "write slow, or use fault host: a host that cannot send gets no replies either",
@@ -392,15 +358,15 @@ impl Fault<'_, '_> {
             let host = self.host(&name)?;
             for rail in rails.clone() {
                 let at = &mut fabric.at_host[host * self.text.rails + rail];
-                match what {
+                match kind {
                     FaultKind::Host(host_fault) => at.host_fault = Some(host_fault),
                     FaultKind::Mtu(mtu) => at.netdev_mtu = Some(mtu),
                     FaultKind::Effect(effect) => {
                         if out {
-                            at.source = at.source.and(effect);
+                            at.as_source.add(effect);
                         }
                         if back {
-                            at.target = at.target.and(effect);
+                            at.as_target.add(effect);
                         }
                     }
                 }
@@ -426,8 +392,7 @@ impl Fault<'_, '_> {
             let there = Cell { rail, source, target };
             let back = Cell { rail, source: target, target: source };
             for cell in [Some(there), both_ways.then_some(back)].into_iter().flatten() {
-                let slot = fabric.on_pair.entry(cell).or_default();
-                *slot = slot.and(effect);
+                fabric.on_pair.entry(cell).or_default().add(effect);
             }
         }
         Ok(())
@@ -438,10 +403,9 @@ impl Fault<'_, '_> {
         known.map_or_else(|| wrong(format!("unknown host {name}"), "add it to the hosts line"), Ok)
     }
 
-    /// Parses a fault of a leaf, a path or a pair. Faults of a host, for example `dead`, are an
-    /// error.
-    fn effect(&self, rest: &[&str]) -> ParseResult<(std::ops::Range<usize>, Effect)> {
-        match self.what(rest)? {
+    /// Parses a fault of a leaf, a path or a pair. Faults of a host, such as `dead`, are errors.
+    fn effect(&self, rest: &[&str]) -> ParseResult<(Range<usize>, Effect)> {
+        match self.kind(rest)? {
             (rails, _, FaultKind::Effect(effect)) => Ok((rails, effect)),
             (_, _, FaultKind::Host(_) | FaultKind::Mtu(_)) => wrong(
                 "mtu, down, dead and hung apply to hosts only",
@@ -451,7 +415,7 @@ impl Fault<'_, '_> {
     }
 
     /// Returns the rails, true if the text names one rail, and the kind of the fault.
-    fn what(&self, rest: &[&str]) -> ParseResult<(std::ops::Range<usize>, bool, FaultKind)> {
+    fn kind(&self, rest: &[&str]) -> ParseResult<(Range<usize>, bool, FaultKind)> {
         let (rails, is_on_one, rest) = match rest {
             ["rail", rail, rest @ ..] => {
                 let last = self.text.rails - 1;
@@ -464,7 +428,7 @@ impl Fault<'_, '_> {
             rest => (0..self.text.rails, false, rest),
         };
         let none = Effect::default();
-        let what = match rest {
+        let kind = match rest {
             ["slow", factor] => {
                 let known = factor.parse().ok().filter(|slow| (1.0..=1_000.0).contains(slow));
                 let Some(slow) = known else {
@@ -490,41 +454,29 @@ impl Fault<'_, '_> {
             ["hung"] => FaultKind::Host(HostFault::Hung),
             _ => return wrong("unknown kind of fault", WHERE),
         };
-        Ok((rails, is_on_one, what))
+        Ok((rails, is_on_one, kind))
     }
 }
 
-fn whole(
-    text: &str,
-    range: std::ops::RangeInclusive<u64>,
-    what: &str,
-    fix: &str,
-) -> ParseResult<usize> {
+fn whole(text: &str, range: RangeInclusive<u64>, what: &str, fix: &str) -> ParseResult<usize> {
     let number = text.parse().ok().filter(|number| range.contains(number));
     let number = number.and_then(|number| usize::try_from(number).ok());
     number.map_or_else(|| wrong(format!("{what} {text}"), fix), Ok)
 }
 
 fn leaf_of(fabric: &SimulatedFabric, name: &str) -> ParseResult<usize> {
-    let leaves = fabric.topology.iter().flat_map(|topology| &topology.leaves);
-    let known = leaves.enumerate().find(|(_, leaf)| leaf.name == name).map(|(at, _)| at);
-    known.map_or_else(
-        || {
-            let fix = format!("define the leaf: leaf {name} n[01-16]");
-            wrong(format!("leaf {name} is not defined"), fix)
-        },
-        Ok,
-    )
+    let mut leaves = fabric.topology.iter().flat_map(|topology| &topology.leaves);
+    let fix = || format!("define the leaf: leaf {name} n[01-16]");
+    leaves
+        .position(|leaf| leaf.name == name)
+        .map_or_else(|| wrong(format!("leaf {name} is not defined"), fix()), Ok)
 }
 
 /// Parses a percentage; `3%` is 0.03.
-fn percent(text: &str, range: std::ops::RangeInclusive<f64>, fix: &str) -> ParseResult<f64> {
-    let number = text.strip_suffix('%').and_then(|number| number.parse().ok());
-    let number = number.filter(|number| range.contains(number));
-    number.map_or_else(
-        || wrong(format!("invalid percentage {text}"), fix),
-        |number| Ok(number / 100.0),
-    )
+fn percent(text: &str, range: RangeInclusive<f64>, fix: &str) -> ParseResult<f64> {
+    let number: Option<f64> = text.strip_suffix('%').and_then(|number| number.parse().ok());
+    let number = number.filter(|number| range.contains(number)).map(|number| number / 100.0);
+    number.map_or_else(|| wrong(format!("invalid percentage {text}"), fix), Ok)
 }
 
 /// Parses a time from 10 ns to 1 s; returns nanoseconds: `1.6us` is 1600.
@@ -538,11 +490,9 @@ fn time(text: &str) -> ParseResult<f64> {
         _ => None,
     };
     let ns = scale.zip(number.parse::<f64>().ok()).map(|(scale, number)| number * scale);
-    let ns = ns.filter(|ns| (10.0..=1e9).contains(ns));
-    ns.map_or_else(
-        || wrong(format!("invalid latency {text}"), "write 10ns to 1000ms, for example: 1.6us"),
-        Ok,
-    )
+    let fix = "write 10ns to 1000ms, for example: 1.6us";
+    ns.filter(|ns| (10.0..=1e9).contains(ns))
+        .map_or_else(|| wrong(format!("invalid latency {text}"), fix), Ok)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::model::Protocol;
 use crate::model::ping::{EndEvidence, Evidence, GidMatch, Life, Side};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError};
+use crate::ping::error::step_error;
 
 /// Failure of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,10 +59,10 @@ impl Symptom {
     /// TCP without the failure, in nanoseconds.
     pub fn evidence(self, tcp_ns: u64) -> Evidence {
         let mut evidence = Self::none(tcp_ns);
-        let tcp_timeout = || {
-            let detail = "TCP: connection timed out".into();
-            StepError { detail, ..StepError::new(Stage::Tcp, Cause::Timeout) }
-        };
+        if let Self::Dead(_) | Self::Hung(_) | Self::LinkDown(_) = self {
+            let timeout = step_error(Stage::Tcp, Cause::Timeout, "TCP: connection timed out");
+            evidence.tcp = Some(Err(timeout));
+        }
         let unacknowledged = |stage, size, done| {
             let cause = Cause::Completion("IBV_WC_RETRY_EXC_ERR".into());
             let after =
@@ -70,33 +71,27 @@ impl Symptom {
                 "a message of {size} bytes failed with IBV_WC_RETRY_EXC_ERR{after}: transport retry \
                  counter exceeded"
             );
-            let size = Some(size);
-            Some(StepError { detail, size, done, ..StepError::new(stage, cause) })
+            Some(StepError { size: Some(size), done, ..step_error(stage, cause, detail) })
         };
         match self {
             Self::Dead(side) => {
-                evidence.tcp = Some(Err(tcp_timeout()));
                 evidence.source.failure = unacknowledged(Stage::FirstMessage, SMALL, 0);
                 end(&mut evidence, side).life =
                     Life::Dead("neither the agent nor SSH responds".into());
             }
             Self::Hung(side) => {
-                evidence.tcp = Some(Err(tcp_timeout()));
-                let cause = Cause::NoReply;
                 let detail = format!(
                     "the peer's adapter acknowledged a message of {SMALL} bytes, but the peer did not reply"
                 );
                 evidence.source.failure =
-                    Some(StepError { detail, ..StepError::new(Stage::FirstMessage, cause) });
+                    Some(step_error(Stage::FirstMessage, Cause::NoReply, detail));
                 end(&mut evidence, side).life =
                     Life::Hung("the agent was unresponsive for 2 s; SSH responds".into());
             }
             Self::LinkDown(side) => {
-                evidence.tcp = Some(Err(tcp_timeout()));
                 let cause = Cause::Errno("ENETUNREACH".into());
-                let detail = "ibv_modify_qp to RTR: network is unreachable (ENETUNREACH)".into();
-                end(&mut evidence, side).failure =
-                    Some(StepError { detail, ..StepError::new(Stage::Connect, cause) });
+                let detail = "ibv_modify_qp to RTR: network is unreachable (ENETUNREACH)";
+                end(&mut evidence, side).failure = Some(step_error(Stage::Connect, cause, detail));
             }
             Self::Blocked => {
                 evidence.source.failure = unacknowledged(Stage::FirstMessage, SMALL, 0);

@@ -2,20 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use super::{MadEnd, MadWire, address, at_exchange, let_pass, milliseconds};
+use super::{MadEnd, MadWire, exchange_error, let_pass, request_address};
 use crate::clock::{self, Deadline};
 use crate::mad::{Class, Header, PingReplyBy, Status, ping_replied, ping_request};
 use crate::model::probe::{Cause, MadPinged, MadPinging, MadRoute, Stage, StepError};
+use crate::ping::error::step_error;
 use crate::ping::statistics::Samples;
+use crate::ping::stop_flag::STOP_CHECK_INTERVAL;
 use crate::sys::umad::Sending;
 
 /// Number of requests after which no more are sent if the peer replied to none.
-const FIRST: u32 = 3;
-/// Extra wait beyond the timeout of the kernel. After it a reply counts as lost, because the
-/// kernel itself can lose a MAD.
+const MAX_WITHOUT_REPLY: u32 = 3;
+/// Extra wait beyond the timeout of the kernel, because the kernel itself can lose a MAD.
 const GRACE: Duration = Duration::from_millis(100);
-/// Longest wait before the next check of the stop flag.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// Host name or refusal in a reply, and the time when the reply arrived.
 type Reply = (Result<String, Status>, Instant);
@@ -34,17 +33,13 @@ impl<W: MadWire> MadEnd<W> {
         ask: &MadPinging,
         is_over: &dyn Fn() -> bool,
     ) -> Result<MadPinged, StepError> {
-        let Some(agent) = self.agent else {
-            let detail = "the port is not registered for replies".into();
-            return Err(StepError { detail, ..StepError::new(Stage::Mad, Cause::Order) });
-        };
+        let agent = self.agent.ok_or_else(|| {
+            step_error(Stage::Mad, Cause::Order, "the port is not registered for replies")
+        })?;
         let_pass(&ask.route)?;
-        let mut random = [0; 4];
-        // Without random numbers any number works: it only separates late replies of earlier
-        // runs.
-        let _ = getrandom::fill(&mut random);
-        let first = u32::from_le_bytes(random);
-        let slot = Deadline::after(milliseconds(ask.slot_ms));
+        // A random number only separates late replies of earlier runs, so 0 serves as well.
+        let first = getrandom::u32().unwrap_or(0);
+        let slot = Deadline::after(Duration::from_millis(ask.slot_ms.into()));
         let (mut seen, mut samples) = (MadPinged::default(), Samples::new());
         while seen.sent < ask.rounds && !(seen.sent > 0 && slot.is_over()) && !is_over() {
             let start = clock::now();
@@ -54,17 +49,16 @@ impl<W: MadWire> MadEnd<W> {
                 Some((Ok(host), end)) => {
                     seen.answered += 1;
                     seen.host.get_or_insert(host);
-                    let ns = end.saturating_duration_since(start).as_nanos();
-                    samples.add(u64::try_from(ns).unwrap_or(u64::MAX));
+                    samples.add(end - start);
                 }
                 Some((Err(status), _)) => seen.refused = Some(status.text()),
                 None => {}
             }
-            if seen.answered == 0 && seen.sent >= FIRST {
+            if seen.answered == 0 && seen.sent >= MAX_WITHOUT_REPLY {
                 break;
             }
             if seen.sent < ask.rounds {
-                let next = start + milliseconds(ask.interval_ms);
+                let next = start + Duration::from_millis(ask.interval_ms.into());
                 let due = Deadline::after(next.saturating_duration_since(clock::now()));
                 self.pause(due.earlier(slot), is_over)?;
             }
@@ -84,13 +78,13 @@ impl<W: MadWire> MadEnd<W> {
         let reply_by = reply_by(&ask.route);
         // The kernel applies its timeout to responses only.
         let timeout_ms = if reply_by == PingReplyBy::Response { ask.reply_ms.max(1) } else { 0 };
-        let how = Sending { agent, address: address(&ask.route), timeout_ms, retries: 0 };
-        let fail = |error| at_exchange(&error);
+        let how = Sending { agent, address: request_address(&ask.route), timeout_ms, retries: 0 };
+        let fail = |error| exchange_error(&error);
         self.wire.send(&how, &ping_request(transaction, reply_by)).map_err(fail)?;
-        let deadline = Deadline::after(milliseconds(ask.reply_ms) + GRACE);
+        let deadline = Deadline::after(Duration::from_millis(ask.reply_ms.into()) + GRACE);
         while !deadline.is_over() && !is_over() {
             // One millisecond is added because the timeout of poll(2) has no finer unit.
-            let wait = deadline.remaining().min(LOOK) + Duration::from_millis(1);
+            let wait = deadline.remaining().min(STOP_CHECK_INTERVAL) + Duration::from_millis(1);
             let Some(received) = self.wire.receive(wait).map_err(fail)? else { continue };
             let end = clock::now();
             if received.failure.is_some() {
@@ -107,14 +101,15 @@ impl<W: MadWire> MadEnd<W> {
     /// Waits until a time and drops late replies.
     fn pause(&self, due: Deadline, is_over: &dyn Fn() -> bool) -> Result<(), StepError> {
         while !due.is_over() && !is_over() {
-            self.wire.receive(due.remaining().min(LOOK)).map_err(|error| at_exchange(&error))?;
+            self.wire
+                .receive(due.remaining().min(STOP_CHECK_INTERVAL))
+                .map_err(|error| exchange_error(&error))?;
         }
         Ok(())
     }
 }
 
-/// Returns the method of the replies on this route. Over IPv4 GIDs the kernel matches no response
-/// to its request.
+/// Returns the method of replies. Over IPv4 GIDs the kernel matches no response to its request.
 fn reply_by(route: &MadRoute) -> PingReplyBy {
     match &route.gids {
         Some(gids) if gids.own.ip().is_ipv4() => PingReplyBy::Send,

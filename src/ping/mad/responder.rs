@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{HOP_LIMIT, MadEnd, MadWire, Q_KEY, at_exchange, let_pass};
+use super::{HOP_LIMIT, MadEnd, MadWire, Q_KEY, exchange_error, let_pass};
 use crate::clock;
 use crate::mad::ping_reply;
 use crate::model::GidValue;
@@ -11,7 +11,6 @@ use crate::sys::umad::{MadAddress, MadGrh, Received, Sending};
 
 /// Largest number of replies per [`WINDOW`]. Further requests get no reply.
 const MAX_REPLIES: u32 = 10_000;
-/// Duration of the window in which replies are counted.
 const WINDOW: Duration = Duration::from_millis(100);
 /// Longest wait for a request before the next call of `is_over`.
 const RECEIVE_TIMEOUT: Duration = Duration::from_millis(50);
@@ -37,7 +36,7 @@ impl<W: MadWire> MadEnd<W> {
         let mut rate_limit = RateLimit::from(clock::now());
         while !is_over() {
             let received =
-                self.wire.receive(RECEIVE_TIMEOUT).map_err(|error| at_exchange(&error))?;
+                self.wire.receive(RECEIVE_TIMEOUT).map_err(|error| exchange_error(&error))?;
             let (Some(received), Some(agent)) = (received, self.agent) else { continue };
             let is_for_us = received.failure.is_none() && may_answer(route, &received.address);
             if !is_for_us || !rate_limit.allows(clock::now()) {
@@ -47,15 +46,14 @@ impl<W: MadWire> MadEnd<W> {
             let address = reply_address(&received);
             match self.wire.send(&Sending { agent, address, timeout_ms: 0, retries: 0 }, &mad) {
                 Ok(()) => replies += 1,
-                Err(error) => refused = Some(at_exchange(&error)),
+                Err(error) => refused = Some(exchange_error(&error)),
             }
         }
         refused.filter(|_| replies == 0).map_or(Ok(replies), Err)
     }
 }
 
-/// True if the sender of a request may get a reply. On soft-RoCE this is only the peer of the
-/// route.
+/// True if the sender of a request may get a reply; on soft-RoCE, only the peer of the route.
 fn may_answer(route: &MadRoute, from: &MadAddress) -> bool {
     match &route.gids {
         Some(gids) if gids.soft_roce => {
@@ -65,7 +63,6 @@ fn may_answer(route: &MadRoute, from: &MadAddress) -> bool {
     }
 }
 
-/// Returns the address for a reply: the address from which the request came.
 fn reply_address(received: &Received) -> MadAddress {
     let from = received.address;
     // Routers decremented the hop limit of the request.
@@ -73,25 +70,22 @@ fn reply_address(received: &Received) -> MadAddress {
     MadAddress { q_key: Q_KEY, grh: from.grh.map(reply_grh), ..from }
 }
 
-/// Limit of [`MAX_REPLIES`] replies per [`WINDOW`].
 struct RateLimit {
-    /// Start of the window.
-    since: Instant,
-    /// Number of requests in the window.
-    count: u32,
+    window_start: Instant,
+    requests: u32,
 }
 
 impl RateLimit {
-    fn from(since: Instant) -> Self {
-        Self { since, count: 0 }
+    fn from(window_start: Instant) -> Self {
+        Self { window_start, requests: 0 }
     }
 
     fn allows(&mut self, now: Instant) -> bool {
-        if now.saturating_duration_since(self.since) >= WINDOW {
+        if now.saturating_duration_since(self.window_start) >= WINDOW {
             *self = Self::from(now);
         }
-        self.count = self.count.saturating_add(1);
-        self.count <= MAX_REPLIES
+        self.requests = self.requests.saturating_add(1);
+        self.requests <= MAX_REPLIES
     }
 }
 

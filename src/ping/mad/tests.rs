@@ -225,10 +225,10 @@ fn a_missing_device_file_is_told_from_one_that_may_not_be_opened() {
     let path = Path::new("/nowhere/umad0");
     let missing = MadEnd::open(path, HeaderSize::Old, Role::Source).unwrap_err();
     assert_eq!((missing.cause, missing.fix), (Cause::NoUmad, None));
-    let denied = at_open(&UmadError::Open { path: path.into(), errno: Errno::ACCESS });
+    let denied = open_error(&UmadError::Open { path: path.into(), errno: Errno::ACCESS });
     assert_eq!(denied.cause, Cause::Errno("EACCES".into()));
     assert!(denied.fix.is_some_and(|fix| fix.contains("--sudo")));
-    let other = at_open(&UmadError::Register {
+    let other = open_error(&UmadError::Register {
         path: path.into(),
         class: 0x32,
         errno: Errno::PROTOCOL_NOT_SUPPORTED,

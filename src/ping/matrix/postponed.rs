@@ -27,7 +27,6 @@ const BATCH: usize = 32;
 /// hosts, rounds test them side by side, which is as quick.
 const MAX: usize = BATCH / 2;
 
-/// Responses of the hosts of a run, and the postponed pairs.
 #[derive(Debug, Default)]
 pub(super) struct PostponedPairs {
     rails: Mutex<BTreeMap<usize, Rail>>,
@@ -37,7 +36,7 @@ pub(super) struct PostponedPairs {
 #[derive(Debug, Default)]
 struct Rail {
     /// Hosts that had at least one pair that worked.
-    answer: BTreeSet<usize>,
+    responsive: BTreeSet<usize>,
     /// Peers without a response, for each host that has not responded yet.
     unanswered_by: BTreeMap<usize, BTreeSet<usize>>,
     /// Hosts that did not respond to at least [`FEW`] peers.
@@ -45,16 +44,15 @@ struct Rail {
 }
 
 impl PostponedPairs {
-    /// Records the result of one pair.
     pub(super) fn record(&self, pair: &Pair) {
         let mut rails = self.rails.lock();
         let rail = rails.entry(pair.rail).or_default();
         for (host, other) in [(pair.source, pair.target), (pair.target, pair.source)] {
             if pair.verdict.code == Code::Ok {
-                rail.answer.insert(host);
+                rail.responsive.insert(host);
                 rail.unanswered_by.remove(&host);
                 rail.unresponsive.remove(&host);
-            } else if pair.verdict.code.is_no_response() && !rail.answer.contains(&host) {
+            } else if pair.verdict.code.is_no_response() && !rail.responsive.contains(&host) {
                 let others = rail.unanswered_by.entry(host).or_default();
                 others.insert(other);
                 if others.len() >= FEW {
@@ -67,10 +65,9 @@ impl PostponedPairs {
     /// Returns true if a pair is to wait, and records it as waiting.
     pub(super) fn postpones(&self, cell: Cell) -> bool {
         let rails = self.rails.lock();
-        let unresponsive = rails.get(&cell.rail).map(|rail| &rail.unresponsive);
-        let waits = unresponsive.is_some_and(|unresponsive| {
+        let waits = rails.get(&cell.rail).is_some_and(|Rail { unresponsive, .. }| {
             unresponsive.len() <= MAX
-                && (unresponsive.contains(&cell.source) || unresponsive.contains(&cell.target))
+                && [cell.source, cell.target].iter().any(|host| unresponsive.contains(host))
         });
         if waits {
             self.waiting.lock().insert(cell);
@@ -78,17 +75,14 @@ impl PostponedPairs {
         waits
     }
 
-    /// Returns the waiting pairs and forgets them.
     pub(super) fn take(&self) -> BTreeSet<Cell> {
         std::mem::take(&mut *self.waiting.lock())
     }
 }
 
 impl Rounds<'_> {
-    /// Tests the postponed pairs, many at the same time and without measurements.
-    ///
-    /// A pair with any other result than a missing response then runs again in a round, like all
-    /// other pairs.
+    /// Tests the postponed pairs, many at the same time and without measurements. A pair with a
+    /// response then runs again in a round, like all other pairs.
     pub(super) fn run_postponed(&self, waiting: &BTreeSet<Cell>) -> Vec<Pair> {
         // The TCP latency shows how long the path is. MADs alone make no connection.
         let tests = if Test::is_mad_alone(&self.test_options.tests) {
@@ -116,8 +110,8 @@ impl Rounds<'_> {
                 seen.insert(pair.cell(), pair);
             }
         }
-        let in_turn = seen.values().filter(|pair| !pair.verdict.code.is_no_response());
-        let in_turn: BTreeSet<Cell> = in_turn.map(Pair::cell).collect();
+        let responded = seen.values().filter(|pair| !pair.verdict.code.is_no_response());
+        let in_turn: BTreeSet<Cell> = responded.map(Pair::cell).collect();
         let rounds = Rounds { only: Some(&in_turn), ..*self };
         let plan = Plan::of(self.members.len(), &ends(&in_turn));
         // Pairs that run at the same time disturb each other. Only a missing response counts
@@ -131,11 +125,9 @@ impl Rounds<'_> {
         for pair in rounds.run(&plan).into_iter().filter(|pair| pair.verdict.code.was_tested()) {
             seen.insert(pair.cell(), pair);
         }
-        // Pairs that were not reached in time belong to the plan: they are reported as
-        // `not_tested`.
+        // Pairs that were not reached in time belong to the plan.
         for &cell in waiting {
-            let not_tested = || Pair::of_verdict(cell, verdict::not_tested());
-            seen.entry(cell).or_insert_with(not_tested);
+            seen.entry(cell).or_insert_with(|| Pair::of_verdict(cell, verdict::not_tested()));
         }
         for pair in seen.values().filter(|pair| !pair.verdict.code.is_no_response()) {
             self.watch.pair_done(pair);

@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Liveness, Member, Pass, Rounds};
 use crate::analyse::between;
 use crate::analyse::root_cause::TestedPair;
-use crate::model::ping::{
-    Cell, Code, Grid, Metric, Outlier, Pair, RoutePort, Side, Summary, Test, Verdict,
-};
+use crate::model::ping::{Cell, Code, Grid, Metric, Outlier, Pair, Side, Summary, Test, Verdict};
 use crate::ping::driver::Prober;
 use crate::ping::pair::TestOptions;
 use crate::ping::plan::{Plan, Tally};
@@ -17,22 +15,20 @@ use crate::ping::plan::{Plan, Tally};
 /// Factor of the round trips and of the time of a second measurement.
 const MORE: u32 = 5;
 
-/// Results of a run.
 pub(super) struct Results<'a> {
     rounds: Rounds<'a>,
     /// Every pair whose turn came, sorted by rail, source and target.
     pub(super) pairs: Vec<Pair>,
-    /// Pairs of hosts that were suspended. Their failures are no evidence of a fault, and they
-    /// are tested again.
+    /// Pairs of hosts that were suspended. Their failures are no evidence; they are tested again.
     resumed: BTreeSet<(usize, usize)>,
 }
 
 impl<'a> Results<'a> {
-    /// Takes the results of the first pass.
     pub(super) fn of(rounds: Rounds<'a>, pairs: Vec<Pair>) -> Self {
-        let is_over = rounds.watch.is_over();
-        let resumed =
-            if is_over { BTreeSet::new() } else { pairs_of_resumed(rounds.members, &pairs) };
+        let mut resumed = BTreeSet::new();
+        if !rounds.watch.is_over() {
+            resumed = pairs_of_resumed(rounds.members, &pairs);
+        }
         Self { rounds, pairs, resumed }
     }
 }
@@ -129,10 +125,8 @@ pub(super) fn ends(cells: &BTreeSet<Cell>) -> BTreeSet<(usize, usize)> {
     cells.iter().map(|cell| (cell.source, cell.target)).collect()
 }
 
-/// Returns the pairs that failed because a host was dead, if the host responds again: the host
-/// was suspended.
-///
-/// A second attempt costs at most as much as the pairs whose turn came during the suspension.
+/// Returns the pairs that failed because a host was dead that responds again. Their second
+/// attempt costs at most as much as the pairs whose turn came while the host was suspended.
 fn pairs_of_resumed(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
     let mut responds = BTreeMap::new();
     let mut has_resumed = |pair: &&Pair| {
@@ -153,20 +147,17 @@ fn pairs_of_resumed(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, 
         .collect()
 }
 
-/// True if the result of a second attempt replaces this verdict.
 fn deserves_second_attempt(verdict: &Verdict) -> bool {
     verdict.code.may_be_random() || verdict.code == Code::PeerDead || verdict.was_interrupted()
 }
 
-/// True if an end of the pairs of an outlier is a software RDMA device, whose kernel does RDMA
-/// itself.
+/// True if an end of the pairs of an outlier is a software RDMA device.
 pub(super) fn is_software(outlier: &Outlier, pairs: &[Pair]) -> bool {
     let is_of = |pair: &&Pair| match (outlier.host, outlier.target) {
         (Some(source), Some(target)) => (pair.source, pair.target) == (source, target),
         (Some(host), None) => pair.source == host || pair.target == host,
         _ => true,
     };
-    let routes = pairs.iter().filter(is_of).filter_map(|pair| pair.route.as_ref());
-    let mut ends = routes.flat_map(|route| [&route.source, &route.target]);
-    ends.any(RoutePort::is_software)
+    let mut routes = pairs.iter().filter(is_of).filter_map(|pair| pair.route.as_ref());
+    routes.any(|route| route.source.is_software() || route.target.is_software())
 }

@@ -48,7 +48,7 @@ fn from_first(hosts: usize) -> Pairs {
 
 /// Returns the pairs of a run in which no host was reached.
 fn run_unreachable(pairs: Pairs, why: Reason, is_over: impl Fn() -> bool + Sync) -> Vec<Pair> {
-    let hosts = pairs.hosts();
+    let hosts = pairs.hosts;
     let failure = HostFailure::new(why, "not reached");
     let member =
         |_| Member { name: "n".into(), inventory: None, node: None, failure: Some(&failure) };
@@ -91,6 +91,21 @@ struct Lossy {
 
 fn trips() -> RoundTrips {
     RoundTrips { count: 1, min_ns: 1, p50_ns: 1, max_ns: 1, ..RoundTrips::default() }
+}
+
+/// Returns the result of an open step.
+fn opened(queue_pair: u32) -> StepResult {
+    StepResult::Opened(Opened {
+        queue_pair,
+        psn: 1,
+        lid: 0,
+        mtu: 1_024,
+        cm_address: None,
+        tcp_address: None,
+        tcp_stream_address: None,
+        tcp_failure: None,
+        datagrams: None,
+    })
 }
 
 impl Lossy {
@@ -146,7 +161,6 @@ impl Node for Lossy {
     fn tell(&self, _: Step) {}
 
     fn finish(&self, act: Ticket, by: Deadline) -> Option<Result<StepResult, StepError>> {
-        let (cm_address, tcp_address) = (None, None);
         Some(match act {
             FIRST => {
                 assert!(by.remaining() > START_TIMEOUT, "a worker may take as long to begin");
@@ -154,17 +168,7 @@ impl Node for Lossy {
                 Ok(StepResult::Done)
             }
             _ if !self.has_begun.load(Ordering::Relaxed) => panic!("a pair pays for the beginning"),
-            OPEN => Ok(StepResult::Opened(Opened {
-                queue_pair: 17,
-                psn: 1,
-                lid: 0,
-                mtu: 1_024,
-                cm_address,
-                tcp_address,
-                tcp_stream_address: None,
-                tcp_failure: None,
-                datagrams: None,
-            })),
+            OPEN => Ok(opened(17)),
             SERVE => Ok(StepResult::Served { messages: 1 }),
             PROBE => self.probe(),
             _ => Ok(StepResult::Connected),
@@ -214,14 +218,22 @@ fn members<'a, N: Node>(hosts: &'a [N], inventories: &'a [HostReport]) -> Vec<Me
 
 /// Runs all pairs of these hosts on one rail.
 fn run_on<N: Node>(hosts: &[N], test_options: &TestOptions) -> PingReport {
-    let inventories: Vec<HostReport> = (0..hosts.len()).map(reachable).collect();
-    run(
-        &members(hosts, &inventories),
-        &plan(Pairs::all(hosts.len())),
-        test_options,
-        None,
-        &Until(|| false),
-    )
+    run_all(hosts, &inventories(hosts.len()), test_options, None)
+}
+
+/// Runs all pairs of these hosts.
+fn run_all<N: Node>(
+    hosts: &[N],
+    inventories: &[HostReport],
+    test_options: &TestOptions,
+    topology: Option<&Topology>,
+) -> PingReport {
+    let members = members(hosts, inventories);
+    run(&members, &plan(Pairs::all(hosts.len())), test_options, topology, &Until(|| false))
+}
+
+fn inventories(hosts: usize) -> Vec<HostReport> {
+    (0..hosts).map(reachable).collect()
 }
 
 fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
@@ -387,20 +399,8 @@ impl Node for Selective<'_> {
     fn tell(&self, _: Step) {}
 
     fn finish(&self, act: Ticket, _: Deadline) -> Option<Result<StepResult, StepError>> {
-        let (cm_address, tcp_address, tcp_stream_address) = (None, None, None);
-        let (queue_pair, datagrams) = (self.number, None);
         Some(match act {
-            OPEN => Ok(StepResult::Opened(Opened {
-                queue_pair,
-                psn: 1,
-                lid: 0,
-                mtu: 1_024,
-                cm_address,
-                tcp_address,
-                tcp_stream_address,
-                tcp_failure: None,
-                datagrams,
-            })),
+            OPEN => Ok(opened(self.number)),
             SERVE => Ok(StepResult::Served { messages: 1 }),
             PROBE => Ok(StepResult::Probed(Some(trips()))),
             Ticket(stream) if stream >= STREAM => Ok(StepResult::Streamed(Throughput {
@@ -446,10 +446,7 @@ fn run_selective(
         }
     }
     let log = Mutex::new(Vec::new());
-    let mbps = |_| 1;
-    let host =
-        |number| Selective { number, peers: Mutex::default(), is_unresponsive, mbps, log: &log };
-    let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
+    let hosts = eight_hosts(is_unresponsive, |_| 1, &log);
     let inventory = |host: &Selective<'_>| {
         let mut report = reachable(0);
         let mut second = report.devices[0].clone();
@@ -462,16 +459,19 @@ fn run_selective(
         report
     };
     let inventories: Vec<HostReport> = hosts.iter().map(inventory).collect();
-    let member = |(host, inventory)| Member {
-        name: "n".into(),
-        inventory: Some(inventory),
-        node: Some(host as &dyn Node),
-        failure: None,
-    };
-    let members: Vec<Member<'_>> = hosts.iter().zip(&inventories).map(member).collect();
+    let members = members(&hosts, &inventories);
     let watch = Until(&log, ends_after, time_for);
     let pairs = run(&members, &plan(Pairs::all(8)), &test_options(), None, &watch).pairs;
     (pairs, log.into_inner())
+}
+
+fn eight_hosts(
+    is_unresponsive: fn(Cell) -> bool,
+    mbps: fn(Cell) -> u64,
+    log: &Mutex<Vec<Cell>>,
+) -> Vec<Selective<'_>> {
+    let host = |number| Selective { number, peers: Mutex::default(), is_unresponsive, mbps, log };
+    (0..8).map(host).collect()
 }
 
 /// Runs all pairs of eight hosts on one rail, with a throughput in megabits per second.
@@ -485,14 +485,9 @@ fn run_eight(
     topology: Option<&Topology>,
 ) -> PingReport {
     let log = Mutex::new(Vec::new());
-    let host =
-        |number| Selective { number, peers: Mutex::default(), is_unresponsive, mbps, log: &log };
-    let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
+    let hosts = eight_hosts(is_unresponsive, mbps, &log);
     let test_options = TestOptions { tests: vec![Test::Bandwidth], ..test_options() };
-    let inventories: Vec<HostReport> = (0..hosts.len()).map(reachable).collect();
-    let watch = Until(|| false);
-    let members = members(&hosts, &inventories);
-    run(&members, &plan(Pairs::all(8)), &test_options, topology, &watch)
+    run_all(&hosts, &inventories(8), &test_options, topology)
 }
 
 /// Returns a topology of four leaf switches with two hosts each.
@@ -712,9 +707,7 @@ fn two_names_of_one_host_are_not_tested_against_each_other() {
         report
     };
     let inventories = [with_guid(0), with_guid(1), with_guid(0)];
-    let members = members(&hosts, &inventories);
-    let watch = Until(|| false);
-    let results = run(&members, &plan(Pairs::all(3)), &test_options(), None, &watch);
+    let results = run_all(&hosts, &inventories, &test_options(), None);
     let not_tested = |pair: &&Pair| pair.verdict.code == Code::NotTested;
     let ends: Vec<_> =
         results.pairs.iter().filter(not_tested).map(|pair| (pair.source, pair.target)).collect();
@@ -727,7 +720,7 @@ fn two_names_of_one_host_are_not_tested_against_each_other() {
 #[test]
 fn an_address_of_two_hosts_is_used_by_no_pair() {
     let hosts = [Lossy::losing(0), Lossy::losing(0), Lossy::losing(0)];
-    let mut inventories = [reachable(0), reachable(1), reachable(2)];
+    let mut inventories = inventories(3);
     let foreign = inventories[0].devices[0].ports[0].gids.as_ref().unwrap()[0].clone();
     let foreign = Gid { index: 1, ..foreign };
     let own = foreign.value;
@@ -736,9 +729,7 @@ fn an_address_of_two_hosts_is_used_by_no_pair() {
     let mut second = inventories[0].devices[0].ports[0].gids.as_ref().unwrap()[0].clone();
     (second.index, second.value) = (1, GidValue("::ffff:10.1.0.9".parse().unwrap()));
     inventories[0].devices[0].ports[0].gids.as_mut().unwrap().push(second);
-    let members = members(&hosts, &inventories);
-    let watch = Until(|| false);
-    let results = run(&members, &plan(Pairs::all(3)), &test_options(), None, &watch);
+    let results = run_all(&hosts, &inventories, &test_options(), None);
     for pair in &results.pairs {
         assert_eq!(pair.verdict.code, Code::Ok, "{pair:?}");
         let route = pair.route.as_ref().unwrap();

@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use super::super::choose::{MadPlan, NoMads, has_mads};
 use super::super::node::Node;
-use super::{CONNECT, OPEN, PairRun, SPARE, STOP, TestOptions, confused, ms, stuck};
-use crate::clock::Deadline;
+use super::{
+    Answer, CONNECT, OPEN_TIMEOUT, PairRun, SPARE, STOP_TIMEOUT, TestOptions, confused, ms, stuck,
+};
 use crate::model::KnownFix;
 use crate::model::ping::{MadEvidence, MadPings, Side};
 use crate::model::probe::{
     Act, Cause, MadOpening, MadPinging, MadRoute, Stage, Step, StepError, StepResult,
 };
+use crate::ping::error::step_error;
 
 /// Longest wait for one reply. The kernels of both hosts handle each MAD, so a busy host replies
 /// later than its adapter does.
@@ -22,14 +24,15 @@ const MAD_REPLY: Duration = Duration::from_millis(500);
 impl PairRun<'_> {
     /// Sends MADs by each route of the plan until a route gets a reply.
     pub(super) fn run_mads(&mut self, plan: &Result<MadPlan, NoMads>) {
-        let is_alone = self.test_options.is_mad_alone();
+        let is_alone = self.is_mad_alone();
         if !is_alone && !has_mads(self.route.protocol) {
             return;
         }
         let (evidence, pings) = match plan {
             Ok(plan) => {
                 let outcome = self.exchange_mads(plan);
-                self.close_mads();
+                // The next pair can then open the ports.
+                let _ = self.close_both();
                 outcome
             }
             Err((side, error)) => {
@@ -44,11 +47,11 @@ impl PairRun<'_> {
         self.results.mads = Some((MadEvidence { is_alone, ..evidence }, pings));
     }
 
-    /// Opens both ports and returns the result of the first route with a reply, else of the last
-    /// route.
+    /// Opens both ports; returns the result of the first route with a reply, else of the last route.
     fn exchange_mads(&self, plan: &MadPlan) -> (MadEvidence, Option<MadPings>) {
-        let opening = (Act::OpenMad(plan.source.clone()), Act::OpenMad(plan.target.clone()));
-        let (here, there) = self.ask_both(opening.0, opening.1, Stage::Open, OPEN);
+        let (source, target) = (plan.source.clone(), plan.target.clone());
+        let (source, target) = (Act::OpenMad(source), Act::OpenMad(target));
+        let (here, there) = self.ask_both(source, target, Stage::Open, OPEN_TIMEOUT);
         if here.is_err() || there.is_err() {
             let (source, target) = (here.err(), there.err());
             return (MadEvidence { source, target, ..MadEvidence::default() }, None);
@@ -67,44 +70,31 @@ impl PairRun<'_> {
     fn exchange_by(&self, from: &MadRoute, to: &MadRoute) -> (MadEvidence, Option<MadPings>) {
         let (ask, wait) = requests(self.test_options, from);
         let (serve, ask) = (Act::ServeMad(to.clone()), Act::PingMad(ask));
-        let (asked, served) = self.ask_who_serves(serve, ask, wait, Stage::Mad);
-        let mut evidence =
-            MadEvidence { target: served.as_ref().err().cloned(), ..MadEvidence::default() };
-        let seen = match asked {
-            Ok(StepResult::MadPinged(seen)) => seen,
-            Ok(_) => {
-                evidence.source = Some(confused(Stage::Mad));
-                return (evidence, None);
-            }
-            Err(error) => {
-                evidence.source = Some(error);
-                return (evidence, None);
-            }
-        };
-        let refused = seen.refused.clone();
-        let pings = MadPings::of(seen, from);
-        (evidence.sent, evidence.answered) = (pings.sent, pings.answered);
-        if pings.answered == 0 {
-            let arrived = match served {
-                Ok(StepResult::Served { messages }) => messages,
-                _ => 0,
-            };
-            evidence.source = Some(no_reply(pings.sent, arrived, refused));
-        } else {
-            // The source stops first. After a successful exchange, an error of the target is
-            // therefore no failure.
-            evidence.target = None;
-        }
-        (evidence, Some(pings))
+        let (asked, served) = self.ask_server(serve, ask, wait, Stage::Mad);
+        let arrived = if let Ok(StepResult::Served { messages }) = served { messages } else { 0 };
+        let (mut evidence, pings) = evidence(asked, from, arrived);
+        // The source stops first: after a success, an error of the target is no failure.
+        evidence.target = served.err().filter(|_| evidence.answered == 0);
+        (evidence, pings)
     }
+}
 
-    /// Closes the ports of both hosts, so that the next pair can open them.
-    fn close_mads(&self) {
-        let close = || self.step(Act::Close);
-        let closing = (self.source.start(close()), self.target.start(close()));
-        let deadline = Deadline::after(STOP);
-        let _ = (self.source.finish(closing.0, deadline), self.target.finish(closing.1, deadline));
-    }
+/// Returns the evidence of a source. The target replied to `arrived` requests.
+fn evidence(asked: Answer, route: &MadRoute, arrived: u64) -> (MadEvidence, Option<MadPings>) {
+    let seen = match asked {
+        Ok(StepResult::MadPinged(seen)) => seen,
+        Ok(_) => return (of_failure(confused(Stage::Mad)), None),
+        Err(error) => return (of_failure(error), None),
+    };
+    let refused = seen.refused.clone();
+    let pings = MadPings::of(seen, route);
+    let (sent, answered) = (pings.sent, pings.answered);
+    let source = (answered == 0).then(|| no_reply(sent, arrived, refused));
+    (MadEvidence { sent, answered, source, ..MadEvidence::default() }, Some(pings))
+}
+
+fn of_failure(error: StepError) -> MadEvidence {
+    MadEvidence { source: Some(error), ..MadEvidence::default() }
 }
 
 /// Sends MADs to a port on which no agent runs.
@@ -117,32 +107,17 @@ pub(in crate::ping) fn run_alone(
 ) -> (MadEvidence, Option<MadPings>) {
     let ask = |act, wait| node.ask(Step { connection, act }, wait);
     let (request, wait) = requests(test_options, route);
-    let answer = match ask(Act::OpenMad(opening), OPEN) {
+    let answer = match ask(Act::OpenMad(opening), OPEN_TIMEOUT) {
         Some(Ok(_)) => ask(Act::PingMad(request), wait).unwrap_or_else(|| Err(stuck(Stage::Mad))),
         Some(Err(error)) => Err(error),
         None => Err(stuck(Stage::Open)),
     };
-    let _ = ask(Act::Close, STOP);
-    let mut evidence = MadEvidence { is_alone: true, ..MadEvidence::default() };
-    let seen = match answer {
-        Ok(StepResult::MadPinged(seen)) => seen,
-        Ok(_) => {
-            evidence.source = Some(confused(Stage::Mad));
-            return (evidence, None);
-        }
-        Err(error) => {
-            evidence.source = Some(error);
-            return (evidence, None);
-        }
-    };
-    let refused = seen.refused.clone();
-    let pings = MadPings::of(seen, route);
-    (evidence.sent, evidence.answered) = (pings.sent, pings.answered);
-    if pings.answered == 0 {
-        let fix = Some(KnownFix::StartIbping.into());
-        evidence.source = Some(StepError { fix, ..no_reply(pings.sent, 0, refused) });
+    let _ = ask(Act::Close, STOP_TIMEOUT);
+    let (mut evidence, pings) = evidence(answer, route, 0);
+    if let (Some(error), Some(_)) = (&mut evidence.source, &pings) {
+        error.fix = Some(KnownFix::StartIbping.into());
     }
-    (evidence, Some(pings))
+    (MadEvidence { is_alone: true, ..evidence }, pings)
 }
 
 /// Returns the act that sends the requests of a route, and the longest wait for its result.
@@ -169,7 +144,7 @@ fn no_reply(sent: u32, arrived: u64, refused: Option<String>) -> StepError {
             "the port replied to MADs with the status \"{status}\": no process serves the class of \
              ibping there"
         );
-        return StepError { detail, ..StepError::new(Stage::Mad, Cause::Refused) };
+        return step_error(Stage::Mad, Cause::Refused, detail);
     }
     let detail = match arrived {
         0 => format!("none of {sent} MADs was answered"),
@@ -178,5 +153,5 @@ fn no_reply(sent: u32, arrived: u64, refused: Option<String>) -> StepError {
              were lost"
         ),
     };
-    StepError { detail, ..StepError::new(Stage::Mad, Cause::NoReply) }
+    step_error(Stage::Mad, Cause::NoReply, detail)
 }

@@ -5,21 +5,20 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use super::{CONNECT, PairRun, SPARE, ack_timeout, confused, ms, stuck};
+use super::{Answer, CONNECT, PairRun, SPARE, ack_timeout, confused, ms, stuck};
 use crate::analyse::mtu::ROCE_HEADERS;
 use crate::clock::Deadline;
-use crate::model::ping::{Bandwidth, Datagrams, Packets, Test};
+use crate::model::ping::{Bandwidth, Datagrams, Packets, Side, Test};
 use crate::model::probe::{
     Act, Cause, DatagramCounts, DatagramExchange, Method, Opened, Probing, Purpose, Stage,
     StepError, StepResult, TcpProbing, TcpStreaming,
 };
 use crate::model::{KnownFix, Protocol, SOFT_IWARP};
+use crate::ping::error::step_error;
 
-/// Number of checked exchanges per message size.
-const CHECKS: u32 = 4;
+const CHECKS_PER_SIZE: u32 = 4;
 
-/// Size of the smallest message, in bytes.
-const SMALL: u32 = 64;
+const SMALLEST_BYTES: u32 = 64;
 
 /// Number of TCP round trips, and their time limit.
 const TCP_ROUNDS: u32 = 100;
@@ -36,8 +35,7 @@ const LONGEST_DATAGRAM_REPLY: Duration = Duration::from_secs(3);
 const DATAGRAM_ROUNDS: u32 = 4;
 const DATAGRAM_SLOT: Duration = Duration::from_millis(20);
 
-/// Longest time from the end of the retries of an adapter to the completion that reports the
-/// failure.
+/// Longest time from the end of the retries of an adapter to the completion that reports it.
 const LATE_STATUS: Duration = Duration::from_millis(300);
 
 /// Longest additional wait for an adapter that gives up later than its timeout. The two longest
@@ -49,45 +47,33 @@ const SLOW_STATUS: Duration = Duration::from_secs(5);
 const SHORTEST_ARRIVAL: Duration = Duration::from_millis(1);
 const LONGEST_ARRIVAL: Duration = Duration::from_millis(600);
 
-/// Returns the failure of a soft-iWARP pair without TCP. No connection is requested from the
-/// kernel, because the call would take two minutes.
-fn without_tcp() -> StepError {
-    StepError {
-        detail: "soft-iWARP connects over TCP, which does not pass".into(),
-        ..StepError::new(Stage::Connect, Cause::Timeout)
-    }
-}
-
 impl PairRun<'_> {
     /// Runs the steps in order until a step fails. The results of all steps are the evidence.
     pub(super) fn run_messages(&mut self) {
-        let (mut addresses, mut target_tcp_failure) = ((None, None), None);
+        let (mut tcp_address, mut tcp_stream_address, mut target_tcp_failure) = (None, None, None);
         if let Some((here, there)) = self.open(Purpose::Messages) {
-            addresses = (there.tcp_address, there.tcp_stream_address);
+            (tcp_address, tcp_stream_address) = (there.tcp_address, there.tcp_stream_address);
             target_tcp_failure.clone_from(&there.tcp_failure);
             self.results.port_mtus = Some((here.mtu, there.mtu));
             self.results.source = self.too_large(&here);
             self.results.target = self.too_large(&there);
-            if self.test_options.wants(Test::TcpLatency) || self.is_soft_iwarp() {
+            if self.wants(Test::TcpLatency) || self.is_soft_iwarp() {
                 // TCP also resolves the neighbors.
-                self.compare_tcp(addresses.0);
+                self.compare_tcp(tcp_address);
             }
-            if self.results.source.is_none() && self.results.target.is_none() {
+            if !self.has_failed() {
                 self.results.mtu = Some(self.mtu(&here, &there));
                 self.converse(here, there);
             }
         }
         if !self.is_well() && self.results.tcp.is_none() {
-            // The user requested no TCP test, but the result of TCP separates one cause of failure
-            // from another.
-            self.compare_tcp(addresses.0);
+            // Although the user requested no TCP test: its result separates causes of failure.
+            self.compare_tcp(tcp_address);
         }
-        if self.results.tcp.as_ref().is_none_or(Result::is_ok)
-            && self.test_options.wants(Test::TcpBandwidth)
-        {
-            self.stream_tcp(addresses.1);
+        if self.results.tcp.as_ref().is_none_or(Result::is_ok) && self.wants(Test::TcpBandwidth) {
+            self.stream_tcp(tcp_stream_address);
         }
-        self.explain_tcp(target_tcp_failure, addresses.0.is_some());
+        self.explain_tcp(target_tcp_failure, tcp_address.is_some());
         self.let_arrive();
         let counted = self.close();
         self.results.packets = counted.map(|(source, target)| Packets::of(source, target));
@@ -122,19 +108,16 @@ impl PairRun<'_> {
     fn too_large(&self, end: &Opened) -> Option<StepError> {
         let is_set = self.route.method == Method::Relay;
         let requested = self.test_options.overrides.mtu.filter(|&mtu| is_set && mtu > end.mtu)?;
-        Some(StepError {
-            detail: format!(
-                "--mtu {requested} is larger than the active MTU of the port, {}",
-                end.mtu
-            ),
-            fix: Some(if self.route.protocol == Protocol::Roce {
-                let needed = requested.saturating_add(ROCE_HEADERS);
-                KnownFix::OmitMtuOrRaise.with(&[&needed.to_string()])
-            } else {
-                KnownFix::OmitMtuOrShow.into()
-            }),
-            ..StepError::new(Stage::Connect, Cause::Mtu)
-        })
+        let active = end.mtu;
+        let detail =
+            format!("--mtu {requested} is larger than the active MTU of the port, {active}");
+        let fix = if self.route.protocol == Protocol::Roce {
+            let needed = requested.saturating_add(ROCE_HEADERS);
+            KnownFix::OmitMtuOrRaise.with(&[&needed.to_string()])
+        } else {
+            KnownFix::OmitMtuOrShow.into()
+        };
+        Some(StepError { fix: Some(fix), ..step_error(Stage::Connect, Cause::Mtu, detail) })
     }
 
     /// True if the source uses soft-iWARP, which connects with the TCP of the kernel. The
@@ -147,7 +130,9 @@ impl PairRun<'_> {
     /// Exchanges datagrams, connects both ends and sends checked messages. `None` after a failure.
     fn converse(&mut self, here: Opened, there: Opened) -> Option<()> {
         if self.is_soft_iwarp() && matches!(self.results.tcp, Some(Err(_))) {
-            self.results.source = Some(without_tcp());
+            // The call of the kernel that connects would take two minutes.
+            let detail = "soft-iWARP connects over TCP, which does not pass";
+            self.results.source = Some(step_error(Stage::Connect, Cause::Timeout, detail));
             return None;
         }
         self.meet(&here, &there)?;
@@ -156,13 +141,10 @@ impl PairRun<'_> {
             return Some(());
         }
         let datagram_latency = self.results.datagrams.and_then(|one| one.latency);
-        let tcp_trips = self.results.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+        let datagram_ns = datagram_latency.map(|latency| latency.rtt_ns.p50);
+        let tcp_ns = self.tcp_trips().map(|trips| trips.p50_ns);
         let policy = self.test_options.retry_policy();
-        let ack_timeout = ack_timeout::exponent(
-            datagram_latency.map(|latency| latency.rtt_ns.p50),
-            tcp_trips.map(|trips| trips.p50_ns),
-            policy.doublings,
-        );
+        let ack_timeout = ack_timeout::exponent(datagram_ns, tcp_ns, policy.doublings);
         let mtu = self.mtu(&here, &there);
         self.connect(here, there, ack_timeout, policy.retries)?;
         self.probe(mtu, ack_timeout)
@@ -172,8 +154,7 @@ impl PairRun<'_> {
     fn compare_tcp(&mut self, remote: Option<SocketAddr>) {
         let Some(remote) = remote else { return };
         let ask = TcpProbing { remote, rounds: TCP_ROUNDS, slot_ms: ms(TCP_SLOT) };
-        let answer = self.source.ask(self.step(Act::Tcp(ask)), CONNECT);
-        self.results.tcp = match answer {
+        self.results.tcp = match self.source.ask(self.step(Act::Tcp(ask)), CONNECT) {
             Some(Ok(StepResult::Tcp(trips))) => Some(Ok(trips)),
             Some(Err(error)) => Some(Err(error)),
             Some(Ok(_)) | None => None,
@@ -185,8 +166,7 @@ impl PairRun<'_> {
         let Some(remote) = remote else { return };
         let slot = self.test_options.stream_slot;
         let ask = TcpStreaming { remote, slot_ms: ms(slot) };
-        let answer = self.source.ask(self.step(Act::TcpStream(ask)), slot + CONNECT + SPARE);
-        match answer {
+        match self.source.ask(self.step(Act::TcpStream(ask)), slot + CONNECT + SPARE) {
             Some(Ok(StepResult::Streamed(seen))) => {
                 self.results.tcp_bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
             }
@@ -200,22 +180,18 @@ impl PairRun<'_> {
     /// `None` if an end failed: the end found no route to its peer, is stuck, or lacks datagrams
     /// that the test requires. Without a route, a connection would fail as well.
     fn meet(&mut self, here: &Opened, there: &Opened) -> Option<()> {
-        let (Some(mine), Some(theirs)) = (&here.datagrams, &there.datagrams) else {
-            return Some(());
+        let (mine, theirs) = match (&here.datagrams, &there.datagrams) {
+            (None, _) | (_, None) => return Some(()),
+            (Some(Ok(mine)), Some(Ok(theirs))) => (*mine, *theirs),
+            (Some(Err(error)), _) => return self.lacks_datagrams(error, Side::Source),
+            (_, Some(Err(error))) => return self.lacks_datagrams(error, Side::Target),
         };
-        let (mine, theirs) = match (mine, theirs) {
-            (Ok(mine), Ok(theirs)) => (*mine, *theirs),
-            (Err(error), _) => return self.lacks_datagrams(error, true),
-            (_, Err(error)) => return self.lacks_datagrams(error, false),
-        };
-        let has_no_connection = self.route.method == Method::Datagrams;
-        let (rounds, slot) = if has_no_connection || self.test_options.wants(Test::Datagrams) {
+        let (rounds, slot) = if self.requires_datagrams() {
             (self.test_options.rounds.max(1), self.test_options.slot)
         } else {
             (DATAGRAM_ROUNDS, DATAGRAM_SLOT)
         };
-        let tcp = self.results.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
-        let tcp_rtt = Duration::from_nanos(tcp.map_or(0, |trips| trips.p50_ns));
+        let tcp_rtt = Duration::from_nanos(self.tcp_trips().map_or(0, |trips| trips.p50_ns));
         let reply = (tcp_rtt * 4).clamp(DATAGRAM_REPLY, LONGEST_DATAGRAM_REPLY);
         let exchange = |queue_pair, lid, gid, rounds| {
             Act::ExchangeDatagrams(DatagramExchange {
@@ -229,37 +205,34 @@ impl PairRun<'_> {
                 reply_ms: ms(reply),
             })
         };
-        let pending =
-            self.target.start(self.step(exchange(mine, here.lid, self.route.source.gid, 0)));
+        let serve = exchange(mine, here.lid, self.route.source.gid, 0);
+        let pending = self.target.start(self.step(serve));
         let ask = exchange(theirs, there.lid, self.route.target.gid, rounds);
         let source_reply = self.source.ask(self.step(ask), CONNECT + reply + slot * 2 + SPARE);
         self.target.tell(self.step(Act::Stop));
         // The target may still be resolving the neighbor.
         let target_reply = self.target.finish(pending, Deadline::after(CONNECT));
-        let mut counts = |answer, is_source| match answer {
-            Some(Ok(StepResult::DatagramsExchanged(counts))) => Some(counts),
-            Some(Err(error)) => {
-                self.failed_to_meet(error, is_source);
-                None
-            }
-            Some(Ok(_)) => {
-                self.failed_to_meet(confused(Stage::Connect), is_source);
-                None
-            }
-            None => {
-                self.failed_to_meet(stuck(Stage::Connect), is_source);
-                None
-            }
-        };
-        let (source, target): (Option<DatagramCounts>, Option<DatagramCounts>) =
-            (counts(source_reply, true), counts(target_reply, false));
+        let source = self.counts(source_reply, Side::Source);
+        let target = self.counts(target_reply, Side::Target);
         if let Some((source, target)) = source.zip(target) {
             self.results.datagrams = Some(Datagrams::of(source, target));
-            if has_no_connection {
+            if self.route.method == Method::Datagrams {
                 self.results.rdma = source.trips;
             }
         }
-        (self.results.source.is_none() && self.results.target.is_none()).then_some(())
+        (!self.has_failed()).then_some(())
+    }
+
+    /// Returns the counts of one end; `None` if the end failed.
+    fn counts(&mut self, answer: Option<Answer>, side: Side) -> Option<DatagramCounts> {
+        let error = match answer {
+            Some(Ok(StepResult::DatagramsExchanged(counts))) => return Some(counts),
+            Some(Ok(_)) => confused(Stage::Connect),
+            Some(Err(error)) => error,
+            None => stuck(Stage::Connect),
+        };
+        self.failed_to_meet(error, side);
+        None
     }
 
     /// Judges the datagrams as the messages of a pair without connections.
@@ -267,72 +240,68 @@ impl PairRun<'_> {
         match self.results.datagrams {
             Some(seen) if seen.answered > 0 => self.results.passed = true,
             Some(seen) => {
-                self.results.source = Some(StepError {
-                    detail: format!("none of {} datagrams was answered", seen.sent),
-                    size: Some(SMALL),
-                    ..StepError::new(Stage::FirstMessage, Cause::Timeout)
-                });
+                let detail = format!("none of {} datagrams was answered", seen.sent);
+                let error = step_error(Stage::FirstMessage, Cause::Timeout, detail);
+                self.results.source = Some(StepError { size: Some(SMALLEST_BYTES), ..error });
             }
             None => {
-                self.results.source = Some(StepError {
-                    detail: "the driver supports neither datagrams nor connections".into(),
-                    ..StepError::new(Stage::Open, Cause::Unsupported)
-                });
+                let detail = "the driver supports neither datagrams nor connections";
+                self.results.source = Some(step_error(Stage::Open, Cause::Unsupported, detail));
             }
         }
     }
 
+    /// True if a pair fails whose datagrams cannot be sent.
+    fn requires_datagrams(&self) -> bool {
+        self.wants(Test::Datagrams) || self.route.method == Method::Datagrams
+    }
+
     /// Handles an end that opened no datagram queue pair. `None` if this is a failure: the driver
     /// supports datagrams, and the test requires them.
-    fn lacks_datagrams(&mut self, error: &StepError, is_source: bool) -> Option<()> {
-        let is_required =
-            self.test_options.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
-        if error.cause == Cause::Unsupported || !is_required {
+    fn lacks_datagrams(&mut self, error: &StepError, side: Side) -> Option<()> {
+        if error.cause == Cause::Unsupported || !self.requires_datagrams() {
             return Some(());
         }
-        self.record_failure(error.clone(), is_source);
+        *self.failure_of(side) = Some(error.clone());
         None
     }
 
     /// Handles an end that could not send datagrams. The kernel resolves the address of a peer in
     /// the same way as for a connection (drivers/infiniband/core/addr.c). A failed resolution
     /// therefore fails the end: an attempt to connect would only take another second.
-    fn failed_to_meet(&mut self, error: StepError, is_source: bool) {
-        let has_no_route = match &error.cause {
-            Cause::NoRoute => true,
+    fn failed_to_meet(&mut self, error: StepError, side: Side) {
+        let is_failure = match &error.cause {
+            Cause::NoRoute | Cause::Stuck => true,
             Cause::Errno(name) => {
                 matches!(name.as_str(), "ETIMEDOUT" | "ENETUNREACH" | "EHOSTUNREACH")
             }
             _ => false,
         };
-        let is_required =
-            self.test_options.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
-        if has_no_route || error.cause == Cause::Stuck || is_required {
-            self.record_failure(error, is_source);
+        if is_failure || self.requires_datagrams() {
+            *self.failure_of(side) = Some(error);
         }
     }
 
-    /// Records the failure of one end.
-    fn record_failure(&mut self, error: StepError, is_source: bool) {
-        let seen = if is_source { &mut self.results.source } else { &mut self.results.target };
-        *seen = Some(error);
+    fn failure_of(&mut self, side: Side) -> &mut Option<StepError> {
+        match side {
+            Side::Target => &mut self.results.target,
+            Side::Source | Side::Path => &mut self.results.source,
+        }
     }
 
-    /// Returns the request for checked messages of all sizes, and the longest time until its
-    /// result.
+    /// Returns the request for checked messages, and the longest time until its result.
     pub(super) fn probing(&self, mtu: u32, ack_timeout: u8, rounds: u32) -> (Probing, Duration) {
         // A reply is late only after both adapters have given up.
         let attempts = self.test_options.retry_policy().sends() * ack_timeout::time(ack_timeout);
         let reply = self.test_options.reply.max(2 * attempts);
         // An adapter may take four times the timeout for each attempt (IBA 9.7.6.1.3).
         let status = LATE_STATUS + (4 * attempts).saturating_sub(reply).min(SLOW_STATUS);
-        // Three sizes and the measurement may each take a slot and one reply. One request may
-        // never complete.
+        // Three sizes and the measurement may each take a slot and a reply; one may get no status.
         let wait = (self.test_options.slot + reply) * 4 + reply + status + SPARE;
         let ask = Probing {
             nonce: self.test_options.nonce,
-            sizes: vec![SMALL, mtu, 4 * mtu],
-            checks: CHECKS,
+            sizes: vec![SMALLEST_BYTES, mtu, 4 * mtu],
+            checks: CHECKS_PER_SIZE,
             latency_bytes: self.test_options.latency_bytes,
             rounds,
             slot_ms: ms(self.test_options.slot),
@@ -342,12 +311,11 @@ impl PairRun<'_> {
         (ask, wait)
     }
 
-    /// Sends checked messages over the connection and measures round trips.
     fn probe(&mut self, mtu: u32, ack_timeout: u8) -> Option<()> {
-        let rounds =
-            if self.test_options.wants(Test::Latency) { self.test_options.rounds } else { 0 };
+        let rounds = if self.wants(Test::Latency) { self.test_options.rounds } else { 0 };
         let (ask, wait) = self.probing(mtu, ack_timeout, rounds);
-        let (probed, served) = self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage);
+        let (probed, served) =
+            self.ask_server(Act::Serve, Act::Probe(ask), wait, Stage::FirstMessage);
         match probed {
             Ok(StepResult::Probed(trips)) => {
                 self.results.passed = true;
@@ -358,8 +326,7 @@ impl PairRun<'_> {
         }
         match served {
             Ok(StepResult::Served { .. }) => {}
-            // The source ends first: an error of the target after a successful exchange is no
-            // failure.
+            // The source ends first: after a success, an error of the target is no failure.
             Err(_) if self.results.passed => {}
             Err(error) => self.results.target = Some(error),
             Ok(_) => return self.confused(Stage::FirstMessage),

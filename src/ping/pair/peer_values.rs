@@ -10,7 +10,7 @@ use crate::ping::choose;
 ///
 /// The plan has the address of a RoCE port. The GIDs of InfiniBand and iWARP ports hold no
 /// address: the source then accepts only an address to which its interface leads
-/// (`tcp::From::check`). Data is sent only to an address that has proved to be the peer
+/// (`tcp::TcpSource::check`). Data is sent only to an address that has proved to be the peer
 /// (`acceptor::Proof`).
 pub(super) fn checked_values(mut said: Opened, port: &RoutePort) -> Option<Opened> {
     let is_path_mtu = (256..=4096).contains(&said.mtu) && said.mtu.is_power_of_two();

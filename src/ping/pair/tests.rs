@@ -129,13 +129,28 @@ fn run_with(
     method: Method,
     source: fn(&Act) -> Option<Answer>,
 ) -> (Scripted, PairOutcome) {
+    run_on(&route(method), &test_options(tests), source)
+}
+
+/// Runs a pair over a route; its source has the given results, and its target has no faults.
+fn run_on(
+    route: &Route,
+    test_options: &TestOptions,
+    source: fn(&Act) -> Option<Answer>,
+) -> (Scripted, PairOutcome) {
     let (source, target) = (Scripted::new(source), Scripted::new(|_| None));
-    let outcome = run(&source, &target, 1, &route(method), &test_options(tests), None);
+    let outcome = run((&source, &target), 1, route, test_options, None);
     (source, outcome)
 }
 
 fn failed(stage: Stage, cause: Cause) -> Answer {
-    Err(StepError { detail: "seen".into(), ..StepError::new(stage, cause) })
+    Err(step_error(stage, cause, "seen"))
+}
+
+fn unanswered_datagrams(act: &Act) -> Option<Answer> {
+    let counts = DatagramCounts { sent: 3, ..DatagramCounts::default() };
+    let exchanged = Ok(StepResult::DatagramsExchanged(counts));
+    matches!(act, Act::ExchangeDatagrams(_)).then_some(exchanged)
 }
 
 fn judge(outcome: &PairOutcome) -> Verdict {
@@ -162,11 +177,7 @@ fn only_what_is_asked_for_is_measured() {
 fn rdma_failure_is_compared_with_tcp_without_the_tcp_test() {
     let fail = |act: &Act| match act {
         Act::Probe(_) => Some(failed(Stage::FirstMessage, Cause::NoCompletion)),
-        Act::ExchangeDatagrams(_) => Some(Ok(StepResult::DatagramsExchanged(DatagramCounts {
-            sent: 3,
-            ..DatagramCounts::default()
-        }))),
-        _ => None,
+        act => unanswered_datagrams(act),
     };
     let (_, outcome) = run_with(&[Test::Connection], Method::Relay, fail);
     assert!(outcome.evidence.tcp.is_some());
@@ -176,9 +187,8 @@ fn rdma_failure_is_compared_with_tcp_without_the_tcp_test() {
 #[test]
 fn status_timeout_exceeds_the_retry_time_of_the_adapter() {
     for (is_second_attempt, reply_ms, status_ms) in [(false, 537, 837), (true, 3_759, 4_059)] {
-        let (source, target) = (Scripted::new(|_| None), Scripted::new(|_| None));
         let test_options = TestOptions { is_second_attempt, ..test_options(&[Test::Latency]) };
-        run(&source, &target, 1, &route(Method::Relay), &test_options, None);
+        let (source, _) = run_on(&route(Method::Relay), &test_options, |_| None);
         let asked = source.asked();
         let probing = asked.iter().find_map(|act| match act {
             Act::Probe(ask) => Some((ask.reply_ms, ask.status_ms)),
@@ -197,9 +207,8 @@ fn requested_mtu_above_the_port_mtu_is_mtu_mismatch() {
     };
     let overrides = |mtu| Overrides { mtu: Some(mtu), ..Overrides::default() };
     let run_at = |mtu| {
-        let (source, target) = (Scripted::new(wide), Scripted::new(|_| None));
         let test_options = TestOptions { overrides: overrides(mtu), ..test_options(Test::USUAL) };
-        let outcome = run(&source, &target, 1, &route(Method::Relay), &test_options, None);
+        let (source, outcome) = run_on(&route(Method::Relay), &test_options, wide);
         let verdict = judge(&outcome);
         (source.connections().len(), verdict.code, verdict.side)
     };
@@ -214,17 +223,16 @@ fn soft_iwarp_is_not_asked_to_connect_where_tcp_does_not_pass() {
         Act::Tcp(_) => Some(failed(Stage::Tcp, Cause::Timeout)),
         _ => None,
     };
-    let run_on = |driver: &str, answer| {
+    let run_with_driver = |driver: &str, answer| {
         let mut route = Route { protocol: Protocol::Iwarp, ..route(Method::Cm) };
         route.source.driver = Some(driver.into());
-        let (source, target) = (Scripted::new(answer), Scripted::new(|_| None));
-        let outcome = run(&source, &target, 1, &route, &test_options(&[Test::Connection]), None);
+        let (source, outcome) = run_on(&route, &test_options(&[Test::Connection]), answer);
         (source.connections().len(), code(&outcome))
     };
-    assert_eq!(run_on("siw", fails), (0, Code::RailDown));
-    assert_eq!(run_on("siw", |_| None), (1, Code::Ok));
+    assert_eq!(run_with_driver("siw", fails), (0, Code::RailDown));
+    assert_eq!(run_with_driver("siw", |_| None), (1, Code::Ok));
     // An adapter has its own TCP, which a firewall of the host does not see.
-    assert_eq!(run_on("cxgb4", fails), (1, Code::Ok));
+    assert_eq!(run_with_driver("cxgb4", fails), (1, Code::Ok));
 }
 
 #[test]
@@ -273,18 +281,12 @@ fn where_there_are_only_datagrams_they_are_the_messages() {
     let (source, outcome) = run_with(Test::USUAL, Method::Datagrams, |_| None);
     assert_eq!(code(&outcome), Code::Ok);
     assert!(outcome.evidence.rdma.is_some() && source.connections().is_empty());
-    let silent = |act: &Act| match act {
-        Act::ExchangeDatagrams(_) => Some(Ok(StepResult::DatagramsExchanged(DatagramCounts {
-            sent: 3,
-            ..DatagramCounts::default()
-        }))),
-        _ => None,
-    };
-    let (_, outcome) = run_with(Test::USUAL, Method::Datagrams, silent);
+    let (_, outcome) = run_with(Test::USUAL, Method::Datagrams, unanswered_datagrams);
     assert_eq!(code(&outcome), Code::Asymmetric, "the target heard one");
-    let (source, target) = (Scripted::new(silent), Scripted::new(silent));
+    let source = Scripted::new(unanswered_datagrams);
+    let target = Scripted::new(unanswered_datagrams);
     let outcome =
-        run(&source, &target, 1, &route(Method::Datagrams), &test_options(Test::USUAL), None);
+        run((&source, &target), 1, &route(Method::Datagrams), &test_options(Test::USUAL), None);
     assert_eq!(code(&outcome), Code::Udp4791Blocked, "as any silence where TCP passes");
 }
 
@@ -371,7 +373,7 @@ fn run_mads(
 ) -> (Vec<Act>, Vec<Act>, PairOutcome) {
     let (source, target) = (Scripted::new(source), Scripted::new(target));
     let route = route(Method::Relay);
-    let outcome = run(&source, &target, 1, &route, &test_options(tests), Some(plan));
+    let outcome = run((&source, &target), 1, &route, &test_options(tests), Some(plan));
     (source.asked(), target.asked(), outcome)
 }
 

@@ -52,8 +52,7 @@ const REPLIES_MORE: u32 = 4;
 /// that wake up, and their work. Opening a device and TCP take longer.
 const REPLY_TIME: Duration = Duration::from_millis(3);
 
-/// Longest round trip between two hosts with hardware RDMA. A measurement with longer round trips
-/// ends with its slot.
+/// Longest round trip with hardware RDMA. A measurement with longer ones ends with its slot.
 const ROUND_TRIP: Duration = Duration::from_micros(10);
 
 /// CPU time of the operator for an ordered pair: twenty-four frames, each encrypted.
@@ -68,16 +67,11 @@ const MEMORY: [u64; 3] = [12 << 20, 48 << 10, 36];
 impl Plan {
     /// Returns the cost of the plan.
     pub fn estimate(&self, load: Load<'_>) -> Estimate {
-        let rails = load.rails as u64;
-        let in_turn = self.in_turn();
-        let pairs = self.count() * rails;
-        let test_time = load.ordered_pair().saturating_mul(saturate(in_turn as u64 * rails));
-        let cpu_time = CPU_TIME.saturating_mul(saturate(pairs));
-        let hosts = self.pairs().hosts() as u64;
+        let pairs = self.count() * load.rails as u64;
+        let hosts = self.pairs.hosts as u64;
         let [base, of_host, of_pair] = MEMORY;
         Estimate {
-            // The operator works while pairs are tested, so the slower of the two counts.
-            time: test_time.max(cpu_time),
+            time: load.time(self.in_turn() as u64, self.count()),
             relay_bytes: pairs.saturating_mul(relayed(load.tests)),
             relay_messages: pairs.saturating_mul(messages(load.tests)),
             memory_bytes: base
@@ -86,27 +80,31 @@ impl Plan {
         }
     }
 
-    /// Returns the number of rounds that start within a time limit, by the durations of
-    /// [`Plan::estimate`].
+    /// Returns the number of rounds that start within a limit, as [`Plan::estimate`] counts.
     pub fn rounds_within(&self, limit: Option<Duration>, load: Load<'_>) -> usize {
         let Some(mut left) = limit else { return self.rounds() };
-        let pair = load.ordered_pair();
         for round in 0..self.rounds() {
             if left.is_zero() {
                 return round;
             }
-            let turns = self.round(round);
-            let in_turn = turns.iter().map(|turn| turn.ordered().count()).max().unwrap_or(0);
-            let pairs = turns.iter().map(|turn| turn.ordered().count()).sum::<usize>();
-            let test_time = pair.saturating_mul(saturate((in_turn * load.rails) as u64));
-            let cpu_time = CPU_TIME.saturating_mul(saturate((pairs * load.rails) as u64));
-            left = left.saturating_sub(test_time.max(cpu_time));
+            let counts: Vec<u64> =
+                self.round(round).into_iter().map(|turn| turn.count() as u64).collect();
+            let in_turn = counts.iter().copied().max().unwrap_or(0);
+            left = left.saturating_sub(load.time(in_turn, counts.iter().sum()));
         }
         self.rounds()
     }
 }
 
 impl Load<'_> {
+    /// Returns the time for ordered pairs, of which `in_turn` run one after the other. The operator
+    /// works while pairs are tested, so the slower of the two counts.
+    fn time(&self, in_turn: u64, pairs: u64) -> Duration {
+        let on_rails = |pairs: u64| u32::try_from(pairs * self.rails as u64).unwrap_or(u32::MAX);
+        let test_time = self.ordered_pair().saturating_mul(on_rails(in_turn));
+        test_time.max(CPU_TIME.saturating_mul(on_rails(pairs)))
+    }
+
     /// Returns the duration of one ordered pair on one rail.
     fn ordered_pair(&self) -> Duration {
         let trips = self.slot.min(ROUND_TRIP.saturating_mul(self.round_trips));
@@ -122,17 +120,14 @@ impl Load<'_> {
     }
 }
 
-fn saturate(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
 /// Returns the size of all messages of one ordered pair, in bytes. Names and numbers are typical,
 /// and the length field before each frame is included.
 fn relayed(tests: &[Test]) -> u64 {
-    /// Size of the length field before each frame, in bytes.
-    const PREFIX: usize = 4;
+    const LENGTH_FIELD_BYTES: usize = 4;
     let (id, connection) = (1_000_000, 1_000_000);
-    let length = |frame: serde_json::Result<Vec<u8>>| frame.map_or(0, |text| text.len() + PREFIX);
+    let length = |frame: serde_json::Result<Vec<u8>>| {
+        frame.map_or(0, |text| text.len() + LENGTH_FIELD_BYTES)
+    };
     let size = |(act, reply): RequestReply| {
         let request = ToAgent::Worker(Box::new(ToWorker { id, step: Step { connection, act } }));
         let reply = reply.map(|result| FromAgent::Worker(WorkerReply { id, result: Ok(result) }));
@@ -141,7 +136,6 @@ fn relayed(tests: &[Test]) -> u64 {
     all_messages(connection, tests).into_iter().map(size).sum::<usize>() as u64
 }
 
-/// Returns the number of messages of one ordered pair.
 fn messages(tests: &[Test]) -> u64 {
     let count = |(_, reply): RequestReply| 1 + u64::from(reply.is_some());
     all_messages(1, tests).into_iter().map(count).sum()
@@ -150,8 +144,7 @@ fn messages(tests: &[Test]) -> u64 {
 /// Request to one end of a pair, and its reply; `None` for a stop.
 type RequestReply = (Act, Option<StepResult>);
 
-/// Typical result of a thousand round trips.
-const TRIPS: RoundTrips = RoundTrips {
+const TYPICAL_TRIPS: RoundTrips = RoundTrips {
     count: 1_000,
     warm_up: 64,
     min_ns: 3_000,
@@ -164,37 +157,28 @@ const TRIPS: RoundTrips = RoundTrips {
     stddev_ns: 1_000,
 };
 
-/// Returns a typical request for an exchange of datagrams.
-fn exchange_datagrams(connection: u32, gid: GidValue) -> Act {
-    Act::ExchangeDatagrams(DatagramExchange {
-        nonce: u64::MAX / 2,
-        connection,
-        queue_pair: 1_000_000,
-        lid: 0,
-        gid,
-        rounds: 16,
-        slot_ms: 50,
-        reply_ms: 1_000,
-    })
-}
-
 const GID: GidValue = GidValue(Ipv4Addr::new(10, 100, 200, 100).to_ipv6_mapped());
 const ADDRESS: SocketAddr = SocketAddr::V6(SocketAddrV6::new(GID.0, 40_000, 0, 0));
 const MTU: u32 = 4_096;
 
-/// Returns the messages of one ordered pair.
 fn all_messages(connection: u32, tests: &[Test]) -> Vec<RequestReply> {
-    let seen = DatagramCounts { sent: 17, answered: 17, heard: 17, trips: Some(TRIPS) };
-    let exchanged = || Some(StepResult::DatagramsExchanged(seen));
-    let between = vec![
-        (
-            Act::Tcp(TcpProbing { remote: ADDRESS, rounds: 100, slot_ms: 100 }),
-            Some(StepResult::Tcp(TRIPS)),
-        ),
-        (exchange_datagrams(connection, GID), exchanged()),
-        (exchange_datagrams(connection, GID), exchanged()),
-        (Act::Stop, None),
-    ];
+    let exchange = || {
+        let exchange = Act::ExchangeDatagrams(DatagramExchange {
+            nonce: u64::MAX / 2,
+            connection,
+            queue_pair: 1_000_000,
+            lid: 0,
+            gid: GID,
+            rounds: 16,
+            slot_ms: 50,
+            reply_ms: 1_000,
+        });
+        let seen = DatagramCounts { sent: 17, answered: 17, heard: 17, trips: Some(TYPICAL_TRIPS) };
+        (exchange, Some(StepResult::DatagramsExchanged(seen)))
+    };
+    let tcp = Act::Tcp(TcpProbing { remote: ADDRESS, rounds: 100, slot_ms: 100 });
+    let tcp = (tcp, Some(StepResult::Tcp(TYPICAL_TRIPS)));
+    let between = vec![tcp, exchange(), exchange(), (Act::Stop, None)];
     let probe = || {
         let probe = Act::Probe(Probing {
             nonce: u64::MAX / 2,
@@ -206,7 +190,7 @@ fn all_messages(connection: u32, tests: &[Test]) -> Vec<RequestReply> {
             reply_ms: 1_000,
             status_ms: 374,
         });
-        (probe, Some(StepResult::Probed(Some(TRIPS))))
+        (probe, Some(StepResult::Probed(Some(TYPICAL_TRIPS))))
     };
     let streamed = || {
         let part = 100_000_000_000;
@@ -239,30 +223,25 @@ fn all_messages(connection: u32, tests: &[Test]) -> Vec<RequestReply> {
     all
 }
 
-/// Returns the messages of one exchange of management datagrams (MADs).
 fn over_mads() -> Vec<RequestReply> {
     let open = |role| {
         (Act::OpenMad(MadOpening { umad: "umad10".into(), role }), Some(StepResult::MadOpened))
     };
     let netdev = Some("ens1f0np0".into());
     let gids = MadGids { index: 3, own: GID, peer: GID, netdev, soft_roce: false };
-    let route = || MadRoute {
-        lid: 0,
-        gids: Some(gids.clone()),
-        pkey_index: 0,
-        service_level: 0,
-        traffic_class: 0,
-    };
+    let route =
+        MadRoute { lid: 0, gids: Some(gids), pkey_index: 0, service_level: 0, traffic_class: 0 };
+    let serve = Act::ServeMad(route.clone());
     let (rounds, interval_ms, slot_ms, reply_ms) = (1_000, 0, 300, 500);
-    let ask = MadPinging { route: route(), rounds, interval_ms, slot_ms, reply_ms };
+    let ask = MadPinging { route, rounds, interval_ms, slot_ms, reply_ms };
     let host = Some("node0001.cluster.example".into());
     let (sent, answered, refused) = (1_000, 1_000, None);
-    let seen = MadPinged { sent, answered, host, refused, trips: Some(TRIPS) };
+    let seen = MadPinged { sent, answered, host, refused, trips: Some(TYPICAL_TRIPS) };
     let done = || Some(StepResult::Done);
     vec![
         open(Role::Source),
         open(Role::Target),
-        (Act::ServeMad(route()), Some(StepResult::Served { messages: 1_000 })),
+        (serve, Some(StepResult::Served { messages: 1_000 })),
         (Act::PingMad(ask), Some(StepResult::MadPinged(seen))),
         (Act::Stop, None),
         (Act::Close, done()),
@@ -270,8 +249,7 @@ fn over_mads() -> Vec<RequestReply> {
     ]
 }
 
-/// Returns the messages of one connection. `between` stands after the open requests, and `ask`
-/// after the connect requests.
+/// Returns the messages of a connection: open, `between`, connect, serve, `ask`, close.
 fn over_connection(
     purpose: Purpose,
     between: Vec<RequestReply>,
@@ -375,12 +353,8 @@ mod tests {
     #[test]
     fn rounds_within_a_time_limit_are_counted() {
         let plan = Plan::new(Pairs::all(16), PlanOptions::default(), None).unwrap();
-        let limit = |ms| Some(Duration::from_millis(ms));
-        let within = |ms| plan.rounds_within(limit(ms), load(1, Test::USUAL));
+        let within = |ms| plan.rounds_within(Some(Duration::from_millis(ms)), load(1, Test::USUAL));
         // A round takes 2 x 28 ms.
-        assert_eq!(
-            [within(0), within(1), within(56), within(57), within(999_999)],
-            [0, 1, 1, 2, 15]
-        );
+        assert_eq!([0, 1, 56, 57, 999_999].map(within), [0, 1, 1, 2, 15]);
     }
 }

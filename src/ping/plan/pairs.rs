@@ -7,7 +7,7 @@ use super::Turn;
 /// Ordered pairs of hosts that may be tested, by index of host. No host is a pair with itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pairs {
-    hosts: usize,
+    pub(crate) hosts: usize,
     kind: Kind,
 }
 
@@ -22,7 +22,6 @@ enum Kind {
         /// True if each target is also a source for the sources.
         both_ways: bool,
     },
-    /// The listed pairs.
     Listed(BTreeSet<(usize, usize)>),
 }
 
@@ -39,14 +38,8 @@ impl Pairs {
         Self { hosts: hosts.len(), kind: Kind::Sets { is_source, is_target, both_ways } }
     }
 
-    /// Returns the listed ordered pairs.
     pub(super) fn listed(hosts: usize, wanted: BTreeSet<(usize, usize)>) -> Self {
         Self { hosts, kind: Kind::Listed(wanted) }
-    }
-
-    /// Returns the number of hosts.
-    pub fn hosts(&self) -> usize {
-        self.hosts
     }
 
     /// True if these are all ordered pairs.
@@ -82,7 +75,6 @@ impl Pairs {
         Some(Turn { source, target, back: self.wants(target, source) })
     }
 
-    /// True if the host is in a pair.
     pub(super) fn has(&self, host: usize) -> bool {
         match &self.kind {
             Kind::All => self.hosts > 1,
@@ -157,7 +149,7 @@ mod tests {
             Pairs::listed(4, [(0, 1), (3, 0)].into()),
         ];
         for pairs in all {
-            let hosts = pairs.hosts();
+            let hosts = pairs.hosts;
             let ordered = (0..hosts).flat_map(|a| (0..hosts).map(move |b| (a, b)));
             let count = ordered.filter(|&(a, b)| pairs.wants(a, b)).count();
             assert_eq!(pairs.count(), count as u64, "{pairs:?}");

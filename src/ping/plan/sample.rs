@@ -18,7 +18,7 @@ pub(super) fn choose(
     peers: usize,
     topology: Option<&Topology>,
 ) -> Vec<Vec<(u32, u32)>> {
-    let hosts = plan.pairs.hosts();
+    let hosts = plan.pairs.hosts;
     let needs: Vec<usize> = (0..hosts).map(|host| plan.pairs.peers(host).min(peers)).collect();
     let mut degrees = vec![0_usize; hosts];
     let mut unfinished_hosts = needs.iter().filter(|&&need| need > 0).count();
@@ -43,7 +43,7 @@ pub(super) fn choose(
     if let Some(topology) = topology {
         join_leaves(plan, topology, &mut edges, &mut degrees);
     }
-    pack(hosts, edges.into_iter())
+    pack(hosts, edges)
 }
 
 /// Adds a pair for every two leaf switches that no pair connects, and for every leaf switch
@@ -86,7 +86,7 @@ fn join_leaves(
 /// Puts each pair into the first round in which both hosts are free. Returns the rounds.
 pub(super) fn pack(
     hosts: usize,
-    edges: impl Iterator<Item = (usize, usize)>,
+    edges: impl IntoIterator<Item = (usize, usize)>,
 ) -> Vec<Vec<(u32, u32)>> {
     // One bit for each round in which a host is busy.
     let mut busy: Vec<Vec<u64>> = vec![Vec::new(); hosts];

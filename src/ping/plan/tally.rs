@@ -7,7 +7,8 @@ use crate::model::ping::{LeafPairs, Topology};
 pub struct Tally {
     hosts: usize,
     met: Vec<u64>,
-    tested: u64,
+    /// Number of tested ordered pairs.
+    pub(in crate::ping) tested: u64,
     leaves: Option<Leaves>,
 }
 
@@ -43,8 +44,7 @@ impl Tally {
         Self { hosts, met: vec![0; (hosts * hosts).div_ceil(64)], tested: 0, leaves }
     }
 
-    /// Creates a tally in which every host was tested with every other one, in this number of
-    /// ordered pairs.
+    /// Creates a tally in which all hosts were tested with each other, in `pairs` ordered pairs.
     pub(super) fn of_all(hosts: usize, topology: Option<&Topology>, pairs: u64) -> Self {
         let mut tally = Self::new(hosts, topology);
         tally.met.fill(u64::MAX);
@@ -75,11 +75,6 @@ impl Tally {
                 *word |= 1 << (bit % 64);
             }
         }
-    }
-
-    /// Returns the number of tested ordered pairs.
-    pub fn tested(&self) -> u64 {
-        self.tested
     }
 
     /// Returns the number of peers with which a host was tested.
@@ -116,7 +111,7 @@ fn peers_are_counted_once() {
         tally.add(peer, 0, 2);
     }
     assert_eq!((tally.peers(0), tally.peers(1), tally.peers(129)), (129, 1, 1));
-    assert_eq!(tally.tested(), 129 * 4);
+    assert_eq!(tally.tested, 129 * 4);
     tally.add(500, 0, 1);
-    assert_eq!(tally.tested(), 129 * 4, "who is not there was not tried");
+    assert_eq!(tally.tested, 129 * 4, "who is not there was not tried");
 }

@@ -12,11 +12,12 @@ use crate::model::probe::{
     Act, Cause, Connecting, DatagramExchange, Opened, Opening, Purpose, Role, Stage, StepError,
     StepResult,
 };
-use crate::ping::acceptor::{Acceptor, Proof};
+use crate::ping::acceptor::{Acceptor, Proof, Serve};
 use crate::ping::address;
 use crate::ping::datagram::{DatagramPorts, EndpointSlot};
 use crate::ping::device_presence::DevicePresence;
 use crate::ping::end::{ConnectedEnd, OpenEnd};
+use crate::ping::error::step_error;
 use crate::ping::neighbour::explained;
 use crate::ping::port_traffic::TrafficBaseline;
 use crate::ping::stop_flag::StopFlag;
@@ -26,12 +27,25 @@ use crate::ping::tcp_stream;
 /// Handle with which the control loop of the worker passes acts to the thread of a connection.
 pub(super) struct Handle {
     /// Acts with their request numbers.
-    pub(super) acts: Sender<(u64, Act)>,
+    acts: Sender<(u64, Act)>,
     /// Request number of the newest stop; [`u64::MAX`] after a close.
-    pub(super) stopped: Arc<AtomicU64>,
+    stopped: Arc<AtomicU64>,
 }
 
-/// State that the thread of a connection owns.
+pub(super) struct Acts {
+    todo: Receiver<(u64, Act)>,
+    stopped: Arc<AtomicU64>,
+}
+
+impl Acts {
+    /// Waits for each act; returns it with the number and the stop flag of its request.
+    pub(super) fn each(&self) -> impl Iterator<Item = (u64, Act, StopFlag<'_>)> {
+        self.todo
+            .iter()
+            .map(|(id, act)| (id, act, StopFlag { stopped: &self.stopped, request: id }))
+    }
+}
+
 enum State {
     Open(Box<OpenEnd>),
     Connected(Box<ConnectedEnd>),
@@ -40,20 +54,13 @@ enum State {
 }
 
 impl Handle {
-    /// Opens the local end on its own thread, which replies to request `id` with the result.
-    pub(super) fn start<W: Write + Send + 'static>(
-        opening: Opening,
-        id: u64,
-        ports: Arc<DatagramPorts>,
-        answers: Arc<ReplyWriter<W>>,
-    ) -> io::Result<Self> {
-        let (acts, todo) = mpsc::channel();
+    /// Starts the thread of a connection, which `run` is.
+    pub(super) fn start(name: &str, run: impl FnOnce(&Acts) + Send + 'static) -> io::Result<Self> {
+        let (sender, todo) = mpsc::channel();
         let stopped = Arc::new(AtomicU64::new(0));
-        let watched = Arc::clone(&stopped);
-        thread::Builder::new()
-            .name("connection".into())
-            .spawn(move || run(opening, id, &ports, &todo, &watched, &answers))?;
-        Ok(Self { acts, stopped })
+        let acts = Acts { todo, stopped: Arc::clone(&stopped) };
+        thread::Builder::new().name(name.into()).spawn(move || run(&acts))?;
+        Ok(Self { acts: sender, stopped })
     }
 
     /// Passes an act to the thread. [`Act::Stop`] takes effect at once, even during another act.
@@ -74,26 +81,24 @@ impl Handle {
     }
 }
 
-/// Starts a TCP server if it has an address. Returns the server, or the reason why it did not
-/// start.
+/// Starts a TCP server if it has an address; returns it, or the reason why it did not start.
 fn listener(
     at: Option<(SocketAddr, Proof)>,
-    start: fn(SocketAddr, Proof) -> io::Result<Acceptor>,
+    serve: Serve,
 ) -> (Option<Acceptor>, Option<StepError>) {
     let Some((address, proof)) = at else { return (None, None) };
-    match start(address, proof) {
+    match Acceptor::start(address, proof, serve) {
         Ok(server) => (Some(server), None),
         Err(error) => (None, Some(tcp::local_error(&error, address))),
     }
 }
 
 /// Opens the local end, replies to request `id`, then performs acts until [`Act::Close`].
-fn run<W: Write>(
+pub(super) fn run<W: Write>(
     mut opening: Opening,
     id: u64,
     ports: &DatagramPorts,
-    todo: &Receiver<(u64, Act)>,
-    stopped: &AtomicU64,
+    acts: &Acts,
     answers: &ReplyWriter<W>,
 ) {
     // The operator has no address of either port. The worker of the other end sends its address,
@@ -104,12 +109,11 @@ fn run<W: Write>(
         .or_else(|| address::of_interface(opening.gid, opening.netdev.as_deref()));
     // TCP is only a comparison: without TCP, the RDMA probe continues.
     let serves_tcp = opening.role == Role::Target && opening.purpose == Purpose::Messages;
-    let listens_at = opening.tcp_address.filter(|_| serves_tcp);
     let proof = opening.proof.map(Proof::from);
-    let listens_at = listens_at.zip(proof);
-    let (echo, no_echo) = listener(listens_at, tcp::start_echo);
+    let listens_at = opening.tcp_address.filter(|_| serves_tcp).zip(proof);
+    let (echo, no_echo) = listener(listens_at, tcp::serve_echo);
     let reads_at = listens_at.filter(|_| opening.tcp_stream);
-    let (reader, no_reader) = listener(reads_at, tcp_stream::start_reader);
+    let (reader, no_reader) = listener(reads_at, tcp_stream::read);
     let reply_path = listens_at.zip(opening.tcp_peer).zip(opening.netdev.as_deref());
     let no_replies =
         reply_path.and_then(|(((own, _), peer), netdev)| tcp::replies(own, peer, netdev));
@@ -121,19 +125,19 @@ fn run<W: Write>(
     let from = TcpSource { address, netdev, proof, needs_route };
     let (mut state, slot, result) = match OpenEnd::open(opening) {
         Ok(end) => {
-            let datagrams = end.opening().qkey.map(|qkey| ports.open(end.opening(), qkey));
-            let number = |it: &Result<(_, u32), StepError>| match it {
-                Ok((_, number)) => Ok(*number),
-                Err(error) => Err(error.clone()),
-            };
+            let (slot, datagrams) =
+                match end.opening.qkey.map(|qkey| ports.open(&end.opening, qkey)) {
+                    Some(Ok((slot, number))) => (Some(slot), Some(Ok(number))),
+                    Some(Err(error)) => (None, Some(Err(error))),
+                    None => (None, None),
+                };
             let opened = Opened {
-                tcp_address: echo.as_ref().map(Acceptor::address),
-                tcp_stream_address: reader.as_ref().map(Acceptor::address),
+                tcp_address: echo.as_ref().map(|server| server.address),
+                tcp_stream_address: reader.as_ref().map(|server| server.address),
                 tcp_failure: no_echo.or(no_reader).or(no_replies).map(Box::new),
-                datagrams: datagrams.as_ref().map(number),
+                datagrams,
                 ..end.opened()
             };
-            let slot = datagrams.and_then(Result::ok).map(|(slot, _)| slot);
             (State::Open(Box::new(end)), slot, Ok(StepResult::Opened(opened)))
         }
         Err(error) => (State::Broken, None, Err(error)),
@@ -142,8 +146,7 @@ fn run<W: Write>(
         answers.reply(id, result.map_err(|failure| presence.explain(failure)));
     };
     reply(id, result);
-    for (id, act) in todo {
-        let stop_flag = StopFlag { stopped, question: id };
+    for (id, act, stop_flag) in acts.each() {
         match act {
             Act::Close => {
                 drop(state);
@@ -154,16 +157,16 @@ fn run<W: Write>(
             Act::ExchangeDatagrams(ask) => {
                 reply(id, exchange_datagrams(&state, slot.as_deref(), &ask, &stop_flag));
             }
-            act => {
-                let (next, result) = perform(state, act, &from, &stop_flag);
-                state = next;
+            Act::Connect(to) => {
+                let result;
+                (state, result) = connect(state, &from, &to);
                 reply(id, result);
             }
+            act => reply(id, perform(&mut state, act, &from, &stop_flag)),
         }
     }
 }
 
-/// Exchanges datagrams over the datagram queue pair of the port.
 fn exchange_datagrams(
     state: &State,
     slot: Option<&EndpointSlot>,
@@ -175,10 +178,8 @@ fn exchange_datagrams(
     };
     let path = end.path(ask.gid, ask.lid);
     let mut place = slot.lock()?;
-    let endpoint = place.as_mut().ok_or_else(|| StepError {
-        detail: "the datagram queue pair was destroyed".into(),
-        ..StepError::new(Stage::Open, Cause::Order)
-    })?;
+    let destroyed = || out_of_order("the datagram queue pair was destroyed");
+    let endpoint = place.as_mut().ok_or_else(destroyed)?;
     let counts = endpoint.exchange_datagrams(&path, ask, stop_flag);
     if endpoint.is_broken() {
         // The empty slot gives the next pair a new queue pair.
@@ -186,51 +187,54 @@ fn exchange_datagrams(
     }
     counts
         .map(StepResult::DatagramsExchanged)
-        .map_err(|error| explained(error, end.opening(), ask.gid))
+        .map_err(|error| explained(error, &end.opening, ask.gid))
 }
 
-/// Performs an act. Returns the next state and the result of the act.
-fn perform(
+/// Fails if the source was given an address to which its own interface does not lead.
+fn check_cm_address(from: &TcpSource, to: &Connecting) -> Result<(), StepError> {
+    let Some(at) = to.remote.cm_address else { return Ok(()) };
+    from.check(at)
+        .map_err(|why| step_error(Stage::Connect, Cause::Order, format!("rdma_cm to {at}: {why}")))
+}
+
+/// Connects an open end. Returns the next state and the result of the act.
+fn connect(
     state: State,
-    act: Act,
     from: &TcpSource,
-    stop_flag: &StopFlag<'_>,
+    to: &Connecting,
 ) -> (State, Result<StepResult, StepError>) {
-    match (state, act) {
-        (state, Act::Tcp(ask)) => (state, tcp::probe(from, &ask).map(StepResult::Tcp)),
-        (state, Act::TcpStream(ask)) => {
-            (state, tcp_stream::write(from, &ask).map(StepResult::Streamed))
-        }
-        // The source sends nothing to an address to which its own interface does not lead.
-        (
-            State::Open(_),
-            Act::Connect(Connecting { remote: Opened { cm_address: Some(at), .. }, .. }),
-        ) if from.check(at).is_err() => {
-            let why = from.check(at).err().map_or_else(String::new, |error| error.to_string());
-            let detail = format!("rdma_cm to {at}: {why}");
-            (
-                State::Broken,
-                Err(StepError { detail, ..StepError::new(Stage::Connect, Cause::Order) }),
-            )
-        }
-        (State::Open(end), Act::Connect(to)) => match end.connect(&to) {
+    match state {
+        State::Open(end) => match check_cm_address(from, to).and_then(|()| end.connect(to)) {
             Ok(end) => (State::Connected(Box::new(end)), Ok(StepResult::Connected)),
             Err(error) => (State::Broken, Err(error)),
         },
-        (State::Connected(mut end), Act::Serve) => {
-            let served = end.serve(stop_flag);
-            (State::Connected(end), served.map(|messages| StepResult::Served { messages }))
-        }
-        (State::Connected(mut end), Act::Probe(ask)) if end.purpose() != Purpose::Stream => {
-            let probed = end.probe(&ask);
-            (State::Connected(end), probed.map(StepResult::Probed))
-        }
-        (State::Connected(mut end), Act::Stream(ask)) if end.purpose() == Purpose::Stream => {
-            let streamed = end.stream(&ask);
-            (State::Connected(end), streamed.map(StepResult::Streamed))
-        }
-        (state, _) => {
-            (state, Err(out_of_order("the state of the connection does not allow this step")))
-        }
+        state => (state, Err(not_allowed())),
     }
+}
+
+/// Performs an act that does not change the state.
+fn perform(
+    state: &mut State,
+    act: Act,
+    from: &TcpSource,
+    stop_flag: &StopFlag<'_>,
+) -> Result<StepResult, StepError> {
+    match (state, act) {
+        (_, Act::Tcp(ask)) => tcp::probe(from, &ask).map(StepResult::Tcp),
+        (_, Act::TcpStream(ask)) => tcp_stream::write(from, &ask).map(StepResult::Streamed),
+        (State::Connected(end), Act::Serve) => {
+            end.serve(stop_flag).map(|messages| StepResult::Served { messages })
+        }
+        (State::Connected(end), Act::Probe(ask)) if end.purpose != Purpose::Stream => {
+            end.probe(&ask).map(StepResult::Probed)
+        }
+        (State::Connected(end), Act::Stream(ask)) if end.purpose == Purpose::Stream => {
+            end.stream(&ask).map(StepResult::Streamed)
+        }
+        _ => Err(not_allowed()),
+    }
+}
+
+fn not_allowed() -> StepError {
+    out_of_order("the state of the connection does not allow this step")
 }

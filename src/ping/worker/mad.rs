@@ -1,61 +1,33 @@
 //! Connections of `ping --mad`: a thread that owns one open port for MADs.
 
-use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::io::Write;
+use std::path::PathBuf;
 
-use super::connection::Handle;
+use super::connection::Acts;
 use super::{ReplyWriter, out_of_order};
 use crate::model::probe::{Act, MadOpening, StepError, StepResult};
 use crate::ping::mad::{MadEnd, device_file};
 use crate::ping::stop_flag::StopFlag;
 use crate::sys::umad::HeaderSize;
 
-impl Handle {
-    /// Opens a port for MADs on its own thread, which replies to request `id` with the result.
-    pub(super) fn start_mad<W: Write + Send + 'static>(
-        opening: MadOpening,
-        id: u64,
-        answers: Arc<ReplyWriter<W>>,
-    ) -> io::Result<Self> {
-        let (acts, todo) = mpsc::channel();
-        let stopped = Arc::new(AtomicU64::new(0));
-        let watched = Arc::clone(&stopped);
-        thread::Builder::new()
-            .name("mad".into())
-            .spawn(move || attend(&opening, id, &todo, &watched, &answers))?;
-        Ok(Self { acts, stopped })
-    }
-}
-
-/// Opens the port, then runs the acts of the connection one after the other until it is closed.
-fn attend<W: Write>(
-    opening: &MadOpening,
-    id: u64,
-    todo: &Receiver<(u64, Act)>,
-    stopped: &AtomicU64,
-    answers: &ReplyWriter<W>,
-) {
-    let open = |path: std::path::PathBuf| MadEnd::open(&path, HeaderSize::Negotiated, opening.role);
+/// Opens the port, replies to request `id`, then performs acts until [`Act::Close`].
+pub(super) fn run<W: Write>(opening: &MadOpening, id: u64, acts: &Acts, answers: &ReplyWriter<W>) {
+    let open = |path: PathBuf| MadEnd::open(&path, HeaderSize::Negotiated, opening.role);
     let (end, result) = match device_file(&opening.umad).and_then(open) {
         Ok(end) => (Some(end), Ok(StepResult::MadOpened)),
         Err(error) => (None, Err(error)),
     };
     answers.reply(id, result);
-    for (id, act) in todo {
+    for (id, act, stop_flag) in acts.each() {
         if let Act::Close = act {
             drop(end);
             answers.reply(id, Ok(StepResult::Done));
             return;
         }
-        let stop_flag = StopFlag { stopped, question: id };
         answers.reply(id, perform(end.as_ref(), act, &stop_flag));
     }
 }
 
-/// Runs one act. Fails if the port could not be opened.
 fn perform(
     end: Option<&MadEnd>,
     act: Act,

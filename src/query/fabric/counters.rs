@@ -38,7 +38,6 @@ listing! {
 }
 
 /// Returns a row for each counter, and for each host that did not respond.
-#[must_use]
 pub fn fabric_counter_rows(reports: &[HostReport]) -> Vec<FabricRow<'_, (FabricEnd, &Counter)>> {
     rows(reports, |_, fabric| {
         ports(fabric).flat_map(|(end, port)| {

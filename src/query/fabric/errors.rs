@@ -42,7 +42,6 @@ listing! {
 }
 
 /// Returns a row for each counter above its threshold, and for each host that did not respond.
-#[must_use]
 pub fn fabric_error_rows<'report>(
     reports: &'report [HostReport],
     thresholds: &Thresholds,

@@ -28,7 +28,7 @@ listing! {
     "link.speed" "SPEED" Left Always ["fabric"] "Link speed in use: HDR"
         |row| Value::text(port(row).filter(|port| port.speed_active != 0).map(|port| speed_word(port.speed_active)));
     "link.rate_bps" "RATE" Right Always ["fabric"] "Data rate of the link"
-        |row| port(row).and_then(FabricPort::rate_bps).map_or(Value::Absent, Value::Bits);
+        |row| Value::bits(port(row).and_then(FabricPort::rate_bps));
     "link.state" "STATE" Left Always ["fabric"]: State "Logical state of the port: down, init, armed, active"
         |row| state(port(row));
     "link.peer_state" "PEER_STATE" Left Verbose ["fabric"]: State "Logical state of the port at the other end"
@@ -42,14 +42,12 @@ listing! {
     "link.speed_supported" "BEST_SPEED" Left Verbose ["fabric"] "Fastest speed that both ends support"
         |row| Value::text(both(row, |port| port.speed_supported).and_then(u16::checked_ilog2).map(|bit| speed_word(1 << bit)));
     "link.peer_lid" "PEER_LID" Right Verbose ["fabric"] "LID of the node at the other end"
-        |row| Value::id(row.peer_node().and_then(FabricNode::lid).map(u32::from));
+        |row| Value::id(row.peer_node().and_then(FabricNode::lid));
     "link.peer_guid" "PEER_GUID" Left Asked ["fabric"] "GUID of the node at the other end"
         |row| Value::text(row.peer_node().map(|node| node.guid));
 }
 
-/// Returns a row for each link or port with an unknown other end, and for each host that did not
-/// respond.
-#[must_use]
+/// Returns a row for each link or port, and for each host that did not respond.
 pub fn fabric_link_rows(reports: &[HostReport]) -> Vec<LinkRow<'_>> {
     rows(reports, |_, fabric| {
         ports(fabric).filter(|(end, port)| match port.peer {
@@ -67,13 +65,10 @@ fn peer<'report>(row: &LinkRow<'report>) -> Option<&'report FabricPort> {
     row.place.fabric?.port(row.peer()?)
 }
 
-/// Returns the state of a port. Any state but active is marked.
 fn state(port: Option<&FabricPort>) -> Value {
-    match port {
-        None => Value::Absent,
-        Some(port) if port.state == FabricPort::ACTIVE => Value::text(Some(port.state_word())),
-        Some(port) => Value::Bad(port.state_word().into_owned()),
-    }
+    port.map_or(Value::Absent, |port| {
+        Value::word(&port.state_word(), port.state != FabricPort::ACTIVE)
+    })
 }
 
 fn both(row: &LinkRow<'_>, of: fn(&FabricPort) -> u16) -> Option<u16> {

@@ -22,7 +22,7 @@ listing! {
     "manager.state" "STATE" Left Always ["fabric"]: State "State: master, standby, discovering, not_active"
         |row| Value::text(row.of_port().map(|manager| manager.state_word()));
     "manager.priority" "PRIORITY" Right Always ["fabric"] "Priority; the highest becomes master"
-        |row| Value::int(row.of_port().map(|manager| manager.priority.into()));
+        |row| Value::int(row.of_port().map(|manager| manager.priority));
     "manager.activity" "ACTIVITY" Right Always ["fabric"] "Counter that grows while the subnet manager works"
         |row| Value::id(row.of_port().map(|manager| manager.activity));
     "manager.guid" "GUID" Left Always ["fabric"] "GUID of the port of the subnet manager"
@@ -30,7 +30,6 @@ listing! {
 }
 
 /// Returns a row for each subnet manager, and for each host that did not respond.
-#[must_use]
 pub fn manager_rows(reports: &[HostReport]) -> Vec<ManagerRow<'_>> {
     rows(reports, |_, fabric| subnet_managers(fabric))
 }

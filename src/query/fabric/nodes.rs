@@ -36,13 +36,13 @@ listing! {
     "node.leaf" "LEAF_SWITCH" Left Always ["fabric"] "Switch that a channel adapter is connected to"
         |row| of_leaf(row, |fabric, node, _| Value::text(name(fabric, node)));
     "node.leaf_port" "LEAF_PORT" Right Always ["fabric"] "Port of the leaf switch"
-        |row| of_leaf(row, |_, _, port| Value::int(Some(port.into())));
+        |row| of_leaf(row, |_, _, port| Value::int(Some(port)));
     "node.system_guid" "SYSTEM_GUID" Left Verbose ["fabric"] "GUID of the system, which several nodes may share"
         |row| Value::text(row.node().map(|node| node.system_image_guid));
     "node.vendor" "VENDOR" Right Verbose ["fabric"] "Vendor of the node (IEEE OUI)"
         |row| Value::hex(row.node().map(|node| node.vendor_id));
     "node.device_id" "DEVICE_ID" Right Verbose ["fabric"] "Device id of the vendor"
-        |row| Value::hex(row.node().map(|node| node.device_id.into()));
+        |row| Value::hex(row.node().map(|node| node.device_id));
     "node.revision" "REVISION" Right Asked ["fabric"] "Revision of the device"
         |row| Value::hex(row.node().map(|node| node.revision));
     "node.route" "ROUTE" Left Verbose ["fabric"] "Directed route to the node, from the first port"
@@ -65,26 +65,23 @@ listing! {
     "node.uplinks" "SWITCH_LINKS" Right Always ["fabric"] "Number of links to switches"
         |row| number(row, |fabric, node| peers(fabric, node, true));
     "node.down_ports" "DOWN" Right Always ["fabric"] "Number of ports without a link"
-        |row| row.node().and_then(down).map_or(Value::Absent, |ports| Value::int(Some(ports)));
+        |row| Value::int(row.node().and_then(down));
     "node.enhanced" "ENHANCED_PORT_0" Left Verbose ["fabric"] "True if port 0 is an endpoint with a link of its own: on, off"
         |row| Value::switch(row.node().and_then(|node| node.enhanced_port_0));
     "node.routes" "ROUTES" Right Verbose ["fabric_routes"] "Number of LIDs with a port in the forwarding table"
         |row| Value::int(row.node().and_then(|node| {
-            let table = node.forwarding.as_ref()?;
-            u32::try_from(table.0.iter().filter(|port| **port != 255).count()).ok()
+            Some(node.forwarding.as_ref()?.0.iter().filter(|port| **port != 255).count())
         }));
     "node.route" "ROUTE" Left Verbose ["fabric"] "Directed route to the node, from the first port"
         |row| Value::text(row.node().and_then(|node| node.route.as_deref()).map(route));
 }
 
 /// Returns a row for each node, and for each host that did not respond.
-#[must_use]
 pub fn fabric_node_rows(reports: &[HostReport]) -> Vec<NodeRow<'_>> {
     rows(reports, |_, fabric| (0..fabric.nodes.len()).map(NodeIndex))
 }
 
 /// Returns a row for each switch, and for each host that did not respond.
-#[must_use]
 pub fn fabric_switch_rows(reports: &[HostReport]) -> Vec<NodeRow<'_>> {
     rows(reports, |_, fabric| {
         let is_switch = |node: &usize| fabric.nodes[*node].is_switch();
@@ -93,8 +90,7 @@ pub fn fabric_switch_rows(reports: &[HostReport]) -> Vec<NodeRow<'_>> {
 }
 
 fn number(row: &NodeRow<'_>, of: impl Fn(&Fabric, &FabricNode) -> usize) -> Value {
-    let count = row.place.fabric.zip(row.node()).map(|(fabric, node)| of(fabric, node));
-    Value::int(count.and_then(|count| u32::try_from(count).ok()))
+    Value::int(row.place.fabric.zip(row.node()).map(|(fabric, node)| of(fabric, node)))
 }
 
 fn links(node: &FabricNode) -> usize {
@@ -108,12 +104,12 @@ fn peers(fabric: &Fabric, node: &FabricNode, are_switches: bool) -> usize {
 }
 
 /// Returns the number of ports without a link; `None` if a file lists only ports with links.
-fn down(node: &FabricNode) -> Option<u32> {
+fn down(node: &FabricNode) -> Option<usize> {
     if node.ports.len() <= usize::from(node.port_count) {
         return None;
     }
     let is_down = |port: &&FabricPort| port.number != 0 && port.state == FabricPort::DOWN;
-    u32::try_from(node.ports.iter().filter(is_down).count()).ok()
+    Some(node.ports.iter().filter(is_down).count())
 }
 
 fn of_leaf(row: &NodeRow<'_>, get: impl Fn(&Fabric, usize, u8) -> Value) -> Value {

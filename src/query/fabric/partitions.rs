@@ -15,8 +15,7 @@ pub struct Partition {
     key: u16,
     /// Names of the nodes with full membership, one for each port.
     full: Vec<String>,
-    /// Names of the nodes with limited membership, one for each port. These ports cannot reach
-    /// each other.
+    /// As `full`, for limited membership. These ports cannot reach each other.
     limited: Vec<String>,
 }
 
@@ -28,7 +27,7 @@ listing! {
     columns
     [fabric_host(), subnet()]
     "partition.p_key" "P_KEY" Right Always ["fabric_partitions"] "Number of the partition, without the bit of membership"
-        |row| Value::hex(row.item.as_ref().map(|partition| partition.key.into()));
+        |row| Value::hex(row.item.as_ref().map(|partition| partition.key));
     "partition.full" "FULL" Right Always ["fabric_partitions"] "Number of ports with full membership"
         |row| count(row, |partition| &partition.full);
     "partition.limited" "LIMITED" Right Always ["fabric_partitions"] "Number of ports with limited membership, which do not reach each other"
@@ -40,7 +39,6 @@ listing! {
 }
 
 /// Returns a row for each partition, and for each host that did not respond.
-#[must_use]
 pub fn partition_rows(reports: &[HostReport]) -> Vec<FabricRow<'_, Partition>> {
     rows(reports, |_, fabric| partitions(fabric))
 }
@@ -63,7 +61,7 @@ fn short(node: &FabricNode) -> String {
 }
 
 fn count(row: &FabricRow<'_, Partition>, of: impl Fn(&Partition) -> &[String]) -> Value {
-    Value::int(row.item.as_ref().and_then(|partition| u32::try_from(of(partition).len()).ok()))
+    Value::int(row.item.as_ref().map(|partition| of(partition).len()))
 }
 
 fn nodes(row: &FabricRow<'_, Partition>, of: impl Fn(&Partition) -> &[String]) -> Value {

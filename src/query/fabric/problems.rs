@@ -26,7 +26,6 @@ listing! {
 }
 
 /// Returns a row for each finding, and for each host that did not respond.
-#[must_use]
 pub fn fabric_problem_rows(reports: &[HostReport]) -> Vec<FabricRow<'_, Finding>> {
     rows(reports, |report, fabric| findings(fabric, &report.host))
 }

@@ -38,40 +38,36 @@ listing! {
     columns
     [fabric_host(), subnet()]
     "hop.lid" "LID" Right Always ["fabric"] "LID that packets are sent to"
-        |row| Value::id(row.item.map(|item| item.lid.into()));
+        |row| Value::id(row.item.map(|item| item.lid));
     "hop.number" "HOP" Right Always ["fabric"] "Number of the node on the route, from 0"
         |row| Value::id(row.item.map(|item| item.number));
     [node_name(), node_kind(), node_guid()]
     "hop.enters" "IN" Right Always ["fabric"] "Port that packets come in by"
-        |row| Value::int(row.item.and_then(|item| item.hop.enters).map(u32::from));
+        |row| Value::int(row.item.and_then(|item| item.hop.enters));
     "hop.leaves" "OUT" Right Always ["fabric"] "Port that packets leave by"
-        |row| Value::int(row.item.and_then(|item| item.hop.leaves).map(u32::from));
+        |row| Value::int(row.item.and_then(|item| item.hop.leaves));
     "hop.link" "LINK" Left Always ["fabric"] "Width and speed of the link that packets leave by"
         |row| Value::text(leaving(row).filter(|port| port.speed_active != 0).map(FabricPort::link));
     "hop.rate_bps" "RATE" Right Always ["fabric"] "Data rate of the link that packets leave by"
-        |row| leaving(row).and_then(FabricPort::rate_bps).map_or(Value::Absent, Value::Bits);
+        |row| Value::bits(leaving(row).and_then(FabricPort::rate_bps));
     "hop.failure" "END" Left Known ["fabric"] "Reason for which the route ends before its target"
         |row| row.item.and_then(|item| item.failure).map_or(Value::Absent, |why| Value::Bad(why.to_string()));
 }
 
 /// Returns a row for each node on each route.
-#[must_use]
 pub fn hop_rows<'report>(
     place: FabricPlace<'report>,
     routes: &[FabricRoute],
 ) -> Vec<HopRow<'report>> {
-    let of_route = |route: &FabricRoute| -> Vec<HopRow<'report>> {
-        let last = route.hops.len().saturating_sub(1);
-        let item = |(at, hop): (usize, &Hop)| RouteHop {
-            lid: route.lid,
-            number: u32::try_from(at).unwrap_or(u32::MAX),
-            hop: *hop,
-            failure: route.failure.filter(|_| at == last),
-        };
-        let items = route.hops.iter().enumerate().map(item);
-        items.map(|item| FabricRow { place, item: Some(item) }).collect()
-    };
-    routes.iter().flat_map(of_route).collect()
+    let rows = routes.iter().flat_map(|route| {
+        let (lid, failure, last) = (route.lid, route.failure, route.hops.len().saturating_sub(1));
+        route.hops.iter().enumerate().map(move |(at, hop)| {
+            let number = u32::try_from(at).unwrap_or(u32::MAX);
+            let item = RouteHop { lid, number, hop: *hop, failure: failure.filter(|_| at == last) };
+            FabricRow { place, item: Some(item) }
+        })
+    });
+    rows.collect()
 }
 
 fn leaving<'report>(row: &HopRow<'report>) -> Option<&'report FabricPort> {

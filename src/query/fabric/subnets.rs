@@ -26,7 +26,7 @@ listing! {
     "subnet.manager" "MANAGER" Left Always ["fabric"] "Node of the master subnet manager"
         |row| Value::text(row.place.fabric.and_then(master));
     "subnet.sm_lid" "SM_LID" Right Always ["fabric"] "LID of the subnet manager that configured the first port"
-        |row| Value::id(row.place.fabric.map(|fabric| fabric.sm_lid.into()).filter(|lid| *lid != 0));
+        |row| Value::id(row.place.fabric.map(|fabric| fabric.sm_lid).filter(|lid| *lid != 0));
     "subnet.cas" "CAS" Right Always ["fabric"] "Number of channel adapters"
         |row| count(row, |fabric| of_kind(fabric, FabricNodeKind::Ca));
     "subnet.switches" "SWITCHES" Right Always ["fabric"] "Number of switches"
@@ -36,7 +36,7 @@ listing! {
     "subnet.links" "LINKS" Right Always ["fabric"] "Number of links"
         |row| count(row, |fabric| fabric.links().count());
     "subnet.problems" "PROBLEMS" Right Always ["fabric"] "Number of findings"
-        |row| Value::int(row.item.as_ref().and_then(|found| u32::try_from(found.len()).ok()));
+        |row| Value::int(row.item.as_ref().map(Vec::len));
     "subnet.unanswered" "NO_REPLY" Right Verbose ["fabric"] "Number of requests without a reply"
         |row| count(row, |fabric| fabric.unanswered.len());
     "subnet.via" "METHOD" Left Always ["fabric"] "How the subnet was read: sa (tables of subnet administration), smp (directed routes), or the kind of the imported file"
@@ -46,13 +46,12 @@ listing! {
 }
 
 /// Returns a row for each subnet, and for each host that did not respond.
-#[must_use]
 pub fn subnet_rows(reports: &[HostReport]) -> Vec<SubnetRow<'_>> {
     rows(reports, |report, fabric| [findings(fabric, &report.host)])
 }
 
 fn count(row: &SubnetRow<'_>, of: impl Fn(&Fabric) -> usize) -> Value {
-    Value::int(row.place.fabric.and_then(|fabric| u32::try_from(of(fabric)).ok()))
+    Value::int(row.place.fabric.map(of))
 }
 
 fn of_kind(fabric: &Fabric, kind: FabricNodeKind) -> usize {

@@ -18,7 +18,7 @@ pub struct FilterError {
 impl std::error::Error for FilterError {}
 
 impl fmt::Display for FilterError {
-    /// Formats the expression, a caret under the position, and the description.
+    /// Writes the expression, and below it a caret and the description.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let expression: Vec<char> = self.expression.chars().collect();
         let (shown, at, _) = names::around(&expression, self.at..self.at + 1);

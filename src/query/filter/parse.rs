@@ -28,10 +28,7 @@ pub(super) fn parse<L: Listing>(
 ) -> Result<Condition<L>, FilterError> {
     let mut parser = Parser { expression, at: 0, depth: 0, is_read };
     let condition = parser.any()?;
-    match parser.rest().chars().next() {
-        None => Ok(condition),
-        Some(_) => Err(parser.error("unmatched )")),
-    }
+    if parser.rest().is_empty() { Ok(condition) } else { Err(parser.error("unmatched )")) }
 }
 
 struct Parser<'text, L: Listing> {
@@ -64,7 +61,7 @@ impl<'text, L: Listing> Parser<'text, L> {
         self.at = self.expression.len() - self.rest().trim_start().len();
     }
 
-    /// Consumes a sign, if it comes next.
+    /// Consumes the sign, if it comes next.
     fn takes(&mut self, sign: &str) -> bool {
         self.skip_blanks();
         let is_next = self.rest().starts_with(sign);
@@ -160,8 +157,7 @@ impl<'text, L: Listing> Parser<'text, L> {
         Ok(if *is_wanted { cell } else { Condition::Not(Box::new(cell)) })
     }
 
-    /// Consumes a word up to a blank or sign, or any text in quotes. Returns `None` if there is
-    /// no word.
+    /// Consumes a word up to a blank or sign, or any text in quotes; `None` for no word.
     fn word(&mut self) -> Result<Option<String>, FilterError> {
         let rest = self.rest();
         if let Some(quote) = rest.chars().next().filter(|letter| matches!(letter, '\'' | '"')) {
@@ -228,7 +224,6 @@ fn with_blanks<L: Listing>(column: &Column<L>, text: String) -> String {
     if !is_word(&text) && is_word(&spaced) { spaced } else { text }
 }
 
-/// Writes a word as an expression takes it.
 fn in_quotes(word: &str) -> String {
     if word.contains(is_sign) { format!("\"{word}\"") } else { word.to_owned() }
 }
@@ -241,12 +236,5 @@ fn single<L: Listing>(
     mut parts: Vec<Condition<L>>,
     join: fn(Vec<Condition<L>>) -> Condition<L>,
 ) -> Condition<L> {
-    match parts.pop() {
-        Some(only) if parts.is_empty() => only,
-        Some(last) => {
-            parts.push(last);
-            join(parts)
-        }
-        None => join(parts),
-    }
+    if parts.len() == 1 { parts.remove(0) } else { join(parts) }
 }

@@ -11,8 +11,7 @@ pub(super) struct Quantity {
 }
 
 impl Quantity {
-    /// Returns the number times 1,000, in the base unit of `value`. A number without a unit has
-    /// the unit in which such values are displayed.
+    /// Converts to the base unit of `value`. A number without a unit has the displayed unit.
     pub(super) fn thousandths_for(self, value: &Value) -> i128 {
         let scale = match value {
             _ if self.has_unit => 1,
@@ -24,8 +23,8 @@ impl Quantity {
     }
 }
 
-/// Parses `4096`, `0x3a4`, `400g`, `2.5gb/s`, `4kib` or `2us`, in lower case. Drops digits after
-/// the third decimal. Returns `None` for other text.
+/// Parses `4096`, `0x3a4`, `400g`, `2.5gb/s`, `4kib` or `2us`. Drops digits after the third
+/// decimal.
 pub(super) fn parse(text: &str) -> Option<Quantity> {
     if let Some(digits) = text.strip_prefix("0x") {
         let number = u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;

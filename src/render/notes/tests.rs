@@ -1,5 +1,3 @@
-//! Tests of notes.
-
 use super::*;
 
 fn denied(key: &str) -> Problem {
@@ -14,15 +12,20 @@ fn denied(key: &str) -> Problem {
     }
 }
 
+fn report(host: &str, via: Via, problems: impl IntoIterator<Item = Problem>) -> HostReport {
+    HostReport { problems: problems.into_iter().collect(), ..HostReport::empty(host, via) }
+}
+
+fn texts(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec<String> {
+    notes(reports, hosts_named, is_verbose).into_iter().map(|note| note.text).collect()
+}
+
 #[test]
 fn a_table_whose_entries_are_refused_is_one_note() {
-    let mut report = HostReport::empty("n1", crate::model::Via::Local);
     let keys = ["a/1/gids/0", "a/1/gids/1", "a/1/state", "a/1/lid", "a/1/gids/2", "a/2/gids/0"];
-    report.problems = keys.into_iter().map(denied).collect();
-    let texts: Vec<String> =
-        notes(&[report], false, false).into_iter().map(|note| note.text).collect();
+    let report = report("n1", Via::Local, keys.map(denied));
     assert_eq!(
-        texts,
+        texts(&[report], false, false),
         [
             "a/1/gids/0: cannot read /sys/a/1/gids/0: EACCES (permission denied), and 2 more values",
             "a/1/lid: cannot read /sys/a/1/lid: EACCES (permission denied)",
@@ -35,24 +38,18 @@ fn a_table_whose_entries_are_refused_is_one_note() {
 #[test]
 fn device_files_that_cannot_be_opened_are_one_note_for_each_host() {
     let report = |host: &str, files: u32| {
-        let mut report = HostReport::empty(host, Via::Agent);
         let file = |number: u32| {
             let path = format!("/dev/infiniband/uverbs{number}");
             let reason = "ENOENT (no such file or directory)";
             Problem::of_device_file(&format!("mlx5_{number}"), &path, "ENOENT", reason)
         };
-        report.problems = (0..files).map(file).collect();
-        report
-    };
-    let told = |reports: &[HostReport]| {
-        let notes = notes(reports, true, false).into_iter();
-        notes.map(|note| note.text).collect::<Vec<_>>()
+        report(host, Via::Agent, (0..files).map(file))
     };
     let what =
         "mlx5_0/verbs: cannot open /dev/infiniband/uverbs0: ENOENT (no such file or directory)";
-    assert_eq!(told(&[report("n1", 1)]), [format!("n1: {what}")]);
+    assert_eq!(texts(&[report("n1", 1)], true, false), [format!("n1: {what}")]);
     assert_eq!(
-        told(&[report("n1", 8), report("n2", 8), report("n3", 2)]),
+        texts(&[report("n1", 8), report("n2", 8), report("n3", 2)], true, false),
         [
             format!("n[1-2]: {what}, and 7 more device files"),
             format!("n3: {what}, and 1 more device file"),
@@ -63,23 +60,19 @@ fn device_files_that_cannot_be_opened_are_one_note_for_each_host() {
 #[test]
 fn missing_data_of_a_capture_is_one_note_after_the_problems() {
     let missing = |key: &str| Problem { not_recorded: true, errno: None, ..denied(key) };
-    let mut report = HostReport::empty("n1", crate::model::Via::Local);
     let keys = ["consumers/a", "consumers/b/1", "consumers/b/2", "consumers/c", "resources"];
-    report.problems = keys.into_iter().map(missing).chain([denied("mlx5_0/1/state")]).collect();
-    let told = |report: &HostReport, is_verbose| -> Vec<String> {
-        let notes = notes(std::slice::from_ref(report), true, is_verbose).into_iter();
-        notes.map(|note| note.text).collect()
-    };
+    let problems = keys.into_iter().map(missing).chain([denied("mlx5_0/1/state")]);
+    let reports = [report("n1", Via::Local, problems)];
     assert_eq!(
-        told(&report, false),
+        texts(&reports, true, false),
         [
             "n1: mlx5_0/1/state: cannot read /sys/mlx5_0/1/state: EACCES (permission denied)",
             "n1: the file lacks data of consumers/a, consumers/b, consumers/c and 1 more; -v lists the reasons",
         ]
     );
-    assert_eq!(told(&report, true).len(), 6);
-    report.problems = vec![missing("resources")].into();
-    assert_eq!(told(&report, false).len(), 1, "one is told as it is");
+    assert_eq!(texts(&reports, true, true).len(), 6);
+    let one = report("n1", Via::Local, [missing("resources")]);
+    assert_eq!(texts(&[one], true, false).len(), 1, "one is told as it is");
 }
 
 #[test]
@@ -90,44 +83,29 @@ fn data_that_needs_rdmactl_on_hosts_is_one_note() {
         detail: format!("cannot read {source}: {}", crate::model::NEEDS_PROGRAM),
         ..denied(key)
     };
-    let report = |host: &str| {
-        let mut report = HostReport::empty(host, Via::Shell);
-        report.problems = vec![
+    let of_shell = |host: &str| {
+        let problems = [
             needed("RDMA netlink, queue pairs", "resources/qp"),
             needed("RDMA netlink, memory regions", "resources/mr"),
             needed("sock_diag, TCP over IPv4", "consumers/tcp4"),
             needed("/proc/PID/fd", "consumers/holders"),
-        ]
-        .into();
-        report
+        ];
+        report(host, Via::Shell, problems)
     };
-    let told = |hosts: &[&str]| {
-        let reports: Vec<HostReport> = hosts.iter().copied().map(report).collect();
-        let notes = notes(&reports, true, false).into_iter();
-        notes.map(|note| note.text).collect::<Vec<_>>()
-    };
+    let all = ["n1", "n2", "n3", "n4"].map(of_shell);
     let what = "sockets, open files and RDMA objects are not read: rdmactl is not on";
-    assert_eq!(told(&["n1", "n2", "n3", "n4"]), [format!("n[1-4]: {what} these hosts")]);
-    assert_eq!(told(&["n1"]), [format!("n1: {what} this host")]);
-    assert_eq!(
-        notes(&[report("n1")], true, true).len(),
-        1,
-        "-v adds nothing that a person can act on"
-    );
+    assert_eq!(texts(&all, true, false), [format!("n[1-4]: {what} these hosts")]);
+    assert_eq!(texts(&all[..1], true, false), [format!("n1: {what} this host")]);
+    assert_eq!(notes(&all[..1], true, true).len(), 1, "-v adds nothing that a person can act on");
     // A recording of a shell lacks the same data.
-    let mut recorded = report("n1");
-    recorded.problems = vec![
-        Problem { not_recorded: true, ..denied("resources/qp") },
-        Problem { not_recorded: true, ..denied("resources/mr") },
-    ]
-    .into();
+    let missing = |key: &str| Problem { not_recorded: true, ..denied(key) };
+    let recorded = report("n1", Via::Shell, ["resources/qp", "resources/mr"].map(missing));
     let fixes: Vec<_> = notes(&[recorded], true, false).into_iter().map(|note| note.fix).collect();
     assert_eq!(fixes, [Some("add --upload, or install rdmactl on the host".to_owned())]);
 }
 
 #[test]
 fn data_that_redact_removed_needs_no_fix() {
-    let mut report = HostReport::empty("n1", Via::File);
     let redacted = |key: &str, source: &str| Problem {
         source: source.into(),
         not_recorded: true,
@@ -135,14 +113,13 @@ fn data_that_redact_removed_needs_no_fix() {
         detail: format!("cannot read {source}: {}", crate::model::REDACTED),
         ..denied(key)
     };
-    report.problems = vec![
+    let problems = [
         redacted("consumers/autofs", "/etc"),
         redacted("consumers/sockets", "/proc/net/tcp"),
         redacted("consumers/sockets", "/proc/net/tcp6"),
         redacted("consumers/units", "/etc/systemd/system"),
-    ]
-    .into();
-    let notes = notes(&[report], true, false);
+    ];
+    let notes = notes(&[report("n1", Via::File, problems)], true, false);
     assert_eq!(notes[0].fix, None);
     let text = "n1: capture --redact removed sockets, systemd units and files in /etc";
     assert_eq!((notes.len(), notes[0].text.as_str()), (1, text));
@@ -150,14 +127,10 @@ fn data_that_redact_removed_needs_no_fix() {
 
 #[test]
 fn equal_notes_of_several_hosts_name_the_set() {
-    let report = |host: &str| {
-        let mut report = HostReport::empty(host, Via::Agent);
-        report.problems = vec![denied("mlx5_0/1/lid")].into();
-        report
-    };
     let told = |names: &[String]| {
-        let reports: Vec<HostReport> = names.iter().map(|name| report(name)).collect();
-        notes(&reports, true, false)[0].text.clone()
+        let report = |name: &String| report(name, Via::Agent, [denied("mlx5_0/1/lid")]);
+        let reports: Vec<HostReport> = names.iter().map(report).collect();
+        texts(&reports, true, false)[0].clone()
     };
     let rest = "mlx5_0/1/lid: cannot read /sys/mlx5_0/1/lid: EACCES (permission denied)";
     assert_eq!(told(&["n1".into(), "n2".into()]), format!("n[1-2]: {rest}"));
@@ -179,19 +152,13 @@ fn a_host_without_devices_misses_no_library() {
 
 #[test]
 fn a_flood_of_problems_ends_with_their_number() {
-    let mut report = HostReport::empty("n1", crate::model::Via::Local);
-    report.rdma_core = None;
-    report.problems = (0..MAX + 5)
-        .map(|number| crate::model::Problem {
-            key: format!("mlx5_0/1/gids/{number}"),
-            source: String::new(),
-            errno: None,
-            detail: "unreadable".into(),
-            fix: None,
-            not_recorded: false,
-        })
-        .collect();
-    let notes = notes(&[report], false, false);
-    assert_eq!(notes.len(), MAX + 1);
-    assert_eq!(notes[MAX].text, "5 more problems");
+    let problem = |number: usize| Problem {
+        errno: None,
+        detail: "unreadable".into(),
+        ..denied(&format!("mlx5_0/1/gids/{number}"))
+    };
+    let report = report("n1", Via::Local, (0..MAX + 5).map(problem));
+    let texts = texts(&[HostReport { rdma_core: None, ..report }], false, false);
+    assert_eq!(texts.len(), MAX + 1);
+    assert_eq!(texts[MAX], "5 more problems");
 }

@@ -105,16 +105,11 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
     write_some(text, diff.broken.iter().filter(is_single), "! ", "pairs broke", &|change| {
         format!("! {} broke: {}", name(change), change.new_code.word())
     });
-    write_some(
-        text,
-        diff.still_failing.iter(),
-        "! ",
-        "pairs still fail, for another reason",
-        &|change| {
-            let (old, new) = (change.old_code.word(), change.new_code.word());
-            format!("! {} still fails: {old} -> {new}", name(change))
-        },
-    );
+    let reason = "pairs still fail, for another reason";
+    write_some(text, diff.still_failing.iter(), "! ", reason, &|change| {
+        let (old, new) = (change.old_code.word(), change.new_code.word());
+        format!("! {} still fails: {old} -> {new}", name(change))
+    });
     write_some(text, diff.mended.iter(), "+ ", "pairs repaired", &|change| {
         format!("+ {} is repaired; it was {}", name(change), change.old_code.word())
     });

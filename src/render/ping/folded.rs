@@ -11,7 +11,6 @@ use crate::model::ping::{Code, Finding, PingReport};
 use crate::model::probe::Stage;
 use crate::names;
 
-/// Key of findings that are combined.
 #[derive(PartialEq, Eq, Hash)]
 struct FoldKey<'report> {
     code: Code,
@@ -35,18 +34,13 @@ impl<'report> FoldKey<'report> {
         let text = unnamed(report, finding, &format!("{}\n{fix}", finding.detail));
         // The texts of hosts that are not reached differ in their addresses, too.
         let text = if was_reached { text } else { without_addresses(&text) };
-        let how_often = (!fails_with_all(finding)).then(|| how_often(report, finding));
+        let how_often = (finding.failed != finding.of).then(|| how_often(report, finding));
         Some(Self { code, stage, rails, how_often, was_reached, text })
     }
 }
 
-fn fails_with_all(finding: &Finding) -> bool {
-    finding.failed == finding.of
-}
-
-/// Returns the text with `#source` and `#target` for the names of both ends of the pair with the
-/// finding. For a host that was not reached, only its own name is replaced: the text has no other
-/// end.
+/// Returns the text with `#source` and `#target` for the names of both ends of the pair. For a
+/// host that was not reached, only its own name is replaced: the text has no other end.
 fn unnamed(report: &PingReport, finding: &Finding, text: &str) -> String {
     let without = |text: &str, host: usize, by: &str| match report.hosts.get(host) {
         Some(host) => names::replace(text, &host.name, by),

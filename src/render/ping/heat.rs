@@ -18,11 +18,9 @@ const MAX_HOSTS: usize = 1_024;
 /// Largest number of squares in a row. With more hosts, each square stands for several pairs.
 const MAX_SQUARES: usize = 320;
 
-/// Largest number of hosts for which squares have a title; the titles of more would take
-/// megabytes.
+/// Largest number of hosts for which squares have a title; more titles would take megabytes.
 const MAX_TOLD: usize = 64;
 
-/// Largest number of characters of a name that are shown.
 const LONGEST_NAME: usize = 24;
 
 /// Smallest height of the rows of a leaf switch with its name beside them.
@@ -46,21 +44,7 @@ pub(super) enum Appearance {
 }
 
 impl Appearance {
-    /// Variants in the legend.
-    const TOLD: [Self; 9] = [
-        Self::Works(0),
-        Self::Works(1),
-        Self::Works(2),
-        Self::Works(3),
-        Self::Works(4),
-        Self::FallsBack,
-        Self::Fails,
-        Self::NotApplicable,
-        Self::NotTested,
-    ];
-
-    /// Returns the CSS class, the word in the legend, and the mark inside a square that has space
-    /// for it.
+    /// Returns the CSS class, the word in the legend, and the mark inside a large square.
     fn shown(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Nothing => ("none", "not requested", ""),
@@ -74,18 +58,6 @@ impl Appearance {
             Self::FallsBack => ("tcp", "no RDMA, TCP passes", "T"),
             Self::Fails => ("bad", "fails", "\u{d7}"),
         }
-    }
-
-    fn class(self) -> &'static str {
-        self.shown().0
-    }
-
-    fn word(self) -> &'static str {
-        self.shown().1
-    }
-
-    fn mark(self) -> &'static str {
-        self.shown().2
     }
 }
 
@@ -101,8 +73,7 @@ pub(super) const STYLE: &str = "\
 .bad{fill:#e7d4f5}.on-bad{fill:#1b1f24}.cross{stroke:#3f007d}.w0{fill:#4b86ad}.on-w0{fill:#ffffff}}\
 rect{shape-rendering:crispEdges}text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px}";
 
-/// Width of a letter of this size, in tenths. Letters of monospaced fonts are 0.6 of their height
-/// wide.
+/// Width of a letter of this size, in tenths: 0.6 of its height in monospaced fonts.
 pub(super) const LETTER_TENTHS: usize = 66;
 
 pub(super) struct HeatMap<'a> {
@@ -114,10 +85,9 @@ pub(super) struct HeatMap<'a> {
     leaves: Vec<(usize, String)>,
     /// Pairs that do not work over RDMA while TCP passes.
     fall_back: HashSet<Cell>,
-    /// Number of squares in a row, and number of hosts per square.
+    /// Number of squares in a row.
     squares: usize,
-    fold: usize,
-    /// Side of a square.
+    hosts_per_square: usize,
     side: usize,
 }
 
@@ -135,12 +105,11 @@ impl<'a> HeatMap<'a> {
     pub(super) fn new(report: &'a PingReport) -> Result<Self, String> {
         let hosts = report.hosts.len();
         if hosts > MAX_HOSTS {
-            return Err(format!(
-                "{hosts} hosts are too many for a heat map; the limit is {MAX_HOSTS}"
-            ));
+            let limit = format!("the limit is {MAX_HOSTS}");
+            return Err(format!("{hosts} hosts are too many for a heat map; {limit}"));
         }
         let grid = report.grid();
-        let told: usize = (0..grid.rails()).map(|rail| grid.told(rail).count()).sum();
+        let told: usize = (0..grid.rails()).map(|rail| grid.verdicts(rail).count()).sum();
         if told == 0 {
             return Err("no pair was tested".into());
         }
@@ -153,30 +122,28 @@ impl<'a> HeatMap<'a> {
         let fall_back = report.pairs.iter().filter(|pair| pair.falls_back());
         let cell = |&Pair { rail, source, target, .. }: &Pair| Cell { rail, source, target };
         let fall_back = fall_back.map(cell).collect();
-        let fold = hosts.div_ceil(MAX_SQUARES).max(1);
-        let squares = hosts.div_ceil(fold);
+        let hosts_per_square = hosts.div_ceil(MAX_SQUARES).max(1);
+        let squares = hosts.div_ceil(hosts_per_square);
         let side = (900 / squares.max(1)).clamp(3, 24);
         let order = report.by_leaf();
         let leaves = leaves(report, &order);
-        Ok(Self { report, grid, order, leaves, fall_back, squares, fold, side })
+        Ok(Self { report, grid, order, leaves, fall_back, squares, hosts_per_square, side })
     }
 
     pub(super) fn rails(&self) -> usize {
         self.grid.rails()
     }
 
-    /// Returns a line about squares that stand for several pairs; `None` if each square is one
-    /// pair.
+    /// Returns a line about squares that stand for several pairs; `None` if there are none.
     pub(super) fn fold_note(&self) -> Option<String> {
-        let fold = self.fold;
+        let fold = self.hosts_per_square;
         (fold > 1).then(|| format!("each square shows the worst of {fold} x {fold} pairs"))
     }
 
-    /// Formats the heading of a rail, for example: `rail 1: 4032 pairs, 12 fail, median 1.72 us
-    /// half round trip`.
+    /// Formats the heading: `rail 1: 4032 pairs, 12 fail, median 1.72 us half round trip`.
     pub(super) fn heading(&self, rail: usize) -> String {
-        let all = self.grid.told(rail).count();
-        let failed = self.grid.told(rail).filter(|(_, code)| code.is_failure()).count();
+        let all = self.grid.verdicts(rail).count();
+        let failed = self.grid.verdicts(rail).filter(|(_, code)| code.is_failure()).count();
         let name = if self.rails() > 1 { format!("rail {rail}: ") } else { String::new() };
         let median = self.median(rail).map_or(String::new(), |ns| {
             format!(", median {} us half round trip", Value::Nanoseconds(ns))
@@ -202,7 +169,7 @@ impl<'a> HeatMap<'a> {
             code if code.is_failure() && self.fall_back.contains(&cell) => Appearance::FallsBack,
             code if code.is_failure() => Appearance::Fails,
             _ => {
-                let mine = self.grid.half_rtt_ns(cell).map(u128::from);
+                let mine = self.grid.median_ns(cell).map(u128::from);
                 let percent =
                     mine.zip(median).map(|(mine, median)| mine * 100 / u128::from(median.max(1)));
                 let slower = |least: &&u64| percent.is_some_and(|it| it >= u128::from(**least));
@@ -219,7 +186,9 @@ impl<'a> HeatMap<'a> {
     /// Returns the worst appearance of the pairs of a square.
     fn square(&self, rail: usize, row: usize, column: usize, median: Option<u64>) -> Appearance {
         let hosts = self.grid.hosts();
-        let within = |square: usize| square * self.fold..((square + 1) * self.fold).min(hosts);
+        let within = |square: usize| {
+            square * self.hosts_per_square..((square + 1) * self.hosts_per_square).min(hosts)
+        };
         within(row)
             .flat_map(|row| within(column).map(move |column| self.cell(rail, row, column)))
             .map(|cell| self.look(cell, median))
@@ -245,7 +214,7 @@ impl<'a> HeatMap<'a> {
             whole + 2
         );
         self.write_names(&mut body, &names, margin, top);
-        let is_told = self.fold == 1 && self.squares <= MAX_TOLD;
+        let is_told = self.hosts_per_square == 1 && self.squares <= MAX_TOLD;
         for row in 0..self.squares {
             let looks: Vec<Appearance> =
                 (0..self.squares).map(|column| self.square(rail, row, column, median)).collect();
@@ -263,11 +232,10 @@ impl<'a> HeatMap<'a> {
         Drawing { body, width: margin + whole + 2 + right, height: top + whole + 2 }
     }
 
-    /// Writes lines between leaf switches, and their names at the right edge; returns the width
-    /// of the names.
+    /// Writes lines between leaf switches, and their names on the right; returns their width.
     fn write_leaves(&self, body: &mut String, left: usize, top: usize) -> usize {
         let whole = self.squares * self.side;
-        let place = |row: usize| row * self.side / self.fold;
+        let place = |row: usize| row * self.side / self.hosts_per_square;
         let ends = self.leaves.iter().skip(1).map(|&(row, _)| row).chain([self.order.len()]);
         let mut longest = 0;
         for ((row, name), end) in self.leaves.iter().zip(ends) {
@@ -280,8 +248,7 @@ impl<'a> HeatMap<'a> {
                     r#"<path class="frame" d="M{left} {y}H{right}M{x} {top}V{bottom}"/>"#
                 );
             }
-            // Names that would touch each other are left out; the titles of the squares have
-            // them.
+            // Names that would touch each other are left out; the titles of the squares have them.
             if end - start >= MIN_NAMED {
                 let (x, y) = (left + whole + 6, top + start.midpoint(end) + 4);
                 let _ = write!(body, r#"<text class="dim" x="{x}" y="{y}">{}</text>"#, xml(name));
@@ -295,7 +262,7 @@ impl<'a> HeatMap<'a> {
     fn write_names(&self, body: &mut String, names: &[String], margin: usize, top: usize) {
         let every = 12_usize.div_ceil(self.side).max(1);
         for square in (0..self.squares).step_by(every) {
-            let host = self.order.get(square * self.fold);
+            let host = self.order.get(square * self.hosts_per_square);
             let Some(name) = host.and_then(|&host| names.get(host)) else { break };
             let name = xml(name);
             let middle = square * self.side + self.side / 2 + 4;
@@ -331,19 +298,18 @@ impl<'a> HeatMap<'a> {
             leaf.map_or(String::new(), |leaf| format!(" ({})", short(leaf)))
         };
         let (source, target) = (cell.source, cell.target);
+        let (class, word, _) = look.shown();
         let mut words =
             format!("{}{} -> {}{}: {code}", name(source), leaf(source), name(target), leaf(target));
-        if let Some(ns) = self.grid.half_rtt_ns(cell) {
-            let _ = write!(words, ", {} us, {}", Value::Nanoseconds(ns.into()), look.word());
+        if let Some(ns) = self.grid.median_ns(cell) {
+            let _ = write!(words, ", {} us, {word}", Value::Nanoseconds(ns.into()));
         }
-        let (side, class) = (self.side, look.class());
-        let gap = usize::from(side > 6);
+        let side = self.side - usize::from(self.side > 6);
         let _ = write!(
             body,
-            r#"<g><title>{}</title><rect class="{class}" x="{x}" y="{y}" width="{w}" height="{w}"/>{}</g>"#,
+            r#"<g><title>{}</title><rect class="{class}" x="{x}" y="{y}" width="{side}" height="{side}"/>{}</g>"#,
             xml(&words),
-            mark(look, (x, y), side - gap),
-            w = side - gap,
+            mark(look, (x, y), side),
         );
     }
 
@@ -354,7 +320,7 @@ impl<'a> HeatMap<'a> {
         for alike in looks.chunk_by(|one, next| one == next) {
             let (look, width) = (alike[0], alike.len() * side);
             if look != Appearance::Nothing {
-                let class = look.class();
+                let (class, ..) = look.shown();
                 let _ = write!(
                     body,
                     r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{side}"/>"#
@@ -371,7 +337,7 @@ impl<'a> HeatMap<'a> {
 
 /// Returns the mark of a square: a letter if it is readable, a cross for a failure.
 fn mark(look: Appearance, (x, y): (usize, usize), side: usize) -> String {
-    let (class, letter) = (look.class(), look.mark());
+    let (class, _, letter) = look.shown();
     if letter.is_empty() {
         return String::new();
     }
@@ -396,19 +362,24 @@ pub(super) fn legend(width: usize) -> Drawing {
     let (side, line) = (14, 22);
     let (mut x, mut y) = (0, 0);
     let mut body = String::new();
-    for look in Appearance::TOLD {
-        let wide = side + 6 + look.word().chars().count() * LETTER_TENTHS / 10 + 16;
+    let others = [
+        Appearance::FallsBack,
+        Appearance::Fails,
+        Appearance::NotApplicable,
+        Appearance::NotTested,
+    ];
+    for look in (0..=SLOWER.len()).map(Appearance::Works).chain(others) {
+        let (class, word, _) = look.shown();
+        let wide = side + 6 + word.chars().count() * LETTER_TENTHS / 10 + 16;
         if x > 0 && x + wide > width {
             (x, y) = (0, y + line);
         }
         let _ = write!(
             body,
-            r#"<rect class="{}" x="{x}" y="{y}" width="{side}" height="{side}"/>{}<text class="ink" x="{}" y="{}">{}</text>"#,
-            look.class(),
+            r#"<rect class="{class}" x="{x}" y="{y}" width="{side}" height="{side}"/>{}<text class="ink" x="{}" y="{}">{word}</text>"#,
             mark(look, (x, y), side),
             x + side + 6,
             y + 11,
-            look.word(),
         );
         x += wide;
     }
@@ -460,9 +431,9 @@ pub(super) fn xml(text: &str) -> String {
 
 #[test]
 fn a_digit_as_a_mark_is_the_factor() {
-    let marks = [1, 2, 3, 4].map(|at| Appearance::Works(at).mark());
+    let marks = [1, 2, 3, 4].map(|at| Appearance::Works(at).shown().2);
     assert_eq!((marks, SLOWER), (["+", "*", "2", "4"], [110, 150, 200, 400]));
-    let words = [1, 2, 3, 4].map(|at| Appearance::Works(at).word());
+    let words = [1, 2, 3, 4].map(|at| Appearance::Works(at).shown().1);
     assert_eq!(words, ["from 1.1x the median", "from 1.5x", "from 2x", "from 4x"]);
 }
 

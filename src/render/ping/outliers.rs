@@ -47,14 +47,14 @@ fn line(report: &PingReport, outlier: &Outlier) -> String {
         }
         _ => host(outlier.host),
     };
-    let what = match outlier.kind {
-        OutlierKind::Leaf => "slow leaf switch",
-        OutlierKind::Path => "slow path",
-        OutlierKind::Host => "slow host",
-        OutlierKind::Rail => "slow rail",
-        OutlierKind::Transmit => "slow as source only",
-        OutlierKind::Receive => "slow as target only",
-        OutlierKind::Pair => "slow pair",
+    let (what, peers) = match outlier.kind {
+        OutlierKind::Leaf => ("slow leaf switch", "other leaf switches"),
+        OutlierKind::Path => ("slow path", ""),
+        OutlierKind::Host => ("slow host", "pairs"),
+        OutlierKind::Rail => ("slow rail", "pairs"),
+        OutlierKind::Transmit => ("slow as source only", "pairs"),
+        OutlierKind::Receive => ("slow as target only", "pairs"),
+        OutlierKind::Pair => ("slow pair", ""),
     };
     let mut line = format!(
         "{who}{}: {what}, {}, z {}.{}",
@@ -63,11 +63,6 @@ fn line(report: &PingReport, outlier: &Outlier) -> String {
         outlier.z_tenths / 10,
         outlier.z_tenths % 10,
     );
-    let peers = match outlier.kind {
-        OutlierKind::Leaf => "other leaf switches",
-        OutlierKind::Path | OutlierKind::Pair => "",
-        _ => "pairs",
-    };
     if !peers.is_empty() {
         let _ = write!(line, ", {} of {} {peers}", outlier.slow, outlier.of);
     }

@@ -81,14 +81,10 @@ pub fn render_plan(plan: &PlannedRun) -> String {
     text
 }
 
-/// Writes what a run does on the hosts before the tests.
 fn write_start(text: &mut String, plan: &PlannedRun) {
     let _ = writeln!(text, "Nothing was sent. Without --plan, rdmactl does this:");
-    let _ = writeln!(
-        text,
-        "start  an agent on {}, until the end of the run",
-        counted(plan.agents, "host")
-    );
+    let agents = counted(plan.agents, "host");
+    let _ = writeln!(text, "start  an agent on {agents}, until the end of the run");
     let upload = match plan.upload_bytes {
         None => "nothing".to_owned(),
         Some(bytes) => format!(

@@ -6,12 +6,10 @@ use super::escape;
 use crate::model::ping::{PingReport, RoutePort};
 use crate::names;
 
-/// Largest number of different ports that a title names.
 const MAX_PORTS: usize = 3;
 
-/// Formats a rail with the ports of its hosts: `rail 0 (rxe0/1 on eth1)`, or `rail 0 (n[1-3]
-/// rxe0/1 on eth1, n4 rxe1/1 on eth2)` if the ports differ. Without known ports, or with more
-/// than three different ports: `rail 0`.
+/// Formats a rail with at most three ports: `rail 0 (rxe0/1 on eth1)`, or `rail 0 (n[1-3] rxe0/1
+/// on eth1, n4 rxe1/1 on eth2)` if the ports differ; `rail 0` without known ports, or with more.
 pub(super) fn rail_title(report: &PingReport, rail: usize) -> String {
     let mut ports: BTreeMap<usize, &RoutePort> = BTreeMap::new();
     for pair in report.pairs.iter().filter(|pair| pair.rail == rail) {

@@ -12,7 +12,6 @@ const MAX_LINES: usize = 24;
 
 const LINE_HEIGHT: usize = 16;
 
-/// Free border around the image.
 const BORDER: usize = 16;
 
 /// Smallest width, with which the lines of the legend are readable.
@@ -72,12 +71,8 @@ pub fn render_svg(report: &PingReport) -> Result<String, String> {
         line(&mut body, &mut y, "ink", text);
     }
     if told > MAX_LINES {
-        line(
-            &mut body,
-            &mut y,
-            "dim",
-            &format!("{} more lines: --format html has all", told - MAX_LINES),
-        );
+        let text = format!("{} more lines: --format html has all", told - MAX_LINES);
+        line(&mut body, &mut y, "dim", &text);
     }
     let (width, height) = (width + 2 * BORDER, y + BORDER);
     Ok(format!(

@@ -1,6 +1,6 @@
 //! Encodes and decodes netlink attributes (`struct nlattr`). All netlink families use it.
 
-use super::message::{align, take};
+use super::message::{align, bytes_at};
 
 /// Bytes of a `struct nlattr`: length and type.
 const HEADER: usize = 4;
@@ -43,8 +43,8 @@ impl<'bytes> Iterator for Attributes<'bytes> {
     type Item = Attribute<'bytes>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let length = usize::from(u16::from_ne_bytes(take(self.0, 0)?));
-        let kind = u16::from_ne_bytes(take(self.0, 2)?) & KIND;
+        let length = usize::from(u16::from_ne_bytes(bytes_at(self.0, 0)?));
+        let kind = u16::from_ne_bytes(bytes_at(self.0, 2)?) & KIND;
         let payload = self.0.get(HEADER..length)?;
         self.0 = self.0.get(align(length)..).unwrap_or_default();
         Some(Attribute { kind, payload })
@@ -56,9 +56,9 @@ impl<'bytes> Attribute<'bytes> {
     pub fn number(&self) -> Option<u64> {
         match self.payload.len() {
             1 => Some(u64::from(*self.payload.first()?)),
-            2 => Some(u64::from(u16::from_ne_bytes(take(self.payload, 0)?))),
-            4 => Some(u64::from(u32::from_ne_bytes(take(self.payload, 0)?))),
-            8 => Some(u64::from_ne_bytes(take(self.payload, 0)?)),
+            2 => Some(u64::from(u16::from_ne_bytes(bytes_at(self.payload, 0)?))),
+            4 => Some(u64::from(u32::from_ne_bytes(bytes_at(self.payload, 0)?))),
+            8 => Some(u64::from_ne_bytes(bytes_at(self.payload, 0)?)),
             _ => None,
         }
     }
@@ -76,10 +76,7 @@ impl<'bytes> Attribute<'bytes> {
 }
 
 pub(super) fn push_u32(request: &mut Vec<u8>, kind: u16, value: u32) {
-    // Four bytes of header and four of value need no padding.
-    request.extend_from_slice(&8_u16.to_ne_bytes());
-    request.extend_from_slice(&kind.to_ne_bytes());
-    request.extend_from_slice(&value.to_ne_bytes());
+    push_bytes(request, kind, &value.to_ne_bytes());
 }
 
 /// Appends an attribute with a text and a zero at its end.

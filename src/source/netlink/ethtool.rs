@@ -92,8 +92,7 @@ impl fmt::Display for EthtoolQuery {
 ///
 /// All families are listed: a query for one name would make the kernel load a module for it.
 pub(in crate::source) fn family(timeout: Duration) -> Result<u16, ReadError> {
-    let payload = vec![CTRL_CMD_GETFAMILY, 1, 0, 0];
-    let protocol = Some(netlink::GENERIC);
+    let (protocol, payload) = (Some(netlink::GENERIC), vec![CTRL_CMD_GETFAMILY, 1, 0, 0]);
     let list = Exchange { protocol, kind: GENL_ID_CTRL, is_dump: true, payload }.run(timeout)?;
     find_family(&list).ok_or(ReadError::Errno(Errno::NO_ENTRY))
 }
@@ -107,10 +106,8 @@ fn find_family(list: &[u8]) -> Option<u16> {
     })
 }
 
-/// Sends a query to this machine's kernel; `family` is the number of the ethtool family.
 pub(in crate::source) fn ask(query: &EthtoolQuery, family: u16, timeout: Duration) -> Answer {
-    let payload = payload(query);
-    let protocol = Some(netlink::GENERIC);
+    let (protocol, payload) = (Some(netlink::GENERIC), payload(query));
     Exchange { protocol, kind: family, is_dump: false, payload }.run(timeout)
 }
 

@@ -10,12 +10,11 @@ use rustix::net::{
     socket_with,
 };
 
-use super::message::{HEADER, Messages, take};
+use super::message::{HEADER, Messages, bytes_at};
 use crate::source::{Answer, ReadError};
 use crate::sys::Errno;
 
-/// Limit of a reply in bytes: 64 devices with 10,000 queue pairs each need less, and so do 50,000
-/// sockets.
+/// Limit of a reply in bytes: 64 devices of 10,000 queue pairs, or 50,000 sockets, need less.
 const LIMIT: usize = 32 * 1024 * 1024;
 
 /// Time limit of one datagram; the kernel replies at once unless a driver hangs.
@@ -34,44 +33,33 @@ const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;
 const NLM_F_DUMP: u16 = 0x300;
 
-/// Netlink request.
 pub(in crate::source) struct Exchange {
     /// Protocol of the netlink family; `None` for rtnetlink, which has number 0.
     pub(in crate::source) protocol: Option<Protocol>,
     /// `nlmsg_type` of the request.
     pub(in crate::source) kind: u16,
-    /// True if all objects are requested.
     pub(in crate::source) is_dump: bool,
     /// Bytes behind the header.
     pub(in crate::source) payload: Vec<u8>,
 }
 
-/// Outcome of reading a reply.
-enum End {
-    Complete,
-    /// Objects came or went during the listing: some may be missing.
-    Interrupted,
-}
-
 impl Exchange {
-    /// Sends the request to the kernel. Returns the data messages of the reply, one behind the
-    /// other. If a dump changed in every attempt, the last message has the flag of an interrupted
-    /// dump.
+    /// Sends the request to the kernel. Returns the data messages of the reply. If a dump changed in
+    /// every attempt, the last message has the flag of an interrupted dump.
     pub(in crate::source) fn run(&self, timeout: Duration) -> Answer {
         let mut answer = Vec::new();
         for _ in 0..ATTEMPTS {
             answer.clear();
-            match self.attempt(&mut answer, timeout.clamp(MIN, TIMEOUT))? {
-                End::Complete => break,
-                End::Interrupted => {}
+            if self.attempt(&mut answer, timeout.clamp(MIN, TIMEOUT))? {
+                break;
             }
         }
         Ok(answer)
     }
 
-    fn attempt(&self, answer: &mut Vec<u8>, timeout: Duration) -> Result<End, ReadError> {
-        let kind = SocketType::RAW;
-        let family = AddressFamily::NETLINK;
+    /// Returns true if the reply is complete: no object came or went during the listing.
+    fn attempt(&self, answer: &mut Vec<u8>, timeout: Duration) -> Result<bool, ReadError> {
+        let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
         let socket = socket_with(family, kind, SocketFlags::CLOEXEC, self.protocol)?;
         set_socket_timeout(&socket, Timeout::Recv, Some(timeout))?;
         let kernel = SocketAddrNetlink::new(0, 0);
@@ -93,11 +81,11 @@ impl Exchange {
     }
 }
 
-/// Reads datagrams until the one that ends the reply.
-fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, timeout: Duration) -> Result<End, ReadError> {
+/// Reads datagrams until the one that ends the reply. Returns true if the reply is complete.
+fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, timeout: Duration) -> Result<bool, ReadError> {
     // Dumps come in pages. The length of a single reply grows with the number of counters.
     let mut buffer = vec![0_u8; 256 * 1024];
-    let mut end = End::Complete;
+    let mut is_complete = true;
     loop {
         let (_, length) = match recv(socket, &mut buffer[..], RecvFlags::TRUNC) {
             Err(rustix::io::Errno::AGAIN) => {
@@ -116,18 +104,15 @@ fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, timeout: Duration) -> Result<E
             if message.sequence != SEQUENCE {
                 continue;
             }
-            if message.is_interrupted() {
-                end = End::Interrupted;
-            }
+            is_complete &= !message.is_interrupted();
             match message.kind {
-                // Both messages carry a negative errno or 0: a dump reports its failure by
-                // NLMSG_DONE.
+                // Both carry a negative errno or 0: a dump reports its failure by NLMSG_DONE.
                 NLMSG_ERROR | NLMSG_DONE => {
-                    verdict(message.payload)?;
-                    if matches!(end, End::Interrupted) {
+                    check_errno(message.payload)?;
+                    if !is_complete {
                         answer.extend_from_slice(message.whole);
                     }
-                    return Ok(end);
+                    return Ok(is_complete);
                 }
                 _ => answer.extend_from_slice(message.whole),
             }
@@ -144,8 +129,8 @@ fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, timeout: Duration) -> Result<E
 /// Sequence number of every request: a socket sends only one.
 const SEQUENCE: u32 = 1;
 
-fn verdict(payload: &[u8]) -> Result<(), ReadError> {
-    match take(payload, 0).map(i32::from_ne_bytes) {
+fn check_errno(payload: &[u8]) -> Result<(), ReadError> {
+    match bytes_at(payload, 0).map(i32::from_ne_bytes) {
         // Kernels may omit the code of a successful dump.
         None | Some(0) => Ok(()),
         Some(code) => Err(ReadError::Errno(Errno::from_code(code))),

@@ -1,5 +1,4 @@
-//! Finds out if the kernel has a route between two addresses, and through which interface. `ping`
-//! uses it.
+//! Looks up for `ping` if the kernel has a route between two addresses, and its interface.
 
 use std::fs;
 use std::net::IpAddr;
@@ -7,7 +6,7 @@ use std::time::Duration;
 
 use super::attributes::{push_bytes, push_u32};
 use super::{AF_INET, AF_INET6, Attributes, Exchange, Messages};
-use crate::source::ReadError;
+use crate::source::{Answer, ReadError};
 use crate::sys::Errno;
 
 /// Message type and flag of `include/uapi/linux/rtnetlink.h`.
@@ -23,7 +22,7 @@ const RTA_IP_PROTO: u16 = 27;
 /// Number of TCP in IP headers (RFC 9293).
 const TCP: u8 = 6;
 
-/// Size of `struct rtmsg`, in bytes.
+/// Bytes of a `struct rtmsg`.
 const RTMSG: usize = 12;
 
 /// `IFF_UP` of `include/uapi/linux/if.h`.
@@ -43,8 +42,7 @@ pub fn has_route(netdev: &str, from: IpAddr, to: IpAddr, timeout: Duration) -> O
     if flags & IFF_UP == 0 || from.is_ipv4() != to.is_ipv4() {
         return None;
     }
-    let payload = lookup(Some(index), from, to);
-    match (Exchange { protocol: None, kind: RTM_GETROUTE, is_dump: false, payload }).run(timeout) {
+    match look_up(Some(index), from, to, timeout) {
         Ok(_) => Some(true),
         Err(ReadError::Errno(errno)) => {
             matches!(&*errno.name(), "EHOSTUNREACH" | "ENETUNREACH").then_some(false)
@@ -69,8 +67,7 @@ pub enum Leaves {
 /// the kernel.
 pub fn leaves_through(netdev: &str, from: IpAddr, to: IpAddr, timeout: Duration) -> Option<Leaves> {
     let index = index_of(netdev)?;
-    let payload = lookup(None, from, to);
-    match (Exchange { protocol: None, kind: RTM_GETROUTE, is_dump: false, payload }).run(timeout) {
+    match look_up(None, from, to, timeout) {
         Ok(reply) => {
             let message = Messages::new(&reply).next()?;
             let through = Attributes::new(message.payload.get(RTMSG..)?).get(RTA_OIF)?.number()?;
@@ -86,10 +83,10 @@ fn index_of(netdev: &str) -> Option<u32> {
     index.trim().parse().ok()
 }
 
-/// Returns a `struct rtmsg`, the addresses and the interface. The source selects routing rules.
+/// Sends a `struct rtmsg`, the addresses and the interface. The source selects routing rules.
 /// For IPv6 it is omitted: with a source, the kernel also accepts routes of other interfaces
 /// (`ip6_route_output_flags`, net/ipv6/route.c).
-fn lookup(netdev: Option<u32>, from: IpAddr, to: IpAddr) -> Vec<u8> {
+fn look_up(netdev: Option<u32>, from: IpAddr, to: IpAddr, timeout: Duration) -> Answer {
     let (family, to_bits, from_bits) =
         if to.is_ipv4() { (AF_INET, 32, 32) } else { (AF_INET6, 128, 0) };
     let mut payload = vec![family, to_bits, from_bits, 0, 0, 0, 0, 0];
@@ -106,7 +103,7 @@ fn lookup(netdev: Option<u32>, from: IpAddr, to: IpAddr) -> Vec<u8> {
         Some(netdev) => push_u32(&mut payload, RTA_OIF, netdev),
         None => push_bytes(&mut payload, RTA_IP_PROTO, &[TCP]),
     }
-    payload
+    Exchange { protocol: None, kind: RTM_GETROUTE, is_dump: false, payload }.run(timeout)
 }
 
 #[test]

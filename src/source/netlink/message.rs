@@ -55,13 +55,13 @@ impl<'bytes> Iterator for Messages<'bytes> {
     type Item = Message<'bytes>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let length = usize::try_from(u32::from_ne_bytes(take(self.0, 0)?)).ok()?;
+        let length = usize::try_from(u32::from_ne_bytes(bytes_at(self.0, 0)?)).ok()?;
         let payload = self.0.get(HEADER..length)?;
         let (whole, rest) = self.0.split_at(align(length).min(self.0.len()));
         let message = Message {
-            kind: u16::from_ne_bytes(take(self.0, 4)?),
-            flags: u16::from_ne_bytes(take(self.0, 6)?),
-            sequence: u32::from_ne_bytes(take(self.0, 8)?),
+            kind: u16::from_ne_bytes(bytes_at(self.0, 4)?),
+            flags: u16::from_ne_bytes(bytes_at(self.0, 6)?),
+            sequence: u32::from_ne_bytes(bytes_at(self.0, 8)?),
             payload,
             whole,
         };
@@ -76,7 +76,7 @@ pub(super) fn align(length: usize) -> usize {
 }
 
 /// Returns `N` bytes from an offset; `None` if the input is too short.
-pub(super) fn take<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+pub(crate) fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 

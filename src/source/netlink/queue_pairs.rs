@@ -12,8 +12,7 @@ const DEV_NAME: u16 = 2;
 const RES_TYPE: u16 = 26;
 const RES_PID: u16 = 28;
 
-/// Types of queue pairs for management datagrams, `IB_QPT_SMI` and `IB_QPT_GSI`. Every device has
-/// them.
+/// Types for management datagrams, `IB_QPT_SMI` and `IB_QPT_GSI`, which every device has.
 const MANAGEMENT: [Option<u64>; 2] = [Some(0), Some(1)];
 
 /// Returns true if the kernel or another process has a queue pair on the device, apart from those
@@ -28,8 +27,6 @@ pub fn has_other_queue_pairs(device: &str, timeout: Duration) -> Option<bool> {
     Some(has_other_owner(&query(RdmaCommand::QueuePairs, Some(index))?, process::id()))
 }
 
-/// Returns true if a list of queue pairs has one that is not for management datagrams, and that
-/// the process does not own.
 fn has_other_owner(answer: &[u8], own: u32) -> bool {
     let tables = fields(answer).filter_map(|fields| fields.get(RES_QP));
     tables.flat_map(|table| table.nest()).any(|entry| {

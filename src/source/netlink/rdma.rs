@@ -110,18 +110,11 @@ impl fmt::Display for RdmaQuery {
 /// module has a parameter (`force_mr` in `drivers/infiniband/core/rw.c`).
 pub const CORE_MODULE: &str = "/sys/module/ib_core";
 
-/// Sends a query to this machine's kernel. `timeout` limits the time of one datagram, which is
-/// at most 2 s.
 pub(in crate::source) fn ask(query: RdmaQuery, timeout: Duration) -> Answer {
-    // Opening the socket would load ib_core (MODULE_ALIAS_NET_PF_PROTO); reading must load
-    // nothing.
+    // Opening the socket would load ib_core (MODULE_ALIAS_NET_PF_PROTO); reading loads nothing.
     if !Path::new(CORE_MODULE).is_dir() && !Path::new("/sys/class/infiniband").is_dir() {
         return Err(ReadError::Errno(Errno::NO_ENTRY));
     }
-    exchange(query).run(timeout)
-}
-
-fn exchange(query: RdmaQuery) -> Exchange {
     let mut payload = Vec::new();
     if let Some(device) = query.device {
         push_u32(&mut payload, DEV_INDEX, device);
@@ -133,11 +126,8 @@ fn exchange(query: RdmaQuery) -> Exchange {
         push_u32(&mut payload, STAT_MODE, MANUAL);
         push_u32(&mut payload, STAT_RES, RES_QP.into());
     }
-    Exchange {
-        protocol: Some(netlink::RDMA),
-        // The upper byte of a number only distinguishes variants of a command.
-        kind: NLDEV | query.command as u16 & 0xff,
-        is_dump: query.command.is_dump(),
-        payload,
-    }
+    // The upper byte of a number only distinguishes variants of a command.
+    let kind = NLDEV | query.command as u16 & 0xff;
+    let (protocol, is_dump) = (Some(netlink::RDMA), query.command.is_dump());
+    Exchange { protocol, kind, is_dump, payload }.run(timeout)
 }

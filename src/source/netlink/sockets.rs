@@ -51,8 +51,6 @@ impl fmt::Display for SocketQuery {
     }
 }
 
-/// Sends a query to this machine's kernel.
-///
 /// The kernel loads the module of the requested family. Callers check first that it is loaded.
 pub(in crate::source) fn ask(query: SocketQuery, timeout: Duration) -> Answer {
     let mut payload = match query {

@@ -18,7 +18,7 @@ use crate::sys::readable;
 /// Event channel of one id.
 #[derive(Debug)]
 pub(super) struct Channel {
-    calls: &'static Calls,
+    pub(super) calls: &'static Calls,
     raw: NonNull<ffi::rdma_event_channel>,
 }
 
@@ -47,10 +47,6 @@ impl Channel {
         let channel = Self { calls, raw };
         readable::never_block(channel.fd()).map_err(failed)?;
         Ok(channel)
-    }
-
-    pub(super) fn calls(&self) -> &'static Calls {
-        self.calls
     }
 
     pub(super) fn raw(&self) -> *mut ffi::rdma_event_channel {
@@ -102,8 +98,7 @@ impl Channel {
         let private_data = match kind {
             EventKind::ConnectRequest | EventKind::Established => {
                 // SAFETY: these events carry the parameters of a reliable connection.
-                let of_peer = unsafe { fields.param.conn };
-                private_data(&of_peer)
+                private_data(unsafe { &fields.param.conn })
             }
             _ => Vec::new(),
         };

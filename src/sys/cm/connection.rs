@@ -8,26 +8,20 @@ use super::id::Id;
 use crate::clock::Deadline;
 use crate::sys::verbs::{QueuePair, Reliable};
 
-/// A connection with its queue pair. If it is dropped without [`CmConnection::disconnect`], the
-/// kernel notifies the peer.
+/// A connection with its queue pair. The kernel notifies the peer when it is dropped.
 #[derive(Debug)]
 pub struct CmConnection {
-    qp: QueuePair<Reliable>,
-    id: Arc<Id>,
+    pub(super) qp: QueuePair<Reliable>,
+    pub(super) id: Arc<Id>,
 }
 
 impl CmConnection {
-    pub(super) fn new(qp: QueuePair<Reliable>, id: Arc<Id>) -> Self {
-        Self { qp, id }
-    }
-
     /// Returns the queue pair, in state RTS.
     pub fn qp(&mut self) -> &mut QueuePair<Reliable> {
         &mut self.qp
     }
 
-    /// Waits for an event, for example the end of the connection. Returns `None` if the deadline
-    /// passes first.
+    /// Waits for an event, for example a disconnect; returns `None` if the deadline passes.
     pub fn event(&mut self, deadline: Deadline) -> Result<Option<CmEvent>, CmError> {
         Ok(self.id.next(CmStep::Watch, deadline)?.map(|taken| taken.event))
     }

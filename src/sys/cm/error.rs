@@ -55,8 +55,7 @@ pub enum CmError {
 }
 
 impl CmError {
-    /// True if the peer's host is alive and rejects the connection, for example because no
-    /// program listens at the port.
+    /// True if the peer's host rejects the connection, for example without a listener.
     pub fn is_rejected(&self) -> bool {
         match self {
             Self::Event { event, .. } => event.kind == EventKind::Rejected,
@@ -78,49 +77,36 @@ impl CmError {
     }
 }
 
-/// Step of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CmStep {
-    /// Opening the connection manager.
-    Start,
-    /// Making an identifier.
-    Create,
-    /// Binding to a local address.
-    Bind,
-    /// Listening.
-    Listen,
-    /// Receiving the request of a peer.
-    Receive,
-    /// Resolving the device and the neighbor.
-    ResolveAddress,
-    /// Resolving the route; on InfiniBand the kernel queries the subnet manager.
-    ResolveRoute,
-    /// Connecting.
-    Connect,
-    /// Accepting a request.
-    Accept,
-    /// Watching a connection.
-    Watch,
-    /// Disconnecting.
-    Disconnect,
+/// Declares the steps with their words in an error: "cannot STEP OBJECT".
+macro_rules! steps {
+    ($($name:ident = $words:literal;)*) => {
+        /// Step of a connection.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum CmStep {
+            $(#[doc = concat!("The step \"", $words, "\".")] $name,)*
+        }
+
+        impl std::fmt::Display for CmStep {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str(match self { $(Self::$name => $words,)* })
+            }
+        }
+    };
 }
 
-impl std::fmt::Display for CmStep {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(match self {
-            Self::Start => "open the RDMA connection manager",
-            Self::Create => "create a connection identifier for",
-            Self::Bind => "bind to",
-            Self::Listen => "listen on",
-            Self::Receive => "receive a connection on",
-            Self::ResolveAddress => "resolve the address of",
-            Self::ResolveRoute => "resolve the route to",
-            Self::Connect => "connect to",
-            Self::Accept => "accept",
-            Self::Watch => "watch",
-            Self::Disconnect => "disconnect from",
-        })
-    }
+steps! {
+    Start = "open the RDMA connection manager";
+    Create = "create a connection identifier for";
+    Bind = "bind to";
+    Listen = "listen on";
+    Receive = "receive a connection on";
+    ResolveAddress = "resolve the address of";
+    // On InfiniBand the kernel queries the subnet manager.
+    ResolveRoute = "resolve the route to";
+    Connect = "connect to";
+    Accept = "accept";
+    Watch = "watch";
+    Disconnect = "disconnect from";
 }
 
 #[test]

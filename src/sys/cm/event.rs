@@ -21,8 +21,7 @@ pub enum EventStatus {
     Good,
     /// An error code.
     Failed(Errno),
-    /// Reject reason of the InfiniBand connection manager. 8: no program listens; 28: the program
-    /// on the peer rejects.
+    /// Reject reason of InfiniBand: 8 no program listens, 28 the program on the peer rejects.
     Reason(u32),
 }
 
@@ -38,11 +37,11 @@ impl EventStatus {
 
 /// Declares the kinds of events with their C names and texts.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident = $code:ident, $text:literal;)*) => {
+    ($($(#[doc = $doc:literal])? $name:ident = $code:ident, $text:literal;)*) => {
         /// Kind of an event.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum EventKind {
-            $($(#[$doc])* $name,)*
+            $(#[doc = concat!("`", stringify!($code), "`: ", $text, ".")] $(#[doc = $doc])? $name,)*
             /// Event that has no name here, by its number.
             Other(u32),
         }
@@ -67,29 +66,19 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Device and neighbor are resolved.
     AddressResolved = RDMA_CM_EVENT_ADDR_RESOLVED, "address resolved";
-    /// Device or neighbor cannot be resolved.
     AddressError = RDMA_CM_EVENT_ADDR_ERROR, "address not resolved";
-    /// The route is resolved.
     RouteResolved = RDMA_CM_EVENT_ROUTE_RESOLVED, "route resolved";
-    /// The route cannot be resolved.
     RouteError = RDMA_CM_EVENT_ROUTE_ERROR, "route not resolved";
-    /// A peer requests a connection.
     ConnectRequest = RDMA_CM_EVENT_CONNECT_REQUEST, "connection request";
     /// The peer has replied, and the id has no queue pair yet.
     ConnectResponse = RDMA_CM_EVENT_CONNECT_RESPONSE, "connection response";
-    /// Connecting failed at one end.
     ConnectError = RDMA_CM_EVENT_CONNECT_ERROR, "connection error";
     /// The peer's host does not respond.
     Unreachable = RDMA_CM_EVENT_UNREACHABLE, "unreachable";
-    /// The peer's host rejects the connection.
     Rejected = RDMA_CM_EVENT_REJECTED, "rejected";
-    /// The connection is established.
     Established = RDMA_CM_EVENT_ESTABLISHED, "established";
-    /// One end has ended the connection.
     Disconnected = RDMA_CM_EVENT_DISCONNECTED, "disconnected";
-    /// The device is being removed.
     DeviceRemoval = RDMA_CM_EVENT_DEVICE_REMOVAL, "device removed";
     /// The address has moved to another device.
     AddressChange = RDMA_CM_EVENT_ADDR_CHANGE, "address changed";

@@ -12,21 +12,19 @@ use super::calls::Calls;
 use super::channel::{Channel, Taken};
 use super::error::{CmError, CmStep};
 use super::event::{CmEvent, EventKind, EventStatus};
-use super::options::{ConnectOptions, PROOF};
+use super::options::{ConnectOptions, PROOF_BYTES};
 use crate::clock::Deadline;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
 use crate::sys::verbs::{CmMaker, Device, Domain};
 
-/// An id with its channel. The queue pair is destroyed before the id, and the id before its
-/// channel.
+/// An id with its channel. Destroyed in this order: the queue pair, the id, the channel.
 #[derive(Debug)]
 pub(super) struct Id {
     raw: NonNull<ffi::rdma_cm_id>,
     channel: Channel,
-    /// Locked around every call that can use the id's queue pair, because another thread can drop
-    /// the queue pair.
+    /// Locked around calls that use the id's queue pair, which another thread can drop.
     qp_in_use: Mutex<()>,
     /// Address for error messages.
     pub(super) object: String,
@@ -42,7 +40,7 @@ impl Id {
     pub(super) fn new(address: SocketAddr) -> Result<Self, CmError> {
         let channel = Channel::new()?;
         let mut raw = ptr::null_mut();
-        let create = channel.calls().rdma_create_id;
+        let create = channel.calls.rdma_create_id;
         // SAFETY: the channel is alive, and the call fills in the pointer.
         let answer =
             unsafe { create(channel.raw(), &raw mut raw, ptr::null_mut(), ffi::RDMA_PS_TCP) };
@@ -134,22 +132,15 @@ impl Id {
         unsafe { (*self.raw()).port_num }
     }
 
-    /// Requests the connection; does not wait for the reply.
-    pub(super) fn connect(&self, options: &ConnectOptions) -> Result<(), CmError> {
+    /// Requests ([`CmStep::Connect`]) or accepts the connection; does not wait for it.
+    pub(super) fn establish(&self, step: CmStep, options: &ConnectOptions) -> Result<(), CmError> {
+        let Calls { rdma_connect, rdma_accept, .. } = self.calls();
+        let call = if step == CmStep::Connect { rdma_connect } else { rdma_accept };
         let _guard = self.qp_in_use.lock();
         let mut parameters = parameters(options);
         // SAFETY: the id is alive, and the private data outlives the call, which copies them.
-        let answer = unsafe { (self.calls().rdma_connect)(self.raw(), &raw mut parameters) };
-        Errno::check(answer).map_err(|errno| self.error(CmStep::Connect, errno))
-    }
-
-    /// Accepts the request of the peer; does not wait for the connection.
-    pub(super) fn accept(&self, options: &ConnectOptions) -> Result<(), CmError> {
-        let _guard = self.qp_in_use.lock();
-        let mut parameters = parameters(options);
-        // SAFETY: the id is alive, and the private data outlives the call, which copies them.
-        let answer = unsafe { (self.calls().rdma_accept)(self.raw(), &raw mut parameters) };
-        Errno::check(answer).map_err(|errno| self.error(CmStep::Accept, errno))
+        let answer = unsafe { call(self.raw(), &raw mut parameters) };
+        Errno::check(answer).map_err(|errno| self.error(step, errno))
     }
 
     /// Requests the end of the connection; does not wait for it.
@@ -160,7 +151,6 @@ impl Id {
         Errno::check(answer).map_err(|errno| self.error(CmStep::Disconnect, errno))
     }
 
-    /// Waits for the next event; returns `None` if the deadline passes first.
     pub(super) fn next(&self, step: CmStep, deadline: Deadline) -> Result<Option<Taken>, CmError> {
         self.channel.next(deadline, &self.qp_in_use).map_err(|errno| self.error(step, errno))
     }
@@ -193,7 +183,7 @@ impl Id {
     }
 
     fn calls(&self) -> &'static Calls {
-        self.channel.calls()
+        self.channel.calls
     }
 
     fn raw(&self) -> *mut ffi::rdma_cm_id {
@@ -209,7 +199,6 @@ impl Drop for Id {
     }
 }
 
-/// Makes and destroys the queue pair of an id.
 #[derive(Debug)]
 pub(super) struct QueuePairOf(pub(super) Arc<Id>);
 
@@ -248,7 +237,7 @@ fn milliseconds(deadline: Deadline) -> i32 {
 fn parameters(options: &ConnectOptions) -> ffi::rdma_conn_param {
     let mut parameters = ffi::rdma_conn_param::zeroed();
     parameters.private_data = options.proof.as_ptr().cast();
-    parameters.private_data_len = PROOF;
+    parameters.private_data_len = PROOF_BYTES;
     parameters.responder_resources = 1;
     parameters.initiator_depth = 1;
     parameters.retry_count = options.retry_count;

@@ -6,7 +6,7 @@ use super::endpoint::CmEndpoint;
 use super::error::{CmError, CmStep};
 use super::event::EventKind;
 use super::id::Id;
-use super::options::{ConnectionProof, proves};
+use super::options::ConnectionProof;
 use crate::clock::Deadline;
 
 /// A local address at which peers may connect.
@@ -39,8 +39,8 @@ impl Listener {
             match taken.event.kind {
                 EventKind::ConnectRequest => {
                     let id = Id::from_request(&self.id, &taken)?;
-                    if proves(&taken.private_data, proof) {
-                        return CmEndpoint::requested(id);
+                    if taken.private_data.starts_with(&proof) {
+                        return CmEndpoint::new(id, CmStep::Accept);
                     }
                     // Dropping the id rejects the request.
                 }

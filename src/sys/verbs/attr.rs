@@ -7,8 +7,7 @@ use crate::sys::ffi;
 /// All attributes of a device: the structures of `infiniband/verbs.h`, which have no pointers.
 #[derive(Debug, Clone)]
 pub struct DeviceAttr {
-    /// Attributes that every library and driver reports. Some drivers overflow `max_mr` and other
-    /// limits, which are then negative.
+    /// Attributes of every library and driver. Some drivers overflow `max_mr` and other limits.
     pub basic: ffi::ibv_device_attr,
     /// Attributes of the extended query; `None` if the library or the driver does not support
     /// this query. A field that the driver does not support is zero.
@@ -36,8 +35,7 @@ impl DeviceAttr {
         text(&self.basic.fw_ver)
     }
 
-    /// Returns the number of ports. Only the extended query counts more than 255, with a library
-    /// from v33.
+    /// Returns the number of ports; more than 255 only with a library from v33.
     pub fn port_count(&self) -> u32 {
         let wide = self.extended.as_ref().map_or(0, |attr| attr.phys_port_cnt_ex);
         if wide == 0 { u32::from(self.basic.phys_port_cnt) } else { wide }

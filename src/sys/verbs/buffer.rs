@@ -1,5 +1,4 @@
-//! Registers memory with a device. The device reads and writes this memory without the compiler
-//! seeing it.
+//! Registers memory with a device, which accesses it without the compiler seeing it.
 #![expect(unsafe_code, reason = "memory shared with a device")]
 
 use std::alloc::{self, Layout};
@@ -50,8 +49,7 @@ impl AccessFlags {
     }
 }
 
-/// Memory of a peer, by the peer's address and key. The peer's adapter checks every access
-/// against its registered memory.
+/// Memory of a peer, by address and key. The peer's adapter checks every access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remote {
     /// First byte, as an address in the peer's process.
@@ -163,8 +161,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Returns the page size. Small buffers must not share a page, because `fork` on old kernels
-/// would break them.
+/// Returns the page size. Buffers share no page, because `fork` on old kernels breaks them.
 fn page_size() -> usize {
     // SAFETY: the call has no precondition.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

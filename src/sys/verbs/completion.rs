@@ -8,11 +8,11 @@ use crate::sys::plain::Plain;
 
 /// Declares the statuses with their C names and the texts of `ibv_wc_status_str`.
 macro_rules! statuses {
-    ($($(#[$doc:meta])* $name:ident = $code:ident, $text:literal;)*) => {
+    ($($(#[doc = $doc:literal])? $name:ident = $code:ident, $text:literal;)*) => {
         /// Status of a completed work request (`ibv_wc_status`).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum CompletionStatus {
-            $($(#[$doc])* $name,)*
+            $(#[doc = concat!("`", stringify!($code), "`: ", $text, ".")] $(#[doc = $doc])? $name,)*
             /// Any other status, with its number.
             Other(u32),
         }
@@ -45,7 +45,6 @@ macro_rules! statuses {
 }
 
 statuses! {
-    /// The request succeeded.
     Success = IBV_WC_SUCCESS, "success";
     /// A length does not match: on RC, often the path MTUs of the two ends differ.
     LocalLength = IBV_WC_LOC_LEN_ERR, "local length error";
@@ -57,9 +56,7 @@ statuses! {
     LocalProtection = IBV_WC_LOC_PROT_ERR, "local protection error";
     /// The request was flushed after another failure. It is never the first failure.
     Flushed = IBV_WC_WR_FLUSH_ERR, "Work Request Flushed Error";
-    /// A memory window was not bound.
     WindowBind = IBV_WC_MW_BIND_ERR, "memory management operation error";
-    /// The responder sent an invalid response.
     BadResponse = IBV_WC_BAD_RESP_ERR, "bad response error";
     /// The memory at this end does not allow the access.
     LocalAccess = IBV_WC_LOC_ACCESS_ERR, "local access error";
@@ -67,7 +64,6 @@ statuses! {
     RemoteInvalidRequest = IBV_WC_REM_INV_REQ_ERR, "remote invalid request error";
     /// The memory at the other end does not allow the access.
     RemoteAccess = IBV_WC_REM_ACCESS_ERR, "remote access error";
-    /// The responder could not complete the request.
     RemoteOperation = IBV_WC_REM_OP_ERR, "remote operation error";
     /// The peer did not acknowledge, after all retries.
     RetryExceeded = IBV_WC_RETRY_EXC_ERR, "transport retry counter exceeded";
@@ -77,19 +73,15 @@ statuses! {
     LocalDomain = IBV_WC_LOC_RDD_VIOL_ERR, "local RDD violation error";
     /// The responder rejects a reliable datagram (RD only).
     RemoteInvalidDatagram = IBV_WC_REM_INV_RD_REQ_ERR, "remote invalid RD request";
-    /// The responder aborted the operation.
     RemoteAbort = IBV_WC_REM_ABORT_ERR, "aborted error";
     /// The end-to-end context does not exist (RD only).
     EndToEndNumber = IBV_WC_INV_EECN_ERR, "invalid EE context number";
     /// The end-to-end context is in the wrong state (RD only).
     EndToEndState = IBV_WC_INV_EEC_STATE_ERR, "invalid EE context state";
-    /// The transport cannot recover.
     Fatal = IBV_WC_FATAL_ERR, "fatal error";
     /// The peer did not respond (EFA).
     ResponseTimeout = IBV_WC_RESP_TIMEOUT_ERR, "response timeout error";
-    /// Any other error.
     General = IBV_WC_GENERAL_ERR, "general error";
-    /// Tag matching failed.
     TagMatching = IBV_WC_TM_ERR, "TM error";
     /// Software must finish a rendezvous of tag matching.
     TagRendezvous = IBV_WC_TM_RNDV_INCOMPLETE, "TM software rendezvous";
@@ -122,8 +114,7 @@ pub struct Completion {
     pub id: u64,
     /// Result of the request.
     pub status: CompletionStatus,
-    /// Kind of the request; `None` if the request failed, because the device need not set it
-    /// then.
+    /// Kind of the request; `None` if it failed, because the device need not set it then.
     pub opcode: Option<Opcode>,
     /// Received bytes; on UD they include the 40 bytes of the GRH. 0 if the request failed.
     pub length: u32,
@@ -162,8 +153,9 @@ impl Completion {
 
 /// Reusable buffer for the completions of one poll.
 pub struct Batch {
-    raw: [ffi::ibv_wc; Self::ROOM],
-    used: usize,
+    pub(super) raw: [ffi::ibv_wc; Self::ROOM],
+    /// Number of completions in `raw`.
+    pub(super) used: usize,
 }
 
 impl Batch {
@@ -179,17 +171,6 @@ impl Batch {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Completion> {
         let used = self.raw.get(..self.used).unwrap_or_default();
         used.iter().map(Completion::copy)
-    }
-
-    /// Calls `fill` with the whole buffer, and stores the number of completions that it returns.
-    #[inline]
-    pub(super) fn refill<E>(
-        &mut self,
-        fill: impl FnOnce(&mut [ffi::ibv_wc]) -> Result<usize, E>,
-    ) -> Result<usize, E> {
-        self.used = 0;
-        self.used = fill(&mut self.raw)?;
-        Ok(self.used)
     }
 }
 

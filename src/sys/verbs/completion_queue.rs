@@ -14,8 +14,7 @@ use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::readable;
 
-/// A completion queue. Clones share it. It is destroyed after the last clone and the last of its
-/// queue pairs.
+/// A completion queue. It is destroyed after its last clone and its last queue pair.
 #[derive(Debug, Clone)]
 pub struct CompletionQueue(Arc<Handle>);
 
@@ -45,10 +44,7 @@ impl CompletionQueue {
     pub fn new(device: &Device, depth: u32, notify: Notify) -> Result<Self, VerbsError> {
         let failed = |errno| device.error(VerbsOperation::CreateCompletionQueue, errno);
         let Ok(depth) = i32::try_from(depth) else { return Err(failed(Errno::INVALID)) };
-        let channel = match notify {
-            Notify::Never => None,
-            Notify::Channel => Some(Channel::new(device)?),
-        };
+        let channel = (notify == Notify::Channel).then(|| Channel::new(device)).transpose()?;
         let raw_channel = channel.as_ref().map_or(ptr::null_mut(), |channel| channel.raw.as_ptr());
         let create = device.calls().ibv_create_cq;
         // SAFETY: context and channel are alive, and vector 0 always exists.
@@ -60,11 +56,11 @@ impl CompletionQueue {
     /// Fetches completions without waiting, and returns their number.
     #[inline]
     pub fn poll(&self, batch: &mut Batch) -> Result<usize, VerbsError> {
-        batch.refill(|room| {
-            // SAFETY: the queue is alive.
-            let answer = unsafe { inline::poll_cq(self.raw(), room) };
-            answer.map_err(|errno| self.0.device.error(VerbsOperation::Poll, errno))
-        })
+        batch.used = 0;
+        // SAFETY: the queue is alive.
+        let answer = unsafe { inline::poll_cq(self.raw(), &mut batch.raw) };
+        batch.used = answer.map_err(|errno| self.0.device.error(VerbsOperation::Poll, errno))?;
+        Ok(batch.used)
     }
 
     /// Requests one event at the next completion.
@@ -78,8 +74,7 @@ impl CompletionQueue {
         answer.map_err(|errno| self.0.device.error(VerbsOperation::Arm, errno))
     }
 
-    /// Waits for the event. Returns false if the deadline passes first. Fails with EINVAL if the
-    /// queue has no channel.
+    /// Waits for the event; false if the deadline passes. EINVAL if the queue has no channel.
     pub fn wait(&self, deadline: Deadline) -> Result<bool, VerbsError> {
         let failed = |errno| self.0.device.error(VerbsOperation::Wait, errno);
         let channel = self.0.channel.as_ref().ok_or_else(|| failed(Errno::INVALID))?;
@@ -93,8 +88,7 @@ impl CompletionQueue {
         }
     }
 
-    /// Returns the channel's descriptor, for a poll loop over several queues; `None` without a
-    /// channel.
+    /// Returns the channel's descriptor, for a poll loop; `None` without a channel.
     ///
     /// If the descriptor is readable, [`wait`](Self::wait) takes the event without waiting.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {

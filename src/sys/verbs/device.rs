@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::attr::{CompletionCounters, DeviceAttr, text};
 use super::calls::Calls;
 use super::error::{VerbsError, VerbsOperation};
-use super::inline::{self, DeviceAnswer};
+use super::inline;
 use crate::sys::device_file;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
@@ -33,8 +33,7 @@ pub struct DeviceEntry {
 }
 
 impl DeviceEntry {
-    /// True for an iWARP device. Only `rdma_cm` can connect its queue pairs; `ibv_modify_qp`
-    /// cannot.
+    /// True for an iWARP device, which only `rdma_cm` can connect, not `ibv_modify_qp`.
     pub fn is_iwarp(&self) -> bool {
         self.transport_type == ffi::IBV_TRANSPORT_IWARP
     }
@@ -42,8 +41,7 @@ impl DeviceEntry {
 
 /// Devices that libibverbs lists at one moment.
 ///
-/// The library searches the whole machine for each list. A caller that opens several devices
-/// should make one list.
+/// The library searches the whole machine for a list: make one list for several devices.
 #[derive(Debug)]
 pub struct DeviceList {
     calls: &'static Calls,
@@ -67,18 +65,17 @@ impl DeviceList {
         Ok(Self { calls, first, count: usize::try_from(count).unwrap_or(0) })
     }
 
-    /// Returns the devices in the library's order; empty if the kernel supports RDMA but has no
-    /// device.
+    /// Returns the devices in the library's order; empty if RDMA is supported without a device.
     pub fn entries(&self) -> Vec<DeviceEntry> {
         self.iter().map(|device| device.describe()).collect()
     }
 
     /// Opens a device by its name in the kernel.
     pub fn open(&self, name: &str) -> Result<Device, VerbsError> {
-        let device =
-            self.iter().find(|device| device.name() == name).ok_or_else(|| absent(name))?;
+        let device = self.iter().find(|device| device.name() == name);
+        let context = device.ok_or_else(|| absent(name))?.open();
         let context =
-            device.open().map_err(|errno| VerbsError::call(VerbsOperation::Open, name, errno))?;
+            context.map_err(|errno| VerbsError::call(VerbsOperation::Open, name, errno))?;
         let handle = Handle { calls: self.calls, context, name: name.to_owned(), lender: None };
         Ok(Device(Arc::new(handle)))
     }
@@ -94,14 +91,12 @@ impl DeviceList {
     }
 }
 
-/// Returns the reason why libibverbs does not list a device. The library omits a device whose
-/// file is missing (`try_access_device`, libibverbs/init.c), and a device for which it has no
-/// driver.
+/// Returns the reason why libibverbs does not list a device: its file is missing
+/// (`try_access_device`, libibverbs/init.c), or the library has no driver for the device.
 fn absent(name: &str) -> VerbsError {
     let device = name.to_owned();
-    // The kernel removes the verbs device before the RDMA device. In between it waits for the
-    // processes that use the device (`ib_uverbs_remove_one`,
-    // drivers/infiniband/core/uverbs_main.c).
+    // The kernel removes the verbs device before the RDMA device. In between it waits for users of
+    // the device (`ib_uverbs_remove_one`, drivers/infiniband/core/uverbs_main.c).
     let Some(file) = device_file::verbs_file(name) else {
         return VerbsError::NoSuchDevice { device };
     };
@@ -127,8 +122,7 @@ impl Listed<'_> {
             return String::new();
         }
         // SAFETY: the name is not null, so it is a C string that lives as long as the list.
-        let name = unsafe { CStr::from_ptr(name) };
-        name.to_string_lossy().into_owned()
+        unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
     }
 
     fn fields(&self) -> &ffi::ibv_device {
@@ -150,10 +144,9 @@ impl Listed<'_> {
     fn open(&self) -> Result<NonNull<ffi::ibv_context>, Errno> {
         // SAFETY: the device belongs to a list that is alive.
         let context = unsafe { (self.list.calls.ibv_open_device)(self.raw.as_ptr()) };
-        NonNull::new(context).ok_or_else(|| {
-            let told = Errno::last();
-            device_file::open_error(&text(&self.fields().dev_name), told)
-        })
+        let told = Errno::last();
+        let error = || device_file::open_error(&text(&self.fields().dev_name), told);
+        NonNull::new(context).ok_or_else(error)
     }
 }
 
@@ -164,8 +157,7 @@ impl Drop for DeviceList {
     }
 }
 
-/// An open device. Clones share it. It is closed after the last clone and the last object that
-/// was made on it.
+/// An open device. It is closed after the last clone and the last object made on it.
 #[derive(Clone)]
 pub struct Device(Arc<Handle>);
 
@@ -192,7 +184,6 @@ impl Device {
     /// Wraps a context that `lender` keeps open.
     ///
     /// # Safety
-    ///
     /// `context` must be open as long as `lender` lives.
     pub(in crate::sys) unsafe fn lent(
         context: NonNull<ffi::ibv_context>,
@@ -216,14 +207,10 @@ impl Device {
     /// Queries the attributes and limits of the device.
     pub fn attr(&self) -> Result<DeviceAttr, VerbsError> {
         // SAFETY: the context is open.
-        let answer = unsafe { inline::query_device(self.calls(), self.context()) }
+        let (basic, extended) = unsafe { inline::query_device(self.calls(), self.context()) }
             .map_err(|errno| self.error(VerbsOperation::QueryDevice, errno))?;
         // SAFETY: as above; the number was set when the device was opened.
         let num_comp_vectors = unsafe { (*self.context()).num_comp_vectors };
-        let (basic, extended) = match answer {
-            DeviceAnswer::Extended(attr) => (attr.orig_attr, Some(attr)),
-            DeviceAnswer::Legacy(attr) => (attr, None),
-        };
         let completion_counters = self.completion_counters();
         Ok(DeviceAttr { basic, extended, num_comp_vectors, completion_counters })
     }

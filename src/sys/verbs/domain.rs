@@ -9,8 +9,7 @@ use super::error::{VerbsError, VerbsOperation};
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 
-/// A protection domain. Clones share it. It is destroyed after the last clone and the last object
-/// that was made in it.
+/// A protection domain. It is destroyed after the last clone and the last object made in it.
 #[derive(Debug, Clone)]
 pub struct Domain(Arc<Handle>);
 

@@ -21,8 +21,7 @@ dl::functions! {
 }
 
 impl Calls {
-    /// Makes a queue pair of reliable datagrams. Fails with EOPNOTSUPP on any adapter that is no
-    /// EFA.
+    /// Makes a queue pair of reliable datagrams. Fails with EOPNOTSUPP if the adapter is no EFA.
     pub(super) fn create(
         &self,
         domain: &Domain,

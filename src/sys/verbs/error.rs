@@ -13,8 +13,7 @@ pub enum VerbsError {
     /// libibverbs cannot be used.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The kernel has loaded no RDMA support. A kernel that has support but no device is no
-    /// error.
+    /// The kernel has loaded no RDMA support. Support without a device is no error.
     #[error("the kernel has no RDMA support loaded (ib_uverbs)")]
     NoKernelSupport,
     /// No device has this name.
@@ -66,8 +65,7 @@ impl VerbsError {
         Self::Call { operation, object: object.to_string(), errno }
     }
 
-    /// Returns the errno of a failed call, and ENOENT for a missing device file. `None` for all
-    /// other errors.
+    /// Returns the errno of a failed call; ENOENT for a missing device file; else `None`.
     pub fn errno(&self) -> Option<Errno> {
         match self {
             Self::Call { errno, .. } => Some(*errno),
@@ -84,89 +82,59 @@ impl VerbsError {
         matches!(*errno, Errno::NO_MEMORY | Errno::NOT_PERMITTED) && operation.pins_memory()
     }
 
-    /// True if the device or driver does not support the operation. Another transport can still
-    /// work.
+    /// True if device or driver does not support the operation. Other transports can still work.
     pub fn is_unsupported(&self) -> bool {
         self.errno().is_some_and(Errno::is_unsupported)
     }
 }
 
-/// Verbs operation that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum VerbsOperation {
-    /// Listing the devices.
-    List,
-    /// Opening a device.
-    Open,
-    /// Reading a device's attributes.
-    QueryDevice,
-    /// Reading a port's attributes.
-    QueryPort,
-    /// Reading an entry of the GID table.
-    QueryGid,
-    /// Reading an entry of the `P_Key` table.
-    QueryPkey,
-    /// Creating a protection domain.
-    AllocateDomain,
-    /// Registering memory.
-    RegisterMemory,
-    /// Creating a completion channel.
-    CreateChannel,
-    /// Creating a completion queue.
-    CreateCompletionQueue,
-    /// Creating a queue pair.
-    CreateQueuePair,
-    /// Creating an address handle; on `RoCE` the kernel resolves the neighbor here.
-    CreateAddress,
-    /// Moving a queue pair to INIT.
-    ToInit,
-    /// Moving a queue pair to RTR; on `RoCE` the kernel resolves the neighbor here.
-    ToReceive,
-    /// Moving a queue pair to RTS.
-    ToSend,
-    /// Posting a send request.
-    PostSend,
-    /// Posting a receive request.
-    PostReceive,
-    /// Polling a completion queue.
-    Poll,
-    /// Requesting a completion event.
-    Arm,
-    /// Waiting for a completion event.
-    Wait,
+/// Declares the operations with their words in an error; `{}` is the object, such as `rxe0/1`.
+macro_rules! operations {
+    ($($name:ident = $words:literal;)*) => {
+        /// Verbs operation that failed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum VerbsOperation {
+            $(#[doc = concat!("The operation \"", $words, "\".")] $name,)*
+        }
+
+        impl VerbsOperation {
+            const WORDS: &[&str] = &[$($words),*];
+        }
+    };
+}
+
+operations! {
+    List = "list the RDMA devices";
+    Open = "open {}";
+    QueryDevice = "query {}";
+    QueryPort = "query {}";
+    QueryGid = "read the GID table of {}";
+    QueryPkey = "read the P_Key table of {}";
+    AllocateDomain = "create a protection domain on {}";
+    RegisterMemory = "register memory with {}";
+    CreateChannel = "create a completion channel on {}";
+    CreateCompletionQueue = "create a completion queue on {}";
+    CreateQueuePair = "create a queue pair on {}";
+    // On RoCE the kernel resolves the neighbor here, and when the queue pair moves to RTR.
+    CreateAddress = "create an address handle on {}";
+    ToInit = "move the queue pair of {} to INIT";
+    ToReceive = "move the queue pair of {} to RTR";
+    ToSend = "move the queue pair of {} to RTS";
+    PostSend = "post a send request on {}";
+    PostReceive = "post a receive request on {}";
+    Poll = "poll the completion queue of {}";
+    Arm = "request a completion event on {}";
+    Wait = "wait for a completion event on {}";
 }
 
 impl VerbsOperation {
-    /// True if a driver pins memory of the process for the operation.
     fn pins_memory(self) -> bool {
         matches!(self, Self::RegisterMemory | Self::CreateCompletionQueue | Self::CreateQueuePair)
     }
 
-    /// Formats the operation with its object: `open rxe0`, `move the queue pair of rxe0/1 to
-    /// RTR`.
+    /// Formats the operation with its object: `open rxe0`.
     fn on(self, object: &str) -> String {
-        let (before, after) = match self {
-            Self::List => ("list the RDMA devices", ""),
-            Self::Open => ("open ", ""),
-            Self::QueryDevice | Self::QueryPort => ("query ", ""),
-            Self::QueryGid => ("read the GID table of ", ""),
-            Self::QueryPkey => ("read the P_Key table of ", ""),
-            Self::AllocateDomain => ("create a protection domain on ", ""),
-            Self::RegisterMemory => ("register memory with ", ""),
-            Self::CreateChannel => ("create a completion channel on ", ""),
-            Self::CreateCompletionQueue => ("create a completion queue on ", ""),
-            Self::CreateQueuePair => ("create a queue pair on ", ""),
-            Self::CreateAddress => ("create an address handle on ", ""),
-            Self::ToInit => ("move the queue pair of ", " to INIT"),
-            Self::ToReceive => ("move the queue pair of ", " to RTR"),
-            Self::ToSend => ("move the queue pair of ", " to RTS"),
-            Self::PostSend => ("post a send request on ", ""),
-            Self::PostReceive => ("post a receive request on ", ""),
-            Self::Poll => ("poll the completion queue of ", ""),
-            Self::Arm => ("request a completion event on ", ""),
-            Self::Wait => ("wait for a completion event on ", ""),
-        };
-        format!("{before}{object}{after}")
+        Self::WORDS[self as usize].replace("{}", object)
     }
 }
 

@@ -1,6 +1,4 @@
-//! Implements the functions of `infiniband/verbs.h` that are `static inline`, and so in no
-//! library.
-//!
+//! Implements the `static inline` functions of `infiniband/verbs.h`, which are in no library.
 //! Each function follows rdma-core's header step by step.
 #![expect(unsafe_code, reason = "reads tables of functions that the provider filled")]
 
@@ -15,7 +13,6 @@ use crate::sys::plain::Plain;
 /// True if the context is part of a `verbs_context` (`verbs_get_ctx` of the header).
 ///
 /// # Safety
-///
 /// `context` must be open.
 unsafe fn is_extended(context: *mut ffi::ibv_context) -> bool {
     // SAFETY: the caller promises an open context.
@@ -30,15 +27,13 @@ unsafe fn is_extended(context: *mut ffi::ibv_context) -> bool {
 /// whose first fields are missing; `sz` is its size.
 ///
 /// # Safety
-///
 /// `context` must be open, and `T` the type of the optional function at `offset`.
 unsafe fn extended_op<T: Copy>(context: *mut ffi::ibv_context, offset: usize) -> Option<T> {
     // SAFETY: the caller promises an open context.
     if !unsafe { is_extended(context) } {
         return None;
     }
-    // These steps compute addresses only, because the first fields do not exist with an older
-    // library.
+    // Computes addresses only: the first fields do not exist with an older library.
     let before =
         |offset| context.wrapping_byte_sub(offset_of!(ffi::verbs_context, context) - offset);
     let size = before(offset_of!(ffi::verbs_context, sz)).cast::<usize>();
@@ -76,7 +71,6 @@ type QueryDeviceEx = unsafe extern "C" fn(
 /// Queries the attributes of a port (`ibv_query_port`).
 ///
 /// # Safety
-///
 /// `context` must be open.
 pub(super) unsafe fn query_port(
     calls: &Calls,
@@ -94,30 +88,22 @@ pub(super) unsafe fn query_port(
     Errno::check(answer).map(|()| attr)
 }
 
-/// Attributes that [`query_device`] read.
-pub(super) enum DeviceAnswer {
-    /// Result of `query_device_ex`; a field that the driver does not support is zero.
-    Extended(ffi::ibv_device_attr_ex),
-    /// Result of `query_device`, if the extended query does not exist.
-    Legacy(ffi::ibv_device_attr),
-}
-
-/// Queries the attributes of a device (`ibv_query_device_ex`).
+/// Queries the attributes of a device (`ibv_query_device_ex`). The extended attributes are `None`
+/// if the extended query does not exist; a field that the driver does not support is zero.
 ///
 /// # Safety
-///
 /// `context` must be open.
 pub(super) unsafe fn query_device(
     calls: &Calls,
     context: *mut ffi::ibv_context,
-) -> Result<DeviceAnswer, Errno> {
+) -> Result<(ffi::ibv_device_attr, Option<ffi::ibv_device_attr_ex>), Errno> {
     if let Some(op) = extended_op!(context, query_device_ex: QueryDeviceEx) {
         let mut attr = ffi::ibv_device_attr_ex::zeroed();
         // SAFETY: the context is open, the input may be null, and the size is that of the
         // structure.
         let answer = unsafe { op(context, std::ptr::null(), &raw mut attr, size_of_val(&attr)) };
         match Errno::check(answer) {
-            Ok(()) => return Ok(DeviceAnswer::Extended(attr)),
+            Ok(()) => return Ok((attr.orig_attr, Some(attr))),
             Err(errno) if errno.is_unsupported() => {}
             Err(errno) => return Err(errno),
         }
@@ -125,13 +111,12 @@ pub(super) unsafe fn query_device(
     let mut attr = ffi::ibv_device_attr::zeroed();
     // SAFETY: the context is open.
     let answer = unsafe { (calls.ibv_query_device)(context, &raw mut attr) };
-    Errno::check(answer).map(|()| DeviceAnswer::Legacy(attr))
+    Errno::check(answer).map(|()| (attr, None))
 }
 
 /// Posts a send request (`ibv_post_send`).
 ///
 /// # Safety
-///
 /// `qp` must be alive, and `request` complete for its transport. The memory that `request` names
 /// must be registered until the request completes.
 #[inline]
@@ -153,7 +138,6 @@ pub(super) unsafe fn post_send(
 /// Posts a receive request (`ibv_post_recv`).
 ///
 /// # Safety
-///
 /// `qp` must be alive. The memory that `request` names must be registered until the request
 /// completes.
 #[inline]
@@ -175,7 +159,6 @@ pub(super) unsafe fn post_recv(
 /// Fills `room` with completions, and returns their number (`ibv_poll_cq`).
 ///
 /// # Safety
-///
 /// `cq` must be alive.
 #[inline]
 pub(super) unsafe fn poll_cq(
@@ -197,7 +180,6 @@ pub(super) unsafe fn poll_cq(
 /// Requests an event for the next completion of any kind (`ibv_req_notify_cq`).
 ///
 /// # Safety
-///
 /// `cq` must be alive.
 #[inline]
 pub(super) unsafe fn req_notify_cq(cq: *mut ffi::ibv_cq) -> Result<(), Errno> {

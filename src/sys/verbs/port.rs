@@ -15,8 +15,7 @@ use crate::sys::plain::Plain;
 pub struct PortAttr {
     /// Structure of `infiniband/verbs.h`, which has no pointers.
     pub attr: ffi::ibv_port_attr,
-    /// Rate of the link, in units of 100 Mb/s. `None` with a library before v62 or a driver
-    /// without the query.
+    /// Rate of the link, in units of 100 Mb/s; `None` before v62 or without driver support.
     pub speed_100mbps: Option<u64>,
 }
 
@@ -36,8 +35,7 @@ impl PortAttr {
         u32::from(self.attr.flags) & ffi::IB_UVERBS_QPF_GRH_REQUIRED != 0
     }
 
-    /// Returns the MTU in use; `None` if the driver reports a code that is not in the
-    /// specification.
+    /// Returns the MTU in use; `None` for a code that is not in the specification.
     pub fn active_mtu(&self) -> Option<Mtu> {
         Mtu::from_code(self.attr.active_mtu)
     }
@@ -45,36 +43,31 @@ impl PortAttr {
 
 /// A path MTU, in bytes of payload per packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[repr(u32)]
 pub enum Mtu {
     /// 256 bytes.
-    B256,
+    B256 = ffi::IBV_MTU_256,
     /// 512 bytes.
-    B512,
+    B512 = ffi::IBV_MTU_512,
     /// 1024 bytes.
-    B1024,
+    B1024 = ffi::IBV_MTU_1024,
     /// 2048 bytes.
-    B2048,
+    B2048 = ffi::IBV_MTU_2048,
     /// 4096 bytes.
-    B4096,
+    B4096 = ffi::IBV_MTU_4096,
 }
 
 impl Mtu {
-    const ALL: [(Self, ffi::ibv_mtu, u32); 5] = [
-        (Self::B256, ffi::IBV_MTU_256, 256),
-        (Self::B512, ffi::IBV_MTU_512, 512),
-        (Self::B1024, ffi::IBV_MTU_1024, 1024),
-        (Self::B2048, ffi::IBV_MTU_2048, 2048),
-        (Self::B4096, ffi::IBV_MTU_4096, 4096),
-    ];
+    const ALL: [Self; 5] = [Self::B256, Self::B512, Self::B1024, Self::B2048, Self::B4096];
 
     /// Returns the MTU of a code of the specification; `None` for another code.
     pub fn from_code(code: u32) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known, _)| *known == code).map(|(mtu, ..)| *mtu)
+        Self::ALL.into_iter().find(|mtu| mtu.code() == code)
     }
 
     /// Returns the MTU of this number of bytes; `None` if no MTU has it.
     pub fn from_bytes(bytes: u32) -> Option<Self> {
-        Self::ALL.iter().find(|(.., known)| *known == bytes).map(|(mtu, ..)| *mtu)
+        Self::ALL.into_iter().find(|mtu| mtu.bytes() == bytes)
     }
 
     /// Returns the bytes of payload per packet.
@@ -83,13 +76,7 @@ impl Mtu {
     }
 
     pub(super) fn code(self) -> ffi::ibv_mtu {
-        match self {
-            Self::B256 => ffi::IBV_MTU_256,
-            Self::B512 => ffi::IBV_MTU_512,
-            Self::B1024 => ffi::IBV_MTU_1024,
-            Self::B2048 => ffi::IBV_MTU_2048,
-            Self::B4096 => ffi::IBV_MTU_4096,
-        }
+        self as ffi::ibv_mtu
     }
 }
 
@@ -146,7 +133,13 @@ impl Device {
 
 #[test]
 fn an_mtu_has_a_code_and_bytes() {
-    for (mtu, code, bytes) in Mtu::ALL {
+    for (mtu, code, bytes) in [
+        (Mtu::B256, 1, 256),
+        (Mtu::B512, 2, 512),
+        (Mtu::B1024, 3, 1024),
+        (Mtu::B2048, 4, 2048),
+        (Mtu::B4096, 5, 4096),
+    ] {
         assert_eq!((Mtu::from_code(code), mtu.bytes()), (Some(mtu), bytes));
         assert_eq!(Mtu::from_bytes(bytes), Some(mtu));
         assert_eq!(mtu.code(), code);

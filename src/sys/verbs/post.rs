@@ -28,8 +28,7 @@ pub struct WorkRequest {
 pub enum Signal {
     /// A successful send has a completion.
     Always,
-    /// A successful send has no completion. The send queue fills up unless some sends are
-    /// `Always`.
+    /// A successful send has no completion. The queue fills up unless some are `Always`.
     OnFailure,
 }
 
@@ -45,8 +44,7 @@ pub struct Destination<'a> {
 }
 
 impl<T: Transport> QueuePair<T> {
-    /// Posts a receive into a range of the buffer. On UD the first 40 bytes are reserved for the
-    /// GRH.
+    /// Posts a receive into a range of the buffer. On UD the GRH takes the first 40 bytes.
     #[inline]
     pub fn post_receive(&mut self, request: WorkRequest) -> Result<(), VerbsError> {
         let mut entry = self.buffer().entry(request.offset, request.length)?;

@@ -1,5 +1,4 @@
-//! Wraps queue pairs. A queue pair is one connection or one datagram endpoint. It sends from and
-//! receives into its own buffer.
+//! Wraps queue pairs: a connection or datagram endpoint with its own buffer.
 #![expect(unsafe_code, reason = "calls libibverbs")]
 
 use std::fmt::Debug;
@@ -19,28 +18,38 @@ use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
 
-/// Type parameter for a reliable connection (RC).
-#[derive(Debug)]
-pub enum Reliable {}
+/// Declares the transports with their numbers in `enum ibv_qp_type`.
+macro_rules! transports {
+    ($(#[doc = $doc:literal] $name:ident = $code:ident;)*) => {$(
+        #[doc = $doc]
+        #[derive(Debug)]
+        pub enum $name {}
+        impl sealed::Sealed for $name {
+            const TYPE: ffi::ibv_qp_type = ffi::$code;
+        }
+        impl Transport for $name {}
+    )*};
+}
 
-/// Type parameter for an unreliable connection (UC).
-#[derive(Debug)]
-pub enum Unreliable {}
+transports! {
+    /// Type parameter for a reliable connection (RC).
+    Reliable = IBV_QPT_RC;
+    /// Type parameter for an unreliable connection (UC).
+    Unreliable = IBV_QPT_UC;
+    /// Type parameter for unreliable datagrams (UD).
+    Datagram = IBV_QPT_UD;
+    /// Type parameter for the reliable datagrams of EFA (SRD).
+    ReliableDatagram = IBV_QPT_DRIVER;
+}
 
-/// Type parameter for unreliable datagrams (UD).
-#[derive(Debug)]
-pub enum Datagram {}
-
-/// Type parameter for the reliable datagrams of EFA (SRD).
-#[derive(Debug)]
-pub enum ReliableDatagram {}
+mod sealed {
+    pub trait Sealed {
+        const TYPE: crate::sys::ffi::ibv_qp_type;
+    }
+}
 
 /// Transport of a queue pair.
 pub trait Transport: sealed::Sealed {}
-impl Transport for Reliable {}
-impl Transport for Unreliable {}
-impl Transport for Datagram {}
-impl Transport for ReliableDatagram {}
 
 /// Transport with a destination in each request.
 pub trait Addressed: Transport {}
@@ -52,26 +61,6 @@ pub trait Connected: Transport {}
 impl Connected for Reliable {}
 impl Connected for Unreliable {}
 
-mod sealed {
-    use crate::sys::ffi;
-
-    pub trait Sealed {
-        const TYPE: ffi::ibv_qp_type;
-    }
-    impl Sealed for super::Reliable {
-        const TYPE: ffi::ibv_qp_type = ffi::IBV_QPT_RC;
-    }
-    impl Sealed for super::Unreliable {
-        const TYPE: ffi::ibv_qp_type = ffi::IBV_QPT_UC;
-    }
-    impl Sealed for super::ReliableDatagram {
-        const TYPE: ffi::ibv_qp_type = ffi::IBV_QPT_DRIVER;
-    }
-    impl Sealed for super::Datagram {
-        const TYPE: ffi::ibv_qp_type = ffi::IBV_QPT_UD;
-    }
-}
-
 /// Requested capacity of a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
@@ -79,8 +68,7 @@ pub struct Capacity {
     pub sends: u32,
     /// Maximum number of posted receives.
     pub receives: u32,
-    /// Maximum number of bytes that are copied into a send request, so that the device does not
-    /// read them from memory.
+    /// Maximum number of bytes copied into a send request, which the device need not read.
     pub inline_bytes: u32,
 }
 
@@ -96,8 +84,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// True if all parts are on `device`. A provider casts every object to its own type without a
-    /// check.
+    /// True if all parts are on `device`. A provider casts objects to its own type without a check.
     pub(in crate::sys) fn is_on(&self, device: &Device) -> bool {
         self.buffer.domain().device().is(device)
             && self.send_queue.device().is(device)
@@ -109,7 +96,6 @@ impl Parts {
 #[derive(Debug)]
 pub struct QueuePair<T: Transport> {
     raw: NonNull<ffi::ibv_qp>,
-    /// Functions that made the queue pair and destroy it.
     maker: Maker,
     inline_bytes: u32,
     /// Port, from 1; 0 before the queue pair is in INIT.
@@ -132,7 +118,6 @@ pub(in crate::sys) enum Maker {
 /// Makes and destroys the queue pair of a connection manager's id.
 ///
 /// # Safety
-///
 /// `create` must return an initialized queue pair of that domain, or fail. `destroy` must destroy
 /// it.
 pub(in crate::sys) unsafe trait CmMaker: Debug + Send {
@@ -219,8 +204,7 @@ impl<T: Transport> QueuePair<T> {
     }
 
     /// Copies bytes into the buffer.
-    // This type lends no `&mut Buffer`, because a caller could swap it with a buffer of another
-    // domain.
+    // Lends no `&mut Buffer`: a caller could swap it with a buffer of another domain.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), VerbsError> {
         self.parts.buffer.write(offset, bytes)
     }
@@ -263,14 +247,14 @@ impl<T: Connected> QueuePair<T> {
     /// Moves the queue pair from RESET to INIT. Receives can then be posted.
     pub fn to_init(&mut self, init: ConnectedInit) -> Result<(), VerbsError> {
         self.port = init.port;
-        self.change(VerbsOperation::ToInit, init.into())
+        self.change(VerbsOperation::ToInit, Change::to_connected_init(init))
     }
 }
 
 impl QueuePair<Unreliable> {
     /// Moves the queue pair from INIT to RTR. On `RoCE` the call takes as long as on RC.
     pub fn to_receive(&mut self, ready: &UnreliableReady) -> Result<(), VerbsError> {
-        self.change(VerbsOperation::ToReceive, ready.into())
+        self.change(VerbsOperation::ToReceive, Change::to_unreliable_receive(ready))
     }
 
     /// Moves the queue pair from RTR to RTS.
@@ -285,13 +269,12 @@ impl QueuePair<Reliable> {
     /// On `RoCE` the kernel resolves the neighbor in this call. If the neighbor does not respond,
     /// the call fails with ETIMEDOUT after about one second.
     pub fn to_receive(&mut self, ready: &ReadyToReceive) -> Result<(), VerbsError> {
-        self.change(VerbsOperation::ToReceive, ready.into())
+        self.change(VerbsOperation::ToReceive, Change::to_reliable_receive(ready))
     }
 
-    /// Moves the queue pair from RTR to RTS. Fails with EINVAL on iWARP, which needs a connection
-    /// manager.
+    /// Moves the queue pair from RTR to RTS. EINVAL on iWARP, which needs a connection manager.
     pub fn to_send(&mut self, ready: ReadyToSend) -> Result<(), VerbsError> {
-        self.change(VerbsOperation::ToSend, ready.into())
+        self.change(VerbsOperation::ToSend, Change::to_reliable_send(ready))
     }
 }
 
@@ -309,7 +292,7 @@ impl<T: Addressed> QueuePair<T> {
     /// Moves the queue pair from RESET to INIT. Receives can then be posted.
     pub fn to_datagram_init(&mut self, init: DatagramInit) -> Result<(), VerbsError> {
         self.port = init.port;
-        self.change(VerbsOperation::ToInit, init.into())
+        self.change(VerbsOperation::ToInit, Change::to_datagram_init(init))
     }
 
     /// Moves the queue pair from INIT to RTR.

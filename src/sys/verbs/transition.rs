@@ -36,8 +36,7 @@ pub struct DatagramInit {
 pub struct ReadyToReceive {
     /// Path to the peer.
     pub path: Path,
-    /// MTU of the path. It must not exceed the MTU in use at either port; the kernel does not
-    /// check it.
+    /// MTU of the path, at most the MTU in use at each port; the kernel does not check it.
     pub mtu: Mtu,
     /// Number of the peer's queue pair.
     pub remote_qp: u32,
@@ -90,10 +89,8 @@ impl Change {
         attr.qp_state = state;
         Self { attr, mask: ffi::IBV_QP_STATE }
     }
-}
 
-impl From<ConnectedInit> for Change {
-    fn from(init: ConnectedInit) -> Self {
+    pub(super) fn to_connected_init(init: ConnectedInit) -> Self {
         let mut change = Self::to(ffi::IBV_QPS_INIT);
         change.attr.port_num = init.port;
         change.attr.pkey_index = init.pkey_index;
@@ -101,10 +98,8 @@ impl From<ConnectedInit> for Change {
         change.mask |= ffi::IBV_QP_PORT | ffi::IBV_QP_PKEY_INDEX | ffi::IBV_QP_ACCESS_FLAGS;
         change
     }
-}
 
-impl From<DatagramInit> for Change {
-    fn from(init: DatagramInit) -> Self {
+    pub(super) fn to_datagram_init(init: DatagramInit) -> Self {
         let mut change = Self::to(ffi::IBV_QPS_INIT);
         change.attr.port_num = init.port;
         change.attr.pkey_index = init.pkey_index;
@@ -112,10 +107,8 @@ impl From<DatagramInit> for Change {
         change.mask |= ffi::IBV_QP_PORT | ffi::IBV_QP_PKEY_INDEX | ffi::IBV_QP_QKEY;
         change
     }
-}
 
-impl From<&UnreliableReady> for Change {
-    fn from(ready: &UnreliableReady) -> Self {
+    pub(super) fn to_unreliable_receive(ready: &UnreliableReady) -> Self {
         let mut change = Self::to(ffi::IBV_QPS_RTR);
         change.attr.ah_attr = ready.path.attr();
         change.attr.path_mtu = ready.mtu.code();
@@ -125,21 +118,26 @@ impl From<&UnreliableReady> for Change {
             ffi::IBV_QP_AV | ffi::IBV_QP_PATH_MTU | ffi::IBV_QP_DEST_QPN | ffi::IBV_QP_RQ_PSN;
         change
     }
-}
 
-impl From<&ReadyToReceive> for Change {
-    fn from(ready: &ReadyToReceive) -> Self {
+    pub(super) fn to_reliable_receive(ready: &ReadyToReceive) -> Self {
         let &ReadyToReceive { path, mtu, remote_qp, receive_psn, .. } = ready;
-        let mut change = Self::from(&UnreliableReady { path, mtu, remote_qp, receive_psn });
+        let common = UnreliableReady { path, mtu, remote_qp, receive_psn };
+        let mut change = Self::to_unreliable_receive(&common);
         change.attr.max_dest_rd_atomic = ready.max_dest_rd_atomic;
         change.attr.min_rnr_timer = ready.min_rnr_timer;
         change.mask |= ffi::IBV_QP_MAX_DEST_RD_ATOMIC | ffi::IBV_QP_MIN_RNR_TIMER;
         change
     }
-}
 
-impl From<ReadyToSend> for Change {
-    fn from(ready: ReadyToSend) -> Self {
+    /// Changes the state from RTR to RTS, on UC, UD and SRD.
+    pub(super) fn to_send(psn: u32) -> Self {
+        let mut change = Self::to(ffi::IBV_QPS_RTS);
+        change.attr.sq_psn = psn & PSN_MASK;
+        change.mask |= ffi::IBV_QP_SQ_PSN;
+        change
+    }
+
+    pub(super) fn to_reliable_send(ready: ReadyToSend) -> Self {
         let mut change = Self::to_send(ready.send_psn);
         change.attr.timeout = ready.timeout;
         change.attr.retry_cnt = ready.retry_count;
@@ -149,16 +147,6 @@ impl From<ReadyToSend> for Change {
             | ffi::IBV_QP_RETRY_CNT
             | ffi::IBV_QP_RNR_RETRY
             | ffi::IBV_QP_MAX_QP_RD_ATOMIC;
-        change
-    }
-}
-
-impl Change {
-    /// Changes the state from RTR to RTS, on UC, UD and SRD.
-    pub(super) fn to_send(psn: u32) -> Self {
-        let mut change = Self::to(ffi::IBV_QPS_RTS);
-        change.attr.sq_psn = psn & PSN_MASK;
-        change.mask |= ffi::IBV_QP_SQ_PSN;
         change
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::model::{HostReport, PortState, Reason};
 use crate::tui::mode::Page;
-use crate::tui::snapshot::Snapshot;
 use crate::tui::state::State;
 use crate::tui::theme::Token;
 use crate::tui::view::{HostFilter, View};
@@ -57,8 +56,7 @@ pub(super) fn text(state: &State, is_kept_out: bool) -> (String, Token) {
     (text, Token::Plain)
 }
 
-/// Returns the text for no problem, with the numbers of hosts, ports and connections that were
-/// read.
+/// Returns the text for no problem, with the numbers of hosts, ports and connections.
 fn all_clear(state: &State) -> String {
     let Some(snapshot) = state.snapshot() else { return String::new() };
     let all = snapshot.sample.reports.len();
@@ -89,15 +87,15 @@ fn unknown(state: &State) -> Option<String> {
         Page::Rows(_, narrow) => narrow,
         Page::Detail(..) => &HostFilter::All,
     };
-    let hosts = || {
-        let all = snapshot.sample.reports.iter().enumerate();
-        all.filter(|(_, report)| narrow.admits(&report.host))
-    };
+    let hosts = || snapshot.admitted(narrow);
     let reasons = || hosts().filter_map(|(host, _)| snapshot.failure(host)).map(|one| one.reason);
     let connecting = reasons().filter(|reason| *reason == Reason::Connecting).count();
     let unresponsive = reasons().count() - connecting;
-    let part = unread(state.view());
-    let unread = hosts().filter(|(host, report)| is_unread(snapshot, *host, report, part)).count();
+    let parts = shown_parts(state.view());
+    let is_unread = |(host, report): &(usize, &HostReport)| {
+        snapshot.failure(*host).is_none() && parts.iter().any(|part| report.problems.touch(part))
+    };
+    let unread = hosts().filter(is_unread).count();
     let text = |count: usize, one: &str, many: &str| match count {
         0 => None,
         1 => Some(format!("1 host {one}")),
@@ -113,17 +111,11 @@ fn unknown(state: &State) -> Option<String> {
 }
 
 /// Returns the parts of a report that a view shows, by the keys of their problems.
-fn unread(view: View) -> &'static [&'static str] {
+fn shown_parts(view: View) -> &'static [&'static str] {
     match view {
         View::Connections => &["connections", "consumers", "resources"],
         View::Resources => &["resources"],
         View::Ports => &["devices"],
         View::Problems | View::Hosts | View::Matrix => &[],
     }
-}
-
-/// Returns true if some of these parts could not be read on a host that responds.
-fn is_unread(snapshot: &Snapshot, host: usize, report: &HostReport, parts: &[&str]) -> bool {
-    let has_problem = || parts.iter().any(|part| report.problems.touch(part));
-    snapshot.failure(host).is_none() && has_problem()
 }

@@ -14,7 +14,6 @@ use crate::tui::state::State;
 use crate::tui::theme::Token;
 use crate::tui::view::View;
 
-/// Draws the text about the selected row, and its fix.
 pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     if area.height == 0 {
         return;
@@ -83,36 +82,29 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, layout: &Layout) -> O
 
 /// Draws the keys with labels: the innermost scope on the left, help and quit on the right.
 fn keys(canvas: &mut Canvas<'_>, area: Rect, mut x: usize, scopes: &[Scope]) {
-    let always = |key: &&Key| matches!(key.action, Action::Help | Action::Quit);
     let is_shown = |key: &&Key, scope| key.scope == scope && !key.label.is_empty();
     let of_scope = |scope: Scope| KEYS.iter().filter(move |key| is_shown(key, scope));
-    let all: Vec<&Key> = scopes.iter().copied().flat_map(of_scope).collect();
-    let word =
-        |key: &Key| (key.presses.first().map(ToString::to_string).unwrap_or_default(), key.label);
-    let length = |key: &&&Key| width(&word(key).0) + 1 + width(key.label) + 3;
-    let last: Vec<&&Key> = all.iter().filter(|key| always(key)).collect();
-    let end = usize::from(area.width);
-    let start = end.saturating_sub(last.iter().copied().map(|key| length(&key)).sum());
-    for key in all.iter().filter(|key| !always(key)) {
-        if x + length(&key) > start {
-            continue;
+    let (last, others): (Vec<&Key>, Vec<&Key>) = scopes
+        .iter()
+        .copied()
+        .flat_map(of_scope)
+        .partition(|key| matches!(key.action, Action::Help | Action::Quit));
+    let press = |key: &Key| key.presses.first().map(ToString::to_string).unwrap_or_default();
+    let length = |key: &&Key| width(&press(key)) + 1 + width(key.label) + 3;
+    let mut put = |x: usize, key: &Key| {
+        let x = canvas.put(area, x, 0, &press(key), Token::Accent);
+        canvas.put(area, x + 1, 0, key.label, Token::Plain) + 3
+    };
+    let start = usize::from(area.width).saturating_sub(last.iter().map(length).sum());
+    for key in others {
+        if x + length(&key) <= start {
+            x = put(x, key);
         }
-        x = put_key(canvas, area, x, &word(key));
     }
     let mut x = start;
     for key in last {
-        x = put_key(canvas, area, x, &word(key));
+        x = put(x, key);
     }
-}
-
-fn put_key(
-    canvas: &mut Canvas<'_>,
-    area: Rect,
-    x: usize,
-    (press, label): &(String, &str),
-) -> usize {
-    let x = canvas.put(area, x, 0, press, Token::Accent);
-    canvas.put(area, x + 1, 0, label, Token::Plain) + 3
 }
 
 /// Draws the prompt, and below it the error of the text or an example.
@@ -171,7 +163,6 @@ fn fault(canvas: &mut Canvas<'_>, area: Rect, at: usize, what: &str) {
     }
 }
 
-/// Draws the suggestions above the prompt.
 fn candidates(state: &State, canvas: &mut Canvas<'_>, layout: &Layout, chosen: usize) {
     let all = state.candidates();
     let lines = all.len().min(layout.body_lines());
@@ -182,14 +173,15 @@ fn candidates(state: &State, canvas: &mut Canvas<'_>, layout: &Layout, chosen: u
     for (y, one) in all.iter().take(lines).enumerate() {
         canvas.put(area, 0, y, &" ".repeat(area.width.into()), Token::Plain);
         let kind = match one.kind {
-            JumpTarget::Column(_) => format!("column: {}", one.kind.word()),
-            _ => one.kind.word().to_owned(),
+            JumpTarget::View(_) => "view",
+            JumpTarget::Host => "host",
+            JumpTarget::Column(_) => "column: sort by",
         };
         canvas.put(area, 2, y, &one.word, Token::Plain);
-        canvas.put(area, 4 + widest, y, &kind, Token::Dim);
+        canvas.put(area, 4 + widest, y, kind, Token::Dim);
         if y == chosen {
             canvas.put(area, 0, y, ">", Token::Plain);
-            canvas.mark(area, 0, y, 6 + widest + width(&kind), Token::Selected);
+            canvas.mark(area, 0, y, 6 + widest + width(kind), Token::Selected);
         }
     }
 }

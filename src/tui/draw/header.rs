@@ -64,7 +64,7 @@ fn left(state: &State) -> Vec<Word> {
     let (fail, unread) = (of(Severity::Fail), of(Severity::Unknown));
     words.push(match (fail, fail + of(Severity::Warn)) {
         (0, 0) if up == 0 => ("problems ?".to_owned(), Token::Unknown),
-        (0, 0) if snapshot.is_complete() => ("no problem".to_owned(), Token::Ok),
+        (0, 0) if up == all => ("no problem".to_owned(), Token::Ok),
         // Hosts that are still connecting may have problems.
         (0, 0) => ("no problem yet".to_owned(), Token::Plain),
         (0, some) => (format!("problems {some}"), Token::Warn),
@@ -90,7 +90,6 @@ fn left(state: &State) -> Vec<Word> {
     words
 }
 
-/// Returns the time of the sample and the state of the display.
 fn right(state: &State) -> Vec<Word> {
     let mut words = Vec::new();
     if state.is_recording {
@@ -101,23 +100,18 @@ fn right(state: &State) -> Vec<Word> {
     }
     let Some(snapshot) = state.snapshot() else { return words };
     let taken_ns = snapshot.sample.taken_ns;
-    let every = match state.settings.timeline {
-        Timeline::Live(every) => every,
+    let Timeline::Live(every) = state.settings.timeline else {
         // Data from the past has a date and a mark, so that it is not taken for live data.
-        Timeline::Capture => {
-            words.push(("CAPTURE".to_owned(), Token::Warn));
-            words.push((utc_text(taken_ns), Token::Plain));
-            return words;
-        }
-        Timeline::Recording => {
-            let is_paused = snapshot.place.is_some_and(|place| place.is_paused);
-            words.push((if is_paused { "PAUSED" } else { "REPLAY" }.to_owned(), Token::Warn));
-            if let Some(RecordingPosition { position, count, .. }) = snapshot.place {
-                words.push((format!("{position}/{count}"), Token::Accent));
-            }
-            words.push((utc_text(taken_ns), Token::Plain));
-            return words;
-        }
+        let mark = match (state.settings.timeline, snapshot.place) {
+            (Timeline::Recording, Some(RecordingPosition { is_paused: true, .. })) => "PAUSED",
+            (Timeline::Recording, _) => "REPLAY",
+            _ => "CAPTURE",
+        };
+        let position = snapshot.place.map(|at| format!("{}/{}", at.position, at.count));
+        words.push((mark.to_owned(), Token::Warn));
+        words.extend(position.map(|text| (text, Token::Accent)));
+        words.push((utc_text(taken_ns), Token::Plain));
+        return words;
     };
     words.push((utc_time(taken_ns), Token::Plain));
     let age = state.moment().saturating_duration_since(snapshot.sample.at);

@@ -13,7 +13,7 @@ use crate::query::Value;
 use crate::render::escape;
 use crate::tui::event::Effect;
 use crate::tui::glyphs::Glyphs;
-use crate::tui::matrix::{Cell, MatrixGrid, MatrixOrigin, half_rtt};
+use crate::tui::matrix::{Cell, MatrixGrid, MatrixOrigin, half_rtt_ns};
 use crate::tui::mode::{Mode, Question};
 use crate::tui::state::State;
 use crate::tui::theme::Token;
@@ -132,8 +132,7 @@ fn sign(cell: Cell, glyphs: Glyphs) -> (&'static str, Token) {
     }
 }
 
-/// Draws the number of working or failed pairs, the time of the test, and `more` as far as it
-/// fits.
+/// Draws the number of working or failed pairs, the time of the test, and `more` if it fits.
 fn summary(state: &State, canvas: &mut Canvas<'_>, area: Rect, grid: &MatrixGrid, more: Vec<Word>) {
     let (works, fails, others) = grid.counts;
     let all = works + fails + others;
@@ -149,18 +148,9 @@ fn summary(state: &State, canvas: &mut Canvas<'_>, area: Rect, grid: &MatrixGrid
     }
 }
 
-/// Returns the time of a matrix: `tested 3min ago`, `ping.json of 2026-11-22 08:02:40Z`. A
-/// simulated matrix is marked.
+/// Returns the time of a matrix: `tested 3min ago`, `ping.json of 2026-11-22 08:02:40Z`.
 fn taken(state: &State, grid: &MatrixGrid) -> Word {
-    let (text, token) = dated(state, grid);
-    match &grid.report.simulated {
-        Some(_) => (format!("SIMULATED {text}"), Token::Warn),
-        None => (text, token),
-    }
-}
-
-fn dated(state: &State, grid: &MatrixGrid) -> Word {
-    match &grid.taken {
+    let (text, token) = match &grid.taken {
         MatrixOrigin::Live(at) => {
             let ns = state.at.saturating_duration_since(*at).as_nanos();
             let age = Value::Age(u64::try_from(ns).unwrap_or(u64::MAX));
@@ -171,20 +161,20 @@ fn dated(state: &State, grid: &MatrixGrid) -> Word {
             let at = written_ns.map(|ns| format!(" of {}", utc_text(ns))).unwrap_or_default();
             (format!("{name}{at}"), Token::Warn)
         }
+    };
+    match &grid.report.simulated {
+        Some(_) => (format!("SIMULATED {text}"), Token::Warn),
+        None => (text, token),
     }
 }
 
 fn legend(canvas: &mut Canvas<'_>, area: Rect, y: usize) {
-    let texts = ["median", "1.1x", "1.5x", "2x", "4x"];
+    let works = ["median", "1.1x", "1.5x", "2x", "4x"].into_iter().enumerate();
+    let works = works.map(|(level, text)| (Cell::Works(level), text));
+    let others =
+        [(Cell::Fails, "fails"), (Cell::NotApplicable, "n/a"), (Cell::NotTested, "not tested")];
     let mut x = 2;
-    for (level, text) in texts.iter().enumerate() {
-        let (sign, token) = sign(Cell::Works(level), canvas.glyphs());
-        x = canvas.put(area, x, y, sign, token);
-        x = canvas.put(area, x + 1, y, text, Token::Dim) + 2;
-    }
-    for (cell, text) in
-        [(Cell::Fails, "fails"), (Cell::NotApplicable, "n/a"), (Cell::NotTested, "not tested")]
-    {
+    for (cell, text) in works.chain(others) {
         let (sign, token) = sign(cell, canvas.glyphs());
         x = canvas.put(area, x, y, sign, token);
         x = canvas.put(area, x + 1, y, text, Token::Dim) + 2;
@@ -211,8 +201,7 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         return;
     };
     let code = pair.verdict.code;
-    let mark = if code.is_failure() { " !" } else { "" };
-    let token = if code.is_failure() { Token::Bad } else { Token::Ok };
+    let (mark, token) = if code.is_failure() { (" !", Token::Bad) } else { ("", Token::Ok) };
     let x = canvas.put(area, x, 0, &format!(": {}{mark}", code.word()), token) + 2;
     let detail = if code.is_failure() { pair.verdict.detail.clone() } else { figures(pair, grid) };
     canvas.put(area, x, 0, &fit(&detail, room.saturating_sub(x), canvas.glyphs()), Token::Plain);
@@ -231,8 +220,7 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     canvas.put(area, 1, 1, &fit(&text, room.saturating_sub(2), canvas.glyphs()), token);
 }
 
-/// Draws the details of a question about a ping: the hosts, and the removal of an uploaded
-/// program.
+/// Draws the details of a question about a ping: the hosts, and the end of an upload.
 fn before_ping(state: &State, canvas: &mut Canvas<'_>, area: Rect, hosts: &[String]) {
     let room = usize::from(area.width).saturating_sub(2);
     let all = state.snapshot().map_or(0, |snapshot| snapshot.sample.reports.len());
@@ -251,7 +239,7 @@ fn before_ping(state: &State, canvas: &mut Canvas<'_>, area: Rect, hosts: &[Stri
 
 /// Formats the times of a pair: `2.31 us, 110% of the median; TCP 41.20 us`.
 fn figures(pair: &Pair, grid: &MatrixGrid) -> String {
-    let Some(mine) = half_rtt(pair) else { return pair.verdict.detail.clone() };
+    let Some(mine) = half_rtt_ns(pair) else { return pair.verdict.detail.clone() };
     let mut text = format!("{} us", Value::Nanoseconds(mine));
     // Writing to a string cannot fail.
     if let Some(median) = grid.median_ns.filter(|median| *median > 0) {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::canvas::{Canvas, fit};
+use super::canvas::{Canvas, fit, width};
 use super::empty_table;
 use crate::analyse::transport_counts::TransportCounts;
 use crate::query::Align;
@@ -11,7 +11,7 @@ use crate::tui::glyphs::Glyphs;
 use crate::tui::history::{PortTraffic, Track, Unit};
 use crate::tui::rows::{Graph, StaleData};
 use crate::tui::state::State;
-use crate::tui::table_view::VisibleRow;
+use crate::tui::table_view::{Heading, VisibleRow};
 use crate::tui::theme::{Token, tone};
 use crate::tui::view::View;
 
@@ -61,17 +61,25 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
 }
 
 fn heading(canvas: &mut Canvas<'_>, area: Rect, one: &Fitted) {
-    let order = one.heading.order.map(|is_reversed| canvas.glyphs().order(is_reversed));
-    let text = order.map_or_else(
-        || one.heading.title.to_owned(),
-        |sign| format!("{} {sign}", one.heading.title),
-    );
-    match one.heading.align {
-        Align::Left => {
-            canvas.put(area, one.x, 0, &text, Token::Heading);
-        }
-        Align::Right => canvas.put_right(area, one.x + one.width, 0, &text, Token::Heading),
-    }
+    let Heading { title, order, .. } = one.heading;
+    let order = order.map(|is_reversed| format!(" {}", canvas.glyphs().order(is_reversed)));
+    let text = format!("{title}{}", order.unwrap_or_default());
+    put_aligned(canvas, area, 0, one, &text, Token::Heading);
+}
+
+fn put_aligned(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    y: usize,
+    one: &Fitted,
+    text: &str,
+    token: Token,
+) {
+    let x = match one.heading.align {
+        Align::Left => one.x,
+        Align::Right => (one.x + one.width).saturating_sub(width(text)),
+    };
+    canvas.put(area, x, y, text, token);
 }
 
 fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &VisibleRow<'_>, columns: &Columns) {
@@ -92,12 +100,7 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &VisibleRow<'_>, col
             token if line.stale.is_some() && token != Token::Bad => Token::Dim,
             token => token,
         };
-        match one.heading.align {
-            Align::Left => {
-                canvas.put(area, one.x, y, &text, token);
-            }
-            Align::Right => canvas.put_right(area, one.x + one.width, y, &text, token),
-        }
+        put_aligned(canvas, area, y, one, &text, token);
     }
     let Some((x, width)) = columns.graph else { return };
     match (&line.stale, &line.graph) {
@@ -143,8 +146,7 @@ fn trends(
     }
 }
 
-/// Returns a sparkline, the latest sample on the right. Bits are scaled to the rate of the port,
-/// packets to their own maximum.
+/// Returns a sparkline. Bits are scaled to the rate of the port, packets to their own maximum.
 fn trend(
     track: Track<'_>,
     width: usize,

@@ -8,7 +8,6 @@ use crate::tui::state::State;
 use crate::tui::theme::Token;
 use crate::tui::view::View;
 
-/// Draws the views with their digits.
 pub(super) fn tabs(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let base = state.view();
     let name = |view: View| format!(" {} {} ", view.number(), view.name());

@@ -17,7 +17,6 @@ pub enum Press {
 
 impl Press {
     /// Returns the press of an event; `None` for a release, and for Alt with a letter.
-    #[must_use]
     pub fn of(event: KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;

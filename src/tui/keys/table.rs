@@ -9,8 +9,7 @@ const fn named(code: KeyCode) -> Press {
     Press::Named(code)
 }
 
-/// Builds the table, one key per line: scope, presses, action, label of the footer, sentence of
-/// the help.
+/// Builds the table, one key per line: scope, presses, action, label in the footer, help.
 macro_rules! keys {
     ($($scope:ident [$($press:expr),*] $action:expr, $label:literal, $help:literal;)*) => {
         /// All keys. The footer shows keys in this order.

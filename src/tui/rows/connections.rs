@@ -1,9 +1,8 @@
 //! Rows of the Connections view: one per connection, with evidence and recent changes.
 
 use std::borrow::Cow;
-use std::time::Instant;
 
-use super::{Listed, RowKey, RowPosition, RowText, beginning, tone, unresponsive_text};
+use super::{Listed, RowContext, RowKey, RowPosition, RowText, beginning, tone};
 use crate::model::{Connection, Subject};
 use crate::query::{ConnectionRow, Connections, Value};
 use crate::tui::changes::{Change, FLASH};
@@ -15,25 +14,12 @@ use crate::tui::view::{HostFilter, View};
 impl Listed for Connections {
     const VIEW: View = View::Connections;
 
-    const IMPORTANT: &'static [&'static str] = &[
-        "host",
-        "consumer.kind",
-        "consumer.instance",
-        "transport",
-        "verdict",
-        "peer",
-        "requested.transport",
-        "change",
-        "channels",
-        "consumer.role",
-    ];
+    const IMPORTANT: &'static str = "host consumer.kind consumer.instance transport verdict peer \
+                                     requested.transport change channels consumer.role";
 
     fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition> {
         let mut places = Vec::new();
-        for (host, report) in snapshot.sample.reports.iter().enumerate() {
-            if !narrow.admits(&report.host) {
-                continue;
-            }
+        for (host, report) in snapshot.admitted(narrow) {
             let count = snapshot.connections(host).len();
             if count == 0 && report.failure.is_some() {
                 places.push(RowPosition::of_host(host));
@@ -43,8 +29,9 @@ impl Listed for Connections {
         places
     }
 
-    fn row(snapshot: &Snapshot, place: RowPosition, _: Instant) -> Option<ConnectionRow<'_>> {
-        let report = snapshot.report(place.host)?;
+    fn row(context: RowContext<'_>) -> Option<ConnectionRow<'_>> {
+        let RowContext { snapshot, place, .. } = context;
+        let report = context.report()?;
         let Some(first) = place.first else {
             return Some(ConnectionRow { report, connection: None, change: None });
         };
@@ -59,42 +46,29 @@ impl Listed for Connections {
         [Some(Value::Text(row.report.host.clone())), id].into_iter().flatten().collect()
     }
 
-    /// Uses the verdict, because a finding does not distinguish connections with the same user
-    /// and instance.
-    fn is_problem(snapshot: &Snapshot, row: &ConnectionRow<'_>, place: RowPosition) -> bool {
+    /// Uses the verdict, because a finding may be about several connections of a user.
+    fn is_problem(context: RowContext<'_>, row: &ConnectionRow<'_>) -> bool {
         let is_found = |one: &Connection| one.verdict.finding().is_some() || row.change.is_some();
-        snapshot.failure(place.host).is_some() || row.connection.as_deref().is_none_or(is_found)
+        context.failure().is_some() || row.connection.as_deref().is_none_or(is_found)
     }
 
-    fn is_fresh(snapshot: &Snapshot, place: RowPosition, at: Instant) -> bool {
+    fn is_fresh(RowContext { snapshot, place, at }: RowContext<'_>) -> bool {
         let one = place.first.and_then(|first| snapshot.connections(place.host).get(first));
         let change = one.and_then(|one| snapshot.changes.of(place.host, &one.id));
         change.is_some_and(|change| at.saturating_duration_since(change.at) < FLASH)
     }
 
-    fn said(
-        snapshot: &Snapshot,
-        row: &ConnectionRow<'_>,
-        place: RowPosition,
-        at: Instant,
-    ) -> Option<RowText> {
-        unresponsive_text(snapshot, place.host, at).or_else(|| {
+    fn said(context: RowContext<'_>, row: &ConnectionRow<'_>) -> Option<RowText> {
+        context.unresponsive_text().or_else(|| {
             let one = row.connection.as_ref()?;
             let change = row.change.as_ref().map(|was| format!(" ({was})")).unwrap_or_default();
-            let severity = one.verdict.finding().map(|(severity, _)| severity);
-            let tone = severity.map_or(Token::Plain, tone);
-            match &one.cause {
-                Some(cause) => Some(RowText {
-                    what: format!("{}{change}", cause.text),
-                    fix: cause.fix.clone(),
-                    tone,
-                }),
-                None if !change.is_empty() => {
-                    let what = format!("{}{change}", one.verdict.word());
-                    Some(RowText { what, fix: None, tone })
-                }
-                None => None,
-            }
+            let (what, fix) = match &one.cause {
+                Some(cause) => (cause.text.as_str(), cause.fix.clone()),
+                None if !change.is_empty() => (one.verdict.word(), None),
+                None => return None,
+            };
+            let tone = one.verdict.finding().map_or(Token::Plain, |(severity, _)| tone(severity));
+            Some(RowText { what: format!("{what}{change}"), fix, tone })
         })
     }
 
@@ -115,34 +89,24 @@ impl Listed for Connections {
         )
     }
 
-    fn detail(
-        snapshot: &Snapshot,
-        row: &ConnectionRow<'_>,
-        place: RowPosition,
-        at: Instant,
-    ) -> Vec<DetailPart> {
-        let mut parts = beginning(Self::said(snapshot, row, place, at));
+    fn detail(context: RowContext<'_>, row: &ConnectionRow<'_>) -> Vec<DetailPart> {
+        let mut parts = beginning(Self::said(context, row));
         if let Some(one) = &row.connection {
             parts.push(DetailPart::Heading("Evidence".into()));
             if one.evidence.is_empty() {
                 parts.push(DetailPart::Text("none".into()));
             }
-            let seen = one.evidence.iter();
-            parts.extend(
-                seen.map(|one| {
-                    DetailPart::Field(one.source.clone(), Value::Text(one.text.clone()))
-                }),
-            );
+            parts.extend(one.evidence.iter().map(|seen| {
+                DetailPart::Field(seen.source.clone(), Value::Text(seen.text.clone()))
+            }));
             if !one.missing.is_empty() {
                 parts.push(DetailPart::Heading("Could not be read".into()));
                 parts.extend(one.missing.iter().cloned().map(DetailPart::Text));
             }
             parts.push(DetailPart::Gap);
         }
-        parts.push(columns::<Connections>(
-            row,
-            &["cause.text", "cause.fix", "evidence", "missing", "change"],
-        ));
+        let told = ["cause.text", "cause.fix", "evidence", "missing", "change"];
+        parts.push(columns::<Connections>(row, &told));
         parts
     }
 }

@@ -1,8 +1,6 @@
 //! Rows of the Ports view: one per port, with sparklines and counters.
 
-use std::time::Instant;
-
-use super::{Graph, Listed, RowPosition, RowText, text_parts, tone, unresponsive_text};
+use super::{Graph, Listed, RowContext, RowPosition, RowText, beginning};
 use crate::analyse::traffic::Traffic;
 use crate::clock;
 use crate::model::{Counter, Finding, Subject, key};
@@ -16,31 +14,17 @@ use crate::tui::view::{HostFilter, View};
 impl Listed for LivePorts {
     const VIEW: View = View::Ports;
 
-    const IMPORTANT: &'static [&'static str] = &[
-        "host",
-        "device.name",
-        "port.number",
-        "port.state",
-        "traffic.rx_bps",
-        "traffic.tx_bps",
-        "traffic.errors_per_s",
-        "traffic.use_percent",
-        "port.rate_bps",
-        "port.protocol",
-        "traffic.errors",
-        "traffic.rx_packets_per_s",
-        "traffic.tx_packets_per_s",
-        "traffic.errors_since",
-    ];
+    const IMPORTANT: &'static str = "host device.name port.number port.state traffic.rx_bps \
+                                     traffic.tx_bps traffic.errors_per_s traffic.use_percent \
+                                     port.rate_bps port.protocol traffic.errors \
+                                     traffic.rx_packets_per_s traffic.tx_packets_per_s \
+                                     traffic.errors_since";
 
     const GRAPH: Option<&'static str> = Some("RX TREND");
 
     fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition> {
         let mut places = Vec::new();
-        for (host, report) in snapshot.sample.reports.iter().enumerate() {
-            if !narrow.admits(&report.host) {
-                continue;
-            }
+        for (host, report) in snapshot.admitted(narrow) {
             if report.devices.is_empty() {
                 places.push(RowPosition::of_host(host));
             }
@@ -48,17 +32,17 @@ impl Listed for LivePorts {
                 if device.ports.is_empty() {
                     places.push(RowPosition::of(host, first));
                 }
-                let second = (0..device.ports.len()).map(Some);
-                places.extend(
-                    second.map(|second| RowPosition { second, ..RowPosition::of(host, first) }),
-                );
+                let ports = 0..device.ports.len();
+                let of_port = |at| RowPosition { second: Some(at), ..RowPosition::of(host, first) };
+                places.extend(ports.map(of_port));
             }
         }
         places
     }
 
-    fn row(snapshot: &Snapshot, place: RowPosition, _: Instant) -> Option<LivePortRow<'_>> {
-        let report = snapshot.report(place.host)?;
+    fn row(context: RowContext<'_>) -> Option<LivePortRow<'_>> {
+        let RowContext { snapshot, place, .. } = context;
+        let report = context.report()?;
         let device = place.first.map(|first| report.devices.get(first));
         let port = device.flatten().zip(place.second).map(|(device, at)| device.ports.get(at));
         if matches!(device, Some(None)) || matches!(port, Some(None)) {
@@ -77,28 +61,20 @@ impl Listed for LivePorts {
     }
 
     fn graph<'snapshot>(
-        snapshot: &'snapshot Snapshot,
+        RowContext { snapshot, place, .. }: RowContext<'snapshot>,
         row: &LivePortRow<'snapshot>,
-        place: RowPosition,
     ) -> Option<Graph<'snapshot>> {
         let port = row.place.port?;
         if let Some(since_ns) = row.place.device.and_then(|device| device.gone_since_ns) {
-            // The state column already shows that the device is gone, so the graph shows only the
-            // time.
+            // The state column already shows that the device is gone.
             return Some(Graph::Words(clock::utc_time(since_ns)));
         }
         let track = snapshot.history.of(place.host, &row.place.device?.name, port.number)?;
         Some(Graph::Trend(track, port.rate_bps))
     }
 
-    fn said(
-        snapshot: &Snapshot,
-        row: &LivePortRow<'_>,
-        place: RowPosition,
-        at: Instant,
-    ) -> Option<RowText> {
-        unresponsive_text(snapshot, place.host, at)
-            .or_else(|| findings(snapshot, row, place).next().map(said))
+    fn said(context: RowContext<'_>, row: &LivePortRow<'_>) -> Option<RowText> {
+        context.unresponsive_text().or_else(|| texts(context, row).next())
     }
 
     /// Matches findings about the host for the only row of a host without devices.
@@ -106,9 +82,8 @@ impl Listed for LivePorts {
         let (device, port) = match (row.place.device, row.place.port) {
             (Some(device), Some(port)) => (device, port),
             (Some(device), None) => {
-                let name = device.name.clone();
-                return *subject == Subject::Device(name.clone())
-                    || *subject == Subject::Part(name);
+                let (Subject::Device(name) | Subject::Part(name)) = subject else { return false };
+                return device.name == *name;
             }
             (None, _) => return *subject == Subject::Host,
         };
@@ -128,27 +103,18 @@ impl Listed for LivePorts {
         }
     }
 
-    fn detail(
-        snapshot: &Snapshot,
-        row: &LivePortRow<'_>,
-        place: RowPosition,
-        at: Instant,
-    ) -> Vec<DetailPart> {
-        let mut parts = text_parts(unresponsive_text(snapshot, place.host, at));
-        parts.extend(
-            findings(snapshot, row, place).map(said).flat_map(|said| text_parts(Some(said))),
-        );
-        if !parts.is_empty() {
-            parts.push(DetailPart::Gap);
-        }
-        if let Some(Graph::Trend(track, rate_bps)) = Self::graph(snapshot, row, place) {
+    fn detail(context: RowContext<'_>, row: &LivePortRow<'_>) -> Vec<DetailPart> {
+        let said = context.unresponsive_text().into_iter();
+        let mut parts = beginning(said.chain(texts(context, row)));
+        if let Some(Graph::Trend(track, rate_bps)) = Self::graph(context, row) {
             parts.push(chart("RX", Token::Rx, track, rate_bps, PortTraffic::rx));
             parts.push(chart("TX", Token::Tx, track, rate_bps, PortTraffic::tx));
             parts.push(DetailPart::Gap);
         }
         parts.push(columns::<LivePorts>(row, &[]));
         if let Some((device, port)) = row.place.device.zip(row.place.port) {
-            let errors = snapshot.errors(place.host, &device.name, port.number);
+            let host = context.place.host;
+            let errors = context.snapshot.errors(host, &device.name, port.number);
             let words: Vec<String> =
                 errors.map(|(name, count)| format!("{name} {count}")).collect();
             if !words.is_empty() {
@@ -176,18 +142,9 @@ fn counter_rows<'report>(
 }
 
 /// Returns the findings about a port, the worst first.
-fn findings<'snapshot>(
-    snapshot: &'snapshot Snapshot,
-    row: &LivePortRow<'snapshot>,
-    place: RowPosition,
-) -> impl Iterator<Item = &'snapshot Finding> {
-    let row = *row;
-    snapshot.findings_of(place.host).filter(move |one| LivePorts::is_about(&row, &one.subject))
-}
-
-fn said(finding: &Finding) -> RowText {
-    let (what, fix) = (finding.what.clone(), finding.fix.clone());
-    RowText { what, fix, tone: tone(finding.severity) }
+fn texts(context: RowContext<'_>, row: &LivePortRow<'_>) -> impl Iterator<Item = RowText> {
+    let is_about = move |one: &&Finding| LivePorts::is_about(row, &one.subject);
+    context.findings().filter(is_about).map(RowText::of)
 }
 
 /// Returns the traffic of a port, derived when the sample arrived.
@@ -204,28 +161,15 @@ fn chart(
     rate_bps: Option<u64>,
     get: fn(PortTraffic) -> Option<u64>,
 ) -> DetailPart {
+    let rate = rate_bps.filter(|_| track.unit == Unit::Kilobits);
+    let value = |amount: u64| match track.unit {
+        Unit::Kilobits => Value::Bits(amount.saturating_mul(1_000)),
+        Unit::Packets => Value::Text(format!("{amount} packets/s")),
+    };
     let samples: Vec<Option<u64>> = track.last(KEPT_SAMPLES).map(get).collect();
     let most = samples.iter().flatten().copied().max().unwrap_or(0);
-    let (now, scale) = match track.unit {
-        Unit::Kilobits => {
-            let bits = |kilobits: u64| Value::Bits(kilobits.saturating_mul(1_000));
-            let whole = rate_bps.map_or(most, |rate| rate / 1_000).max(1);
-            (samples.last().copied().flatten().map(bits), (whole, bits(whole)))
-        }
-        Unit::Packets => {
-            let packets = |count: u64| Value::Text(format!("{count} packets/s"));
-            (samples.last().copied().flatten().map(packets), (most.max(1), packets(most.max(1))))
-        }
-    };
-    let is_of_rate = track.unit == Unit::Kilobits && rate_bps.is_some();
-    let now = now.unwrap_or(Value::Absent);
-    DetailPart::Chart(Chart {
-        title,
-        token,
-        samples,
-        whole: scale.0,
-        top: scale.1,
-        now,
-        is_of_rate,
-    })
+    let whole = rate.map_or(most, |rate| rate / 1_000).max(1);
+    let now = samples.last().copied().flatten().map_or(Value::Absent, value);
+    let (top, is_of_rate) = (value(whole), rate.is_some());
+    DetailPart::Chart(Chart { title, token, samples, whole, top, now, is_of_rate })
 }

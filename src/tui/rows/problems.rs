@@ -1,8 +1,6 @@
 //! Rows of the Problems view: one per finding.
 
-use std::time::Instant;
-
-use super::{Listed, RowPosition, RowText, StaleData, Target, beginning, tone};
+use super::{Listed, RowContext, RowPosition, RowText, StaleData, Target, beginning};
 use crate::model::Subject;
 use crate::names;
 use crate::query::{FindingRow, Findings, Value};
@@ -13,8 +11,8 @@ use crate::tui::view::{HostFilter, View};
 impl Listed for Findings {
     const VIEW: View = View::Problems;
 
-    const IMPORTANT: &'static [&'static str] =
-        &["finding.severity", "finding.hosts", "finding.subject", "finding.what", "finding.fix"];
+    const IMPORTANT: &'static str =
+        "finding.severity finding.hosts finding.subject finding.what finding.fix";
 
     fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition> {
         let all = snapshot.findings.all.iter().enumerate();
@@ -22,28 +20,25 @@ impl Listed for Findings {
         wanted.map(|(first, _)| RowPosition::of(0, first)).collect()
     }
 
-    fn row(snapshot: &Snapshot, place: RowPosition, _: Instant) -> Option<FindingRow<'_>> {
-        let (finding, nth) = (snapshot.findings.all.get(place.first?)?, &snapshot.findings.nth);
-        Some(FindingRow { finding, nth: *nth.get(place.first?)? })
+    fn row(RowContext { snapshot, place, .. }: RowContext<'_>) -> Option<FindingRow<'_>> {
+        let (at, findings) = (place.first?, &snapshot.findings);
+        Some(FindingRow { finding: findings.all.get(at)?, nth: *findings.nth.get(at)? })
     }
 
-    /// Unreadable data may be without problems, and a past state is over, so neither is a
-    /// problem.
-    fn is_problem(_: &Snapshot, row: &FindingRow<'_>, _: RowPosition) -> bool {
+    /// Unreadable data may be without problems, and a past state is over: neither is a problem.
+    fn is_problem(_: RowContext<'_>, row: &FindingRow<'_>) -> bool {
         row.finding.severity.is_problem()
     }
 
     /// A finding may name several hosts, and is itself never stale.
     const HAS_AGES: bool = false;
 
-    fn stale(_: &Snapshot, _: RowPosition, _: Instant) -> Option<StaleData> {
+    fn stale(_: RowContext<'_>) -> Option<StaleData> {
         None
     }
 
-    fn said(_: &Snapshot, row: &FindingRow<'_>, _: RowPosition, _: Instant) -> Option<RowText> {
-        let one = row.finding;
-        let tone = tone(one.severity);
-        Some(RowText { what: one.what.clone(), fix: one.fix.clone(), tone })
+    fn said(_: RowContext<'_>, row: &FindingRow<'_>) -> Option<RowText> {
+        Some(RowText::of(row.finding))
     }
 
     fn target(row: &FindingRow<'_>) -> Target {
@@ -61,14 +56,9 @@ impl Listed for Findings {
         row.finding.code.to_owned()
     }
 
-    fn detail(
-        snapshot: &Snapshot,
-        row: &FindingRow<'_>,
-        place: RowPosition,
-        at: Instant,
-    ) -> Vec<DetailPart> {
+    fn detail(context: RowContext<'_>, row: &FindingRow<'_>) -> Vec<DetailPart> {
         let one = row.finding;
-        let mut parts = beginning(Self::said(snapshot, row, place, at));
+        let mut parts = beginning(Self::said(context, row));
         let field =
             |name: &str, text: &str| DetailPart::Field(name.to_owned(), Value::Text(text.into()));
         parts.extend([

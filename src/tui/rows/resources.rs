@@ -1,9 +1,8 @@
 //! Rows of the Resources view: one per process or kernel module that holds RDMA objects.
 
 use std::borrow::Cow;
-use std::time::Instant;
 
-use super::{Listed, RowPosition, RowText, beginning, unresponsive_text};
+use super::{Listed, RowContext, RowPosition, RowText, beginning};
 use crate::model::Owner;
 use crate::query::{ProcessRow, Processes, Resources, resource_rows};
 use crate::tui::detail::{DetailPart, columns, table};
@@ -14,26 +13,13 @@ use crate::tui::view::{HostFilter, View};
 impl Listed for Processes {
     const VIEW: View = View::Resources;
 
-    const IMPORTANT: &'static [&'static str] = &[
-        "host",
-        "process.name",
-        "process.pid",
-        "process.qps",
-        "process.failed_qps",
-        "process.mrs",
-        "process.mr_bytes",
-        "process.cqs",
-        "process.pds",
-        "process.cm_ids",
-        "process.devices",
-    ];
+    const IMPORTANT: &'static str = "host process.name process.pid process.qps process.failed_qps \
+                                     process.mrs process.mr_bytes process.cqs process.pds \
+                                     process.cm_ids process.devices";
 
     fn places(snapshot: &Snapshot, narrow: &HostFilter) -> Vec<RowPosition> {
         let mut places = Vec::new();
-        for (host, report) in snapshot.sample.reports.iter().enumerate() {
-            if !narrow.admits(&report.host) {
-                continue;
-            }
+        for (host, report) in snapshot.admitted(narrow) {
             let count = snapshot.derived.holdings.get(host).map_or(0, Vec::len);
             // A host whose resources could not be read has a row, too.
             if count == 0 && report.resources.is_none() {
@@ -44,26 +30,20 @@ impl Listed for Processes {
         places
     }
 
-    fn row(snapshot: &Snapshot, place: RowPosition, _: Instant) -> Option<ProcessRow<'_>> {
-        let report = snapshot.report(place.host)?;
+    fn row(context: RowContext<'_>) -> Option<ProcessRow<'_>> {
+        let RowContext { snapshot, place, .. } = context;
+        let report = context.report()?;
         let holdings = snapshot.derived.holdings.get(place.host)?;
-        let holding = place.first.map(|first| holdings.get(first));
-        (!matches!(holding, Some(None)))
-            .then(|| ProcessRow { report, holding: holding.flatten().map(Cow::Borrowed) })
+        let Some(first) = place.first else { return Some(ProcessRow { report, holding: None }) };
+        Some(ProcessRow { report, holding: Some(Cow::Borrowed(holdings.get(first)?)) })
     }
 
-    fn is_problem(snapshot: &Snapshot, row: &ProcessRow<'_>, place: RowPosition) -> bool {
-        snapshot.failure(place.host).is_some()
-            || row.holding.as_deref().is_none_or(|one| one.failed_qps > 0)
+    fn is_problem(context: RowContext<'_>, row: &ProcessRow<'_>) -> bool {
+        context.failure().is_some() || row.holding.as_deref().is_none_or(|one| one.failed_qps > 0)
     }
 
-    fn said(
-        snapshot: &Snapshot,
-        row: &ProcessRow<'_>,
-        place: RowPosition,
-        at: Instant,
-    ) -> Option<RowText> {
-        unresponsive_text(snapshot, place.host, at).or_else(|| {
+    fn said(context: RowContext<'_>, row: &ProcessRow<'_>) -> Option<RowText> {
+        context.unresponsive_text().or_else(|| {
             if row.holding.as_deref().is_some_and(|one| one.failed_qps > 0) {
                 let what = "queue pairs are in the error state and transfer nothing".into();
                 let fix =
@@ -85,23 +65,16 @@ impl Listed for Processes {
         }
     }
 
-    fn detail(
-        snapshot: &Snapshot,
-        row: &ProcessRow<'_>,
-        place: RowPosition,
-        at: Instant,
-    ) -> Vec<DetailPart> {
-        let mut parts = beginning(Self::said(snapshot, row, place, at));
+    fn detail(context: RowContext<'_>, row: &ProcessRow<'_>) -> Vec<DetailPart> {
+        let mut parts = beginning(Self::said(context, row));
         parts.push(columns::<Processes>(row, &[]));
         let Some(holding) = row.holding.as_deref() else { return parts };
         let mut rows = resource_rows(std::slice::from_ref(row.report));
         rows.retain(|row| row.resource.is_some_and(|resource| holding.has(resource)));
         parts.extend([DetailPart::Gap, DetailPart::Heading("Objects".into())]);
-        let shown = ["resource.device", "resource.kind", "resource.number", "resource.qp_type"];
-        let more = ["resource.state", "resource.rqpn", "resource.destination"];
-        let last = ["resource.length_bytes"];
-        let ids: Vec<&str> = shown.into_iter().chain(more).chain(last).collect();
-        parts.extend(table::<Resources>(&ids, &rows));
+        let ids = "resource.device resource.kind resource.number resource.qp_type resource.state \
+                   resource.rqpn resource.destination resource.length_bytes";
+        parts.extend(table::<Resources>(ids, &rows));
         parts
     }
 }

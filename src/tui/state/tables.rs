@@ -5,39 +5,31 @@ use crate::tui::table::Table;
 use crate::tui::table_view::TableView;
 use crate::tui::view::View;
 
-/// Tables of all views. Each keeps its filter, order, columns and selection while other views are
-/// shown.
-#[derive(Default)]
-pub(in crate::tui) struct Tables {
-    hosts: Table<LiveHosts>,
-    ports: Table<LivePorts>,
-    connections: Table<Connections>,
-    problems: Table<Findings>,
-    resources: Table<Processes>,
+/// One table for each view. A table keeps its filter, order, columns and selection while other
+/// views are shown.
+pub(in crate::tui) struct Tables([Box<dyn TableView>; 5]);
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self([
+            Box::<Table<LiveHosts>>::default(),
+            Box::<Table<LivePorts>>::default(),
+            Box::<Table<Connections>>::default(),
+            Box::<Table<Findings>>::default(),
+            Box::<Table<Processes>>::default(),
+        ])
+    }
 }
 
 impl Tables {
     /// Returns the table of a view; `None` for the matrix.
     pub(in crate::tui) fn of(&self, view: View) -> Option<&dyn TableView> {
-        match view {
-            View::Hosts => Some(&self.hosts),
-            View::Ports => Some(&self.ports),
-            View::Connections => Some(&self.connections),
-            View::Problems => Some(&self.problems),
-            View::Resources => Some(&self.resources),
-            View::Matrix => None,
-        }
+        self.0.iter().map(Box::as_ref).find(|table| table.view() == view)
     }
 
     /// Returns the table of a view for changes; `None` for the matrix.
     pub(in crate::tui) fn of_mut(&mut self, view: View) -> Option<&mut dyn TableView> {
-        match view {
-            View::Hosts => Some(&mut self.hosts),
-            View::Ports => Some(&mut self.ports),
-            View::Connections => Some(&mut self.connections),
-            View::Problems => Some(&mut self.problems),
-            View::Resources => Some(&mut self.resources),
-            View::Matrix => None,
-        }
+        let table = self.0.iter_mut().find(|table| table.view() == view)?;
+        Some(&mut **table)
     }
 }

@@ -117,7 +117,6 @@ impl State {
         }
     }
 
-    /// Opens the detail pane of the selected row.
     fn inspect(&mut self) {
         let view = self.view();
         let chosen = self.with_table(|table, snapshot, at| table.chosen(snapshot, at)).flatten();
@@ -135,7 +134,6 @@ impl State {
         self.rebuild();
     }
 
-    /// Resets the error counts of the visible snapshot to zero.
     fn zero(&mut self) {
         let Some(shown) = self.snapshot() else { return };
         self.zero = Arc::new(shown.changes.errors.clone());
@@ -157,10 +155,7 @@ impl State {
                 return Vec::new();
             }
         }
-        self.frozen = match self.frozen.take() {
-            Some(_) => None,
-            None => self.live.clone(),
-        };
+        self.frozen = if self.frozen.is_some() { None } else { self.live.clone() };
         self.rebuild();
         Vec::new()
     }
@@ -217,10 +212,7 @@ impl State {
         }
         Vec::new()
     }
-}
 
-impl State {
-    /// Selects a host in the Hosts view, and opens its ports.
     pub(super) fn show_host(&mut self, host: &str) {
         let is_wanted = |key: &crate::tui::rows::RowKey| {
             key.first().is_some_and(|value| value.name().as_deref() == Some(host))

@@ -8,7 +8,6 @@ use crate::tui::state::State;
 use crate::tui::view::View;
 
 impl State {
-    /// Copies the selected row or pair, or the content of the detail pane.
     pub(super) fn copy(&mut self) -> Vec<Effect> {
         let text = match self.page() {
             Page::Rows(View::Matrix, _) => self.pair_text().unwrap_or_default(),
@@ -22,7 +21,6 @@ impl State {
         vec![Effect::Copy(text)]
     }
 
-    /// Saves the whole page as text, or the matrix as JSON.
     pub(super) fn save(&mut self) -> Vec<Effect> {
         if let (Page::Rows(View::Matrix, _), Some(grid)) = (self.page(), &self.grid) {
             // JSON can be opened again; the text of a matrix cannot.

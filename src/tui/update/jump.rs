@@ -7,8 +7,7 @@ use crate::tui::view::View;
 const MAX_SUGGESTIONS: usize = 8;
 
 impl State {
-    /// Returns the matching views, hosts and columns. Equal names come first, then names that
-    /// start with the text, then names that contain it.
+    /// Returns the matching views, hosts and columns: equal names, then prefixes, then others.
     pub(in crate::tui) fn candidates(&self) -> Vec<Candidate> {
         let Mode::Prompt(Prompt { kind: PromptKind::Jump, text, .. }) = &self.mode else {
             return Vec::new();
@@ -21,25 +20,19 @@ impl State {
         let columns = self.table().map(|table| table.all_columns(self.snapshot()));
         let columns = columns.unwrap_or_default();
         let columns = columns.iter().map(|(one, _)| (one.title, JumpTarget::Column(one.id)));
-        let all: Vec<(&str, JumpTarget)> = views.chain(hosts).chain(columns).collect();
-        let fits = |is_it: &dyn Fn(&str) -> bool| {
-            let fitting = all.iter().filter(|(word, _)| is_it(&word.to_lowercase()));
-            let candidate = |(word, kind): &(&str, JumpTarget)| Candidate {
-                word: (*word).to_owned(),
-                kind: *kind,
-            };
-            fitting.take(MAX_SUGGESTIONS).map(candidate).collect::<Vec<_>>()
+        let rank = |word: &str| {
+            let word = word.to_lowercase();
+            let fits = [word == text, word.starts_with(&text), word.contains(&text)];
+            fits.into_iter().position(|fits| fits)
         };
-        let mut found = fits(&|word| word == text);
-        for more in [fits(&|word| word.starts_with(&text)), fits(&|word| word.contains(&text))] {
-            for candidate in more {
-                if !found.contains(&candidate) {
-                    found.push(candidate);
-                }
-            }
-        }
-        found.truncate(MAX_SUGGESTIONS);
-        found
+        let all = views.chain(hosts).chain(columns);
+        let mut found: Vec<(usize, &str, JumpTarget)> =
+            all.filter_map(|(word, kind)| Some((rank(word)?, word, kind))).collect();
+        found.sort_by_key(|(rank, ..)| *rank);
+        found.dedup();
+        let candidate =
+            |(_, word, kind): (usize, &str, JumpTarget)| Candidate { word: word.to_owned(), kind };
+        found.into_iter().take(MAX_SUGGESTIONS).map(candidate).collect()
     }
 
     pub(super) fn go_to(&mut self, candidate: &Candidate) {

@@ -13,8 +13,7 @@ impl State {
         match action {
             Action::Accept | Action::Toggle => {
                 let (kind, at) = (picker.kind, picker.at);
-                // Space keeps the list open, because several columns are often shown or hidden in
-                // sequence.
+                // Space keeps the list open, because several columns are often hidden in sequence.
                 if action == Action::Accept {
                     self.mode = Mode::Browse;
                 }
@@ -30,8 +29,6 @@ impl State {
         }
     }
 
-    /// Shows or hides a column, or sorts by it; sorting again by the same column reverses the
-    /// order.
     fn take_column(&mut self, kind: PickerKind, at: usize) {
         let snapshot = self.snapshot().cloned();
         let view = self.view();

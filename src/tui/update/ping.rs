@@ -26,15 +26,18 @@ impl State {
                 self.say("a matrix needs at least two responding hosts in the Hosts view", true);
             }
             count => {
-                let text = question(count, self.settings.may_upload);
+                let pairs = count * (count - 1);
+                // A ping sends messages, pins memory and may upload a program.
+                let upload =
+                    if self.settings.may_upload { ", uploading rdmactl if missing" } else { "" };
+                let text = format!("Test RDMA between {count} hosts ({pairs} pairs){upload}?");
                 self.mode = Mode::Ask(Question { text, effect: Effect::Ping(hosts) });
             }
         }
         Vec::new()
     }
 
-    /// Returns the responding hosts that the Hosts view shows with its filters, whatever view is
-    /// visible.
+    /// Returns the responding hosts that the Hosts view shows with its filters.
     fn hosts_to_ping(&mut self) -> Vec<String> {
         let narrow = match self.page() {
             Page::Rows(_, narrow) => narrow.clone(),
@@ -47,15 +50,5 @@ impl State {
         let lines = table.lines(snapshot, 0, table.len(), &["host"], moment).into_iter();
         let there = lines.filter(|line| line.stale.is_none());
         there.filter_map(|line| line.cells.first()?.name()).collect()
-    }
-}
-
-/// Returns the question before a ping: it sends messages, pins memory and may upload a program.
-fn question(count: usize, may_upload: bool) -> String {
-    let pairs = count * (count - 1);
-    if may_upload {
-        format!("Test RDMA between {count} hosts ({pairs} pairs), uploading rdmactl if missing?")
-    } else {
-        format!("Test RDMA between {count} hosts ({pairs} pairs)?")
     }
 }

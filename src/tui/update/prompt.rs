@@ -65,8 +65,7 @@ impl State {
         }
     }
 
-    /// Sets the filter expression of the view; an invalid one changes nothing, and its error is
-    /// shown.
+    /// Sets the filter expression of the view, or shows the error of an invalid one.
     pub(super) fn filter(&mut self, text: &str) {
         let view = self.view();
         let error = self.tables.of_mut(view).and_then(|table| table.set_filter(text).err());

@@ -3,7 +3,7 @@
 /// Length in bytes at which a line without an end is cut.
 const NOISE_LINE: usize = 64 * 1024;
 
-/// Splits arriving bytes into lines. A line without an end is cut at 64 KiB.
+/// Splitter that keeps the begun line.
 #[derive(Debug, Default)]
 pub struct LineSplitter {
     rest: Vec<u8>,

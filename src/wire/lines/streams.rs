@@ -44,12 +44,10 @@ pub struct LineReader<R> {
 impl<R: Read> LineReader<R> {
     /// Returns a reader of lines for `to`.
     pub fn new(stream: R, nonce: &impl fmt::Display, to: Recipient) -> Self {
-        let decoder = LineDecoder::new(nonce, to);
-        let (splitter, ready) = (LineSplitter::default(), Vec::new());
-        Self { stream, splitter, decoder, ready, given: 0, is_over: false }
+        let (splitter, decoder) = (LineSplitter::default(), LineDecoder::new(nonce, to));
+        Self { stream, splitter, decoder, ready: Vec::new(), given: 0, is_over: false }
     }
 
-    /// Reads until decoded bytes are available or the stream has ended.
     fn fill(&mut self) -> io::Result<()> {
         self.ready.clear();
         self.given = 0;

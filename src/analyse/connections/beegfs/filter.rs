@@ -2,25 +2,22 @@
 
 use std::net::IpAddr;
 
+use super::super::addresses::gid_addresses;
 use super::super::fleet::Fleet;
 use super::server::Server;
-use crate::model::{GidValue, HostReport};
 
-/// Result of the filter files for one server.
+/// Result of the filter files of a client for one server.
 pub(super) enum Filtered {
     No,
-    /// A filter file forbids RDMA to the server.
+    /// The filter file and its content that forbids RDMA.
     Yes {
-        /// Path of the filter file.
         file: String,
-        /// Content of the filter file that forbids RDMA.
         text: String,
     },
     /// The filter files do not decide; the text names the missing fact.
     Unknown(String),
 }
 
-/// Evaluates the filter files that the client configuration names.
 pub(super) fn filtered(server: &Server<'_>, fleet: &Fleet<'_>) -> Filtered {
     if let Some(filter) = &server.client.tcp_only {
         let Some(subnets) = &filter.subnets else {
@@ -45,22 +42,15 @@ pub(super) fn filtered(server: &Server<'_>, fleet: &Fleet<'_>) -> Filtered {
     };
     // A file without a subnet allows every address.
     let report = server.end.filter(|_| !subnets.is_empty()).and_then(|end| fleet.report(end.ip()));
-    let addresses = report.map(rdma_addresses).unwrap_or_default();
-    let is_allowed = |address| subnets.iter().any(|net| net.contains(address));
-    if addresses.is_empty() || addresses.iter().copied().any(is_allowed) {
+    // GIDs of InfiniBand ports contain no IP address.
+    let addresses: Vec<IpAddr> =
+        report.into_iter().flat_map(gid_addresses).filter(IpAddr::is_ipv4).collect();
+    let is_allowed = |address: &IpAddr| subnets.iter().any(|net| net.contains(*address));
+    if addresses.is_empty() || addresses.iter().any(is_allowed) {
         return Filtered::No;
     }
     Filtered::Yes {
         file: filter.path.clone(),
         text: "connNetFilterFile excludes all RDMA addresses of the server".into(),
     }
-}
-
-/// Returns the IPv4 addresses that reach a host by RDMA. GIDs of InfiniBand ports contain no IP
-/// address.
-fn rdma_addresses(report: &HostReport) -> Vec<IpAddr> {
-    let ports = report.devices.iter().flat_map(|device| &device.ports);
-    let gids = ports.flat_map(|port| port.gids.iter().flatten());
-    let gids = gids.map(|gid| gid.value).filter(|gid| !gid.is_link_local());
-    gids.map(GidValue::ip).filter(IpAddr::is_ipv4).collect()
 }

@@ -6,8 +6,8 @@ use crate::model::{BeegfsClient, BeegfsNode, BeegfsNodeKind, HostReport, PinnedM
 /// Minimum rate of an InfiniBand or RoCE link that counts as EDR or faster.
 const EDR_BPS: u64 = 100_000_000_000;
 
-/// Returns the memory that a client pins for one of its servers. `None` for a management server,
-/// which uses TCP only, and if a setting is unknown.
+/// Returns the memory that a client pins for a server. `None` for a management server, which uses
+/// TCP only, and if a setting is unknown.
 pub(super) fn pinned(
     report: &HostReport,
     client: &BeegfsClient,
@@ -26,9 +26,8 @@ pub(super) fn pinned(
     let size = of_kind("connRDMAMetaBufSize", "connRDMABufSize")?;
     let count = of_kind("connRDMAMetaBufNum", "connRDMABufNum")?;
     let most = number("connMaxInternodeNum")?;
-    let servers =
-        client.nodes.iter().filter(|node| node.kind != BeegfsNodeKind::Management).count();
-    let servers = u64::try_from(servers).unwrap_or(u64::MAX);
+    let servers = client.nodes.iter().filter(|node| node.kind != BeegfsNodeKind::Management);
+    let servers = u64::try_from(servers.count()).unwrap_or(u64::MAX);
     let clients = u64::try_from(clients).unwrap_or(u64::MAX);
     // Each connection has send buffers and receive buffers.
     let per_connection = size.saturating_mul(count).saturating_mul(2);
@@ -50,25 +49,20 @@ pub(super) fn pinned(
     })
 }
 
-/// Returns size and number of buffers for the fastest adapter with an active link; `None` without
-/// one.
+/// Returns size and number of buffers for the fastest port; of equal ports, for the first.
 fn recommended(report: &HostReport) -> Option<(u64, u64)> {
-    let mut best: Option<(u64, (u64, u64))> = None;
-    for device in &report.devices {
-        for port in &device.ports {
-            let rate = port.rate_bps.unwrap_or(0);
-            let is_intel = matches!(device.driver.as_deref(), Some("hfi1" | "ib_qib"));
-            let buffers = match port.protocol {
-                Some(Protocol::Opa) => (65_536, 12),
-                _ if is_intel => (65_536, 12),
-                Some(Protocol::Ib | Protocol::Roce) if rate >= EDR_BPS => (32_768, 22),
-                Some(Protocol::Ib | Protocol::Roce) => (8_192, 70),
-                _ => continue,
-            };
-            if rate > 0 && best.is_none_or(|(known, _)| rate > known) {
-                best = Some((rate, buffers));
-            }
-        }
-    }
+    let by_rate = report.ports().filter_map(|(device, port)| {
+        let rate = port.rate_bps.filter(|rate| *rate > 0)?;
+        let is_intel = matches!(device.driver.as_deref(), Some("hfi1" | "ib_qib"));
+        let buffers = match port.protocol {
+            Some(Protocol::Opa) => (65_536, 12),
+            _ if is_intel => (65_536, 12),
+            Some(Protocol::Ib | Protocol::Roce) if rate >= EDR_BPS => (32_768, 22),
+            Some(Protocol::Ib | Protocol::Roce) => (8_192, 70),
+            _ => return None,
+        };
+        Some((rate, buffers))
+    });
+    let best = by_rate.reduce(|best, next| if next.0 > best.0 { next } else { best });
     best.map(|(_, buffers)| buffers)
 }

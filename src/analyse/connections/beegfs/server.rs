@@ -17,7 +17,6 @@ pub(super) struct Server<'report> {
 }
 
 impl<'report> Server<'report> {
-    /// Returns all servers of a client, each with the RDMA channels to its address.
     pub(super) fn all_of(
         index: &'report Index<'_>,
         client: &'report BeegfsClient,
@@ -41,8 +40,7 @@ impl<'report> Server<'report> {
         pools.find(|pool| pool.kind == kind && pool.count > 0)
     }
 
-    /// Returns the file that lists the server.
-    pub(super) fn file(&self) -> String {
+    pub(super) fn list_file(&self) -> String {
         format!("{}/{}", self.client.path, self.node.kind.file())
     }
 
@@ -60,8 +58,7 @@ pub(super) fn attach_channels<'report>(
     log: &Log<'_>,
     servers: &mut [Server<'report>],
 ) {
-    let lacking: Vec<usize> =
-        (0..servers.len()).filter(|at| servers[*at].lacks_channels()).collect();
+    let lacking: Vec<_> = (0..servers.len()).filter(|at| servers[*at].lacks_channels()).collect();
     let modules: BTreeSet<&str> = lacking.iter().map(|at| servers[*at].client.module()).collect();
     let modules: Vec<&str> = modules.into_iter().collect();
     let left = index.unclaimed_channels();
@@ -83,8 +80,8 @@ pub(super) fn attach_channels<'report>(
     }
 }
 
-/// Sets the address of a server whose connections are all busy. The address comes from the kernel
-/// log. This works only if the address of exactly one server of the kind is unknown.
+/// Sets the address of a server whose connections are all busy, from the kernel log. This works
+/// only if the address of exactly one server of the kind is unknown.
 pub(super) fn find_ends(log: &Log<'_>, servers: &mut [Server<'_>]) {
     let mut known: HashSet<(BeegfsNodeKind, SocketAddr)> = HashSet::new();
     let mut unknown: BTreeMap<BeegfsNodeKind, BTreeSet<(&str, Option<u32>)>> = BTreeMap::new();
@@ -98,11 +95,9 @@ pub(super) fn find_ends(log: &Log<'_>, servers: &mut [Server<'_>]) {
         if nodes.len() > 1 {
             continue;
         }
-        let ends = log
-            .of_kind(kind)
-            .filter(|line| line.is_connected)
-            .map(|line| SocketAddr::new(line.address, line.port));
-        let end = ends.into_iter().find(|end| !known.contains(&(kind, *end)));
+        let connected = log.of_kind(kind).filter(|line| line.is_connected);
+        let mut ends = connected.map(|line| SocketAddr::new(line.address, line.port));
+        let end = ends.find(|end| !known.contains(&(kind, *end)));
         for server in servers.iter_mut().filter(|server| server.node.kind == kind) {
             // A server without connections has no address.
             let is_used = server.pool("RDMA").or_else(|| server.pool("TCP")).is_some();

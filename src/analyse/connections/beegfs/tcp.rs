@@ -35,10 +35,8 @@ impl<'report, 'fleet> RdmaReachability<'report, 'fleet> {
     fn proof(&self, server: &Server<'_>) -> Option<(String, String)> {
         let end = server.end?;
         if self.channels.contains(&end) {
-            return Some((
-                "RDMA netlink".into(),
-                format!("a queue pair of this host leads to {end}"),
-            ));
+            let text = format!("a queue pair of this host leads to {end}");
+            return Some(("RDMA netlink".into(), text));
         }
         if let Some(line) = self.log.last(server.node.kind, Some(end))
             && line.kind == "RDMA"
@@ -48,22 +46,16 @@ impl<'report, 'fleet> RdmaReachability<'report, 'fleet> {
         self.listener(end, true)
     }
 
-    /// Returns source and text of the fact that proves that a server does not offer RDMA.
-    fn refutation(&self, server: &Server<'_>) -> Option<(String, String)> {
-        self.listener(server.end?, false)
-    }
-
     /// Returns source and text of the fact that a server listens for RDMA connections, or not.
     fn listener(&self, end: SocketAddr, listens: bool) -> Option<(String, String)> {
         let (report, port) = (self.fleet.report(end.ip())?, end.port());
         let text = if listens { "RDMA listener on port" } else { "no RDMA listener on port" };
-        let source = || format!("{}: RDMA netlink", report.host);
-        (offers_rdma(report, port) == Some(listens)).then(|| (source(), format!("{text} {port}")))
+        let fact = || (format!("{}: RDMA netlink", report.host), format!("{text} {port}"));
+        (offers_rdma(report, port) == Some(listens)).then(fact)
     }
 }
 
-/// Returns true if a process on the host listens for RDMA connections at the port; `None` if
-/// unknown.
+/// True if a process on the host listens for RDMA connections at the port; `None` if unknown.
 fn offers_rdma(report: &HostReport, port: u16) -> Option<bool> {
     let listens = report.resources.as_ref()?.iter().any(|resource| match &resource.object {
         Object::CmId(cm_id) => {
@@ -93,7 +85,6 @@ pub(super) enum Fallback<'log> {
 }
 
 impl<'log> Fallback<'log> {
-    /// Returns the proof; `None` without one.
     pub(super) fn of(
         server: &Server<'_>,
         reachability: &RdmaReachability<'log, '_>,
@@ -106,9 +97,8 @@ impl<'log> Fallback<'log> {
         if pool.is_fallback {
             return Some(Self::Mark);
         }
-        let last = reachability.log.connected(server.node.kind, server.end);
-        // The client shows the mark for an idle connection. For an idle connection the log line
-        // is outdated.
+        let last = reachability.log.last_connected(server.node.kind, server.end);
+        // For an idle connection the client shows the mark, and the log line is outdated.
         let last = last.filter(|line| pool.is_busy && line.kind == "TCP" && line.is_fallback);
         last.map(Self::Log)
     }
@@ -208,8 +198,7 @@ fn fix_of_busy_connections() -> String {
     )
 }
 
-/// Judges a server if neither the fallback mark nor the settings and interfaces of the client
-/// decide.
+/// Judges a server if neither the fallback mark nor settings and interfaces of the client decide.
 fn by_reach(
     server: &Server<'_>,
     reachability: &RdmaReachability<'_, '_>,
@@ -239,7 +228,7 @@ fn by_reach(
             ))
         };
     }
-    let last = reachability.log.connected(server.node.kind, server.end);
+    let last = reachability.log.last_connected(server.node.kind, server.end);
     let row = match last.filter(|line| pool.is_busy && line.kind == "TCP") {
         // The client did not try RDMA.
         Some(line) => row.logged(&line.text),
@@ -252,16 +241,13 @@ fn by_reach(
                      connections are busy",
                 )
                 .fix(fix_of_busy_connections())
-                .lacks(format!("{}: fallback marks of busy connections", server.file()));
-            return if reachability.log.could_be_read() {
-                row
-            } else {
-                row.lacks("the kernel log")
-            };
+                .lacks(format!("{}: fallback marks of busy connections", server.list_file()));
+            let could_be_read = reachability.log.could_be_read();
+            return if could_be_read { row } else { row.lacks("the kernel log") };
         }
         None => row,
     };
-    let row = match reachability.refutation(server) {
+    let row = match server.end.and_then(|end| reachability.listener(end, false)) {
         Some((source, text)) => row.observed(source, text),
         None => row,
     };

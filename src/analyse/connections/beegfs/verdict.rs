@@ -19,7 +19,7 @@ pub(super) fn judge(
     let (client, node) = (server.client, server.node);
     let place = client.mount_point.as_deref().unwrap_or(&client.id);
     let instance = format!("{place} {}", node.kind.word());
-    let file = server.file();
+    let file = server.list_file();
     let row = unknown(ConsumerKind::Beegfs, instance, Role::Client).with_peer(
         Some(&node.name),
         server.end.map(|end| end.ip()),
@@ -53,17 +53,14 @@ pub(super) fn judge(
                 None => row,
             }
         }
-        (None, Some(pool)) => tcp::judge(
-            server,
-            reachability,
-            pool,
-            row.works(Transport::Tcp, ConnectionVerdict::Tcp),
-        ),
+        (None, Some(pool)) => {
+            let row = row.works(Transport::Tcp, ConnectionVerdict::Tcp);
+            tcp::judge(server, reachability, pool, row)
+        }
     }
 }
 
-/// Judges a server without connections. That is normal after an hour without traffic, and a
-/// failure if no connection can be made.
+/// Judges a server without connections, which is normal after an hour without traffic.
 fn judge_idle(
     server: &Server<'_>,
     reachability: &RdmaReachability<'_, '_>,
@@ -71,8 +68,7 @@ fn judge_idle(
 ) -> Connection {
     let is_strict = server.client.switch("connTCPFallbackEnabled") == Some(false);
     let row = row.is(Transport::None, ConnectionState::Idle, ConnectionVerdict::Idle);
-    // A log line names the server by address only; a server without connections has no address
-    // here.
+    // Log lines name servers by address, which a server without connections does not have here.
     let failed = reachability.log.of_kind(server.node.kind).next();
     match failed.filter(|line| is_strict && !line.is_connected) {
         Some(line) => row

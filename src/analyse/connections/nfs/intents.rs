@@ -1,4 +1,4 @@
-//! Requested transport of a mount in configuration files: fstab, systemd units, autofs maps.
+//! Requested transport of a mount in fstab, systemd units and autofs maps.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,18 @@ use crate::model::{Consumers, MountIntent, NfsMount, Transport};
 /// Report keys of the configuration files.
 pub(super) const SOURCES: [&str; 3] = ["consumers/fstab", "consumers/units", "consumers/autofs"];
 
-/// Mount requests in the configuration files of a host.
-pub(super) struct Intents<'report> {
-    /// Requests by mounted device, without a trailing slash.
-    by_device: BTreeMap<&'report str, Vec<&'report MountIntent>>,
-}
+/// Mount requests by mounted device, without a trailing slash.
+pub(super) struct Intents<'report>(BTreeMap<&'report str, Vec<&'report MountIntent>>);
 
 impl<'report> Intents<'report> {
     pub(super) fn new(consumers: &'report Consumers) -> Self {
         let intents = consumers.mount_intents.iter().flatten();
-        Self { by_device: grouped(intents.map(|intent| (trimmed(&intent.device), intent))) }
+        Self(grouped(intents.map(|intent| (trimmed(&intent.device), intent))))
     }
 
-    /// Returns the requested transport of a mount. A file with a mount point has to name the
-    /// mount point of the mount.
+    /// Ignores requests with another mount point.
     pub(super) fn of(&self, mount: &NfsMount) -> Option<(Transport, &'report MountIntent)> {
-        let of_device = self.by_device.get(trimmed(&mount.device))?;
+        let of_device = self.0.get(trimmed(&mount.device))?;
         let is_here = |intent: &&&MountIntent| {
             let place = intent.mount_point.as_deref();
             place.is_none_or(|place| trimmed(place) == trimmed(&mount.mount_point))

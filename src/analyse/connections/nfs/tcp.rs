@@ -26,24 +26,21 @@ impl<'index> Client<'index> {
             let connection = connection
                 .requests(wanted, &intent.source)
                 .configured(&intent.source, &intent.options);
-            return if wanted == Transport::Rdma {
-                confirmed(connection, mount)
-            } else {
-                let verdict = ConnectionVerdict::TcpConfigured;
-                connection.works(used, verdict)
+            return match wanted {
+                Transport::Rdma => confirmed(connection, mount),
+                _ => connection.works(used, ConnectionVerdict::TcpConfigured),
             };
         }
         if mount.port == Some(RDMA_PORT) && used == Transport::Tcp {
             let ports = self.tcp_ports(mount, &sockets);
             let option = format!("port={RDMA_PORT}");
-            let asked = |connection: Connection| {
-                connection
-                    .requests(Transport::Rdma, format!("option {option}"))
-                    .configured(MOUNTS, &option)
+            let requested = |connection: Connection| {
+                let connection = connection.requests(Transport::Rdma, format!("option {option}"));
+                connection.configured(MOUNTS, &option)
             };
             if ports.is_empty() {
                 let unread = self.index.unread("consumers/sockets");
-                return asked(connection)
+                return requested(connection)
                     .works(used, ConnectionVerdict::Suspected)
                     .because(
                         "nfs.rdma_port",
@@ -52,10 +49,9 @@ impl<'index> Client<'index> {
                     .fix(remount(mount))
                     .lacks(unread.unwrap_or_else(|| "the TCP socket of the mount".into()));
             }
-            // A socket or transport to the RDMA port proves a server, or a tunnel, that speaks
-            // TCP at that port.
+            // A socket or transport to the RDMA port proves a server or tunnel with TCP there.
             if !ports.contains(&RDMA_PORT) {
-                return confirmed(asked(connection), mount);
+                return confirmed(requested(connection), mount);
             }
         }
         self.offered(mount, used, connection)
@@ -97,7 +93,7 @@ impl<'index> Client<'index> {
         if sockets.is_empty() && mount.port == Some(RDMA_PORT) { to(TCP_PORT) } else { sockets }
     }
 
-    /// Returns the remote ports of the sockets and RPC transports that the mount may use.
+    /// Returns the remote ports of the sockets and transports that the mount may use.
     fn tcp_ports(&self, mount: &NfsMount, sockets: &[&TcpSocket]) -> Vec<u16> {
         let transports = mount.address.map(|address| self.transports(address, "tcp"));
         let listed = transports.into_iter().flatten().filter_map(|one| one.port);
@@ -106,17 +102,18 @@ impl<'index> Client<'index> {
 }
 
 fn confirmed(connection: Connection, mount: &NfsMount) -> Connection {
-    // Mounts of NFS 4.1 and later share an NFS client, and with it the transport of the first
-    // mount.
-    let shares =
-        mount.version.as_deref().is_some_and(|version| version > "4.0" && version.starts_with('4'));
-    let text = if shares {
-        "proto=rdma was requested, but the kernel reused the NFS client of an \
-         earlier mount, which uses TCP"
+    let version = mount.version.as_deref();
+    // Mounts of NFS 4.1 and later share an NFS client, and with it the transport of the first.
+    let shares = version.is_some_and(|version| version > "4.0" && version.starts_with('4'));
+    let (code, text) = if shares {
+        (
+            "nfs.client_reused",
+            "proto=rdma was requested, but the kernel reused the NFS client of an earlier mount, \
+             which uses TCP",
+        )
     } else {
-        "proto=rdma was requested, but the mount uses TCP"
+        ("nfs.tcp_instead", "proto=rdma was requested, but the mount uses TCP")
     };
-    let code = if shares { "nfs.client_reused" } else { "nfs.tcp_instead" };
     connection
         .works(Transport::Tcp, ConnectionVerdict::FallbackConfirmed)
         .because(code, text)

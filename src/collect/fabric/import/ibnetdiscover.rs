@@ -2,6 +2,7 @@
 //! link. `import` calls it.
 
 use std::collections::HashMap;
+use std::str::FromStr;
 
 use super::super::sweep::port_mut;
 use super::ImportError;
@@ -55,13 +56,10 @@ pub(super) fn read(file: &str, text: &str) -> Result<Fabric, ImportError> {
         }
     }
     for Link { near, far: (id, port), line } in links {
-        let Some(node) = ids.get(&id).copied() else {
-            return Err(ImportError::new(line, "the node of the far end has no block"));
-        };
-        let far = FabricEnd { node, port };
+        let error = || ImportError::new(line, "the node of the far end has no block");
+        let far = FabricEnd { node: *ids.get(&id).ok_or_else(error)?, port };
         port_mut(&mut fabric.nodes[near.node], near.port).peer = Some(far);
-        let back = port_mut(&mut fabric.nodes[far.node], far.port);
-        back.peer.get_or_insert(near);
+        port_mut(&mut fabric.nodes[far.node], far.port).peer.get_or_insert(near);
     }
     Ok(fabric)
 }
@@ -112,8 +110,8 @@ fn node_line(head: &Head, line: &str) -> Option<(String, FabricNode)> {
     if is_switch {
         let port = port_mut(&mut node, 0);
         port.guid = head.port_guid.map(Guid);
-        (port.lid, port.lmc) =
-            (number_after(rest, "lid")?, u8::try_from(number_after(rest, "lmc")?).ok()?);
+        port.lid = number_after(rest, "lid")?;
+        port.lmc = number_after(rest, "lmc")?;
     }
     Some((id, node))
 }
@@ -134,7 +132,7 @@ fn port_line(node: &mut FabricNode, line: &str) -> Option<(u8, (String, u8))> {
     if !is_switch {
         let own = comment.split('"').next().unwrap_or_default();
         port.lid = number_after(own, "lid").unwrap_or(0);
-        port.lmc = number_after(own, "lmc").and_then(|lmc| lmc.try_into().ok()).unwrap_or(0);
+        port.lmc = number_after(own, "lmc").unwrap_or(0);
     }
     let (_, rest) = described(comment).unwrap_or(("", comment));
     if let Some((width, speed)) = rest.split_whitespace().rev().find_map(link) {
@@ -146,17 +144,9 @@ fn port_line(node: &mut FabricNode, line: &str) -> Option<(u8, (String, u8))> {
 /// Parses the width and speed of `4xHDR` into their codes.
 fn link(word: &str) -> Option<(u8, u16)> {
     let (width, speed) = word.split_once('x')?;
-    let width = match width {
-        "1" => 1,
-        "2" => 16,
-        "4" => 2,
-        "8" => 4,
-        "12" => 8,
-        _ => return None,
-    };
     let words = ["SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR"];
     let position = words.iter().position(|word| *word == speed)?;
-    Some((width, 1 << position))
+    Some((super::width(width)?, 1 << position))
 }
 
 /// Returns the node ID between the first two quotation marks, and the text behind them. A node ID
@@ -173,7 +163,7 @@ fn described(comment: &str) -> Option<(&str, &str)> {
     rest.rsplit_once('"')
 }
 
-fn number_after(text: &str, key: &str) -> Option<u16> {
+fn number_after<N: FromStr>(text: &str, key: &str) -> Option<N> {
     let mut words = text.split_whitespace();
     words.by_ref().find(|word| *word == key)?;
     words.next()?.parse().ok()

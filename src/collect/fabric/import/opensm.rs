@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::super::sweep::port_mut;
-use super::ImportError;
+use super::{ImportError, width};
 use crate::model::{Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, Guid, SweepMethod};
 
 pub(super) fn is_line(line: &str) -> bool {
@@ -22,7 +22,9 @@ pub(super) fn read(file: &str, text: &str) -> Result<Fabric, ImportError> {
         let (near, rest) = end_of(line).ok_or_else(|| error("no node in braces"))?;
         let (far, rest) = end_of(rest).ok_or_else(|| error("no second node in braces"))?;
         let word = |key: &str| rest.split_whitespace().find_map(|word| word.strip_prefix(key));
-        let width = word("PHY=").and_then(width).ok_or_else(|| error("no width after PHY="))?;
+        let width = word("PHY=")
+            .and_then(|word| width(word.strip_suffix('x')?))
+            .ok_or_else(|| error("no width after PHY="))?;
         let state = word("LOG=").and_then(state).ok_or_else(|| error("no state after LOG="))?;
         let speed = word("SPD=").and_then(speed).ok_or_else(|| error("no speed after SPD="))?;
         let mut place = |text: &str| {
@@ -97,17 +99,6 @@ fn place(fabric: &mut Fabric, nodes: &mut HashMap<u64, usize>, text: &str) -> Op
 /// of 32 bits.
 fn device_id(number: u64) -> Option<u16> {
     u16::try_from(number).or_else(|_large| u16::try_from(number >> 16)).ok()
-}
-
-fn width(word: &str) -> Option<u8> {
-    Some(match word {
-        "1x" => 1,
-        "2x" => 16,
-        "4x" => 2,
-        "8x" => 4,
-        "12x" => 8,
-        _ => return None,
-    })
 }
 
 fn state(word: &str) -> Option<u8> {

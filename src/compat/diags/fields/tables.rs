@@ -1,8 +1,7 @@
 //! Tables of the printed fields: names, positions and formats. Used by `fields`.
 //!
-//! Positions are those of the specification: bit 0 is the most significant bit of byte 0. The
-//! originals read HDR and NDR FEC modes from other positions; these tables have the positions of
-//! the specification.
+//! Positions are those of the specification, also of HDR and NDR FEC modes, which the originals
+//! read from other positions. Bit 0 is the most significant bit of byte 0.
 
 use super::Field;
 use crate::compat::diags::ValueFormat;
@@ -12,7 +11,7 @@ const fn field(bit: usize, bits: usize, name: &'static str, show: ValueFormat) -
 }
 
 /// Returns fields that follow each other. Their names end with their index.
-pub(in crate::compat) const fn numbered<const COUNT: usize>(
+pub(crate) const fn numbered<const COUNT: usize>(
     name: &'static str,
     bit: usize,
     bits: usize,
@@ -29,7 +28,7 @@ pub(in crate::compat) const fn numbered<const COUNT: usize>(
 }
 
 /// `PortInfo` up to the round trip time.
-pub(in crate::compat) const PORT_INFO: &[Field] = &[
+pub(crate) const PORT_INFO: &[Field] = &[
     field(0, 64, "Mkey", ValueFormat::Hex),
     field(64, 64, "GidPrefix", ValueFormat::Hex),
     field(128, 16, "Lid", ValueFormat::Unsigned),
@@ -80,14 +79,14 @@ pub(in crate::compat) const PORT_INFO: &[Field] = &[
 ];
 
 /// `PortInfo`: second capability mask and extended speeds.
-pub(in crate::compat) const PORT_INFO_EXTENDED_SPEEDS: &[Field] = &[
+pub(crate) const PORT_INFO_EXTENDED_SPEEDS: &[Field] = &[
     field(480, 16, "CapabilityMask2", ValueFormat::Capabilities2),
     field(496, 4, "LinkSpeedExtActive", ValueFormat::ExtendedSpeed),
     field(500, 4, "LinkSpeedExtSupported", ValueFormat::ExtendedSpeeds),
     field(507, 5, "LinkSpeedExtEnabled", ValueFormat::ExtendedSpeedsEnabled),
 ];
 
-pub(in crate::compat) const NODE_INFO: &[Field] = &[
+pub(crate) const NODE_INFO: &[Field] = &[
     field(0, 8, "BaseVers", ValueFormat::Unsigned),
     field(8, 8, "ClassVers", ValueFormat::Unsigned),
     field(16, 8, "NodeType", ValueFormat::NodeType),
@@ -102,7 +101,7 @@ pub(in crate::compat) const NODE_INFO: &[Field] = &[
     field(296, 24, "VendorId", ValueFormat::Hex),
 ];
 
-pub(in crate::compat) const SWITCH_INFO: &[Field] = &[
+pub(crate) const SWITCH_INFO: &[Field] = &[
     field(0, 16, "LinearFdbCap", ValueFormat::Unsigned),
     field(16, 16, "RandomFdbCap", ValueFormat::Unsigned),
     field(32, 16, "McastFdbCap", ValueFormat::Unsigned),
@@ -123,7 +122,7 @@ pub(in crate::compat) const SWITCH_INFO: &[Field] = &[
     field(144, 16, "MulticastFDBTop", ValueFormat::Hex),
 ];
 
-pub(in crate::compat) const PORT_COUNTERS: &[Field] = &[
+pub(crate) const PORT_COUNTERS: &[Field] = &[
     field(8, 8, "PortSelect", ValueFormat::Unsigned),
     field(16, 16, "CounterSelect", ValueFormat::Hex),
     field(32, 16, "SymbolErrorCounter", ValueFormat::Unsigned),
@@ -148,7 +147,7 @@ pub(in crate::compat) const PORT_COUNTERS: &[Field] = &[
 ];
 
 /// `PortCountersExtended`: selection, data and packets.
-pub(in crate::compat) const EXTENDED: &[Field] = &[
+pub(crate) const EXTENDED: &[Field] = &[
     field(8, 8, "PortSelect", ValueFormat::Unsigned),
     field(16, 16, "CounterSelect", ValueFormat::Hex),
     field(64, 64, "PortXmitData", ValueFormat::Unsigned),
@@ -158,7 +157,7 @@ pub(in crate::compat) const EXTENDED: &[Field] = &[
 ];
 
 /// `PortCountersExtended`: unicast and multicast packets.
-pub(in crate::compat) const EXTENDED_CASTS: &[Field] = &[
+pub(crate) const EXTENDED_CASTS: &[Field] = &[
     field(320, 64, "PortUnicastXmitPkts", ValueFormat::Unsigned),
     field(384, 64, "PortUnicastRcvPkts", ValueFormat::Unsigned),
     field(448, 64, "PortMulticastXmitPkts", ValueFormat::Unsigned),
@@ -166,7 +165,7 @@ pub(in crate::compat) const EXTENDED_CASTS: &[Field] = &[
 ];
 
 /// `PortCountersExtended`: errors.
-pub(in crate::compat) const EXTENDED_ERRORS: &[Field] = &[
+pub(crate) const EXTENDED_ERRORS: &[Field] = &[
     field(32, 32, "CounterSelect2", ValueFormat::Hex),
     field(576, 64, "SymbolErrorCounter", ValueFormat::Unsigned),
     field(640, 64, "LinkErrorRecoveryCounter", ValueFormat::Unsigned),
@@ -185,19 +184,19 @@ pub(in crate::compat) const EXTENDED_ERRORS: &[Field] = &[
 ];
 
 /// Port and counters of a request.
-pub(in crate::compat) const SELECTION: &[Field] = &[
+pub(crate) const SELECTION: &[Field] = &[
     field(8, 8, "PortSelect", ValueFormat::Unsigned),
     field(16, 16, "CounterSelect", ValueFormat::Hex),
 ];
 
-pub(in crate::compat) const TRANSMIT_DISCARDS: &[Field] = &[
+pub(crate) const TRANSMIT_DISCARDS: &[Field] = &[
     field(32, 16, "PortInactiveDiscards", ValueFormat::Unsigned),
     field(48, 16, "PortNeighborMTUDiscards", ValueFormat::Unsigned),
     field(64, 16, "PortSwLifetimeLimitDiscards", ValueFormat::Unsigned),
     field(80, 16, "PortSwHOQLifetimeLimitDiscards", ValueFormat::Unsigned),
 ];
 
-pub(in crate::compat) const RECEIVE_ERRORS: &[Field] = &[
+pub(crate) const RECEIVE_ERRORS: &[Field] = &[
     field(32, 16, "PortLocalPhysicalErrors", ValueFormat::Unsigned),
     field(48, 16, "PortMalformedPktErrors", ValueFormat::Unsigned),
     field(64, 16, "PortBufferOverrunErrors", ValueFormat::Unsigned),
@@ -207,26 +206,26 @@ pub(in crate::compat) const RECEIVE_ERRORS: &[Field] = &[
 ];
 
 /// Received packets and data per operation.
-pub(in crate::compat) const OP_RECEIVE: &[Field] = &[
+pub(crate) const OP_RECEIVE: &[Field] = &[
     field(32, 32, "PortOpRcvPkts", ValueFormat::Unsigned),
     field(64, 32, "PortOpRcvData", ValueFormat::Unsigned),
 ];
 
-pub(in crate::compat) const FLOW_CONTROL: &[Field] = &[
+pub(crate) const FLOW_CONTROL: &[Field] = &[
     field(32, 32, "PortXmitFlowPkts", ValueFormat::Unsigned),
     field(64, 32, "PortRcvFlowPkts", ValueFormat::Unsigned),
 ];
 
-pub(in crate::compat) const CONGESTION_RECEIVED: &[Field] = &[
+pub(crate) const CONGESTION_RECEIVED: &[Field] = &[
     field(32, 32, "PortPktRcvFECN", ValueFormat::Unsigned),
     field(64, 32, "PortPktRcvBECN", ValueFormat::Unsigned),
 ];
 
 /// Time of congestion of the port.
-pub(in crate::compat) const CONGESTION_SENT: &[Field] =
+pub(crate) const CONGESTION_SENT: &[Field] =
     &[field(32, 32, "PortXmitTimeCong", ValueFormat::Unsigned)];
 
-pub(in crate::compat) const SAMPLES_CONTROL: [&[Field]; 3] = [
+pub(crate) const SAMPLES_CONTROL: [&[Field]; 3] = [
     &[
         field(0, 8, "OpCode", ValueFormat::Hex),
         field(8, 8, "PortSelect", ValueFormat::Unsigned),
@@ -247,14 +246,14 @@ pub(in crate::compat) const SAMPLES_CONTROL: [&[Field]; 3] = [
     &[field(576, 64, "SamplesOnlyOptionMask", ValueFormat::Hex)],
 ];
 
-pub(in crate::compat) const MELLANOX_PORT_INFO: &[Field] = &[
+pub(crate) const MELLANOX_PORT_INFO: &[Field] = &[
     field(24, 8, "StateChangeEnable", ValueFormat::Hex),
     field(56, 8, "LinkSpeedSupported", ValueFormat::Hex),
     field(88, 8, "LinkSpeedEnabled", ValueFormat::Hex),
     field(120, 8, "LinkSpeedActive", ValueFormat::Hex),
 ];
 
-pub(in crate::compat) const PORT_INFO_EXTENDED: &[Field] = &[
+pub(crate) const PORT_INFO_EXTENDED: &[Field] = &[
     field(0, 32, "CapMask", ValueFormat::Hex),
     field(32, 16, "FECModeActive", ValueFormat::Unsigned),
     field(48, 16, "FDRFECModeSupported", ValueFormat::Hex),

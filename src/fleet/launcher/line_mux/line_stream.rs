@@ -1,5 +1,4 @@
-//! Streams of one agent of a multiplexer: lines on the side of the process, a socket on the other
-//! side.
+//! Streams of one agent of a multiplexer: lines to the process, a socket on the other side.
 
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -30,19 +29,15 @@ impl LineCodec {
     }
 }
 
-/// Streams of one agent.
 pub(in crate::fleet::launcher) struct LineStream {
-    /// Socket to the holder of the pipe. `None` if the pipe was dropped or the agent sends
-    /// nothing more.
+    /// Socket to the holder of the pipe. `None` if the pipe was dropped or the agent has ended.
     far: Option<UnixStream>,
-    /// State of the agent's command, shared with its pipe.
     pub(in crate::fleet::launcher) shared: Arc<Shared>,
     /// `None` until the agent of this stream is known.
-    codec: Option<LineCodec>,
+    pub(in crate::fleet::launcher) codec: Option<LineCodec>,
     waiting: Vec<u8>,
     /// True if the holder of the pipe may still write.
     is_open: bool,
-    /// True if the agent has sent its last data.
     is_ended: bool,
 }
 
@@ -54,11 +49,6 @@ impl LineStream {
     ) -> Self {
         let (far, waiting) = (Some(far), Vec::new());
         Self { far, shared, codec, waiting, is_open: true, is_ended: false }
-    }
-
-    /// Sets the decoder and encoder, when the agent of this stream is known.
-    pub(in crate::fleet::launcher) fn set_codec(&mut self, codec: LineCodec) {
-        self.codec = Some(codec);
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -86,8 +76,7 @@ impl LineStream {
         Some(PollFd::new(far, interest))
     }
 
-    /// Takes a line of the agent. Before the first line of the protocol, it takes the output of a
-    /// login as text.
+    /// Takes a line of the agent. Before the first line of the protocol, it is output of a login.
     pub(super) fn take(&mut self, line: &[u8]) {
         let Some(codec) = &mut self.codec else { return };
         match codec.from.read(line) {
@@ -105,14 +94,12 @@ impl LineStream {
         }
     }
 
-    /// Takes the text after the last complete line.
     pub(super) fn take_rest(&mut self, line: &[u8]) {
         if self.codec.as_ref().is_some_and(|codec| !codec.from.has_begun()) {
             self.waiting.extend(without_label(line));
         }
     }
 
-    /// Sends waiting data to the holder of the pipe.
     pub(super) fn deliver(&mut self) {
         let Some(far) = &self.far else { return };
         if !self.waiting.is_empty() {
@@ -127,8 +114,7 @@ impl LineStream {
         }
     }
 
-    /// Reads data from the holder of the pipe and adds it to `out` as lines. Adds the end of the
-    /// stream, too.
+    /// Adds data from the holder of the pipe, and the end of the stream, to `out` as lines.
     pub(super) fn collect(&mut self, out: &mut Vec<u8>) {
         let Some(far) = &self.far else { return };
         let mut buffer = [0; 16 * 1024];
@@ -169,8 +155,7 @@ impl LineStream {
     }
 }
 
-/// Returns a line from its first `RDMACTL/` on, without the label of a launcher. Returns other
-/// lines whole.
+/// Returns a line without a launcher's label before `RDMACTL/`. Returns other lines whole.
 fn without_label(line: &[u8]) -> &[u8] {
     const OURS: &[u8] = b"RDMACTL/";
     let at = line.windows(OURS.len()).position(|part| part == OURS);

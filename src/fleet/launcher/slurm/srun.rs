@@ -3,15 +3,12 @@
 use std::env;
 use std::process::Command;
 
-/// Variables that select the Slurm cluster. All others are options of `srun`, which would change
-/// the command.
+/// Variables that select the Slurm cluster. All others are options that would change the command.
 const KEPT: [&str; 5] =
     ["SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_WORKING_CLUSTER", "SLURM_JWT"];
 
-/// Returns an `srun` that runs a shell command once on each of the given nodes of a job.
-///
-/// The `srun` takes no resources from other steps of the job (`--overlap`). It continues if a
-/// task ends or a node fails.
+/// Returns an `srun` that runs a shell command once on each node, and takes no resources from
+/// other steps of the job. It continues if a task ends or a node fails.
 pub(super) fn command(job: &str, nodes: &[String], command: &str) -> Command {
     let count = nodes.len();
     let mut srun = Command::new("srun");

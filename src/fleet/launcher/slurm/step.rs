@@ -1,5 +1,4 @@
-//! One `srun` with an agent on each of its nodes. The Slurm launcher starts it and takes the
-//! agents.
+//! One `srun` with an agent on each of its nodes. The Slurm launcher starts it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,34 +9,28 @@ use parking_lot::{Condvar, Mutex};
 use super::{Job, srun};
 use crate::clock::Deadline;
 use crate::fleet::access::fresh_nonce;
-use crate::fleet::fault;
 use crate::fleet::launcher::children;
 use crate::fleet::launcher::line_mux::{LineCodec, LineMux, LineRouter, LineStream};
 use crate::fleet::local::{self, Ending};
 use crate::fleet::pipe::{Shared, Waker};
 use crate::fleet::remote_command::{self, AT, Privilege};
-use crate::fleet::watchdog::Guard;
-use crate::fleet::{Nonce, Pipe, Watchdog};
-use crate::model::HostFailure;
+use crate::fleet::{Guard, HostResult, Nonce, Pipe, Watchdog, fault};
 
 /// Time for the stderr of `srun` after the end of its output.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// One `srun` and its agents, one task on each node.
 #[derive(Debug)]
 pub(super) struct Step {
     srun: Arc<Pipe>,
     watchdog: Watchdog,
     nonce: Nonce,
     tasks: Arc<Tasks>,
-    /// Agents that were not taken yet, by node.
     pipes: Mutex<HashMap<String, Pipe>>,
     nodes: HashSet<String>,
     /// Cuts off `srun` when the run is cancelled.
     _guard: Guard,
 }
 
-/// Task numbers of the nodes, as the tasks report them.
 #[derive(Debug, Default)]
 struct Tasks {
     state: Mutex<State>,
@@ -47,41 +40,31 @@ struct Tasks {
 #[derive(Debug, Default)]
 struct State {
     numbers: HashMap<String, u32>,
-    /// True if the output of `srun` is over.
     is_over: bool,
 }
 
-/// Agent of a node, or the reason why it is not available.
 pub(super) enum NodeAgent {
     /// The agent, and the nonce that its greeting must carry.
     Ready(Pipe, Nonce),
     Taken,
-    /// The node reported no task by the deadline.
     Missing,
 }
 
 impl Step {
-    pub(super) fn start(
-        job: &Job,
-        nodes: &[String],
-        privilege: Privilege,
-    ) -> Result<Self, HostFailure> {
+    pub(super) fn start(job: &Job, nodes: &[String], privilege: Privilege) -> HostResult<Self> {
         let nonce = fresh_nonce()?;
         let command = remote_command::installed_agents(nonce, privilege);
         let srun = srun::command(&job.id, nodes, &command);
         let srun = local::spawn_with_ending(srun, Ending::Terminate)?;
-        let broken = |error: std::io::Error| fault::local(&error);
-        let guard = job
-            .watchdog
-            .guard(srun.stream(), Deadline::after(Duration::from_secs(3_600)))
-            .map_err(broken)?;
+        let later = Deadline::after(Duration::from_secs(3_600));
+        let guard = job.watchdog.guard(srun.stream(), later).map_err(fault::local)?;
         guard.set(None);
-        let stream = srun.stream().try_clone().map_err(broken)?;
+        let stream = srun.stream().try_clone().map_err(fault::local)?;
         let srun = Arc::new(srun);
-        let waker = Arc::new(Waker::new().map_err(broken)?);
+        let waker = Arc::new(Waker::new().map_err(fault::local)?);
         let (mut pipes, mut streams, mut unreported) = (HashMap::new(), Vec::new(), HashMap::new());
         for (index, node) in nodes.iter().enumerate() {
-            let (pipe, far, shared) = Pipe::pair(Arc::clone(&waker)).map_err(broken)?;
+            let (pipe, far, shared) = Pipe::pair(Arc::clone(&waker)).map_err(fault::local)?;
             streams.push(LineStream::new(far, shared, None));
             pipes.insert(node.clone(), pipe);
             unreported.insert(node.clone(), index);
@@ -93,7 +76,7 @@ impl Step {
             unreported,
             indices: HashMap::new(),
             tasks: Arc::clone(&tasks),
-            shared: Arc::clone(&srun.shared),
+            srun: Arc::clone(&srun.shared),
         };
         LineMux::start(stream, streams, router)?;
         let nodes = nodes.iter().cloned().collect();
@@ -101,18 +84,15 @@ impl Step {
         Ok(Self { srun, watchdog, nonce, tasks, pipes, nodes, _guard: guard })
     }
 
-    /// True if the agent of a node can still be taken.
     pub(super) fn offers(&self, node: &str) -> bool {
-        let pipes = self.pipes.lock();
-        pipes.contains_key(node) && !self.is_over()
+        self.pipes.lock().contains_key(node) && !self.is_over()
     }
 
     pub(super) fn is_over(&self) -> bool {
         self.tasks.state.lock().is_over
     }
 
-    /// Waits until every node has reported its task, or no further node has reported for `quiet`.
-    /// Returns the nodes that reported.
+    /// Waits until every node, or no further node for `quiet`, reports. Returns those nodes.
     pub(super) fn await_all(&self, quiet: Duration, limit: Deadline) -> Vec<String> {
         let mut state = self.tasks.state.lock();
         loop {
@@ -139,8 +119,7 @@ impl Step {
         self.tasks.changed.wait_while_for(&mut state, is_awaited, deadline.remaining());
         let Some(&number) = state.numbers.get(node) else { return NodeAgent::Missing };
         drop(state);
-        let mut pipes = self.pipes.lock();
-        match pipes.remove(node) {
+        match self.pipes.lock().remove(node) {
             Some(pipe) => NodeAgent::Ready(pipe, self.nonce.numbered(number)),
             None => NodeAgent::Taken,
         }
@@ -157,10 +136,8 @@ impl Step {
         Some(line.escape_debug().to_string())
     }
 
-    /// Closes the input of the agents that were not taken, which ends them.
-    ///
-    /// An `srun` that still waits for a node ignores signals. An `srun` that is killed leaves its
-    /// tasks.
+    /// Closes the input of the agents that were not taken, which ends them. An `srun` that waits
+    /// for a node ignores signals, and an `srun` that is killed leaves its tasks.
     pub(super) fn close_agents(&self) {
         self.pipes.lock().clear();
     }
@@ -180,18 +157,15 @@ impl Drop for Step {
     }
 }
 
-/// Assigns lines to tasks by the label that `srun` puts before each line, so that a node cannot
-/// imitate another node.
+/// Assigns lines to tasks by the label of `srun`, so that a node cannot imitate another node.
 struct LabelRouter {
     nonce: Nonce,
     is_labelled: bool,
     /// Stream indices of nodes that have not reported their task yet.
     unreported: HashMap<String, usize>,
-    /// Stream indices, by task.
     indices: HashMap<u32, usize>,
     tasks: Arc<Tasks>,
-    /// Shared state of the `srun` process.
-    shared: Arc<Shared>,
+    srun: Arc<Shared>,
 }
 
 impl LabelRouter {
@@ -215,7 +189,7 @@ impl LineRouter for LabelRouter {
         }
         let node = self.node(line)?;
         let index = self.unreported.remove(node)?;
-        streams.get_mut(index)?.set_codec(LineCodec::new(self.nonce.numbered(task)));
+        streams.get_mut(index)?.codec = Some(LineCodec::new(self.nonce.numbered(task)));
         self.indices.insert(task, index);
         self.tasks.state.lock().numbers.insert(node.to_owned(), task);
         self.tasks.changed.notify_all();
@@ -225,8 +199,8 @@ impl LineRouter for LabelRouter {
     fn over(&mut self, streams: &mut [LineStream]) {
         self.tasks.state.lock().is_over = true;
         self.tasks.changed.notify_all();
-        let outcome = self.shared.wait(Deadline::after(STDERR_TIMEOUT));
-        let said = self.shared.stderr();
+        let outcome = self.srun.wait(Deadline::after(STDERR_TIMEOUT));
+        let said = self.srun.stderr();
         let tasks: HashMap<usize, u32> =
             self.indices.iter().map(|(task, index)| (*index, *task)).collect();
         for (index, stream) in streams.iter_mut().enumerate() {

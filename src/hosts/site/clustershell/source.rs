@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::super::command::Commands;
-use super::super::{listed, unknown};
+use super::super::{listed, output_lines, unknown};
 use super::upcall::substitute;
 use crate::hosts::lists::Group;
 use crate::hosts::set::{AllowedTerms, GroupName, LookupError, ResolvedLine, ResolvedLines};
@@ -30,13 +30,9 @@ impl From<Option<Metadata>> for Writers {
     fn from(metadata: Option<Metadata>) -> Self {
         const GROUP_OR_OTHERS: u32 = 0o022;
         let user = rustix::process::geteuid().as_raw();
+        let is_owned = |file: &Metadata| file.uid() == 0 || file.uid() == user;
         match metadata {
-            Some(file)
-                if (file.uid() == 0 || file.uid() == user)
-                    && file.mode() & GROUP_OR_OTHERS == 0 =>
-            {
-                Self::Trusted
-            }
+            Some(file) if is_owned(&file) && file.mode() & GROUP_OR_OTHERS == 0 => Self::Trusted,
             _ => Self::Others,
         }
     }
@@ -49,12 +45,21 @@ pub(in super::super) struct Source {
 }
 
 /// Shell command, and the file that has it.
-type Upcall = (String, Origin);
+pub(super) type Upcall = (String, Origin);
 
 #[derive(Debug)]
 enum Kind {
     Listed { groups: Vec<Group>, path: PathBuf },
-    Asked { folder: PathBuf, map: Upcall, all: Option<Upcall>, list: Option<Upcall> },
+    Asked(Upcalls),
+}
+
+/// Commands of a source, which run in a folder.
+#[derive(Debug)]
+pub(super) struct Upcalls {
+    pub(super) folder: PathBuf,
+    pub(super) map: Upcall,
+    pub(super) all: Option<Upcall>,
+    pub(super) list: Option<Upcall>,
 }
 
 impl Source {
@@ -62,24 +67,14 @@ impl Source {
         Self { name: name.to_owned(), kind: Kind::Listed { groups, path: path.to_owned() } }
     }
 
-    pub(super) fn asked(
-        name: &str,
-        folder: &Path,
-        map: Upcall,
-        all: Option<Upcall>,
-        list: Option<Upcall>,
-    ) -> Self {
-        Self {
-            name: name.to_owned(),
-            kind: Kind::Asked { folder: folder.to_owned(), map, all, list },
-        }
+    pub(super) fn asked(name: &str, upcalls: Upcalls) -> Self {
+        Self { name: name.to_owned(), kind: Kind::Asked(upcalls) }
     }
 
-    /// Returns the path of the file that has the source.
     pub(super) fn place(&self) -> String {
         match &self.kind {
             Kind::Listed { path, .. } => path.display().to_string(),
-            Kind::Asked { map: (_, origin), .. } => origin.path.display().to_string(),
+            Kind::Asked(upcalls) => upcalls.map.1.path.display().to_string(),
         }
     }
 
@@ -87,7 +82,7 @@ impl Source {
     pub(super) fn groups(&self) -> Option<&[Group]> {
         match &self.kind {
             Kind::Listed { groups, .. } => Some(groups),
-            Kind::Asked { .. } => None,
+            Kind::Asked(_) => None,
         }
     }
 
@@ -98,15 +93,13 @@ impl Source {
     ) -> Result<ResolvedLines, LookupError> {
         match &self.kind {
             Kind::Listed { groups, path } => self.group_of_file(name, groups, path),
-            Kind::Asked { map, all, list, .. } if name == GroupName::ALL => {
-                self.every_host(map, all.as_ref(), list.as_ref(), commands)
-            }
-            Kind::Asked { map, list, .. } => {
-                let hosts = self.ask(map, name, commands)?;
+            Kind::Asked(upcalls) if name == GroupName::ALL => self.every_host(upcalls, commands),
+            Kind::Asked(upcalls) => {
+                let hosts = self.ask(upcalls, &upcalls.map, name, commands)?;
                 if hosts.split_whitespace().next().is_none() {
-                    self.refuse_unknown(name, list.as_ref(), commands)?;
+                    self.refuse_unknown(name, upcalls, commands)?;
                 }
-                Ok(self.found(&hosts, &map.1))
+                Ok(self.found(&hosts, &upcalls.map.1))
             }
         }
     }
@@ -119,35 +112,31 @@ impl Source {
     ) -> Result<ResolvedLines, LookupError> {
         let place = path.display().to_string();
         let of_name = |name: &str| groups.iter().find(|group| group.name == name);
-        if name == GroupName::ALL && of_name("all").is_none() {
-            return Ok(self.every_group(groups.iter().map(|group| group.name.as_str()), &place));
-        }
         if let Some(group) = of_name(if name == GroupName::ALL { "all" } else { name }) {
             return Ok(listed(&place, group, &self.name));
         }
-        let place = format!("{} ({place})", self.name);
-        Err(unknown(name, &place, groups.iter().map(|group| group.name.as_str())))
+        let names = groups.iter().map(|group| group.name.as_str());
+        if name == GroupName::ALL {
+            return Ok(self.every_group(names, &place));
+        }
+        Err(unknown(name, &format!("{} ({place})", self.name), names))
     }
 
     fn every_host(
         &self,
-        map: &Upcall,
-        all: Option<&Upcall>,
-        list: Option<&Upcall>,
+        upcalls: &Upcalls,
         commands: &Commands,
     ) -> Result<ResolvedLines, LookupError> {
-        if let Some(all) = all {
-            return Ok(self.found(&self.ask(all, "", commands)?, &all.1));
+        if let Some(all) = &upcalls.all {
+            return Ok(self.found(&self.ask(upcalls, all, "", commands)?, &all.1));
         }
-        let Some(list) = list else {
-            let message = format!("group source {} has no `all` and no `list` command", self.name);
-            return Err(LookupError::new(message).fix(format!(
-                "write `all: COMMAND` below [{}] in {}",
-                self.name,
-                map.1.path.display()
-            )));
+        let Some(list) = &upcalls.list else {
+            let (name, path) = (&self.name, self.place());
+            let message = format!("group source {name} has no `all` and no `list` command");
+            return Err(LookupError::new(message)
+                .fix(format!("write `all: COMMAND` below [{name}] in {path}")));
         };
-        let groups = self.ask(list, "", commands)?;
+        let groups = self.ask(upcalls, list, "", commands)?;
         Ok(self.every_group(groups.split_whitespace(), &self.place()))
     }
 
@@ -163,17 +152,14 @@ impl Source {
     fn refuse_unknown(
         &self,
         name: &str,
-        list: Option<&Upcall>,
+        upcalls: &Upcalls,
         commands: &Commands,
     ) -> Result<(), LookupError> {
-        let Some(list) = list else {
-            return Err(LookupError::new(format!(
-                "group source {} returned no host for group {name}",
-                self.name
-            ))
-            .fix("check the group name, or write the hosts"));
+        let Some(list) = &upcalls.list else {
+            let message = format!("group source {} returned no host for group {name}", self.name);
+            return Err(LookupError::new(message).fix("check the group name, or write the hosts"));
         };
-        let known = self.ask(list, "", commands)?;
+        let known = self.ask(upcalls, list, "", commands)?;
         if known.split_whitespace().any(|known| known == name) {
             return Ok(());
         }
@@ -184,11 +170,11 @@ impl Source {
     /// Runs a command of the configuration in a shell.
     fn ask(
         &self,
+        Upcalls { folder, .. }: &Upcalls,
         (template, origin): &Upcall,
         group: &str,
         commands: &Commands,
     ) -> Result<String, LookupError> {
-        let Kind::Asked { folder, .. } = &self.kind else { return Ok(String::new()) };
         let path = origin.path.display();
         if let Writers::Others = origin.metadata {
             return Err(LookupError::new(format!(
@@ -196,13 +182,10 @@ impl Source {
             ))
             .fix(format!("restrict the file: sudo chown root {path}; sudo chmod go-w {path}")));
         }
-        // The characters of a group name are harmless in a shell, but a slash would end an
-        // expression of sed.
+        // Group names are harmless in a shell, but a slash would end an expression of sed.
         if group.contains('/') {
-            return Err(LookupError::new(format!(
-                "group names of source {} cannot contain `/`",
-                self.name
-            )));
+            let message = format!("group names of source {} cannot contain `/`", self.name);
+            return Err(LookupError::new(message));
         }
         let directory = folder.display().to_string();
         let values = [("GROUP", group), ("CFGDIR", &*directory), ("SOURCE", &*self.name)];
@@ -220,9 +203,7 @@ impl Source {
     /// Returns the lines of a reply. Each line is one host set, as in `ClusterShell`.
     fn found(&self, answer: &str, origin: &Origin) -> ResolvedLines {
         let place = format!("the output of group source {} ({})", self.name, origin.path.display());
-        let lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());
-        let line = |text: &str| ResolvedLine { text: text.to_owned(), place: place.clone() };
         let within = AllowedTerms::Groups(Some(self.name.clone()));
-        ResolvedLines { lines: lines.map(line).collect(), within }
+        ResolvedLines { lines: output_lines(answer, &place), within }
     }
 }

@@ -1,7 +1,6 @@
 //! Variables of commands in `groups.conf`, as Python's `string.Template` replaces them.
 
-/// Replaces the variables `$NAME` and `${NAME}` in a text. `$$` becomes one dollar sign. Unknown
-/// variables stay, for the shell.
+/// Replaces `$NAME` and `${NAME}`; `$$` becomes `$`. Unknown variables stay, for the shell.
 pub(super) fn substitute(text: &str, values: &[(&str, &str)]) -> String {
     let is_of_name = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '_';
     let mut made = String::with_capacity(text.len());
@@ -13,11 +12,10 @@ pub(super) fn substitute(text: &str, values: &[(&str, &str)]) -> String {
             rest = after;
             continue;
         }
-        let (inner, braced) =
-            behind.strip_prefix('{').map_or((behind, false), |inner| (inner, true));
-        let length = inner.chars().take_while(is_of_name).count();
-        let (name, after) = inner.split_at(length);
-        let after = if braced { after.strip_prefix('}') } else { Some(after) };
+        let braced = behind.strip_prefix('{');
+        let inner = braced.unwrap_or(behind);
+        let (name, after) = inner.split_at(inner.chars().take_while(is_of_name).count());
+        let after = if braced.is_some() { after.strip_prefix('}') } else { Some(after) };
         let value = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
         if let (Some(value), Some(after)) = (value, after) {
             made.push_str(value);

@@ -38,13 +38,16 @@ fn a_whole_fabric_is_read() {
     .unwrap();
     assert_eq!((fabric.hosts().len(), fabric.rails()), (8, 2));
     assert_eq!(fabric.topology().unwrap().leaf_of, [0, 0, 0, 0, 1, 1, 1, 1]);
-    assert_eq!((fabric.tcp_ns(), fabric.noise, fabric.seed), (20_000, 0.03, 7));
-    assert_eq!(fabric.at_host[2 * 2].source.slow, 1.25);
+    assert_eq!((fabric.tcp_ns, fabric.noise, fabric.seed), (20_000, 0.03, 7));
+    assert_eq!(fabric.at_host[2 * 2].as_source.slow, 1.25);
     assert_eq!(
-        (fabric.at_host[4 * 2].target.slow, fabric.at_host[4 * 2 + 1].target.slow),
+        (fabric.at_host[4 * 2].as_target.slow, fabric.at_host[4 * 2 + 1].as_target.slow),
         (1.0, 1.3)
     );
-    assert_eq!((fabric.at_host[5 * 2].source.slow, fabric.at_host[5 * 2].target.slow), (1.4, 1.0));
+    assert_eq!(
+        (fabric.at_host[5 * 2].as_source.slow, fabric.at_host[5 * 2].as_target.slow),
+        (1.4, 1.0)
+    );
     assert_eq!(fabric.at_host[7 * 2].host_fault, Some(HostFault::Dead));
     assert_eq!((fabric.at_leaf[2].slow, fabric.at_leaf[3].slow), (1.2, 1.0));
     assert_eq!((fabric.on_path.len(), fabric.on_pair.len()), (2, 4 + 2));
@@ -53,7 +56,7 @@ fn a_whole_fabric_is_read() {
 #[test]
 fn faults_of_one_thing_add_up() {
     let fabric = parse("hosts n[1-2]\nfault host n1 slow 2\nfault host n1 slow 3").unwrap();
-    assert_eq!(fabric.at_host[0].source.slow, 6.0);
+    assert_eq!(fabric.at_host[0].as_source.slow, 6.0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 /// Fill level of the kernel's neighbor table of one address family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NeighbourTable {
+pub struct NeighborTable {
     /// Number of entries.
     pub entries: u32,
     /// Number of entries at which the table is full: the kernel then fails to add another one
@@ -13,7 +13,7 @@ pub struct NeighbourTable {
     pub limit: u32,
 }
 
-impl NeighbourTable {
+impl NeighborTable {
     /// Reads the table for the family of an address; `None` if the kernel hides it, as in the
     /// network namespaces of containers.
     pub fn of(address: IpAddr) -> Option<Self> {
@@ -50,6 +50,6 @@ fn entries_are_counted_in_hexadecimal() {
 
 #[test]
 fn a_table_is_full_at_its_limit() {
-    let table = NeighbourTable { entries: 1_023, limit: 1_024 };
-    assert!(!table.is_full() && NeighbourTable { entries: 1_024, ..table }.is_full());
+    let table = NeighborTable { entries: 1_023, limit: 1_024 };
+    assert!(!table.is_full() && NeighborTable { entries: 1_024, ..table }.is_full());
 }

@@ -2,7 +2,7 @@
 //! connection, and throughput. Each test opens its own connection. `pair` calls it.
 
 use super::super::throughput::LATEST;
-use super::{CONNECT, OPEN, PairRun, SPARE, confused, ms};
+use super::{CONNECT, OPEN_TIMEOUT, PairRun, SPARE, confused, ms};
 use crate::model::ping::{Bandwidth, Unreliable};
 use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepResult, Streaming};
 
@@ -16,8 +16,7 @@ impl PairRun<'_> {
     /// Sends checked messages over an unreliable connection, if the route supports one.
     pub(super) fn run_unreliable(&mut self) {
         let is_supported = self.route.method == Method::Relay && self.route.unreliable;
-        let attempt = is_supported.then(|| self.try_unreliable());
-        let outcome = match attempt {
+        let outcome = match is_supported.then(|| self.try_unreliable()) {
             Some(Ok(result)) => (result, None),
             // An unreliable connection does not retransmit. Some messages passed, so a lost message
             // is no failure of the pair.
@@ -31,29 +30,19 @@ impl PairRun<'_> {
         let _ = self.close();
     }
 
-    /// Opens and connects both hosts, then sends the checked messages.
     fn try_unreliable(&self) -> Result<Unreliable, StepError> {
         let (source, target) = self.opening(Purpose::UnreliableMessages);
-        let (here, there) = match self.ask_both(source, target, Stage::Open, OPEN) {
-            (Ok(StepResult::Opened(here)), Ok(StepResult::Opened(there))) => (here, there),
-            (Err(error), _) | (_, Err(error)) => return Err(error),
-            _ => return Err(confused(Stage::Open)),
-        };
-        let checked = super::peer_values::checked_values(here, &self.route.source)
-            .zip(super::peer_values::checked_values(there, &self.route.target));
-        let (here, there) = checked.ok_or_else(|| confused(Stage::Open))?;
+        let (here, there) = self.ask_both(source, target, Stage::Open, OPEN_TIMEOUT);
+        let (here, there) = self.checked((here?, there?)).ok_or_else(|| confused(Stage::Open))?;
         let mtu = self.mtu(&here, &there);
         // Unreliable connections have no acknowledgements: timeout and retries have no effect.
         let (source, target) = self.connecting(here, there, 0, 0);
-        match self.ask_both(source, target, Stage::Connect, CONNECT + SPARE) {
-            (Ok(_), Ok(_)) => {}
-            (Err(error), _) | (_, Err(error)) => return Err(error),
-        }
+        let (here, there) = self.ask_both(source, target, Stage::Connect, CONNECT + SPARE);
+        here.and(there)?;
         let (ask, wait) = self.probing(mtu, 0, self.test_options.rounds);
-        match self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage) {
+        match self.ask_server(Act::Serve, Act::Probe(ask), wait, Stage::FirstMessage) {
             (Ok(StepResult::Probed(trips)), _) => Ok(Unreliable::Passed(trips.map(Into::into))),
-            // The source does not know why a reply is missing. The error of the target is the
-            // reason.
+            // The source does not know why a reply is missing; the target may know.
             (Err(mine), Err(theirs)) if mine.cause == Cause::NoReply => Err(theirs),
             (Err(error), _) => Err(error),
             (Ok(_), _) => Err(confused(Stage::FirstMessage)),
@@ -76,13 +65,14 @@ impl PairRun<'_> {
             reply_ms: ms(self.test_options.reply),
         };
         let wait = slot + LATEST + self.test_options.reply * 2 + SPARE;
-        let (streamed, served) = self.ask_server(Act::Stream(ask), wait, Stage::Bandwidth);
-        match (streamed, served) {
-            (Ok(StepResult::Streamed(seen)), _) => {
+        let act = Act::Stream(ask);
+        let (streamed, served) = self.ask_server(Act::Serve, act, wait, Stage::Bandwidth);
+        match streamed {
+            Ok(StepResult::Streamed(seen)) => {
                 self.results.bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
             }
-            (Ok(_), _) => return self.confused(Stage::Bandwidth),
-            (Err(error), served) => {
+            Ok(_) => return self.confused(Stage::Bandwidth),
+            Err(error) => {
                 self.results.source = Some(error);
                 self.results.target = served.err();
             }
