@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub use check::{CheckArgs, Level};
+pub use check::{CheckArgs, Level, Plugin};
 pub use commands::{
     AgentArgs, By, CaptureArgs, CompatArgs, CompletionShell, CompletionsArgs, ConfigArgs,
     CountersArgs, DevicesArgs, FabricFile, GidsArgs, HostsArgs, ManArgs, PortsArgs, ResourcesArgs,

@@ -104,10 +104,15 @@ fn run(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Outcome> {
         })?;
     }
     let Some(command) = &cli.command else { return summary::run(global, &typed, term) };
-    if matches!(global.output(), Format::Html | Format::Svg) && !matches!(command, Command::Ping(_))
-    {
-        let fix = "use it with rdmactl ping --matrix, or remove it";
-        return Err(Advice::error("--format html and --format svg are heat maps of ping", fix));
+    let is_page = match global.output() {
+        Format::Html => !matches!(command, Command::Ping(_) | Command::Check(_)),
+        Format::Svg => !matches!(command, Command::Ping(_)),
+        _ => false,
+    };
+    if is_page {
+        let what =
+            "--format html and --format svg are heat maps of ping; html is also a page of check";
+        return Err(Advice::error(what, "use it with rdmactl ping --matrix, or remove it"));
     }
     let is_drawing = matches!(global.output(), Format::Tree | Format::Dot);
     if is_drawing && !matches!(command, Command::Fabric(_)) {

@@ -17,6 +17,7 @@ mod nldev;
 mod provider;
 mod reader;
 mod sysfs;
+mod system;
 mod verbs;
 
 use crate::model::{HostReport, Part, Parts, Via};
@@ -75,6 +76,9 @@ pub fn host_report(
     }
     if parts.has(Part::Connections) {
         consumers::read(&mut reader, &mut report);
+    }
+    if parts.has(Part::System) {
+        system::read(&mut reader, &mut report);
     }
     if parts.has(Part::Fabric) {
         fabric::read(&mut reader, &mut report);

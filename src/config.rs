@@ -7,6 +7,7 @@
 mod check;
 mod example;
 mod file;
+mod policy;
 mod reader;
 mod schema;
 mod setting;
@@ -20,6 +21,7 @@ use crate::model::SettingEntry;
 
 pub use check::Value;
 pub use example::{EXAMPLE_LINE, example, init};
+pub use policy::{parse_policy, policy_schema, read_policy, write_policy};
 pub use schema::schema;
 pub use setting::{SETTINGS, Setting, SettingKey, SettingKind};
 

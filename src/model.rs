@@ -33,12 +33,14 @@ pub mod probe;
 mod problem;
 mod resource;
 mod setting;
+mod system;
 mod verbs;
 mod wanted_gid;
 pub mod words;
 
 pub use check::{
-    CHECKS, Check, CheckReport, CheckResult, CheckScope, CheckedFinding, HostResults, check,
+    Acceptance, CHECKS, Check, CheckReport, CheckResult, CheckScope, CheckedFinding, ExpectedValue,
+    HostResults, Policy, Thresholds, check, selects_check,
 };
 pub use connection::{
     Cause, Channels, Connection, ConnectionState, ConnectionVerdict, Consumer, ConsumerKind, End,
@@ -76,6 +78,9 @@ pub use port::{LinkLayer, Port, PortState, Protocol};
 pub use problem::{NEEDS_PROGRAM, Problem, Problems, REDACTED};
 pub use resource::{CmAddress, CmId, Object, Owner, QueuePair, Resource};
 pub use setting::SettingEntry;
+pub use system::{
+    ConnectedNetwork, IdleFunction, KernelFault, KernelFaultKind, Limits, Service, System,
+};
 pub use verbs::{
     VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry, VerbsExtended,
     VerbsPort, VerbsRefusal, VerbsState, VerbsStep,

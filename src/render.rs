@@ -18,7 +18,9 @@ mod problems;
 mod prom;
 mod table;
 
-pub use check::{CheckDocument, explain_check, list_checks, render_checks};
+pub use check::{
+    CheckDocument, check_page, explain_check, list_checks, nagios, nhc, render_checks,
+};
 pub use connections::render_connections;
 pub use csv::csv;
 pub use escape::escape;

@@ -4,21 +4,25 @@
 //! reports that add results. A value that could not be read gives "unknown", never "pass".
 
 mod addresses;
+mod baseline;
 mod compared;
 mod connections;
 mod devices;
 mod hosts;
 mod interfaces;
+mod kernel_log;
 mod majority;
 mod partitions;
 mod ports;
 mod results;
 mod subnets;
+mod system;
 
 #[cfg(test)]
 mod tests;
 
-use crate::model::{CheckReport, Connection, HostReport};
+use crate::model::{CheckReport, Connection, HostReport, Policy, selects_check};
+pub use baseline::Baseline;
 use results::Results;
 
 /// Selection of checks by their ids. A selector that ends in `.*` stands for a group.
@@ -33,7 +37,7 @@ pub struct Selection {
 impl Selection {
     /// Returns true if a check runs.
     pub fn admits(&self, id: &str) -> bool {
-        let is_named = |words: &[String]| words.iter().any(|word| selects(word, id));
+        let is_named = |words: &[String]| words.iter().any(|word| selects_check(word, id));
         (self.only.is_empty() || is_named(&self.only)) && !is_named(&self.skip)
     }
 }
@@ -43,12 +47,17 @@ fn responding(reports: &[HostReport]) -> impl Iterator<Item = (usize, &HostRepor
     reports.iter().enumerate().filter(|(_, report)| report.failure.is_none())
 }
 
-/// Returns true if a selector names a check: `port.down`, `port.*`.
-pub fn selects(selector: &str, id: &str) -> bool {
-    match selector.strip_suffix('*') {
-        Some(group) => group.ends_with('.') && id.starts_with(group),
-        None => selector == id,
-    }
+/// Selected checks, and what is known of the site.
+#[derive(Debug, Clone, Default)]
+pub struct CheckOptions {
+    /// Checks to run.
+    pub selection: Selection,
+    /// Policy of the site.
+    pub policy: Policy,
+    /// Findings of an earlier run, which are not reported again.
+    pub baseline: Option<Baseline>,
+    /// Present day, as `2027-01-31`, for acceptances that end.
+    pub today: String,
 }
 
 /// Runs the checks on reports and their connections, both in the same order.
@@ -58,15 +67,17 @@ pub fn selects(selector: &str, id: &str) -> bool {
 pub fn run(
     reports: &[HostReport],
     connections: &[Vec<Connection>],
-    selection: &Selection,
+    options: &CheckOptions,
 ) -> CheckReport {
-    let mut results = Results::new(reports, selection);
+    let mut results = Results::new(reports, options);
     hosts::judge(reports, &mut results);
     devices::judge(reports, &mut results);
     ports::judge(reports, &mut results);
     partitions::judge(reports, &mut results);
     addresses::judge(reports, &mut results);
     interfaces::judge(reports, &mut results);
+    system::judge(reports, &mut results);
+    kernel_log::judge(reports, &mut results);
     compared::judge(reports, &mut results);
     connections::judge(reports, connections, &mut results);
     subnets::judge(reports, &mut results);

@@ -1,6 +1,8 @@
 //! The arguments of `rdmactl check`.
 
-use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::HostSets;
 use crate::model::Severity;
@@ -9,7 +11,7 @@ use crate::model::Severity;
 #[derive(Debug, Clone, Args)]
 #[command(
     visible_alias = "doctor",
-    after_help = "Results of a check on a host: pass, info (may be intended), warn, fail, skip (does not apply), unknown (could not be read).\n\nExamples:\n  rdmactl check\n  rdmactl check -H n[1-4]\n  rdmactl check -H n[1-4] --only 'port.*,connection.*'\n  rdmactl check --fabric\n  rdmactl check --from monday.ndjson\n  rdmactl check --explain port.down\n\nExit codes: 0 no finding reached the level of --fail-on; 1 a finding reached it; 2 usage error, or nothing could be read; 3 a host or a value could not be read."
+    after_help = "Results of a check on a host: pass, info (may be intended), warn, fail, skip (does not apply), unknown (could not be read).\n\nExamples:\n  rdmactl check\n  rdmactl check -H n[1-4]\n  rdmactl check -H n[1-4] --only 'port.*,connection.*'\n  rdmactl check --fabric\n  rdmactl check --from monday.ndjson\n  rdmactl check --explain port.down\n  rdmactl check n[1-64] --learn site.toml; rdmactl check n[1-64] --policy site.toml\n  rdmactl check n[1-64] -f html > ticket.html\n\nExit codes: 0 no finding reached the level of --fail-on; 1 a finding reached it; 2 usage error, or nothing could be read; 3 a host or a value could not be read."
 )]
 pub struct CheckArgs {
     #[command(flatten)]
@@ -32,12 +34,36 @@ pub struct CheckArgs {
     /// Default: fail.
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Level::Fail, hide_default_value = true)]
     pub fail_on: Level,
+    /// Policy of the site: accepted findings, expected values, severities, thresholds
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub policy: Option<PathBuf>,
+    /// Write a policy with the values that most hosts have
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub learn: Option<PathBuf>,
+    /// Do not report findings of an earlier run, which wrote this file with -f json
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub baseline: Option<PathBuf>,
+    /// Print one line and exit as a plug-in of a monitoring system
+    #[arg(long, value_enum, value_name = "SYSTEM")]
+    pub plugin: Option<Plugin>,
+    /// Print the JSON Schema of a policy
+    #[arg(long, conflicts_with = "list")]
+    pub policy_schema: bool,
     /// List the checks
     #[arg(long)]
     pub list: bool,
     /// Explain a check: rule, origin, consequence, remedy
     #[arg(long, value_name = "CHECK", conflicts_with = "list")]
     pub explain: Option<String>,
+}
+
+/// Monitoring system whose plug-in interface `check` follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Plugin {
+    /// Nagios, Icinga: exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN
+    Nagios,
+    /// LBNL Node Health Check: OK or ERROR, exit 0 or 1
+    Nhc,
 }
 
 /// Level of findings.

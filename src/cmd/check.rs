@@ -1,23 +1,35 @@
 //! Runs `rdmactl check`: reads the hosts, runs the checks, prints the findings.
 
 use std::collections::HashMap;
+use std::path::Path;
 
-use crate::analyse::check::{Selection, run as run_checks, selects};
+use anyhow::Context as _;
+
+use crate::analyse::check::{Baseline, CheckOptions, Selection, run as run_checks};
 use crate::analyse::connections::connections;
-use crate::cli::{CheckArgs, Format, Global};
+use crate::capture::{check_place, replace_file};
+use crate::cli::{CheckArgs, Format, Global, Plugin};
+use crate::clock::{utc_text, wall_ns};
+use crate::config::{policy_schema, read_policy, write_policy};
+use crate::input;
 use crate::model::{
-    CHECKS, Check, CheckReport, CheckScope, CheckedFinding, HostResults, Part, Parts, check,
+    CHECKS, Check, CheckReport, CheckScope, CheckedFinding, HostResults, Part, Parts, Policy,
+    check, selects_check,
 };
 use crate::names;
 use crate::query::{Checks, check_rows};
 use crate::render::{
-    CheckDocument, explain_check, list_checks, render_checks, to_json, to_json_lines,
+    CheckDocument, check_page, explain_check, list_checks, nagios, nhc, render_checks, to_json,
+    to_json_lines,
 };
 use crate::term::Term;
 
 use super::listing::read_with_progress;
 use super::listing_output::{Hosts, ListingOutput};
 use super::{Advice, Outcome, connection_flags};
+
+/// Limit of a baseline file. A finding has some hundred bytes, and names each of its hosts.
+const MAX_BASELINE: u64 = 256 << 20;
 
 /// Checks the hosts of the flags, or lists the checks.
 ///
@@ -40,17 +52,47 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
         term.write_stdout(list_checks(&listed))?;
         return Ok(Outcome::Complete);
     }
+    if args.policy_schema {
+        term.write_stdout(to_json(&policy_schema())?)?;
+        return Ok(Outcome::Complete);
+    }
     let view = ListingOutput::<Checks>::new(global, term)?;
-    let reports = read_with_progress(global, term, &parts(args, &selection))?;
-    let mut report = run_checks(&reports.hosts, &connections(&reports.hosts), &selection);
+    let options = CheckOptions {
+        selection,
+        policy: policy(args)?,
+        baseline: args.baseline.as_deref().map(baseline).transpose()?,
+        today: utc_text(wall_ns()).chars().take_while(|letter| *letter != ' ').collect(),
+    };
+    if let Some(path) = &args.learn {
+        check_place(path).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let selection = &options.selection;
+    let reports = read_with_progress(global, term, &parts(args, selection))?;
+    let mut report = run_checks(&reports.hosts, &connections(&reports.hosts), &options);
     let is_bad = report.findings.iter().any(|one| args.fail_on.is_reached(one.finding.severity));
     report.findings.retain(|one| args.severity.is_reached(one.finding.severity));
+    if let Some(path) = &args.learn {
+        let text = write_policy(&report.usual);
+        replace_file(path, &|out| out.write_all(text.as_bytes()))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(plugin) = args.plugin {
+        let print = match plugin {
+            Plugin::Nagios => nagios,
+            Plugin::Nhc => nhc,
+        };
+        let (text, code) = print(&report, reports.hosts_named);
+        term.write_stdout(text)?;
+        reports.saved?;
+        return Ok(Outcome::Original(code));
+    }
     let is_rows = !global.columns.is_empty() || global.filter.is_some() || global.sort.is_some();
     let text = match global.output() {
         Format::Json => to_json(&CheckDocument::new(reports.taken_ns, &report))?,
         Format::Ndjson => to_json_lines(
             of_hosts(&report).iter().map(|one| CheckDocument::new(reports.taken_ns, one)),
         )?,
+        Format::Html => check_page(reports.taken_ns, &report),
         Format::Table if !is_rows => connection_flags::in_fixes(&render_checks(
             &report,
             reports.hosts_named,
@@ -68,12 +110,26 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
 fn selection(args: &CheckArgs) -> anyhow::Result<Selection> {
     for (flag, words) in [("--only", &args.only), ("--skip", &args.skip)] {
         if let Some(word) =
-            words.iter().find(|word| !CHECKS.iter().any(|one| selects(word, one.id)))
+            words.iter().find(|word| !CHECKS.iter().any(|one| selects_check(word, one.id)))
         {
             return Err(no_check(flag, word));
         }
     }
     Ok(Selection { only: args.only.clone(), skip: args.skip.clone() })
+}
+
+fn policy(args: &CheckArgs) -> anyhow::Result<Policy> {
+    let Some(path) = &args.policy else { return Ok(Policy::default()) };
+    read_policy(path).map_err(|error| Advice::error(error.what, error.fix))
+}
+
+fn baseline(path: &Path) -> anyhow::Result<Baseline> {
+    let name = path.display().to_string();
+    let read = input::read_text(path, MAX_BASELINE).map_err(|error| error.to_string());
+    read.and_then(|text| Baseline::parse(&name, &text)).map_err(|error| {
+        let fix = format!("write it with: rdmactl check -f json > {name}");
+        Advice::error(format!("--baseline {name}: {error}"), fix)
+    })
 }
 
 /// Returns the error for a word that names no check.
@@ -104,6 +160,13 @@ fn of_hosts(report: &CheckReport) -> Vec<CheckReport> {
     let of_host = |host: &HostResults| CheckReport {
         findings: by_host.get(host.host.as_str()).cloned().unwrap_or_default(),
         hosts: vec![host.clone()],
+        accepted: report
+            .accepted
+            .iter()
+            .filter(|(found, _)| found.finding.hosts.contains(&host.host))
+            .cloned()
+            .collect(),
+        usual: Vec::new(),
     };
     report.hosts.iter().map(of_host).collect()
 }

@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Vec<ParsedValue>, ConfigEr
 }
 
 /// Returns the line and column of a byte, from 1. Columns count characters.
-fn place_of(text: &str, at: usize) -> (usize, usize) {
+pub(super) fn place_of(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);

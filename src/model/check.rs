@@ -2,12 +2,14 @@
 //! `analyse::check` holds the rules; `cmd` and `render` show results and entries.
 
 mod catalogue;
+mod policy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Part, Severity};
 
 pub use catalogue::CHECKS;
+pub use policy::{Acceptance, ExpectedValue, Policy, Thresholds};
 
 /// Entry of the table.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,6 +57,14 @@ words! {
 /// Returns the check with an id.
 pub fn check(id: &str) -> Option<&'static Check> {
     CHECKS.iter().find(|check| check.id == id)
+}
+
+/// Returns true if a selector names a check: `port.down`, `port.*`.
+pub fn selects_check(selector: &str, id: &str) -> bool {
+    match selector.strip_suffix('*') {
+        Some(group) => group.ends_with('.') && id.starts_with(group),
+        None => selector == id,
+    }
 }
 
 /// Result of a check on a host, from good to bad.
@@ -115,6 +125,10 @@ pub struct CheckReport {
     pub findings: Vec<CheckedFinding>,
     /// Results by host, in the order of the reports.
     pub hosts: Vec<HostResults>,
+    /// Findings that the policy accepts or the baseline has, each with the reason.
+    pub accepted: Vec<(CheckedFinding, String)>,
+    /// Values of the majorities, which a policy can expect.
+    pub usual: Vec<ExpectedValue>,
 }
 
 /// Results of one host.

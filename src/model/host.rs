@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Consumers, Device, Fabric, HostFailure, Netdev, Netdevs, Parts, Port, Problems, RdmaSystem,
-    Resource, VerbsState,
+    Resource, System, VerbsState,
 };
 
 /// Facts about a host at one moment, or the reason why there are none.
@@ -40,6 +40,9 @@ pub struct HostReport {
     pub resources: Option<Vec<Resource>>,
     /// Consumers of RDMA, and possible consumers; `None` unless requested.
     pub consumers: Option<Consumers>,
+    /// Settings of the operating system; `None` unless requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<System>,
     /// InfiniBand subnets of the ports of the host; `None` unless requested and reported.
     #[serde(default)]
     pub fabrics: Option<Vec<Fabric>>,

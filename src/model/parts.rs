@@ -41,6 +41,8 @@ json_words! {
         Netlink = "netlink",
         /// Consumers of RDMA, and possible consumers: mounts, sessions, sockets, processes.
         Connections = "connections",
+        /// Settings of the operating system: modules, limits, services, faults in the kernel log.
+        System = "system",
         /// Values that only the tools in `compat` request.
         Compat = "compat",
         /// InfiniBand subnets of the host: nodes, ports, links, subnet managers.

@@ -1,5 +1,8 @@
 //! Text and JSON of `rdmactl check`.
 
+mod html;
+mod plugin;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -12,6 +15,13 @@ use super::problems::mark;
 use crate::model::{Check, CheckReport, CheckResult, CheckedFinding, HostResults, Severity};
 use crate::names;
 
+pub use plugin::{nagios, nhc};
+
+/// Renders a page with the findings, for a ticket.
+pub fn check_page(taken_ns: Option<u64>, report: &CheckReport) -> String {
+    html::page(taken_ns, report, summary(report, true).trim_end())
+}
+
 /// Formats findings, worst first, and a summary. Findings that may be intended are shown with
 /// `verbose` only; then each finding also has its rule, and the checks without a result a reason.
 pub fn render_checks(report: &CheckReport, hosts_named: bool, verbose: bool) -> String {
@@ -22,6 +32,12 @@ pub fn render_checks(report: &CheckReport, hosts_named: bool, verbose: bool) -> 
         }
     }
     if verbose {
+        for (found, why) in &report.accepted {
+            let hosts =
+                if hosts_named { names::fold(&found.finding.hosts) + " " } else { String::new() };
+            let who = format!("{hosts}{}: {}", found.finding.subject, found.check.id);
+            let _ = writeln!(text, "{}: {}", escape(&who), escape(why));
+        }
         write_reasons(&mut text, report, hosts_named);
     }
     if !text.is_empty() {
@@ -103,8 +119,12 @@ fn summary(report: &CheckReport, verbose: bool) -> String {
         .filter(|word| count(word) > 0)
         .map(|word| format!("{} {word}", count(word)))
         .collect();
+    let accepted = report.accepted.len();
+    if accepted > 0 {
+        let _ = write!(text, ", {accepted} accepted");
+    }
     let _ = write!(text, "; results: {}", results.join(", "));
-    let is_hiding = of(Severity::Info) > 0 || count("unknown") > 0;
+    let is_hiding = of(Severity::Info) > 0 || count("unknown") > 0 || accepted > 0;
     if is_hiding && !verbose {
         text += " (-v shows info and the reasons)";
     }
@@ -152,6 +172,8 @@ pub struct CheckDocument<'report> {
     taken_ns: Option<u64>,
     /// Findings, worst first.
     findings: Vec<FindingEntry<'report>>,
+    /// Findings that the policy accepts, or that the baseline has.
+    accepted: Vec<AcceptedEntry<'report>>,
     /// Results of each host.
     hosts: Vec<HostEntry<'report>>,
 }
@@ -181,6 +203,19 @@ struct FindingEntry<'report> {
     fix: Option<&'report str>,
     /// Checks whose findings on the same item this finding explains.
     explains: Vec<&'static str>,
+}
+
+/// Finding that the policy accepts, or that the baseline has.
+#[derive(Debug, Serialize, JsonSchema)]
+struct AcceptedEntry<'report> {
+    /// Check.
+    id: &'static str,
+    /// Hosts with the finding.
+    hosts: &'report [String],
+    /// Device, port, connection, interface or part of a report.
+    subject: String,
+    /// Reason of the policy, or the name of the baseline.
+    why: &'report str,
 }
 
 /// Results of the checks on one host.
@@ -219,6 +254,12 @@ impl<'report> CheckDocument<'report> {
             fix: found.finding.fix.as_deref(),
             explains: found.hides.iter().copied().collect(),
         };
+        let accepted = |(found, why): &'report (CheckedFinding, String)| AcceptedEntry {
+            id: found.check.id,
+            hosts: &found.finding.hosts,
+            subject: found.finding.subject.to_string(),
+            why,
+        };
         let result = |(id, result): (&&'static str, &'report CheckResult)| ResultEntry {
             id,
             result: result.word(),
@@ -233,6 +274,7 @@ impl<'report> CheckDocument<'report> {
             tool: TOOL,
             taken_ns,
             findings: report.findings.iter().map(finding).collect(),
+            accepted: report.accepted.iter().map(accepted).collect(),
             hosts: report.hosts.iter().map(host).collect(),
         }
     }

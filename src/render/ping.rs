@@ -13,6 +13,7 @@ mod svg;
 
 pub use diff::{PingDiffDocument, render_change, render_diff};
 pub use events::PingEvent;
+pub(super) use heat::xml;
 pub use html::render_html;
 pub use plan::{PingPlanDocument, render_plan};
 pub use svg::render_svg;

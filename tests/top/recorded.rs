@@ -5,7 +5,7 @@ use std::fs;
 use rdmactl::analyse::connections::connections;
 use rdmactl::capture::Capture;
 use rdmactl::collect::host_report;
-use rdmactl::model::{HostReport, Parts, Via};
+use rdmactl::model::{HostReport, Part, Parts, Via};
 use rdmactl::source::Recorded;
 
 use crate::committed::package;
@@ -21,13 +21,15 @@ pub(crate) fn hosts(fixture: Option<&str>) -> Vec<Host> {
         .filter(|name| fixture.is_none_or(|wanted| wanted == name))
         .collect();
     names.sort();
+    // `top` does not read the settings of the system, and the captures do not hold them.
+    let parts = Parts::all().without(&Parts::from([Part::System]));
     let mut reports: Vec<HostReport> = Vec::new();
     for name in names {
         let path = package(&format!("tests/fixtures/{name}/capture.ndjson"));
         for (host, entries) in Capture::read(&path).expect("a capture").hosts {
             let recorded = Recorded::new(entries, None);
             let name = format!("{name}-{}", host.host);
-            reports.push(host_report(&recorded, &Parts::all(), &name, Via::File));
+            reports.push(host_report(&recorded, &parts, &name, Via::File));
         }
     }
     let all = connections(&reports);

@@ -7,7 +7,8 @@ use super::responding;
 use super::results::Results;
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    Device, Finding, GidKind, HostReport, Netdev, Part, Port, Protocol, Severity, Subject,
+    Device, ExpectedValue, Finding, GidKind, HostReport, Netdev, Part, Port, Protocol, Severity,
+    Subject,
 };
 
 /// Item that is compared with the items of its group.
@@ -24,7 +25,7 @@ struct Member<'report> {
 struct Comparison {
     id: &'static str,
     severity: Severity,
-    /// Name of the value: `firmware`.
+    /// Name of the value: `firmware`; empty for the name of the group.
     value: &'static str,
     /// Name of the items: `devices of this board`.
     members: &'static str,
@@ -95,6 +96,27 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     );
     compare(&LMC, lmcs, results);
     compare(&PFC, hosts().flat_map(|(host, report)| flow_control(host, report)), results);
+    compare(&SETTING, hosts().flat_map(|(host, report)| settings(host, report)), results);
+    let governors = hosts().filter_map(|(host, report)| {
+        let value = report.system.as_ref()?.cpu_governor.clone()?;
+        Some(Member { host, group: String::new(), subject: Subject::Host, value, report })
+    });
+    let dma = hosts().flat_map(|(host, report)| {
+        let member = move |(device, kind): (&String, &String)| {
+            let driver = report.devices.iter().find(|one| one.name == *device)?.driver.clone()?;
+            let subject = Subject::Device(device.clone());
+            Some(Member { host, group: driver, subject, value: kind.clone(), report })
+        };
+        report.system.iter().flat_map(|system| &system.dma).filter_map(member)
+    });
+    compare(&GOVERNOR, governors, results);
+    compare(&DMA, dma, results);
+    let limits = hosts().filter_map(|(host, report)| {
+        let limit = report.system.as_ref()?.limits?.locked_memory_bytes;
+        let value = limit.map_or("unlimited".to_owned(), |bytes| format!("{} KiB", bytes >> 10));
+        Some(Member { host, group: String::new(), subject: Subject::Host, value, report })
+    });
+    compare(&LIMIT, limits, results);
     compare(&IPOIB, hosts().flat_map(|(host, report)| ipoib(host, report)), results);
     judge_versions(reports, results);
 }
@@ -150,7 +172,7 @@ const ROCE_MODE: Comparison = Comparison {
     value: "default_roce_mode",
     members: "ports",
     compares_within_host: false,
-    fix: "write the same mode on all hosts: /sys/kernel/config/rdma_cm/DEVICE/ports/PORT/default_roce_mode",
+    fix: "write the mode of the other hosts: /sys/kernel/config/rdma_cm/DEVICE/ports/PORT/default_roce_mode",
 };
 
 const ROCE_TOS: Comparison = Comparison {
@@ -189,6 +211,42 @@ const PFC: Comparison = Comparison {
     fix: "give NETDEV the priorities of the other hosts: dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
 };
 
+const SETTING: Comparison = Comparison {
+    id: "setting.differs",
+    severity: Severity::Warn,
+    value: "",
+    members: "hosts",
+    compares_within_host: false,
+    fix: "sysctl -w SETTING=VALUE",
+};
+
+const GOVERNOR: Comparison = Comparison {
+    id: "governor.differs",
+    severity: Severity::Warn,
+    value: "frequency governor",
+    members: "hosts",
+    compares_within_host: false,
+    fix: "cpupower frequency-set -g VALUE",
+};
+
+const DMA: Comparison = Comparison {
+    id: "dma.differs",
+    severity: Severity::Warn,
+    value: "IOMMU type",
+    members: "devices of this driver",
+    compares_within_host: false,
+    fix: "boot all hosts with the same iommu= option of the kernel command line",
+};
+
+const LIMIT: Comparison = Comparison {
+    id: "limit.differs",
+    severity: Severity::Warn,
+    value: "limit of locked memory",
+    members: "hosts",
+    compares_within_host: false,
+    fix: "write the same limits on all hosts: /etc/security/limits.d/*.conf",
+};
+
 const IPOIB: Comparison = Comparison {
     id: "ipoib.differs",
     severity: Severity::Warn,
@@ -204,12 +262,27 @@ fn compare<'report>(
     members: impl Iterator<Item = Member<'report>>,
     results: &mut Results<'_>,
 ) {
-    let Comparison { id, severity, value, members: noun, compares_within_host, fix } = comparison;
+    let Comparison { id, value, members: noun, compares_within_host, .. } = comparison;
     let mut groups: BTreeMap<String, Vec<Member<'report>>> = BTreeMap::new();
     for member in members {
         groups.entry(member.group.clone()).or_default().push(member);
     }
-    for members in groups.values() {
+    // The settings of the kernel are one comparison; the group is the setting.
+    let named = |value: &'static str, group: &str| {
+        if value.is_empty() { group.to_owned() } else { value.to_owned() }
+    };
+    for (group, members) in &groups {
+        if let Some(expected) = results.policy().expected(id, group) {
+            let file = &results.policy().file;
+            for member in members {
+                let what =
+                    format!("{} {}; {file} expects {expected}", named(value, group), member.value);
+                let is_usual = member.value == expected;
+                let found = (!is_usual).then(|| member.finding(comparison, &what, expected));
+                results.judged(member.host, id, found);
+            }
+            continue;
+        }
         let first = members.first().map(|member| member.host);
         let is_one_host = members.iter().all(|member| Some(member.host) == first);
         if is_one_host && !compares_within_host {
@@ -228,18 +301,47 @@ fn compare<'report>(
             }
             continue;
         };
+        let check = (*id).to_owned();
+        results.usual(ExpectedValue { check, of: group.clone(), value: usual.value.to_owned() });
         for member in members {
-            let found = (member.value != usual.value).then(|| {
-                let what = format!(
-                    "{value} {}; {} of {} {noun} have {}",
-                    member.value, usual.count, usual.all, usual.value
-                );
-                let host = plain_or(&member.report.host, "HOST");
-                Finding::new(*severity, id, member.subject.clone(), what)
-                    .fix(format!("on {host}: {fix}"))
-            });
+            let what = format!(
+                "{} {}; {} of {} {noun} have {}",
+                named(value, group),
+                member.value,
+                usual.count,
+                usual.all,
+                usual.value
+            );
+            let is_usual = member.value == usual.value;
+            let found = (!is_usual).then(|| member.finding(comparison, &what, usual.value));
             results.judged(member.host, id, found);
         }
+    }
+}
+
+impl Member<'_> {
+    /// Returns the finding of a member whose value is not the expected one. Names and values of
+    /// the fix are filled in if they are plain.
+    fn finding(&self, comparison: &Comparison, what: &str, expected: &str) -> Finding {
+        let host = plain_or(&self.report.host, "HOST");
+        let name = match &self.subject {
+            Subject::Device(name) | Subject::Port(name, _) => name,
+            Subject::Part(key) => key.rsplit('/').next().unwrap_or_default(),
+            _ => "",
+        };
+        let port = match self.subject {
+            Subject::Port(_, number) => number.to_string(),
+            _ => "PORT".to_owned(),
+        };
+        let fix = comparison
+            .fix
+            .replace("SETTING", plain_or(&self.group, "SETTING"))
+            .replace("VALUE", plain_or(expected, "VALUE"))
+            .replace("DEVICE", plain_or(name, "DEVICE"))
+            .replace("NETDEV", plain_or(name, "NETDEV"))
+            .replace("PORT", &port);
+        let finding = Finding::new(comparison.severity, comparison.id, self.subject.clone(), what);
+        finding.fix(format!("on {host}: {fix}"))
     }
 }
 
@@ -290,6 +392,22 @@ fn flow_control(host: usize, report: &HostReport) -> Vec<Member<'_>> {
         Some(Member { host, group: String::new(), subject, value, report })
     };
     links.filter_map(member).collect()
+}
+
+/// Returns the kernel settings of a host that do not belong to an interface; one setting on all
+/// hosts is a group.
+fn settings(host: usize, report: &HostReport) -> impl Iterator<Item = Member<'_>> {
+    let settings = report.system.iter().flat_map(|system| &system.settings);
+    let of_host = settings
+        .filter(|(name, _)| !name.starts_with("net/") || name.contains("/all/"))
+        .map(|(name, value)| (name.replace('/', "."), value));
+    of_host.map(move |(group, value)| Member {
+        host,
+        value: value.clone(),
+        group,
+        subject: Subject::Host,
+        report,
+    })
 }
 
 /// Returns mode and MTU of each `IPoIB` interface; interfaces of one partition are comparable.

@@ -9,9 +9,6 @@ use crate::model::{
     VerbsDevice, VerbsState, key,
 };
 
-/// Share of a limit of the device, in percent, from which the limit is nearly used up.
-const NEARLY_ALL: u64 = 80;
-
 pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     for (host, report) in responding(reports) {
         let has_gpus = results.has_part(host, report, Part::Gpus, &["gpu.far"]);
@@ -138,10 +135,11 @@ fn judge_limits(host: usize, report: &HostReport, device: &Device, results: &mut
         };
         u64::try_from(*most).ok().filter(|most| *most > 0)
     };
+    let percent = results.policy().thresholds.device_used_percent;
     let full = objects.iter().find_map(|ObjectCount { kind, count, .. }| {
         let most = most(kind)?;
         let used = *count;
-        (used.saturating_mul(100) >= most.saturating_mul(NEARLY_ALL))
+        (used.saturating_mul(100) >= most.saturating_mul(percent))
             .then(|| format!("{used} of {most} objects of the kind {kind} exist"))
     });
     let found = full.map(|what| {

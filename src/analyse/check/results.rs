@@ -5,32 +5,46 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Selection;
+use super::CheckOptions;
 use crate::analyse::findings::worst_first;
 use crate::analyse::folded::Folded;
 use crate::model::{
-    CHECKS, CheckReport, CheckResult, CheckedFinding, Finding, HostReport, HostResults, Part,
-    Problem, Subject, check,
+    CHECKS, CheckReport, CheckResult, CheckedFinding, ExpectedValue, Finding, HostReport,
+    HostResults, Part, Policy, Problem, Severity, Subject, check, selects_check,
 };
 
 /// Collector of results.
 pub(super) struct Results<'run> {
-    selection: &'run Selection,
+    options: &'run CheckOptions,
     hosts: Vec<HostResults>,
     findings: Vec<Vec<Finding>>,
     /// Findings that concern several hosts together, with the indices of the hosts.
     of_several: Vec<(Vec<usize>, Finding)>,
+    /// Values of the majorities.
+    usual: Vec<ExpectedValue>,
 }
 
 impl<'run> Results<'run> {
-    pub(super) fn new(reports: &[HostReport], selection: &'run Selection) -> Self {
+    pub(super) fn new(reports: &[HostReport], options: &'run CheckOptions) -> Self {
         let host = |report: &HostReport| HostResults {
             host: report.host.clone(),
             results: BTreeMap::new(),
         };
         let findings = reports.iter().map(|_| Vec::new()).collect();
         let hosts = reports.iter().map(host).collect();
-        Self { selection, hosts, findings, of_several: Vec::new() }
+        Self { options, hosts, findings, of_several: Vec::new(), usual: Vec::new() }
+    }
+
+    /// Returns the policy of the site.
+    pub(super) fn policy(&self) -> &'run Policy {
+        &self.options.policy
+    }
+
+    /// Adds the value of a majority.
+    pub(super) fn usual(&mut self, value: ExpectedValue) {
+        if self.options.selection.admits(&value.check) {
+            self.usual.push(value);
+        }
     }
 
     /// Adds "pass" for a check on a host.
@@ -49,8 +63,9 @@ impl<'run> Results<'run> {
     }
 
     /// Adds a finding of a check on a host; the code of the finding is the id of the check.
-    pub(super) fn found(&mut self, host: usize, finding: Finding) {
-        if !self.selection.admits(finding.code) {
+    pub(super) fn found(&mut self, host: usize, mut finding: Finding) {
+        self.set_severity(&mut finding);
+        if !self.options.selection.admits(finding.code) {
             return;
         }
         let mut result = CheckResult::from(finding.severity);
@@ -64,13 +79,38 @@ impl<'run> Results<'run> {
     }
 
     /// Adds a finding that concerns several hosts together.
-    pub(super) fn found_on(&mut self, hosts: &[usize], finding: Finding) {
+    pub(super) fn found_on(&mut self, hosts: &[usize], mut finding: Finding) {
+        self.set_severity(&mut finding);
         for host in hosts {
             self.add(*host, finding.code, CheckResult::from(finding.severity));
         }
-        if self.selection.admits(finding.code) {
+        if self.options.selection.admits(finding.code) {
             self.of_several.push((hosts.to_vec(), finding));
         }
+    }
+
+    /// Sets the severity of the policy. A value that could not be read stays unknown.
+    fn set_severity(&self, finding: &mut Finding) {
+        if let Some(severity) = self.policy().severities.get(finding.code)
+            && finding.severity != Severity::Unknown
+        {
+            finding.severity = *severity;
+        }
+    }
+
+    /// Returns why a finding of a host is not reported; `None` if it is. A finding that the site
+    /// accepts no longer names the last day.
+    fn accepted(&self, host: &str, finding: &mut Finding) -> Option<String> {
+        let CheckOptions { policy, baseline, today, .. } = self.options;
+        if let Some(why) = policy.accepts(host, finding, today) {
+            return Some(why);
+        }
+        if let Some(day) = policy.expired(host, finding)
+            && !finding.what.contains(" accepted it until ")
+        {
+            finding.what += &format!(" ({} accepted it until {day})", policy.file);
+        }
+        baseline.as_ref()?.knows(host, finding)
     }
 
     /// Adds a finding, or "pass" without one.
@@ -108,7 +148,7 @@ impl<'run> Results<'run> {
     }
 
     fn add(&mut self, host: usize, id: &'static str, result: CheckResult) {
-        if !self.selection.admits(id) {
+        if !self.options.selection.admits(id) {
             return;
         }
         let Some(host) = self.hosts.get_mut(host) else { return };
@@ -120,43 +160,58 @@ impl<'run> Results<'run> {
 
     /// Hides explained findings, folds equal ones and sorts them.
     pub(super) fn into_report(mut self) -> CheckReport {
-        for check in CHECKS.iter().filter(|check| self.selection.admits(check.id)) {
+        for check in CHECKS.iter().filter(|check| self.options.selection.admits(check.id)) {
             for host in &mut self.hosts {
                 let none = CheckResult::Skip("the host has nothing of this kind");
                 host.results.entry(check.id).or_insert(none);
             }
         }
         let mut folded = Folded::default();
+        let mut accepted: BTreeMap<String, Folded> = BTreeMap::new();
         let mut hidden: BTreeMap<(&'static str, Subject, String), BTreeSet<&'static str>> =
             BTreeMap::new();
         for (at, (host, findings)) in self.hosts.iter().zip(&self.findings).enumerate() {
             let shared = self.of_several.iter().filter(|(hosts, _)| hosts.contains(&at));
             let causes: Vec<&Finding> = findings.iter().chain(shared.map(|(_, one)| one)).collect();
             for finding in findings {
-                match causes.iter().find(|cause| explains(cause, finding)) {
-                    None => folded.add(&host.host, finding.clone()),
-                    Some(cause) => {
-                        let key = (cause.code, cause.subject.clone(), host.host.clone());
-                        hidden.entry(key).or_default().insert(finding.code);
-                    }
+                if let Some(cause) = causes.iter().find(|cause| explains(cause, finding)) {
+                    let key = (cause.code, cause.subject.clone(), host.host.clone());
+                    hidden.entry(key).or_default().insert(finding.code);
+                    continue;
+                }
+                let mut finding = finding.clone();
+                match self.accepted(&host.host, &mut finding) {
+                    None => folded.add(&host.host, finding),
+                    Some(why) => accepted.entry(why).or_default().add(&host.host, finding),
                 }
             }
         }
-        let name = |host: &usize| Some(self.hosts.get(*host)?.host.clone());
-        let of_several = self.of_several.iter().map(|(hosts, finding)| Finding {
-            hosts: hosts.iter().filter_map(name).collect(),
-            ..finding.clone()
-        });
-        let all: Vec<Finding> = folded.findings.into_iter().chain(of_several).collect();
+        let mut all = folded.findings;
+        for (hosts, finding) in &self.of_several {
+            let mut finding = finding.clone();
+            for host in hosts.iter().filter_map(|host| self.hosts.get(*host)) {
+                match self.accepted(&host.host, &mut finding) {
+                    None => finding.hosts.push(host.host.clone()),
+                    Some(why) => accepted.entry(why).or_default().add(&host.host, finding.clone()),
+                }
+            }
+            all.extend(Some(finding).filter(|finding| !finding.hosts.is_empty()));
+        }
         let checked = |finding: Finding| {
             let of_host =
                 |host: &String| hidden.get(&(finding.code, finding.subject.clone(), host.clone()));
             let hides = finding.hosts.iter().filter_map(of_host).flatten().copied().collect();
             Some(CheckedFinding { check: check(finding.code)?, hides, finding })
         };
-        let findings = worst_first(all);
-        let findings = findings.into_iter().filter_map(checked).collect();
-        CheckReport { findings, hosts: self.hosts }
+        let findings = worst_first(all).into_iter().filter_map(checked).collect();
+        let accepted = accepted.into_iter().flat_map(|(why, findings)| {
+            let findings = findings.findings.into_iter().filter_map(checked);
+            findings.map(move |finding| (finding, why.clone()))
+        });
+        let accepted = accepted.collect();
+        self.usual.sort();
+        self.usual.dedup();
+        CheckReport { findings, hosts: self.hosts, accepted, usual: self.usual }
     }
 }
 
@@ -164,7 +219,7 @@ impl<'run> Results<'run> {
 /// consequence, and the cause concerns the same item or the item that contains it.
 fn explains(cause: &Finding, finding: &Finding) -> bool {
     let Some(entry) = check(cause.code) else { return false };
-    let is_consequence = entry.hides.iter().any(|id| super::selects(id, finding.code));
+    let is_consequence = entry.hides.iter().any(|id| selects_check(id, finding.code));
     let concerns = match (&cause.subject, &finding.subject) {
         (Subject::Host, _) => true,
         (Subject::Device(cause), Subject::Port(device, _))

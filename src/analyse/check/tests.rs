@@ -1,14 +1,15 @@
 //! Tests of the rules: each check has a change of a healthy cluster on which it fires, and stays
 //! silent on the healthy cluster.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{Selection, run};
+use super::{Baseline, CheckOptions, Selection, run};
 use crate::analyse::connections::connections;
 use crate::model::{
-    CHECKS, CheckReport, CheckScope, HostFailure, HostReport, Part, Parts, Reason, Severity, Via,
+    Acceptance, CHECKS, CheckReport, CheckScope, ExpectedValue, HostFailure, HostReport, Part,
+    Parts, Policy, Reason, Severity, Via,
 };
 
 /// Healthy host with an InfiniBand adapter and a `RoCE` adapter with a bond.
@@ -46,7 +47,7 @@ fn cluster() -> Vec<Value> {
 }
 
 fn checked(reports: &[HostReport]) -> CheckReport {
-    run(reports, &connections(reports), &Selection::default())
+    run(reports, &connections(reports), &CheckOptions::default())
 }
 
 /// Returns the ids of the findings after a change of the healthy cluster, with their hosts.
@@ -155,6 +156,83 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "/consumers",
         r#"{ "nfs_mounts": [{ "device": "10.9.0.1:/", "mount_point": "/mnt", "version": "4.2", "proto": "tcp", "port": 2049, "address": "10.9.0.1", "transports": [] }], "mount_intents": [{ "device": "10.9.0.1:/", "mount_point": "/mnt", "fs_type": "nfs4", "options": "proto=rdma", "source": "/etc/fstab:12" }] }"#,
     ),
+    ("fail module.missing n3 host", "/system/modules", r#"["rdma_ucm", "ib_umad"]"#),
+    ("warn module.missing n3 host", "/system/modules", r#"["ib_uverbs", "ib_umad"]"#),
+    (
+        "warn device.idle_function n3 pci/0000:c0:00.0",
+        "/system/idle_functions",
+        r#"[{ "pci": "0000:c0:00.0", "id": "15b3:1021", "driver": "mlx5_core", "rdma_module": "mlx5_ib" }]"#,
+    ),
+    (
+        "info device.idle_function n3 pci/0000:c0:00.0",
+        "/system/idle_functions",
+        r#"[{ "pci": "0000:c0:00.0", "id": "8086:1592", "driver": "ice", "rdma_module": "irdma" }]"#,
+    ),
+    ("fail limit.locked_memory n3 host", "/system/limits/locked_memory_bytes", "8388608"),
+    ("warn limit.locked_memory n3 host", "/system/limits/locked_memory_bytes", "8388609"),
+    (
+        "warn limit.service_locked_memory n3 services/slurmd.service",
+        "/system/services/0/limits/locked_memory_bytes",
+        "8388608",
+    ),
+    ("warn service.ibacm n3 host", "/system/services", r#"[{ "unit": "ibacm.socket" }]"#),
+    ("warn service.iwpmd n3 host", "/devices/1/ports/0/protocol", r#""iwarp""#),
+    (
+        "warn network.arp n3 host",
+        "/system/networks/2",
+        r#"{ "netdev": "ib0", "address": "10.9.0.0", "bits": 16 }"#,
+    ),
+    (
+        "warn network.overlaps n3 host",
+        "/system/networks/1",
+        r#"{ "netdev": "eno1", "address": "10.9.7.0", "bits": 24 }"#,
+    ),
+    ("info setting.numa_balancing n3 host", "/system/settings/kernel~1numa_balancing", r#""1""#),
+    ("warn setting.differs n3 host", "/system/settings/kernel~1numa_balancing", r#""1""#),
+    ("info setting.memory_maps n3 host", "/devices/0/driver", r#""hfi1""#),
+    ("warn governor.differs n3 host", "/system/cpu_governor", r#""powersave""#),
+    ("warn dma.differs n3 mlx5_0", "/system/dma/mlx5_0", r#""DMA-FQ""#),
+    (
+        "warn gpu.no_peer_memory n3 host",
+        "/system/modules",
+        r#"["ib_uverbs", "ib_umad", "rdma_ucm", "nvidia"]"#,
+    ),
+    ("warn limit.differs n3 host", "/system/limits/locked_memory_bytes", "1073741824"),
+    (
+        "fail log.firmware n3 mlx5_0",
+        "/system/kernel_faults",
+        r#"[{ "kind": "firmware", "pci": "0000:40:00.0", "count": 2, "last_us": 5000007, "text": "x" }]"#,
+    ),
+    (
+        "warn log.firmware_file n3 host",
+        "/system/kernel_faults",
+        r#"[{ "kind": "firmware_file", "count": 1, "last_us": 5, "text": "x" }]"#,
+    ),
+    (
+        "fail log.probe n3 pci/0000:c0:00.0",
+        "/system/kernel_faults",
+        r#"[{ "kind": "probe", "pci": "0000:c0:00.0", "count": 1, "last_us": 5, "text": "x" }]"#,
+    ),
+    (
+        "warn log.transmit_timeout n3 host",
+        "/system/kernel_faults",
+        r#"[{ "kind": "transmit_timeout", "count": 1, "last_us": 5, "text": "x" }]"#,
+    ),
+    (
+        "warn log.cable n3 mlx5_0",
+        "/system/kernel_faults",
+        r#"[{ "kind": "cable", "pci": "0000:40:00.0", "count": 1, "last_us": 5, "text": "x" }]"#,
+    ),
+    (
+        "warn log.temperature n3 mlx5_0",
+        "/system/kernel_faults",
+        r#"[{ "kind": "temperature", "pci": "0000:40:00.0", "count": 1, "last_us": 5, "text": "x" }]"#,
+    ),
+    (
+        "info log.slot_power n3 mlx5_0",
+        "/system/kernel_faults",
+        r#"[{ "kind": "slot_power", "pci": "0000:40:00.0", "count": 1, "last_us": 5, "text": "x" }]"#,
+    ),
 ];
 
 /// Returns a change that sets a value of the third host.
@@ -177,7 +255,15 @@ fn a_healthy_cluster_has_no_finding() {
 
 #[test]
 fn each_check_of_hosts_fires_on_its_fault() {
-    let mut fired = BTreeSet::from(["host.silent", "host.twice", "port.mtu_low", "ipoib.mtu"]);
+    let mut fired = BTreeSet::from([
+        "host.silent",
+        "host.twice",
+        "port.mtu_low",
+        "ipoib.mtu",
+        "network.reverse_path",
+        "dma.translated",
+        "setting.governor",
+    ]);
     for (expected, place, value) in CHANGES {
         let found = after(with(place, &serde_json::from_str(value).unwrap()));
         assert!(found.iter().any(|line| line == expected), "{expected}: {found:?}");
@@ -190,6 +276,58 @@ fn each_check_of_hosts_fires_on_its_fault() {
     for check in CHECKS.iter().filter(|check| check.scope != CheckScope::Subnet) {
         assert!(fired.contains(check.id) || others.contains(&check.id), "{}", check.id);
     }
+}
+
+#[test]
+fn strict_reverse_path_filtering_matters_with_two_rails_in_one_network() {
+    let found = |networks: &str| {
+        let found = after(|hosts| {
+            for host in hosts {
+                host["system"]["settings"]["net/ipv4/conf/all/rp_filter"] = json!("1");
+                host["system"]["settings"]["net/ipv4/conf/all/arp_ignore"] = json!("1");
+                host["system"]["settings"]["net/ipv4/conf/all/arp_announce"] = json!("2");
+                host["system"]["networks"][2]["address"] = json!(networks);
+            }
+        });
+        found.join(";")
+    };
+    assert_eq!(found("10.20.0.0"), "");
+    assert_eq!(found("10.9.0.0"), "warn network.reverse_path n1,n2,n3,n4 host");
+}
+
+#[test]
+fn a_setting_of_all_hosts_is_no_difference() {
+    let found = after(|hosts| {
+        for host in hosts {
+            host["system"]["cpu_governor"] = json!("powersave");
+            host["system"]["dma"]["mlx5_0"] = json!("DMA-FQ");
+        }
+    });
+    assert_eq!(
+        found,
+        ["warn dma.translated n1,n2,n3,n4 mlx5_0", "info setting.governor n1,n2,n3,n4 host"]
+    );
+}
+
+#[test]
+fn ibacm_breaks_the_clients_of_beegfs() {
+    let found = after(|hosts| {
+        hosts[2]["system"]["services"] = json!([{ "unit": "ibacm.service" }]);
+        hosts[2]["consumers"]["beegfs"] = json!([]);
+    });
+    assert!(found.contains(&"fail service.ibacm n3 host".to_owned()), "{found:?}");
+}
+
+#[test]
+fn root_has_no_limit_of_locked_memory() {
+    let mut values = cluster();
+    for host in &mut values {
+        host["system"]["limits"]["locked_memory_bytes"] = json!(8_388_608);
+        host["system"]["may_lock_memory"] = json!(true);
+    }
+    let report = checked(&reports(&values));
+    assert_eq!(lines(&report), [""; 0]);
+    assert_eq!(report.hosts[2].results["limit.locked_memory"].word(), "skip");
 }
 
 #[test]
@@ -280,6 +418,8 @@ fn an_unreadable_value_is_never_a_pass() {
             "mlx5_0/1/state" => all[2].devices[0].ports[0].state = None,
             "mlx5_0/1/counters" => all[2].devices[0].ports[0].counters = None,
             "mlx5_1/1/gids" => all[2].devices[1].ports[0].gids = None,
+            "system/kernel_faults" => all[2].system.as_mut().unwrap().kernel_faults = None,
+            "system/functions" => all[2].system.as_mut().unwrap().idle_functions = None,
             _ => {}
         }
         checked(&all).hosts[2].results[id].word()
@@ -289,6 +429,8 @@ fn an_unreadable_value_is_never_a_pass() {
     assert_eq!(found("mlx5_1/1/gids", "gid.none_usable"), "unknown");
     assert_eq!(found("pkeys", "port.pkey_limited"), "unknown");
     assert_eq!(found("connections", "connection.fallback_confirmed"), "unknown");
+    assert_eq!(found("system/kernel_faults", "log.firmware"), "unknown");
+    assert_eq!(found("system/functions", "device.idle_function"), "unknown");
     let mut unread = reports(&cluster());
     unread[2].parts = Parts::from([Part::Gids]);
     assert_eq!(checked(&unread).hosts[2].results["bond.mode"].word(), "skip");
@@ -329,11 +471,95 @@ fn a_selection_runs_no_other_check() {
     let of = |only: &[&str], skip: &[&str]| {
         let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect();
         let selection = Selection { only: words(only), skip: words(skip) };
-        lines(&run(&all, &connections(&all), &selection))
+        let options = CheckOptions { selection, ..CheckOptions::default() };
+        lines(&run(&all, &connections(&all), &options))
     };
     assert_eq!(of(&["kernel.*"], &[]), ["warn kernel.differs n3 host"]);
     assert_eq!(of(&["port.*", "kernel.differs"], &["port.*"]), ["warn kernel.differs n3 host"]);
     assert!(!of(&[], &["kernel.differs"]).contains(&"warn kernel.differs n3 host".to_owned()));
+}
+
+/// Returns the findings of a change of the third host under a policy, and the accepted ones with
+/// their reasons.
+fn under(policy: Policy, change: impl Fn(&mut [Value])) -> (Vec<String>, Vec<String>) {
+    let mut values = cluster();
+    change(&mut values);
+    let all = reports(&values);
+    let policy = Policy { file: "p".into(), ..policy };
+    let options = CheckOptions { policy, today: "2026-11-27".into(), ..CheckOptions::default() };
+    let report = run(&all, &connections(&all), &options);
+    let accepted = report
+        .accepted
+        .iter()
+        .map(|(found, why)| format!("{} {}: {why}", found.finding.hosts.join(","), found.check.id));
+    (lines(&report), accepted.collect())
+}
+
+fn old_kernel(hosts: &mut [Value]) {
+    hosts[2]["kernel"] = json!("6.1.0");
+}
+
+#[test]
+fn a_site_accepts_a_finding_until_a_day() {
+    let accepting = |host: &str, day: &str| {
+        let acceptance = Acceptance {
+            check: "kernel.*".into(),
+            hosts: Some(BTreeSet::from([host.to_owned()])),
+            subject: None,
+            reason: "test".into(),
+            until: Some(day.into()),
+        };
+        Policy { accepted: vec![acceptance], ..Policy::default() }
+    };
+    let (found, accepted) = under(accepting("n3", "2026-11-27"), old_kernel);
+    assert_eq!(found, [""; 0]);
+    assert_eq!(accepted, ["n3 kernel.differs: accepted until 2026-11-27 by p: test"]);
+    let (found, accepted) = under(accepting("n3", "2026-11-26"), old_kernel);
+    assert_eq!(found, ["warn kernel.differs n3 host"], "expired");
+    assert_eq!(accepted, [""; 0]);
+    let (found, _) = under(accepting("n1", "2026-11-27"), old_kernel);
+    assert_eq!(found, ["warn kernel.differs n3 host"], "another host");
+}
+
+#[test]
+fn an_expected_value_replaces_the_majority() {
+    let expected =
+        ExpectedValue { check: "kernel.differs".into(), of: String::new(), value: "6.1.0".into() };
+    let policy = Policy { expected: vec![expected], ..Policy::default() };
+    assert_eq!(under(policy, old_kernel).0, ["warn kernel.differs n1,n2,n4 host"]);
+    let severities = BTreeMap::from([("kernel.differs", Severity::Fail)]);
+    let policy = Policy { severities, ..Policy::default() };
+    assert_eq!(under(policy, old_kernel).0, ["fail kernel.differs n3 host"]);
+}
+
+#[test]
+fn a_learned_policy_finds_nothing_on_the_cluster_that_it_learned_from() {
+    let learned = checked(&reports(&cluster())).usual;
+    assert!(learned.iter().any(|one| one.check == "kernel.differs"), "{learned:?}");
+    let policy = Policy { expected: learned, ..Policy::default() };
+    assert_eq!(under(policy.clone(), |_| {}).0, [""; 0]);
+    let all_old = |hosts: &mut [Value]| {
+        for host in hosts {
+            host["kernel"] = json!("6.1.0");
+        }
+    };
+    assert_eq!(under(policy, all_old).0, ["warn kernel.differs n1,n2,n3,n4 host"]);
+}
+
+#[test]
+fn a_finding_of_the_baseline_is_not_reported_again() {
+    let baseline = r#"{ "schema": "rdmactl.check/1",
+        "findings": [{ "id": "kernel.differs", "hosts": ["n3"], "subject": "host" }] }"#;
+    let found = |host: usize| {
+        let mut values = cluster();
+        values[host]["kernel"] = json!("6.1.0");
+        let all = reports(&values);
+        let baseline = Some(Baseline::parse("b", baseline).unwrap());
+        let options = CheckOptions { baseline, ..CheckOptions::default() };
+        lines(&run(&all, &connections(&all), &options))
+    };
+    assert_eq!(found(2), [""; 0]);
+    assert_eq!(found(1), ["warn kernel.differs n2 host"]);
 }
 
 #[test]
@@ -346,7 +572,7 @@ fn the_table_has_unique_ids_and_known_consequences() {
             assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text}", check.id);
         }
         for hidden in check.hides {
-            let is_known = CHECKS.iter().any(|other| super::selects(hidden, other.id));
+            let is_known = CHECKS.iter().any(|other| crate::model::selects_check(hidden, other.id));
             assert!(is_known, "{}: {hidden}", check.id);
         }
     }

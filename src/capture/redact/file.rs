@@ -34,6 +34,14 @@ impl Redactor {
         if let Some(record) = node_record(path, text) {
             return Some(record.into_bytes());
         }
+        let is_number = path.starts_with("/proc/sys/") && text.trim().parse::<u64>().is_ok();
+        if is_number {
+            return Some(bytes.to_vec());
+        }
+        if path.starts_with("/proc/") && name == "limits" {
+            let lines = text.lines().filter(|line| is_limit(line)).map(|line| format!("{line}\n"));
+            return Some(lines.collect::<String>().into_bytes());
+        }
         if path == "/etc/os-release" {
             let is_kept = |line: &&str| line.starts_with("ID=") || line.starts_with("ID_LIKE=");
             let lines = text.lines().filter(is_kept).map(|line| format!("{line}\n"));
@@ -83,4 +91,15 @@ impl Redactor {
         };
         text.lines().filter_map(line).collect()
     }
+}
+
+/// True for a line of `/proc/PID/limits` that a report needs: a name, and numbers.
+fn is_limit(line: &str) -> bool {
+    let values =
+        ["Max locked memory", "Max open files"].iter().find_map(|name| line.strip_prefix(name));
+    let is_value = |word: &str| {
+        matches!(word, "unlimited" | "bytes" | "files")
+            || word.bytes().all(|one| one.is_ascii_digit())
+    };
+    values.is_some_and(|values| values.split_whitespace().all(is_value))
 }

@@ -5,10 +5,10 @@ use super::super::Reader;
 use super::pci::{is_pci_address, last_part, parse_folder, parse_numa_node};
 use crate::model::{Device, Gpu, PciPath};
 
-const FUNCTIONS: &str = "/sys/bus/pci/devices";
+pub(in crate::collect) const FUNCTIONS: &str = "/sys/bus/pci/devices";
 /// Limit of functions. Every function costs at least one file. The 64 KiB of a directory listing
 /// hold more names of functions than this, but less than twice as many.
-const MAX_FUNCTIONS: usize = 4096;
+pub(in crate::collect) const MAX_FUNCTIONS: usize = 4096;
 /// Vendors of display controllers that are GPUs for computing. Controllers of other vendors are
 /// part of mainboards and show a console.
 const MAKERS: [&str; 3] = ["0x10de", "0x1002", "0x8086"];

@@ -62,7 +62,7 @@ pub(super) fn parse_folder(target: &str) -> Option<String> {
 
 /// True if the text is a PCI address such as `0000:0c:00.0`. Domains of virtual machines and of
 /// VMD have more than four digits.
-pub(super) fn is_pci_address(part: &str) -> bool {
+pub(in crate::collect) fn is_pci_address(part: &str) -> bool {
     let hex = |text: &str, least: usize, most: usize| {
         (least..=most).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
     };

@@ -305,6 +305,177 @@ checks! {
         consequence: "probably a fallback to TCP",
         remedy: "as the finding says",
     }
+    "module.missing" Fail Host [System] {
+        title: "The kernel modules that RDMA programs need are loaded.",
+        applies_to: "hosts with an RDMA device",
+        rule: "ib_uverbs is not loaded; warn for rdma_ucm, and for ib_umad on hosts with InfiniBand or Omni-Path ports",
+        origin: "rdma-core: kernel-boot/modules/rdma.conf, infiniband.conf",
+        consequence: "programs cannot open devices, use rdma_cm or send MADs",
+        remedy: "modprobe MODULE; for each boot: a file in /etc/modules-load.d",
+        hides: ["device.file_missing", "device.no_provider"],
+    }
+    "device.idle_function" Warn Host [System] {
+        title: "Each network card that supports RDMA has an RDMA device.",
+        applies_to: "physical PCI functions of drivers with an RDMA module; InfiniBand controllers without a driver",
+        rule: "no RDMA device belongs to the function; info if no host has an RDMA device of this driver",
+        origin: "rdma-core: kernel-boot/rdma-hw-modules.rules",
+        consequence: "programs that need the card use TCP",
+        remedy: "modprobe the module that the finding names",
+    }
+    "limit.locked_memory" Fail Host [System] {
+        title: "A login may lock enough memory.",
+        applies_to: "users without CAP_IPC_LOCK",
+        rule: "the soft limit of the process of rdmactl is 8 MiB or less; warn below 128 MiB; info for any other limit",
+        origin: "libibverbs: init.c, check_memlock_limit; UCX: running.md (128 MiB); systemd: default of 8 MiB",
+        consequence: "ibv_reg_mr fails with ENOMEM, and programs use TCP",
+        remedy: "memlock unlimited in /etc/security/limits.d",
+    }
+    "limit.service_locked_memory" Warn Host [System] {
+        title: "Services that start jobs and containers may lock enough memory.",
+        applies_to: "running units of Slurm, PBS, containerd, Docker, CRI-O, kubelet, K3s, RKE2",
+        rule: "the soft limit of the main process is below 128 MiB",
+        origin: "nvidia-container-toolkit issue 2037; UCX: running.md (128 MiB)",
+        consequence: "jobs and containers inherit the limit; NCCL uses TCP",
+        remedy: "LimitMEMLOCK=infinity in a drop-in of the unit",
+    }
+    "service.ibacm" Warn Host [System Connections] {
+        title: "ibacm does not run.",
+        applies_to: "hosts with systemd",
+        rule: "ibacm.service runs, or ibacm.socket is enabled; fail on clients of BeeGFS",
+        origin: "BeeGFS documentation: RDMA support; libfabric issue 1109",
+        consequence: "rdma_resolve_route waits, and connections stall",
+        remedy: "systemctl disable --now ibacm.service ibacm.socket",
+    }
+    "service.iwpmd" Warn Host [System] {
+        title: "The port mapper of iWARP runs.",
+        applies_to: "hosts with iWARP cards and systemd",
+        rule: "iwpmd.service does not run",
+        origin: "rdma-core: iwpmd(8)",
+        consequence: "iWARP and TCP programs use the same ports",
+        remedy: "systemctl enable --now iwpmd",
+    }
+    "network.arp" Warn Host [System] {
+        title: "Each interface answers ARP requests for its own addresses only.",
+        applies_to: "hosts with two or more RDMA interfaces in one IPv4 network",
+        rule: "arp_ignore is 0, or arp_announce is below 2",
+        origin: "rdma-core: librdmacm.md, Using multiple interfaces",
+        consequence: "peers send to another adapter than the one they chose",
+        remedy: "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
+    }
+    "network.reverse_path" Warn Host [System] {
+        title: "The kernel accepts packets on each rail.",
+        applies_to: "hosts with two or more RDMA interfaces in one IPv4 network",
+        rule: "rp_filter is 1",
+        origin: "IBM: SMC-R documentation, reverse path filtering",
+        consequence: "the kernel drops RoCE v2 packets of a rail, and TCP works",
+        remedy: "sysctl -w net.ipv4.conf.all.rp_filter=2",
+    }
+    "network.overlaps" Warn Host [System] {
+        title: "RDMA interfaces have networks of their own.",
+        applies_to: "hosts whose RDMA interfaces have IPv4 addresses",
+        rule: "the network of an RDMA interface overlaps with that of another interface",
+        origin: "Debian: HowTo/InfiniBand, IPoIB addresses",
+        consequence: "traffic for RDMA hosts leaves through the management network",
+        remedy: "give the RDMA interface a network of its own",
+    }
+    "setting.numa_balancing" Info Host [System] {
+        title: "The kernel does not move memory between NUMA nodes.",
+        applies_to: "hosts with several NUMA nodes",
+        rule: "kernel.numa_balancing is not 0",
+        origin: "RCCL: init.cc; mlnx_tune: SET_NUMA_BALANCING",
+        consequence: "latency varies",
+        remedy: "sysctl -w kernel.numa_balancing=0",
+    }
+    "setting.memory_maps" Info Host [System] {
+        title: "A server with many clients may map enough memory.",
+        applies_to: "hosts with Omni-Path or TrueScale cards",
+        rule: "vm.max_map_count is below 1,000,000",
+        origin: "BeeGFS documentation: large clusters",
+        consequence: "the server cannot accept more connections",
+        remedy: "sysctl -w vm.max_map_count=1000000",
+    }
+    "setting.governor" Info Host [System] {
+        title: "The CPUs run at full frequency.",
+        applies_to: "hosts whose kernel sets the frequency",
+        rule: "the governor of CPU 0 is not performance",
+        origin: "perftest and mlnx_tune: warnings",
+        consequence: "latency is higher and varies",
+        remedy: "cpupower frequency-set -g performance",
+    }
+    "dma.translated" Info Port [System] {
+        title: "The IOMMU does not translate DMA addresses of RDMA devices.",
+        applies_to: "PCI devices in an IOMMU group",
+        rule: "the type of the group is not identity; warn on hosts with an NVIDIA driver",
+        origin: "kernel: Documentation/ABI/testing/sysfs-kernel-iommu_groups; RCCL: init.cc (iommu=pt)",
+        consequence: "lower bandwidth; GPUDirect RDMA can fail",
+        remedy: "iommu=pt on the kernel command line",
+    }
+    "gpu.no_peer_memory" Warn Host [System] {
+        title: "RDMA devices can access GPU memory.",
+        applies_to: "hosts with an NVIDIA driver and an RDMA device",
+        rule: "neither nvidia_peermem nor nv_peer_mem is loaded, and the kernel module is not the open one",
+        origin: "NCCL: net_ib/gdr.cc; NVIDIA GPU Operator: GPUDirect RDMA (dma-buf)",
+        consequence: "GPU data goes through the memory of the host",
+        remedy: "modprobe nvidia_peermem, or the open kernel module with dma-buf",
+    }
+    "log.firmware" Fail Host [System] {
+        title: "The firmware of no card failed since boot.",
+        applies_to: "hosts whose kernel log can be read",
+        rule: "the kernel log has a message of the driver about a command timeout, lost health or a hardware error",
+        origin: "kernel: mlx5 health.c, cmd.c; NVSentinel: fatal patterns",
+        consequence: "the card does not work, even if its port looks active",
+        remedy: "switch the power of the host off and on; update the firmware",
+        hides: ["port.*"],
+    }
+    "log.firmware_file" Warn Host [System] {
+        title: "The drivers found their firmware files.",
+        applies_to: "hosts whose kernel log can be read",
+        rule: "the kernel log says that a firmware file could not be loaded",
+        origin: "kernel: drivers/base/firmware_loader/main.c",
+        consequence: "the card does not start, or lacks features",
+        remedy: "install the firmware package and load the driver again",
+    }
+    "log.probe" Fail Host [System] {
+        title: "The drivers could start all cards.",
+        applies_to: "hosts whose kernel log can be read",
+        rule: "the kernel log says that a probe of an RDMA driver failed",
+        origin: "kernel: drivers/base/dd.c",
+        consequence: "the card has no RDMA device",
+        remedy: "dmesg | grep PCI; update firmware and driver",
+        hides: ["device.idle_function"],
+    }
+    "log.transmit_timeout" Warn Host [System] {
+        title: "No transmit queue of an RDMA card stood still.",
+        applies_to: "hosts whose kernel log can be read",
+        rule: "the kernel log has NETDEV WATCHDOG for an interface of an RDMA driver",
+        origin: "kernel: net/sched/sch_generic.c; NVSentinel: non-fatal patterns",
+        consequence: "traffic of the interface stops for seconds",
+        remedy: "ethtool -S NETDEV | grep pause; update firmware and driver",
+    }
+    "log.cable" Warn Host [System] {
+        title: "No cable or transceiver reported an error.",
+        applies_to: "hosts whose kernel log can be read",
+        rule: "the kernel log has a port module event with an error",
+        origin: "kernel: mlx5 events.c",
+        consequence: "the link fails or is slow",
+        remedy: "replace the cable or transceiver",
+    }
+    "log.temperature" Warn Host [System] {
+        title: "No card was too hot.",
+        applies_to: "hosts whose kernel log can be read",
+        rule: "the kernel log has a warning of a temperature sensor or of a transceiver",
+        origin: "kernel: mlx5 events.c, temp_warn",
+        consequence: "the card slows down or stops",
+        remedy: "check the air flow",
+    }
+    "log.slot_power" Info Host [System] {
+        title: "The PCI slots give the cards enough power.",
+        applies_to: "hosts whose kernel log can be read",
+        rule: "the kernel log says that a slot promises too little power",
+        origin: "kernel: mlx5 events.c; the message also occurs on systems without a fault (dgx-spark-playbooks issue 108)",
+        consequence: "the card may slow down under load",
+        remedy: "another slot, or a BIOS update",
+    }
     "address.duplicate" Fail Fleet [Gids Netdevs] {
         title: "No two hosts have the same address.",
         applies_to: "GIDs of two or more hosts",
@@ -443,6 +614,40 @@ checks! {
         origin: "iproute2: dcb-pfc(8); majority of the hosts",
         consequence: "one host loses packets, or stops its senders",
         remedy: "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
+    }
+    "setting.differs" Warn Fleet [System] {
+        title: "All hosts have the same kernel settings for networks and memory.",
+        applies_to: "three or more hosts",
+        rule: "a setting differs from that of two thirds of the hosts",
+        origin: "majority of the hosts",
+        consequence: "one host behaves differently under load",
+        remedy: "sysctl -w SETTING=VALUE",
+    }
+    "governor.differs" Warn Fleet [System] {
+        title: "All hosts have the same frequency governor.",
+        applies_to: "three or more hosts whose kernel sets the frequency",
+        rule: "the governor of CPU 0 differs from that of two thirds of the hosts",
+        origin: "majority of the hosts",
+        consequence: "one host has a higher latency",
+        remedy: "cpupower frequency-set -g GOVERNOR",
+        hides: ["setting.governor"],
+    }
+    "dma.differs" Warn Fleet [System] {
+        title: "All devices of a driver have the same IOMMU type.",
+        applies_to: "PCI devices of three or more hosts",
+        rule: "the type differs from that of two thirds of the devices",
+        origin: "majority of the hosts",
+        consequence: "one host is slower",
+        remedy: "the same iommu= option on all hosts",
+        hides: ["dma.translated"],
+    }
+    "limit.differs" Warn Fleet [System] {
+        title: "All hosts have the same limit of locked memory.",
+        applies_to: "three or more hosts",
+        rule: "the soft limit of the process of rdmactl differs from that of two thirds of the hosts",
+        origin: "majority of the hosts",
+        consequence: "programs fail on one host",
+        remedy: "the same files in /etc/security/limits.d",
     }
     "ipoib.differs" Warn Fleet [Netdevs] {
         title: "All IPoIB interfaces of a partition have the same mode and MTU.",

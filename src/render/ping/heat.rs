@@ -407,7 +407,7 @@ fn short(name: &str) -> String {
 }
 
 /// Escapes text for XML and HTML; a character that neither allows becomes a question mark.
-pub(super) fn xml(text: &str) -> String {
+pub(in crate::render) fn xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

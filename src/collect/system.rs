@@ -1,0 +1,383 @@
+//! Reads the settings of the operating system that decide whether programs can use RDMA.
+//!
+//! Reading changes nothing and starts no process. `analyse::check` judges the settings.
+
+mod idle_functions;
+mod kernel_faults;
+
+use std::net::Ipv4Addr;
+
+use super::Reader;
+use crate::model::{ConnectedNetwork, HostReport, Limits, Service, System};
+
+const MODULES: &str = "/sys/module";
+/// Directory of the running units in a unified hierarchy and in the one before it.
+const UNITS: [&str; 2] = ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"];
+/// Directory with a link for each socket unit that is enabled.
+const SOCKET_UNITS: &str = "/etc/systemd/system/sockets.target.wants";
+const ROUTES: &str = "/proc/net/route";
+const NODES: &str = "/sys/devices/system/node";
+const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+const NVIDIA: &str = "/proc/driver/nvidia/version";
+
+/// Modules of the RDMA core, its consumers and GPU peers. Each driver of a card has its own
+/// module.
+const KNOWN_MODULES: [&str; 22] = [
+    "amdgpu",
+    "ib_core",
+    "ib_ipoib",
+    "ib_iser",
+    "ib_isert",
+    "ib_srp",
+    "ib_umad",
+    "ib_uverbs",
+    "iw_cm",
+    "lustre",
+    "nv_peer_mem",
+    "nvidia",
+    "nvidia_peermem",
+    "nvme_rdma",
+    "nvmet_rdma",
+    "opa_vnic",
+    "rdma_cm",
+    "rdma_rxe",
+    "rdma_ucm",
+    "rpcrdma",
+    "siw",
+    "smc",
+];
+
+/// Services whose processes start programs: their limits are those of jobs and containers.
+const STARTERS: [&str; 8] = [
+    "containerd.service",
+    "crio.service",
+    "docker.service",
+    "k3s.service",
+    "kubelet.service",
+    "pbs.service",
+    "rke2-server.service",
+    "slurmd.service",
+];
+/// Services that a check requires or rejects.
+const OTHER_SERVICES: [&str; 4] =
+    ["ibacm.service", "iwpmd.service", "opensm.service", "rdma-ndd.service"];
+const ACM_SOCKET: &str = "ibacm.socket";
+
+/// Kernel settings that do not belong to an interface.
+const SETTINGS: [&str; 6] = [
+    "kernel/numa_balancing",
+    "net/ipv4/conf/all/arp_announce",
+    "net/ipv4/conf/all/arp_ignore",
+    "net/ipv4/conf/all/rp_filter",
+    "vm/max_map_count",
+    "vm/zone_reclaim_mode",
+];
+/// Kernel settings of an interface.
+const OF_NETDEV: [&str; 3] = ["arp_announce", "arp_ignore", "rp_filter"];
+
+/// Limit of the networks of a host; a host has at most 4,094 VLANs.
+const MAX_NETWORKS: usize = 8192;
+/// Bit of `CAP_IPC_LOCK` in a set of capabilities (`include/uapi/linux/capability.h`).
+const IPC_LOCK: u32 = 14;
+
+/// Reads the settings into the report.
+pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
+    let modules = reader.names("system/modules", MODULES);
+    let idle_functions = idle_functions::read(reader, &report.devices);
+    let mut system = System {
+        modules: modules.map(|names| known_modules(names, report)),
+        limits: reader.content("system/limits", "/proc/self/limits").and_then(|t| parse_limits(&t)),
+        may_lock_memory: reader
+            .content("system/limits", "/proc/self/status")
+            .and_then(|status| parse_ipc_lock(&status)),
+        services: read_services(reader),
+        networks: read_networks(reader),
+        numa_nodes: reader.names("system/numa_nodes", NODES).map(|names| count_nodes(&names)),
+        cpu_governor: reader.text("system/cpu_governor", GOVERNOR),
+        nvidia_is_open: reader
+            .content("system/nvidia", NVIDIA)
+            .map(|version| version.contains("Open Kernel Module")),
+        kernel_faults: kernel_faults::read(reader, report, idle_functions.as_deref()),
+        idle_functions,
+        ..System::default()
+    };
+    let mut names: Vec<String> = SETTINGS.map(str::to_owned).into();
+    for netdev in netdevs(report) {
+        names.extend(OF_NETDEV.map(|name| format!("net/ipv4/conf/{netdev}/{name}")));
+    }
+    for name in names {
+        if let Some(value) = reader.text("system/settings", &format!("/proc/sys/{name}")) {
+            system.settings.insert(name, value);
+        }
+    }
+    for device in report.devices.iter().filter(|device| device.pci.is_some()) {
+        let path = format!("/sys/class/infiniband/{}/device/iommu_group/type", device.name);
+        if let Some(kind) = reader.text("system/dma", &path) {
+            system.dma.insert(device.name.clone(), kind);
+        }
+    }
+    report.system = Some(system);
+}
+
+/// Returns the names of the modules that checks look for.
+fn known_modules(names: Vec<String>, report: &HostReport) -> Vec<String> {
+    let is_driver = |name: &str| {
+        report.devices.iter().any(|device| device.driver.as_deref() == Some(name))
+            || idle_functions::is_rdma_module(name)
+    };
+    let is_known = |name: &String| KNOWN_MODULES.contains(&name.as_str()) || is_driver(name);
+    names.into_iter().filter(is_known).collect()
+}
+
+/// Returns the interfaces of the ports, each one once, as far as their names can be part of a
+/// path.
+fn netdevs(report: &HostReport) -> Vec<&str> {
+    let mut names: Vec<&str> =
+        report.ports().filter_map(|(_, port)| port.netdev.as_deref()).collect();
+    names.retain(|name| super::reader::is_name(name));
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Parses `/proc/PID/limits`; `None` for text of another form.
+fn parse_limits(text: &str) -> Option<Limits> {
+    let of = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        let mut values = line.split_whitespace().map(|word| match word {
+            "unlimited" => Some(None),
+            number => number.parse().ok().map(Some),
+        });
+        Some((values.next()??, values.next()??))
+    };
+    let (locked_memory_bytes, locked_memory_hard_bytes) = of("Max locked memory")?;
+    let (open_files, _) = of("Max open files")?;
+    Some(Limits { locked_memory_bytes, locked_memory_hard_bytes, open_files })
+}
+
+/// Parses the effective capabilities of `/proc/PID/status`.
+fn parse_ipc_lock(status: &str) -> Option<bool> {
+    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    let set = u64::from_str_radix(set.trim(), 16).ok()?;
+    Some(set >> IPC_LOCK & 1 == 1)
+}
+
+fn read_services(reader: &mut Reader<'_>) -> Option<Vec<Service>> {
+    const KEY: &str = "system/services";
+    let (folder, mut names) =
+        UNITS.into_iter().find_map(|folder| Some((folder, reader.names(KEY, folder)?)))?;
+    // An enabled socket unit starts its service at the first use.
+    let sockets = reader.names(KEY, SOCKET_UNITS).unwrap_or_default();
+    names.extend(sockets.into_iter().filter(|name| name == ACM_SOCKET));
+    let mut services = Vec::new();
+    for unit in names {
+        let is_starter = STARTERS.contains(&unit.as_str());
+        if is_starter {
+            let limits = read_service_limits(reader, KEY, &format!("{folder}/{unit}"));
+            services.push(Service { unit, limits });
+        } else if OTHER_SERVICES.contains(&unit.as_str()) || unit == ACM_SOCKET {
+            services.push(Service { unit, limits: None });
+        }
+    }
+    Some(services)
+}
+
+/// Reads the limits of the first process of a unit, which is its main process.
+fn read_service_limits(reader: &mut Reader<'_>, key: &str, unit: &str) -> Option<Limits> {
+    let processes = reader.content(key, &format!("{unit}/cgroup.procs"))?;
+    let first: u32 = processes.lines().find_map(|line| line.parse().ok())?;
+    parse_limits(&reader.content(key, &format!("/proc/{first}/limits"))?)
+}
+
+/// Reads the routes without a gateway of the main table.
+fn read_networks(reader: &mut Reader<'_>) -> Option<Vec<ConnectedNetwork>> {
+    const KEY: &str = "system/networks";
+    let mut networks: Vec<ConnectedNetwork> =
+        reader.content(KEY, ROUTES)?.lines().skip(1).filter_map(parse_route).collect();
+    networks.sort();
+    networks.dedup();
+    reader.truncate(KEY, ROUTES, MAX_NETWORKS, &mut networks);
+    Some(networks)
+}
+
+/// Parses a line of `/proc/net/route` (`fib_route_seq_show` of `net/ipv4/fib_trie.c`): interface,
+/// destination, gateway, flags, …, mask; addresses are hexadecimal in the byte order of the
+/// machine. Returns `None` for a route with a gateway and for the default route.
+fn parse_route(line: &str) -> Option<ConnectedNetwork> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let address = |at: usize| {
+        let number = u32::from_str_radix(fields.get(at)?, 16).ok()?;
+        // Capture and operator may have another byte order; all machines with RDMA are
+        // little-endian, except for some of IBM.
+        Some(Ipv4Addr::from(number.to_le_bytes()))
+    };
+    let (network, gateway, mask) = (address(1)?, address(2)?, address(7)?);
+    let bits = mask.to_bits().leading_ones();
+    (gateway.is_unspecified() && bits > 0).then_some(())?;
+    let netdev = (*fields.first()?).to_owned();
+    Some(ConnectedNetwork { netdev, address: network, bits: u8::try_from(bits).ok()? })
+}
+
+fn count_nodes(names: &[String]) -> u32 {
+    let is_node = |name: &&String| {
+        name.strip_prefix("node").is_some_and(|rest| rest.bytes().all(|one| one.is_ascii_digit()))
+    };
+    u32::try_from(names.iter().filter(is_node).count()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Question;
+
+    #[test]
+    fn limits_have_a_soft_and_a_hard_value() {
+        let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                    Max open files            1024                 524288               files     \n\
+                    Max locked memory         8388608              unlimited            bytes     \n";
+        let limits = Limits {
+            locked_memory_bytes: Some(8_388_608),
+            locked_memory_hard_bytes: None,
+            open_files: Some(1024),
+        };
+        assert_eq!(parse_limits(text), Some(limits));
+        for bad in ["", "Max locked memory", "Max locked memory x y\nMax open files 1 1", "\0"] {
+            assert_eq!(parse_limits(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_capability_is_one_bit_of_the_effective_set() {
+        assert_eq!(parse_ipc_lock("Name:\tcat\nCapEff:\t000001ffffffffff\n"), Some(true));
+        assert_eq!(parse_ipc_lock("CapEff:\t0000000000000000\n"), Some(false));
+        assert_eq!(parse_ipc_lock("CapEff:\t0000000000004000\n"), Some(true));
+        assert_eq!(parse_ipc_lock("CapPrm:\t0000000000004000\n"), None);
+        assert_eq!(parse_ipc_lock("CapEff:\tx\n"), None);
+    }
+
+    #[test]
+    fn a_connected_network_has_no_gateway() {
+        let network = |netdev: &str, address: &str, bits| {
+            Some(ConnectedNetwork {
+                netdev: netdev.into(),
+                address: address.parse().unwrap(),
+                bits,
+            })
+        };
+        let line = |text| parse_route(text);
+        assert_eq!(
+            line("eth1\t0000090A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0"),
+            network("eth1", "10.9.0.0", 16)
+        );
+        assert_eq!(line("eth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0"), None);
+        assert_eq!(line("eth0\t0000090A\t0101A8C0\t0003\t0\t0\t100\t0000FFFF\t0\t0\t0"), None);
+        assert_eq!(line("eth0"), None);
+        assert_eq!(line("eth0 x y z"), None);
+    }
+
+    /// Machine with a ConnectX card that has an RDMA device, one that has none, and a slurmd.
+    fn machine() -> Vec<(Question, Vec<u8>)> {
+        let pci = "/sys/bus/pci/devices";
+        let device = "/sys/class/infiniband/mlx5_0";
+        let limits = "Max open files 1024 4096 files\nMax locked memory 65536 65536 bytes\n";
+        let dirs = [
+            ("/sys/class/infiniband".to_owned(), "mlx5_0\n"),
+            (format!("{device}/ports"), "1\n"),
+            (MODULES.to_owned(), "ext4\nib_core\nmlx5_core\n"),
+            (UNITS[0].to_owned(), "cron.service\nslurmd.service\n"),
+            (SOCKET_UNITS.to_owned(), "ibacm.socket\nssh.socket\n"),
+            (NODES.to_owned(), "node0\nnode1\nonline\n"),
+            (pci.to_owned(), "0000:00:00.0\n0000:5c:00.0\n0000:5d:00.0\n0000:5d:00.2\n"),
+        ];
+        let functions = [
+            ("0000:00:00.0/class", "0x060000"),
+            ("0000:5d:00.0/class", "0x020000"),
+            ("0000:5d:00.0/vendor", "0x15b3"),
+            ("0000:5d:00.0/device", "0x1021"),
+            ("0000:5d:00.2/class", "0x020000"),
+            ("0000:5d:00.2/vendor", "0x15b3"),
+            ("0000:5d:00.2/device", "0x101e"),
+        ];
+        let files = [
+            (format!("{device}/ports/1/gid_attrs/ndevs/0"), "eth1\n"),
+            (format!("{device}/device/iommu_group/type"), "DMA-FQ\n"),
+            ("/proc/self/limits".to_owned(), limits),
+            ("/proc/self/status".to_owned(), "CapEff:\t0000000000000000\n"),
+            (format!("{}/slurmd.service/cgroup.procs", UNITS[0]), "812\n813\n"),
+            ("/proc/812/limits".to_owned(), limits),
+            ("/proc/sys/vm/max_map_count".to_owned(), "65530\n"),
+            (
+                ROUTES.to_owned(),
+                "Iface\tDestination\neth1\t0000090A\t00000000\t0001\t0\t0\t0\t0000FFFF\n",
+            ),
+            (GOVERNOR.to_owned(), "powersave\n"),
+        ];
+        let links = [
+            (format!("{device}/device"), "../../../0000:5c:00.0"),
+            (format!("{device}/device/driver"), "../../bus/pci/drivers/mlx5_core"),
+            (format!("{pci}/0000:5d:00.0/driver"), "../../bus/pci/drivers/mlx5_core"),
+            (format!("{pci}/0000:5d:00.2/driver"), "../../bus/pci/drivers/mlx5_core"),
+            (format!("{pci}/0000:5d:00.2/physfn"), "../0000:5d:00.0"),
+        ];
+        let log =
+            "3,1,7,-;mlx5_core 0000:5d:00.0: probe with driver mlx5_core failed with error -110\n";
+        let functions = functions.map(|(path, text)| (format!("{pci}/{path}"), text));
+        let files = files.into_iter().chain(functions);
+        let answer = |text: &str| text.as_bytes().to_vec();
+        dirs.into_iter()
+            .map(|(path, text)| (Question::Dir(path), answer(text)))
+            .chain(files.map(|(path, text)| (Question::File(path), answer(text))))
+            .chain(links.map(|(path, text)| (Question::Link(path), answer(text))))
+            .chain([
+                (Question::KernelLog("mlx5_core ".into()), answer(log)),
+                (Question::KernelLog("NETDEV WATCHDOG: ".into()), Vec::new()),
+            ])
+            .collect()
+    }
+
+    #[test]
+    fn the_settings_of_a_machine_are_read() {
+        let report = super::super::long_lists::report(crate::model::Part::System, machine());
+        let problems: Vec<&str> = report.problems.iter().map(|one| &*one.detail).collect();
+        assert_eq!(problems, [""; 0]);
+        let system = report.system.unwrap();
+        assert_eq!(system.modules.unwrap(), ["ib_core", "mlx5_core"]);
+        let limits = Some(Limits {
+            locked_memory_bytes: Some(65536),
+            locked_memory_hard_bytes: Some(65536),
+            open_files: Some(1024),
+        });
+        assert_eq!((system.limits, system.may_lock_memory), (limits, Some(false)));
+        let services = system.services.unwrap();
+        let units: Vec<_> = services.iter().map(|one| (&*one.unit, one.limits)).collect();
+        assert_eq!(units, [("slurmd.service", limits), ("ibacm.socket", None)]);
+        assert_eq!(system.settings["vm/max_map_count"], "65530");
+        assert_eq!(system.networks.unwrap().len(), 1);
+        assert_eq!(
+            (system.numa_nodes, system.cpu_governor.as_deref()),
+            (Some(2), Some("powersave"))
+        );
+        assert_eq!(system.dma["mlx5_0"], "DMA-FQ");
+        let idle = system.idle_functions.unwrap();
+        let idle: Vec<_> =
+            idle.iter().map(|one| (&*one.pci, &*one.id, &*one.rdma_module)).collect();
+        assert_eq!(idle, [("0000:5d:00.0", "15b3:1021", "mlx5_ib")], "no VF, no used function");
+        assert_eq!(system.kernel_faults.unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_machine_without_settings_has_no_problem() {
+        let report = super::super::long_lists::report(crate::model::Part::System, Vec::new());
+        let problems: Vec<&str> = report.problems.iter().map(|one| &*one.key).collect();
+        assert_eq!(problems, ["devices"], "only the list of devices is missing");
+        let system = report.system.unwrap();
+        assert_eq!((system.modules, system.services, system.networks), (None, None, None));
+        assert_eq!(system.kernel_faults, Some(Vec::new()), "no card has messages");
+    }
+
+    #[test]
+    fn only_numbered_nodes_count() {
+        let names = ["has_cpu", "node0", "node12", "nodex", "online"].map(str::to_owned);
+        assert_eq!(count_nodes(&names), 2);
+    }
+}

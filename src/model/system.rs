@@ -1,0 +1,123 @@
+//! Settings of the operating system that decide whether programs can use RDMA.
+//! `collect` reads them; `analyse::check` judges them.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Settings of the operating system of one host. A value is `None` if the host does not have it,
+/// or if it could not be read; a problem below `system` then names its source.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct System {
+    /// Kernel modules of RDMA that are loaded or built in; other modules are omitted.
+    pub modules: Option<Vec<String>>,
+    /// Limits of the process of rdmactl, which a login of the same user has, too.
+    pub limits: Option<Limits>,
+    /// True if the process of rdmactl may lock memory beyond the limit (`CAP_IPC_LOCK`).
+    pub may_lock_memory: Option<bool>,
+    /// Running systemd services that start jobs or that RDMA needs; `None` without systemd.
+    pub services: Option<Vec<Service>>,
+    /// Kernel settings by name, with slashes: `net/ipv4/conf/all/arp_ignore`.
+    pub settings: BTreeMap<String, String>,
+    /// IPv4 networks of the interfaces, without a gateway.
+    pub networks: Option<Vec<ConnectedNetwork>>,
+    /// Number of NUMA nodes.
+    pub numa_nodes: Option<u32>,
+    /// Frequency governor of the first CPU: `performance`.
+    pub cpu_governor: Option<String>,
+    /// Kind of DMA translation of each PCI device of RDMA, by device: `identity`, `DMA`, `DMA-FQ`
+    /// (Documentation/ABI/testing/sysfs-kernel-iommu_groups). Devices without an IOMMU are
+    /// omitted.
+    pub dma: BTreeMap<String, String>,
+    /// Functions of network cards whose driver supports RDMA, and that have no RDMA device.
+    pub idle_functions: Option<Vec<IdleFunction>>,
+    /// True if the kernel module of NVIDIA is the open one, which supports dma-buf; `None`
+    /// without an NVIDIA driver.
+    pub nvidia_is_open: Option<bool>,
+    /// Faults of RDMA cards in the kernel log, by kind and PCI address.
+    pub kernel_faults: Option<Vec<KernelFault>>,
+}
+
+/// Resource limits of a process. `None` means unlimited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Limits {
+    /// Soft limit of locked memory, in bytes.
+    pub locked_memory_bytes: Option<u64>,
+    /// Hard limit of locked memory, in bytes.
+    pub locked_memory_hard_bytes: Option<u64>,
+    /// Soft limit of open files.
+    pub open_files: Option<u64>,
+}
+
+/// Running systemd service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Service {
+    /// Unit: `slurmd.service`.
+    pub unit: String,
+    /// Limits of its first process; `None` if they could not be read or do not matter.
+    pub limits: Option<Limits>,
+}
+
+/// IPv4 network that an interface reaches without a gateway.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct ConnectedNetwork {
+    /// Network interface.
+    pub netdev: String,
+    /// First address.
+    pub address: Ipv4Addr,
+    /// Length of the prefix, in bits.
+    pub bits: u8,
+}
+
+/// PCI function of a network card that has no RDMA device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdleFunction {
+    /// PCI address.
+    pub pci: String,
+    /// Vendor and device ID, as lspci prints them: `15b3:101b`.
+    pub id: String,
+    /// Kernel driver; `None` if no driver has bound the function.
+    pub driver: Option<String>,
+    /// Kernel module that makes the RDMA device.
+    pub rdma_module: String,
+}
+
+json_words! {
+    /// Kind of a fault of an RDMA card in the kernel log.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    pub enum KernelFaultKind {
+        /// The firmware does not respond, or reports an unrecoverable error.
+        Firmware = "firmware",
+        /// The driver did not find or could not load a firmware file.
+        FirmwareFile = "firmware_file",
+        /// The driver could not start the card.
+        Probe = "probe",
+        /// The transmit queue of the interface did not move.
+        TransmitTimeout = "transmit_timeout",
+        /// A cable or transceiver reported an error.
+        Cable = "cable",
+        /// The card or transceiver is too hot.
+        Temperature = "temperature",
+        /// The PCI slot gives less power than the card may need.
+        SlotPower = "slot_power",
+    }
+    /// Returns the word in JSON.
+    pub fn word(self);
+}
+
+/// Fault of an RDMA card in the kernel log since boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KernelFault {
+    /// Kind.
+    pub kind: KernelFaultKind,
+    /// PCI address of the card; `None` if the message does not name it.
+    pub pci: Option<String>,
+    /// Number of messages.
+    pub count: u32,
+    /// Time of the last message, in microseconds since boot.
+    pub last_us: u64,
+    /// Text of the last message, at most 200 bytes.
+    pub text: String,
+}
