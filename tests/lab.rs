@@ -5,6 +5,8 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without its nodes has failed")]
 
+#[path = "lab/check.rs"]
+mod check;
 #[path = "lab/cluster.rs"]
 mod cluster;
 #[path = "lab/consumers.rs"]
@@ -55,6 +57,11 @@ fn devices_are_listed_from_every_node() {
         assert_eq!((&port["state"], &port["active_mtu"]), (&"active".into(), &4096.into()));
         assert_eq!(host["verbs"]["state"], "answered");
     }
+}
+
+#[test]
+fn checks_name_each_fault_and_their_fixes_end_it() {
+    check::assert_fixes_work(&roce(), SET);
 }
 
 #[test]

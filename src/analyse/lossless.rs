@@ -7,6 +7,7 @@
 //!
 //! Reports no finding. `query` shows the verdicts.
 
+use crate::analyse::verdict::plain_or;
 use crate::model::{
     Dcb, DcbApp, DcbSelector, Device, Ethernet, GidKind, HostReport, Netdev, Pause, Pfc, Port,
     Protocol, key, words,
@@ -117,7 +118,7 @@ impl Traffic {
         }
         // Without configuration, the configfs directory does not exist and the kernel uses 0.
         let tos = port.default_roce_tos.unwrap_or(0);
-        let folder = format!("/sys/kernel/config/rdma_cm/{}", device.name);
+        let folder = format!("/sys/kernel/config/rdma_cm/{}", plain_or(&device.name, "DEVICE"));
         let file = format!("{folder}/ports/{}/default_roce_tos", port.number);
         Ok(Self { tos, set_tos: format!("mkdir -p {folder} && echo TOS > {file}") })
     }
@@ -187,6 +188,7 @@ fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> Lossle
 
 /// Returns a command that moves the traffic to a priority with flow control.
 fn move_traffic(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> String {
+    let name = plain_or(name, "NETDEV");
     // A DSCP has six bits, so a rule for a larger value matches no packet.
     let lossless_rule = dcb.apps.iter().find(|app| {
         let is_dscp = app.selector == DcbSelector::Dscp && app.protocol < 64;
@@ -227,9 +229,10 @@ fn priority_of(dcb: &Dcb, dscp: u32) -> Result<u8, String> {
 fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> LosslessVerdict {
     // Type of service 104 is DSCP 26: the DSCP is in the upper six bits.
     let tos = traffic.set_tos.replace("TOS", "104");
+    let netdev = plain_or(name, "NETDEV");
     let fix = format!(
-        "dcb pfc set dev {name} prio-pfc 3:on && dcb app add dev {name} dscp-prio 26:3 && {tos}; \
-         configure the switch port in the same way"
+        "dcb pfc set dev {netdev} prio-pfc 3:on && dcb app add dev {netdev} dscp-prio 26:3 && \
+         {tos}; configure the switch port in the same way"
     );
     let lossy = |why: String| LosslessVerdict::lossy(format!("{name}: {why}"), fix);
     let unknown = |why: String| LosslessVerdict::unknown(format!("{name}: {why}"));

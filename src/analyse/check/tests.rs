@@ -563,6 +563,26 @@ fn a_finding_of_the_baseline_is_not_reported_again() {
 }
 
 #[test]
+fn a_name_that_a_shell_would_run_is_in_no_fix() {
+    const NAME: &str = "x;reboot";
+    for (place, value) in CHANGES.iter().map(|(_, place, value)| (place, value)) {
+        let mut values = cluster();
+        with(place, &serde_json::from_str(value).unwrap())(&mut values);
+        let text = serde_json::to_string(&values).unwrap();
+        let text = ["mlx5_0", "mlx5_1", "bond0", "eth0", "eth1", "ib0", "0000:40:00.0", "n3"]
+            .iter()
+            .fold(text, |text, name| {
+                text.replace(&format!("\"{name}\""), &format!("\"{NAME}{name}\""))
+            });
+        let values: Vec<Value> = serde_json::from_str(&text).unwrap();
+        for found in checked(&reports(&values)).findings {
+            let fix = found.finding.fix.unwrap_or_default();
+            assert!(!fix.contains(NAME), "{}: {fix}", found.check.id);
+        }
+    }
+}
+
+#[test]
 fn the_table_has_unique_ids_and_known_consequences() {
     let mut ids = BTreeSet::new();
     for check in CHECKS {

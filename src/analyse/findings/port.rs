@@ -1,6 +1,7 @@
 //! Findings of one port.
 
 use super::Rates;
+use crate::analyse::verdict::plain_or;
 use crate::model::ping::FIX_SET_UP;
 use crate::model::{Device, Finding, HostReport, Port, PortState, Protocol, Severity, Subject};
 
@@ -11,7 +12,17 @@ pub(crate) struct PortRef<'report> {
     pub(crate) port: &'report Port,
 }
 
-impl PortRef<'_> {
+impl<'report> PortRef<'report> {
+    /// Returns the name of the host for a fix, if a shell takes it as one word.
+    fn host(self) -> &'report str {
+        plain_or(&self.report.host, "HOST")
+    }
+
+    /// Returns the name of the device for a fix, likewise.
+    fn device_name(self) -> &'report str {
+        plain_or(&self.device.name, "DEVICE")
+    }
+
     pub(crate) fn subject(self) -> Subject {
         Subject::Port(self.device.name.clone(), self.port.number)
     }
@@ -31,23 +42,23 @@ pub(crate) fn findings(place: PortRef<'_>, rates: &Rates<'_>) -> impl Iterator<I
 }
 
 pub(crate) fn pci(place: PortRef<'_>) -> Option<Finding> {
-    let PortRef { report, device, port } = place;
     let what = "the PCI Express link is slower than the port";
-    (port.pci_suffices == Some(false)).then(|| {
+    (place.port.pci_suffices == Some(false)).then(|| {
         place.finding(Severity::Warn, "port.pci_slow", what).fix(format!(
             "on {}: rdmactl devices -v -w 'device=={}' shows the link; move the card to a slot \
              with more lanes",
-            report.host, device.name
+            place.host(),
+            place.device_name()
         ))
     })
 }
 
 pub(crate) fn state(place: PortRef<'_>) -> Option<Finding> {
-    let PortRef { report, device, port } = place;
-    let (host, own) = (&report.host, format!("{}/{}", device.name, port.number));
+    let PortRef { report, port, .. } = place;
+    let (host, device) = (place.host(), place.device_name());
     let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
     let phys = port.phys_state.as_deref().map_or(String::new(), |word| format!(" ({word})"));
-    let netdev = port.netdev.as_deref();
+    let netdev = port.netdev.as_deref().map(|name| plain_or(name, "NETDEV"));
     match port.state? {
         PortState::Active | PortState::ActiveDefer => None,
         // Some adapters stay in state DOWN until a subnet manager configures the port
@@ -55,7 +66,9 @@ pub(crate) fn state(place: PortRef<'_>) -> Option<Finding> {
         PortState::Down | PortState::Nop
             if !has_subnet || port.phys_state.as_deref() != Some("LinkUp") =>
         {
-            let reason = netdev
+            let reason = port
+                .netdev
+                .as_deref()
                 .and_then(|name| report.netdev(name)?.ethernet.as_ref()?.down_reason.clone())
                 .map_or(String::new(), |reason| format!(": {reason}"));
             let fix = match (port.phys_state.as_deref(), netdev) {
@@ -66,11 +79,12 @@ pub(crate) fn state(place: PortRef<'_>) -> Option<Finding> {
                     "on {host}: ethtool {name} shows the link; connect or replace the cable"
                 ),
                 (Some("Disabled"), _) => {
-                    format!("on {host}: ibportstate -C {} -D 0 {} enable", device.name, port.number)
+                    format!("on {host}: ibportstate -C {device} -D 0 {} enable", port.number)
                 }
                 _ => format!(
-                    "connect or replace the cable of {own} on {host}; check that its switch \
-                     port is enabled"
+                    "connect or replace the cable of {device}/{} on {host}; check that its switch \
+                     port is enabled",
+                    port.number
                 ),
             };
             let is_disabled = port.phys_state.as_deref() == Some("Disabled");
@@ -88,9 +102,9 @@ pub(crate) fn state(place: PortRef<'_>) -> Option<Finding> {
                 _ if has_subnet || port.protocol.is_none() => (
                     format!("{word}: the link is up, but no subnet manager has activated the port"),
                     format!(
-                        "on {host}: sminfo -C {} -P {} finds the subnet manager; start opensm if \
-                         there is none",
-                        device.name, port.number
+                        "on {host}: sminfo -C {device} -P {} finds the subnet manager; start opensm \
+                         if there is none",
+                        port.number
                     ),
                 ),
                 _ => (
@@ -105,7 +119,7 @@ pub(crate) fn state(place: PortRef<'_>) -> Option<Finding> {
 }
 
 pub(crate) fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
-    let PortRef { report, device, port } = place;
+    let PortRef { device, port, .. } = place;
     let usual = rates.usual_beyond(device, port)?;
     let gigabits = |bps: u64| bps / 1_000_000_000;
     let what = format!(
@@ -117,7 +131,9 @@ pub(crate) fn speed(place: PortRef<'_>, rates: &Rates<'_>) -> Option<Finding> {
     let fix = format!(
         "reseat or replace the cable of {}/{} on {}; compare the speed and width settings of both \
          ends",
-        device.name, port.number, report.host
+        place.device_name(),
+        port.number,
+        place.host()
     );
     Some(place.finding(Severity::Warn, "port.slow", what).fix(fix))
 }
