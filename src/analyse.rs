@@ -1,5 +1,5 @@
-//! Pure functions from `model` types to `model` types, without I/O and without a clock. They judge
-//! what `collect` and `capture` read. Rendering belongs to other modules.
+//! Pure functions from `model` types to `model` types, without I/O and without a clock. They
+//! judge what `collect` and `capture` read. Rendering belongs to other modules.
 
 pub mod between;
 pub mod check;

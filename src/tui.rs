@@ -1,4 +1,5 @@
-//! Screen of `rdmactl top`: state, keys and drawing, without access to terminal, files or network.
+//! Screen of `rdmactl top`: state, keys and drawing, without access to terminal, files or
+//! network.
 //!
 //! [`State`] changes only in [`State::update`], with an [`Event`] and its time. Actions for the
 //! caller are returned as [`Effect`]s. [`draw()`] changes only the frame. `cmd::top` reads keys,

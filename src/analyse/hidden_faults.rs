@@ -62,8 +62,8 @@ fn lossy(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
     places.map(|place| lossy_at(names, place.host, &place.pairs)).collect()
 }
 
-/// True if packets were lost. One missing packet alone proves no loss: a busy host may receive the
-/// packet after its counters were read. A missing packet and TCP without a reply prove it.
+/// True if packets were lost. One missing packet alone proves no loss: a busy host may receive
+/// the packet after its counters were read. A missing packet and TCP without a reply prove it.
 fn is_loss(pairs: &[&Pair]) -> bool {
     // `None` if the ports do not count packets.
     let lost = pairs.iter().try_fold(0_u64, |sum, pair| {
@@ -75,44 +75,41 @@ fn is_loss(pairs: &[&Pair]) -> bool {
 }
 
 fn lossy_at(names: &[&str], host: Option<usize>, pairs: &[&Pair]) -> Warning {
-    let mut warning = match host {
-        Some(host) => {
-            let (sent, received) = (lost(host, pairs, true), lost(host, pairs, false));
-            let name = name(names, host);
-            let what = match (sent, received) {
-                (Some(sent), Some(received)) => format!(
-                    "{} that {name} sent and {} to {name} were lost",
-                    packets(sent),
-                    packets(received)
-                ),
-                _ => format!("{} were retransmitted", packets((retransmissions(pairs), 0))),
-            };
-            let detail = format!("{what} in {} pairs; retransmissions hid the loss", pairs.len());
-            let port = pairs.iter().find_map(|pair| {
-                let route = pair.route.as_ref()?;
-                Some(if pair.source == host { &route.source } else { &route.target })
-            });
-            let netdev = port.and_then(|port| port.netdev.as_deref()).unwrap_or("NETDEV");
-            let netdev = plain_or(netdev, "NETDEV");
-            let plain = plain_or(name, "HOST");
-            let hint = format!(
-                "find what drops or damages packets of {plain}: on {plain}: ip -s link show {netdev}; tc -s \
+    let mut warning = if let Some(host) = host {
+        let (sent, received) = (lost(host, pairs, true), lost(host, pairs, false));
+        let name = name(names, host);
+        let what = match (sent, received) {
+            (Some(sent), Some(received)) => format!(
+                "{} that {name} sent and {} to {name} were lost",
+                packets(sent),
+                packets(received)
+            ),
+            _ => format!("{} were retransmitted", packets((retransmissions(pairs), 0))),
+        };
+        let detail = format!("{what} in {} pairs; retransmissions hid the loss", pairs.len());
+        let port = pairs.iter().find_map(|pair| {
+            let route = pair.route.as_ref()?;
+            Some(if pair.source == host { &route.source } else { &route.target })
+        });
+        let netdev = port.and_then(|port| port.netdev.as_deref()).unwrap_or("NETDEV");
+        let netdev = plain_or(netdev, "NETDEV");
+        let plain = plain_or(name, "HOST");
+        let hint = format!(
+            "find what drops or damages packets of {plain}: on {plain}: ip -s link show {netdev}; tc -s \
                  qdisc show dev {netdev}; ethtool -S {netdev}; then the counters of its switch port and cable"
-            );
-            Warning::new(WarningCode::Lossy, [host], detail, hint)
-        }
-        None => {
-            let hosts = hosts(pairs);
-            let detail = format!(
-                "packets between {} were lost; retransmissions hid the loss",
-                listed(names, pairs)
-            );
-            let hint = format!(
-                "find the port whose error counters grow: rdmactl counters -H {} --errors --watch 10 --count 1 -w 'delta>0'",
-                names::in_shell(&plain_set(names, &hosts))
-            );
-            Warning::new(WarningCode::Lossy, hosts, detail, hint)
-        }
+        );
+        Warning::new(WarningCode::Lossy, [host], detail, hint)
+    } else {
+        let hosts = hosts(pairs);
+        let detail = format!(
+            "packets between {} were lost; retransmissions hid the loss",
+            listed(names, pairs)
+        );
+        let hint = format!(
+            "find the port whose error counters grow: rdmactl counters -H {} --errors --watch 10 --count 1 -w 'delta>0'",
+            names::in_shell(&plain_set(names, &hosts))
+        );
+        Warning::new(WarningCode::Lossy, hosts, detail, hint)
     };
     let without_tcp = pairs.iter().filter(|pair| is_tcp_silent(pair)).count();
     if without_tcp > 0 {

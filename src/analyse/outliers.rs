@@ -54,8 +54,8 @@ pub fn judge(grid: &Grid) -> SlowParts {
         pairs.push(pairs::SlowPair::on_rail(&fit, &logs, grid.hosts()));
         fits.push(fit);
     }
-    let of_leaves = topology.map(|topology| leaves::name(&on_leaves, &fits, topology));
-    let mut outliers = of_leaves.unwrap_or_default();
+    let slow_leaves = topology.map(|topology| leaves::name(&on_leaves, &fits, topology));
+    let mut outliers = slow_leaves.unwrap_or_default();
     outliers.extend(hosts::name(&hosts, &fits));
     outliers.extend(pairs::name(&pairs));
     outliers.sort_by_key(|outlier| {

@@ -1,4 +1,5 @@
-//! Probable causes of failed pairs. A faulty leaf switch or host is one finding, not one per pair.
+//! Probable causes of failed pairs. A faulty leaf switch or host is one finding, not one per
+//! pair.
 
 mod leaves;
 
@@ -254,8 +255,8 @@ fn records<'a>(pairs: &[TestedPair<'a>]) -> Vec<HostPairs<'a>> {
     records
 }
 
-/// Describes a trial with the most frequent code, if possible one that was tried and observed by a
-/// peer. Returns `None` without trials.
+/// Describes a trial with the most frequent code, if possible one that was tried and observed by
+/// a peer. Returns `None` without trials.
 fn finding_of_host<'t, 'a: 't>(
     record: &HostPairs<'_>,
     host: usize,

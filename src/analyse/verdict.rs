@@ -210,8 +210,8 @@ fn judge_life(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
         .or_else(|| judge_host(&source.life, Side::Source, stage, ends))
 }
 
-/// Returns the failure that came first and the side that reported it. A timeout or a refusal at the
-/// source only repeats an error at the target. Of equal causes, the one with a fix is used.
+/// Returns the failure that came first and the side that reported it. A timeout or a refusal at
+/// the source only repeats an error at the target. Of equal causes, the one with a fix is used.
 fn first_cause<'a>(
     source: Option<&'a StepError>,
     target: Option<&'a StepError>,

@@ -1,17 +1,18 @@
 //! The arguments of `rdmactl check`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::HostSets;
+use super::{HostSets, duration};
 use crate::model::Severity;
 
 /// The arguments of `check`.
 #[derive(Debug, Clone, Args)]
 #[command(
     visible_alias = "doctor",
-    after_help = "Results of a check on a host: pass, info (may be intended), warn, fail, skip (does not apply), unknown (could not be read).\n\nExamples:\n  rdmactl check\n  rdmactl check -H n[1-4]\n  rdmactl check -H n[1-4] --only 'port.*,connection.*'\n  rdmactl check --fabric\n  rdmactl check --from monday.ndjson\n  rdmactl check --explain port.down\n  rdmactl check n[1-64] --learn site.toml; rdmactl check n[1-64] --policy site.toml\n  rdmactl check n[1-64] -f html > ticket.html\n\nExit codes: 0 no finding reached the level of --fail-on; 1 a finding reached it; 2 usage error, or nothing could be read; 3 a host or a value could not be read."
+    after_help = "Results of a check on a host: pass, info (may be intended), warn, fail, skip (does not apply), unknown (could not be read).\n\nExamples:\n  rdmactl check\n  rdmactl check -H n[1-4]\n  rdmactl check -H n[1-4] --only 'port.*,connection.*'\n  rdmactl check --fabric\n  rdmactl check -H n[1-4] --sample 10\n  rdmactl check --from monday.ndjson\n  rdmactl check --explain port.down\n  rdmactl check n[1-64] --learn site.toml; rdmactl check n[1-64] --policy site.toml\n  rdmactl check n[1-64] -f html > ticket.html\n\nExit codes: 0 no finding reached the level of --fail-on; 1 a finding reached it; 2 usage error, or nothing could be read; 3 a host or a value could not be read."
 )]
 pub struct CheckArgs {
     #[command(flatten)]
@@ -20,6 +21,9 @@ pub struct CheckArgs {
     /// Also sweep the InfiniBand subnets, and check them
     #[arg(long)]
     pub fabric: bool,
+    /// Read twice, this time apart: error counters that rose between are findings
+    #[arg(long, value_name = "SECS", value_parser = duration::parse_interval)]
+    pub sample: Option<Duration>,
     /// Run only these checks: port.down, 'port.*'
     #[arg(long, value_name = "CHECKS", value_delimiter = ',')]
     pub only: Vec<String>,

@@ -169,8 +169,8 @@ fn short(flag: &str) -> &'static str {
     }
 }
 
-/// Checks the long names of the given global flags, and the own flags of the command, with dashes,
-/// and arguments.
+/// Checks the long names of the given global flags, and the own flags of the command, with
+/// dashes, and arguments.
 ///
 /// # Errors
 /// A flag has no effect on this command, or two flags contradict each other.

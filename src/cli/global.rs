@@ -249,9 +249,8 @@ impl Global {
 /// Puts a plus before each word of a list whose first word has one.
 fn spread_plus(words: &[String]) -> impl Iterator<Item = String> {
     let adds = words.first().is_some_and(|word| word.starts_with('+'));
-    let spread = move |word: &String| match word.starts_with('+') {
-        false if adds => format!("+{word}"),
-        _ => word.clone(),
+    let spread = move |word: &String| {
+        if adds && !word.starts_with('+') { format!("+{word}") } else { word.clone() }
     };
     words.iter().map(spread)
 }

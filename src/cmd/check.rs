@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context as _;
 
 use crate::analyse::check::{Baseline, CheckOptions, Selection, run as run_checks};
 use crate::analyse::connections::connections;
+use crate::analyse::rate::CounterSample;
 use crate::capture::{check_place, replace_file};
 use crate::cli::{CheckArgs, Format, Global, Plugin};
 use crate::clock::{utc_text, wall_ns};
@@ -26,6 +28,9 @@ use crate::term::Term;
 
 use super::listing::read_with_progress;
 use super::listing_output::{Hosts, ListingOutput};
+use super::local::Reports;
+use super::outcome::{note, say};
+use super::watch::Watch;
 use super::{Advice, Outcome, connection_flags};
 
 /// Limit of a baseline file. A finding has some hundred bytes, and names each of its hosts.
@@ -67,7 +72,11 @@ pub(super) fn run(global: &Global, args: &CheckArgs, term: Term) -> anyhow::Resu
         check_place(path).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let selection = &options.selection;
-    let reports = read_with_progress(global, term, &parts(args, selection))?;
+    let parts = parts(args, selection);
+    let reports = match args.sample {
+        None => read_with_progress(global, term, &parts)?,
+        Some(time) => read_twice(global, term, parts, time)?,
+    };
     let mut report = run_checks(&reports.hosts, &connections(&reports.hosts), &options);
     let is_bad = report.findings.iter().any(|one| args.fail_on.is_reached(one.finding.severity));
     report.findings.retain(|one| args.severity.is_reached(one.finding.severity));
@@ -116,6 +125,40 @@ fn selection(args: &CheckArgs) -> anyhow::Result<Selection> {
         }
     }
     Ok(Selection { only: args.only.clone(), skip: args.skip.clone() })
+}
+
+/// Reads the hosts twice. The counters of the second report have their changes.
+fn read_twice(
+    global: &Global,
+    term: Term,
+    parts: Parts,
+    time: Duration,
+) -> anyhow::Result<Reports> {
+    for (flag, is_given) in [
+        ("--from", global.from.is_some()),
+        ("--root", global.root.is_some()),
+        ("--save", global.save.is_some()),
+    ] {
+        if is_given {
+            let what = format!("--sample contradicts {flag}: a file holds one sample");
+            return Err(Advice::error(what, "remove one of them"));
+        }
+    }
+    let twice = Global { count: Some(2), ..global.clone() };
+    let mut watch = Watch::start(&twice, time, parts, 0)?;
+    let first = watch.next()?;
+    let second = watch.next()?;
+    for left in watch.end() {
+        say(term, &note(&left));
+    }
+    match (first, second) {
+        (Some(first), Some(mut second)) => {
+            CounterSample::of(&first.hosts).add_rates(&mut second.hosts);
+            Ok(second)
+        }
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(Advice::error("a signal ended the run before the first sample", "retry")),
+    }
 }
 
 fn policy(args: &CheckArgs) -> anyhow::Result<Policy> {

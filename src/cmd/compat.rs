@@ -18,7 +18,8 @@ use crate::term::Term;
 
 use super::{Advice, Outcome, fleet, host_selection, local};
 
-/// Expands the command line of a link named like a tool: `ibstat -l` to `rdmactl compat ibstat -l`.
+/// Expands the command line of a link named like a tool: `ibstat -l` to `rdmactl compat ibstat
+/// -l`.
 pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
     let tool =
         words.first().and_then(|word| Path::new(word).file_name()?.to_str()).map(str::to_owned);

@@ -9,7 +9,8 @@ use super::flags::GivenFlags;
 use crate::cli::{Cli, ColorWhen, Command, Global, LauncherArg, PortsArgs, ThemeName};
 use crate::config::{Config, SETTINGS, SettingKey, SettingOrigin, Value};
 
-/// Reads the configuration and applies it, unless the output of the command does not depend on it.
+/// Reads the configuration and applies it, unless the output of the command does not depend on
+/// it.
 pub(super) fn apply(cli: &mut Cli, given: &GivenFlags) -> anyhow::Result<Config> {
     if !reads_configuration(cli.command.as_ref()) {
         return Ok(Config::default());

@@ -26,7 +26,8 @@ static IS_LOCAL: AtomicBool = AtomicBool::new(false);
 
 const TIME_TO_PRINT: Duration = Duration::from_secs(1);
 
-/// Installs a handler: the first signal cancels the run and prints its results; the next one kills.
+/// Installs a handler: the first signal cancels the run and prints its results; the next one
+/// kills.
 pub(super) fn cancel_on_signals(watchdog: &Watchdog) -> io::Result<()> {
     let watchdog = watchdog.clone();
     end_on_signals(move || watchdog.cancel())

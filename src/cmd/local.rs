@@ -113,9 +113,9 @@ pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
 
 /// Returns the content of a file of another tool.
 ///
-/// Returns `None` for a JSON object, because captures may be larger than [`MAX_IMPORTED_BYTES`]. A
-/// line of opensm also starts with a brace, but not with a key in quotation marks. Returns `None`
-/// for another large file of no such tool as well: its reader has its own limit and error.
+/// Returns `None` for a JSON object, because captures may be larger than [`MAX_IMPORTED_BYTES`].
+/// A line of opensm also starts with a brace, but not with a key in quotation marks. Returns
+/// `None` for another large file of no such tool as well: its reader has its own limit and error.
 fn read_imported(path: &Path, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let failed = || format!("cannot read {name}");
     let file = fs::File::open(path).with_context(failed)?;

@@ -139,13 +139,12 @@ impl<'a> RunSource<'a> {
         output: &mut ReportOutput<'_>,
         every: std::time::Duration,
     ) -> anyhow::Result<Outcome> {
-        let watchdog = match self.watchdog() {
-            Some(watchdog) => watchdog.clone(),
-            None => {
-                let watchdog = Watchdog::start().context("cannot start a thread")?;
-                interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
-                watchdog
-            }
+        let watchdog = if let Some(watchdog) = self.watchdog() {
+            watchdog.clone()
+        } else {
+            let watchdog = Watchdog::start().context("cannot start a thread")?;
+            interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
+            watchdog
         };
         let stream = self.stream(output);
         let mut before: Option<PingReport> = None;

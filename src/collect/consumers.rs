@@ -1,4 +1,5 @@
-//! Reads which file systems, storage protocols and sockets use RDMA on this host, or could use it.
+//! Reads which file systems, storage protocols and sockets use RDMA on this host, or could use
+//! it.
 //!
 //! Reading loads no kernel module, writes nothing and opens no connection. A query that would
 //! load a module is sent only if the module is loaded. [`HostReport::consumers`] has the results.

@@ -5,7 +5,7 @@ use crate::model::{Fix, KnownFix, Problem};
 use crate::source::{Answer, Question, ReadError, Source};
 
 /// Limit of names from one directory. A host has at most 4,094 VLANs and some thousand devices. A
-/// hostile host may list millions of names, each of which would cost reads.
+/// hostile host may list millions of names, and every name would cost reads.
 const MAX_NAMES: usize = 131_072;
 
 /// Limit of a value's text in bytes; the longest known, `node_desc`, has 64.

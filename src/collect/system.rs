@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(line("eth0 x y z"), None);
     }
 
-    /// Machine with a ConnectX card that has an RDMA device, one that has none, and a slurmd.
+    /// Machine with a card of NVIDIA that has an RDMA device, one that has none, and Slurm.
     fn machine() -> Vec<(Question, Vec<u8>)> {
         let pci = "/sys/bus/pci/devices";
         let device = "/sys/class/infiniband/mlx5_0";

@@ -377,7 +377,7 @@ impl Report<'_, '_> {
         let far = far_text(self.net, node, port, name, true);
         let far = far.unwrap_or_else(|| "           [  ] \"\" ( )\n".into());
         let (lid, number) = (node.lid_of(port), port.number);
-        let out = &mut self.session.out;
+        let out = &mut *self.session.out;
         out.print(format!("       Link info: {lid:6}{number:4}[  ] =={link}==>  {far}"));
     }
 

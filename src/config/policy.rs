@@ -4,6 +4,7 @@
 //! the policy.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -225,11 +226,11 @@ pub fn write_policy(expected: &[ExpectedValue]) -> String {
          # until = \"2027-01-31\"\n",
     );
     for ExpectedValue { check, of, value } in expected {
-        text += &format!("\n[[expect]]\ncheck = {}\n", quoted(check));
+        let _ = writeln!(text, "\n[[expect]]\ncheck = {}", quoted(check));
         if !of.is_empty() {
-            text += &format!("of = {}\n", quoted(of));
+            let _ = writeln!(text, "of = {}", quoted(of));
         }
-        text += &format!("value = {}\n", quoted(value));
+        let _ = writeln!(text, "value = {}", quoted(value));
     }
     text
 }

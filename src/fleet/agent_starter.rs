@@ -61,7 +61,8 @@ pub struct ReachedHost<T> {
 /// Function that shows a notice about a host to the operator. Any thread may call it.
 pub type NoticeHandler = Box<dyn Fn(&Host, &StartNotice) + Send + Sync>;
 
-/// Steps from the name of a host to an agent: SSH configuration, connection, installation, upload.
+/// Steps from the name of a host to an agent: SSH configuration, connection, installation,
+/// upload.
 pub struct AgentStarter {
     /// Reader of the SSH configuration.
     pub resolver: Resolver,

@@ -58,7 +58,7 @@ impl KeyUnlocker {
         drop(self.state.lock().agent.take());
     }
 
-    /// Does the work of [`Connector::unlock`](super::Connector::unlock).
+    /// Unlocks keys for [`Connector::unlock`](super::Connector::unlock).
     pub(super) fn prepare(&self, target: &mut Target) -> Duration {
         let began = clock::now();
         if matches!(target.client, SshClient::Borrowed(_)) || !target.other_logins.is_empty() {

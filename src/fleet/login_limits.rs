@@ -20,7 +20,8 @@ impl Default for SshTimeouts {
 /// Number of further logins to an sshd that closes before its banner, beyond its `MaxStartups`.
 pub(super) const RETRIES: u32 = 2;
 
-/// Returns a random pause of 0.2 s to 1 s, so that logins refused together do not repeat together.
+/// Returns a random pause of 0.2 s to 1 s, so that logins refused together do not repeat
+/// together.
 pub(super) fn jitter() -> Duration {
     Duration::from_millis(200 + u64::from(getrandom::u32().unwrap_or(0) % 800))
 }

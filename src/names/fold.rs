@@ -24,7 +24,8 @@ type Product = Vec<Vec<Run>>;
 /// Folds names into an expression that the host sets of `hosts` can parse.
 ///
 /// Names that differ only in their numbers share one term. The search is greedy and starts with
-/// the last number, so that its time is bounded; an irregular set can have more terms than needed.
+/// the last number, so that its time is bounded; an irregular set can have more terms than
+/// needed.
 pub fn fold<I>(names: I) -> String
 where
     I: IntoIterator,

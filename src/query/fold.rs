@@ -13,6 +13,15 @@ pub fn cells<'row, L: Listing>(
     rows.iter().map(|row| columns.iter().map(|column| column.value(row)).collect())
 }
 
+/// Rows that are equal but for the host.
+#[derive(Default)]
+struct EqualRows {
+    /// Number of such rows of each host.
+    counts: HashMap<String, usize>,
+    /// Group of the first, second and each further row of a host.
+    groups: Vec<usize>,
+}
+
 /// Folds rows that are equal in every cell except the host. The folded rows keep the order of
 /// their first rows.
 ///
@@ -27,11 +36,10 @@ pub fn fold<L: Listing>(
         return cells.collect();
     };
     let mut groups: Vec<(Vec<Value>, Vec<String>)> = Vec::new();
-    // Row without its host -> number of such rows of each host, and the group of the nth one.
-    let mut kinds: HashMap<Vec<Value>, (HashMap<String, usize>, Vec<usize>)> = HashMap::new();
+    let mut kinds: HashMap<Vec<Value>, EqualRows> = HashMap::new();
     for mut row in cells {
         let host = std::mem::replace(&mut row[at], Value::Absent).to_string();
-        let (counts, places) = kinds.entry(row.clone()).or_default();
+        let EqualRows { counts, groups: places } = kinds.entry(row.clone()).or_default();
         let nth = counts.entry(host.clone()).or_default();
         if *nth == places.len() {
             places.push(groups.len());

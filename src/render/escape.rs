@@ -22,8 +22,8 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Returns the same JSON without characters that act on a terminal: `\u009b`. JSON has them in its
-/// strings only, and serde escapes all below a blank.
+/// Returns the same JSON without characters that act on a terminal: `\u009b`. JSON has them in
+/// its strings only, and serde escapes all below a blank.
 pub(super) fn escape_json(json: String) -> String {
     let acts = |letter: char| letter == '\x7f' || !letter.is_ascii() && acts_on_terminal(letter);
     if json.is_ascii() && !json.contains('\x7f') || !json.chars().any(acts) {

@@ -13,9 +13,9 @@ use crate::sys::Errno;
 /// Limit of a sysfs file in bytes, one page (`fs/sysfs/file.c`). One read returns the whole file.
 const PAGE: usize = 4096;
 
-/// Saves system calls: GID tables alone have a thousand files. When a third file of a directory is
-/// read, the directory stays open, so that further files need no path walk. For two files, opening
-/// the directory costs more than it saves.
+/// Saves system calls: GID tables alone have a thousand files. When a third file of a directory
+/// is read, the directory stays open, so that further files need no path walk. For two files,
+/// opening the directory costs more than it saves.
 #[derive(Debug, Default)]
 pub(super) struct KernelFiles {
     /// Directories of recent files; the most recently used is the last.

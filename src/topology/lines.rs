@@ -6,8 +6,8 @@ pub(super) struct LogicalLine {
     pub(super) text: String,
 }
 
-/// Returns the lines that are not empty. A `\` at the end continues a line, also in a comment. `#`
-/// starts a comment unless `\` precedes it. Slurm applies the two rules in this order.
+/// Returns the lines that are not empty. A `\` at the end continues a line, also in a comment.
+/// `#` starts a comment unless `\` precedes it. Slurm applies the two rules in this order.
 pub(super) fn logical(text: &str) -> Vec<LogicalLine> {
     let mut lines = Vec::new();
     let mut open: Option<LogicalLine> = None;

@@ -25,8 +25,12 @@ impl Layout {
         let footer = if matches!(mode, Mode::Prompt(_)) { 2 } else { 1 };
         let note = match (mode, rows) {
             // Help and column lists use the lines of the note.
-            (Mode::Help(_) | Mode::Picker(_), _)
-            | (Mode::Prompt(Prompt { kind: PromptKind::Help, .. }), _)
+            (
+                Mode::Help(_)
+                | Mode::Picker(_)
+                | Mode::Prompt(Prompt { kind: PromptKind::Help, .. }),
+                _,
+            )
             | (_, 0..10) => 0,
             (_, 10..16) => 1,
             (_, 16..32) => 2,

@@ -1,6 +1,6 @@
 //! Colors: maps a value to a [`Token`], and a [`Token`] to a style.
 //!
-//! Every token has a word or a mark beside it, so that a theme without colors loses nothing.
+//! Every token has a word or a mark beside it, so that a theme without colors shows the same.
 
 use ratatui::style::{Color, Modifier, Style};
 

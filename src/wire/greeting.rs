@@ -14,7 +14,8 @@ const NOISE_LIMIT: usize = 64 * 1024;
 /// Limit of the output that an error message quotes, in bytes.
 const QUOTE_LIMIT: usize = 200;
 
-/// First line of the agent: `RDMACTL/PROTOCOL NONCE VERSION`. Login scripts do not know the nonce.
+/// First line of the agent: `RDMACTL/PROTOCOL NONCE VERSION`. Login scripts do not know the
+/// nonce.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Greeting {
     /// Protocol version of the agent.

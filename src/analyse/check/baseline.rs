@@ -15,7 +15,7 @@ pub struct Baseline {
     findings: BTreeSet<(String, String, String)>,
 }
 
-/// What a baseline needs of the JSON of `rdmactl check`.
+/// Part of the JSON of `rdmactl check` that a baseline needs.
 #[derive(Deserialize)]
 struct Document {
     schema: String,

@@ -96,6 +96,14 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
     );
     compare(&LMC, lmcs, results);
     compare(&PFC, hosts().flat_map(|(host, report)| flow_control(host, report)), results);
+    compare_systems(reports, results);
+    compare(&IPOIB, hosts().flat_map(|(host, report)| ipoib(host, report)), results);
+    judge_versions(reports, results);
+}
+
+/// Compares what the operating systems of the hosts set.
+fn compare_systems(reports: &[HostReport], results: &mut Results<'_>) {
+    let hosts = || responding(reports);
     compare(&SETTING, hosts().flat_map(|(host, report)| settings(host, report)), results);
     let governors = hosts().filter_map(|(host, report)| {
         let value = report.system.as_ref()?.cpu_governor.clone()?;
@@ -117,8 +125,6 @@ pub(super) fn judge(reports: &[HostReport], results: &mut Results<'_>) {
         Some(Member { host, group: String::new(), subject: Subject::Host, value, report })
     });
     compare(&LIMIT, limits, results);
-    compare(&IPOIB, hosts().flat_map(|(host, report)| ipoib(host, report)), results);
-    judge_versions(reports, results);
 }
 
 const FIRMWARE: Comparison = Comparison {

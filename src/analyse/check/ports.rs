@@ -282,7 +282,11 @@ fn judge_counters(host: usize, place: PortRef<'_>, results: &mut Results<'_>) {
         );
     }
     if counters.iter().all(|counter| counter.rate.is_none()) {
-        return results.skip(host, "port.errors", "a single sample shows no increase");
+        return results.skip(
+            host,
+            "port.errors",
+            "a single sample shows no increase; --sample reads twice",
+        );
     }
     let increase = |counter: &Counter| {
         let delta = counter.rate.and_then(|rate| rate.delta)?;

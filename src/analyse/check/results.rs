@@ -4,6 +4,7 @@
 //! several hosts are one finding.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use super::CheckOptions;
 use crate::analyse::findings::worst_first;
@@ -108,7 +109,7 @@ impl<'run> Results<'run> {
         if let Some(day) = policy.expired(host, finding)
             && !finding.what.contains(" accepted it until ")
         {
-            finding.what += &format!(" ({} accepted it until {day})", policy.file);
+            let _ = write!(finding.what, " ({} accepted it until {day})", policy.file);
         }
         baseline.as_ref()?.knows(host, finding)
     }

@@ -10,7 +10,7 @@ use crate::model::{
     Thresholds,
 };
 
-/// Number of memory maps that `BeeGFS` requires on servers with TrueScale or Omni-Path.
+/// Number of memory maps that `BeeGFS` requires on servers with `TrueScale` or Omni-Path.
 const MEMORY_MAPS: u64 = 1_000_000;
 
 /// Checks that need nothing but [`Part::System`].
@@ -74,10 +74,6 @@ impl OneHost<'_> {
         plain_or(&self.report.host, "HOST")
     }
 
-    fn finding(&self, severity: Severity, id: &'static str, what: impl Into<String>) -> Finding {
-        Finding::new(severity, id, Subject::Host, what)
-    }
-
     fn has_protocol(&self, protocol: Protocol) -> bool {
         self.report.ports().any(|(_, port)| port.protocol == Some(protocol))
     }
@@ -120,7 +116,7 @@ impl OneHost<'_> {
                     "on {}: modprobe {module} && echo {module} > /etc/modules-load.d/{module}.conf",
                     self.name()
                 );
-                let found = self.finding(severity, ID, what).fix(fix).source("/sys/module");
+                let found = finding(severity, ID, what).fix(fix).source("/sys/module");
                 results.found(self.host, found);
             }
         }
@@ -187,7 +183,7 @@ impl OneHost<'_> {
             (_, Some(limits)) => {
                 let found = low_locked_memory(limits, &results.policy().thresholds).map(|(severity, limit)| {
                     let what = format!("a login may lock {limit} of memory");
-                    self.finding(severity, ID, what)
+                    finding(severity, ID, what)
                         .fix(format!(
                             "on {}: printf '* soft memlock unlimited\\n* hard memlock unlimited\\n' \
                              > /etc/security/limits.d/rdma.conf  # then log in again",
@@ -219,7 +215,7 @@ impl OneHost<'_> {
             let what = format!("{} is active: rdma_resolve_route can wait for it", acm.join(", "));
             let fix =
                 format!("on {}: systemctl disable --now ibacm.service ibacm.socket", self.name());
-            self.finding(severity, "service.ibacm", what).fix(fix).source("systemd")
+            finding(severity, "service.ibacm", what).fix(fix).source("systemd")
         });
         results.judged(self.host, "service.ibacm", found);
         let is_hardware = |device: &&crate::model::Device| {
@@ -232,7 +228,7 @@ impl OneHost<'_> {
         let found = (!of("iwpmd.service")).then(|| {
             let what = "iwpmd does not run: iWARP connections may use TCP ports of other programs";
             let fix = format!("on {}: systemctl enable --now iwpmd", self.name());
-            self.finding(Severity::Warn, "service.iwpmd", what).fix(fix).source("systemd")
+            finding(Severity::Warn, "service.iwpmd", what).fix(fix).source("systemd")
         });
         results.judged(self.host, "service.iwpmd", found);
     }
@@ -307,7 +303,7 @@ impl OneHost<'_> {
                  # better: a network for each rail",
                 self.name()
             );
-            self.finding(Severity::Warn, "network.arp", what)
+            finding(Severity::Warn, "network.arp", what)
                 .fix(fix)
                 .source("/proc/sys/net/ipv4/conf/*/arp_ignore")
         });
@@ -320,7 +316,7 @@ impl OneHost<'_> {
                 strict.join(", ")
             );
             let fix = format!("on {}: sysctl -w net.ipv4.conf.all.rp_filter=2", self.name());
-            self.finding(Severity::Warn, "network.reverse_path", what)
+            finding(Severity::Warn, "network.reverse_path", what)
                 .fix(fix)
                 .source("/proc/sys/net/ipv4/conf/*/rp_filter")
         });
@@ -338,7 +334,7 @@ impl OneHost<'_> {
                 "{} ({}/{}) and {} ({}/{}) overlap: traffic for one may leave through the other",
                 one.netdev, one.address, one.bits, other.netdev, other.address, other.bits
             );
-            self.finding(Severity::Warn, "network.overlaps", what)
+            finding(Severity::Warn, "network.overlaps", what)
                 .fix("give the RDMA interface a network of its own")
                 .source("/proc/net/route")
         });
@@ -346,13 +342,14 @@ impl OneHost<'_> {
     }
 
     fn judge_settings(&self, results: &mut Results<'_>) {
+        const GOVERNOR: &str = "setting.governor";
         let number = |name: &str| self.system.settings.get(name)?.parse::<u64>().ok();
         let balancing = number("kernel/numa_balancing");
         if self.system.numa_nodes.is_some_and(|nodes| nodes > 1) && balancing.is_some() {
             let found = (balancing != Some(0)).then(|| {
                 let what = "kernel.numa_balancing moves memory between NUMA nodes: latency varies";
                 let fix = format!("on {}: sysctl -w kernel.numa_balancing=0", self.name());
-                self.finding(Severity::Info, "setting.numa_balancing", what)
+                finding(Severity::Info, "setting.numa_balancing", what)
                     .fix(fix)
                     .source("/proc/sys/kernel/numa_balancing")
             });
@@ -373,14 +370,13 @@ impl OneHost<'_> {
                     );
                     let fix =
                         format!("on {}: sysctl -w vm.max_map_count={MEMORY_MAPS}", self.name());
-                    self.finding(Severity::Info, "setting.memory_maps", what)
+                    finding(Severity::Info, "setting.memory_maps", what)
                         .fix(fix)
                         .source("/proc/sys/vm/max_map_count")
                 });
                 results.judged(self.host, "setting.memory_maps", found);
             }
         }
-        const GOVERNOR: &str = "setting.governor";
         let Some(governor) = &self.system.cpu_governor else {
             let why = "the kernel does not set the frequency of the CPU";
             return self.missing(GOVERNOR, "system/cpu_governor", why, results);
@@ -389,7 +385,7 @@ impl OneHost<'_> {
             let what =
                 format!("the frequency governor is {governor}: the CPU may be slow to start");
             let fix = format!("on {}: cpupower frequency-set -g performance", self.name());
-            self.finding(Severity::Info, GOVERNOR, what)
+            finding(Severity::Info, GOVERNOR, what)
                 .fix(fix)
                 .source("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
         });
@@ -398,6 +394,7 @@ impl OneHost<'_> {
 
     /// Judges the paths of GPU memory: translation of DMA addresses, and peer memory.
     fn judge_dma(&self, results: &mut Results<'_>) {
+        const PEER: &str = "gpu.no_peer_memory";
         let has_nvidia = self.has_module("nvidia");
         let mut is_any = false;
         for (device, kind) in &self.system.dma {
@@ -420,7 +417,6 @@ impl OneHost<'_> {
         if !is_any {
             self.missing("dma.translated", "system/dma", "no IOMMU is in use", results);
         }
-        const PEER: &str = "gpu.no_peer_memory";
         if self.system.modules.is_none() || !has_nvidia {
             return results.skip(self.host, PEER, "the host has no NVIDIA driver");
         }
@@ -431,10 +427,14 @@ impl OneHost<'_> {
             let what = "neither nvidia_peermem nor the open kernel module of NVIDIA is loaded: GPU \
                         data goes through the memory of the host";
             let fix = format!("on {}: modprobe nvidia_peermem", self.name());
-            self.finding(Severity::Warn, PEER, what).fix(fix).source("/sys/module")
+            finding(Severity::Warn, PEER, what).fix(fix).source("/sys/module")
         });
         results.judged(self.host, PEER, found);
     }
+}
+
+fn finding(severity: Severity, id: &'static str, what: impl Into<String>) -> Finding {
+    Finding::new(severity, id, Subject::Host, what)
 }
 
 /// Returns severity and text of a limit of locked memory; `None` for no limit.

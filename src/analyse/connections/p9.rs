@@ -1,4 +1,5 @@
-//! Mounts of the Plan 9 file protocol, which use the transport of their options, without fallback.
+//! Mounts of the Plan 9 file protocol, which use the transport of their options, without
+//! fallback.
 
 use super::builder::unknown;
 use super::index::Index;

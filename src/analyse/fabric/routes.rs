@@ -152,7 +152,8 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Finding>) {
     }
 }
 
-/// Follows the tables from every switch to every LID, unless an earlier walk to the LID passed it.
+/// Follows the tables from every switch to every LID, unless an earlier walk to the LID passed
+/// it.
 fn affected_lids(fabric: &Fabric) -> AffectedLids {
     let mut affected = AffectedLids::default();
     let switches: Vec<usize> =

@@ -125,7 +125,8 @@ fn count_ordered_pairs(fit: &Fit, a: usize, b: usize) -> usize {
     2 * fit.members[a].len() * fit.members[b].len()
 }
 
-/// Returns the slow leaf switches and paths of all rails; the host of a leaf switch with only one.
+/// Returns the slow leaf switches and paths of all rails; the host of a leaf switch with only
+/// one.
 pub(super) fn name(rails: &[SlowLeaves], fits: &[Fit], topology: &Topology) -> Vec<Outlier> {
     let named = rails.iter().enumerate().flat_map(|(rail, seen)| {
         let leaves = seen.leaves.iter().map(move |(&leaf, apart)| (vec![leaf], (rail, apart)));

@@ -87,8 +87,26 @@ impl Redactor {
             let payload = attribute.payload;
             let changed = match (attribute.kind, attribute.number()) {
                 // Nested attributes.
-                (15 | 16 | 19 | 20 | 30 | 31 | 35 | 36 | 40 | 41 | 46 | 47, _)
-                | (77 | 78 | 80 | 81 | 86..=89, _) => self.attributes(payload)?,
+                (
+                    15
+                    | 16
+                    | 19
+                    | 20
+                    | 30
+                    | 31
+                    | 35
+                    | 36
+                    | 40
+                    | 41
+                    | 46
+                    | 47
+                    | 77
+                    | 78
+                    | 80
+                    | 81
+                    | 86..=89,
+                    _,
+                ) => self.attributes(payload)?,
                 (kind, _) if PLAIN.contains(&kind) => payload.to_vec(),
                 // Name of a device or an interface.
                 (2 | 51 | 100, _) => terminated(&self.token(attribute.text()?)),

@@ -10,8 +10,8 @@ use sha2::Sha256;
 /// Rounds of the Feistel network; after four rounds the output shows nothing of the input.
 const ROUNDS: u8 = 4;
 
-/// Key of one run, which is random and never written. Without the key, a pseudonym cannot be found
-/// by a search through names and addresses.
+/// Key of one run, which is random and never written. Without the key, a pseudonym cannot be
+/// found by a search through names and addresses.
 pub(super) struct Secret {
     keyed: Hmac<Sha256>,
     /// Cache of earlier results, because captures contain many repeated items.

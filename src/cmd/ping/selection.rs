@@ -69,7 +69,7 @@ pub(super) fn hosts_and_pairs(
     Ok((hosts, pairs))
 }
 
-/// Does not check the hosts that --gid-index names.
+/// Leaves the hosts that --gid-index names unchecked.
 fn unchecked_hosts_and_pairs(
     global: &Global,
     args: &PingArgs,

@@ -133,8 +133,10 @@ impl<'global> Session<'global> {
         self.left_by_ping.extend(self.pinging.map(Pinging::end).unwrap_or_default());
         self.left.extend(self.source.map(SampleSource::end).unwrap_or_default().left);
         let deadline = Deadline::after(TIMEOUT);
-        let is_cut =
-            self.recorders.into_iter().fold(false, |is_cut, one| !one.finish(deadline) || is_cut);
+        let mut is_cut = false;
+        for recorder in self.recorders {
+            is_cut |= !recorder.finish(deadline);
+        }
         quit.map(|_| SessionResult {
             frame: frame.as_ref().map(last_frame),
             left: self.left,

@@ -156,7 +156,7 @@ fn read_intents(reader: &mut Reader<'_>) -> Vec<MountIntent> {
     }
     for name in reader.sorted_names("consumers/units", UNITS) {
         let path = format!("{UNITS}/{name}");
-        if name.ends_with(".mount")
+        if name.strip_suffix(".mount").is_some()
             && let Some(text) = reader.content("consumers/units", &path)
         {
             all.extend(parse_unit(&path, &text));

@@ -33,7 +33,8 @@ pub(super) fn is_rdma_module(name: &str) -> bool {
     MODULES.iter().any(|(_, module)| *module == name)
 }
 
-/// Finds the functions; `None` if the machine has no PCI bus or its functions could not be listed.
+/// Finds the functions; `None` if the machine has no PCI bus or its functions could not be
+/// listed.
 pub(super) fn read(reader: &mut Reader<'_>, devices: &[Device]) -> Option<Vec<IdleFunction>> {
     let mut names = reader.names("system/functions", FUNCTIONS)?;
     reader.truncate("system/functions", FUNCTIONS, MAX_FUNCTIONS, &mut names);

@@ -18,11 +18,10 @@ const MAX_FAULTS: usize = 1024;
 /// Limit of the drivers whose messages are read. Each one costs a read of the whole log.
 const MAX_DRIVERS: usize = 8;
 
-/// Parts of messages, all of which a message must contain, and the kinds of the faults. The first
-/// match counts.
+/// Parts that a message must contain, and the kinds of the faults. The first match counts.
 ///
-/// Sources: `drivers/net/ethernet/mellanox/mlx5/core` (`events.c`, `health.c`, `cmd.c`, `main.c`),
-/// `drivers/base/firmware_loader/main.c`, `drivers/base/dd.c` of the kernel.
+/// Sources in the kernel: `events.c`, `health.c`, `cmd.c` and `main.c` of the mlx5 driver,
+/// `drivers/base/firmware_loader/main.c`, `drivers/base/dd.c`.
 const PATTERNS: [(&[&str], KernelFaultKind); 12] = [
     (&["Port module event[error]", "High Temperature"], KernelFaultKind::Temperature),
     (&["Port module event[error]"], KernelFaultKind::Cable),

@@ -53,7 +53,7 @@ pub(super) fn virtual_lanes(query: &mut Query<'_>) -> Result<(), ToolError> {
     let node = node_with_port(query)?;
     let level = |number: u8| format!("{number:2}|");
     let levels: String = (0..16).map(level).collect();
-    let out = &mut query.session.out;
+    let out = &mut *query.session.out;
     out.print(format!("# SL2VL table: {}\n#                 SL: |{levels}\n", query.to));
     if node.node_type != SWITCH {
         return lanes(query, 0, 0);
@@ -79,7 +79,7 @@ pub(super) fn arbitration(query: &mut Query<'_>) -> Result<(), ToolError> {
         if node.node_type == SWITCH {
             let switch: SwitchInfo = query.get(0, "switch info query failed")?;
             if switch.enhanced_port_0 == 0 {
-                let out = &mut query.session.out;
+                let out = &mut *query.session.out;
                 out.print(format!("# No VLArbitration tables (BSP0): {} port 0\n", query.to));
                 return Ok(());
             }

@@ -21,7 +21,7 @@ pub(super) fn lookup(target: &Target) -> KnownHostsName {
 }
 
 /// Sets the algorithms of libssh2 that the configuration allows, and prefers a recorded key. The
-/// error is the name of an option of which libssh2 supports no algorithm.
+/// error is the name of an option without an algorithm that libssh2 supports.
 pub(super) fn offer(
     io: &SessionIo,
     allowed: &Algorithms,

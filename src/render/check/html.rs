@@ -40,9 +40,7 @@ pub(super) fn page(taken_ns: Option<u64>, report: &CheckReport, summary: &str) -
                 found.check.id.to_owned(),
                 why.clone(),
             ];
-            let cells: String =
-                cells.iter().map(|cell| format!("<td>{}</td>", xml(cell))).collect();
-            let _ = writeln!(page, "<tr>{cells}</tr>");
+            write_row(&mut page, &cells);
         }
         page += "</table>\n";
     }
@@ -53,11 +51,19 @@ pub(super) fn page(taken_ns: Option<u64>, report: &CheckReport, summary: &str) -
     }
     page += "</tr>\n";
     for host in &report.hosts {
-        let counts: String =
-            words.iter().map(|word| format!("<td>{}</td>", host.count(word))).collect();
-        let _ = writeln!(page, "<tr><td>{}</td>{counts}</tr>", xml(&host.host));
+        let counts = words.iter().map(|word| host.count(word).to_string());
+        let cells: Vec<String> = std::iter::once(host.host.clone()).chain(counts).collect();
+        write_row(&mut page, &cells);
     }
     page + "</table>\n</body></html>\n"
+}
+
+fn write_row(page: &mut String, cells: &[String]) {
+    *page += "<tr>";
+    for cell in cells {
+        let _ = write!(page, "<td>{}</td>", xml(cell));
+    }
+    *page += "</tr>\n";
 }
 
 fn write_finding(page: &mut String, found: &CheckedFinding) {

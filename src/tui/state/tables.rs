@@ -12,11 +12,11 @@ pub(in crate::tui) struct Tables([Box<dyn TableView>; 5]);
 impl Default for Tables {
     fn default() -> Self {
         Self([
-            Box::<Table<LiveHosts>>::default(),
-            Box::<Table<LivePorts>>::default(),
-            Box::<Table<Connections>>::default(),
-            Box::<Table<Findings>>::default(),
-            Box::<Table<Processes>>::default(),
+            Box::new(Table::<LiveHosts>::default()),
+            Box::new(Table::<LivePorts>::default()),
+            Box::new(Table::<Connections>::default()),
+            Box::new(Table::<Findings>::default()),
+            Box::new(Table::<Processes>::default()),
         ])
     }
 }
