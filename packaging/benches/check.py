@@ -4,7 +4,7 @@ import json
 import random
 import subprocess
 
-from .fleet import DEVICES, peak_mb, whole_run
+from .fleet import DEVICES, Run, peak_mb
 from .loopback import Loopback, host_set
 
 HOSTS = 512
@@ -17,7 +17,7 @@ def measure(binary, runs, row, say):
         rows = compare(bed, binary, ["-F", bed.config, "-H", host_set(HOSTS)], f"{HOSTS} hosts", runs, row, say)
         capture = bed.folder / "capture.ndjson"
         one = bed.folder / "one.ndjson"
-        subprocess.run(bed.inside(binary, "capture", "-F", bed.config, "-H", "127.0.1.1", "--save", one), check=True,
+        subprocess.run(bed.inside(binary, "capture", "-F", bed.config, "-H", "127.0.1.1", "--save", one), check=False,
                        stdout=subprocess.DEVNULL)
         write_cluster(one.read_text().splitlines(), capture)
         rows += compare(bed, binary, ["--from", capture], f"capture of {PLAYED} hosts", runs, row, say)
@@ -47,7 +47,8 @@ def compare(bed, binary, source, title, runs, row, say):
     for turn in range(max(3, runs // 60)):
         say(f"check, {title}, run {turn + 1}")
         for word in random.sample(list(commands), len(commands)):
-            taken[word].append(whole_run(bed, commands[word], say))
+            # Exit code 3: the hosts have a /sys and no device files.
+            taken[word].append(Run(bed, commands[word]))
     peaks = {word: [peak_mb(command)] for word, command in commands.items()}
     of = lambda word, what: [getattr(run, what) for run in taken[word]]
     ours, *peers = commands
