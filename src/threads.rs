@@ -1,5 +1,6 @@
 //! Runs work on several threads at once; `cmd`, `fleet` and `ping` use it.
 
+use std::sync::Arc;
 use std::thread;
 
 use parking_lot::Mutex;
@@ -28,6 +29,35 @@ pub fn at_once<T: Send>(items: Vec<T>, each: impl Fn(T) + Sync) {
             }
         }
     });
+}
+
+/// Calls `work` on a new thread. If the system cannot start a thread, the calling thread does the
+/// work before this function returns.
+pub fn run_apart<W: FnOnce() + Send + 'static>(thread: thread::Builder, work: W) {
+    let waiting = Arc::new(Mutex::new(Some(work)));
+    let take = Arc::clone(&waiting);
+    let run = |waiting: &Mutex<Option<W>>| {
+        let work = waiting.lock().take();
+        if let Some(work) = work {
+            work();
+        }
+    };
+    if thread.spawn(move || run(&take)).is_err() {
+        run(&waiting);
+    }
+}
+
+#[test]
+fn work_is_done_with_and_without_a_thread_of_its_own() {
+    let by = |thread: thread::Builder| {
+        let (say, said) = std::sync::mpsc::channel();
+        run_apart(thread, move || say.send(thread::current().id()).unwrap());
+        said.recv().unwrap()
+    };
+    let own = thread::current().id();
+    assert_ne!(by(thread::Builder::new()), own);
+    // No machine has so much memory, so that the thread cannot be started.
+    assert_eq!(by(thread::Builder::new().stack_size(1 << 60)), own);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::stop_flag::STOP_CHECK_INTERVAL;
 use crate::clock::Deadline;
+use crate::threads::run_apart;
 
 /// Longest wait for the number of the other end. A lost packet is sent again after one second.
 const PROOF_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -112,17 +113,15 @@ impl Acceptor {
                 {
                     busy.fetch_add(1, Ordering::Relaxed);
                     let (stop, left) = (Arc::clone(&watched), Arc::clone(&busy));
-                    let started =
-                        thread::Builder::new().name("tcp client".into()).spawn(move || {
-                            // A client with an error ends only its own connection.
-                            if proof.accept(&stream, &stop).unwrap_or(false) {
-                                let _ = serve(stream, &stop);
-                            }
-                            left.fetch_sub(1, Ordering::Relaxed);
-                        });
-                    if started.is_err() {
-                        busy.fetch_sub(1, Ordering::Relaxed);
-                    }
+                    // With a limit of processes, this thread serves the client itself: a closed
+                    // connection would look like a packet filter.
+                    run_apart(thread::Builder::new().name("tcp client".into()), move || {
+                        // A client with an error ends only its own connection.
+                        if proof.accept(&stream, &stop).unwrap_or(false) {
+                            let _ = serve(stream, &stop);
+                        }
+                        left.fetch_sub(1, Ordering::Relaxed);
+                    });
                 }
             }
         })?;
