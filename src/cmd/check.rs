@@ -16,7 +16,7 @@ use crate::config::{policy_schema, read_policy, write_policy};
 use crate::input;
 use crate::model::{
     CHECKS, Check, CheckReport, CheckScope, CheckedFinding, HostResults, Part, Parts, Policy,
-    check, selects_check,
+    check, nearest_check, selects_check,
 };
 use crate::names;
 use crate::query::{Checks, check_rows};
@@ -177,9 +177,7 @@ fn baseline(path: &Path) -> anyhow::Result<Baseline> {
 
 /// Returns the error for a word that names no check.
 fn no_check(flag: &str, word: &str) -> anyhow::Error {
-    let ids = CHECKS.iter().map(|check| check.id);
-    let likeness = |id: &&str| strsim::jaro_winkler(id, word);
-    let near = ids.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).unwrap_or_default();
+    let near = nearest_check(word);
     let fix = format!("write for example {near} or 'port.*'; list all: rdmactl check --list");
     Advice::error(format!("{flag}: no check {}", names::shortened(word)), fix)
 }

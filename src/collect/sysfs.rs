@@ -19,7 +19,7 @@ mod protocol;
 
 pub(super) use gpu::{FUNCTIONS, MAX_FUNCTIONS};
 pub(super) use interface::{read_all as read_netdevs, read_rates};
-pub(super) use pci::is_pci_address;
+pub(super) use pci::{is_pci_address, last_part};
 pub(super) use pci_link::compare as compare_links;
 
 use super::Reader;

@@ -14,7 +14,8 @@ use super::ConfigError;
 use super::reader::place_of;
 use crate::hosts::HostSet;
 use crate::model::{
-    Acceptance, CHECKS, Check, ExpectedValue, Policy, Severity, Thresholds, check, selects_check,
+    Acceptance, CHECKS, Check, ExpectedValue, Policy, Severity, Thresholds, check, nearest_check,
+    selects_check,
 };
 
 /// Limit of a policy file, in bytes.
@@ -132,9 +133,7 @@ fn selector(text: &str) -> Result<(), String> {
 }
 
 fn no_check(text: &str) -> String {
-    let likeness = |id: &&str| strsim::jaro_winkler(id, text);
-    let ids = CHECKS.iter().map(|check| check.id);
-    let near = ids.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).unwrap_or_default();
+    let near = nearest_check(text);
     format!("no check {}; did you mean {near}?", crate::names::shortened(text))
 }
 

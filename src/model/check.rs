@@ -59,6 +59,13 @@ pub fn check(id: &str) -> Option<&'static Check> {
     CHECKS.iter().find(|check| check.id == id)
 }
 
+/// Returns the id that is most similar to a word.
+pub fn nearest_check(word: &str) -> &'static str {
+    let likeness = |id: &&str| strsim::jaro_winkler(id, word);
+    let ids = CHECKS.iter().map(|check| check.id);
+    ids.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).unwrap_or_default()
+}
+
 /// Returns true if a selector names a check: `port.down`, `port.*`.
 pub fn selects_check(selector: &str, id: &str) -> bool {
     match selector.strip_suffix('*') {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::escape;
 use super::json::TOOL;
-use super::problems::mark;
+use super::problems::{mark, who};
 use crate::model::{Check, CheckReport, CheckResult, CheckedFinding, HostResults, Severity};
 use crate::names;
 
@@ -33,9 +33,7 @@ pub fn render_checks(report: &CheckReport, hosts_named: bool, verbose: bool) -> 
     }
     if verbose {
         for (found, why) in &report.accepted {
-            let hosts =
-                if hosts_named { names::fold(&found.finding.hosts) + " " } else { String::new() };
-            let who = format!("{hosts}{}: {}", found.finding.subject, found.check.id);
+            let who = format!("{}: {}", who(&found.finding, hosts_named), found.check.id);
             let _ = writeln!(text, "{}: {}", escape(&who), escape(why));
         }
         write_reasons(&mut text, report, hosts_named);
@@ -48,8 +46,7 @@ pub fn render_checks(report: &CheckReport, hosts_named: bool, verbose: bool) -> 
 
 fn write_finding(text: &mut String, found: &CheckedFinding, hosts_named: bool, verbose: bool) {
     let CheckedFinding { check, finding, hides } = found;
-    let hosts = if hosts_named { names::fold(&finding.hosts) + " " } else { String::new() };
-    let who = escape(&format!("{hosts}{}", finding.subject)).into_owned();
+    let who = escape(&who(finding, hosts_named)).into_owned();
     let _ = writeln!(text, "{} {who}: {}", mark(finding.severity), check.id);
     let mut line = |name: &str, value: &str| {
         let name = if name.is_empty() { String::new() } else { format!("{name}: ") };

@@ -14,8 +14,7 @@ pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> St
     let mut text = String::new();
     for finding in findings.iter().take(MAX_FINDINGS) {
         let mark = mark(finding.severity);
-        let hosts = if hosts_named { names::fold(&finding.hosts) + " " } else { String::new() };
-        let who = format!("{hosts}{}", finding.subject);
+        let who = who(finding, hosts_named);
         let cause = Some((finding.what.as_str(), finding.fix.as_deref()));
         write_entry(&mut text, mark, &who, finding.code, cause);
     }
@@ -23,6 +22,13 @@ pub fn render_problems(findings: &[Finding], hosts_named: bool, all: &str) -> St
         let _ = writeln!(text, "{} more findings: {all}", findings.len() - MAX_FINDINGS);
     }
     if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// Returns hosts and subject of a finding; the hosts only if the user named them. The text is not
+/// escaped.
+pub(super) fn who(finding: &Finding, hosts_named: bool) -> String {
+    let hosts = if hosts_named { names::fold(&finding.hosts) + " " } else { String::new() };
+    format!("{hosts}{}", finding.subject)
 }
 
 /// Returns the mark of a severity, which shows the severity without color.

@@ -170,8 +170,8 @@ impl CurrentFindings {
 /// Builds snapshots in sequence, each with the history of the earlier ones.
 #[derive(Debug, Default)]
 pub struct Snapshots {
-    /// Last snapshot, and those that the screen may still show. The last owner frees a snapshot,
-    /// which takes longer than drawing: this list keeps it off the drawing thread.
+    /// Last snapshot, and earlier snapshots that the screen may still show. To free a snapshot takes
+    /// longer than to draw, and the last owner frees it: this list, and not the drawing thread.
     given: Vec<Snapshot>,
 }
 

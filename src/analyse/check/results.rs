@@ -99,19 +99,27 @@ impl<'run> Results<'run> {
         }
     }
 
-    /// Returns why a finding of a host is not reported; `None` if it is. A finding that the site
-    /// accepts no longer names the last day.
-    fn accepted(&self, host: &str, finding: &mut Finding) -> Option<String> {
+    /// Returns why a finding of a host is not reported; `None` if it is.
+    fn accepted(&self, host: &str, finding: &Finding) -> Option<String> {
         let CheckOptions { policy, baseline, today, .. } = self.options;
-        if let Some(why) = policy.accepts(host, finding, today) {
-            return Some(why);
-        }
-        if let Some(day) = policy.expired(host, finding)
-            && !finding.what.contains(" accepted it until ")
-        {
+        let by_policy = policy.accepts(host, finding, today);
+        by_policy.or_else(|| baseline.as_ref()?.knows(host, finding))
+    }
+
+    /// Adds the last day to a finding that the site accepts no longer for one of the hosts.
+    fn note_expired<'host>(
+        &self,
+        finding: &mut Finding,
+        mut hosts: impl Iterator<Item = &'host String>,
+    ) {
+        let CheckOptions { policy, today, .. } = self.options;
+        let day = hosts.find_map(|host| match policy.accepts(host, finding, today) {
+            Some(_) => None,
+            None => policy.expired(host, finding),
+        });
+        if let Some(day) = day {
             let _ = write!(finding.what, " ({} accepted it until {day})", policy.file);
         }
-        baseline.as_ref()?.knows(host, finding)
     }
 
     /// Adds a finding, or "pass" without one.
@@ -181,7 +189,8 @@ impl<'run> Results<'run> {
                     continue;
                 }
                 let mut finding = finding.clone();
-                match self.accepted(&host.host, &mut finding) {
+                self.note_expired(&mut finding, std::iter::once(&host.host));
+                match self.accepted(&host.host, &finding) {
                     None => folded.add(&host.host, finding),
                     Some(why) => accepted.entry(why).or_default().add(&host.host, finding),
                 }
@@ -190,10 +199,12 @@ impl<'run> Results<'run> {
         let mut all = folded.findings;
         for (hosts, finding) in &self.of_several {
             let mut finding = finding.clone();
-            for host in hosts.iter().filter_map(|host| self.hosts.get(*host)) {
-                match self.accepted(&host.host, &mut finding) {
-                    None => finding.hosts.push(host.host.clone()),
-                    Some(why) => accepted.entry(why).or_default().add(&host.host, finding.clone()),
+            let names = || hosts.iter().filter_map(|host| Some(&self.hosts.get(*host)?.host));
+            self.note_expired(&mut finding, names());
+            for host in names() {
+                match self.accepted(host, &finding) {
+                    None => finding.hosts.push(host.clone()),
+                    Some(why) => accepted.entry(why).or_default().add(host, finding.clone()),
                 }
             }
             all.extend(Some(finding).filter(|finding| !finding.hosts.is_empty()));

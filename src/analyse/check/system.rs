@@ -6,8 +6,8 @@ use super::responding;
 use super::results::{Results, problem};
 use crate::analyse::verdict::plain_or;
 use crate::model::{
-    Finding, HostReport, Limits, Part, Protocol, SOFT_IWARP, Service, Severity, Subject, System,
-    Thresholds,
+    ConnectedNetwork, Device, Finding, HostReport, Limits, Part, Protocol, SOFT_IWARP, Service,
+    Severity, Subject, Subnet, System, Thresholds,
 };
 
 /// Number of memory maps that `BeeGFS` requires on servers with `TrueScale` or Omni-Path.
@@ -79,8 +79,8 @@ impl OneHost<'_> {
     }
 
     fn has_driver(&self, names: &[&str]) -> bool {
-        let drivers = self.report.devices.iter().filter_map(|device| device.driver.as_deref());
-        drivers.into_iter().any(|driver| names.contains(&driver))
+        let mut drivers = self.report.devices.iter().filter_map(|device| device.driver.as_deref());
+        drivers.any(|driver| names.contains(&driver))
     }
 
     fn has_module(&self, name: &str) -> bool {
@@ -89,17 +89,25 @@ impl OneHost<'_> {
 
     /// Adds "unknown" if a value is missing because of a problem, "skip" if the host does not have
     /// the value.
-    fn missing(&self, id: &'static str, key: &str, why: &'static str, results: &mut Results<'_>) {
-        match problem(self.report, key) {
-            Some(problem) => results.unknown(self.host, id, &*problem.detail),
-            None => results.skip(self.host, id, why),
+    fn missing(
+        &self,
+        ids: &[&'static str],
+        key: &str,
+        why: &'static str,
+        results: &mut Results<'_>,
+    ) {
+        for id in ids {
+            match problem(self.report, key) {
+                Some(problem) => results.unknown(self.host, id, &*problem.detail),
+                None => results.skip(self.host, id, why),
+            }
         }
     }
 
     fn judge_modules(&self, results: &mut Results<'_>) {
         const ID: &str = "module.missing";
         if self.system.modules.is_none() {
-            return self.missing(ID, "system/modules", "the kernel lists no modules", results);
+            return self.missing(&[ID], "system/modules", "the kernel lists no modules", results);
         }
         let has_subnet = self.has_protocol(Protocol::Ib) || self.has_protocol(Protocol::Opa);
         let needed = [
@@ -128,7 +136,7 @@ impl OneHost<'_> {
     fn judge_idle_functions(&self, rdma_drivers: &BTreeSet<&str>, results: &mut Results<'_>) {
         const ID: &str = "device.idle_function";
         let Some(functions) = &self.system.idle_functions else {
-            return self.missing(ID, "system/functions", "the host has no PCI bus", results);
+            return self.missing(&[ID], "system/functions", "the host has no PCI bus", results);
         };
         if functions.is_empty() {
             return results.pass(self.host, ID);
@@ -143,15 +151,11 @@ impl OneHost<'_> {
                     true,
                 ),
                 Some(driver) => {
-                    let reason = if self.has_module(module) {
-                        "although the module is loaded"
+                    let (reason, fix) = if self.has_module(module) {
+                        let fix = format!("dmesg | grep {pci}; rdma dev show");
+                        ("although the module is loaded", fix)
                     } else {
-                        "because the module is not loaded"
-                    };
-                    let fix = if self.has_module(module) {
-                        format!("dmesg | grep {pci}; rdma dev show")
-                    } else {
-                        format!("modprobe {module}")
+                        ("because the module is not loaded", format!("modprobe {module}"))
                     };
                     (
                         format!(
@@ -179,9 +183,10 @@ impl OneHost<'_> {
                 let why = "the user of rdmactl may lock memory without a limit";
                 results.skip(self.host, ID, why);
             }
-            (_, None) => self.missing(ID, "system/limits", "the host has no limits", results),
+            (_, None) => self.missing(&[ID], "system/limits", "the host has no limits", results),
             (_, Some(limits)) => {
-                let found = low_locked_memory(limits, &results.policy().thresholds).map(|(severity, limit)| {
+                let low = low_locked_memory(limits, &results.policy().thresholds);
+                let found = low.map(|(severity, limit)| {
                     let what = format!("a login may lock {limit} of memory");
                     finding(severity, ID, what)
                         .fix(format!(
@@ -199,10 +204,7 @@ impl OneHost<'_> {
     fn judge_services(&self, results: &mut Results<'_>) {
         let ids = ["limit.service_locked_memory", "service.ibacm", "service.iwpmd"];
         let Some(services) = &self.system.services else {
-            for id in ids {
-                self.missing(id, "system/services", "the host has no systemd", results);
-            }
-            return;
+            return self.missing(&ids, "system/services", "the host has no systemd", results);
         };
         self.judge_starters(services, results);
         let of = |unit: &str| services.iter().any(|service| service.unit == unit);
@@ -218,7 +220,7 @@ impl OneHost<'_> {
             finding(severity, "service.ibacm", what).fix(fix).source("systemd")
         });
         results.judged(self.host, "service.ibacm", found);
-        let is_hardware = |device: &&crate::model::Device| {
+        let is_hardware = |device: &&Device| {
             device.driver.as_deref() != Some(SOFT_IWARP)
                 && device.ports.iter().any(|port| port.protocol == Some(Protocol::Iwarp))
         };
@@ -265,16 +267,13 @@ impl OneHost<'_> {
     fn judge_networks(&self, results: &mut Results<'_>) {
         let ids = ["network.arp", "network.reverse_path", "network.overlaps"];
         let Some(networks) = &self.system.networks else {
-            for id in ids {
-                self.missing(id, "system/networks", "the host has no IPv4", results);
-            }
-            return;
+            return self.missing(&ids, "system/networks", "the host has no IPv4", results);
         };
         let netdevs: BTreeSet<&str> =
             self.report.ports().filter_map(|(_, port)| port.netdev.as_deref()).collect();
         let (of_rdma, others): (Vec<_>, Vec<_>) =
             networks.iter().partition(|network| netdevs.contains(network.netdev.as_str()));
-        let shares = |one: &&&crate::model::ConnectedNetwork| {
+        let shares = |one: &&&ConnectedNetwork| {
             of_rdma.iter().any(|other| {
                 other.netdev != one.netdev && (other.address, other.bits) == (one.address, one.bits)
             })
@@ -322,10 +321,9 @@ impl OneHost<'_> {
         });
         results.judged(self.host, "network.reverse_path", found);
         let overlap = of_rdma.iter().find_map(|one| {
-            let covers = |other: &&&crate::model::ConnectedNetwork| {
-                let bits = u32::from(one.bits.min(other.bits));
-                let differing = one.address.to_bits() ^ other.address.to_bits();
-                differing.checked_shr(32 - bits).unwrap_or(0) == 0
+            let covers = |other: &&&ConnectedNetwork| {
+                let bits = one.bits.min(other.bits);
+                Subnet { address: one.address.into(), bits }.contains(other.address.into())
             };
             Some((*one, *others.iter().find(covers)?))
         });
@@ -379,7 +377,7 @@ impl OneHost<'_> {
         }
         let Some(governor) = &self.system.cpu_governor else {
             let why = "the kernel does not set the frequency of the CPU";
-            return self.missing(GOVERNOR, "system/cpu_governor", why, results);
+            return self.missing(&[GOVERNOR], "system/cpu_governor", why, results);
         };
         let found = (governor != "performance").then(|| {
             let what =
@@ -415,7 +413,7 @@ impl OneHost<'_> {
             results.judged(self.host, "dma.translated", found);
         }
         if !is_any {
-            self.missing("dma.translated", "system/dma", "no IOMMU is in use", results);
+            self.missing(&["dma.translated"], "system/dma", "no IOMMU is in use", results);
         }
         if self.system.modules.is_none() || !has_nvidia {
             return results.skip(self.host, PEER, "the host has no NVIDIA driver");

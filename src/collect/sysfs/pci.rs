@@ -42,7 +42,7 @@ pub(super) fn read_folder(reader: &mut Reader<'_>, name: &str) -> Option<String>
 }
 
 /// Returns the last part of a link's target; `None` if it is empty.
-pub(super) fn last_part(target: &str) -> Option<String> {
+pub(in crate::collect) fn last_part(target: &str) -> Option<String> {
     target.rsplit('/').next().filter(|part| !part.is_empty()).map(str::to_owned)
 }
 

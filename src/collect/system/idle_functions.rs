@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::Reader;
-use super::super::sysfs::{FUNCTIONS, MAX_FUNCTIONS, is_pci_address};
+use super::super::sysfs::{FUNCTIONS, MAX_FUNCTIONS, is_pci_address, last_part};
 use crate::model::{Device, IdleFunction};
 
 /// Drivers of PCI functions, and the modules that make their RDMA devices
@@ -60,10 +60,7 @@ fn read_function(reader: &mut Reader<'_>, pci: String) -> Option<IdleFunction> {
     let path = |file: &str| format!("{FUNCTIONS}/{pci}/{file}");
     let class = reader.text(&key, &path("class"))?;
     class.starts_with("0x02").then_some(())?;
-    let driver = reader
-        .link(&key, &path("driver"))
-        .and_then(|target| Some(target.rsplit('/').next()?.to_owned()))
-        .filter(|driver| !driver.is_empty());
+    let driver = reader.link(&key, &path("driver")).and_then(|target| last_part(&target));
     let vendor = reader.text(&key, &path("vendor"))?;
     let is_fabric = class.starts_with("0x0207") || class.starts_with("0x0208");
     let of_vendor = || {

@@ -97,8 +97,8 @@ impl Plan {
 }
 
 impl Load<'_> {
-    /// Returns the time for ordered pairs, of which `in_turn` run one after the other. The operator
-    /// works while pairs are tested, so the slower of the two counts.
+    /// Returns the time for ordered pairs; `in_turn` pairs run one after the other. The operator
+    /// works while pairs are tested, so the slower one counts.
     fn time(&self, in_turn: u64, pairs: u64) -> Duration {
         let on_rails = |pairs: u64| u32::try_from(pairs * self.rails as u64).unwrap_or(u32::MAX);
         let test_time = self.ordered_pair().saturating_mul(on_rails(in_turn));

@@ -1,8 +1,8 @@
 //! Output of `check --plugin`: one line for Nagios or NHC, and the exit code of a plug-in.
 
 use crate::model::{CheckReport, CheckedFinding, Severity};
-use crate::names;
 use crate::render::escape;
+use crate::render::problems::who;
 
 /// Number of findings in the first line of Nagios, which pages and text messages show.
 const IN_FIRST_LINE: usize = 3;
@@ -62,8 +62,7 @@ pub fn nhc(report: &CheckReport, hosts_named: bool) -> (String, u8) {
 }
 
 fn subject_and_id(found: &CheckedFinding, hosts_named: bool) -> String {
-    let hosts = if hosts_named { names::fold(&found.finding.hosts) + " " } else { String::new() };
-    escape(&format!("{hosts}{} {}", found.finding.subject, found.check.id)).into_owned()
+    escape(&format!("{} {}", who(&found.finding, hosts_named), found.check.id)).into_owned()
 }
 
 fn line(found: &CheckedFinding, hosts_named: bool) -> String {
