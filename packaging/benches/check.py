@@ -47,7 +47,7 @@ def compare(bed, binary, source, title, runs, row, say):
     for turn in range(max(3, runs // 60)):
         say(f"check, {title}, run {turn + 1}")
         for word in random.sample(list(commands), len(commands)):
-            # Exit code 3: the hosts have a /sys and no device files.
+            # Exit code 3: libibverbs has no driver for a made-up device.
             taken[word].append(Run(bed, commands[word]))
     peaks = {word: [peak_mb(command)] for word, command in commands.items()}
     of = lambda word, what: [getattr(run, what) for run in taken[word]]

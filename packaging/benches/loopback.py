@@ -1,6 +1,6 @@
 """Many hosts on this machine: one sshd for all addresses of 127.0.0.0/8, in a network of its own.
 
-Logins there see a made-up /sys, so that every tool reads the same devices. Whoever connects pays a
+Logins there see a made-up /sys and device files of that name, so that every tool reads the same devices. Whoever connects pays a
 whole login for each address, as with real hosts; what differs is that all hosts share these cores.
 """
 
@@ -13,6 +13,7 @@ import tempfile
 import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+DEVICE_FILES = pathlib.Path("/dev/infiniband")
 GUID = "58a2:e103:002a:{:04x}"
 
 
@@ -86,8 +87,15 @@ class Loopback:
             # With it bash reads no .bashrc, which may take long and say anything.
             f"SetEnv SHLVL=2 PATH={programs}:/usr/sbin:/usr/bin:/sbin:/bin\n" + more.format(folder=self.folder))
         os.makedirs("/run/sshd", exist_ok=True)
-        self.sshd = self.start(["unshare", "-n", "-m", "sh", "-c", "ip link set lo up && mount --bind "
-                                f"{tree} /sys && exec /usr/sbin/sshd -D -e -f {self.folder}/sshd_config"])
+        # A mount needs the directory, which machines without RDMA lack.
+        self.made_device_directory = not DEVICE_FILES.exists()
+        DEVICE_FILES.mkdir(exist_ok=True)
+        # rdmactl checks that a device file is a character device that it may open, and opens none here.
+        names = [f"{DEVICE_FILES}/{kind}{index}" for kind in ("uverbs", "umad") for index in range(devices)]
+        nodes = " && ".join(f"mknod {name} c 1 3" for name in names)
+        self.sshd = self.start(["unshare", "-n", "-m", "sh", "-c", f"ip link set lo up && mount --bind {tree} /sys && "
+                                f"mount -t tmpfs none {DEVICE_FILES} && {nodes} && "
+                                f"exec /usr/sbin/sshd -D -e -f {self.folder}/sshd_config"])
         deadline = time.monotonic() + 20
         while subprocess.run(self.inside("ssh", "-F", self.config, "127.0.0.1", "true"), check=False,
                              stderr=subprocess.DEVNULL).returncode:
@@ -114,6 +122,8 @@ class Loopback:
             process.kill()
             process.wait()
         shutil.rmtree(self.folder)
+        if self.made_device_directory:
+            DEVICE_FILES.rmdir()
 
     def __enter__(self):
         return self
